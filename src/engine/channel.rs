@@ -1,0 +1,377 @@
+//! The two ends between callers and the engine's thread.
+//!
+//! Invariants: sending never blocks; every submitted job gets exactly one `End`, also when the other end is gone; previews, steps and
+//! log lines are dropped for a slow reader, pictures and ends never.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::event::{End, Event, Failure};
+use super::request::{JobId, Request, Task};
+
+/// Requests that may wait; a person never queues so many.
+const REQUESTS: usize = 4096;
+/// Log lines kept for a slow reader.
+const LOG_LINES: usize = 500;
+
+/// Makes the two ends. `wake` is called, from any thread, whenever a new event can be read.
+#[must_use]
+pub fn channel(wake: impl Fn() + Send + Sync + 'static) -> (Handle, Port) {
+    let (sender, receiver) = sync_channel(REQUESTS);
+    let shared = Arc::new(Shared { state: Mutex::default(), arrived: Condvar::new(), wake: Box::new(wake), next_job: AtomicU64::new(1) });
+    (Handle { sender, shared: Arc::clone(&shared) }, Port { receiver, shared })
+}
+
+struct Shared {
+    state: Mutex<State>,
+    arrived: Condvar,
+    wake: Box<dyn Fn() + Send + Sync>,
+    next_job: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    events: VecDeque<Event>,
+    preview: Option<Event>,
+    log_lines: usize,
+    /// Jobs that have not ended, with the flag that cancels each.
+    open: HashMap<JobId, Open>,
+    engine_gone: bool,
+}
+
+struct Open {
+    cancel: Arc<AtomicBool>,
+    started: bool,
+}
+
+impl Shared {
+    /// A poisoned lock only means that some caller panicked between two whole operations.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn announce(&self) {
+        self.arrived.notify_all();
+        (self.wake)();
+    }
+}
+
+impl State {
+    fn push(&mut self, event: Event) {
+        match event {
+            Event::Preview { .. } => self.preview = Some(event),
+            Event::Step { job, .. } => match self.events.back_mut() {
+                Some(last @ Event::Step { .. }) if matches!(last, Event::Step { job: other, .. } if *other == job) => *last = event,
+                _ => self.events.push_back(event),
+            },
+            Event::Log { .. } => {
+                if self.log_lines == LOG_LINES {
+                    if let Some(oldest) = self.events.iter().position(|it| matches!(it, Event::Log { .. })) {
+                        self.events.remove(oldest);
+                    }
+                } else {
+                    self.log_lines += 1;
+                }
+                self.events.push_back(event);
+            }
+            Event::End { job, .. } => {
+                if matches!(&self.preview, Some(Event::Preview { job: other, .. }) if *other == job) {
+                    self.preview = None;
+                }
+                self.events.push_back(event);
+            }
+            Event::Begin { .. } | Event::Phase { .. } | Event::Picture { .. } | Event::Devices(_) => self.events.push_back(event),
+        }
+    }
+
+    fn pop(&mut self) -> Option<Event> {
+        // A preview is older than the end of its job and newer than most else: it goes first.
+        if let Some(preview) = self.preview.take() {
+            let begun = |job: &JobId| !self.events.iter().any(|it| matches!(it, Event::Begin { job: other, .. } if other == job));
+            if matches!(&preview, Event::Preview { job, .. } if begun(job)) {
+                return Some(preview);
+            }
+            self.preview = Some(preview);
+        }
+        let event = self.events.pop_front()?;
+        if matches!(event, Event::Log { .. }) {
+            self.log_lines -= 1;
+        }
+        Some(event)
+    }
+}
+
+/// The engine cannot take the request now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Busy {
+    /// Too many requests wait.
+    #[error("the queue is full; wait until some pictures are done")]
+    Full,
+    /// The engine's thread has ended.
+    #[error("the engine has stopped; restart Atelier")]
+    Gone,
+}
+
+/// The caller's end.
+pub struct Handle {
+    sender: SyncSender<Request>,
+    shared: Arc<Shared>,
+}
+
+impl Handle {
+    /// Submits a job and returns its number.
+    ///
+    /// # Errors
+    /// Where too many jobs wait or the engine is gone; then no event will carry the number.
+    pub fn submit(&self, task: Task) -> Result<JobId, Busy> {
+        let job = JobId(self.shared.next_job.fetch_add(1, Ordering::Relaxed));
+        {
+            let mut state = self.shared.lock();
+            if state.engine_gone {
+                return Err(Busy::Gone);
+            }
+            state.open.insert(job, Open { cancel: Arc::default(), started: false });
+        }
+        self.send(Request::Run { job, task }).inspect_err(|_| {
+            self.shared.lock().open.remove(&job);
+        })?;
+        Ok(job)
+    }
+
+    /// Asks for the devices; `Event::Devices` answers.
+    ///
+    /// # Errors
+    /// Where too many requests wait or the engine is gone.
+    pub fn list_devices(&self) -> Result<(), Busy> {
+        self.send(Request::ListDevices)
+    }
+
+    /// Gives back the memory of every model that no job uses.
+    ///
+    /// # Errors
+    /// Where too many requests wait or the engine is gone.
+    pub fn unload(&self) -> Result<(), Busy> {
+        self.send(Request::Unload)
+    }
+
+    fn send(&self, request: Request) -> Result<(), Busy> {
+        self.sender.try_send(request).map_err(|error| match error {
+            TrySendError::Full(_) => Busy::Full,
+            TrySendError::Disconnected(_) => Busy::Gone,
+        })
+    }
+
+    /// Cancels a job. One that waits ends at once; one that runs ends as soon as the engine can stop. Others are left alone.
+    pub fn cancel(&self, job: JobId) {
+        let mut state = self.shared.lock();
+        let Some(open) = state.open.get(&job) else { return };
+        open.cancel.store(true, Ordering::Relaxed);
+        if open.started {
+            return;
+        }
+        state.open.remove(&job);
+        state.push(Event::End { job, end: End::Cancelled });
+        drop(state);
+        self.shared.announce();
+    }
+
+    /// Cancels every job.
+    pub fn cancel_all(&self) {
+        let jobs: Vec<JobId> = self.shared.lock().open.keys().copied().collect();
+        for job in jobs {
+            self.cancel(job);
+        }
+    }
+
+    /// The next event, if there is one.
+    #[must_use]
+    pub fn try_next(&self) -> Option<Event> {
+        self.shared.lock().pop()
+    }
+
+    /// The next event; `None` where none comes in time.
+    #[must_use]
+    pub fn next_within(&self, limit: Duration) -> Option<Event> {
+        let deadline = Instant::now() + limit;
+        let mut state = self.shared.lock();
+        loop {
+            if let Some(event) = state.pop() {
+                return Some(event);
+            }
+            let left = deadline.checked_duration_since(Instant::now())?;
+            state = self.shared.arrived.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Jobs that wait or run.
+    #[must_use]
+    pub fn open_jobs(&self) -> usize {
+        self.shared.lock().open.len()
+    }
+}
+
+/// The engine's end. Dropping it, also by a panic, ends every open job as failed.
+pub struct Port {
+    receiver: Receiver<Request>,
+    shared: Arc<Shared>,
+}
+
+impl Port {
+    /// The next request; `None` once every [`Handle`] is gone.
+    #[must_use]
+    pub fn next(&self) -> Option<Request> {
+        self.receiver.recv().ok()
+    }
+
+    /// Marks a job as running and gives the flag that cancels it; `None` where it was cancelled while it waited.
+    #[must_use]
+    pub fn start(&self, job: JobId) -> Option<Arc<AtomicBool>> {
+        let mut state = self.shared.lock();
+        let open = state.open.get_mut(&job)?;
+        open.started = true;
+        Some(Arc::clone(&open.cancel))
+    }
+
+    /// Something that sends events, and can be given to callbacks on other threads.
+    #[must_use]
+    pub fn sender(&self) -> EventSender {
+        EventSender { shared: Arc::clone(&self.shared) }
+    }
+
+    /// Sends an event; an `End` for a job that has already ended is dropped.
+    pub fn send(&self, event: Event) {
+        send(&self.shared, event);
+    }
+}
+
+/// Sends events from any thread.
+#[derive(Clone)]
+pub struct EventSender {
+    shared: Arc<Shared>,
+}
+
+impl EventSender {
+    /// Sends an event; an `End` for a job that has already ended is dropped.
+    pub fn send(&self, event: Event) {
+        send(&self.shared, event);
+    }
+}
+
+fn send(shared: &Shared, event: Event) {
+    let mut state = shared.lock();
+    if let Event::End { job, .. } = &event
+        && state.open.remove(job).is_none()
+    {
+        return;
+    }
+    state.push(event);
+    drop(state);
+    shared.announce();
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.engine_gone = true;
+        let mut jobs: Vec<JobId> = state.open.drain().map(|(job, _)| job).collect();
+        jobs.sort_unstable();
+        for job in jobs {
+            let end = End::Failed(Failure {
+                sentence: "The engine stopped before this picture was finished.".into(),
+                hint: "Restart Atelier and generate again; your prompt and settings are kept.".into(),
+                log: Vec::new(),
+            });
+            state.push(Event::End { job, end });
+        }
+        drop(state);
+        self.shared.announce();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::event::{LogLevel, Preview, Step};
+    use crate::engine::request::PreviewOptions;
+    use crate::recipe::{Recipe, Rgb8};
+
+    fn task() -> Task {
+        Task::Generate { recipe: Box::new(Recipe::default()), preview: PreviewOptions::Off }
+    }
+
+    fn preview(job: JobId, step: u32) -> Event {
+        let image = Arc::new(Rgb8::new(1, 1, vec![0; 3]).unwrap());
+        Event::Preview { job, preview: Preview { picture: 0, step, image } }
+    }
+
+    fn step(job: JobId, done: u32) -> Event {
+        Event::Step { job, step: Step { picture: 0, done, total: 9, fraction: 0.0, step_secs: 0.0 } }
+    }
+
+    fn drain(handle: &Handle) -> Vec<Event> {
+        std::iter::from_fn(|| handle.try_next()).collect()
+    }
+
+    #[test]
+    fn a_waiting_job_that_is_cancelled_ends_once_and_never_starts() {
+        let (handle, port) = channel(|| {});
+        let job = handle.submit(task()).unwrap();
+        handle.cancel(job);
+        handle.cancel(job);
+        assert!(matches!(port.next(), Some(Request::Run { job: it, .. }) if it == job));
+        assert!(port.start(job).is_none());
+        port.send(Event::End { job, end: End::Cancelled });
+        assert_eq!(drain(&handle), [Event::End { job, end: End::Cancelled }]);
+    }
+
+    #[test]
+    fn a_running_job_sees_its_flag_and_ends_once() {
+        let (handle, port) = channel(|| {});
+        let job = handle.submit(task()).unwrap();
+        let flag = port.start(job).unwrap();
+        handle.cancel(job);
+        assert!(flag.load(Ordering::Relaxed));
+        assert!(drain(&handle).is_empty());
+        port.send(Event::End { job, end: End::Cancelled });
+        drop(port);
+        assert_eq!(drain(&handle).len(), 1);
+    }
+
+    #[test]
+    fn a_slow_reader_gets_the_newest_preview_and_step_and_every_end() {
+        let (handle, port) = channel(|| {});
+        let job = handle.submit(task()).unwrap();
+        for n in 1..=9 {
+            port.send(step(job, n));
+            port.send(preview(job, n));
+        }
+        for n in 0..2 * LOG_LINES {
+            port.send(Event::Log { job: None, level: LogLevel::Info, text: n.to_string() });
+        }
+        let events = drain(&handle);
+        assert_eq!(events[0], preview(job, 9));
+        assert_eq!(events[1], step(job, 9));
+        assert_eq!(events.len(), 2 + LOG_LINES);
+        assert!(matches!(&events[2], Event::Log { text, .. } if *text == LOG_LINES.to_string()));
+    }
+
+    #[test]
+    fn an_engine_that_dies_fails_what_is_open() {
+        let (handle, port) = channel(|| {});
+        let job = handle.submit(task()).unwrap();
+        drop(port);
+        assert!(matches!(drain(&handle)[..], [Event::End { job: it, end: End::Failed(_) }] if it == job));
+        assert_eq!(handle.submit(task()), Err(Busy::Gone));
+    }
+
+    #[test]
+    fn a_reader_that_waits_is_woken() {
+        let (handle, port) = channel(|| {});
+        let sender = std::thread::spawn(move || port.send(Event::Devices(Vec::new())));
+        assert_eq!(handle.next_within(Duration::from_secs(30)), Some(Event::Devices(Vec::new())));
+        sender.join().unwrap();
+    }
+}

@@ -1,0 +1,215 @@
+//! What the engine says. Plain data: it could cross a pipe from another process unchanged.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::request::JobId;
+use crate::devices::Device;
+use crate::placement::Module;
+use crate::recipe::Rgb8;
+
+/// Everything the engine can say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Event {
+    /// The job has started.
+    Begin {
+        /// The job.
+        job: JobId,
+        /// What it will really do.
+        begin: Begin,
+    },
+    /// The job has come to another phase, or further in this one.
+    Phase {
+        /// The job.
+        job: JobId,
+        /// Where it is.
+        phase: Phase,
+    },
+    /// Progress while denoising.
+    Step {
+        /// The job.
+        job: JobId,
+        /// How far it is.
+        step: Step,
+    },
+    /// The forming picture. Only the newest is kept for a slow reader.
+    Preview {
+        /// The job.
+        job: JobId,
+        /// How it looks.
+        preview: Preview,
+    },
+    /// A picture is finished; others of the same job may follow.
+    Picture {
+        /// The job.
+        job: JobId,
+        /// The picture.
+        picture: Picture,
+    },
+    /// A line of the engine's log. The oldest are dropped for a slow reader.
+    Log {
+        /// The job that was running, if one was.
+        job: Option<JobId>,
+        /// How grave it is.
+        level: LogLevel,
+        /// The line, without its line break.
+        text: String,
+    },
+    /// The devices of this machine, in answer to `Request::ListDevices`.
+    Devices(Vec<Device>),
+    /// The job is over. Comes exactly once for each job, whatever happens.
+    End {
+        /// The job.
+        job: JobId,
+        /// How it went.
+        end: End,
+    },
+}
+
+/// What a job will really do, once sizes are snapped and seeds drawn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Begin {
+    /// Width of the pictures in pixels.
+    pub width: u32,
+    /// Height of the pictures in pixels.
+    pub height: u32,
+    /// Denoising steps that will run for each picture.
+    pub steps: u32,
+    /// One seed for each picture.
+    pub seeds: Vec<i64>,
+    /// What was changed or ignored, in sentences for a person.
+    pub notes: Vec<String>,
+}
+
+/// Where a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Phase {
+    /// Reading headers or weights.
+    Loading {
+        /// The module whose weights are read; `None` while headers are.
+        module: Option<Module>,
+        /// Bytes read of this module.
+        bytes_done: u64,
+        /// Bytes of this module; 0 where not known.
+        bytes_total: u64,
+    },
+    /// The text encoder reads the prompt, or the VAE the init image.
+    Encoding,
+    /// The picture forms.
+    Denoising {
+        /// Which picture of the batch, from 0.
+        picture: u32,
+    },
+    /// The VAE turns latents into pixels.
+    Decoding {
+        /// Which picture of the batch, from 0.
+        picture: u32,
+    },
+    /// The upscaler works.
+    Upscaling {
+        /// Tiles done.
+        tile: u32,
+        /// All tiles; 0 where not known.
+        tiles: u32,
+    },
+}
+
+/// Progress while denoising.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Which picture of the batch, from 0.
+    pub picture: u32,
+    /// Steps finished.
+    pub done: u32,
+    /// Steps in all.
+    pub total: u32,
+    /// How much of the step now running is done, 0 to 1.
+    pub fraction: f32,
+    /// Seconds that the last finished step took; 0 before the first.
+    pub step_secs: f32,
+}
+
+/// A forming picture.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Preview {
+    /// Which picture of the batch, from 0.
+    pub picture: u32,
+    /// After which step, from 1.
+    pub step: u32,
+    /// The pixels; smaller than the picture where the preview is a projection.
+    pub image: Arc<Rgb8>,
+}
+
+/// A finished picture.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Picture {
+    /// Which picture of the batch, and its seed.
+    pub info: PictureInfo,
+    /// The pixels.
+    pub image: Arc<Rgb8>,
+}
+
+/// Which picture it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PictureInfo {
+    /// Which picture of the batch, from 0.
+    pub index: u32,
+    /// Its seed.
+    pub seed: i64,
+}
+
+/// How grave a log line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum LogLevel {
+    /// For whoever mends the engine.
+    Debug,
+    /// What it does.
+    Info,
+    /// It goes on, but not as asked.
+    Warn,
+    /// It failed.
+    Error,
+}
+
+/// How a job ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum End {
+    /// All pictures were made and have been sent.
+    Done {
+        /// Which pictures.
+        pictures: Vec<PictureInfo>,
+        /// Where the time went.
+        timings: Timings,
+    },
+    /// It was cancelled; pictures sent before are whole.
+    Cancelled,
+    /// It could not be done; pictures sent before are whole.
+    Failed(Failure),
+}
+
+/// Why a job failed, in words for a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What went wrong, in one sentence.
+    pub sentence: String,
+    /// What to do next.
+    pub hint: String,
+    /// The engine's last log lines.
+    pub log: Vec<String>,
+}
+
+/// Seconds spent in each phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timings {
+    /// Reading headers and weights.
+    pub load_secs: f64,
+    /// Reading the prompt and the init image.
+    pub encode_secs: f64,
+    /// Denoising.
+    pub denoise_secs: f64,
+    /// Decoding.
+    pub decode_secs: f64,
+    /// From `Begin` to `End`.
+    pub total_secs: f64,
+}

@@ -1,0 +1,12 @@
+//! The engine: one thread that owns every context and turns requests into pictures.
+//!
+//! Callers hold a [`Handle`]; they send [`Request`]s and read [`Event`]s, both plain data. Nothing here knows egui or the
+//! command line, and only `ffi` below is allowed to be `unsafe`.
+
+mod channel;
+mod event;
+mod request;
+
+pub use channel::{Busy, EventSender, Handle, Port, channel};
+pub use event::{Begin, End, Event, Failure, LogLevel, Phase, Picture, PictureInfo, Preview, Step, Timings};
+pub use request::{JobId, PreviewOptions, Request, Task};

@@ -1,0 +1,75 @@
+//! What callers ask of the engine. Plain data: it could cross a pipe to another process unchanged.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::recipe::{ImageSource, PlacementText, Recipe};
+
+/// A job's number, unique while the engine lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct JobId(pub u64);
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// Everything that can be asked of the engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Request {
+    /// Run a job; answered by `Begin`, any number of the others, and exactly one `End`.
+    Run {
+        /// The number that its events carry.
+        job: JobId,
+        /// What to do.
+        task: Task,
+    },
+    /// Name the devices; answered by `Event::Devices`.
+    ListDevices,
+    /// Give back the memory of every model that no job uses.
+    Unload,
+}
+
+/// A job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Task {
+    /// Make the pictures of a recipe.
+    Generate {
+        /// What to make.
+        recipe: Box<Recipe>,
+        /// Whether to show the picture while it forms.
+        preview: PreviewOptions,
+    },
+    /// Enlarge a picture with an ESRGAN model.
+    Upscale {
+        /// The picture.
+        image: ImageSource,
+        /// The upscaler's file; it says by what factor it enlarges.
+        model: PathBuf,
+        /// Where the upscaler runs.
+        placement: PlacementText,
+        /// CPU threads; `None` leaves one core for the interface.
+        threads: Option<u32>,
+    },
+}
+
+/// Whether, how and how often a forming picture is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PreviewOptions {
+    /// Not at all.
+    Off,
+    /// A linear projection of the latents: small, rough, free.
+    Projection {
+        /// Steps between previews, at least 1.
+        every: u32,
+    },
+    /// Through the tiny autoencoder where there is one, else the projection.
+    TinyAutoencoder {
+        /// Steps between previews, at least 1.
+        every: u32,
+    },
+}
