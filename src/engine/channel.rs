@@ -63,10 +63,12 @@ impl State {
     fn push(&mut self, event: Event) {
         match event {
             Event::Preview { .. } => self.preview = Some(event),
-            Event::Step { job, .. } => match self.events.back_mut() {
-                Some(last @ Event::Step { .. }) if matches!(last, Event::Step { job: other, .. } if *other == job) => *last = event,
-                _ => self.events.push_back(event),
-            },
+            Event::Step { job, .. } => {
+                if matches!(self.events.back(), Some(Event::Step { job: other, .. }) if *other == job) {
+                    self.events.pop_back();
+                }
+                self.events.push_back(event);
+            }
             Event::Log { .. } => {
                 if self.log_lines == LOG_LINES {
                     if let Some(oldest) = self.events.iter().position(|it| matches!(it, Event::Log { .. })) {
