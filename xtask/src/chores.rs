@@ -15,6 +15,14 @@ use crate::stages::Stages;
 /// Everything is linted and tested with one set of features, so that it is built once. This one lets the tests see into the window.
 const TEST_FEATURES: &str = "inspection";
 
+/// Installs what is missing, and no more.
+pub(crate) fn setup(options: &Options) -> Result<(), Stop> {
+    ensure(Purpose::Test, options)?;
+    ensure_components(options)?;
+    eprintln!("Everything is here.");
+    Ok(())
+}
+
 /// Builds Atelier and starts it.
 pub(crate) fn run(options: &Options) -> Result<(), Stop> {
     ensure(Purpose::Run, options)?;

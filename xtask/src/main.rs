@@ -1,4 +1,4 @@
-//! Atelier's chores, from a machine that has only Rust and a C compiler: `cargo xtask run | test | lint | bench | fresh`.
+//! Atelier's chores, from a machine that has only Rust and a C compiler: `cargo xtask run | test | lint | bench`, and more in `help`.
 //!
 //! Each chore first finds out what the system lacks for it (`needs`, `probe`), names it, installs it (`install`), then does its work
 //! (`chores`). Only the standard library is used, so that this program itself builds in a second on any machine.
@@ -29,6 +29,7 @@ fn main() -> ExitCode {
             println!("{}", options::HELP);
             Ok(())
         }
+        Chore::Setup => chores::setup(&options),
         Chore::Run => chores::run(&options),
         Chore::Test => chores::test(&options),
         Chore::Lint => chores::lint(&options),

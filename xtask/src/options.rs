@@ -6,6 +6,7 @@ Atelier's chores:
 
   cargo xtask run [-- ARGS]     build Atelier and start it; ARGS go to Atelier
   cargo xtask test [-- ARGS]    check the format, lint, and run every test; ARGS go to the tests
+  cargo xtask setup             only install what the others need
   cargo xtask lint              check the format, lint, and audit the dependencies
   cargo xtask bench [-- ARGS]   measure; ARGS go to the benchmark
   cargo xtask fresh [-- ARGS]   do `test` and `run` in a new Debian, as root (ARGS go to tools/fresh-machine.sh)
@@ -22,6 +23,7 @@ Options, before `--`:
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Chore {
     Help,
+    Setup,
     Run,
     Test,
     Lint,
@@ -46,6 +48,7 @@ impl Options {
         let mut words = words.into_iter();
         let chore = match words.next().as_deref() {
             None | Some("help" | "-h" | "--help") => Chore::Help,
+            Some("setup") => Chore::Setup,
             Some("run") => Chore::Run,
             Some("test") => Chore::Test,
             Some("lint") => Chore::Lint,
