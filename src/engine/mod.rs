@@ -5,6 +5,7 @@
 
 mod channel;
 mod event;
+mod ffi;
 mod request;
 
 pub use channel::{Busy, EventSender, Handle, Port, channel};
