@@ -16,7 +16,6 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use desktop::Desktop;
 use image::RgbImage;
-use screen::Area;
 use testkit::tiny;
 
 /// A usual laptop's screen.
@@ -46,12 +45,6 @@ fn write_settings(home: &Path, files: &tiny::TinyFiles) -> Result<()> {
 fn pictures(home: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(home.join("Pictures/Atelier")).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|extension| extension == "png")).collect()
-}
-
-/// Where the canvas is, whatever the panels beside it: the middle of the window's right half.
-fn canvas(window: Area) -> Area {
-    let Area { x, y, width, height } = window;
-    Area { x: x + width / 2, y: y + height / 4, width: width * 3 / 8, height: height / 3 }
 }
 
 fn keep(desktop: &Desktop, name: &str) -> Result<RgbImage> {
@@ -89,15 +82,17 @@ fn a_typed_prompt_and_a_pressed_button_become_a_picture_on_the_canvas_and_on_the
     write_settings(home.path(), &files)?;
     let mut desktop = open(home.path())?;
     desktop.fill("Prompt", "a red sunset over the sea")?;
-    let canvas = canvas(desktop.window_area()?);
     let before = keep(&desktop, "before.png")?;
     desktop.click("Generate")?;
 
     let saved = desktop.wait("a picture in the folder", LONG, |_| Ok(pictures(home.path()).pop()))?;
     assert_eq!(image::image_dimensions(&saved)?, (64, 64));
+    let canvas = desktop.wait("the picture's place", LONG, |desktop| desktop.find_by(|it| it.name == "Picture, 64 by 64 pixels"))?;
+    // Drawn pixel by pixel or enlarged, the picture covers the middle of its place.
+    let middle = canvas.area.context("the picture has no place on the screen")?.middle(48);
     desktop.wait("the picture on the canvas", LONG, |desktop| {
         let now = desktop.shot()?;
-        let drawn = screen::changed(&before, &now, canvas) > 0.2 && screen::colours(&now, canvas) > 64;
+        let drawn = screen::changed(&before, &now, middle) > 0.5 && screen::colours(&now, middle) > 8;
         Ok(drawn.then_some(()))
     })?;
     keep(&desktop, "picture.png")?;
