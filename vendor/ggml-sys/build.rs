@@ -145,7 +145,7 @@ const LOADER: &[Change] = &[
     Change { find: "            printf(\"\\n\");\n", put: "" },
     Change {
         find: "    int64_t end_time = ggml_time_ms();\n    LOG_INFO(\"loading tensors completed",
-        put: "    atelier_job_load_end(atelier_job);\n    int64_t end_time = ggml_time_ms();\n    LOG_INFO(\"loading tensors completed",
+        put: "    atelier_job_load_progress(atelier_job, bytes_processed.load());\n    atelier_job_load_end(atelier_job);\n    int64_t end_time = ggml_time_ms();\n    LOG_INFO(\"loading tensors completed",
     },
 ];
 

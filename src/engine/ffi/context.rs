@@ -64,6 +64,7 @@ impl Context {
     }
 
     /// How many text encodings were remembered, and how many had to be made.
+    #[cfg(test)]
     pub(in crate::engine) fn encodings(&self) -> (u64, u64) {
         let (mut hits, mut misses) = (0, 0);
         // SAFETY: a live context, and two numbers of ours.

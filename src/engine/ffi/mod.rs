@@ -10,6 +10,9 @@ mod error;
 mod params;
 mod upscaler;
 
+#[cfg(test)]
+mod tests;
+
 use std::ffi::CStr;
 
 use crate::devices::{Device, DeviceKind};

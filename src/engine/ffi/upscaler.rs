@@ -37,13 +37,6 @@ impl Upscaler {
         NonNull::new(upscaler).map(Self).ok_or_else(|| CallError::new("the engine gave no upscaler"))
     }
 
-    /// By how many times the sides grow.
-    pub(in crate::engine) fn factor(&self) -> u32 {
-        // SAFETY: a live upscaler.
-        let factor = unsafe { ggml_sys::atelier_upscaler_factor(self.0.as_ptr()) };
-        u32::try_from(factor).unwrap_or(1)
-    }
-
     /// Enlarges a picture.
     pub(in crate::engine) fn run(&mut self, image: &Rgb8, sink: &dyn Sink) -> Result<Rgb8, CallError> {
         let callbacks = Callbacks::new(&sink);

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use half::f16;
 use safetensors::tensor::{Dtype, View};
 
-use crate::weights::{Normals, fill, seed_of};
+use crate::weights::{Normals, draw, seed_of};
 
 static NORMALS: LazyLock<Normals> = LazyLock::new(Normals::new);
 
@@ -58,37 +58,24 @@ impl Tensor {
     pub(crate) fn bytes(&self, seed: u64) -> Vec<u8> {
         let count = self.elements();
         let seed = seed_of(seed, &self.name);
-        let mut out = Vec::with_capacity(self.byte_len());
+        let normals = NORMALS.values();
         match (self.kind, self.init) {
-            (Kind::F32, Init::Normal(deviation)) => {
-                let table: Vec<[u8; 4]> = NORMALS.values().iter().map(|it| (it * deviation).to_le_bytes()).collect();
-                fill(&mut out, count, seed, &table);
-            }
-            (Kind::F16, Init::Normal(deviation)) => {
-                let table: Vec<[u8; 2]> = NORMALS.values().iter().map(|it| f16::from_f32(it * deviation).to_le_bytes()).collect();
-                fill(&mut out, count, seed, &table);
-            }
+            (Kind::F32, Init::Normal(deviation)) => draw(count, seed, &normals.map(|it| (it * deviation).to_le_bytes())),
+            (Kind::F16, Init::Normal(deviation)) => draw(count, seed, &normals.map(|it| f16::from_f32(it * deviation).to_le_bytes())),
             (Kind::Q8, Init::Normal(deviation)) => {
                 // 127 steps reach four deviations; what lies further out is cut off.
                 let scale = f16::from_f32(deviation * 4.0 / 127.0).to_le_bytes();
-                let table: Vec<[u8; 1]> =
-                    NORMALS.values().iter().map(|it| [((it * 127.0 / 4.0).round().clamp(-127.0, 127.0) as i8) as u8]).collect();
-                let mut values = Vec::new();
-                fill(&mut values, count, seed, &table);
-                for block in values.chunks_exact(32) {
-                    out.extend_from_slice(&scale);
-                    out.extend_from_slice(block);
-                }
+                let steps = draw(count, seed, &normals.map(|it| ((it * 127.0 / 4.0).round().clamp(-127.0, 127.0) as i8).to_le_bytes()));
+                steps.chunks_exact(32).flat_map(|block| scale.iter().chain(block).copied()).collect()
             }
-            (Kind::F32, Init::Constant(value)) => out.extend(value.to_le_bytes().into_iter().cycle().take(count * 4)),
-            (Kind::F16, Init::Constant(value)) => out.extend(f16::from_f32(value).to_le_bytes().into_iter().cycle().take(count * 2)),
+            (Kind::F32, Init::Constant(value)) => value.to_le_bytes().repeat(count),
+            (Kind::F16, Init::Constant(value)) => f16::from_f32(value).to_le_bytes().repeat(count),
             (Kind::Q8, Init::Constant(value)) => {
                 let mut block = f16::from_f32(value / 127.0).to_le_bytes().to_vec();
                 block.resize(34, 127);
-                out.extend(block.into_iter().cycle().take(count / 32 * 34));
+                block.repeat(count / 32)
             }
         }
-        out
     }
 }
 

@@ -282,7 +282,7 @@ fn autoencoder_tensors() -> Tensors {
     conv(&mut out, "decoder.layers.0".into(), CHANNELS, LATENT, 1.0, Some(0.0));
     half(&mut out, "decoder", &[2, 3, 4, 7, 8, 9, 12, 13, 14, 17], &[6, 11, 16]);
     // Half grey, with a contrast that leaves most values between black and white.
-    conv(&mut out, "decoder.layers.18".into(), 3, CHANNELS, 0.1, Some(0.5));
+    conv(&mut out, "decoder.layers.18".into(), 3, CHANNELS, 0.8, Some(0.5));
     out
 }
 

@@ -1,7 +1,7 @@
 //! Random numbers for weights: quick enough for a gigabyte, and the same on every machine.
 
 /// Number of values that a table of normal numbers has; a power of two.
-const TABLE: usize = 4096;
+pub(crate) const TABLE: usize = 4096;
 
 /// Sebastiano Vigna's splitmix64: two multiplications a number, any seed is a good one.
 pub(crate) struct SplitMix(u64);
@@ -28,13 +28,16 @@ pub(crate) fn seed_of(seed: u64, name: &str) -> u64 {
 /// Normal numbers with mean 0 and variance 1, to be drawn from.
 ///
 /// Made from sums of uniform numbers: no logarithm and no sine, whose last bits differ between systems.
-pub(crate) struct Normals(Vec<f32>);
+pub(crate) struct Normals([f32; TABLE]);
 
 impl Normals {
     pub(crate) fn new() -> Self {
         let mut random = SplitMix::new(0);
         let uniform = |random: &mut SplitMix| (random.next() >> 40) as f32 / (1 << 24) as f32;
-        let mut values: Vec<f32> = (0..TABLE).map(|_| (0..12).map(|_| uniform(&mut random)).sum::<f32>() - 6.0).collect();
+        let mut values = [0.0; TABLE];
+        for value in &mut values {
+            *value = (0..12).map(|_| uniform(&mut random)).sum::<f32>() - 6.0;
+        }
         let mean = values.iter().sum::<f32>() / TABLE as f32;
         let variance = values.iter().map(|it| (it - mean) * (it - mean)).sum::<f32>() / TABLE as f32;
         let scale = 1.0 / variance.sqrt();
@@ -44,26 +47,25 @@ impl Normals {
         Self(values)
     }
 
-    /// The table's values.
-    pub(crate) fn values(&self) -> &[f32] {
+    /// The numbers themselves.
+    pub(crate) const fn values(&self) -> &[f32; TABLE] {
         &self.0
     }
 }
 
-/// Fills `out` with values drawn from a table, each written as `N` bytes.
-pub(crate) fn fill<const N: usize>(out: &mut Vec<u8>, count: usize, seed: u64, table: &[[u8; N]]) {
+/// Makes `count` values drawn from a table, each written as `N` bytes.
+pub(crate) fn draw<const N: usize>(count: usize, seed: u64, table: &[[u8; N]; TABLE]) -> Vec<u8> {
     let mut random = SplitMix::new(seed);
-    out.reserve(count * N);
-    let mut left = count;
-    while left > 0 {
-        let bits = random.next();
-        // Twelve bits choose one of the table's 4096 values; a number has room for five choices.
-        for choice in 0..left.min(5) {
-            let index = (bits >> (12 * choice)) as usize % TABLE;
-            out.extend_from_slice(&table[index]);
+    let mut out = vec![0; count * N];
+    // Twelve bits choose one of the table's 4096 values; a number has room for five choices.
+    for group in out.chunks_mut(5 * N) {
+        let mut bits = random.next();
+        for place in group.chunks_exact_mut(N) {
+            place.copy_from_slice(&table[bits as usize % TABLE]);
+            bits >>= 12;
         }
-        left = left.saturating_sub(5);
     }
+    out
 }
 
 #[cfg(test)]

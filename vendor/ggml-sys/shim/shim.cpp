@@ -243,10 +243,6 @@ void atelier_upscaler_free(atelier_upscaler* upscaler) {
     });
 }
 
-int atelier_upscaler_factor(const atelier_upscaler* upscaler) {
-    return upscaler == nullptr ? 1 : get_upscale_factor(upscaler->upscaler);
-}
-
 atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image, const atelier_callbacks* callbacks, sd_image_t* out) {
     if (upscaler == nullptr || image.data == nullptr || callbacks == nullptr || out == nullptr) {
         return refuse("an upscaler needs a picture");

@@ -102,8 +102,6 @@ atelier_status atelier_upscaler_new(const char* path,
                                     const atelier_callbacks* callbacks,
                                     atelier_upscaler** out);
 void atelier_upscaler_free(atelier_upscaler* upscaler);
-// By how many times the sides grow.
-int atelier_upscaler_factor(const atelier_upscaler* upscaler);
 atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image, const atelier_callbacks* callbacks, sd_image_t* out);
 
 void atelier_image_free(sd_image_t* image);

@@ -118,7 +118,6 @@ unsafe extern "C" {
         out: *mut *mut atelier_upscaler,
     ) -> atelier_status;
     pub fn atelier_upscaler_free(upscaler: *mut atelier_upscaler);
-    pub fn atelier_upscaler_factor(upscaler: *const atelier_upscaler) -> c_int;
     pub fn atelier_upscaler_run(
         upscaler: *mut atelier_upscaler,
         image: sd_image_t,
