@@ -371,3 +371,22 @@ fn devices_are_listed_as_a_table_or_as_json() {
     let expected = r#"{"event":"devices","devices":[{"name":"Vulkan0","description":"Some graphics","kind":"integrated_gpu","memory_total_bytes":8,"memory_free_bytes":4}]}"#;
     assert_eq!(ran.out, format!("{expected}\n"));
 }
+
+#[test]
+fn an_engine_that_is_gone_is_a_failure() {
+    for args in [GENERATE, &["devices"]] {
+        let home = tempfile::tempdir().unwrap();
+        let command = flags::Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap();
+        let err = Shared::default();
+        let surroundings = Surroundings {
+            out: &mut Shared::default(),
+            err: Box::new(err.clone()),
+            terminal: false,
+            paths: || Ok(Paths::beneath(home.path())),
+            interrupt: Arc::default(),
+            listen: |_| Ok(()),
+        };
+        assert_eq!(run_in(command, |wake| channel(wake).0, surroundings), Exit::Failed);
+        assert_eq!(err.text(), "error: the engine has stopped; restart Atelier\n");
+    }
+}
