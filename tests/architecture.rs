@@ -205,8 +205,9 @@ fn colour_literals(source: &Source) -> Vec<(usize, String)> {
     for at in source.tokens.windows(5) {
         let [kind, colons, name, open, argument] = at else { continue };
         let written_out = name.text.starts_with("from_") && open.text == "(" && number(&argument.text);
-        // The colour of nothing, and the marker for a colour yet to come, are no choice of colour.
-        let named = !name.text.contains(|c: char| c.is_lowercase()) && !["TRANSPARENT", "PLACEHOLDER"].contains(&name.text.as_str());
+        // Nothing, a colour yet to come, and the tint that leaves a picture as it is are no choice of colour.
+        let neutral = ["TRANSPARENT", "PLACEHOLDER", "WHITE"].contains(&name.text.as_str());
+        let named = !name.text.contains(|c: char| c.is_lowercase()) && !neutral;
         if ["Color32", "Rgba", "Hsva"].contains(&kind.text.as_str()) && colons.text == "::" && (written_out || named) {
             found.push((kind.line, format!("{}::{}", kind.text, name.text)));
         }
@@ -291,13 +292,16 @@ fn a_rule_speaks_of_its_folder_and_not_of_what_it_excepts() {
 fn colours_by_name_by_number_and_by_code_are_all_literals() {
     let count = |text: &str| colour_literals(&Source::read("crate::ui", text)).len();
     for bad in
-        ["Color32::RED;;", "Color32::from_gray(20)", "Rgba::from_rgb(1.0, 0.0, 0.0)", "hex_color!(\"#ff0000\")", "egui::Color32::WHITE; ;"]
+        ["Color32::RED;;", "Color32::from_gray(20)", "Rgba::from_rgb(1.0, 0.0, 0.0)", "hex_color!(\"#ff0000\")", "egui::Color32::BLACK; ;"]
     {
         assert_eq!(count(bad), 1, "{bad}");
     }
-    for good in
-        ["Color32::from_gray(level)", "ColorImage::from_rgb([1, 1], &x)", "Color32::PLACEHOLDER;;", "theme.accent.gamma_multiply(0.5)"]
-    {
+    for good in [
+        "Color32::from_gray(level)",
+        "ColorImage::from_rgb([1, 1], &x)",
+        "Color32::WHITE; Color32::PLACEHOLDER;;",
+        "theme.accent.gamma_multiply(0.5)",
+    ] {
         assert_eq!(count(good), 0, "{good}");
     }
 }

@@ -94,10 +94,15 @@ impl Desktop {
         Ok(desktop)
     }
 
-    /// The control of this name, if the window shows one. Where several have it, a control goes before the text that labels it, and
-    /// one that can be used before one that cannot.
+    /// The control of this name, if the window shows one.
     pub(crate) fn find(&mut self, name: &str) -> Result<Option<Control>> {
-        let mut found: Vec<Control> = self.controls()?.into_iter().filter(|it| it.name == name).collect();
+        self.find_by(|it| it.name == name)
+    }
+
+    /// The control that `is_it` knows. Where there are several, a control goes before the text that labels it, and one that can be used
+    /// before one that cannot.
+    pub(crate) fn find_by(&mut self, is_it: impl Fn(&Control) -> bool) -> Result<Option<Control>> {
+        let mut found: Vec<Control> = self.controls()?.into_iter().filter(is_it).collect();
         found.sort_by_key(|it| (matches!(it.role, Role::Label | Role::TextRun), !it.enabled, it.area.is_none()));
         Ok(found.into_iter().next())
     }

@@ -98,6 +98,12 @@ impl Area {
     pub(crate) const fn centre(self) -> (u32, u32) {
         (self.x + self.width / 2, self.y + self.height / 2)
     }
+
+    /// The square in its middle, `side` pixels wide.
+    pub(crate) const fn middle(self, side: u32) -> Self {
+        let (x, y) = self.centre();
+        Self { x: x.saturating_sub(side / 2), y: y.saturating_sub(side / 2), width: side, height: side }
+    }
 }
 
 /// How many different colours an area shows; 1 means that it is blank.

@@ -51,14 +51,7 @@ pub(crate) fn lint(options: &Options) -> Result<(), Stop> {
     ensure(Purpose::Build, options)?;
     ensure_components(options)?;
     let mut stages = Stages::default();
-    let mut done = check(&mut stages);
-    if done.is_ok() {
-        if Searcher::here(Os::current()).has_program("cargo-deny") {
-            done = stages.run("dependencies", cargo("deny").args(["--workspace", "check"]));
-        } else {
-            eprintln!("\nThe dependencies were not audited: `cargo install cargo-deny` brings the program that does it.");
-        }
-    }
+    let done = check(&mut stages).and_then(|()| audit(&mut stages));
     eprint!("\n{}", stages.table());
     done
 }
@@ -83,6 +76,21 @@ fn check(stages: &mut Stages) -> Result<(), Stop> {
     let deny = ["--quiet", "--", "-D", "warnings"];
     stages.run("lint", cargo("clippy").args(["--workspace", "--all-targets", "--features", TEST_FEATURES]).args(deny))?;
     stages.run("lint, command line alone", cargo("clippy").args(["--package", "atelier", "--no-default-features"]).args(deny))
+}
+
+/// Licences, origins and known faults of the dependencies, where the program for it is here.
+fn audit(stages: &mut Stages) -> Result<(), Stop> {
+    if !Searcher::here(Os::current()).has_program("cargo-deny") {
+        eprintln!("\nThe dependencies were not audited: `cargo install cargo-deny` brings the program that does it.");
+        return Ok(());
+    }
+    stages.run("licences and origins", cargo("deny").args(["--workspace", "check", "licenses", "bans", "sources"]))?;
+    let fetched = cargo("deny").args(["--workspace", "fetch", "db"]).output();
+    if fetched.is_ok_and(|output| output.status.success()) {
+        return stages.run("known faults", cargo("deny").args(["--workspace", "check", "--disable-fetch", "advisories"]));
+    }
+    eprintln!("\nThe list of known faults could not be fetched, so the dependencies were not compared with it.");
+    Ok(())
 }
 
 fn tests() -> Command {
