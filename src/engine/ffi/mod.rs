@@ -31,13 +31,8 @@ pub(super) fn devices() -> Vec<Device> {
 }
 
 fn device(index: usize) -> Option<Device> {
-    let mut raw = ggml_sys::atelier_device {
-        name: std::ptr::null(),
-        description: std::ptr::null(),
-        type_: 0,
-        memory_free: 0,
-        memory_total: 0,
-    };
+    let mut raw =
+        ggml_sys::atelier_device { name: std::ptr::null(), description: std::ptr::null(), type_: 0, memory_free: 0, memory_total: 0 };
     // SAFETY: `raw` is a whole struct of ours; the shim checks the index and fills it.
     let status = unsafe { ggml_sys::atelier_device_get(index, &raw mut raw) };
     if status != ggml_sys::ATELIER_OK {
