@@ -2,15 +2,13 @@
 //!
 //! What passes here may still fail in the engine, with an error; what is refused here would have failed later, or ended the process.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
 
+use super::cache::{HeaderCache, Known};
 use super::family::{Family, Latents};
-use super::header::{Header, HeaderError, file_name, read_header};
-use super::kind::{FileKind, identify};
+use super::header::{HeaderError, file_name};
 use super::lora;
 use crate::recipe::{FileRole, Lora, ModelFiles};
 
@@ -43,50 +41,7 @@ impl From<HeaderError> for Problem {
     }
 }
 
-/// A file whose header was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
-    /// Its header.
-    pub header: Header,
-    /// What it is.
-    pub kind: FileKind,
-}
-
-/// Headers that were read, so that generating again costs nothing. A file that changed its size or time is read again.
-#[derive(Debug, Default)]
-pub struct HeaderCache {
-    known: HashMap<PathBuf, (u64, Option<SystemTime>, Arc<Known>)>,
-}
-
-/// A person tries a few models and LoRAs in a session; a header takes a few hundred kilobytes.
-const CACHED_FILES: usize = 64;
-
 impl HeaderCache {
-    /// The header of a file and what the file is, read where it is not known.
-    ///
-    /// # Errors
-    /// As [`read_header`].
-    pub fn get(&mut self, path: &Path) -> Result<Arc<Known>, HeaderError> {
-        // A file that cannot be asked is read, so that the error says why.
-        let stamp = fs::metadata(path).ok().map(|it| (it.len(), it.modified().ok()));
-        if let (Some((bytes, time)), Some((known_bytes, known_time, known))) = (stamp, self.known.get(path))
-            && (bytes, time) == (*known_bytes, *known_time)
-        {
-            return Ok(Arc::clone(known));
-        }
-        self.known.remove(path);
-        let header = read_header(path)?;
-        let kind = identify(&header);
-        let known = Arc::new(Known { header, kind });
-        if let Some((bytes, time)) = stamp {
-            if self.known.len() >= CACHED_FILES {
-                self.known.clear();
-            }
-            self.known.insert(path.to_owned(), (bytes, time, Arc::clone(&known)));
-        }
-        Ok(known)
-    }
-
     /// Checks a set of files, as [`check_files`] does.
     ///
     /// # Errors
@@ -347,6 +302,8 @@ fn decapitalised(label: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use testkit::tiny::{self, Format, Options, TinyFiles};
 
@@ -408,6 +365,21 @@ mod tests {
         let checked = check_files(&files, &[]).unwrap();
         assert_eq!(checked.files, right);
         assert_eq!(checked.notes, ["tiny-zimage.safetensors is a Z-Image diffusion module; it is used as Diffusion."]);
+    }
+
+    #[test]
+    fn two_files_that_were_exchanged_are_put_right() {
+        let dir = tempfile::tempdir().unwrap();
+        let right = tiny(dir.path(), &Options::default());
+        let sd15 = dir.path().join("sd15.safetensors");
+        testkit::sd15(&sd15, 1, testkit::Contents::HeaderOnly).unwrap();
+        let mut files = right.clone();
+        files.set(FileRole::Model, files.get(FileRole::Diffusion).unwrap().to_owned());
+        files.set(FileRole::Diffusion, sd15.clone());
+        let checked = check_files(&files, &[]).unwrap();
+        assert_eq!((checked.family, checked.notes.len()), (Family::ZImage, 2));
+        assert_eq!(checked.files.get(FileRole::Diffusion), right.get(FileRole::Diffusion));
+        assert_eq!(checked.files.get(FileRole::Model), Some(sd15.as_path()));
     }
 
     #[test]
@@ -505,20 +477,6 @@ mod tests {
         let path = tiny::lora(dir.path(), &Options::default()).unwrap();
         let problem = problem(&ModelFiles::from_iter([(FileRole::Model, path)]), &[]);
         assert_eq!(problem.hint, "Add it to the LoRAs instead.");
-    }
-
-    #[test]
-    fn a_header_is_read_once_until_its_file_changes() {
-        let dir = tempfile::tempdir().unwrap();
-        let files = tiny(dir.path(), &Options::default());
-        let path = files.get(FileRole::Llm).unwrap();
-        let mut cache = HeaderCache::default();
-        let first = cache.get(path).unwrap();
-        assert!(Arc::ptr_eq(&first, &cache.get(path).unwrap()));
-        tiny::zimage(dir.path(), &Options { encoder_width: 16, ..Options::default() }).unwrap();
-        assert_eq!(cache.get(path).unwrap().kind.text_width, Some(16));
-        fs::remove_file(path).unwrap();
-        assert!(cache.get(path).is_err());
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
     let mut input = Input { source: BufReader::with_capacity(1 << 16, source), position: 0, file_bytes };
     input.skip(4)?;
     let version = input.u32()?;
-    if version & 0xffff == 0 {
+    if version.trailing_zeros() >= 16 {
         return Err(Flaw::Unsupported("it was made for a machine with another order of bytes".into()));
     }
     if !(2..=3).contains(&version) {

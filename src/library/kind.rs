@@ -230,7 +230,8 @@ impl<'a> Tensors<'a> {
             }
             return Some((Family::Flux, if dimension("img_in.weight", 1) == Some(384) { " Fill" } else { "" }));
         }
-        if !has("input_blocks.0.0.weight") && !(has("conv_in.weight") && starts("down_blocks.")) {
+        let unet = has("input_blocks.0.0.weight") || (has("conv_in.weight") && starts("down_blocks."));
+        if !unet {
             return None;
         }
         if has("input_blocks.8.0.time_mixer.mix_factor") {
@@ -409,14 +410,17 @@ fn layer_number(name: &str) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::path::Path;
 
     use super::*;
     use crate::library::{Dtype, Format, read_header};
 
+    /// Names and shapes.
+    pub(in crate::library) type Listed<'a> = &'a [(&'a str, &'a [u64])];
+
     /// A header with these tensors in F16.
-    fn header(tensors: &[(&str, &[u64])]) -> Header {
+    pub(in crate::library) fn header(tensors: Listed<'_>) -> Header {
         let dtype = Dtype::from_safetensors("F16").unwrap();
         let tensors = tensors.iter().map(|(name, shape)| TensorInfo {
             name: (*name).into(),
@@ -468,7 +472,7 @@ mod tests {
 
     #[test]
     fn families_are_told_with_and_without_the_prefix() {
-        let signs: [(&[(&str, &[u64])], Family); 17] = [
+        let signs: [(Listed<'_>, Family); 17] = [
             (&[("cap_embedder.0.weight", &[2560])], Family::ZImage),
             (&[("joint_blocks.0.context_block.attn.qkv.weight", &[8, 8])], Family::Sd3),
             (&[("double_blocks.0.img_attn.qkv.weight", &[8, 8]), ("txt_in.weight", &[3072, 4096])], Family::Flux),

@@ -4,7 +4,8 @@
 
 use std::collections::HashMap;
 
-use super::check::{Known, Problem};
+use super::cache::Known;
+use super::check::Problem;
 use super::family::Family;
 use super::header::shown;
 use super::kind::DIFFUSION_PREFIX;
@@ -150,4 +151,75 @@ impl Targets {
 
 fn squashed(name: &str) -> String {
     name.chars().filter(|it| !matches!(it, '.' | '_')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kind::identify;
+    use super::super::kind::tests::{Listed, header};
+    use super::*;
+
+    fn known(tensors: Listed<'_>) -> Known {
+        let header = header(tensors);
+        Known { kind: identify(&header), header }
+    }
+
+    fn answer(lora: Listed<'_>, model: Listed<'_>) -> Result<(), Problem> {
+        let model = known(model);
+        check("a.safetensors", &known(lora), model.kind.family.unwrap(), &[&model])
+    }
+
+    const Z_IMAGE: Listed<'_> = &[
+        ("model.diffusion_model.cap_embedder.0.weight", &[2560]),
+        ("model.diffusion_model.layers.0.attention.qkv.weight", &[768, 256]),
+        ("model.diffusion_model.layers.0.attention.out.weight", &[256, 256]),
+    ];
+    const FLUX: Listed<'_> = &[("double_blocks.0.img_attn.qkv.weight", &[9216, 3072]), ("txt_in.weight", &[3072, 4096])];
+    const SDXL: Listed<'_> =
+        &[("input_blocks.0.0.weight", &[320, 4, 3, 3]), ("input_blocks.4.1.transformer_blocks.0.attn2.to_k.weight", &[640, 2048])];
+
+    #[test]
+    fn a_fused_matrix_is_changed_by_its_parts_or_as_a_whole() {
+        for (down, up, rows) in [
+            ("diffusion_model.layers.0.attention.to_k.lora_A.weight", "diffusion_model.layers.0.attention.to_k.lora_B.weight", 256),
+            ("transformer.layers.0.attention.to_out.0.lora_A.weight", "transformer.layers.0.attention.to_out.0.lora_B.weight", 256),
+            ("lora_unet_layers_0_attention_qkv.lora_down.weight", "lora_unet_layers_0_attention_qkv.lora_up.weight", 768),
+        ] {
+            assert_eq!(answer(&[(down, &[4, 256]), (up, &[rows, 4])], Z_IMAGE), Ok(()), "{down}");
+            let problem = answer(&[(down, &[4, 256]), (up, &[rows + 1, 4])], Z_IMAGE).unwrap_err();
+            assert!(problem.sentence.contains("does not fit this model"), "{problem}");
+        }
+    }
+
+    #[test]
+    fn halves_of_different_ranks_are_damage() {
+        let lora: Listed<'_> = &[("lora_unet_x.lora_down.weight", &[4, 256]), ("lora_unet_x.lora_up.weight", &[256, 8])];
+        let sentence = answer(lora, Z_IMAGE).unwrap_err().sentence;
+        assert_eq!(sentence, "a.safetensors is damaged: the two halves of lora_unet_x do not fit each other.");
+    }
+
+    #[test]
+    fn where_names_have_several_spellings_shapes_decide() {
+        let pair = |rows, columns| {
+            let (down, up) = ("transformer.single.0.to_q.lora_A.weight", "transformer.single.0.to_q.lora_B.weight");
+            answer(&[(down, &[16, columns]), (up, &[rows, 16])], FLUX)
+        };
+        assert_eq!(pair(3072, 3072), Ok(()));
+        assert!(pair(3072, 3840).is_err());
+        assert!(pair(12_288, 3072).is_err());
+    }
+
+    #[test]
+    fn a_lora_for_another_unet_is_called_by_its_family() {
+        let lora: Listed<'_> = &[
+            ("lora_unet_down_blocks_0_attn2_to_k.lora_down.weight", &[8, 768]),
+            ("lora_unet_down_blocks_0_attn2_to_k.lora_up.weight", &[320, 8]),
+        ];
+        assert_eq!(answer(lora, SDXL).unwrap_err().sentence, "a.safetensors was made for SD1.5, and the model is SDXL.");
+    }
+
+    #[test]
+    fn kinds_of_adapters_that_are_not_understood_are_let_pass() {
+        assert_eq!(answer(&[("lycoris_x.lokr_w1", &[4, 4]), ("lycoris_x.lokr_w2", &[64, 64])], Z_IMAGE), Ok(()));
+    }
 }

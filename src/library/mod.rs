@@ -4,6 +4,7 @@
 //! [`identify`]); a set of files is checked before the engine sees it ([`check_files`]), because the engine ends the process where it
 //! is given files that do not fit. No egui, no engine.
 
+mod cache;
 mod check;
 mod dtype;
 mod family;
@@ -17,7 +18,8 @@ mod sniff;
 #[cfg(test)]
 mod hostile;
 
-pub use check::{Checked, HeaderCache, Known, Problem, check_files, snap};
+pub use cache::{HeaderCache, Known};
+pub use check::{Checked, Problem, check_files, snap};
 pub use dtype::Dtype;
 pub use family::Family;
 pub use header::{Fault, Format, Header, HeaderError, TensorInfo, read_header, size};
