@@ -1,5 +1,7 @@
 //! The program itself, on the tiny model: what it prints, what it writes, and how it ends.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod support;
 
 use std::fs;
