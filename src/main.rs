@@ -20,7 +20,7 @@ fn main() -> ExitCode {
 }
 
 fn start_engine(wake: Wake) -> Handle {
-    atelier::engine::channel(wake).0
+    atelier::engine::start(wake)
 }
 
 fn window() -> ExitCode {

@@ -48,7 +48,7 @@ impl Engine {
             }
             catching.arrived.notify_all();
         };
-        let handle = Arc::new(start(wake).unwrap());
+        let handle = Arc::new(start(wake));
         slot.set(Arc::downgrade(&handle)).unwrap();
         Self { handle, caught }
     }

@@ -9,9 +9,10 @@ use std::sync::OnceLock;
 use atelier::recipe::{FileRole, ModelFiles, Recipe};
 use testkit::tiny::{self, TinyFiles};
 
-/// A folder of this test binary's own, removed with the build folder.
+/// A folder of this test binary's own, the same in every run.
 pub fn folder(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    let binary = std::env::current_exe().unwrap();
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(binary.file_stem().unwrap()).join(name);
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }
