@@ -4,9 +4,9 @@
 //! with everything loaded, and the same pictures from the bare engine, interleaved so that both see the same machine.
 
 use std::error::Error;
+use std::io::{BufRead, BufReader, Lines};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::io::{BufRead, BufReader, Lines};
 use std::time::{Duration, Instant};
 
 use atelier::engine::{End, Event, Handle, PreviewOptions, Task, start};
@@ -30,7 +30,8 @@ struct Model {
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let with_sd15 = arguments.iter().any(|argument| argument == "--sd15");
-    let rounds = arguments.iter().position(|argument| argument == "--rounds").and_then(|at| arguments.get(at + 1)?.parse().ok()).unwrap_or(15);
+    let rounds =
+        arguments.iter().position(|argument| argument == "--rounds").and_then(|at| arguments.get(at + 1)?.parse().ok()).unwrap_or(15);
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench");
     std::fs::create_dir_all(&folder)?;
 

@@ -23,6 +23,18 @@ fn start_engine(wake: Wake) -> Handle {
     atelier::engine::start(wake)
 }
 
+#[cfg(feature = "gui")]
+fn window() -> ExitCode {
+    match atelier::app::run(&atelier::app::Options::usual(), start_engine) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(not(feature = "gui"))]
 fn window() -> ExitCode {
     cli::help()
 }
