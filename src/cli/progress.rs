@@ -43,6 +43,7 @@ impl Progress {
         let how = if terminal {
             let bar = ProgressBar::with_draw_target(Some(FULL), ProgressDrawTarget::stderr());
             bar.set_style(style(false));
+            bar.set_message("Starting");
             bar.enable_steady_tick(Duration::from_millis(120));
             How::Bar(bar)
         } else {
