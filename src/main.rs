@@ -20,9 +20,21 @@ fn main() -> ExitCode {
 }
 
 fn start_engine(wake: Wake) -> Handle {
-    atelier::engine::channel(wake).0
+    atelier::engine::start(wake)
 }
 
+#[cfg(feature = "gui")]
+fn window() -> ExitCode {
+    match atelier::app::run(&atelier::app::Options::usual(), start_engine) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(not(feature = "gui"))]
 fn window() -> ExitCode {
     cli::help()
 }

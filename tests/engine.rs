@@ -1,5 +1,7 @@
 //! The engine from request to picture, on the tiny model: 64x64, one thread.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod support;
 
 use std::collections::HashSet;
@@ -7,7 +9,7 @@ use std::collections::HashSet;
 use atelier::engine::{End, Event, Phase, PreviewOptions, Task};
 use atelier::placement::Module;
 use atelier::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Rgb8};
-use support::engine::{Engine, Said};
+use support::engine::Engine;
 use support::{files, folder, recipe, tiny};
 use testkit::{broken, tiny as make};
 
@@ -17,14 +19,12 @@ fn halves() -> Rgb8 {
     Rgb8::new(64, 64, pixels).unwrap()
 }
 
+/// The event at which a job is cancelled.
+type Moment = fn(&Event) -> bool;
+
 fn mean_difference(a: &[u8], b: &[u8]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).map(|(a, b)| f64::from(a.abs_diff(*b))).sum::<f64>() / a.len() as f64
-}
-
-/// The pixels of one half of a 64x64 picture.
-fn half(pixels: &[u8], right: bool) -> Vec<u8> {
-    pixels.chunks_exact(3).enumerate().filter(|(n, _)| (n % 64 >= 32) == right).flat_map(|(_, pixel)| pixel.to_vec()).collect()
 }
 
 #[test]
@@ -51,13 +51,16 @@ fn a_job_tells_its_phases_in_order_with_the_bytes_of_each_module_and_where_the_t
     assert!(denoising < place(|phase| matches!(phase, Phase::Decoding { .. })));
     for (role, module) in [(FileRole::Diffusion, Module::Diffusion), (FileRole::Llm, Module::Te), (FileRole::Taesd, Module::Vae)] {
         let total = phases.iter().find_map(|phase| match phase {
-            Phase::Loading { module: Some(it), bytes_done, bytes_total } if *it == module && bytes_done == bytes_total => Some(*bytes_total),
+            Phase::Loading { module: Some(it), bytes_done, bytes_total } if *it == module && bytes_done == bytes_total => {
+                Some(*bytes_total)
+            }
             _ => None,
         });
         let file = files().get(role).unwrap().metadata().unwrap().len();
         assert!(total.is_some_and(|total| total > 0 && total <= file), "{module:?}: {total:?} of {file}");
     }
-    let steps: Vec<_> = said.events.iter().filter_map(|event| if let Event::Step { step, .. } = event { Some(*step) } else { None }).collect();
+    let steps: Vec<_> =
+        said.events.iter().filter_map(|event| if let Event::Step { step, .. } = event { Some(*step) } else { None }).collect();
     assert!(steps.iter().all(|step| step.total == 3 && step.done <= 3 && (0.0..1.0).contains(&step.fraction)));
     assert!(steps.windows(2).all(|pair| pair[0].done as f32 + pair[0].fraction <= pair[1].done as f32 + pair[1].fraction), "{steps:?}");
     assert!(steps.iter().any(|step| step.done == 3));
@@ -77,8 +80,16 @@ fn a_batch_delivers_each_picture_with_its_seed_and_reads_the_prompt_once() {
     assert_eq!(pictures[2].image.pixels(), alone.pixels());
     let first = said.events.iter().position(|event| matches!(event, Event::Picture { .. })).unwrap();
     let later = &said.events[first..];
-    assert!(later.iter().any(|event| matches!(event, Event::Phase { phase: Phase::Denoising { picture: 1 }, .. })), "delivered as it is decoded");
-    let loads = |module| said.phases().iter().filter(|phase| matches!(phase, Phase::Loading { module: it, bytes_done: 0, .. } if *it == Some(module))).count();
+    assert!(
+        later.iter().any(|event| matches!(event, Event::Phase { phase: Phase::Denoising { picture: 1 }, .. })),
+        "delivered as it is decoded"
+    );
+    let loads = |module| {
+        said.phases()
+            .iter()
+            .filter(|phase| matches!(phase, Phase::Loading { module: it, bytes_done: 0, .. } if *it == Some(module)))
+            .count()
+    };
     assert_eq!((loads(Module::Te), loads(Module::Diffusion)), (1, 1));
 }
 
@@ -153,8 +164,7 @@ fn previews_arrive_while_denoising_by_either_way() {
 fn a_cancel_in_any_phase_ends_there_and_leaves_the_context_whole() {
     let engine = Engine::start();
     let good = engine.run(&recipe()).pixels().to_vec();
-    type Wanted = fn(&Event) -> bool;
-    let moments: [(&str, Wanted); 4] = [
+    let moments: [(&str, Moment); 4] = [
         ("encode", |event| matches!(event, Event::Phase { phase: Phase::Encoding, .. })),
         ("denoise", |event| matches!(event, Event::Step { step, .. } if step.done == 1)),
         ("inside a step", |event| matches!(event, Event::Phase { phase: Phase::Denoising { .. }, .. })),
@@ -165,7 +175,8 @@ fn a_cancel_in_any_phase_ends_there_and_leaves_the_context_whole() {
         let cancelled = engine.run_until(&Recipe { prompt: format!("cancelled while {name}"), steps: 50, ..recipe() }, moment);
         assert_eq!(cancelled.end(), &End::Cancelled, "{name}");
         assert!(cancelled.pictures().is_empty(), "{name}");
-        let last_step = cancelled.events.iter().filter_map(|event| if let Event::Step { step, .. } = event { Some(step.done) } else { None }).max();
+        let last_step =
+            cancelled.events.iter().filter_map(|event| if let Event::Step { step, .. } = event { Some(step.done) } else { None }).max();
         assert!(name == "decode" || last_step.unwrap_or(0) <= 1, "{name}: no step was finished after the cancel: {last_step:?}");
         let after = engine.run(&recipe());
         assert_eq!(after.pixels(), good, "{name}");
@@ -256,7 +267,8 @@ fn a_lora_changes_the_picture_without_loading_the_model_again_and_one_that_does_
 fn an_upscaler_enlarges_a_picture() {
     let engine = Engine::start();
     let model = make::upscaler(&folder("upscaler"), 4, 1).unwrap();
-    let upscale = |model| Task::Upscale { image: ImageSource::Pixels(halves()), model, placement: PlacementText::default(), threads: Some(1) };
+    let upscale =
+        |model| Task::Upscale { image: ImageSource::Pixels(halves()), model, placement: PlacementText::default(), threads: Some(1) };
     let said = engine.run_task(upscale(model));
     let picture = said.pictures()[0];
     assert_eq!((picture.image.width(), picture.image.height()), (256, 256));
@@ -308,7 +320,15 @@ fn jobs_wait_their_turn_and_one_cancelled_while_waiting_never_starts() {
     let jobs = [handle.submit(task(1)).unwrap(), handle.submit(task(2)).unwrap(), handle.submit(task(3)).unwrap()];
     handle.cancel(jobs[1]);
     let events = engine.until_ends(3);
-    let ends: Vec<_> = jobs.iter().map(|job| events.iter().filter_map(|event| if let Event::End { job: it, end } = event { (it == job).then_some(end) } else { None }).collect::<Vec<_>>()).collect();
+    let ends: Vec<_> = jobs
+        .iter()
+        .map(|job| {
+            events
+                .iter()
+                .filter_map(|event| if let Event::End { job: it, end } = event { (it == job).then_some(end) } else { None })
+                .collect::<Vec<_>>()
+        })
+        .collect();
     assert!(ends.iter().all(|ends| ends.len() == 1));
     assert!(matches!((ends[0][0], ends[1][0], ends[2][0]), (End::Done { .. }, End::Cancelled, End::Done { .. })));
     assert!(!events.iter().any(|event| matches!(event, Event::Begin { job, .. } if *job == jobs[1])));

@@ -1,5 +1,7 @@
 //! Memory over many jobs, in a process of its own so that nothing else counts.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod support;
 
 use atelier::engine::{End, PreviewOptions, Task};

@@ -55,7 +55,6 @@ fn keep(desktop: &Desktop, name: &str) -> Result<RgbImage> {
 }
 
 #[test]
-#[ignore = "main does not open the window yet"]
 fn the_window_opens_with_its_controls_and_keeps_what_was_typed_when_it_is_closed() -> Result<()> {
     let home = tempfile::tempdir()?;
     let mut desktop = open(home.path())?;
@@ -75,7 +74,6 @@ fn the_window_opens_with_its_controls_and_keeps_what_was_typed_when_it_is_closed
 }
 
 #[test]
-#[ignore = "main does not open the window yet"]
 fn a_typed_prompt_and_a_pressed_button_become_a_picture_on_the_canvas_and_on_the_disk() -> Result<()> {
     let home = tempfile::tempdir()?;
     let files = tiny::zimage(home.path(), &tiny::Options::default())?;
@@ -106,7 +104,6 @@ fn a_typed_prompt_and_a_pressed_button_become_a_picture_on_the_canvas_and_on_the
 }
 
 #[test]
-#[ignore = "main does not open the window yet"]
 fn cancel_stops_a_long_picture_and_the_window_stays_useful() -> Result<()> {
     let home = tempfile::tempdir()?;
     let files = tiny::zimage(home.path(), &tiny::Options::default())?;

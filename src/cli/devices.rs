@@ -10,7 +10,7 @@ use crate::devices::Device;
 use crate::engine::{Event, Handle};
 
 /// Drivers of graphics cards take their time on the first question.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Asks the engine for the devices.
 pub(super) fn ask(handle: &Handle) -> anyhow::Result<Vec<Device>> {
@@ -47,8 +47,8 @@ fn table(devices: &[Device]) -> String {
     }
     let mut table = String::new();
     for row in &rows {
-        let line: String = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}  ")).collect();
-        table.push_str(line.trim_end());
+        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        table.push_str(cells.join("  ").trim_end());
         table.push('\n');
     }
     table

@@ -1,5 +1,7 @@
 //! The flags, as clap reads them. Names follow sd-cli where it has one. What they mean is `resolve`'s work.
 
+#![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};

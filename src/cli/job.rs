@@ -111,14 +111,13 @@ pub(super) fn follow(handle: &Arc<Handle>, job: Job, interrupt: &Interrupt, told
                     told.line(&Line::log(level, text));
                 }
             }
-            Event::Devices(_) => {}
             Event::End { job, end } if job == id => {
                 let end = unwritten.map_or(end, |error| {
                     End::Failed(Failure { sentence: sentence(&error.to_string()), hint: String::new(), log: Vec::new() })
                 });
                 return tell_end(id, &end, told);
             }
-            Event::End { .. } => {}
+            Event::Devices(_) | Event::End { .. } => {}
         }
     }
 }

@@ -94,7 +94,10 @@ where
     let (job, report) = match command {
         Command::Generate(flags) => (resolve::generate(&flags, paths), flags.report),
         Command::Upscale(flags) => (resolve::upscale(&flags), flags.report),
-        Command::Devices(flags) => return list_devices(&flags, &start(), out, err.as_mut()),
+        Command::Devices(flags) => {
+            let listed = list_devices(&flags, &start(), out);
+            return listed.map_or_else(|error| failed(&error, err.as_mut()), |()| Exit::Done);
+        }
     };
     let job = match job {
         Ok(job) => job,
@@ -124,18 +127,18 @@ fn listen_for_ctrl_c(interrupt: &Arc<Interrupt>) -> Result<(), ctrlc::Error> {
     })
 }
 
-fn list_devices(flags: &DevicesFlags, handle: &Handle, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
-    let told = devices::ask(handle).and_then(|devices| match devices::tell(&devices, flags.json, out) {
+fn list_devices(flags: &DevicesFlags, handle: &Handle, out: &mut dyn Write) -> anyhow::Result<()> {
+    let devices = devices::ask(handle)?;
+    match devices::tell(&devices, flags.json, out) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         Ok(()) | Err(_) => Ok(()),
-    });
-    match told {
-        Ok(()) => Exit::Done,
-        Err(error) => {
-            let _ = writeln!(err, "error: {error:#}");
-            Exit::Failed
-        }
     }
+}
+
+fn failed(error: &anyhow::Error, err: &mut dyn Write) -> Exit {
+    // The exit code says it too.
+    let _ = writeln!(err, "error: {error:#}");
+    Exit::Failed
 }
 
 #[cfg(test)]

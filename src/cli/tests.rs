@@ -43,7 +43,7 @@ struct Ran {
 }
 
 /// Runs with an engine that does this, in folders beneath `home`.
-fn run_with(home: &Path, args: &[&str], interrupt: &Arc<Interrupt>, engine: impl FnOnce(Port) + Send + 'static) -> Ran {
+fn run_with(home: &Path, args: &[&str], interrupt: &Arc<Interrupt>, engine: impl FnOnce(&Port) + Send + 'static) -> Ran {
     let mut out = Shared::default();
     let written = out.clone();
     let (exit, err) = run_into(home, args, interrupt, &mut out, engine);
@@ -55,14 +55,14 @@ fn run_into(
     args: &[&str],
     interrupt: &Arc<Interrupt>,
     out: &mut dyn Write,
-    engine: impl FnOnce(Port) + Send + 'static,
+    engine: impl FnOnce(&Port) + Send + 'static,
 ) -> (Exit, String) {
     let command = flags::Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap();
     let err = Shared::default();
     let mut thread = None;
     let start = |wake| {
         let (handle, port) = channel(wake);
-        thread = Some(thread::spawn(move || engine(port)));
+        thread = Some(thread::spawn(move || engine(&port)));
         handle
     };
     let surroundings = Surroundings {
@@ -80,7 +80,7 @@ fn run_into(
     (exit, err.text())
 }
 
-fn run_once(args: &[&str], engine: impl FnOnce(Port) + Send + 'static) -> (Ran, tempfile::TempDir) {
+fn run_once(args: &[&str], engine: impl FnOnce(&Port) + Send + 'static) -> (Ran, tempfile::TempDir) {
     let home = tempfile::tempdir().unwrap();
     let ran = run_with(home.path(), args, &Arc::default(), engine);
     (ran, home)
@@ -126,8 +126,8 @@ fn recipe(port: &Port) -> (JobId, Recipe) {
 }
 
 /// An engine that makes every picture that is asked for.
-fn paints(port: Port) {
-    let (job, recipe) = recipe(&port);
+fn paints(port: &Port) {
+    let (job, recipe) = recipe(port);
     assert!(port.start(job).is_some());
     port.send(Event::Begin { job, begin: begin(recipe.batch_count) });
     port.send(Event::Phase { job, phase: Phase::Encoding });
@@ -193,8 +193,8 @@ fn json_is_one_event_a_line_and_nothing_else() {
     let previews = home.path().join("previews");
     let expected = previews.join("preview_1_001.png");
     let preview = expected.clone();
-    let engine = move |port: Port| {
-        let (job, _) = recipe(&port);
+    let engine = move |port: &Port| {
+        let (job, _) = recipe(port);
         port.start(job).unwrap();
         port.send(Event::Begin { job, begin: begin(1) });
         port.send(Event::Preview { job, preview: Preview { picture: 0, step: 1, image: image(9) } });
@@ -226,8 +226,8 @@ fn json_is_one_event_a_line_and_nothing_else() {
 
 #[test]
 fn a_failure_is_a_sentence_and_a_hint_and_leaves_standard_output_empty() {
-    let engine = |port: Port| {
-        let (job, _) = task(&port);
+    let engine = |port: &Port| {
+        let (job, _) = task(port);
         port.start(job).unwrap();
         let failure = Failure { sentence: "The file is cut short.".into(), hint: "Download it again.".into(), log: vec!["x".into()] };
         port.send(Event::End { job, end: End::Failed(failure) });
@@ -240,7 +240,7 @@ fn a_failure_is_a_sentence_and_a_hint_and_leaves_standard_output_empty() {
 #[test]
 fn an_engine_that_dies_is_a_failure() {
     let (ran, _home) = run_once(&generate(&["--json"]), |port| {
-        let (job, _) = task(&port);
+        let (job, _) = task(port);
         port.start(job).unwrap();
     });
     assert_eq!(ran.exit, Exit::Failed);
@@ -266,7 +266,7 @@ fn ctrl_c_cancels_and_what_was_made_is_kept() {
     let interrupt: Arc<Interrupt> = Arc::default();
     let pressed = Arc::clone(&interrupt);
     let ran = run_with(home.path(), &generate(&["-b", "2"]), &interrupt, move |port| {
-        let (job, _) = task(&port);
+        let (job, _) = task(port);
         let flag = port.start(job).unwrap();
         port.send(Event::Begin { job, begin: begin(2) });
         port.send(Event::Picture { job, picture: picture(0) });
@@ -287,7 +287,7 @@ fn ctrl_c_before_the_job_is_submitted_is_not_lost() {
     let interrupt: Arc<Interrupt> = Arc::default();
     interrupt.press();
     let ran = run_with(home.path(), &generate(&["--json"]), &interrupt, |port| {
-        let (job, _) = task(&port);
+        let (job, _) = task(port);
         until(|| port.start(job).is_none());
     });
     assert_eq!((ran.exit, ran.out.as_str()), (Exit::Cancelled, "{\"event\":\"end\",\"job\":1,\"outcome\":\"cancelled\"}\n"));
@@ -300,7 +300,7 @@ fn a_picture_that_cannot_be_kept_stops_the_job() {
     let out = home.path().join("file/a.png");
     let args = [GENERATE, &["--json", "-b", "9", "-o", out.to_str().unwrap()]].concat();
     let ran = run_with(home.path(), &args, &Arc::default(), |port| {
-        let (job, _) = task(&port);
+        let (job, _) = task(port);
         let flag = port.start(job).unwrap();
         port.send(Event::Begin { job, begin: begin(9) });
         port.send(Event::Picture { job, picture: picture(0) });
@@ -343,7 +343,7 @@ fn an_enlarged_picture_keeps_what_its_source_said() {
     let out = home.path().join("big.png");
     let args = ["upscale", "-m", "4x.pth", "-i", source.to_str().unwrap(), "-o", out.to_str().unwrap()];
     let ran = run_with(home.path(), &args, &Arc::default(), |port| {
-        let (job, task) = task(&port);
+        let (job, task) = task(port);
         assert!(matches!(task, Task::Upscale { .. }));
         port.start(job).unwrap();
         port.send(Event::Phase { job, phase: Phase::Upscaling { tile: 0, tiles: 4 } });
@@ -355,7 +355,7 @@ fn an_enlarged_picture_keeps_what_its_source_said() {
     assert!(text.starts_with("a lake\n") && text.contains("Postprocess upscaler: 4x"), "{text}");
 }
 
-fn names_devices(port: Port) {
+fn names_devices(port: &Port) {
     assert_eq!(port.next(), Some(Request::ListDevices));
     let kind = DeviceKind::IntegratedGpu;
     let device = Device { name: "Vulkan0".into(), description: "Some graphics".into(), kind, memory_total_bytes: 8, memory_free_bytes: 4 };
@@ -370,4 +370,23 @@ fn devices_are_listed_as_a_table_or_as_json() {
     let (ran, _home) = run_once(&["devices", "--json"], names_devices);
     let expected = r#"{"event":"devices","devices":[{"name":"Vulkan0","description":"Some graphics","kind":"integrated_gpu","memory_total_bytes":8,"memory_free_bytes":4}]}"#;
     assert_eq!(ran.out, format!("{expected}\n"));
+}
+
+#[test]
+fn an_engine_that_is_gone_is_a_failure() {
+    for args in [GENERATE, &["devices"]] {
+        let home = tempfile::tempdir().unwrap();
+        let command = flags::Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap();
+        let err = Shared::default();
+        let surroundings = Surroundings {
+            out: &mut Shared::default(),
+            err: Box::new(err.clone()),
+            terminal: false,
+            paths: || Ok(Paths::beneath(home.path())),
+            interrupt: Arc::default(),
+            listen: |_| Ok(()),
+        };
+        assert_eq!(run_in(command, |wake| channel(wake).0, surroundings), Exit::Failed);
+        assert_eq!(err.text(), "error: the engine has stopped; restart Atelier\n");
+    }
 }

@@ -35,7 +35,11 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
         "A device could not be used.",
         "Choose another device in the placement, or leave it empty.",
     ),
-    (&["device lost", "devicelost"], "The graphics card stopped answering.", "Generate again; if it happens again, update its driver or use another device."),
+    (
+        &["device lost", "devicelost"],
+        "The graphics card stopped answering.",
+        "Generate again; if it happens again, update its driver or use another device.",
+    ),
 ];
 
 /// The failure of a call, with the log lines that led to it.
@@ -48,9 +52,10 @@ pub(super) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
     let (sentence, hint) = match (error.status, known) {
         (Status::NoMemory, _) => (KNOWN[0].1, KNOWN[0].2),
         (_, Some((_, sentence, hint))) => (*sentence, *hint),
-        (Status::Aborted, None) => {
-            ("The engine stopped inside a calculation.", "The model was unloaded; generate again. If it happens again, check that its files belong together.")
-        }
+        (Status::Aborted, None) => (
+            "The engine stopped inside a calculation.",
+            "The model was unloaded; generate again. If it happens again, check that its files belong together.",
+        ),
         (Status::Failed | Status::Cancelled, None) => ("The engine could not make this picture.", "The details show what it said."),
     };
     let mut log = log;

@@ -12,7 +12,7 @@ use super::sink::JobSink;
 use super::thread::Engine;
 use crate::devices::Device;
 use crate::gallery::{fit_image, read_image, read_mask};
-use crate::library::{Checked, check_files, snap};
+use crate::library::{Checked, snap};
 use crate::placement::{Assignments, PlacementError, check_devices, parse_backend, parse_max_vram, parse_params_backend, resolve_device};
 use crate::recipe::{FileRole, ImageSource, PlacementText, Recipe, Rgb8};
 
@@ -45,7 +45,14 @@ pub(super) fn upscale(
     sink: &JobSink,
 ) -> End {
     let mut run = || -> Result<End, Stop> {
-        engine.headers.read(model).map_err(|problem| failed(problem.to_string(), "Choose an upscaler file, for example RealESRGAN x4."))?;
+        let known = engine.headers.get(model).map_err(|error| failed(error.sentence, error.hint))?;
+        if known.kind.role != Some(FileRole::Upscaler) {
+            let name = model.file_name().unwrap_or_default().to_string_lossy();
+            return Err(failed(
+                format!("{name} is {}, not an upscaler.", known.kind.described()),
+                "Choose an ESRGAN file, for example RealESRGAN x4.",
+            ));
+        }
         let places = Places::new(placement)?;
         let image = read_image(image).map_err(|error| failed(error.to_string(), "Choose another picture."))?;
         let begin = Begin { width: image.width(), height: image.height(), steps: 0, seeds: Vec::new(), notes: Vec::new() };
@@ -96,7 +103,7 @@ struct Plan {
 /// Checks everything that the engine would answer with an assert, and reads the pictures.
 fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     let Checked { files, size_multiple, mut notes, .. } =
-        check_files(&mut engine.headers, &recipe.files, &recipe.loras).map_err(|problem| failed(problem.sentence, problem.hint))?;
+        engine.headers.check(&recipe.files, &recipe.loras).map_err(|problem| failed(problem.sentence, problem.hint))?;
     let mut recipe = Recipe { files, ..recipe.clone() };
 
     let width = snap(recipe.width, size_multiple, SIDES.0, SIDES.1);
@@ -109,7 +116,9 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
         notes.push(format!("{steps} steps instead of {}.", recipe.steps));
     }
     recipe.steps = steps;
-    for (name, value, least, most) in [("guidance", &mut recipe.guidance, 0.0, 100.0), ("distilled guidance", &mut recipe.distilled_guidance, 0.0, 100.0)] {
+    for (name, value, least, most) in
+        [("guidance", &mut recipe.guidance, 0.0, 100.0), ("distilled guidance", &mut recipe.distilled_guidance, 0.0, 100.0)]
+    {
         let clamped = if value.is_finite() { value.clamp(least, most) } else { 1.0 };
         if clamped.to_bits() != value.to_bits() {
             notes.push(format!("{name} {clamped} instead of {value}."));
@@ -125,7 +134,9 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     }
 
     let picture = |source: &ImageSource| {
-        read_image(source).and_then(|image| fit_image(&image, width, height)).map_err(|error| failed(error.to_string(), "Choose another picture."))
+        read_image(source)
+            .and_then(|image| fit_image(&image, width, height))
+            .map_err(|error| failed(error.to_string(), "Choose another picture."))
     };
     if let Some(init) = &mut recipe.init {
         init.strength = if init.strength.is_finite() { init.strength.clamp(0.0, 1.0) } else { 0.75 };
@@ -199,19 +210,16 @@ fn pictures(engine: &mut Engine, job: JobId, plan: &Plan, preview: PreviewOption
             references: &plan.references,
             control: plan.control.as_ref(),
         };
-        let image = engine
-            .cache
-            .context(&plan.load, sink)
-            .and_then(|context| context.generate(&shot, preview, sink))
-            .map_err(|error| {
-                // A context that failed is not trusted again; one that was cancelled is whole.
-                if error.status != Status::Cancelled {
-                    engine.cache.clear();
-                }
-                stop(&error, sink)
-            })?;
+        let image = engine.cache.context(&plan.load, sink).and_then(|context| context.generate(&shot, preview, sink)).map_err(|error| {
+            // A context that failed is not trusted again; one that was cancelled is whole.
+            if error.status != Status::Cancelled {
+                engine.cache.clear();
+            }
+            stop(&error, sink)
+        })?;
         if is_flat(&image) {
-            let text = "The picture has one colour only. Another quantisation of the model, another device, or flash attention off may help.";
+            let text =
+                "The picture has one colour only. Another quantisation of the model, another device, or flash attention off may help.";
             sink.log(LogLevel::Warn, text);
         }
         let info = PictureInfo { index, seed: *seed };
@@ -260,13 +268,16 @@ struct Places {
 
 impl Places {
     fn new(text: &PlacementText) -> Result<Self, Stop> {
-        Self::resolve(text, &ffi::devices()).map_err(|error| failed(sentence(&error.to_string()), "Change the placement, or leave it empty."))
+        Self::resolve(text, &ffi::devices())
+            .map_err(|error| failed(sentence(&error.to_string()), "Change the placement, or leave it empty."))
     }
 
     fn resolve(text: &PlacementText, devices: &[Device]) -> Result<Self, PlacementError> {
         check_devices(text, devices)?;
         let named = |assignments: Assignments, or_default: bool| -> Result<String, PlacementError> {
-            let name = |place: &str| if place.eq_ignore_ascii_case("disk") { Ok("disk".to_owned()) } else { Ok(resolve_device(place, devices)?.name.clone()) };
+            let name = |place: &str| {
+                if place.eq_ignore_ascii_case("disk") { Ok("disk".to_owned()) } else { Ok(resolve_device(place, devices)?.name.clone()) }
+            };
             let fallback = match &assignments.fallback {
                 Some(place) => Some(name(place)?),
                 None if or_default => Some(name("")?),

@@ -187,7 +187,10 @@ mod tests {
 
     #[test]
     fn a_lora_of_which_nothing_fits_is_noticed() {
-        assert_eq!(unused_lora("Only (0 / 24) LoRA tensors have been applied, lora_file_path = /x/y.safetensors"), Some("/x/y.safetensors"));
+        assert_eq!(
+            unused_lora("Only (0 / 24) LoRA tensors have been applied, lora_file_path = /x/y.safetensors"),
+            Some("/x/y.safetensors")
+        );
         assert_eq!(unused_lora("Only (3 / 24) LoRA tensors have been applied, lora_file_path = /x"), None);
     }
 }

@@ -3,7 +3,6 @@
 //! Invariants: each job that starts ends with exactly one `End`, whatever happens inside; a panic drops every context and the thread
 //! goes on.
 
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -25,12 +24,18 @@ static RUNNING: Mutex<()> = Mutex::new(());
 
 /// Starts the engine. `wake` is called, from any thread, whenever a new event can be read. Dropping the handle stops the engine.
 ///
-/// # Errors
-/// Where the system gives no thread.
-pub fn start(wake: impl Fn() + Send + Sync + 'static) -> io::Result<Handle> {
+/// Where the system gives no thread, the handle refuses every job.
+#[must_use]
+pub fn start(wake: impl Fn() + Send + Sync + 'static) -> Handle {
     let (handle, port) = channel(wake);
-    let thread = thread::Builder::new().name("engine".into()).stack_size(STACK_BYTES).spawn(move || serve(&port))?;
-    Ok(handle.joining(thread))
+    match thread::Builder::new().name("engine".into()).stack_size(STACK_BYTES).spawn(move || serve(&port)) {
+        Ok(thread) => handle.joining(thread),
+        // The port went down with the closure, so the handle knows.
+        Err(error) => {
+            tracing::error!("the engine's thread could not be started: {error}");
+            handle
+        }
+    }
 }
 
 /// What stays between jobs.

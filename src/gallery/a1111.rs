@@ -3,6 +3,8 @@
 //! Invariants: reading never fails and takes time in proportion to the text; what is written here reads back the same, except a prompt
 //! that has a line beginning with `Negative prompt:` (the form cannot say it; the recipe beside it can). Pure: no files.
 
+use std::fmt;
+
 use crate::engine::PictureInfo;
 use crate::recipe::{FileRole, Recipe, Sampler, Scheduler};
 
@@ -28,7 +30,8 @@ impl Parameters {
         let mut it = Self { prompt: recipe.prompt.clone(), negative_prompt: recipe.negative_prompt.clone(), pairs: Vec::new() };
         for lora in &recipe.loras {
             if let Some(name) = lora.path.file_stem() {
-                it.prompt.push_str(&format!(" <lora:{}:{}>", name.to_string_lossy(), lora.strength));
+                let tag = format!(" <lora:{}:{}>", name.to_string_lossy(), lora.strength);
+                it.prompt.push_str(&tag);
             }
         }
         it.push("Steps", recipe.steps);
@@ -66,7 +69,7 @@ impl Parameters {
     }
 
     /// Adds a pair.
-    pub fn push(&mut self, key: &str, value: impl ToString) {
+    pub fn push(&mut self, key: &str, value: impl fmt::Display) {
         self.pairs.push((key.to_owned(), value.to_string()));
     }
 
@@ -76,7 +79,7 @@ impl Parameters {
         self.pairs.iter().find(|(it, _)| it.eq_ignore_ascii_case(key)).map(|(_, value)| value.as_str())
     }
 
-    /// A recipe as far as the text tells it: without files, and without what the engine does not have. LoRAs that the prompt names are
+    /// A recipe as far as the text tells it: without files, and without what the engine does not have. Adapters that the prompt names are
     /// taken out of it and returned by name and strength.
     #[must_use]
     pub fn to_recipe(&self) -> (Recipe, Vec<(String, f32)>) {

@@ -1,5 +1,6 @@
 //! What goes wrong with picture files.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -56,7 +57,7 @@ impl GalleryError {
         Self::Write { path: path.to_path_buf(), source }
     }
 
-    pub(crate) fn not_a_picture(path: &Path, reason: impl ToString) -> Self {
+    pub(crate) fn not_a_picture(path: &Path, reason: impl fmt::Display) -> Self {
         Self::NotAPicture { path: path.to_path_buf(), reason: reason.to_string() }
     }
 }

@@ -216,11 +216,11 @@ mod tests {
         Rgb8::new(3, 2, (0..18).map(|n| n * 14).collect()).unwrap()
     }
 
-    fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
+    fn chunk(kind: [u8; 4], data: &[u8]) -> Vec<u8> {
         let mut crc = Crc::new();
-        crc.update(kind);
+        crc.update(&kind);
         crc.update(data);
-        [&(data.len() as u32).to_be_bytes()[..], kind, data, &crc.sum().to_be_bytes()].concat()
+        [&(data.len() as u32).to_be_bytes()[..], &kind, data, &crc.sum().to_be_bytes()].concat()
     }
 
     fn zlib(data: &[u8]) -> Vec<u8> {
@@ -297,37 +297,37 @@ mod tests {
 
     #[test]
     fn every_kind_of_text_chunk_is_read_before_and_after_the_pixels() {
-        let pixels = chunk(b"IDAT", &[0; 4000]);
+        let pixels = chunk(*b"IDAT", &[0; 4000]);
         for text in [
-            chunk(b"tEXt", b"parameters\0a lake"),
-            chunk(b"zTXt", &[&b"parameters\0\0"[..], &zlib(b"a lake")].concat()),
-            chunk(b"iTXt", b"parameters\0\0\0en\0Parameter\0a lake"),
-            chunk(b"iTXt", &[&b"parameters\0\x01\0\0\0"[..], &zlib(b"a lake")].concat()),
+            chunk(*b"tEXt", b"parameters\0a lake"),
+            chunk(*b"zTXt", &[&b"parameters\0\0"[..], &zlib(b"a lake")].concat()),
+            chunk(*b"iTXt", b"parameters\0\0\0en\0Parameter\0a lake"),
+            chunk(*b"iTXt", &[&b"parameters\0\x01\0\0\0"[..], &zlib(b"a lake")].concat()),
         ] {
-            assert_eq!(read(&[text.clone(), pixels.clone(), chunk(b"IEND", b"")]), said("a lake"));
-            assert_eq!(read(&[pixels.clone(), text, chunk(b"IEND", b"")]), said("a lake"));
+            assert_eq!(read(&[text.clone(), pixels.clone(), chunk(*b"IEND", b"")]), said("a lake"));
+            assert_eq!(read(&[pixels.clone(), text, chunk(*b"IEND", b"")]), said("a lake"));
         }
     }
 
     #[test]
     fn hostile_chunks_are_passed_over() {
-        let mut flipped = chunk(b"tEXt", b"parameters\0flipped");
+        let mut flipped = chunk(*b"tEXt", b"parameters\0flipped");
         flipped[12] ^= 1;
         let bomb = zlib(&vec![b'a'; MOST_TEXT as usize + 1]);
         assert!(bomb.len() < 10_000);
-        let good = chunk(b"tEXt", b"parameters\0good");
+        let good = chunk(*b"tEXt", b"parameters\0good");
         for bad in [
             flipped,
-            chunk(b"zTXt", &[&b"parameters\0\0"[..], &bomb].concat()),
-            chunk(b"iTXt", &[&b"parameters\0\x01\0\0\0"[..], &bomb].concat()),
-            chunk(b"zTXt", b"parameters\0\0not zlib"),
-            chunk(b"zTXt", b"parameters\0\x07abc"),
-            chunk(b"iTXt", b"parameters\0\0\0\0\0\xff\xfe"),
-            chunk(b"iTXt", b"parameters\0\0\0no end"),
-            chunk(b"tEXt", b"parameters"),
-            chunk(b"tEXt", b""),
-            chunk(b"tEXt", b"other\0text"),
-            chunk(b"tEXt", &[&b"parameters\0"[..], &vec![b'a'; MOST_TEXT as usize]].concat()),
+            chunk(*b"zTXt", &[&b"parameters\0\0"[..], &bomb].concat()),
+            chunk(*b"iTXt", &[&b"parameters\0\x01\0\0\0"[..], &bomb].concat()),
+            chunk(*b"zTXt", b"parameters\0\0not zlib"),
+            chunk(*b"zTXt", b"parameters\0\x07abc"),
+            chunk(*b"iTXt", b"parameters\0\0\0\0\0\xff\xfe"),
+            chunk(*b"iTXt", b"parameters\0\0\0no end"),
+            chunk(*b"tEXt", b"parameters"),
+            chunk(*b"tEXt", b""),
+            chunk(*b"tEXt", b"other\0text"),
+            chunk(*b"tEXt", &[&b"parameters\0"[..], &vec![b'a'; MOST_TEXT as usize]].concat()),
         ] {
             assert_eq!(read(&[bad, good.clone()]), said("good"));
         }
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_length_beyond_the_end_of_the_file_ends_the_reading() {
-        let good = chunk(b"tEXt", b"parameters\0good");
+        let good = chunk(*b"tEXt", b"parameters\0good");
         for length in [1000_u32, u32::MAX] {
             for kind in [b"tEXt", b"IDAT"] {
                 let lie = [&length.to_be_bytes()[..], kind, b"parameters\0short"].concat();
@@ -360,7 +360,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_file_makes_reading_fail_or_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), flip in 0..300_usize) {
-            let mut file = [SIGNATURE.to_vec(), chunk(b"iTXt", &[&b"parameters\0\x01\0\0\0"[..], &zlib(b"a lake")].concat()), bytes].concat();
+            let mut file = [SIGNATURE.to_vec(), chunk(*b"iTXt", &[&b"parameters\0\x01\0\0\0"[..], &zlib(b"a lake")].concat()), bytes].concat();
             let at = 8 + flip % (file.len() - 8);
             file[at] ^= 0x55;
             let read = texts(Cursor::new(file), |_, _| ());

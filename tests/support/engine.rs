@@ -8,7 +8,7 @@ use atelier::engine::{Begin, End, Event, Failure, Handle, JobId, Phase, Picture,
 use atelier::recipe::Recipe;
 
 /// Longer than anything here takes on the slowest machine: reaching it is a failure.
-const LIMIT: Duration = Duration::from_secs(180);
+const LIMIT: Duration = Duration::from_mins(3);
 
 type Moment = Box<dyn Fn(&Event) -> bool + Send>;
 
@@ -19,18 +19,18 @@ struct Caught {
 }
 
 /// An engine under test.
-pub struct Engine {
+pub(crate) struct Engine {
     handle: Arc<Handle>,
     caught: Arc<Caught>,
 }
 
 /// What one job said, in order.
-pub struct Said {
-    pub events: Vec<Event>,
+pub(crate) struct Said {
+    pub(crate) events: Vec<Event>,
 }
 
 impl Engine {
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let caught = Arc::new(Caught::default());
         let slot: Arc<OnceLock<Weak<Handle>>> = Arc::default();
         let (catching, seen) = (Arc::clone(&caught), Arc::clone(&slot));
@@ -48,38 +48,38 @@ impl Engine {
             }
             catching.arrived.notify_all();
         };
-        let handle = Arc::new(start(wake).unwrap());
+        let handle = Arc::new(start(wake));
         slot.set(Arc::downgrade(&handle)).unwrap();
         Self { handle, caught }
     }
 
-    pub fn handle(&self) -> &Handle {
+    pub(crate) fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    pub fn run(&self, recipe: &Recipe) -> Said {
+    pub(crate) fn run(&self, recipe: &Recipe) -> Said {
         self.run_task(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Off })
     }
 
-    pub fn run_task(&self, task: Task) -> Said {
+    pub(crate) fn run_task(&self, task: Task) -> Said {
         self.handle.submit(task).unwrap();
         Said { events: self.until_ends(1) }
     }
 
     /// Runs a recipe and cancels it at the first event of which `moment` is true, before the engine does anything more.
-    pub fn run_until(&self, recipe: &Recipe, moment: impl Fn(&Event) -> bool + Send + 'static) -> Said {
+    pub(crate) fn run_until(&self, recipe: &Recipe, moment: impl Fn(&Event) -> bool + Send + 'static) -> Said {
         self.caught.events.lock().unwrap().1 = Some(Box::new(moment));
         self.run(recipe)
     }
 
     /// The events until this many jobs have ended.
-    pub fn until_ends(&self, ends: usize) -> Vec<Event> {
+    pub(crate) fn until_ends(&self, ends: usize) -> Vec<Event> {
         let count = |events: &[Event]| events.iter().filter(|event| matches!(event, Event::End { .. })).count();
         self.wait(|events| count(events) >= ends)
     }
 
     /// The answer to a request for the devices.
-    pub fn devices(&self) -> Vec<Device> {
+    pub(crate) fn devices(&self) -> Vec<Device> {
         let events = self.wait(|events| events.iter().any(|event| matches!(event, Event::Devices(_))));
         events.into_iter().find_map(|event| if let Event::Devices(devices) = event { Some(devices) } else { None }).unwrap()
     }
@@ -106,39 +106,40 @@ fn job_of(event: &Event) -> Option<JobId> {
 }
 
 impl Said {
-    pub fn end(&self) -> &End {
-        let ends: Vec<_> = self.events.iter().filter_map(|event| if let Event::End { end, .. } = event { Some(end) } else { None }).collect();
+    pub(crate) fn end(&self) -> &End {
+        let ends: Vec<_> =
+            self.events.iter().filter_map(|event| if let Event::End { end, .. } = event { Some(end) } else { None }).collect();
         assert!(ends.len() == 1 && matches!(self.events.last(), Some(Event::End { .. })), "one end, and last: {:?}", self.events);
         ends[0]
     }
 
-    pub fn begin(&self) -> &Begin {
+    pub(crate) fn begin(&self) -> &Begin {
         match &self.events[0] {
             Event::Begin { begin, .. } => begin,
             other => panic!("a job begins with {other:?}"),
         }
     }
 
-    pub fn phases(&self) -> Vec<Phase> {
+    pub(crate) fn phases(&self) -> Vec<Phase> {
         self.events.iter().filter_map(|event| if let Event::Phase { phase, .. } = event { Some(*phase) } else { None }).collect()
     }
 
-    pub fn previews(&self) -> Vec<&Preview> {
+    pub(crate) fn previews(&self) -> Vec<&Preview> {
         self.events.iter().filter_map(|event| if let Event::Preview { preview, .. } = event { Some(preview) } else { None }).collect()
     }
 
-    pub fn pictures(&self) -> Vec<&Picture> {
+    pub(crate) fn pictures(&self) -> Vec<&Picture> {
         self.events.iter().filter_map(|event| if let Event::Picture { picture, .. } = event { Some(picture) } else { None }).collect()
     }
 
     /// The pixels of the only picture.
-    pub fn pixels(&self) -> &[u8] {
+    pub(crate) fn pixels(&self) -> &[u8] {
         let pictures = self.pictures();
         assert!(pictures.len() == 1 && matches!(self.end(), End::Done { .. }), "{:?}", self.end());
         pictures[0].image.pixels()
     }
 
-    pub fn failure(&self) -> &Failure {
+    pub(crate) fn failure(&self) -> &Failure {
         match self.end() {
             End::Failed(failure) => failure,
             other => panic!("it did not fail: {other:?}"),

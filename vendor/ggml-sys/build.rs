@@ -73,7 +73,17 @@ const LAYOUT: &[(&str, &[&str])] = &[
     ),
     (
         "sd_sample_params_t",
-        &["guidance", "scheduler", "sample_method", "sample_steps", "eta", "shifted_timestep", "custom_sigmas", "flow_shift", "extra_sample_args"],
+        &[
+            "guidance",
+            "scheduler",
+            "sample_method",
+            "sample_steps",
+            "eta",
+            "shifted_timestep",
+            "custom_sigmas",
+            "flow_shift",
+            "extra_sample_args",
+        ],
     ),
     ("sd_guidance_params_t", &["txt_cfg", "img_cfg", "distilled_guidance", "slg"]),
     ("sd_slg_params_t", &["layers", "layer_count", "layer_start", "layer_end", "scale"]),
@@ -193,8 +203,9 @@ fn engine_layout(engine: &Path) -> String {
     let text = read(&engine.join(path));
     let begin = "class StableDiffusionGGML {\npublic:\n";
     let end = "    StableDiffusionGGML() = default;\n";
-    let members = between(&text, begin, end)
-        .unwrap_or_else(|| panic!("{ENGINE} has moved: {path} no longer holds the data members between {begin:?} and {end:?}; see vendor/ggml-sys/build.rs"));
+    let members = between(&text, begin, end).unwrap_or_else(|| {
+        panic!("{ENGINE} has moved: {path} no longer holds the data members between {begin:?} and {end:?}; see vendor/ggml-sys/build.rs")
+    });
     assert!(
         !members.contains(") {"),
         "{ENGINE} has moved: a function now stands among the data members in {path}; see vendor/ggml-sys/build.rs"
@@ -235,10 +246,9 @@ fn patched(engine: &Path, source: &str, changes: &[Change], out: &Path) -> PathB
 
 /// The same list of sizes and offsets, for the C++ compiler and for Rust.
 fn layout() -> (String, String) {
-    let mut cpp = String::from(
-        "#include <cstddef>\n#include \"shim.h\"\n\nextern \"C\" const size_t atelier_layout[] = {\n",
-    );
-    let mut rust = String::from("/// Name and value, as Rust sees it, of every entry of `atelier_layout`.\npub const LAYOUT: &[(&str, usize)] = &[\n");
+    let mut cpp = String::from("#include <cstddef>\n#include \"shim.h\"\n\nextern \"C\" const size_t atelier_layout[] = {\n");
+    let mut rust =
+        String::from("/// Name and value, as Rust sees it, of every entry of `atelier_layout`.\npub const LAYOUT: &[(&str, usize)] = &[\n");
     for (name, fields) in LAYOUT {
         cpp += &format!("    sizeof({name}),\n");
         rust += &format!("    (\"size of {name}\", ::std::mem::size_of::<{name}>()),\n");
@@ -258,7 +268,9 @@ fn variable(name: &str) -> String {
 }
 
 fn read(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{ENGINE} has moved: {} cannot be read: {error}", path.display())).replace("\r\n", "\n")
+    fs::read_to_string(path)
+        .unwrap_or_else(|error| panic!("{ENGINE} has moved: {} cannot be read: {error}", path.display()))
+        .replace("\r\n", "\n")
 }
 
 fn write(path: &Path, text: &str) {

@@ -59,7 +59,10 @@ pub(crate) fn lint(options: &Options) -> Result<(), Stop> {
 /// Measures.
 pub(crate) fn bench(options: &Options) -> Result<(), Stop> {
     ensure(Purpose::Build, options)?;
-    finish(cargo("bench").args(["--bench", "pictures"]).args(features(options)).arg("--").args(&options.rest))
+    // The same selection twice, so that the second finds everything built: the benchmark starts the example that it compares with.
+    let all = ["--workspace", "--examples", "--benches", "--bins"];
+    finish(cargo("build").arg("--release").args(all).args(features(options)))?;
+    finish(cargo("bench").args(["--workspace", "--bench", "pictures"]).args(features(options)).arg("--").args(&options.rest))
 }
 
 /// The proof that two commands are enough on a machine that has nothing.

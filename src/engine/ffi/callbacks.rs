@@ -90,15 +90,8 @@ unsafe extern "C" fn on_phase(user: *mut c_void, phase: c_int) {
 
 unsafe extern "C" fn on_load(user: *mut c_void, module: c_int, done: u64, total: u64) {
     // The order of `atelier_module` in shim.h.
-    const MODULES: [Module; 7] = [
-        Module::Diffusion,
-        Module::Te,
-        Module::ClipVision,
-        Module::Vae,
-        Module::Controlnet,
-        Module::Photomaker,
-        Module::Upscaler,
-    ];
+    const MODULES: [Module; 7] =
+        [Module::Diffusion, Module::Te, Module::ClipVision, Module::Vae, Module::Controlnet, Module::Photomaker, Module::Upscaler];
     let module = usize::try_from(module).ok().and_then(|index| MODULES.get(index).copied());
     with_sink(user, (), |sink| sink.load(module, done, total));
 }

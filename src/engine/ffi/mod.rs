@@ -31,13 +31,8 @@ pub(super) fn devices() -> Vec<Device> {
 }
 
 fn device(index: usize) -> Option<Device> {
-    let mut raw = ggml_sys::atelier_device {
-        name: std::ptr::null(),
-        description: std::ptr::null(),
-        type_: 0,
-        memory_free: 0,
-        memory_total: 0,
-    };
+    let mut raw =
+        ggml_sys::atelier_device { name: std::ptr::null(), description: std::ptr::null(), type_: 0, memory_free: 0, memory_total: 0 };
     // SAFETY: `raw` is a whole struct of ours; the shim checks the index and fills it.
     let status = unsafe { ggml_sys::atelier_device_get(index, &raw mut raw) };
     if status != ggml_sys::ATELIER_OK {
@@ -51,13 +46,21 @@ fn device(index: usize) -> Option<Device> {
         4 => return None,
         _ => DeviceKind::Accelerator,
     };
+    let (memory_total_bytes, free) = if kind == DeviceKind::Cpu { ram() } else { (raw.memory_total, raw.memory_free) };
     Some(Device {
         name: text(raw.name),
         description: text(raw.description),
         kind,
-        memory_total_bytes: raw.memory_total,
-        memory_free_bytes: raw.memory_free.min(raw.memory_total),
+        memory_total_bytes,
+        memory_free_bytes: free.min(memory_total_bytes),
     })
+}
+
+/// RAM in bytes, whole and available: ggml calls all of it free.
+fn ram() -> (u64, u64) {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    (system.total_memory(), system.available_memory())
 }
 
 /// Sends every device's graphs through the hook that other devices than the CPU need, `nodes` at a time.

@@ -152,7 +152,8 @@ impl RawShot {
             raw.strength = recipe.init.as_ref().map_or(1.0, |init| init.strength);
         }
         if let Some(mask) = shot.mask {
-            raw.mask_image = ggml_sys::sd_image_t { width: mask.width, height: mask.height, channel: 1, data: mask.pixels.as_ptr().cast_mut() };
+            raw.mask_image =
+                ggml_sys::sd_image_t { width: mask.width, height: mask.height, channel: 1, data: mask.pixels.as_ptr().cast_mut() };
         }
         if let Some(control) = shot.control {
             raw.control_image = raw_image(control);

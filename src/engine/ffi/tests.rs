@@ -45,13 +45,9 @@ impl Sink for Quiet {
 
 fn load(files: &tiny::TinyFiles) -> Load {
     Load {
-        files: [
-            (FileRole::Diffusion, files.diffusion.clone()),
-            (FileRole::Llm, files.llm.clone()),
-            (FileRole::Taesd, files.taesd.clone()),
-        ]
-        .into_iter()
-        .collect(),
+        files: [(FileRole::Diffusion, files.diffusion.clone()), (FileRole::Llm, files.llm.clone()), (FileRole::Taesd, files.taesd.clone())]
+            .into_iter()
+            .collect(),
         threads: 1,
         flash_attention: true,
         backend: "CPU".into(),
@@ -67,17 +63,8 @@ fn make(dir: &Path) -> tiny::TinyFiles {
 
 fn picture(context: &mut Context, sink: &Quiet) -> Result<Rgb8, CallError> {
     let recipe = Recipe { prompt: "a lake".into(), steps: 2, guidance: 1.0, ..Recipe::default() };
-    let shot = Shot {
-        recipe: &recipe,
-        width: 64,
-        height: 64,
-        seed: 1,
-        vae_tiling: false,
-        init: None,
-        mask: None,
-        references: &[],
-        control: None,
-    };
+    let shot =
+        Shot { recipe: &recipe, width: 64, height: 64, seed: 1, vae_tiling: false, init: None, mask: None, references: &[], control: None };
     context.generate(&shot, Some((PreviewMode::Projection, 1)), sink)
 }
 

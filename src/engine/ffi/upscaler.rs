@@ -31,9 +31,8 @@ impl Upscaler {
         let threads = i32::try_from(threads).unwrap_or(1).max(1);
         let mut upscaler = null_mut();
         // SAFETY: `strings` keeps the texts past the call; `callbacks` borrows `sink`; `upscaler` is ours to be written.
-        let status = unsafe {
-            ggml_sys::atelier_upscaler_new(path, threads, TILE, backend, params_backend, callbacks.as_ptr(), &raw mut upscaler)
-        };
+        let status =
+            unsafe { ggml_sys::atelier_upscaler_new(path, threads, TILE, backend, params_backend, callbacks.as_ptr(), &raw mut upscaler) };
         CallError::check(status)?;
         NonNull::new(upscaler).map(Self).ok_or_else(|| CallError::new("the engine gave no upscaler"))
     }

@@ -1,0 +1,604 @@
+//! The threads that touch the disk and turn pixels, so that the window's thread never waits.
+//!
+//! Tasks go in, reports come out and wake the window. Invariants: no task is ever dropped (a full queue waits on the window's side, not
+//! in it); a report is sent for every task that has an answer. Nothing here knows the state or draws.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use eframe::egui::ColorImage;
+
+use super::pixels;
+use super::session::PictureId;
+use crate::engine::{JobId, PictureInfo, Preview};
+use crate::gallery::{self, GalleryError};
+use crate::library;
+use crate::paths;
+use crate::recipe::{FileRole, ImageSource, Recipe, Rgb8};
+use crate::settings::{self, Settings};
+
+/// Tasks that wait in a thread's own queue; more wait on the window's side.
+const QUEUE: usize = 64;
+/// A dialog that closes faster than this was never seen: no person is so quick.
+const NEVER_SEEN: Duration = Duration::from_millis(150);
+
+/// What the disk thread is asked.
+#[derive(Debug)]
+pub enum FileTask {
+    /// Find out what these files are.
+    Identify(Vec<PathBuf>),
+    /// Which of these files are not there?
+    Check(Vec<PathBuf>),
+    /// Keep a finished picture.
+    Store {
+        /// Its number.
+        id: PictureId,
+        /// Where pictures are kept.
+        folder: PathBuf,
+        /// How it was made.
+        recipe: Box<Recipe>,
+        /// Which picture of its batch.
+        info: PictureInfo,
+        /// Its pixels.
+        pixels: Arc<Rgb8>,
+    },
+    /// Write a picture where the person wants it.
+    SaveAs {
+        /// The file to write.
+        target: PathBuf,
+        /// Where it is kept already, with all it knows about itself.
+        kept: Option<PathBuf>,
+        /// How it was made, for a picture that is not kept yet.
+        recipe: Box<Recipe>,
+        /// Its pixels, for a picture that is not kept yet.
+        pixels: Option<Arc<Rgb8>>,
+    },
+    /// Read a picture of the session back.
+    Load(PictureId, PathBuf),
+    /// Read a picture for the clipboard.
+    Copy(PathBuf),
+    /// Make a small look at a picture file.
+    Thumbnail(PathBuf),
+    /// Show a folder in the system's file manager, with this file marked where there is one.
+    OpenFolder(PathBuf, Option<PathBuf>),
+    /// Keep the settings.
+    SaveSettings(PathBuf, Box<Settings>),
+}
+
+/// What the pixel thread is asked.
+#[derive(Debug)]
+pub enum PixelTask {
+    /// Make a finished picture ready for the screen.
+    Picture {
+        /// Its number.
+        id: PictureId,
+        /// Its pixels.
+        pixels: Arc<Rgb8>,
+        /// Longest side that the graphics card takes, in pixels.
+        max_side_px: usize,
+        /// Whether the filmstrip needs its small look too.
+        thumbnail: bool,
+        /// For the clipboard instead of the screen.
+        copy: bool,
+    },
+    /// Make a forming picture ready for the screen.
+    Preview(JobId, Preview),
+}
+
+/// What the threads answer.
+#[derive(Debug)]
+pub enum Report {
+    /// What these files are.
+    Identified(Vec<(PathBuf, Dropped)>),
+    /// Of the files asked about, those that are not there.
+    Missing(Vec<PathBuf>),
+    /// The picture is on the disk.
+    Stored(PictureId, Result<PathBuf, FileError>),
+    /// The picture was written where the person wanted it.
+    Saved(Result<PathBuf, FileError>),
+    /// The picture was read back.
+    Loaded(PictureId, Result<Arc<Rgb8>, FileError>),
+    /// A small look at a picture file.
+    Thumbnail(PathBuf, Result<ColorImage, FileError>),
+    /// The folder could not be shown.
+    NotOpened(FileError),
+    /// The settings could not be kept.
+    SettingsNotSaved(String),
+    /// A finished picture, ready for the screen.
+    Picture {
+        /// Its number.
+        id: PictureId,
+        /// The picture, at most as large as the graphics card takes.
+        full: ColorImage,
+        /// The small look for the filmstrip, where it was asked for.
+        thumbnail: Option<ColorImage>,
+    },
+    /// A finished picture, ready for the clipboard.
+    ForClipboard(ColorImage),
+    /// The picture could not be read for the clipboard.
+    NotCopied(FileError),
+    /// A forming picture, ready for the screen.
+    Preview(JobId, u32, ColorImage),
+    /// A file dialog was closed.
+    Chosen(Purpose, Answer),
+}
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dropped {
+    /// A part of a model.
+    Role(FileRole),
+    /// A low-rank adapter.
+    Lora,
+    /// A picture.
+    Picture,
+    /// A model file, but nobody knows which part.
+    Unknown,
+    /// Neither a model nor a picture.
+    Useless,
+    /// Not there, or a folder.
+    Missing,
+}
+
+/// What a file dialog is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Model files of any role.
+    Any,
+    /// A model file for this role.
+    Role(FileRole),
+    /// The picture to start from.
+    Start,
+    /// The mask.
+    Mask,
+    /// A LoRA.
+    Lora,
+    /// Where to write this picture.
+    SaveAs(PictureId),
+}
+
+/// How a file dialog was closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// With these files.
+    Paths(Vec<PathBuf>),
+    /// With Cancel.
+    Nothing,
+    /// It never opened: the system has no file dialog.
+    NoDialog,
+}
+
+/// A file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It could not be written.
+    #[error("{path} could not be written: {source}", path = path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is a picture file, and could not be read or written.
+    #[error(transparent)]
+    Picture(#[from] GalleryError),
+    /// The system could not show it.
+    #[error("{path} could not be opened: {reason}", path = path.display())]
+    Open {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Something that wakes the window; may be called from any thread.
+pub type Wake = Arc<dyn Fn() + Send + Sync>;
+
+/// The threads behind the window.
+pub struct Workers {
+    files: Lane<FileTask>,
+    pixels: Lane<PixelTask>,
+    reports: Receiver<Report>,
+    sender: Sender<Report>,
+    wake: Wake,
+}
+
+impl Workers {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// Where the system has no thread to give.
+    pub fn start(wake: Wake) -> io::Result<Self> {
+        let (sender, reports) = channel();
+        let files = Lane::start("files", &sender, &wake, file_task)?;
+        let pixels = Lane::start("pixels", &sender, &wake, |task| Some(pixel_task(task)))?;
+        Ok(Self { files, pixels, reports, sender, wake })
+    }
+
+    /// Asks the disk thread.
+    pub fn file(&mut self, task: FileTask) {
+        self.files.push(task);
+    }
+
+    /// Asks the pixel thread.
+    pub fn pixel(&mut self, task: PixelTask) {
+        self.pixels.push(task);
+    }
+
+    /// Hands on what waits and returns the next report. Never waits.
+    pub fn next_report(&mut self) -> Option<Report> {
+        self.files.pump();
+        self.pixels.pump();
+        self.reports.try_recv().ok()
+    }
+
+    /// Shows a file dialog on a thread of its own; `Report::Chosen` answers.
+    pub fn dialog(&self, purpose: Purpose, file_name: String) {
+        let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
+        let spawned = thread::Builder::new().name("dialog".into()).spawn(move || {
+            report(&sender, &wake, Report::Chosen(purpose, ask(purpose, &file_name)));
+        });
+        if spawned.is_err() {
+            report(&self.sender, &self.wake, Report::Chosen(purpose, Answer::NoDialog));
+        }
+    }
+
+    /// Finishes every task given so far, but not for longer than this; false where some are left.
+    #[must_use]
+    pub fn finish(self, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
+        self.files.finish(deadline)
+    }
+}
+
+/// A thread with its queue.
+struct Lane<T> {
+    sender: SyncSender<T>,
+    /// What the queue had no room for; nothing is dropped.
+    waiting: VecDeque<T>,
+    ended: Receiver<()>,
+}
+
+impl<T: Send + 'static> Lane<T> {
+    fn start(name: &str, reports: &Sender<Report>, wake: &Wake, run: impl Fn(T) -> Option<Report> + Send + 'static) -> io::Result<Self> {
+        let (sender, tasks) = sync_channel::<T>(QUEUE);
+        let (ended_sender, ended) = sync_channel(1);
+        let (reports, wake) = (reports.clone(), Arc::clone(wake));
+        thread::Builder::new().name(name.into()).spawn(move || {
+            for task in tasks {
+                if let Some(answer) = run(task) {
+                    report(&reports, &wake, answer);
+                }
+            }
+            // Nobody listens any more where the window did not wait for the end.
+            let _ = ended_sender.send(());
+        })?;
+        Ok(Self { sender, waiting: VecDeque::new(), ended })
+    }
+
+    fn push(&mut self, task: T) {
+        self.waiting.push_back(task);
+        self.pump();
+    }
+
+    fn pump(&mut self) {
+        while let Some(task) = self.waiting.pop_front() {
+            if let Err(TrySendError::Full(task) | TrySendError::Disconnected(task)) = self.sender.try_send(task) {
+                self.waiting.push_front(task);
+                return;
+            }
+        }
+    }
+
+    fn finish(self, deadline: Instant) -> bool {
+        let Self { sender, waiting, ended } = self;
+        if waiting.is_empty() {
+            drop(sender);
+        } else {
+            // Handing on may wait for room, and a disk may hang: only the wait for the end is bounded.
+            let handed = thread::Builder::new().name("files-last".into()).spawn(move || {
+                for task in waiting {
+                    if sender.send(task).is_err() {
+                        return;
+                    }
+                }
+            });
+            if handed.is_err() {
+                return false;
+            }
+        }
+        ended.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok()
+    }
+}
+
+/// A window that is gone needs no report.
+fn report(sender: &Sender<Report>, wake: &Wake, report: Report) {
+    if sender.send(report).is_ok() {
+        wake();
+    }
+}
+
+fn pixel_task(task: PixelTask) -> Report {
+    match task {
+        PixelTask::Picture { pixels, copy: true, .. } => Report::ForClipboard(pixels::to_screen(&pixels, usize::MAX)),
+        PixelTask::Picture { id, pixels, max_side_px, thumbnail, copy: false } => {
+            Report::Picture { id, full: pixels::to_screen(&pixels, max_side_px), thumbnail: thumbnail.then(|| pixels::thumbnail(&pixels)) }
+        }
+        PixelTask::Preview(job, preview) => Report::Preview(job, preview.picture, pixels::to_screen(&preview.image, 2048)),
+    }
+}
+
+fn file_task(task: FileTask) -> Option<Report> {
+    match task {
+        FileTask::Identify(paths) => Some(Report::Identified(paths.into_iter().map(|path| (identify(&path), path)).map(swap).collect())),
+        FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
+        FileTask::Store { id, folder, recipe, info, pixels } => Some(Report::Stored(id, store_picture(&folder, &recipe, info, &pixels))),
+        FileTask::SaveAs { target, kept, recipe, pixels } => {
+            Some(Report::Saved(save_as(&target, kept.as_deref(), &recipe, pixels.as_deref())))
+        }
+        FileTask::Load(id, path) => Some(Report::Loaded(id, read_picture(&path).map(Arc::new))),
+        FileTask::Copy(path) => Some(match read_picture(&path) {
+            Ok(pixels) => Report::ForClipboard(pixels::to_screen(&pixels, usize::MAX)),
+            Err(error) => Report::NotCopied(error),
+        }),
+        FileTask::Thumbnail(path) => {
+            let look = read_picture(&path).map(|pixels| pixels::thumbnail(&pixels));
+            Some(Report::Thumbnail(path, look))
+        }
+        FileTask::OpenFolder(folder, file) => open_folder(&folder, file.as_deref()).err().map(Report::NotOpened),
+        FileTask::SaveSettings(path, settings) => {
+            settings::save(&path, &settings).err().map(|error| Report::SettingsNotSaved(error.to_string()))
+        }
+    }
+}
+
+fn swap<A, B>((a, b): (A, B)) -> (B, A) {
+    (b, a)
+}
+
+fn ask(purpose: Purpose, file_name: &str) -> Answer {
+    const MODELS: [&str; 6] = ["safetensors", "gguf", "ckpt", "pth", "pt", "bin"];
+    const PICTURES: [&str; 4] = ["png", "jpg", "jpeg", "webp"];
+    let opened = Instant::now();
+    let dialog = rfd::FileDialog::new();
+    let one = |path: Option<PathBuf>| path.map(|path| vec![path]);
+    let paths = match purpose {
+        Purpose::Any => dialog.set_title("Add model files").add_filter("Model files", &MODELS).add_filter("All files", &["*"]).pick_files(),
+        Purpose::Role(role) => one(dialog
+            .set_title(format!("Choose a file: {}", role.label()))
+            .add_filter("Model files", &MODELS)
+            .add_filter("All files", &["*"])
+            .pick_file()),
+        Purpose::Lora => one(dialog.set_title("Choose a LoRA").add_filter("Model files", &MODELS).pick_file()),
+        Purpose::Start => one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURES).pick_file()),
+        Purpose::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURES).pick_file()),
+        Purpose::SaveAs(_) => {
+            one(dialog.set_title("Save picture as").add_filter("PNG picture", &["png"]).set_file_name(file_name).save_file())
+        }
+    };
+    match paths {
+        Some(paths) => Answer::Paths(paths),
+        None if opened.elapsed() < NEVER_SEEN => Answer::NoDialog,
+        None => Answer::Nothing,
+    }
+}
+
+fn identify(path: &Path) -> Dropped {
+    let extension = path.extension().map(|it| it.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    if !path.is_file() {
+        return Dropped::Missing;
+    }
+    match extension.as_str() {
+        "png" | "jpg" | "jpeg" | "webp" => Dropped::Picture,
+        "safetensors" | "gguf" | "ckpt" | "pth" | "pt" | "bin" | "sft" => match library::read_header(path) {
+            Ok(header) => {
+                let kind = library::identify(&header);
+                match kind.role {
+                    _ if kind.is_lora => Dropped::Lora,
+                    Some(role) => Dropped::Role(role),
+                    None => Dropped::Unknown,
+                }
+            }
+            // A pickle has no header, and what is wrong with a damaged file is said when it is used.
+            Err(_) => match guess_role(path) {
+                Some(role) => Dropped::Role(role),
+                None if names(path, &["lora", "lycoris", "locon"]) => Dropped::Lora,
+                None => Dropped::Unknown,
+            },
+        },
+        _ => Dropped::Useless,
+    }
+}
+
+fn names(path: &Path, hints: &[&str]) -> bool {
+    let name = path.file_name().map(|it| it.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    hints.iter().any(|hint| name.contains(hint))
+}
+
+/// What a file without a header is for, judged by its name; `None` where the name does not say.
+#[must_use]
+pub fn guess_role(path: &Path) -> Option<FileRole> {
+    use FileRole::{ClipG, ClipL, ClipVision, Controlnet, Diffusion, Llm, LlmVision, Model, Photomaker, T5xxl, Taesd, Upscaler, Vae};
+    // The first row that fits decides, so the particular comes before the general.
+    let hints: [(&[&str], FileRole); 13] = [
+        (&["mmproj"], LlmVision),
+        (&["taesd", "taef1", "taef2", "taew", "tae_", "tae-", "tiny_autoencoder"], Taesd),
+        (&["clip_vision", "clip-vision", "clipvision", "image_encoder"], ClipVision),
+        (&["clip_l", "clip-l"], ClipL),
+        (&["clip_g", "clip-g"], ClipG),
+        (&["t5xxl", "t5-xxl", "t5_xxl", "umt5", "t5-v1_1-xxl"], T5xxl),
+        (&["photomaker"], Photomaker),
+        (&["control_", "control-", "controlnet", "control_v"], Controlnet),
+        (&["esrgan", "upscale", "_x4", "4x_", "4x-", "2x_"], Upscaler),
+        (&["vae", "ae.safetensors", "ae.sft", "autoencoder"], Vae),
+        (&["z-image", "z_image", "zimage", "qwen-image", "qwen_image", "flux", "chroma", "unet", "diffusion_model", "dit"], Diffusion),
+        (&["qwen", "mistral", "gemma", "llama", "text_encoder", "text-encoder", "llm"], Llm),
+        (&["sd_xl", "sdxl", "sd-v1", "sd_v1", "v1-5", "v2-1", "sd15", "sd1.5", "sd3", "checkpoint", ".ckpt"], Model),
+    ];
+    if names(path, &["lora", "lycoris", "locon"]) {
+        return None;
+    }
+    hints.into_iter().find(|(words, _)| names(path, words)).map(|(_, role)| role)
+}
+
+/// Keeps a finished picture in the folder and returns its file.
+///
+/// # Errors
+/// Where the folder cannot be written to.
+pub fn store_picture(folder: &Path, recipe: &Recipe, info: PictureInfo, pixels: &Rgb8) -> Result<PathBuf, FileError> {
+    Ok(gallery::save_picture(folder, recipe, info, pixels)?)
+}
+
+fn save_as(target: &Path, kept: Option<&Path>, recipe: &Recipe, pixels: Option<&Rgb8>) -> Result<PathBuf, FileError> {
+    // What is written is a PNG, so that is what its name says.
+    let target = if target.extension().is_some_and(|it| it.eq_ignore_ascii_case("png")) {
+        target.to_owned()
+    } else {
+        let mut name = target.as_os_str().to_owned();
+        name.push(".png");
+        PathBuf::from(name)
+    };
+    let failed = |source: io::Error| FileError::Write { path: target.clone(), source };
+    match (kept.map(fs::read), pixels) {
+        // The kept file knows most about itself.
+        (Some(Ok(png)), _) => paths::write_atomic_bytes(&target, &png).map_err(failed)?,
+        (_, Some(pixels)) => {
+            let info = PictureInfo { index: 0, seed: recipe.seed };
+            gallery::write_picture(&target, pixels, &gallery::Metadata::of(recipe, info, pixels))?;
+        }
+        (Some(Err(error)), None) => return Err(failed(error)),
+        (None, None) => return Err(failed(io::Error::other("the picture is no longer in memory"))),
+    }
+    Ok(target)
+}
+
+/// Reads a picture of any kind that Atelier knows.
+///
+/// # Errors
+/// Where there is no such file or it is no picture.
+pub fn read_picture(path: &Path) -> Result<Rgb8, FileError> {
+    Ok(gallery::read_image(&ImageSource::File(path.to_owned()))?)
+}
+
+fn open_folder(folder: &Path, file: Option<&Path>) -> Result<(), FileError> {
+    let failed = |reason: String| FileError::Open { path: folder.to_owned(), reason };
+    fs::create_dir_all(folder).map_err(|error| failed(error.to_string()))?;
+    match file.filter(|it| it.is_file()) {
+        Some(file) => opener::reveal(file),
+        None => opener::open(folder),
+    }
+    .map_err(|error| failed(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture(side: u32) -> Rgb8 {
+        let pixels = (0..side * side * 3).map(|n| (n % 251) as u8).collect();
+        Rgb8::new(side, side, pixels).unwrap()
+    }
+
+    fn info() -> PictureInfo {
+        PictureInfo { index: 0, seed: 42 }
+    }
+
+    #[test]
+    fn well_known_files_find_their_role_by_name() {
+        use FileRole::{ClipL, ClipVision, Diffusion, Llm, Model, T5xxl, Taesd, Upscaler, Vae};
+        let cases = [
+            ("z_image_turbo-Q4_0.gguf", Some(Diffusion)),
+            ("Qwen3-4B-Instruct-2507-Q4_K_M.gguf", Some(Llm)),
+            ("ae.safetensors", Some(Vae)),
+            ("sdxl_vae-fp16-fix.safetensors", Some(Vae)),
+            ("flux1-dev-Q8_0.gguf", Some(Diffusion)),
+            ("qwen-image-Q4.gguf", Some(Diffusion)),
+            ("clip_l.safetensors", Some(ClipL)),
+            ("clip_vision_h.safetensors", Some(ClipVision)),
+            ("t5xxl_fp16.safetensors", Some(T5xxl)),
+            ("taesd_decoder.safetensors", Some(Taesd)),
+            ("v1-5-pruned-emaonly.safetensors", Some(Model)),
+            ("RealESRGAN_x4plus.pth", Some(Upscaler)),
+            ("flux-style-lora.safetensors", None),
+            ("dreamy.safetensors", None),
+        ];
+        for (name, role) in cases {
+            assert_eq!(guess_role(Path::new(name)), role, "{name}");
+        }
+    }
+
+    #[test]
+    fn two_pictures_of_the_same_second_and_seed_are_both_kept_and_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("Pictures/Atelier");
+        let first = store_picture(&folder, &Recipe::default(), info(), &picture(8)).unwrap();
+        let second = store_picture(&folder, &Recipe::default(), info(), &picture(9)).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(read_picture(&first).unwrap(), picture(8));
+        assert_eq!(read_picture(&second).unwrap(), picture(9));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing temporary is left");
+    }
+
+    #[test]
+    fn saving_as_keeps_what_the_picture_knows_and_names_it_a_png() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = store_picture(folder.path(), &Recipe::default(), info(), &picture(8)).unwrap();
+        let saved = save_as(&folder.path().join("mine.jpg"), Some(&kept), &Recipe::default(), None).unwrap();
+        assert_eq!(saved.file_name().unwrap(), "mine.jpg.png");
+        assert_eq!(fs::read(&saved).unwrap(), fs::read(&kept).unwrap());
+        let gone = folder.path().join("gone.png");
+        let again = save_as(&folder.path().join("again.png"), Some(&gone), &Recipe::default(), Some(&picture(8))).unwrap();
+        assert_eq!(read_picture(&again).unwrap(), picture(8));
+    }
+
+    #[test]
+    fn what_is_no_picture_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("broken.png");
+        fs::write(&path, b"\x89PNG\r\n\x1a\nnot really").unwrap();
+        assert!(matches!(read_picture(&path), Err(FileError::Picture(_))));
+        assert!(matches!(read_picture(&folder.path().join("none.png")), Err(FileError::Picture(_))));
+    }
+
+    #[test]
+    fn dropped_things_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |name: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, "x").unwrap();
+            path
+        };
+        assert_eq!(identify(&make("a photo.JPG")), Dropped::Picture);
+        assert_eq!(identify(&make("ae.safetensors")), Dropped::Role(FileRole::Vae));
+        assert_eq!(identify(&make("ink-lora.safetensors")), Dropped::Lora);
+        assert_eq!(identify(&make("dreamy.safetensors")), Dropped::Unknown);
+        assert_eq!(identify(&make("letter.txt")), Dropped::Useless);
+        assert_eq!(identify(folder.path()), Dropped::Missing);
+    }
+
+    #[test]
+    fn no_task_is_lost_when_more_come_than_the_queue_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut workers = Workers::start(Arc::new(|| {})).unwrap();
+        let tasks = QUEUE * 3;
+        for n in 0..tasks {
+            let info = PictureInfo { index: 0, seed: n as i64 };
+            workers.file(FileTask::Store {
+                id: PictureId(n as u64),
+                folder: folder.path().to_owned(),
+                recipe: Box::default(),
+                info,
+                pixels: Arc::new(picture(1)),
+            });
+        }
+        assert!(workers.finish(Duration::from_mins(1)));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), tasks);
+    }
+}

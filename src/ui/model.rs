@@ -1,0 +1,148 @@
+//! The files of the model: which file plays which part, and ways to add more.
+
+use std::path::{Path, PathBuf};
+
+use eframe::egui::{Align, ComboBox, Frame, Id, Key, Label, Layout, Margin, Popup, RichText, TextEdit, Ui, vec2};
+
+use super::icons::Icon;
+use super::parts::{self, bare_icon, command_button, file_name, heading, icon_button};
+use super::theme;
+use crate::app::state::State;
+use crate::app::{Command, Commands};
+use crate::recipe::FileRole;
+
+/// Draws the files of the model.
+pub(super) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    heading(ui, "Model", |ui| {
+        icon_button(ui, state, commands, Icon::Plus, Command::AddFiles);
+        let next = if state.typed_path.is_some() { None } else { Some(String::new()) };
+        icon_button(ui, state, commands, Icon::Pencil, Command::TypePath(next));
+    });
+    for (role, path) in state.recipe.files.iter() {
+        file_row(ui, state, commands, role, path);
+    }
+    if state.recipe.files.is_empty() {
+        empty(ui, state, commands);
+    }
+    for path in &state.unplaced {
+        unplaced(ui, state, commands, path);
+    }
+    if let Some(typed) = &state.typed_path {
+        typed_path(ui, commands, typed);
+    }
+}
+
+fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(theme::RADIUS).inner_margin(Margin::same(12)).show(
+        ui,
+        |ui| {
+            ui.set_width(ui.available_width());
+            ui.label(RichText::new("No model yet. Drop model files on the window, or add them.").color(palette.weak));
+            command_button(ui, state, commands, Command::AddFiles);
+        },
+    );
+}
+
+fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole, path: &Path) {
+    let palette = theme::palette(ui);
+    let missing = state.missing.contains(path);
+    ui.push_id(role, |ui| {
+        Frame::new()
+            .fill(palette.field)
+            .stroke((1.0, palette.line))
+            .corner_radius(theme::RADIUS)
+            .inner_margin(Margin { left: 10, right: 4, top: 4, bottom: 5 })
+            .show(ui, |ui| {
+                ui.set_width(ui.available_width());
+                ui.spacing_mut().item_spacing = vec2(2.0, 0.0);
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    icon_button(ui, state, commands, Icon::Close, Command::ClearFile(role));
+                    icon_button(ui, state, commands, Icon::Folder, Command::ChooseFile(role));
+                    role_menu(ui, commands, role);
+                    ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
+                        ui.set_width(ui.available_width());
+                        ui.add(Label::new(RichText::new(role.label()).size(11.0).color(palette.weak)).truncate());
+                        let name = RichText::new(file_name(path)).color(if missing { palette.warn } else { palette.text });
+                        let hover = if missing {
+                            format!("{}\nThis file is not there any more.", path.display())
+                        } else {
+                            path.display().to_string()
+                        };
+                        ui.add(Label::new(name).truncate()).on_hover_text(hover);
+                        if missing {
+                            ui.add(Label::new(RichText::new("Not there any more").size(11.0).color(palette.warn)).truncate());
+                        }
+                    });
+                });
+            });
+    });
+}
+
+fn role_menu(ui: &mut Ui, commands: &mut Commands, role: FileRole) {
+    let label = format!("Change what this file is for: {}", role.label());
+    let button = bare_icon(ui, Icon::Dots, &label).on_hover_text("Use this file for another part of the model.");
+    Popup::menu(&button).accessible_name("Part of the model").show(|ui| {
+        for other in FileRole::ALL {
+            if ui.selectable_label(other == role, other.label()).clicked() {
+                commands.push(Command::MoveFile(role, other));
+                ui.close();
+            }
+        }
+    });
+}
+
+fn unplaced(ui: &mut Ui, state: &State, commands: &mut Commands, path: &Path) {
+    let palette = theme::palette(ui);
+    ui.push_id(path, |ui| {
+        Frame::new()
+            .fill(palette.field)
+            .stroke((1.0, palette.warn))
+            .corner_radius(theme::RADIUS)
+            .inner_margin(Margin { left: 10, right: 4, top: 6, bottom: 8 })
+            .show(ui, |ui| {
+                ui.set_width(ui.available_width());
+                ui.add(Label::new(format!("What is {}?", file_name(path))).truncate()).on_hover_text(path.display().to_string());
+                ui.horizontal(|ui| {
+                    let mut chosen = None;
+                    let combo = ComboBox::from_id_salt("role")
+                        .width(ui.available_width() - parts::ROW_HEIGHT - 14.0)
+                        .selected_text("Choose its part of the model")
+                        .show_ui(ui, |ui| {
+                            for role in FileRole::ALL {
+                                ui.selectable_value(&mut chosen, Some(role), role.label());
+                            }
+                        });
+                    combo
+                        .response
+                        .on_hover_text("Its name does not say what it is for. Choose the part that it plays.")
+                        .accessible_name(format!("What is {}?", file_name(path)));
+                    if let Some(role) = chosen {
+                        commands.push(Command::PlaceFile(path.to_owned(), Some(role)));
+                    }
+                    icon_button(ui, state, commands, Icon::Close, Command::PlaceFile(path.to_owned(), None));
+                });
+            });
+    });
+}
+
+fn typed_path(ui: &mut Ui, commands: &mut Commands, typed: &str) {
+    ui.horizontal(|ui| {
+        let mut text = typed.to_owned();
+        let wide = ui.available_width() - 52.0 - ui.spacing().item_spacing.x;
+        let edit = TextEdit::singleline(&mut text).id(Id::unique("typed path")).hint_text("Path of a model or picture").desired_width(wide);
+        let response = ui
+            .add_sized(vec2(wide, parts::ROW_HEIGHT), edit)
+            .on_hover_text("Type or paste the path of a file, then press Enter.")
+            .accessible_name("Path of a file");
+        let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+        let command = Command::TakePaths(vec![PathBuf::from(text.trim())]);
+        let some = !text.trim().is_empty();
+        let button = ui.add_enabled(some, eframe::egui::Button::new(command.label()).min_size(vec2(52.0, parts::ROW_HEIGHT)));
+        if button.on_hover_text(command.tooltip()).clicked() || (entered && some) {
+            commands.push(command);
+        } else if text != typed {
+            commands.push(Command::TypePath(Some(text)));
+        }
+    });
+}

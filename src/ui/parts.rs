@@ -1,0 +1,180 @@
+//! Controls that several panels share: buttons for commands, headings, rows with a label, sliders.
+
+use std::ops::RangeInclusive;
+
+use eframe::egui::{
+    self, Align, Button, Context, DragValue, Layout, Response, RichText, Role, Sense, Slider, Stroke, Ui, WidgetInfo, emath::Numeric, vec2,
+};
+
+use super::icons::{self, Icon};
+use super::theme;
+use crate::app::state::State;
+use crate::app::{Command, Commands};
+
+/// Width of the labels before controls, in points.
+const LABEL_WIDTH: f32 = 84.0;
+/// Width of the number beside a slider, in points.
+const NUMBER_WIDTH: f32 = 58.0;
+/// Height of a row, in points.
+pub(super) const ROW_HEIGHT: f32 = 26.0;
+
+/// Text that matters.
+pub(super) fn bold(text: impl Into<String>) -> RichText {
+    RichText::new(text).variation(b"wght", 600.0)
+}
+
+/// The tooltip of a command, with its key.
+pub(super) fn tooltip(ctx: &Context, command: &Command) -> String {
+    match command.shortcut() {
+        Some(shortcut) => format!("{}\n{}", command.tooltip(), ctx.format_shortcut(&shortcut.keys)),
+        None => command.tooltip().to_owned(),
+    }
+}
+
+/// A button with the label of its command.
+pub(super) fn command_button(ui: &mut Ui, state: &State, commands: &mut Commands, command: Command) -> Response {
+    let button = Button::new(command.label());
+    ask(ui, state, commands, command, |ui| ui.add(button))
+}
+
+/// A button that is an icon; its command's label is its accessible name.
+pub(super) fn icon_button(ui: &mut Ui, state: &State, commands: &mut Commands, icon: Icon, command: Command) -> Response {
+    let label = command.label();
+    ask(ui, state, commands, command, |ui| bare_icon(ui, icon, label))
+}
+
+/// An icon that can be pressed.
+pub(super) fn bare_icon(ui: &mut Ui, icon: Icon, label: &str) -> Response {
+    let (rect, response) = ui.allocate_exact_size(vec2(ROW_HEIGHT, ROW_HEIGHT), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, ui.is_enabled(), label));
+    let visuals = ui.style().interact(&response);
+    let palette = theme::palette(ui);
+    if response.hovered() || response.has_focus() {
+        ui.painter().rect_filled(rect, visuals.corner_radius, palette.control_hover);
+    }
+    if response.has_focus() {
+        let ring = Stroke::new(1.0, palette.accent);
+        ui.painter().rect_stroke(rect, visuals.corner_radius, ring, egui::StrokeKind::Inside);
+    }
+    let color = if response.hovered() { palette.strong } else { palette.text };
+    icons::paint(ui.painter(), rect, icon, Stroke::new(1.0, color));
+    response
+}
+
+/// Shows a control for a command: disabled with its reason where it cannot be done, with its tooltip, and asked for when clicked.
+pub(super) fn ask(
+    ui: &mut Ui,
+    state: &State,
+    commands: &mut Commands,
+    command: Command,
+    control: impl FnOnce(&mut Ui) -> Response,
+) -> Response {
+    let enabled = command.enabled(state);
+    let hover = tooltip(ui.ctx(), &command);
+    let response = ui.add_enabled_ui(enabled.is_ok(), control).inner;
+    let response = match enabled {
+        Ok(()) => response.on_hover_text(hover),
+        Err(reason) => response.on_disabled_hover_text(format!("{hover}\n{reason}")),
+    };
+    if response.clicked() {
+        commands.push(command);
+    }
+    response
+}
+
+/// The heading of a group of controls, with room for a control at its right end.
+pub(super) fn heading(ui: &mut Ui, text: &str, right: impl FnOnce(&mut Ui)) {
+    ui.add_space(9.0);
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
+        ui.label(bold(text).color(theme::palette(ui).strong));
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            ui.spacing_mut().item_spacing.x = 2.0;
+            right(ui);
+        });
+    });
+}
+
+/// A row: a label of fixed width, and controls that are named after it.
+pub(super) fn row<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -> R {
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
+        let name = ui
+            .allocate_ui_with_layout(vec2(LABEL_WIDTH, ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
+                ui.set_min_width(LABEL_WIDTH);
+                ui.spacing_mut().item_spacing.x = 0.0;
+                ui.add(egui::Label::new(RichText::new(label).color(theme::palette(ui).weak)).truncate())
+            })
+            .inner;
+        ui.spacing_mut().item_spacing.x = 6.0;
+        ui.label_inputs_by(name.id, add)
+    })
+    .inner
+}
+
+/// How a slider looks and moves.
+pub(super) struct Scale {
+    /// Rounds to multiples of this.
+    pub(super) step: f64,
+    /// Digits behind the point.
+    pub(super) decimals: usize,
+    /// Whether small numbers get as much room as large ones.
+    pub(super) logarithmic: bool,
+}
+
+/// Whole numbers.
+pub(super) const WHOLE: Scale = Scale { step: 1.0, decimals: 0, logarithmic: false };
+
+/// A row with a slider and its number.
+pub(super) fn slider_row<N: Numeric>(ui: &mut Ui, label: &str, value: &mut N, range: RangeInclusive<N>, scale: &Scale, hover: &str) {
+    row(ui, label, |ui| {
+        let wide = ui.available_width();
+        ui.spacing_mut().slider_width = (wide - NUMBER_WIDTH - 12.0).max(40.0);
+        let accent = theme::palette(ui).accent;
+        let before = value.to_f64();
+        let slider = Slider::new(value, range.clone())
+            .show_value(false)
+            .step_by(scale.step)
+            .logarithmic(scale.logarithmic)
+            .clamping(egui::SliderClamping::Edits);
+        ui.scope(|ui| {
+            ui.visuals_mut().selection.bg_fill = accent;
+            ui.add(slider).on_hover_text(hover);
+        });
+        let speed = if scale.logarithmic { before.abs().max(1.0) * 0.01 } else { scale.step };
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let number =
+                DragValue::new(value).range(range).speed(speed).fixed_decimals(scale.decimals).min_size(vec2(NUMBER_WIDTH, ROW_HEIGHT));
+            ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), number).on_hover_text(hover);
+        });
+    });
+}
+
+/// A row with a switch and a value behind it: off is the model's own default.
+pub(super) fn optional_row<N: Numeric>(
+    ui: &mut Ui,
+    label: &str,
+    value: &mut Option<N>,
+    usual: N,
+    range: RangeInclusive<N>,
+    speed: f64,
+    hover: &str,
+) {
+    row(ui, label, |ui| {
+        let mut own = value.is_some();
+        ui.add(egui::Checkbox::without_text(&mut own)).on_hover_text(format!("{hover}\nOff: the model's own default."));
+        match (own, &mut *value) {
+            (false, _) => {
+                *value = None;
+                ui.weak("Model's default");
+            }
+            (true, None) => *value = Some(usual),
+            (true, Some(number)) => {
+                ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), DragValue::new(number).range(range).speed(speed)).on_hover_text(hover);
+            }
+        }
+    });
+}
+
+/// The end of a path, which is what tells files apart.
+pub(super) fn file_name(path: &std::path::Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}

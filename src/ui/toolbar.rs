@@ -1,0 +1,69 @@
+//! The bar over the canvas: what is shown, what can be done with it, zoom and theme.
+
+use eframe::egui::{Align, Button, Label, Layout, RichText, Ui, vec2};
+
+use super::icons::Icon;
+use super::parts::{ask, icon_button};
+use super::{canvas, theme};
+use crate::app::state::{State, ThemeChoice};
+use crate::app::{Command, Commands};
+
+/// Draws the bar.
+pub(super) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        let icon = match state.theme {
+            ThemeChoice::System => Icon::HalfMoon,
+            ThemeChoice::Light => Icon::Sun,
+            ThemeChoice::Dark => Icon::Moon,
+        };
+        icon_button(ui, state, commands, icon, Command::SetTheme(state.theme.next()));
+        icon_button(ui, state, commands, Icon::Folder, Command::OpenFolder);
+        if state.canvas_size_px().is_some() {
+            gap(ui);
+            icon_button(ui, state, commands, Icon::Fit, Command::ZoomFit);
+            icon_button(ui, state, commands, Icon::Plus, Command::ZoomIn);
+            let percent = canvas::rect(ui.ctx())
+                .zip(state.canvas_size_px())
+                .map_or(100.0, |(canvas, size)| state.view.scale(size, canvas) * ui.pixels_per_point() * 100.0);
+            ask(ui, state, commands, Command::ZoomActual, |ui| {
+                let text = RichText::new(format!("{percent:.0} %")).color(palette.text);
+                let button = Button::new(text).frame_when_inactive(false).min_size(vec2(58.0, 26.0));
+                ui.add(button).accessible_name(Command::ZoomActual.label())
+            });
+            icon_button(ui, state, commands, Icon::Minus, Command::ZoomOut);
+        }
+        if !state.session.is_empty() {
+            gap(ui);
+            icon_button(ui, state, commands, Icon::Save, Command::SaveAs);
+            icon_button(ui, state, commands, Icon::Copy, Command::CopyPicture);
+            icon_button(ui, state, commands, Icon::Picture, Command::StartFromShown);
+            icon_button(ui, state, commands, Icon::Reuse, Command::UseSettings);
+        }
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+            ui.add(Label::new(RichText::new(title(state)).color(palette.weak)).truncate());
+        });
+    });
+}
+
+fn gap(ui: &mut Ui) {
+    ui.add_space(8.0);
+    let palette = theme::palette(ui);
+    let (rect, _) = ui.allocate_exact_size(vec2(1.0, 16.0), eframe::egui::Sense::hover());
+    ui.painter().rect_filled(rect, 0.0, palette.line);
+    ui.add_space(8.0);
+}
+
+/// What is shown, in a line.
+fn title(state: &State) -> String {
+    if state.session.following()
+        && let Some(forming) = &state.forming
+    {
+        return format!("Forming · {} × {}", forming.width, forming.height);
+    }
+    state.session.shown().map_or_else(String::new, |picture| {
+        let recipe = &picture.recipe;
+        format!("{} × {} · seed {} · {} steps", picture.width, picture.height, picture.info.seed, recipe.steps)
+    })
+}
