@@ -1,1 +1,40 @@
-fn main() {}
+//! The program: the window where no command is given, else the command line.
+
+use std::process::ExitCode;
+
+use atelier::cli::{self, Wake};
+use atelier::engine::Handle;
+use tracing_subscriber::EnvFilter;
+
+/// What the program tells of itself on standard error: `warn`, `atelier=debug`...
+const LOG_VARIABLE: &str = "ATELIER_LOG";
+
+fn main() -> ExitCode {
+    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    match cli::parse(std::env::args_os()) {
+        Ok(Some(command)) => cli::run(command, start_engine),
+        Ok(None) => window(),
+        Err(code) => code,
+    }
+}
+
+fn start_engine(wake: Wake) -> Handle {
+    atelier::engine::start(wake)
+}
+
+#[cfg(feature = "gui")]
+fn window() -> ExitCode {
+    match atelier::app::run(&atelier::app::Options::usual(), start_engine) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(not(feature = "gui"))]
+fn window() -> ExitCode {
+    cli::help()
+}

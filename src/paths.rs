@@ -1,1 +1,258 @@
-//! p
+//! Where Atelier keeps things, and the one way in which it writes files.
+//!
+//! Invariants: a file is whole or it is not there: everything is written beside its place, flushed to the disk, and then renamed. Folders
+//! are only named here; they are made when something is written into them.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use directories::{ProjectDirs, UserDirs};
+use tempfile::NamedTempFile;
+
+/// The environment variable that moves all folders beneath one; for tests and for portable installations.
+pub const HOME_VARIABLE: &str = "ATELIER_HOME";
+
+/// The folders of this person on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths {
+    /// The stored settings.
+    pub settings_file: PathBuf,
+    /// What can be made again or belongs to Atelier alone: the index of pictures, the queue.
+    pub data: PathBuf,
+    /// Pictures, in a folder that the person can see.
+    pub pictures: PathBuf,
+    /// Models that Atelier downloads.
+    pub models: PathBuf,
+}
+
+/// The system names no home folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the system does not say where your home folder is; set {HOME_VARIABLE} to a folder that Atelier may use")]
+pub struct NoHome;
+
+impl Paths {
+    /// The folders of the person who runs this, or those beneath `ATELIER_HOME` where it is set.
+    pub fn find() -> Result<Self, NoHome> {
+        Self::of(std::env::var_os(HOME_VARIABLE))
+    }
+
+    fn of(home: Option<OsString>) -> Result<Self, NoHome> {
+        if let Some(home) = home.filter(|home| !home.is_empty()) {
+            return Ok(Self::beneath(Path::new(&home)));
+        }
+        let project = ProjectDirs::from("", "", "Atelier").ok_or(NoHome)?;
+        let user = UserDirs::new().ok_or(NoHome)?;
+        let pictures = user.picture_dir().map_or_else(|| user.home_dir().join("Pictures"), Path::to_path_buf);
+        Ok(Self {
+            settings_file: project.config_dir().join("settings.json"),
+            data: project.data_local_dir().to_path_buf(),
+            pictures: pictures.join("Atelier"),
+            models: user.home_dir().join("models"),
+        })
+    }
+
+    /// All folders beneath one.
+    #[must_use]
+    pub fn beneath(home: &Path) -> Self {
+        Self {
+            settings_file: home.join("settings.json"),
+            data: home.join("data"),
+            pictures: home.join("Pictures").join("Atelier"),
+            models: home.join("models"),
+        }
+    }
+}
+
+/// Writes a file whole, replacing the one there, or leaves everything as it was. Its folder is made where it is missing, a link is
+/// followed, and the permissions of the old file are kept.
+pub fn write_atomic(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let old = match fs::metadata(path) {
+        Ok(old) => Some(old),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let Some(old) = old else {
+        let temp = write_beside(path, write)?;
+        return settle(temp, path);
+    };
+    if old.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "there is a folder of this name"));
+    }
+    if !old.is_file() {
+        // A pipe or /dev/null: there is nothing to replace.
+        return write(&mut OpenOptions::new().write(true).open(path)?);
+    }
+    if old.permissions().readonly() {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file there is protected against changes"));
+    }
+    let path = fs::canonicalize(path)?;
+    let temp = write_beside(&path, write)?;
+    temp.as_file().set_permissions(old.permissions())?;
+    settle(temp, &path)
+}
+
+/// [`write_atomic`] for bytes that are already there.
+pub fn write_atomic_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_atomic(path, |file| file.write_all(bytes))
+}
+
+/// Writes a new file whole, under the first of these names that is free in the folder, and returns its path. Never replaces a file.
+pub fn write_new(
+    folder: &Path,
+    names: impl IntoIterator<Item = String>,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<PathBuf> {
+    let mut temp = write_beside(&folder.join("new"), write)?;
+    for name in names {
+        let path = folder.join(name);
+        match temp.persist_noclobber(&path) {
+            Ok(_) => {
+                sync_folder(&path);
+                return Ok(path);
+            }
+            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => temp = failed.file,
+            Err(failed) => return Err(failed.error),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "every name for the new file is taken"))
+}
+
+fn write_beside(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<NamedTempFile> {
+    let folder = folder_of(path);
+    fs::create_dir_all(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".atelier-").suffix(".part");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // Temporary files are private by default; this one becomes an ordinary file of the person's, within their umask.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut temp = builder.tempfile_in(folder)?;
+    write(temp.as_file_mut())?;
+    temp.as_file().sync_all()?;
+    Ok(temp)
+}
+
+fn settle(temp: NamedTempFile, path: &Path) -> io::Result<()> {
+    temp.persist(path).map_err(|failed| failed.error)?;
+    sync_folder(path);
+    Ok(())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Best effort: the file is whole whether or not the folder's entry has reached the disk.
+fn sync_folder(path: &Path) {
+    if cfg!(unix)
+        && let Ok(folder) = File::open(folder_of(path))
+    {
+        let _ = folder.sync_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn every_folder_is_beneath_the_one_asked_for() {
+        let paths = Paths::of(Some("/tmp/here".into())).unwrap();
+        for path in [&paths.settings_file, &paths.data, &paths.pictures, &paths.models] {
+            assert!(path.starts_with("/tmp/here"), "{}", path.display());
+        }
+        assert!(paths.pictures.ends_with("Pictures/Atelier"));
+    }
+
+    #[test]
+    fn an_empty_variable_counts_as_none() {
+        assert_eq!(Paths::of(Some(OsString::new())), Paths::of(None));
+    }
+
+    #[test]
+    fn a_file_is_written_and_replaced_and_its_folder_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/settings.json");
+        write_atomic_bytes(&path, b"one").unwrap();
+        write_atomic_bytes(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(entries(path.parent().unwrap()), ["settings.json"]);
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kept");
+        write_atomic_bytes(&path, b"old").unwrap();
+        let result = write_atomic(&path, |file| {
+            file.write_all(b"half of the ne")?;
+            Err(io::Error::other("the power went"))
+        });
+        assert_eq!(result.unwrap_err().to_string(), "the power went");
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(entries(folder.path()), ["kept"]);
+    }
+
+    #[test]
+    fn a_protected_file_and_a_folder_are_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("protected");
+        write_atomic_bytes(&path, b"mine").unwrap();
+        let mut permissions = fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&path, permissions).unwrap();
+        assert_eq!(write_atomic_bytes(&path, b"yours").unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(fs::read(&path).unwrap(), b"mine");
+        assert_eq!(write_atomic_bytes(folder.path(), b"yours").unwrap_err().kind(), io::ErrorKind::IsADirectory);
+    }
+
+    #[test]
+    fn a_new_file_never_replaces_another() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "mine").unwrap();
+        let names = || ["a", "b"].map(String::from);
+        let path = write_new(folder.path(), names(), |file| file.write_all(b"new")).unwrap();
+        assert_eq!(path, folder.path().join("b"));
+        let error = write_new(folder.path(), names(), |file| file.write_all(b"newer")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(folder.path().join("a")).unwrap(), "mine");
+        assert_eq!(fs::read_to_string(folder.path().join("b")).unwrap(), "new");
+        assert_eq!(entries(folder.path()), ["a", "b"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_and_links_are_kept() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        let ordinary = folder.path().join("ordinary");
+        fs::write(&ordinary, "").unwrap();
+        write_atomic_bytes(&real, b"one").unwrap();
+        assert_eq!(fs::metadata(&real).unwrap().permissions(), fs::metadata(&ordinary).unwrap().permissions());
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        write_atomic_bytes(&link, b"two").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&real).unwrap(), b"two");
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_file_is_written_to_and_not_replaced() {
+        use std::os::unix::fs::FileTypeExt;
+        write_atomic_bytes(Path::new("/dev/null"), b"gone").unwrap();
+        assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    }
+}

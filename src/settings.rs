@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::paths;
 use crate::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe};
 
 /// The version that this program writes.
@@ -311,13 +312,7 @@ pub fn save(path: &Path, settings: &Settings) -> Result<(), SettingsError> {
 
 fn write(path: &Path, settings: &Settings) -> io::Result<()> {
     let text = serde_json::to_vec_pretty(&StoredSettings::from(settings))?;
-    let folder = path.parent().unwrap_or_else(|| Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(&text)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+    paths::write_atomic_bytes(path, &text)
 }
 
 #[cfg(test)]

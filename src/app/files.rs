@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
@@ -17,15 +17,16 @@ use eframe::egui::ColorImage;
 use super::pixels;
 use super::session::PictureId;
 use crate::engine::{JobId, PictureInfo, Preview};
-use crate::recipe::{FileRole, Recipe, Rgb8};
+use crate::gallery::{self, GalleryError};
+use crate::library;
+use crate::paths;
+use crate::recipe::{FileRole, ImageSource, Recipe, Rgb8};
 use crate::settings::{self, Settings};
 
 /// Tasks that wait in a thread's own queue; more wait on the window's side.
 const QUEUE: usize = 64;
 /// A dialog that closes faster than this was never seen: no person is so quick.
 const NEVER_SEEN: Duration = Duration::from_millis(150);
-/// A picture larger than this is not decoded.
-const MOST_PICTURE_BYTES: u64 = 512 << 20;
 
 /// What the disk thread is asked.
 #[derive(Debug)]
@@ -184,22 +185,9 @@ pub enum FileError {
         /// Why.
         source: io::Error,
     },
-    /// It could not be read.
-    #[error("{path} could not be read: {source}", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It is no picture.
-    #[error("{path} is not a picture that Atelier can read: {reason}", path = path.display())]
-    NotAPicture {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    /// It is a picture file, and could not be read or written.
+    #[error(transparent)]
+    Picture(#[from] GalleryError),
     /// The system could not show it.
     #[error("{path} could not be opened: {reason}", path = path.display())]
     Open {
@@ -409,10 +397,21 @@ fn identify(path: &Path) -> Dropped {
     }
     match extension.as_str() {
         "png" | "jpg" | "jpeg" | "webp" => Dropped::Picture,
-        "safetensors" | "gguf" | "ckpt" | "pth" | "pt" | "bin" | "sft" => match guess_role(path) {
-            Some(role) => Dropped::Role(role),
-            None if names(path, &["lora", "lycoris", "locon"]) => Dropped::Lora,
-            None => Dropped::Unknown,
+        "safetensors" | "gguf" | "ckpt" | "pth" | "pt" | "bin" | "sft" => match library::read_header(path) {
+            Ok(header) => {
+                let kind = library::identify(&header);
+                match kind.role {
+                    _ if kind.is_lora => Dropped::Lora,
+                    Some(role) => Dropped::Role(role),
+                    None => Dropped::Unknown,
+                }
+            }
+            // A pickle has no header, and what is wrong with a damaged file is said when it is used.
+            Err(_) => match guess_role(path) {
+                Some(role) => Dropped::Role(role),
+                None if names(path, &["lora", "lycoris", "locon"]) => Dropped::Lora,
+                None => Dropped::Unknown,
+            },
         },
         _ => Dropped::Useless,
     }
@@ -423,7 +422,7 @@ fn names(path: &Path, hints: &[&str]) -> bool {
     hints.iter().any(|hint| name.contains(hint))
 }
 
-/// What a file is for, judged by its name; `None` where the name does not say.
+/// What a file without a header is for, judged by its name; `None` where the name does not say.
 #[must_use]
 pub fn guess_role(path: &Path) -> Option<FileRole> {
     use FileRole::{ClipG, ClipL, ClipVision, Controlnet, Diffusion, Llm, LlmVision, Model, Photomaker, T5xxl, Taesd, Upscaler, Vae};
@@ -454,37 +453,7 @@ pub fn guess_role(path: &Path) -> Option<FileRole> {
 /// # Errors
 /// Where the folder cannot be written to.
 pub fn store_picture(folder: &Path, recipe: &Recipe, info: PictureInfo, pixels: &Rgb8) -> Result<PathBuf, FileError> {
-    let failed = |source: io::Error| FileError::Write { path: folder.to_owned(), source };
-    fs::create_dir_all(folder).map_err(failed)?;
-    let png = encode(recipe, pixels).map_err(failed)?;
-    let now = time::OffsetDateTime::now_local().unwrap_or_else(|_| time::OffsetDateTime::now_utc());
-    let stamp = now.format(time::macros::format_description!("[year]-[month]-[day] [hour].[minute].[second]")).unwrap_or_default();
-    for round in 0..10_000 {
-        let again = if round == 0 { String::new() } else { format!(" ({round})") };
-        let path = folder.join(format!("{stamp} seed {}{again}.png", info.seed));
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-        file.write_all(&png).map_err(failed)?;
-        file.as_file().sync_all().map_err(failed)?;
-        match file.persist_noclobber(&path) {
-            Ok(_) => return Ok(path),
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(failed(error.error)),
-        }
-    }
-    Err(failed(io::Error::other("too many pictures have this name")))
-}
-
-fn encode(recipe: &Recipe, pixels: &Rgb8) -> io::Result<Vec<u8>> {
-    let mut png = Vec::new();
-    let mut encoder = png::Encoder::new(&mut png, pixels.width(), pixels.height());
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_depth(png::BitDepth::Eight);
-    let text = serde_json::to_string(recipe)?;
-    encoder.add_itxt_chunk("atelier".into(), text).map_err(io::Error::other)?;
-    let mut writer = encoder.write_header().map_err(io::Error::other)?;
-    writer.write_image_data(pixels.pixels()).map_err(io::Error::other)?;
-    writer.finish().map_err(io::Error::other)?;
-    Ok(png)
+    Ok(gallery::save_picture(folder, recipe, info, pixels)?)
 }
 
 fn save_as(target: &Path, kept: Option<&Path>, recipe: &Recipe, pixels: Option<&Rgb8>) -> Result<PathBuf, FileError> {
@@ -497,17 +466,16 @@ fn save_as(target: &Path, kept: Option<&Path>, recipe: &Recipe, pixels: Option<&
         PathBuf::from(name)
     };
     let failed = |source: io::Error| FileError::Write { path: target.clone(), source };
-    let png = match (kept.map(fs::read), pixels) {
-        (Some(Ok(png)), _) => png,
-        (_, Some(pixels)) => encode(recipe, pixels).map_err(failed)?,
+    match (kept.map(fs::read), pixels) {
+        // The kept file knows most about itself.
+        (Some(Ok(png)), _) => paths::write_atomic_bytes(&target, &png).map_err(failed)?,
+        (_, Some(pixels)) => {
+            let info = PictureInfo { index: 0, seed: recipe.seed };
+            gallery::write_picture(&target, pixels, &gallery::Metadata::of(recipe, info, pixels))?;
+        }
         (Some(Err(error)), None) => return Err(failed(error)),
         (None, None) => return Err(failed(io::Error::other("the picture is no longer in memory"))),
-    };
-    let folder = target.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(&png).map_err(failed)?;
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(&target).map_err(|error| failed(error.error))?;
+    }
     Ok(target)
 }
 
@@ -516,20 +484,7 @@ fn save_as(target: &Path, kept: Option<&Path>, recipe: &Recipe, pixels: Option<&
 /// # Errors
 /// Where there is no such file or it is no picture.
 pub fn read_picture(path: &Path) -> Result<Rgb8, FileError> {
-    let unreadable = |source: io::Error| FileError::Read { path: path.to_owned(), source };
-    if fs::metadata(path).map_err(unreadable)?.len() > MOST_PICTURE_BYTES {
-        return Err(FileError::NotAPicture { path: path.to_owned(), reason: "the file is too large".into() });
-    }
-    let mut reader = image::ImageReader::open(path).map_err(unreadable)?.with_guessed_format().map_err(unreadable)?;
-    let mut limits = image::Limits::default();
-    limits.max_image_width = Some(32_768);
-    limits.max_image_height = Some(32_768);
-    reader.limits(limits);
-    let decoded = reader.decode().map_err(|error| FileError::NotAPicture { path: path.to_owned(), reason: error.to_string() })?;
-    let rgb = decoded.into_rgb8();
-    let (width, height) = rgb.dimensions();
-    Rgb8::new(width, height, rgb.into_raw())
-        .ok_or_else(|| FileError::NotAPicture { path: path.to_owned(), reason: "its size is wrong".into() })
+    Ok(gallery::read_image(&ImageSource::File(path.to_owned()))?)
 }
 
 fn open_folder(folder: &Path, file: Option<&Path>) -> Result<(), FileError> {
@@ -608,8 +563,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("broken.png");
         fs::write(&path, b"\x89PNG\r\n\x1a\nnot really").unwrap();
-        assert!(matches!(read_picture(&path), Err(FileError::NotAPicture { .. })));
-        assert!(matches!(read_picture(&folder.path().join("none.png")), Err(FileError::Read { .. })));
+        assert!(matches!(read_picture(&path), Err(FileError::Picture(_))));
+        assert!(matches!(read_picture(&folder.path().join("none.png")), Err(FileError::Picture(_))));
     }
 
     #[test]
@@ -643,7 +598,7 @@ mod tests {
                 pixels: Arc::new(picture(1)),
             });
         }
-        assert!(workers.finish(Duration::from_secs(60)));
+        assert!(workers.finish(Duration::from_mins(1)));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), tasks);
     }
 }

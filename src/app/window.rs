@@ -8,6 +8,7 @@ use eframe::egui;
 
 use super::App;
 use crate::engine::Handle;
+use crate::paths::Paths;
 use crate::settings::{self, Settings};
 
 /// The window's first size, in points.
@@ -28,15 +29,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// The usual places of this system: its settings folder, and `Pictures/Atelier`.
+    /// The usual places of this person; nothing is kept where the system names no home.
     #[must_use]
     pub fn usual() -> Self {
-        let settings_path = directories::ProjectDirs::from("", "", "Atelier").map(|dirs| dirs.config_dir().join("settings.json"));
-        let user = directories::UserDirs::new();
-        let pictures = user.as_ref().and_then(|dirs| dirs.picture_dir()).map(PathBuf::from);
-        let home = || user.as_ref().map(|dirs| dirs.home_dir().join("Pictures"));
-        let pictures_folder = pictures.or_else(home).unwrap_or_else(|| PathBuf::from("Pictures")).join("Atelier");
-        Self { settings_path, pictures_folder, wgpu: false }
+        match Paths::find() {
+            Ok(paths) => Self { settings_path: Some(paths.settings_file), pictures_folder: paths.pictures, wgpu: false },
+            Err(_) => Self { settings_path: None, pictures_folder: PathBuf::from("Pictures").join("Atelier"), wgpu: false },
+        }
     }
 }
 

@@ -1,1 +1,145 @@
-//! cli
+//! The command line: `atelier generate`, `upscale` and `devices`.
+//!
+//! Flags are read first (`flags`) and understood second (`resolve`); then one job is followed to its end (`job`). Invariants: standard
+//! output carries paths or, with `--json`, one event a line (`json`), and nothing else; the exit code is 0 done, 1 failed, 2 wrong flags,
+//! 130 cancelled. Not here: how pictures are made (the engine is reached by its [`Handle`] alone) and anything of the window.
+
+mod devices;
+mod flags;
+mod interrupt;
+mod job;
+pub mod json;
+mod output;
+mod progress;
+mod resolve;
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{CommandFactory, Parser};
+
+pub use flags::{Command, DevicesFlags, GenerateFlags, UpscaleFlags};
+use interrupt::{Interrupt, Press};
+use job::Told;
+use progress::Progress;
+use resolve::UsageError;
+
+use crate::engine::Handle;
+use crate::paths::Paths;
+
+/// Called, from any thread, when the engine has something to say.
+pub type Wake = Box<dyn Fn() + Send + Sync>;
+
+/// How the command line ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    Done = 0,
+    Failed = 1,
+    Usage = 2,
+    Cancelled = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Reads the flags. `Ok(None)`: no command was given, the window is meant. `Err`: help was shown, or what is wrong was said; the program
+/// ends with this code.
+pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Option<Command>, ExitCode> {
+    flags::Cli::try_parse_from(args).map(|cli| cli.command).map_err(|error| {
+        // Where neither output can be written to, the code says it all.
+        let _ = error.print();
+        if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+    })
+}
+
+/// Shows the help, for a program without a window.
+#[must_use]
+pub fn help() -> ExitCode {
+    let _ = flags::Cli::command().print_help();
+    Exit::Usage.into()
+}
+
+/// Runs a command with the engine that `start_engine` starts, if it needs one.
+pub fn run(command: Command, start_engine: impl FnOnce(Wake) -> Handle) -> ExitCode {
+    let interrupt = Arc::new(Interrupt::default());
+    let err: Box<dyn Write> = Box::new(io::stderr());
+    let terminal = io::stderr().is_terminal();
+    let surroundings = Surroundings { out: &mut io::stdout(), err, terminal, paths: Paths::find, interrupt, listen: listen_for_ctrl_c };
+    run_in(command, start_engine, surroundings).into()
+}
+
+/// What a command finds around it; tests put their own in its place.
+struct Surroundings<'a, P> {
+    out: &'a mut dyn Write,
+    err: Box<dyn Write>,
+    terminal: bool,
+    paths: P,
+    interrupt: Arc<Interrupt>,
+    /// Lets Ctrl-C press the interrupt.
+    listen: fn(&Arc<Interrupt>) -> Result<(), ctrlc::Error>,
+}
+
+fn run_in<P>(command: Command, start_engine: impl FnOnce(Wake) -> Handle, surroundings: Surroundings<'_, P>) -> Exit
+where
+    P: FnOnce() -> Result<Paths, crate::paths::NoHome>,
+{
+    let Surroundings { out, mut err, terminal, paths, interrupt, listen } = surroundings;
+    // The loop waits for events on the handle itself.
+    let start = || Arc::new(start_engine(Box::new(|| ())));
+    let (job, report) = match command {
+        Command::Generate(flags) => (resolve::generate(&flags, paths), flags.report),
+        Command::Upscale(flags) => (resolve::upscale(&flags), flags.report),
+        Command::Devices(flags) => {
+            let listed = list_devices(&flags, &start(), out);
+            return listed.map_or_else(|error| failed(&error, err.as_mut()), |()| Exit::Done);
+        }
+    };
+    let job = match job {
+        Ok(job) => job,
+        Err(error) => {
+            let exit = if matches!(error, UsageError::NoHome(_)) { Exit::Failed } else { Exit::Usage };
+            // The exit code says it too.
+            let _ = writeln!(err, "error: {error}");
+            return exit;
+        }
+    };
+    let handle = start();
+    interrupt.watch(&handle);
+    let progress = if report.json { Progress::quiet(err) } else { Progress::new(err, terminal) };
+    let mut told = Told { out, progress, json: report.json, verbose: report.verbose, out_closed: false };
+    if let Err(error) = listen(&interrupt) {
+        told.progress.say(&format!("warning: Ctrl-C will end the program at once: {error}"));
+    }
+    job::follow(&handle, job, &interrupt, &mut told)
+}
+
+fn listen_for_ctrl_c(interrupt: &Arc<Interrupt>) -> Result<(), ctrlc::Error> {
+    let interrupt = Arc::clone(interrupt);
+    ctrlc::set_handler(move || {
+        if interrupt.press() == Press::Again {
+            std::process::exit(Exit::Cancelled as i32);
+        }
+    })
+}
+
+fn list_devices(flags: &DevicesFlags, handle: &Handle, out: &mut dyn Write) -> anyhow::Result<()> {
+    let devices = devices::ask(handle)?;
+    match devices::tell(&devices, flags.json, out) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn failed(error: &anyhow::Error, err: &mut dyn Write) -> Exit {
+    // The exit code says it too.
+    let _ = writeln!(err, "error: {error:#}");
+    Exit::Failed
+}
+
+#[cfg(test)]
+mod tests;

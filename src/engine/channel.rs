@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::event::{End, Event, Failure};
@@ -22,7 +23,7 @@ const LOG_LINES: usize = 500;
 pub fn channel(wake: impl Fn() + Send + Sync + 'static) -> (Handle, Port) {
     let (sender, receiver) = sync_channel(REQUESTS);
     let shared = Arc::new(Shared { state: Mutex::default(), arrived: Condvar::new(), wake: Box::new(wake), next_job: AtomicU64::new(1) });
-    (Handle { sender, shared: Arc::clone(&shared) }, Port { receiver, shared })
+    (Handle { sender: Some(sender), shared: Arc::clone(&shared), thread: None }, Port { receiver, shared })
 }
 
 struct Shared {
@@ -117,13 +118,21 @@ pub enum Busy {
     Gone,
 }
 
-/// The caller's end.
+/// The caller's end. Dropping it cancels every job and waits for the engine's thread to end.
 pub struct Handle {
-    sender: SyncSender<Request>,
+    /// `None` only while dropping.
+    sender: Option<SyncSender<Request>>,
     shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Handle {
+    /// The thread behind the other end, which a process must not leave running in the engine when it exits.
+    pub(super) fn joining(mut self, thread: JoinHandle<()>) -> Self {
+        self.thread = Some(thread);
+        self
+    }
+
     /// Submits a job and returns its number.
     ///
     /// # Errors
@@ -160,7 +169,8 @@ impl Handle {
     }
 
     fn send(&self, request: Request) -> Result<(), Busy> {
-        self.sender.try_send(request).map_err(|error| match error {
+        let sender = self.sender.as_ref().ok_or(Busy::Gone)?;
+        sender.try_send(request).map_err(|error| match error {
             TrySendError::Full(_) => Busy::Full,
             TrySendError::Disconnected(_) => Busy::Gone,
         })
@@ -212,6 +222,20 @@ impl Handle {
     #[must_use]
     pub fn open_jobs(&self) -> usize {
         self.shared.lock().open.len()
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.cancel_all();
+        self.sender = None;
+        // A `wake` may hold the last handle: the engine's thread cannot wait for itself, and ends by itself.
+        if let Some(thread) = self.thread.take()
+            && thread.thread().id() != std::thread::current().id()
+            && thread.join().is_err()
+        {
+            tracing::error!("the engine's thread ended by a panic");
+        }
     }
 }
 

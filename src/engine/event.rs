@@ -70,9 +70,9 @@ pub enum Event {
 /// What a job will really do, once sizes are snapped and seeds drawn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Begin {
-    /// Width of the pictures in pixels.
+    /// Width of the pictures in pixels; where one is enlarged, of that one.
     pub width: u32,
-    /// Height of the pictures in pixels.
+    /// Height of the pictures in pixels; where one is enlarged, of that one.
     pub height: u32,
     /// Denoising steps that will run for each picture.
     pub steps: u32,

@@ -3,10 +3,17 @@
 //! Callers hold a [`Handle`]; they send [`Request`]s and read [`Event`]s, both plain data. Nothing here knows egui or the
 //! command line, and only `ffi` below is allowed to be `unsafe`.
 
+mod cache;
 mod channel;
 mod event;
+mod failure;
+mod ffi;
 mod request;
+mod run;
+mod sink;
+mod thread;
 
 pub use channel::{Busy, EventSender, Handle, Port, channel};
 pub use event::{Begin, End, Event, Failure, LogLevel, Phase, Picture, PictureInfo, Preview, Step, Timings};
 pub use request::{JobId, PreviewOptions, Request, Task};
+pub use thread::start;

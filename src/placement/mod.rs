@@ -1,5 +1,12 @@
 //! Placement: which module runs where, and where its weights live. Pure: no files, no engine, no interface.
 
+mod text;
+
+pub use text::{
+    Assignments, PlacementError, check_devices, check_shape, module_named, parse_backend, parse_max_vram, parse_params_backend,
+    resolve_device,
+};
+
 use serde::{Deserialize, Serialize};
 
 /// A part of a model that runs as a whole.

@@ -1,1 +1,278 @@
-fn main() {}
+//! Compiles the shim against the engine that `diffusion-rs-sys` brings.
+//!
+//! The shim reaches into the engine in three ways, each of which depends on the engine's own text. So nothing is assumed: a text that is
+//! not found exactly once stops the build with a sentence that names it.
+//! 1. The data members of the engine's context are cut out of its source into a header, so that the shim knows their layout.
+//! 2. Two sources are compiled into the shim with a few lines changed. Linked whole, they take the place of the archive's objects.
+//! 3. The structs that cross the border are measured by the C++ compiler; `tests/layout.rs` compares with what Rust thinks.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The engine whose internals the shim knows.
+const ENGINE: &str = "diffusion-rs-sys 0.1.20";
+
+/// Structs that Rust fills and C++ reads, with the fields that are named on the Rust side.
+const LAYOUT: &[(&str, &[&str])] = &[
+    (
+        "sd_ctx_params_t",
+        &[
+            "model_path",
+            "clip_l_path",
+            "clip_g_path",
+            "clip_vision_path",
+            "t5xxl_path",
+            "llm_path",
+            "llm_vision_path",
+            "diffusion_model_path",
+            "vae_path",
+            "taesd_path",
+            "control_net_path",
+            "photo_maker_path",
+            "n_threads",
+            "wtype",
+            "lora_apply_mode",
+            "enable_mmap",
+            "flash_attn",
+            "diffusion_flash_attn",
+            "tae_preview_only",
+            "vae_format",
+            "max_vram",
+            "stream_layers",
+            "backend",
+            "params_backend",
+        ],
+    ),
+    (
+        "sd_img_gen_params_t",
+        &[
+            "loras",
+            "lora_count",
+            "prompt",
+            "negative_prompt",
+            "clip_skip",
+            "init_image",
+            "ref_images",
+            "ref_images_count",
+            "auto_resize_ref_image",
+            "mask_image",
+            "width",
+            "height",
+            "sample_params",
+            "strength",
+            "seed",
+            "batch_count",
+            "control_image",
+            "control_strength",
+            "pm_params",
+            "vae_tiling_params",
+            "cache",
+            "hires",
+        ],
+    ),
+    (
+        "sd_sample_params_t",
+        &[
+            "guidance",
+            "scheduler",
+            "sample_method",
+            "sample_steps",
+            "eta",
+            "shifted_timestep",
+            "custom_sigmas",
+            "flow_shift",
+            "extra_sample_args",
+        ],
+    ),
+    ("sd_guidance_params_t", &["txt_cfg", "img_cfg", "distilled_guidance", "slg"]),
+    ("sd_slg_params_t", &["layers", "layer_count", "layer_start", "layer_end", "scale"]),
+    ("sd_tiling_params_t", &["enabled", "temporal_tiling", "tile_size_x", "target_overlap", "rel_size_x", "extra_tiling_args"]),
+    ("sd_image_t", &["width", "height", "channel", "data"]),
+    ("sd_lora_t", &["is_high_noise", "multiplier", "path"]),
+    ("sd_cache_params_t", &["mode", "spectrum_stop_percent"]),
+    ("sd_hires_params_t", &["enabled", "custom_sigmas_count"]),
+    ("sd_pm_params_t", &["id_images", "style_strength"]),
+    ("atelier_callbacks", &["user", "log", "phase", "load", "step", "preview", "cancelled"]),
+    ("atelier_device", &["name", "description", "type", "memory_free", "memory_total"]),
+];
+
+/// A change to a vendored source: the text that must stand there exactly once, and what takes its place.
+struct Change {
+    find: &'static str,
+    put: &'static str,
+}
+
+/// Cutting a graph into segments marks the segment's outputs, but where an output is a view its storage could be used again before the
+/// next segment reads it: the picture then comes out wrong.
+const GRAPH_CUT: &[Change] = &[Change {
+    find: "            ggml_set_output(output);\n",
+    put: "            ggml_set_output(output);\n            if (output->view_src != nullptr) {\n                ggml_set_output(output->view_src);\n            }\n",
+}];
+
+/// The loader learns to say which bytes of which module it reads, to stop when asked, to let its threads' log lines find their job, to
+/// write nothing on standard output, and not to sleep 0.2 s after each module.
+const LOADER: &[Change] = &[
+    Change { find: "#include \"name_conversion.h\"\n", put: "#include \"name_conversion.h\"\n\n#include \"job.h\"\n" },
+    Change {
+        find: "    bool success                   = true;\n    size_t total_tensors_processed = 0;\n",
+        put: "    bool success                   = true;\n    size_t total_tensors_processed = 0;\n\
+              \x20   void* atelier_job                = atelier_job_current();\n\
+              \x20   uint64_t atelier_bytes           = 0;\n\
+              \x20   const char* atelier_first_tensor = nullptr;\n\
+              \x20   for (const auto& fdata : file_data) {\n\
+              \x20       for (const TensorStorage& tensor_storage : fdata.tensors) {\n\
+              \x20           if (target_tensor_names == nullptr || target_tensor_names->count(tensor_storage.name) != 0) {\n\
+              \x20               atelier_bytes += static_cast<uint64_t>(tensor_storage.nbytes_to_read());\n\
+              \x20               atelier_first_tensor = tensor_storage.name.c_str();\n\
+              \x20           }\n\
+              \x20       }\n\
+              \x20   }\n\
+              \x20   atelier_job_load_begin(atelier_job, atelier_first_tensor, atelier_bytes);\n",
+    },
+    Change {
+        find: "            workers.emplace_back([&, file_path, is_zip]() {\n",
+        put: "            workers.emplace_back([&, file_path, is_zip]() {\n                atelier_job_adopt(atelier_job);\n",
+    },
+    Change {
+        find: "                    size_t idx = tensor_idx.fetch_add(1);\n",
+        put: "                    if (atelier_job_cancelled(atelier_job)) {\n                        failed = true;\n                    }\n                    size_t idx = tensor_idx.fetch_add(1);\n",
+    },
+    Change {
+        find: "            std::this_thread::sleep_for(std::chrono::milliseconds(total_tensors_to_process <= 4 ? 10 : 200));\n",
+        put: "            atelier_job_load_progress(atelier_job, bytes_processed.load());\n            std::this_thread::sleep_for(std::chrono::milliseconds(1));\n",
+    },
+    Change { find: "            printf(\"\\n\");\n", put: "" },
+    Change {
+        find: "    int64_t end_time = ggml_time_ms();\n    LOG_INFO(\"loading tensors completed",
+        put: "    atelier_job_load_progress(atelier_job, bytes_processed.load());\n    atelier_job_load_end(atelier_job);\n    int64_t end_time = ggml_time_ms();\n    LOG_INFO(\"loading tensors completed",
+    },
+];
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=shim");
+
+    let engine = PathBuf::from(variable("DEP_STABLE_DIFFUSION_ROOT")).join("stable-diffusion.cpp");
+    let out = PathBuf::from(variable("OUT_DIR"));
+
+    write(&out.join("engine_layout.h"), &engine_layout(&engine));
+    let graph_cut = patched(&engine, "src/core/ggml_graph_cut.cpp", GRAPH_CUT, &out);
+    let loader = patched(&engine, "src/model_loader.cpp", LOADER, &out);
+    let (layout_cpp, layout_rs) = layout();
+    write(&out.join("layout.cpp"), &layout_cpp);
+    write(&out.join("layout.rs"), &layout_rs);
+
+    let mut build = cc::Build::new();
+    build
+        .cpp(true)
+        .std("c++17")
+        // The interface stays quick in a debug build too, and the engine's headers are slow without it.
+        .opt_level(2)
+        .debug(false)
+        .warnings(false)
+        .define("GGML_MAX_NAME", "128")
+        .define("GGML_USE_CPU", None)
+        .define("NDEBUG", None)
+        .include("shim")
+        .include(&out);
+    for folder in ["", "src", "include", "src/core", "thirdparty", "ggml/include", "ggml/src", "ggml/src/ggml-rpc"] {
+        build.include(engine.join(folder));
+    }
+    for source in ["shim/shim.cpp", "shim/job.cpp", "shim/hook.cpp"] {
+        build.file(source);
+    }
+    for source in ["ggml/src/ggml-rpc/ggml-rpc.cpp", "ggml/src/ggml-rpc/transport.cpp"] {
+        let path = engine.join(source);
+        assert!(path.is_file(), "{ENGINE} no longer brings {source}, which the shim compiles; look where ggml's RPC sources went");
+        build.file(path);
+    }
+    build.file(graph_cut).file(loader).file(out.join("layout.cpp"));
+    // Whole, or the linker keeps the archive's own objects instead of the changed ones.
+    build.cargo_metadata(false).compile("atelier_shim");
+    println!("cargo:rustc-link-search=native={}", out.display());
+    println!("cargo:rustc-link-lib=static:+whole-archive=atelier_shim");
+    if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("windows") {
+        println!("cargo:rustc-link-lib=ws2_32");
+    }
+}
+
+/// The engine's context as a header: its data members without its functions.
+fn engine_layout(engine: &Path) -> String {
+    let path = "src/stable-diffusion.cpp";
+    let text = read(&engine.join(path));
+    let begin = "class StableDiffusionGGML {\npublic:\n";
+    let end = "    StableDiffusionGGML() = default;\n";
+    let members = between(&text, begin, end).unwrap_or_else(|| {
+        panic!("{ENGINE} has moved: {path} no longer holds the data members between {begin:?} and {end:?}; see vendor/ggml-sys/build.rs")
+    });
+    assert!(
+        !members.contains(") {"),
+        "{ENGINE} has moved: a function now stands among the data members in {path}; see vendor/ggml-sys/build.rs"
+    );
+    let handle = "struct sd_ctx_t {\n    StableDiffusionGGML* sd = nullptr;\n};\n";
+    assert!(text.contains(handle), "{ENGINE} has moved: {path} no longer defines sd_ctx_t as one pointer; see vendor/ggml-sys/build.rs");
+    format!(
+        "// Made by build.rs from {path} of {ENGINE}.\n#pragma once\n\
+         #include <memory>\n#include <string>\n#include <vector>\n\
+         #include \"conditioning/conditioner.hpp\"\n#include \"model/diffusion/model.hpp\"\n#include \"model/vae/vae.hpp\"\n\
+         #include \"model_manager.h\"\n#include \"core/rng_philox.hpp\"\n#include \"runtime/denoiser.hpp\"\n\
+         struct ControlNet;\nstruct GenerationExtension;\nstruct LoraModel;\nnamespace LTXV {{ struct LTXAudioVAERunner; }}\n\
+         class StableDiffusionGGML {{\npublic:\n{members}}};\n{handle}"
+    )
+}
+
+fn between<'a>(text: &'a str, begin: &str, end: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(begin)?;
+    rest.split_once(end).map(|(middle, _)| middle)
+}
+
+/// Writes a changed copy of an engine source and returns its path.
+fn patched(engine: &Path, source: &str, changes: &[Change], out: &Path) -> PathBuf {
+    let mut text = read(&engine.join(source));
+    for change in changes {
+        let found = text.matches(change.find).count();
+        assert!(
+            found == 1,
+            "{ENGINE} has moved: {source} should hold this text once, but holds it {found} times:\n{}\nSee vendor/ggml-sys/build.rs for why it matters.",
+            change.find
+        );
+        text = text.replacen(change.find, change.put, 1);
+    }
+    let name = Path::new(source).file_name().map_or_else(|| panic!("{source} names no file"), |name| out.join(name));
+    write(&name, &text);
+    name
+}
+
+/// The same list of sizes and offsets, for the C++ compiler and for Rust.
+fn layout() -> (String, String) {
+    let mut cpp = String::from("#include <cstddef>\n#include \"shim.h\"\n\nextern \"C\" const size_t atelier_layout[] = {\n");
+    let mut rust =
+        String::from("/// Name and value, as Rust sees it, of every entry of `atelier_layout`.\npub const LAYOUT: &[(&str, usize)] = &[\n");
+    for (name, fields) in LAYOUT {
+        cpp += &format!("    sizeof({name}),\n");
+        rust += &format!("    (\"size of {name}\", ::std::mem::size_of::<{name}>()),\n");
+        for field in *fields {
+            cpp += &format!("    offsetof({name}, {field}),\n");
+            let rust_field = if *field == "type" { "type_" } else { field };
+            rust += &format!("    (\"{name}.{field}\", ::std::mem::offset_of!({name}, {rust_field})),\n");
+        }
+    }
+    cpp += "};\n";
+    rust += "];\n";
+    (cpp, rust)
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("{name} is not set; {ENGINE} should have set it by its `links` key"))
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path)
+        .unwrap_or_else(|error| panic!("{ENGINE} has moved: {} cannot be read: {error}", path.display()))
+        .replace("\r\n", "\n")
+}
+
+fn write(path: &Path, text: &str) {
+    fs::write(path, text).unwrap_or_else(|error| panic!("{} cannot be written: {error}", path.display()));
+}

@@ -1,1 +1,15 @@
-//! t
+//! Makes models for Atelier's tests and benchmarks: tiny ones, real-sized ones and broken ones, all with random weights.
+//!
+//! The same options and the same seed give the same bytes. The weights are scaled so that activations stay finite and pictures are
+//! not flat; nothing here was trained. This crate must not depend on `atelier`: a test of the reader must not be able to agree with
+//! its own mistakes.
+
+pub mod broken;
+pub mod real;
+pub mod tiny;
+
+mod gguf;
+mod tensor;
+mod weights;
+
+pub use real::{Contents, sd15};

@@ -1,0 +1,188 @@
+//! How long pictures take: `cargo xtask bench [-- --sd15] [--rounds N]`.
+//!
+//! One table, all of it measured in one run on this machine: a cold start as a person meets it (a process for a picture), the next picture
+//! with everything loaded, and the same pictures from the bare engine, interleaved so that both see the same machine.
+
+use std::error::Error;
+use std::io::{BufRead, BufReader, Lines};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use atelier::engine::{End, Event, Handle, PreviewOptions, Task, start};
+use atelier::recipe::{FileRole, ModelFiles, Recipe};
+use testkit::{real, tiny};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Longer than any picture here takes.
+const LIMIT: Duration = Duration::from_mins(30);
+
+struct Model {
+    name: &'static str,
+    files: ModelFiles,
+    size: u32,
+    steps: u32,
+    threads: u32,
+    rounds: usize,
+}
+
+fn main() -> Outcome<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let with_sd15 = arguments.iter().any(|argument| argument == "--sd15");
+    let rounds =
+        arguments.iter().position(|argument| argument == "--rounds").and_then(|at| arguments.get(at + 1)?.parse().ok()).unwrap_or(15);
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench");
+    std::fs::create_dir_all(&folder)?;
+
+    let files = tiny::zimage(&folder, &tiny::Options::default())?;
+    let files = [(FileRole::Diffusion, files.diffusion), (FileRole::Llm, files.llm), (FileRole::Taesd, files.taesd)].into_iter().collect();
+    let mut models = vec![Model { name: "tiny Z-Image, 64x64, 4 steps", files, size: 64, steps: 4, threads: 1, rounds }];
+    if with_sd15 {
+        let path = folder.join("sd15-random-f16.safetensors");
+        if !path.exists() {
+            eprintln!("making a random SD1.5 of 2 GB ...");
+            real::sd15(&path, 1, real::Contents::Whole)?;
+        }
+        let files = [(FileRole::Model, path)].into_iter().collect();
+        let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u32);
+        models.push(Model { name: "random SD1.5 f16, 256x256, 2 steps", files, size: 256, steps: 2, threads, rounds: 3 });
+    }
+
+    println!("| model | cold first picture | warm next picture | bare engine, warm | Atelier over bare | same prompt again |");
+    println!("|---|---|---|---|---|---|");
+    for model in &models {
+        let row = measure(model)?;
+        println!(
+            "| {} | {:.3} s | {:.4} s | {:.4} s | {:+.2} % | {:.4} s |",
+            model.name,
+            row.cold,
+            row.warm,
+            row.bare,
+            (row.warm / row.bare - 1.0) * 100.0,
+            row.reroll
+        );
+    }
+    Ok(())
+}
+
+/// Seconds; medians where there are several.
+struct Row {
+    cold: f64,
+    warm: f64,
+    bare: f64,
+    reroll: f64,
+}
+
+fn measure(model: &Model) -> Outcome<Row> {
+    let cold = cold(model)?;
+    let engine = start(|| {});
+    let mut bare = Bare::start(model)?;
+    picture(&engine, model, "warming up", 0)?;
+    bare.picture()?;
+    let (mut ours, mut theirs, mut rerolls) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 1..=model.rounds {
+        theirs.push(bare.picture()?);
+        // A new prompt each time, as the bare engine gets: nothing remembered helps.
+        ours.push(picture(&engine, model, &format!("picture {round}"), round as i64)?);
+        rerolls.push(picture(&engine, model, &format!("picture {round}"), -1)?);
+    }
+    Ok(Row { cold, warm: median(ours), bare: median(theirs), reroll: median(rerolls) })
+}
+
+fn recipe(model: &Model, prompt: &str, seed: i64) -> Recipe {
+    Recipe {
+        files: model.files.clone(),
+        prompt: prompt.into(),
+        width: model.size,
+        height: model.size,
+        steps: model.steps,
+        guidance: 1.0,
+        seed,
+        threads: Some(model.threads),
+        ..Recipe::default()
+    }
+}
+
+/// From the request to the end of the job, as a caller sees it.
+fn picture(engine: &Handle, model: &Model, prompt: &str, seed: i64) -> Outcome<f64> {
+    let begun = Instant::now();
+    let recipe = Box::new(recipe(model, prompt, seed));
+    engine.submit(Task::Generate { recipe, preview: PreviewOptions::Off })?;
+    loop {
+        match engine.next_within(LIMIT) {
+            Some(Event::End { end: End::Done { .. }, .. }) => return Ok(begun.elapsed().as_secs_f64()),
+            Some(Event::End { end, .. }) => return Err(format!("{end:?}").into()),
+            Some(_) => {}
+            None => return Err("the engine does not answer".into()),
+        }
+    }
+}
+
+/// A whole process for one picture, written to disk.
+fn cold(model: &Model) -> Outcome<f64> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
+    command.arg("generate").args(["-p", "a lake", "--cfg", "1", "--json", "-s", "1"]);
+    for (role, path) in model.files.iter() {
+        let flag = match role {
+            FileRole::Diffusion => "--diffusion-model".to_owned(),
+            other => format!("--{}", other.key()),
+        };
+        command.arg(flag).arg(path);
+    }
+    let size = model.size.to_string();
+    command.args(["-W", &size, "-H", &size, "--steps", &model.steps.to_string(), "-t", &model.threads.to_string()]);
+    command.arg("-o").arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench/cold.png"));
+    let begun = Instant::now();
+    let output = command.output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stdout).into_owned().into());
+    }
+    Ok(begun.elapsed().as_secs_f64())
+}
+
+/// The bare engine in a process of its own, which makes a picture each time a line is read from it.
+struct Bare {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Bare {
+    fn start(model: &Model) -> Outcome<Self> {
+        let program = std::env::current_exe()?.ancestors().nth(2).map(|folder| folder.join("examples/bare")).ok_or("no build folder")?;
+        let mut command = Command::new(&program);
+        for (role, path) in model.files.iter() {
+            command.arg(format!("{}={}", role.key(), path.display()));
+        }
+        command.args([format!("size={}", model.size), format!("steps={}", model.steps), format!("threads={}", model.threads)]);
+        command.arg(format!("pictures={}", model.rounds + 1));
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let stdout = child.stdout.take().ok_or("no pipe")?;
+        Ok(Self { child, lines: BufReader::new(stdout).lines() })
+    }
+
+    /// Lets it make one picture and gives its seconds.
+    fn picture(&mut self) -> Outcome<f64> {
+        use std::io::Write as _;
+        self.child.stdin.as_mut().ok_or("no pipe")?.write_all(b"\n")?;
+        for line in &mut self.lines {
+            if let Some(secs) = line?.strip_prefix("secs ") {
+                return Ok(secs.parse()?);
+            }
+        }
+        Err("the bare engine stopped".into())
+    }
+}
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        // It has nothing to lose.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,80 @@
+//! `atelier devices`: what models can run on.
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use indicatif::HumanBytes;
+
+use super::json::Line;
+use crate::devices::Device;
+use crate::engine::{Event, Handle};
+
+/// Drivers of graphics cards take their time on the first question.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Asks the engine for the devices.
+pub(super) fn ask(handle: &Handle) -> anyhow::Result<Vec<Device>> {
+    handle.list_devices()?;
+    let deadline = Instant::now() + PATIENCE;
+    while let Some(left) = deadline.checked_duration_since(Instant::now()) {
+        if let Some(Event::Devices(devices)) = handle.next_within(left) {
+            return Ok(devices);
+        }
+    }
+    anyhow::bail!("the engine did not name its devices; run it again, and look at your graphics driver if that does not help")
+}
+
+/// Tells them, as a table or as one line of JSON.
+pub(super) fn tell(devices: &[Device], json: bool, out: &mut dyn Write) -> io::Result<()> {
+    let text = if json { format!("{}\n", serde_json::to_string(&Line::devices(devices))?) } else { table(devices) };
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+fn table(devices: &[Device]) -> String {
+    let memory = |bytes: u64| if bytes == 0 { "-".to_owned() } else { HumanBytes(bytes).to_string() };
+    let title = ["NAME", "TYPE", "MEMORY", "FREE", "DESCRIPTION"].map(str::to_owned);
+    let rows = devices.iter().map(|it| {
+        let kind = it.kind.label().to_owned();
+        [it.name.clone(), kind, memory(it.memory_total_bytes), memory(it.memory_free_bytes), it.description.clone()]
+    });
+    let rows: Vec<[String; 5]> = std::iter::once(title).chain(rows).collect();
+    let mut widths = [0; 5];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let mut table = String::new();
+    for row in &rows {
+        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        table.push_str(cells.join("  ").trim_end());
+        table.push('\n');
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::DeviceKind;
+
+    #[test]
+    fn the_table_is_aligned_and_says_what_is_not_known() {
+        let device = |name: &str, kind, total, description: &str| Device {
+            name: name.into(),
+            description: description.into(),
+            kind,
+            memory_total_bytes: total,
+            memory_free_bytes: total / 2,
+        };
+        let devices =
+            [device("CPU", DeviceKind::Cpu, 0, "Some processor"), device("Vulkan0", DeviceKind::IntegratedGpu, 8 << 30, "Some graphics")];
+        let expected = "\
+NAME     TYPE            MEMORY    FREE      DESCRIPTION
+CPU      CPU             -         -         Some processor
+Vulkan0  integrated GPU  8.00 GiB  4.00 GiB  Some graphics
+";
+        assert_eq!(table(&devices), expected);
+    }
+}

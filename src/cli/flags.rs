@@ -1,0 +1,334 @@
+//! The flags, as clap reads them. Names follow sd-cli where it has one. What they mean is `resolve`'s work.
+
+#![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::gallery::MAX_SIDE;
+use crate::recipe::{Lora, Recipe, Sampler, Scheduler};
+
+const MODEL: &str = "Model";
+const PICTURE: &str = "Picture";
+const SAMPLING: &str = "Sampling";
+const INPUTS: &str = "Pictures to start from";
+const DEVICES: &str = "Devices and memory";
+const OUTPUT: &str = "Output";
+
+/// Make images on your own machine. Without a command the window opens.
+#[derive(Debug, Parser)]
+#[command(name = "atelier", version)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+}
+
+/// What the command line was asked to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make pictures from a prompt.
+    Generate(Box<GenerateFlags>),
+    /// Enlarge a picture with an ESRGAN model.
+    Upscale(Box<UpscaleFlags>),
+    /// List the devices that models can run on.
+    Devices(DevicesFlags),
+}
+
+/// Flags of `generate`.
+#[derive(Debug, Args)]
+pub struct GenerateFlags {
+    #[command(flatten)]
+    pub(super) model: ModelFlags,
+    #[command(flatten)]
+    pub(super) picture: PictureFlags,
+    #[command(flatten)]
+    pub(super) sampling: SamplingFlags,
+    #[command(flatten)]
+    pub(super) inputs: InputFlags,
+    #[command(flatten)]
+    pub(super) devices: DeviceFlags,
+    #[command(flatten)]
+    pub(super) modules: ModuleFlags,
+
+    /// Write the picture to exactly this PNG file, or into this folder. The further pictures of a batch become OUT_2.png, OUT_3.png.
+    /// Without it they go into your pictures folder, under names of their own
+    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(super) output: Option<PathBuf>,
+    /// Write the forming picture into this folder, one PNG a preview
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    pub(super) preview: Option<PathBuf>,
+    /// How previews are made: roughly and for free, or with the tiny autoencoder where there is one
+    #[arg(long, value_name = "METHOD", value_enum, default_value_t = PreviewMethod::Tae, requires = "preview", help_heading = OUTPUT)]
+    pub(super) preview_method: PreviewMethod,
+    /// Steps between previews
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), requires = "preview", help_heading = OUTPUT)]
+    pub(super) preview_interval: u32,
+    #[command(flatten)]
+    pub(super) report: ReportFlags,
+}
+
+/// How previews are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum PreviewMethod {
+    /// A projection of the latents.
+    Proj,
+    /// The tiny autoencoder.
+    Tae,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ModelFlags {
+    /// Whole model in one file
+    #[arg(short, long, value_name = "FILE", help_heading = MODEL)]
+    pub(super) model: Option<PathBuf>,
+    /// Diffusion module alone
+    #[arg(long, alias = "diffusion", value_name = "FILE", help_heading = MODEL)]
+    pub(super) diffusion_model: Option<PathBuf>,
+    /// Language model used as text encoder
+    #[arg(long, value_name = "FILE", help_heading = MODEL)]
+    pub(super) llm: Option<PathBuf>,
+    /// Vision half of the language model
+    #[arg(long = "llm_vision", alias = "llm-vision", value_name = "FILE", help_heading = MODEL)]
+    pub(super) llm_vision: Option<PathBuf>,
+    /// VAE
+    #[arg(long, value_name = "FILE", help_heading = MODEL)]
+    pub(super) vae: Option<PathBuf>,
+    /// Tiny autoencoder, for previews or in place of the VAE
+    #[arg(long, alias = "tae", value_name = "FILE", help_heading = MODEL)]
+    pub(super) taesd: Option<PathBuf>,
+    /// CLIP-L text encoder
+    #[arg(long = "clip_l", alias = "clip-l", value_name = "FILE", help_heading = MODEL)]
+    pub(super) clip_l: Option<PathBuf>,
+    /// CLIP-G text encoder
+    #[arg(long = "clip_g", alias = "clip-g", value_name = "FILE", help_heading = MODEL)]
+    pub(super) clip_g: Option<PathBuf>,
+    /// T5-XXL text encoder
+    #[arg(long, value_name = "FILE", help_heading = MODEL)]
+    pub(super) t5xxl: Option<PathBuf>,
+    /// CLIP vision encoder
+    #[arg(long = "clip_vision", alias = "clip-vision", value_name = "FILE", help_heading = MODEL)]
+    pub(super) clip_vision: Option<PathBuf>,
+    /// ControlNet
+    #[arg(long, value_name = "FILE", help_heading = MODEL)]
+    pub(super) control_net: Option<PathBuf>,
+    /// PhotoMaker
+    #[arg(long, value_name = "FILE", help_heading = MODEL)]
+    pub(super) photo_maker: Option<PathBuf>,
+    /// Low-rank adapter and its strength (1 where none is given); may be repeated
+    #[arg(long, value_name = "FILE[:STRENGTH]", value_parser = lora, help_heading = MODEL)]
+    pub(super) lora: Vec<Lora>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct PictureFlags {
+    /// What the picture should show
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
+    pub(super) prompt: String,
+    /// What it should not show
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, default_value = "", hide_default_value = true, help_heading = PICTURE)]
+    pub(super) negative_prompt: String,
+    /// Width in pixels
+    #[arg(short = 'W', long, value_name = "PIXELS", default_value_t = Recipe::default().width, value_parser = side(), help_heading = PICTURE)]
+    pub(super) width: u32,
+    /// Height in pixels
+    #[arg(short = 'H', long, value_name = "PIXELS", default_value_t = Recipe::default().height, value_parser = side(), help_heading = PICTURE)]
+    pub(super) height: u32,
+    /// Seed of the first picture; the next ones take the following numbers. Negative: drawn at random
+    #[arg(short, long, value_name = "N", default_value_t = Recipe::default().seed, allow_negative_numbers = true, help_heading = PICTURE)]
+    pub(super) seed: i64,
+    /// Number of pictures
+    #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = PICTURE)]
+    pub(super) batch_count: u32,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct SamplingFlags {
+    /// Denoising steps
+    #[arg(long, value_name = "N", default_value_t = Recipe::default().steps, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = SAMPLING)]
+    pub(super) steps: u32,
+    /// Classifier-free guidance; 1 switches it off
+    #[arg(long, alias = "cfg", value_name = "X", default_value_t = Recipe::default().guidance, value_parser = finite, help_heading = SAMPLING)]
+    pub(super) cfg_scale: f32,
+    /// Guidance that distilled models take as an input
+    #[arg(long, value_name = "X", default_value_t = Recipe::default().distilled_guidance, value_parser = finite, help_heading = SAMPLING)]
+    pub(super) guidance: f32,
+    #[arg(long, alias = "sampler", value_name = "NAME", help_heading = SAMPLING, help = one_of("Sampler", Sampler::ALL.iter().map(|it| it.key())))]
+    pub(super) sampling_method: Option<Sampler>,
+    #[arg(long, value_name = "NAME", help_heading = SAMPLING, help = one_of("Scheduler", Scheduler::ALL.iter().map(|it| it.key())))]
+    pub(super) scheduler: Option<Scheduler>,
+    /// Noise added back at each step by ancestral samplers
+    #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING)]
+    pub(super) eta: Option<f32>,
+    /// Timestep shift of flow models
+    #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING)]
+    pub(super) flow_shift: Option<f32>,
+    /// CLIP layers left out from the end; 0 or less is the model's own number
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = SAMPLING)]
+    pub(super) clip_skip: Option<i32>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct InputFlags {
+    /// Picture to start from (PNG, JPEG or WebP)
+    #[arg(short, long, alias = "init", value_name = "IMAGE", help_heading = INPUTS)]
+    pub(super) init_img: Option<PathBuf>,
+    /// How much of it is painted anew, 0 to 1
+    #[arg(long, value_name = "X", default_value_t = 0.75, value_parser = unit, requires = "init_img", help_heading = INPUTS)]
+    pub(super) strength: f32,
+    /// Mask over it: white is painted anew, black is kept
+    #[arg(long, value_name = "IMAGE", requires = "init_img", help_heading = INPUTS)]
+    pub(super) mask: Option<PathBuf>,
+    /// Picture that an edit model looks at; may be repeated
+    #[arg(short, long, value_name = "IMAGE", help_heading = INPUTS)]
+    pub(super) ref_image: Vec<PathBuf>,
+    /// Picture for the ControlNet
+    #[arg(long, value_name = "IMAGE", help_heading = INPUTS)]
+    pub(super) control_image: Option<PathBuf>,
+    /// How strongly it steers, 0 to 1
+    #[arg(long, value_name = "X", default_value_t = 0.9, value_parser = unit, requires = "control_image", help_heading = INPUTS)]
+    pub(super) control_strength: f32,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DeviceFlags {
+    /// Where modules run: a device, or a list such as all=cuda0,te=cpu
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, help_heading = DEVICES)]
+    pub(super) backend: String,
+    /// Where their weights live: as above, and disk is a place too
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, help_heading = DEVICES)]
+    pub(super) params_backend: String,
+    /// Most memory to use on the device, in GiB; -1 leaves 1 GiB free
+    #[arg(long, value_name = "GIB", default_value = "", hide_default_value = true, allow_hyphen_values = true, help_heading = DEVICES)]
+    pub(super) max_vram: String,
+    /// Keep what fits in the budget and stream the rest
+    #[arg(long, help_heading = DEVICES)]
+    pub(super) stream_layers: bool,
+    /// Keep weights in the computer's memory: --params-backend '*=cpu'
+    #[arg(long, help_heading = DEVICES)]
+    pub(super) offload_to_cpu: bool,
+    /// CPU threads; 0 or less leaves one core for other work
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true, help_heading = DEVICES)]
+    pub(super) threads: Option<i32>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ModuleFlags {
+    /// Decode in tiles: less memory, a little slower
+    #[arg(long, help_heading = DEVICES)]
+    pub(super) vae_tiling: bool,
+    /// Flash attention in the diffusion module (on unless switched off)
+    #[arg(long, overrides_with = "no_diffusion_fa", help_heading = DEVICES)]
+    pub(super) diffusion_fa: bool,
+    /// No flash attention
+    #[arg(long, overrides_with = "diffusion_fa", help_heading = DEVICES)]
+    pub(super) no_diffusion_fa: bool,
+    /// Old form of --backend te=cpu
+    #[arg(long, help_heading = DEVICES)]
+    pub(super) clip_on_cpu: bool,
+    /// Old form of --backend vae=cpu
+    #[arg(long, help_heading = DEVICES)]
+    pub(super) vae_on_cpu: bool,
+    /// Old form of --backend controlnet=cpu
+    #[arg(long, help_heading = DEVICES)]
+    pub(super) control_net_cpu: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ReportFlags {
+    /// Print one line of JSON for each event, and nothing else, on standard output
+    #[arg(long, help_heading = OUTPUT)]
+    pub(super) json: bool,
+    /// Show the engine's log
+    #[arg(short, long, help_heading = OUTPUT)]
+    pub(super) verbose: bool,
+}
+
+/// Flags of `upscale`.
+#[derive(Debug, Args)]
+pub struct UpscaleFlags {
+    /// ESRGAN model; it says by what factor it enlarges
+    #[arg(short, long, alias = "upscale-model", value_name = "FILE")]
+    pub(super) model: PathBuf,
+    /// Picture to enlarge (PNG, JPEG or WebP)
+    #[arg(short, long, aliases = ["init", "init-img"], value_name = "IMAGE")]
+    pub(super) input: PathBuf,
+    /// Write the picture to exactly this PNG file
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: PathBuf,
+    #[command(flatten)]
+    pub(super) devices: DeviceFlags,
+    #[command(flatten)]
+    pub(super) report: ReportFlags,
+}
+
+/// Flags of `devices`.
+#[derive(Debug, Args)]
+pub struct DevicesFlags {
+    /// Print one line of JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+fn side() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=i64::from(MAX_SIDE))
+}
+
+fn one_of<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> String {
+    format!("{what}: {}. Without it, the model's own", names.collect::<Vec<_>>().join(", "))
+}
+
+fn finite(text: &str) -> Result<f32, String> {
+    text.parse().ok().filter(|value: &f32| value.is_finite()).ok_or_else(|| "write a number".to_owned())
+}
+
+fn unit(text: &str) -> Result<f32, String> {
+    finite(text).ok().filter(|value| (0.0..=1.0).contains(value)).ok_or_else(|| "write a number from 0 to 1".to_owned())
+}
+
+/// `FILE` or `FILE:STRENGTH`. A colon that no number follows belongs to the file's name, as in `C:\ink.safetensors`.
+fn lora(text: &str) -> Result<Lora, String> {
+    let split = text.rsplit_once(':').and_then(|(path, strength)| Some((path, finite(strength).ok()?)));
+    let (path, strength) = split.unwrap_or((text, 1.0));
+    if path.is_empty() {
+        return Err("name a file".to_owned());
+    }
+    Ok(Lora { path: path.into(), strength })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn clap_finds_no_contradiction() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_lora_is_a_file_and_perhaps_a_strength() {
+        let read = |text| lora(text).map(|it| (it.path.to_str().unwrap().to_owned(), it.strength));
+        assert_eq!(read("ink.safetensors"), Ok(("ink.safetensors".into(), 1.0)));
+        assert_eq!(read("a/ink.safetensors:0.5"), Ok(("a/ink.safetensors".into(), 0.5)));
+        assert_eq!(read(r"C:\ink.safetensors"), Ok((r"C:\ink.safetensors".into(), 1.0)));
+        assert_eq!(read(r"C:\ink.safetensors:-1"), Ok((r"C:\ink.safetensors".into(), -1.0)));
+        assert!(read("").is_err() && read(":0.5").is_err());
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_refused() {
+        assert!(finite("nan").is_err() && finite("inf").is_err() && finite("x").is_err());
+        assert!(unit("1.01").is_err() && unit("-0.1").is_err());
+        assert_eq!(unit("1"), Ok(1.0));
+    }
+
+    #[test]
+    fn help_and_height_are_told_apart() {
+        let read = |args: &[&str]| Cli::try_parse_from([&["atelier", "generate"], args].concat());
+        assert_eq!(read(&["-h"]).unwrap_err().kind(), clap::error::ErrorKind::DisplayHelp);
+        let Ok(Cli { command: Some(Command::Generate(flags)) }) = read(&["-p", "x", "-H", "640", "-W", "320"]) else { panic!() };
+        assert_eq!((flags.picture.width, flags.picture.height), (320, 640));
+    }
+}

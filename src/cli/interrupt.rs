@@ -1,0 +1,56 @@
+//! Ctrl-C: the first press cancels the job, which ends as cancelled; the second ends the program at once.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+
+use crate::engine::Handle;
+
+/// What a press asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Press {
+    /// Cancel, and wait for the end.
+    First,
+    /// Do not wait.
+    Again,
+}
+
+/// Remembers whether Ctrl-C was pressed, and whom to tell.
+#[derive(Default)]
+pub(super) struct Interrupt {
+    pressed: AtomicBool,
+    handle: OnceLock<Weak<Handle>>,
+}
+
+impl Interrupt {
+    /// Called on the signal's thread.
+    pub(super) fn press(&self) -> Press {
+        if self.pressed.swap(true, Ordering::SeqCst) {
+            return Press::Again;
+        }
+        self.cancel();
+        Press::First
+    }
+
+    pub(super) fn pressed(&self) -> bool {
+        self.pressed.load(Ordering::SeqCst)
+    }
+
+    /// From now on a press cancels the jobs of this engine.
+    pub(super) fn watch(&self, handle: &Arc<Handle>) {
+        // A second engine in one run there is none.
+        let _ = self.handle.set(Arc::downgrade(handle));
+    }
+
+    /// To be called after a job was submitted: the press may have come just before.
+    pub(super) fn submitted(&self) {
+        if self.pressed() {
+            self.cancel();
+        }
+    }
+
+    fn cancel(&self) {
+        if let Some(handle) = self.handle.get().and_then(Weak::upgrade) {
+            handle.cancel_all();
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The lines of `--json`: one JSON object for each event, on standard output, which carries nothing else.
+//!
+//! The form is stable: fields and kinds of line may be added, none is renamed or removed, so readers pass over what they do not know.
+//! `event` tells the kind of line:
+//!
+//! - `begin`: `job`, `width`, `height`, `steps`, `seeds` (one for each picture), `notes` (what was changed, in sentences).
+//! - `phase`: `job`, `phase`, and with `loading`: `module` (or null), `bytes_done`, `bytes_total`; with `denoising` and `decoding`:
+//!   `picture`; with `upscaling`: `tile`, `tiles`; with `encoding`: nothing.
+//! - `step`: `job`, `picture`, `done`, `total`, `fraction` (of the step now running), `step_secs`.
+//! - `preview`: `job`, `picture`, `step`, `width`, `height`, `path` of the file written.
+//! - `picture`: `job`, `picture`, `seed`, `width`, `height`, `path` of the file written.
+//! - `log`: `level` (`debug` with `--verbose` only, `info`, `warn`, `error`), `text`.
+//! - `end`, the last line, exactly once: `job`, `outcome`, and with `done`: `pictures` (`picture`, `seed`), `timings` (seconds); with
+//!   `failed`: `sentence`, `hint`, `log`; with `cancelled`: nothing.
+//! - `devices`, the only line of `atelier devices --json`: `devices` (`name`, `description`, `kind`, `memory_total_bytes`,
+//!   `memory_free_bytes`).
+//!
+//! Pictures count from 0. What is wrong with the flags is said on standard error, with exit code 2 and no line.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::devices::{self, DeviceKind};
+use crate::engine;
+
+/// A line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the module's text documents every field")]
+pub enum Line {
+    Begin {
+        job: u64,
+        width: u32,
+        height: u32,
+        steps: u32,
+        seeds: Vec<i64>,
+        notes: Vec<String>,
+    },
+    Phase {
+        job: u64,
+        #[serde(flatten)]
+        phase: Phase,
+    },
+    Step {
+        job: u64,
+        picture: u32,
+        done: u32,
+        total: u32,
+        fraction: f32,
+        step_secs: f32,
+    },
+    Preview {
+        job: u64,
+        picture: u32,
+        step: u32,
+        width: u32,
+        height: u32,
+        path: String,
+    },
+    Picture {
+        job: u64,
+        picture: u32,
+        seed: i64,
+        width: u32,
+        height: u32,
+        path: String,
+    },
+    Log {
+        level: Level,
+        text: String,
+    },
+    End {
+        job: u64,
+        #[serde(flatten)]
+        outcome: Outcome,
+    },
+    Devices {
+        devices: Vec<Device>,
+    },
+}
+
+/// Where a job is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "phase", rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the module's text documents every field")]
+pub enum Phase {
+    Loading { module: Option<String>, bytes_done: u64, bytes_total: u64 },
+    Encoding,
+    Denoising { picture: u32 },
+    Decoding { picture: u32 },
+    Upscaling { tile: u32, tiles: u32 },
+}
+
+/// How a job ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the module's text documents every field")]
+pub enum Outcome {
+    Done { pictures: Vec<Made>, timings: Timings },
+    Cancelled,
+    Failed { sentence: String, hint: String, log: Vec<String> },
+}
+
+/// A picture that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the module's text documents every field")]
+pub struct Made {
+    pub picture: u32,
+    pub seed: i64,
+}
+
+/// Seconds spent in each phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the module's text documents every field")]
+pub struct Timings {
+    pub load_secs: f64,
+    pub encode_secs: f64,
+    pub denoise_secs: f64,
+    pub decode_secs: f64,
+    pub total_secs: f64,
+}
+
+/// How grave a log line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the module's text documents every field")]
+pub enum Level {
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+/// A device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the module's text documents every field")]
+pub struct Device {
+    pub name: String,
+    pub description: String,
+    pub kind: String,
+    pub memory_total_bytes: u64,
+    pub memory_free_bytes: u64,
+}
+
+impl Line {
+    pub(super) fn begin(job: engine::JobId, begin: &engine::Begin) -> Self {
+        let engine::Begin { width, height, steps, seeds, notes } = begin.clone();
+        Self::Begin { job: job.0, width, height, steps, seeds, notes }
+    }
+
+    pub(super) fn phase(job: engine::JobId, phase: engine::Phase) -> Self {
+        let phase = match phase {
+            engine::Phase::Loading { module, bytes_done, bytes_total } => {
+                Phase::Loading { module: module.map(|module| module.key().to_owned()), bytes_done, bytes_total }
+            }
+            engine::Phase::Encoding => Phase::Encoding,
+            engine::Phase::Denoising { picture } => Phase::Denoising { picture },
+            engine::Phase::Decoding { picture } => Phase::Decoding { picture },
+            engine::Phase::Upscaling { tile, tiles } => Phase::Upscaling { tile, tiles },
+        };
+        Self::Phase { job: job.0, phase }
+    }
+
+    pub(super) fn step(job: engine::JobId, step: engine::Step) -> Self {
+        let engine::Step { picture, done, total, fraction, step_secs } = step;
+        Self::Step { job: job.0, picture, done, total, fraction, step_secs }
+    }
+
+    pub(super) fn preview(job: engine::JobId, preview: &engine::Preview, path: &Path) -> Self {
+        let (width, height) = (preview.image.width(), preview.image.height());
+        Self::Preview { job: job.0, picture: preview.picture, step: preview.step, width, height, path: text(path) }
+    }
+
+    pub(super) fn picture(job: engine::JobId, picture: &engine::Picture, path: &Path) -> Self {
+        let (width, height) = (picture.image.width(), picture.image.height());
+        Self::Picture { job: job.0, picture: picture.info.index, seed: picture.info.seed, width, height, path: text(path) }
+    }
+
+    pub(super) fn log(level: engine::LogLevel, text: String) -> Self {
+        let level = match level {
+            engine::LogLevel::Debug => Level::Debug,
+            engine::LogLevel::Info => Level::Info,
+            engine::LogLevel::Warn => Level::Warn,
+            engine::LogLevel::Error => Level::Error,
+        };
+        Self::Log { level, text }
+    }
+
+    pub(super) fn end(job: engine::JobId, end: &engine::End) -> Self {
+        let outcome = match end.clone() {
+            engine::End::Done { pictures, timings } => {
+                let engine::Timings { load_secs, encode_secs, denoise_secs, decode_secs, total_secs } = timings;
+                Outcome::Done {
+                    pictures: pictures.iter().map(|info| Made { picture: info.index, seed: info.seed }).collect(),
+                    timings: Timings { load_secs, encode_secs, denoise_secs, decode_secs, total_secs },
+                }
+            }
+            engine::End::Cancelled => Outcome::Cancelled,
+            engine::End::Failed(engine::Failure { sentence, hint, log }) => Outcome::Failed { sentence, hint, log },
+        };
+        Self::End { job: job.0, outcome }
+    }
+
+    pub(super) fn devices(devices: &[devices::Device]) -> Self {
+        let device = |it: &devices::Device| Device {
+            name: it.name.clone(),
+            description: it.description.clone(),
+            kind: match it.kind {
+                DeviceKind::Cpu => "cpu",
+                DeviceKind::Gpu => "gpu",
+                DeviceKind::IntegratedGpu => "integrated_gpu",
+                DeviceKind::Accelerator => "accelerator",
+            }
+            .to_owned(),
+            memory_total_bytes: it.memory_total_bytes,
+            memory_free_bytes: it.memory_free_bytes,
+        };
+        Self::Devices { devices: devices.iter().map(device).collect() }
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::JobId;
+    use crate::placement::Module;
+
+    fn json(line: &Line) -> String {
+        let text = serde_json::to_string(line).unwrap();
+        assert_eq!(&serde_json::from_str::<Line>(&text).unwrap(), line, "{text}");
+        text
+    }
+
+    #[test]
+    fn the_form_of_each_line_is_the_promised_one() {
+        let job = JobId(1);
+        let begin = engine::Begin { width: 64, height: 32, steps: 4, seeds: vec![7, 8], notes: vec!["Snapped.".into()] };
+        let expected = r#"{"event":"begin","job":1,"width":64,"height":32,"steps":4,"seeds":[7,8],"notes":["Snapped."]}"#;
+        assert_eq!(json(&Line::begin(job, &begin)), expected);
+        let phases = [
+            (
+                engine::Phase::Loading { module: Some(Module::Te), bytes_done: 1, bytes_total: 2 },
+                r#"{"event":"phase","job":1,"phase":"loading","module":"te","bytes_done":1,"bytes_total":2}"#,
+            ),
+            (
+                engine::Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
+                r#"{"event":"phase","job":1,"phase":"loading","module":null,"bytes_done":0,"bytes_total":0}"#,
+            ),
+            (engine::Phase::Encoding, r#"{"event":"phase","job":1,"phase":"encoding"}"#),
+            (engine::Phase::Denoising { picture: 0 }, r#"{"event":"phase","job":1,"phase":"denoising","picture":0}"#),
+            (engine::Phase::Decoding { picture: 1 }, r#"{"event":"phase","job":1,"phase":"decoding","picture":1}"#),
+            (engine::Phase::Upscaling { tile: 1, tiles: 9 }, r#"{"event":"phase","job":1,"phase":"upscaling","tile":1,"tiles":9}"#),
+        ];
+        for (phase, expected) in phases {
+            assert_eq!(json(&Line::phase(job, phase)), expected);
+        }
+        let step = engine::Step { picture: 0, done: 3, total: 4, fraction: 0.5, step_secs: 1.25 };
+        let expected = r#"{"event":"step","job":1,"picture":0,"done":3,"total":4,"fraction":0.5,"step_secs":1.25}"#;
+        assert_eq!(json(&Line::step(job, step)), expected);
+        assert_eq!(json(&Line::log(engine::LogLevel::Warn, "hm".into())), r#"{"event":"log","level":"warn","text":"hm"}"#);
+        assert_eq!(json(&Line::end(job, &engine::End::Cancelled)), r#"{"event":"end","job":1,"outcome":"cancelled"}"#);
+        let failure = engine::Failure { sentence: "No.".into(), hint: "Try.".into(), log: vec!["x".into()] };
+        let expected = r#"{"event":"end","job":1,"outcome":"failed","sentence":"No.","hint":"Try.","log":["x"]}"#;
+        assert_eq!(json(&Line::end(job, &engine::End::Failed(failure))), expected);
+        let pictures = vec![engine::PictureInfo { index: 0, seed: 7 }];
+        let done = json(&Line::end(job, &engine::End::Done { pictures, timings: engine::Timings::default() }));
+        assert!(
+            done.starts_with(r#"{"event":"end","job":1,"outcome":"done","pictures":[{"picture":0,"seed":7}],"timings":{"load_secs":0.0"#)
+        );
+    }
+}

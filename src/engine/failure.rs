@@ -1,0 +1,97 @@
+//! From what the engine says when it fails to what a person can do about it. Pure.
+
+use super::event::Failure;
+use super::ffi::{CallError, Status};
+
+/// What a kind of failure looks like in the engine's words, and what to say instead. The first that matches wins.
+const KNOWN: &[(&[&str], &str, &str)] = &[
+    (
+        &["out of memory", "failed to allocate", "alloc compute buffer failed", "alloc params backend buffer failed", "not enough memory"],
+        "There is not enough memory for this picture.",
+        "Choose a smaller size, switch on VAE tiling, or put weights in RAM (weights live in: cpu).",
+    ),
+    (
+        &["get sd version from file failed"],
+        "Atelier cannot tell what kind of model this is.",
+        "Choose the diffusion file of a model that Atelier knows, in the role it is meant for.",
+    ),
+    (
+        &["read tensor data failed"],
+        "A model file could not be read to its end.",
+        "It may be damaged or on a disk that went away. Check the disk, or download the file again.",
+    ),
+    (
+        &["not in model metadata", "not in model file", "was not loaded"],
+        "A part of the model is missing from its files.",
+        "Check that the files belong together and that each one is in its role.",
+    ),
+    (
+        &["wrong shape", "has invalid shape", "ggml_can_mul_mat", "can_repeat"],
+        "The model's files do not fit each other.",
+        "Choose the text encoder and the VAE that were made for this diffusion file.",
+    ),
+    (
+        &["backend config failed", "failed to initialize"],
+        "A device could not be used.",
+        "Choose another device in the placement, or leave it empty.",
+    ),
+    (
+        &["device lost", "devicelost"],
+        "The graphics card stopped answering.",
+        "Generate again; if it happens again, update its driver or use another device.",
+    ),
+];
+
+/// The failure of a call, with the log lines that led to it.
+pub(super) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
+    let said = |needle: &str| {
+        let has = |line: &str| line.to_ascii_lowercase().contains(needle);
+        has(&error.message) || log.iter().any(|line| has(line))
+    };
+    let known = KNOWN.iter().find(|(needles, ..)| needles.iter().any(|needle| said(needle)));
+    let (sentence, hint) = match (error.status, known) {
+        (Status::NoMemory, _) => (KNOWN[0].1, KNOWN[0].2),
+        (_, Some((_, sentence, hint))) => (*sentence, *hint),
+        (Status::Aborted, None) => (
+            "The engine stopped inside a calculation.",
+            "The model was unloaded; generate again. If it happens again, check that its files belong together.",
+        ),
+        (Status::Failed | Status::Cancelled, None) => ("The engine could not make this picture.", "The details show what it said."),
+    };
+    let mut log = log;
+    if !error.message.is_empty() {
+        log.push(error.message.clone());
+    }
+    Failure { sentence: sentence.into(), hint: hint.into(), log }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(status: Status, message: &str, log: &[&str]) -> Failure {
+        let error = CallError { status, message: message.into() };
+        of_call(&error, log.iter().map(|&line| line.into()).collect())
+    }
+
+    #[test]
+    fn the_engine_s_words_become_advice_and_stay_in_the_details() {
+        let failure = failure(Status::Failed, "the engine made no picture", &["Z: alloc compute buffer failed"]);
+        assert!(failure.sentence.contains("memory") && failure.hint.contains("smaller"), "{failure:?}");
+        assert_eq!(failure.log, ["Z: alloc compute buffer failed", "the engine made no picture"]);
+    }
+
+    #[test]
+    fn an_assert_about_shapes_means_files_that_do_not_fit() {
+        let failure = failure(Status::Aborted, "ggml.c:3: GGML_ASSERT(ggml_can_mul_mat(a, b)) failed", &[]);
+        assert!(failure.sentence.contains("do not fit"), "{failure:?}");
+    }
+
+    #[test]
+    fn what_nobody_foresaw_still_says_what_to_do() {
+        for status in [Status::Failed, Status::Aborted, Status::NoMemory] {
+            let failure = failure(status, "", &[]);
+            assert!(!failure.sentence.is_empty() && !failure.hint.is_empty());
+        }
+    }
+}

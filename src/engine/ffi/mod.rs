@@ -1,0 +1,80 @@
+//! Safe wrappers round the engine's C interface. The only module of Atelier that may be `unsafe`.
+//!
+//! Invariants: every C handle is one private pointer with a `Drop`; strings and pixels live as long as C reads them; no panic enters C++
+//! (callbacks catch them); no exception leaves it (the shim catches them). No policy here: what to load, check or keep is decided above.
+#![allow(unsafe_code, reason = "the seam to the C++ engine; each block says who guarantees what it needs")]
+
+mod callbacks;
+mod context;
+mod error;
+mod params;
+mod upscaler;
+
+#[cfg(test)]
+mod tests;
+
+use std::ffi::CStr;
+
+use crate::devices::{Device, DeviceKind};
+
+pub(super) use callbacks::{RawPhase, Sink};
+pub(super) use context::Context;
+pub(super) use error::{CallError, Status};
+pub(super) use params::{Load, Mask, PreviewMode, Shot};
+pub(super) use upscaler::Upscaler;
+
+/// The devices that ggml knows, with their memory as it is now.
+pub(super) fn devices() -> Vec<Device> {
+    // SAFETY: takes nothing; the shim initialises itself.
+    let count = unsafe { ggml_sys::atelier_device_count() };
+    (0..count).filter_map(device).collect()
+}
+
+fn device(index: usize) -> Option<Device> {
+    let mut raw =
+        ggml_sys::atelier_device { name: std::ptr::null(), description: std::ptr::null(), type_: 0, memory_free: 0, memory_total: 0 };
+    // SAFETY: `raw` is a whole struct of ours; the shim checks the index and fills it.
+    let status = unsafe { ggml_sys::atelier_device_get(index, &raw mut raw) };
+    if status != ggml_sys::ATELIER_OK {
+        return None;
+    }
+    let kind = match raw.type_ {
+        0 => DeviceKind::Cpu,
+        1 => DeviceKind::Gpu,
+        2 => DeviceKind::IntegratedGpu,
+        // A device made of others is no place to put a module on.
+        4 => return None,
+        _ => DeviceKind::Accelerator,
+    };
+    let (memory_total_bytes, free) = if kind == DeviceKind::Cpu { ram() } else { (raw.memory_total, raw.memory_free) };
+    Some(Device {
+        name: text(raw.name),
+        description: text(raw.description),
+        kind,
+        memory_total_bytes,
+        memory_free_bytes: free.min(memory_total_bytes),
+    })
+}
+
+/// RAM in bytes, whole and available: ggml calls all of it free.
+fn ram() -> (u64, u64) {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    (system.total_memory(), system.available_memory())
+}
+
+/// Sends every device's graphs through the hook that other devices than the CPU need, `nodes` at a time.
+#[cfg(test)]
+pub(super) fn force_hook(nodes: i32, force: bool) {
+    // SAFETY: sets two atomics.
+    unsafe { ggml_sys::atelier_set_hook(nodes, force) };
+}
+
+/// A copy of a C string; empty for null.
+fn text(pointer: *const std::ffi::c_char) -> String {
+    if pointer.is_null() {
+        return String::new();
+    }
+    // SAFETY: every caller passes a NUL-ended string that C keeps alive during this call.
+    unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
+}

@@ -1,0 +1,348 @@
+//! One job from its request to its end.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use super::event::{Begin, End, Event, Failure, LogLevel, Picture, PictureInfo};
+use super::failure;
+use super::ffi::{self, CallError, Load, Mask, PreviewMode, Shot, Sink, Status, Upscaler};
+use super::request::{JobId, PreviewOptions};
+use super::sink::JobSink;
+use super::thread::Engine;
+use crate::devices::Device;
+use crate::gallery::{fit_image, read_image, read_mask};
+use crate::library::{Checked, snap};
+use crate::placement::{Assignments, PlacementError, check_devices, parse_backend, parse_max_vram, parse_params_backend, resolve_device};
+use crate::recipe::{FileRole, ImageSource, PlacementText, Recipe, Rgb8};
+
+/// Pixels of a side; the engine has no limit of its own, memory sets one long before.
+const SIDES: (u32, u32) = (64, 16_384);
+/// Pixels up to which a picture is one tile for the VAE.
+const VAE_TILE: u32 = 256;
+const STEPS: (u32, u32) = (1, 1000);
+
+/// Makes the pictures of a recipe.
+pub(super) fn generate(engine: &mut Engine, job: JobId, recipe: &Recipe, preview: PreviewOptions, sink: &JobSink) -> End {
+    match prepare(engine, recipe).and_then(|plan| {
+        sink.send(Event::Begin { job, begin: plan.begin.clone() });
+        pictures(engine, job, &plan, preview, sink)
+    }) {
+        Ok(pictures) => End::Done { pictures, timings: sink.timings() },
+        Err(Stop::Cancelled) => End::Cancelled,
+        Err(Stop::Failed(failure)) => End::Failed(failure),
+    }
+}
+
+/// Enlarges a picture.
+pub(super) fn upscale(
+    engine: &mut Engine,
+    job: JobId,
+    image: &ImageSource,
+    model: &Path,
+    placement: &PlacementText,
+    threads: Option<u32>,
+    sink: &JobSink,
+) -> End {
+    let mut run = || -> Result<End, Stop> {
+        let known = engine.headers.get(model).map_err(|error| failed(error.sentence, error.hint))?;
+        if known.kind.role != Some(FileRole::Upscaler) {
+            let name = model.file_name().unwrap_or_default().to_string_lossy();
+            return Err(failed(
+                format!("{name} is {}, not an upscaler.", known.kind.described()),
+                "Choose an ESRGAN file, for example RealESRGAN x4.",
+            ));
+        }
+        let places = Places::new(placement)?;
+        let image = read_image(image).map_err(|error| failed(error.to_string(), "Choose another picture."))?;
+        let begin = Begin { width: image.width(), height: image.height(), steps: 0, seeds: Vec::new(), notes: Vec::new() };
+        sink.send(Event::Begin { job, begin });
+        let mut upscaler = Upscaler::new(model, cpu_threads(threads), &places.backend, &places.params_backend, sink)
+            .map_err(|error| stop(&error, sink))?;
+        let large = upscaler.run(&image, sink).map_err(|error| stop(&error, sink))?;
+        let info = PictureInfo { index: 0, seed: 0 };
+        sink.send(Event::Picture { job, picture: Picture { info, image: Arc::new(large) } });
+        Ok(End::Done { pictures: vec![info], timings: sink.timings() })
+    };
+    match run() {
+        Ok(end) => end,
+        Err(Stop::Cancelled) => End::Cancelled,
+        Err(Stop::Failed(failure)) => End::Failed(failure),
+    }
+}
+
+/// Why a job ends early.
+enum Stop {
+    Cancelled,
+    Failed(Failure),
+}
+
+fn failed(sentence: impl Into<String>, hint: impl Into<String>) -> Stop {
+    Stop::Failed(Failure { sentence: sentence.into(), hint: hint.into(), log: Vec::new() })
+}
+
+fn stop(error: &CallError, sink: &JobSink) -> Stop {
+    match error.status {
+        Status::Cancelled => Stop::Cancelled,
+        Status::Failed | Status::Aborted | Status::NoMemory => Stop::Failed(failure::of_call(error, sink.log_lines())),
+    }
+}
+
+/// A recipe after every check, with its pictures read.
+struct Plan {
+    recipe: Recipe,
+    begin: Begin,
+    load: Load,
+    vae_tiling: bool,
+    init: Option<Rgb8>,
+    mask: Option<Mask>,
+    references: Vec<Rgb8>,
+    control: Option<Rgb8>,
+}
+
+/// Checks everything that the engine would answer with an assert, and reads the pictures.
+fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
+    let Checked { files, size_multiple, mut notes, .. } =
+        engine.headers.check(&recipe.files, &recipe.loras).map_err(|problem| failed(problem.sentence, problem.hint))?;
+    let mut recipe = Recipe { files, ..recipe.clone() };
+
+    let width = snap(recipe.width, size_multiple, SIDES.0, SIDES.1);
+    let height = snap(recipe.height, size_multiple, SIDES.0, SIDES.1);
+    if (width, height) != (recipe.width, recipe.height) {
+        notes.push(format!("The size is now {width} x {height}: this model makes multiples of {size_multiple} pixels."));
+    }
+    let steps = recipe.steps.clamp(STEPS.0, STEPS.1);
+    if steps != recipe.steps {
+        notes.push(format!("{steps} steps instead of {}.", recipe.steps));
+    }
+    recipe.steps = steps;
+    for (name, value, least, most) in
+        [("guidance", &mut recipe.guidance, 0.0, 100.0), ("distilled guidance", &mut recipe.distilled_guidance, 0.0, 100.0)]
+    {
+        let clamped = if value.is_finite() { value.clamp(least, most) } else { 1.0 };
+        if clamped.to_bits() != value.to_bits() {
+            notes.push(format!("{name} {clamped} instead of {value}."));
+            *value = clamped;
+        }
+    }
+    recipe.eta = recipe.eta.filter(|eta| eta.is_finite());
+    recipe.flow_shift = recipe.flow_shift.filter(|shift| shift.is_finite());
+    // With one tile or less there is nothing to cut, and the engine does not survive trying.
+    let vae_tiling = recipe.vae_tiling && width.min(height) > VAE_TILE;
+    if recipe.vae_tiling && !vae_tiling {
+        notes.push(format!("VAE tiling is off: the picture is no larger than one tile of {VAE_TILE} pixels."));
+    }
+
+    let picture = |source: &ImageSource| {
+        read_image(source)
+            .and_then(|image| fit_image(&image, width, height))
+            .map_err(|error| failed(error.to_string(), "Choose another picture."))
+    };
+    if let Some(init) = &mut recipe.init {
+        init.strength = if init.strength.is_finite() { init.strength.clamp(0.0, 1.0) } else { 0.75 };
+    }
+    let init = recipe.init.as_ref().map(|init| picture(&init.image)).transpose()?;
+    if recipe.mask.is_some() && init.is_none() {
+        return Err(failed("A mask needs a picture to lie over.", "Choose an init image, or remove the mask."));
+    }
+    let mask = recipe
+        .mask
+        .as_ref()
+        .map(|mask| read_mask(mask, width, height).map(|pixels| Mask { width, height, pixels }))
+        .transpose()
+        .map_err(|error| failed(error.to_string(), "Choose another mask."))?;
+    let control = recipe.control.as_ref().map(|control| picture(&control.image)).transpose()?;
+    if control.is_some() && recipe.files.get(FileRole::Controlnet).is_none() {
+        return Err(failed("A control picture needs a ControlNet.", "Choose a ControlNet file, or remove the control picture."));
+    }
+    let references = recipe
+        .reference_images
+        .iter()
+        .map(|source| read_image(source).map_err(|error| failed(error.to_string(), "Choose another picture.")))
+        .collect::<Result<Vec<_>, _>>()?;
+
+    let places = Places::new(&recipe.placement)?;
+    let load = Load {
+        files: recipe.files.clone(),
+        threads: cpu_threads(recipe.threads),
+        flash_attention: recipe.flash_attention,
+        backend: places.backend,
+        params_backend: places.params_backend,
+        max_vram: places.max_vram,
+        stream_layers: recipe.placement.stream_layers,
+    };
+
+    let first = if recipe.seed < 0 { i64::from(rand::random::<u32>()) } else { recipe.seed };
+    let count = recipe.batch_count.max(1);
+    let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
+    let begin = Begin { width, height, steps: steps_to_run(&recipe), seeds, notes };
+    Ok(Plan { recipe, begin, load, vae_tiling, init, mask, references, control })
+}
+
+/// Steps that the engine will run: from an init image only the last ones.
+fn steps_to_run(recipe: &Recipe) -> u32 {
+    match &recipe.init {
+        Some(init) if init.strength < 1.0 => {
+            // As the engine counts them: the product cut to a whole number, one more step, never more than all.
+            let begun = (recipe.steps as f32 * init.strength) as u32;
+            (begun + 1).min(recipe.steps)
+        }
+        _ => recipe.steps,
+    }
+}
+
+fn pictures(engine: &mut Engine, job: JobId, plan: &Plan, preview: PreviewOptions, sink: &JobSink) -> Result<Vec<PictureInfo>, Stop> {
+    let preview = preview_mode(preview, &plan.load);
+    let mut made = Vec::new();
+    for (index, seed) in (0..).zip(&plan.begin.seeds) {
+        if sink.cancelled() {
+            return Err(Stop::Cancelled);
+        }
+        sink.set_picture(index);
+        let shot = Shot {
+            recipe: &plan.recipe,
+            width: plan.begin.width,
+            height: plan.begin.height,
+            seed: *seed,
+            vae_tiling: plan.vae_tiling,
+            init: plan.init.as_ref(),
+            mask: plan.mask.as_ref(),
+            references: &plan.references,
+            control: plan.control.as_ref(),
+        };
+        let image = engine.cache.context(&plan.load, sink).and_then(|context| context.generate(&shot, preview, sink)).map_err(|error| {
+            // A context that failed is not trusted again; one that was cancelled is whole.
+            if error.status != Status::Cancelled {
+                engine.cache.clear();
+            }
+            stop(&error, sink)
+        })?;
+        if is_flat(&image) {
+            let text =
+                "The picture has one colour only. Another quantisation of the model, another device, or flash attention off may help.";
+            sink.log(LogLevel::Warn, text);
+        }
+        let info = PictureInfo { index, seed: *seed };
+        sink.send(Event::Picture { job, picture: Picture { info, image: Arc::new(image) } });
+        made.push(info);
+        if let Some(file) = sink.unused_loras().first() {
+            let name = Path::new(file).file_name().map_or_else(|| file.clone(), |name| name.to_string_lossy().into_owned());
+            return Err(failed(
+                format!("The LoRA {name} does not fit this model: nothing of it was used."),
+                "Remove it, or choose one that was made for this model.",
+            ));
+        }
+    }
+    Ok(made)
+}
+
+fn preview_mode(preview: PreviewOptions, load: &Load) -> Option<(PreviewMode, u32)> {
+    match preview {
+        PreviewOptions::Off => None,
+        PreviewOptions::Projection { every } => Some((PreviewMode::Projection, every)),
+        PreviewOptions::TinyAutoencoder { every } => {
+            let mode = if load.files.get(FileRole::Taesd).is_some() { PreviewMode::TinyAutoencoder } else { PreviewMode::Projection };
+            Some((mode, every))
+        }
+    }
+}
+
+/// A picture of one colour is what overflowing numbers leave behind, never what was asked for.
+fn is_flat(image: &Rgb8) -> bool {
+    let mut pixels = image.pixels().chunks_exact(3);
+    pixels.next().is_some_and(|first| pixels.all(|pixel| pixel == first))
+}
+
+/// Threads for the CPU: as asked, else all cores but one, which the interface needs.
+fn cpu_threads(asked: Option<u32>) -> u32 {
+    let cores = thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1));
+    asked.unwrap_or_else(|| cores.saturating_sub(1)).clamp(1, cores.max(1) * 4)
+}
+
+/// A placement in the engine's words, with every device named.
+struct Places {
+    backend: String,
+    params_backend: String,
+    max_vram: f32,
+}
+
+impl Places {
+    fn new(text: &PlacementText) -> Result<Self, Stop> {
+        Self::resolve(text, &ffi::devices())
+            .map_err(|error| failed(sentence(&error.to_string()), "Change the placement, or leave it empty."))
+    }
+
+    fn resolve(text: &PlacementText, devices: &[Device]) -> Result<Self, PlacementError> {
+        check_devices(text, devices)?;
+        let named = |assignments: Assignments, or_default: bool| -> Result<String, PlacementError> {
+            let name = |place: &str| {
+                if place.eq_ignore_ascii_case("disk") { Ok("disk".to_owned()) } else { Ok(resolve_device(place, devices)?.name.clone()) }
+            };
+            let fallback = match &assignments.fallback {
+                Some(place) => Some(name(place)?),
+                None if or_default => Some(name("")?),
+                None => None,
+            };
+            let modules = assignments.modules.iter().map(|(module, place)| Ok((*module, name(place)?))).collect::<Result<_, _>>()?;
+            Ok(Assignments { fallback, modules }.to_string())
+        };
+        Ok(Self {
+            // Left to itself the engine would take the first device that calls itself a GPU, a remote one included.
+            backend: named(parse_backend(&text.backend)?, true)?,
+            params_backend: named(parse_params_backend(&text.params_backend)?, false)?,
+            max_vram: parse_max_vram(&text.max_vram)?,
+        })
+    }
+}
+
+/// An error as a sentence: a capital first, a full stop last.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_uppercase().collect::<String>()).unwrap_or_default();
+    let stop = if text.ends_with('.') { "" } else { "." };
+    format!("{first}{}{stop}", chars.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::DeviceKind;
+    use crate::recipe::InitImage;
+
+    fn device(name: &str, kind: DeviceKind) -> Device {
+        Device { name: name.into(), description: String::new(), kind, memory_total_bytes: 1, memory_free_bytes: 1 }
+    }
+
+    #[test]
+    fn an_empty_placement_names_the_first_gpu_and_a_partial_one_keeps_it_for_the_rest() {
+        let devices = [device("CPU", DeviceKind::Cpu), device("CUDA0", DeviceKind::Gpu)];
+        let places = |backend: &str, params: &str| {
+            let text = PlacementText { backend: backend.into(), params_backend: params.into(), ..PlacementText::default() };
+            Places::resolve(&text, &devices).map(|places| (places.backend, places.params_backend))
+        };
+        assert_eq!(places("", ""), Ok(("all=CUDA0".into(), String::new())));
+        assert_eq!(places("te=cpu", "diffusion=cpu,te=DISK"), Ok(("all=CUDA0,te=CPU".into(), "diffusion=CPU,te=disk".into())));
+        assert!(places("cuda7", "").is_err());
+        assert!(places("disk", "").is_err());
+    }
+
+    #[test]
+    fn from_an_init_image_only_the_last_steps_run() {
+        let steps = |strength| {
+            let image = ImageSource::File("x.png".into());
+            steps_to_run(&Recipe { steps: 20, init: Some(InitImage { image, strength }), ..Recipe::default() })
+        };
+        assert_eq!((steps(0.75), steps(0.0), steps(0.999), steps(1.0)), (16, 1, 20, 20));
+    }
+
+    #[test]
+    fn one_colour_is_flat_and_one_other_pixel_is_not() {
+        assert!(is_flat(&Rgb8::new(2, 1, vec![1, 2, 3, 1, 2, 3]).unwrap()));
+        assert!(!is_flat(&Rgb8::new(2, 1, vec![1, 2, 3, 1, 2, 4]).unwrap()));
+    }
+
+    #[test]
+    fn an_error_reads_as_a_sentence() {
+        assert_eq!(sentence("there is no \"x\""), "There is no \"x\".");
+    }
+}

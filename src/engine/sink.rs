@@ -1,0 +1,196 @@
+//! From the engine's callbacks to events of a job, with the time each phase took and the log lines that explain a failure.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::channel::EventSender;
+use super::event::{Event, LogLevel, Phase, Preview, Step, Timings};
+use super::ffi::{RawPhase, Sink};
+use super::request::JobId;
+use crate::placement::Module;
+use crate::recipe::Rgb8;
+
+/// Log lines kept to explain a failure.
+const KEPT_LINES: usize = 40;
+
+/// Where the news of one job go.
+pub(super) struct JobSink {
+    job: JobId,
+    sender: EventSender,
+    cancel: Arc<AtomicBool>,
+    state: Mutex<State>,
+}
+
+struct State {
+    picture: u32,
+    /// What the time since `since` is spent on.
+    busy_with: RawPhase,
+    since: Instant,
+    begun: Instant,
+    timings: Timings,
+    log: VecDeque<String>,
+    unused_loras: Vec<String>,
+}
+
+impl JobSink {
+    pub(super) fn new(job: JobId, sender: EventSender, cancel: Arc<AtomicBool>) -> Self {
+        let now = Instant::now();
+        let state = State {
+            picture: 0,
+            busy_with: RawPhase::Loading,
+            since: now,
+            begun: now,
+            timings: Timings::default(),
+            log: VecDeque::new(),
+            unused_loras: Vec::new(),
+        };
+        Self { job, sender, cancel, state: Mutex::new(state) }
+    }
+
+    /// The next news are of this picture of the batch, from 0.
+    pub(super) fn set_picture(&self, picture: u32) {
+        self.lock().picture = picture;
+    }
+
+    /// Seconds in each phase until now.
+    pub(super) fn timings(&self) -> Timings {
+        let mut state = self.lock();
+        state.account(RawPhase::Loading);
+        Timings { total_secs: state.begun.elapsed().as_secs_f64(), ..state.timings }
+    }
+
+    /// The last log lines, oldest first.
+    pub(super) fn log_lines(&self) -> Vec<String> {
+        self.lock().log.iter().cloned().collect()
+    }
+
+    /// LoRA files of which the engine could use nothing.
+    pub(super) fn unused_loras(&self) -> Vec<String> {
+        self.lock().unused_loras.clone()
+    }
+
+    pub(super) fn send(&self, event: Event) {
+        self.sender.send(event);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn send_phase(&self, phase: Phase) {
+        self.send(Event::Phase { job: self.job, phase });
+    }
+}
+
+impl State {
+    /// Books the time since the last change, and begins to book for `next`.
+    fn account(&mut self, next: RawPhase) {
+        let secs = self.since.elapsed().as_secs_f64();
+        self.since = Instant::now();
+        let bucket = match self.busy_with {
+            RawPhase::Loading => &mut self.timings.load_secs,
+            RawPhase::Encoding => &mut self.timings.encode_secs,
+            RawPhase::Denoising | RawPhase::Upscaling => &mut self.timings.denoise_secs,
+            RawPhase::Decoding => &mut self.timings.decode_secs,
+        };
+        *bucket += secs;
+        self.busy_with = next;
+    }
+}
+
+impl Sink for JobSink {
+    fn log(&self, level: LogLevel, text: &str) {
+        let text = without_place(text);
+        if level == LogLevel::Debug {
+            tracing::debug!(target: "engine", "{text}");
+            return;
+        }
+        {
+            let mut state = self.lock();
+            if state.log.len() == KEPT_LINES {
+                state.log.pop_front();
+            }
+            state.log.push_back(text.to_owned());
+            if let Some(file) = unused_lora(text) {
+                state.unused_loras.push(file.to_owned());
+            }
+        }
+        self.send(Event::Log { job: Some(self.job), level, text: text.to_owned() });
+    }
+
+    fn phase(&self, phase: RawPhase) {
+        let mut state = self.lock();
+        state.account(phase);
+        let picture = state.picture;
+        drop(state);
+        self.send_phase(match phase {
+            RawPhase::Loading => Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
+            RawPhase::Encoding => Phase::Encoding,
+            RawPhase::Denoising => Phase::Denoising { picture },
+            RawPhase::Decoding => Phase::Decoding { picture },
+            RawPhase::Upscaling => Phase::Upscaling { tile: 0, tiles: 0 },
+        });
+    }
+
+    fn load(&self, module: Option<Module>, done: u64, total: u64) {
+        self.lock().account(RawPhase::Loading);
+        self.send_phase(Phase::Loading { module, bytes_done: done, bytes_total: total });
+    }
+
+    fn step(&self, done: u32, total: u32, fraction: f32, secs: f32) {
+        let state = self.lock();
+        let (picture, upscaling) = (state.picture, state.busy_with == RawPhase::Upscaling);
+        drop(state);
+        if upscaling {
+            self.send_phase(Phase::Upscaling { tile: done, tiles: total });
+        } else {
+            let step = Step { picture, done, total, fraction, step_secs: secs };
+            self.send(Event::Step { job: self.job, step });
+        }
+    }
+
+    fn preview(&self, step: u32, image: Rgb8) {
+        let picture = self.lock().picture;
+        self.send(Event::Preview { job: self.job, preview: Preview { picture, step, image: Arc::new(image) } });
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+}
+
+/// The engine begins its lines with a source file and line number, which help nobody here.
+fn without_place(line: &str) -> &str {
+    line.split_once(" - ")
+        .filter(|(place, _)| place.split_once(':').is_some_and(|(file, line)| file.contains('.') && line.trim().parse::<u32>().is_ok()))
+        .map_or(line, |(_, rest)| rest)
+        .trim()
+}
+
+/// The file of a LoRA of which nothing could be applied, from the engine's line `Only (0 / 24) LoRA tensors have been applied, lora_file_path = x`.
+fn unused_lora(line: &str) -> Option<&str> {
+    line.contains("(0 / ").then(|| line.split_once("lora_file_path = ").map(|(_, file)| file))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_loses_its_place_in_the_source_and_nothing_else() {
+        assert_eq!(without_place("model_loader.cpp:12   - loading 3 - of 4"), "loading 3 - of 4");
+        assert_eq!(without_place("a - b"), "a - b");
+        assert_eq!(without_place("12:30 - b"), "12:30 - b");
+    }
+
+    #[test]
+    fn a_lora_of_which_nothing_fits_is_noticed() {
+        assert_eq!(
+            unused_lora("Only (0 / 24) LoRA tensors have been applied, lora_file_path = /x/y.safetensors"),
+            Some("/x/y.safetensors")
+        );
+        assert_eq!(unused_lora("Only (3 / 24) LoRA tensors have been applied, lora_file_path = /x"), None);
+    }
+}

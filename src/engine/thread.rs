@@ -1,0 +1,76 @@
+//! The engine's thread: takes requests one by one and owns every context.
+//!
+//! Invariants: each job that starts ends with exactly one `End`, whatever happens inside; a panic drops every context and the thread
+//! goes on.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::cache::Cache;
+use super::channel::{Handle, Port, channel};
+use super::event::{End, Event, Failure};
+use super::ffi;
+use super::request::{Request, Task};
+use super::run;
+use super::sink::JobSink;
+use crate::library::HeaderCache;
+
+/// Deep graphs are built by recursion in the engine.
+const STACK_BYTES: usize = 16 << 20;
+
+/// The C++ engine has one preview callback and one log for the whole process: one job at a time, however many engines were started.
+static RUNNING: Mutex<()> = Mutex::new(());
+
+/// Starts the engine. `wake` is called, from any thread, whenever a new event can be read. Dropping the handle stops the engine.
+///
+/// Where the system gives no thread, the handle refuses every job.
+#[must_use]
+pub fn start(wake: impl Fn() + Send + Sync + 'static) -> Handle {
+    let (handle, port) = channel(wake);
+    match thread::Builder::new().name("engine".into()).stack_size(STACK_BYTES).spawn(move || serve(&port)) {
+        Ok(thread) => handle.joining(thread),
+        // The port went down with the closure, so the handle knows.
+        Err(error) => {
+            tracing::error!("the engine's thread could not be started: {error}");
+            handle
+        }
+    }
+}
+
+/// What stays between jobs.
+#[derive(Default)]
+pub(super) struct Engine {
+    pub(super) cache: Cache,
+    pub(super) headers: HeaderCache,
+}
+
+fn serve(port: &Port) {
+    let mut engine = Engine::default();
+    while let Some(request) = port.next() {
+        match request {
+            Request::Run { job, task } => {
+                let _running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+                let Some(cancel) = port.start(job) else { continue };
+                let sink = JobSink::new(job, port.sender(), cancel);
+                let outcome = catch_unwind(AssertUnwindSafe(|| match &task {
+                    Task::Generate { recipe, preview } => run::generate(&mut engine, job, recipe, *preview, &sink),
+                    Task::Upscale { image, model, placement, threads } => {
+                        run::upscale(&mut engine, job, image, model, placement, *threads, &sink)
+                    }
+                }));
+                let end = outcome.unwrap_or_else(|_| {
+                    engine = Engine::default();
+                    End::Failed(Failure {
+                        sentence: "Atelier made a mistake while it worked on this picture.".into(),
+                        hint: "The model was unloaded; generate again. If it happens again, please report it with the details.".into(),
+                        log: sink.log_lines(),
+                    })
+                });
+                port.send(Event::End { job, end });
+            }
+            Request::ListDevices => port.send(Event::Devices(ffi::devices())),
+            Request::Unload => engine.cache.clear(),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What goes wrong with picture files.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What went wrong with a picture file, and what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum GalleryError {
+    /// The file cannot be opened or read.
+    #[error("{} could not be read: {source}; check that the file is there and that you may read it", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file cannot be written.
+    #[error("the picture could not be written to {}: {source}; choose a folder you may write to, with room on its disk", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is no picture, or a damaged one.
+    #[error("{} is not a picture that Atelier can read ({reason}); use a PNG, JPEG or WebP file", path.display())]
+    NotAPicture {
+        /// The file.
+        path: PathBuf,
+        /// Why, in the reader's words.
+        reason: String,
+    },
+    /// The picture is larger than Atelier takes.
+    #[error("{} is too large ({width}x{height}); make it smaller, {max} pixels a side at most", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its width in pixels.
+        width: u32,
+        /// Its height in pixels.
+        height: u32,
+        /// The longest side in pixels that is read.
+        max: u32,
+    },
+    /// The picture has no pixels.
+    #[error("the picture has no pixels; choose another one")]
+    Empty,
+}
+
+impl GalleryError {
+    pub(crate) fn read(path: &Path, source: io::Error) -> Self {
+        Self::Read { path: path.to_path_buf(), source }
+    }
+
+    pub(crate) fn write(path: &Path, source: io::Error) -> Self {
+        Self::Write { path: path.to_path_buf(), source }
+    }
+
+    pub(crate) fn not_a_picture(path: &Path, reason: impl fmt::Display) -> Self {
+        Self::NotAPicture { path: path.to_path_buf(), reason: reason.to_string() }
+    }
+}

@@ -1,0 +1,92 @@
+//! Tests of the readers against files that mean no good: random bytes, and good headers with random damage.
+
+use std::io::Cursor;
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+
+use super::header::{HeaderError, read_from};
+use super::{Header, identify};
+
+/// The heads of good files: enough for the header, and little of the data.
+static GOOD: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let dir = tempfile::tempdir().unwrap();
+    let mut heads = Vec::new();
+    for format in [testkit::tiny::Format::Safetensors, testkit::tiny::Format::GgufQ8] {
+        let options = testkit::tiny::Options { format, encoder_layers: 1, ..Default::default() };
+        let files = testkit::tiny::zimage(dir.path(), &options).unwrap();
+        for path in [files.diffusion, files.llm] {
+            let mut head = std::fs::read(path).unwrap();
+            head.truncate(16_384);
+            heads.push(head);
+        }
+    }
+    heads
+});
+
+/// Reads as if the file went on for long enough, and checks what is promised of every header.
+fn read(bytes: &[u8], file_bytes: u64) -> Result<Header, HeaderError> {
+    let header = read_from(&mut Cursor::new(bytes), file_bytes, "file")?;
+    // Nothing is in memory that was not read: a tensor takes at least 24 bytes in a file, and so do its parts.
+    assert!(header.tensors.len() * 24 <= bytes.len());
+    let text: usize = header.tensors.iter().map(|it| it.name.len() + it.shape.len()).sum();
+    let metadata: usize = header.metadata.keys().map(String::len).sum();
+    assert!(text + metadata <= bytes.len());
+    for tensor in &header.tensors {
+        assert!(tensor.offset + tensor.bytes <= file_bytes);
+        assert_eq!(tensor.dtype.bytes_of(&tensor.shape), Some(tensor.bytes));
+    }
+    let kind = identify(&header);
+    assert!(!kind.name.is_empty());
+    Ok(header)
+}
+
+#[test]
+fn the_good_headers_are_read() {
+    for head in GOOD.iter() {
+        assert!(read(head, 1 << 30).is_ok());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn random_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..2048), claimed in any::<u64>()) {
+        let _ = read(&bytes, bytes.len() as u64);
+        let _ = read(&bytes, claimed);
+        let _ = read(&[b"GGUF\x03\0\0\0".as_slice(), &bytes].concat(), bytes.len() as u64 + 8);
+        let _ = read(&[&(bytes.len() as u64).to_le_bytes(), b"{".as_slice(), &bytes].concat(), bytes.len() as u64 + 9);
+    }
+
+    #[test]
+    fn damaged_headers_never_panic(
+        which in 0usize..4,
+        damage in proptest::collection::vec((0usize..16_384, any::<u8>()), 1..8),
+        cut in proptest::option::of(0usize..16_384),
+        long in any::<bool>(),
+    ) {
+        let mut bytes = GOOD[which].clone();
+        for (at, value) in damage {
+            let at = at % bytes.len();
+            bytes[at] = value;
+        }
+        bytes.truncate(cut.unwrap_or(usize::MAX));
+        let _ = read(&bytes, if long { 1 << 30 } else { bytes.len() as u64 });
+    }
+
+    #[test]
+    fn damaged_numbers_never_panic(which in 2usize..4, at in 8usize..3000, value in prop_oneof![any::<u64>(), 0u64..64, (0u64..64).prop_map(|it| u64::MAX - it)]) {
+        let mut bytes = GOOD[which].clone();
+        let at = at.min(bytes.len() - 8);
+        bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        let _ = read(&bytes, 1 << 30);
+    }
+
+    #[test]
+    fn any_json_is_read_or_refused(json in "\\{(\"[a-z_]{1,12}\":(\\{\"dtype\":\"(F16|F32|U8|X)\",\"shape\":\\[[0-9]{1,20}(,[0-9]{1,20}){0,6}\\],\"data_offsets\":\\[[0-9]{1,20},[0-9]{1,20}\\]\\}|[0-9]{1,4}|\\{\\}|null),?){0,4}\\}") {
+        let mut bytes = (json.len() as u64).to_le_bytes().to_vec();
+        bytes.extend_from_slice(json.as_bytes());
+        let _ = read(&bytes, 1 << 40);
+    }
+}

@@ -1,0 +1,314 @@
+//! The boundaries between the parts of Atelier, held as a test over the source text.
+//!
+//! Each rule says which files it speaks of, what these must not name, and why; and each is itself tested, on a line that breaks it and
+//! one that does not. To change a boundary, change its rule here and ARCHITECTURE.md with it.
+
+#[path = "support/source.rs"]
+mod source;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use source::{Source, is_inside};
+
+/// A boundary.
+struct Rule {
+    /// What holds, as a sentence.
+    says: &'static str,
+    /// The files it speaks of: path prefixes, with `/` between folders.
+    within: &'static [&'static str],
+    /// Those among them that are free of it.
+    except: &'static [&'static str],
+    forbids: Forbidden,
+    /// A line that breaks it, for the rule's own test.
+    bad: &'static str,
+    /// A line that looks like it and does not.
+    good: &'static str,
+}
+
+/// What a rule forbids.
+enum Forbidden {
+    /// Paths, and everything inside them.
+    Paths(&'static [&'static str]),
+    /// A word.
+    Word(&'static str),
+    /// Calls of these methods.
+    Methods(&'static [&'static str]),
+    /// A colour written out in numbers or by name.
+    ColourLiterals,
+}
+
+const INTERFACE: &[&str] = &["egui", "eframe", "egui_extras", "winit", "crate::app", "crate::ui"];
+const SYSTEM: &[&str] =
+    &["std::fs", "std::net", "std::process", "std::env", "std::thread", "tempfile", "tokio", "reqwest", "rusqlite", "rfd"];
+
+const RULES: &[Rule] = &[
+    Rule {
+        says: "only the wrappers of the engine are unsafe",
+        within: &["src/", "xtask/", "tests/", "benches/", "vendor/", "build.rs"],
+        except: &["src/engine/ffi", "vendor/ggml-sys/"],
+        forbids: Forbidden::Word("unsafe"),
+        bad: "fn f() { unsafe { g() } }",
+        good: "// unsafe\n#![deny(unsafe_code)] fn f() { g(\"unsafe\") }",
+    },
+    Rule {
+        says: "only the wrappers of the engine switch the lint against unsafe code off",
+        within: &["src/", "xtask/", "tests/", "benches/", "vendor/", "build.rs"],
+        except: &["src/engine/ffi", "vendor/ggml-sys/", "src/engine/mod.rs"],
+        forbids: Forbidden::Word("unsafe_code"),
+        bad: "#![allow(unsafe_code)]",
+        good: "// unsafe_code",
+    },
+    Rule {
+        says: "only the wrappers of the engine call its raw bindings",
+        within: &["src/", "tests/", "benches/"],
+        except: &["src/engine/ffi"],
+        forbids: Forbidden::Paths(&["ggml_sys", "diffusion_rs_sys"]),
+        bad: "use ggml_sys::sd_ctx_t;",
+        good: "use crate::engine::Handle;",
+    },
+    Rule {
+        says: "only the engine uses its wrappers; everyone else holds a Handle",
+        within: &["src/", "benches/"],
+        except: &["src/engine/"],
+        forbids: Forbidden::Paths(&["crate::engine::ffi"]),
+        bad: "use crate::{engine::{ffi, Handle}, recipe};",
+        good: "use crate::engine::{Event, Handle};",
+    },
+    Rule {
+        says: "panels read the state and ask; files, network, processes and the engine's insides are for others",
+        within: &["src/ui/", "src/ui.rs"],
+        except: &[],
+        forbids: Forbidden::Paths(&[
+            "std::fs",
+            "std::net",
+            "std::process",
+            "std::env",
+            "std::thread",
+            "tempfile",
+            "tokio",
+            "reqwest",
+            "rusqlite",
+            "rfd",
+            "image",
+            "ggml_sys",
+            "diffusion_rs_sys",
+            "crate::engine::ffi",
+            "crate::gallery",
+            "crate::library",
+            "crate::paths",
+            "crate::cli",
+        ]),
+        bad: "use std::{fs, path::Path};",
+        good: "use std::path::Path; use crate::recipe::Recipe; use eframe::egui::Image;",
+    },
+    Rule {
+        says: "panels do not look at the disk through a path either",
+        within: &["src/ui/", "src/ui.rs"],
+        except: &[],
+        forbids: Forbidden::Methods(&["exists", "try_exists", "is_file", "is_dir", "metadata", "canonicalize", "read_dir"]),
+        bad: "if path.exists() {}",
+        good: "if state.exists { path.file_name(); }",
+    },
+    Rule {
+        says: "only the window's own parts know egui, and only they and the program's entry know them",
+        within: &["src/"],
+        except: &["src/app/", "src/ui/", "src/app.rs", "src/ui.rs", "src/main.rs", "src/lib.rs"],
+        forbids: Forbidden::Paths(INTERFACE),
+        bad: "use eframe::egui::Color32;",
+        good: "// use egui::Color32;\nuse crate::application::x;",
+    },
+    Rule {
+        says: "the program's entry opens the window through app and draws nothing",
+        within: &["src/main.rs", "src/lib.rs"],
+        except: &[],
+        forbids: Forbidden::Paths(&["egui", "eframe", "winit", "crate::ui"]),
+        bad: "fn main() { eframe::run_native(x); }",
+        good: "fn main() { atelier::app::run(x); }",
+    },
+    Rule {
+        says: "colours are chosen in the theme",
+        within: &["src/"],
+        except: &["src/ui/theme"],
+        forbids: Forbidden::ColourLiterals,
+        bad: "let accent = egui::Color32::from_rgb(200, 80, 40);",
+        good: "let pixel = Color32::from_rgb(red, green, blue); let none = Color32::TRANSPARENT;",
+    },
+    Rule {
+        says: "a recipe, a device and a placement are worked out without touching the system",
+        within: &["src/recipe", "src/devices", "src/placement/"],
+        except: &[],
+        forbids: Forbidden::Paths(SYSTEM),
+        bad: "fn f() { std::fs::read(path); }",
+        good: "use std::path::PathBuf;",
+    },
+    Rule {
+        says: "a recipe, a device and a placement know nobody who uses them",
+        within: &["src/recipe", "src/devices", "src/placement/"],
+        except: &[],
+        forbids: Forbidden::Paths(&["crate::engine", "crate::gallery", "crate::library", "crate::settings", "crate::paths", "crate::cli"]),
+        bad: "use crate::engine::Event;",
+        good: "use crate::recipe::Recipe;",
+    },
+    Rule {
+        says: "pictures and models are kept by those who know neither the engine's insides nor its callers",
+        within: &["src/gallery/", "src/library/", "src/paths.rs"],
+        except: &[],
+        forbids: Forbidden::Paths(&["ggml_sys", "diffusion_rs_sys", "crate::engine::ffi", "crate::cli", "crate::settings"]),
+        bad: "use crate::cli::Args;",
+        good: "use crate::engine::PictureInfo;",
+    },
+    Rule {
+        says: "the engine does not know who asks",
+        within: &["src/engine/"],
+        except: &[],
+        forbids: Forbidden::Paths(&["crate::cli", "crate::settings", "clap", "indicatif", "ctrlc", "rfd"]),
+        bad: "use crate::settings::Settings;",
+        good: "use crate::recipe::Recipe;",
+    },
+    Rule {
+        says: "sentences for people come from typed errors below the entry; anyhow is for the entry and the command line",
+        within: &["src/"],
+        except: &["src/main.rs", "src/cli/"],
+        forbids: Forbidden::Paths(&["anyhow"]),
+        bad: "fn f() -> anyhow::Result<()> {}",
+        good: "fn f() -> Result<(), GalleryError> {}",
+    },
+];
+
+impl Rule {
+    fn speaks_of(&self, file: &str) -> bool {
+        let among = |list: &[&str]| list.iter().any(|prefix| file.starts_with(prefix));
+        among(self.within) && !among(self.except)
+    }
+
+    /// The lines that break the rule, with what they name.
+    fn broken_by(&self, source: &Source) -> Vec<(usize, String)> {
+        match self.forbids {
+            Forbidden::Paths(paths) => {
+                let forbidden = |path: &str| paths.iter().any(|prefix| is_inside(path, prefix));
+                source.paths.iter().filter(|it| forbidden(&it.path)).map(|it| (it.line, it.path.clone())).collect()
+            }
+            Forbidden::Word(word) => source.tokens.iter().filter(|it| it.text == word).map(|it| (it.line, it.text.clone())).collect(),
+            Forbidden::Methods(methods) => {
+                let calls = source.tokens.windows(3).filter(|it| it[0].text == "." && it[2].text == "(");
+                calls.filter(|it| methods.contains(&it[1].text.as_str())).map(|it| (it[1].line, format!(".{}()", it[1].text))).collect()
+            }
+            Forbidden::ColourLiterals => colour_literals(source),
+        }
+    }
+}
+
+fn colour_literals(source: &Source) -> Vec<(usize, String)> {
+    let number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let mut found = Vec::new();
+    for at in source.tokens.windows(5) {
+        let [kind, colons, name, open, argument] = at else { continue };
+        let written_out = name.text.starts_with("from_") && open.text == "(" && number(&argument.text);
+        // Nothing, a colour yet to come, and the tint that leaves a picture as it is are no choice of colour.
+        let neutral = ["TRANSPARENT", "PLACEHOLDER", "WHITE"].contains(&name.text.as_str());
+        let named = !name.text.contains(|c: char| c.is_lowercase()) && !neutral;
+        if ["Color32", "Rgba", "Hsva"].contains(&kind.text.as_str()) && colons.text == "::" && (written_out || named) {
+            found.push((kind.line, format!("{}::{}", kind.text, name.text)));
+        }
+    }
+    let macros = source.tokens.windows(2).filter(|it| it[0].text == "hex_color" && it[1].text == "!");
+    found.extend(macros.map(|it| (it[0].line, "hex_color!".to_owned())));
+    found
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every Rust file that is ours, relative to the root, with `/` between folders.
+fn our_files() -> Vec<String> {
+    let mut folders: Vec<PathBuf> = ["src", "xtask", "tests", "benches", "vendor"].map(|name| root().join(name)).into();
+    let mut files = vec![root().join("build.rs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() && !path.ends_with("target") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.retain(|path| path.is_file());
+    let mut names: Vec<String> =
+        files.iter().filter_map(|path| path.strip_prefix(root()).ok()).map(|path| path.to_string_lossy().replace('\\', "/")).collect();
+    names.sort();
+    names
+}
+
+/// `src/engine/ffi/mod.rs` is `crate::engine::ffi`.
+fn module_of(file: &str) -> String {
+    let inner = file.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
+    let parts = inner.split('/').filter(|part| !["lib", "main", "mod"].contains(part));
+    ["crate"].into_iter().chain(parts).collect::<Vec<_>>().join("::")
+}
+
+#[test]
+fn every_boundary_holds() {
+    let files = our_files();
+    assert!(files.len() > 20, "only {} files were found; the walk is broken", files.len());
+    let mut broken = Vec::new();
+    for file in &files {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        let source = Source::read(&module_of(file), &text);
+        for rule in RULES.iter().filter(|rule| rule.speaks_of(file)) {
+            broken.extend(rule.broken_by(&source).into_iter().map(|(line, what)| format!("{file}:{line}: {what}: {}", rule.says)));
+        }
+    }
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+}
+
+#[test]
+fn every_rule_sees_what_breaks_it_and_leaves_alone_what_does_not() {
+    for rule in RULES {
+        let found = |text: &str| rule.broken_by(&Source::read("crate::somewhere", text));
+        assert!(!found(rule.bad).is_empty(), "{:?} does not break: {}", rule.bad, rule.says);
+        assert!(found(rule.good).is_empty(), "{:?} breaks: {}: {:?}", rule.good, rule.says, found(rule.good));
+    }
+}
+
+#[test]
+fn every_rule_speaks_of_files_that_are_there() {
+    let files = our_files();
+    for rule in RULES {
+        assert!(files.iter().any(|file| rule.speaks_of(file)), "no file is left for: {}", rule.says);
+    }
+}
+
+#[test]
+fn a_rule_speaks_of_its_folder_and_not_of_what_it_excepts() {
+    let first = &RULES[0];
+    assert!(first.speaks_of("src/ui/canvas.rs") && first.speaks_of("src/engine/cache.rs"));
+    assert!(!first.speaks_of("src/engine/ffi/context.rs") && !first.speaks_of("vendor/ggml-sys/src/lib.rs"));
+}
+
+#[test]
+fn colours_by_name_by_number_and_by_code_are_all_literals() {
+    let count = |text: &str| colour_literals(&Source::read("crate::ui", text)).len();
+    for bad in
+        ["Color32::RED;;", "Color32::from_gray(20)", "Rgba::from_rgb(1.0, 0.0, 0.0)", "hex_color!(\"#ff0000\")", "egui::Color32::BLACK; ;"]
+    {
+        assert_eq!(count(bad), 1, "{bad}");
+    }
+    for good in [
+        "Color32::from_gray(level)",
+        "ColorImage::from_rgb([1, 1], &x)",
+        "Color32::WHITE; Color32::PLACEHOLDER;;",
+        "theme.accent.gamma_multiply(0.5)",
+    ] {
+        assert_eq!(count(good), 0, "{good}");
+    }
+}
+
+#[test]
+fn files_are_known_by_their_module() {
+    assert_eq!(module_of("src/engine/ffi/mod.rs"), "crate::engine::ffi");
+    assert_eq!(module_of("src/paths.rs"), "crate::paths");
+    assert_eq!(module_of("src/lib.rs"), "crate");
+}

@@ -1,0 +1,188 @@
+//! The program itself, on the tiny model: what it prints, what it writes, and how it ends.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use atelier::cli::json::{Line, Outcome, Phase};
+use atelier::gallery::read_metadata;
+use atelier::paths::HOME_VARIABLE;
+use atelier::recipe::FileRole;
+use support::{files, folder, tiny};
+use testkit::broken;
+
+/// A home of this test's own.
+fn home(test: &str) -> PathBuf {
+    folder(&format!("cli-{test}"))
+}
+
+fn atelier(home: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
+    command.env(HOME_VARIABLE, home).args(args).stdin(Stdio::null());
+    command
+}
+
+fn generate(home: &Path, args: &[&str]) -> Command {
+    steps_of(home, "3", args)
+}
+
+fn steps_of(home: &Path, steps: &str, args: &[&str]) -> Command {
+    let files = files();
+    let mut command = atelier(home, &["generate", "-W", "64", "-H", "64", "--cfg", "1", "--steps", steps, "--seed", "42", "-t", "1"]);
+    for (flag, role) in [("--diffusion-model", FileRole::Diffusion), ("--llm", FileRole::Llm), ("--taesd", FileRole::Taesd)] {
+        command.arg(flag).arg(files.get(role).unwrap());
+    }
+    command.args(["-p", "a lake, 湖"]).args(args);
+    command
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+fn lines(output: &Output) -> Vec<Line> {
+    text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+#[test]
+fn a_prompt_becomes_a_picture_file_that_tells_how_it_was_made() {
+    let home = home("picture");
+    let output = generate(&home, &[]).output().unwrap();
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    let path = PathBuf::from(text(&output.stdout).trim_end());
+    assert!(path.starts_with(home.join("Pictures/Atelier")), "{}", path.display());
+    let picture = image::open(&path).unwrap();
+    assert_eq!((picture.width(), picture.height()), (64, 64));
+    let metadata = read_metadata(&path).unwrap();
+    let parameters = metadata.parameters.unwrap();
+    assert!(parameters.starts_with("a lake, 湖\nSteps: 3, CFG scale: 1, Seed: 42, Size: 64x64, Model: tiny-zimage"), "{parameters}");
+    let restored = metadata.recipe.unwrap().into_recipe(|_, name, bytes| {
+        let all = files();
+        let (_, path) = all.iter().find(|(_, path)| path.file_name().unwrap() == name && path.metadata().unwrap().len() == bytes)?;
+        Some(path.to_path_buf())
+    });
+    assert_eq!((restored.recipe.files, restored.recipe.seed, restored.missing.len()), (files(), 42, 0));
+    for said in ["Loading diffusion (", "Reading the prompt\n", "Denoising picture (3 steps)\n", "Decoding picture\n", "Done in "] {
+        assert!(err.contains(said), "{said}: {err}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_file_and_a_batch_is_numbered() {
+    let home = home("batch");
+    let (alone, batch) = (home.join("alone.png"), home.join("batch.png"));
+    for (path, count) in [(&alone, "1"), (&batch, "2")] {
+        let output = generate(&home, &["-b", count, "-o", path.to_str().unwrap()]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+    assert_eq!(fs::read(&alone).unwrap(), fs::read(&batch).unwrap());
+    assert!(read_metadata(&home.join("batch_2.png")).unwrap().parameters.unwrap().contains("Seed: 43"));
+}
+
+#[test]
+fn json_tells_every_event_and_where_previews_and_pictures_are() {
+    let home = home("json");
+    let previews = home.join("previews");
+    let output = generate(&home, &["--json", "--preview", previews.to_str().unwrap()]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let lines = lines(&output);
+    assert!(lines.iter().any(|line| matches!(line, Line::Begin { seeds, width: 64, steps: 3, .. } if *seeds == [42])), "{lines:?}");
+    assert!(lines.iter().any(|line| matches!(line, Line::Phase { phase: Phase::Loading { bytes_total: 1.., .. }, .. })));
+    assert!(lines.iter().any(|line| matches!(line, Line::Step { total: 3, .. })));
+    for line in &lines {
+        if let Line::Preview { path, .. } | Line::Picture { path, .. } = line {
+            assert!(image::open(path).is_ok(), "{path}");
+        }
+    }
+    assert!(lines.iter().any(|line| matches!(line, Line::Picture { seed: 42, .. })));
+    let [.., Line::End { outcome: Outcome::Done { pictures, timings }, .. }] = &lines[..] else { panic!("{lines:?}") };
+    assert!(pictures.len() == 1 && timings.total_secs > 0.0);
+}
+
+#[test]
+fn a_bad_model_is_a_sentence_and_exit_code_1() {
+    let home = home("bad");
+    let bad = broken::truncated_in_data(&home).unwrap();
+    let output = generate(&home, &["--diffusion-model", bad.to_str().unwrap()]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "a flag given twice is wrong: {}", text(&output.stderr));
+    let tiny = tiny();
+    let args = ["generate", "-p", "x", "--diffusion", bad.to_str().unwrap(), "--llm", tiny.llm.to_str().unwrap(), "--taesd"];
+    let output = atelier(&home, &args).arg(&tiny.taesd).output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
+    let err = text(&output.stderr);
+    assert!(err.lines().any(|line| line.starts_with("error: ") && line.ends_with('.')), "{err}");
+    assert!(!home.join("Pictures").exists(), "nothing was made");
+}
+
+#[test]
+fn wrong_flags_are_exit_code_2_and_help_is_none() {
+    let home = home("flags");
+    for args in
+        [&["generate", "-p", "x"][..], &["generate", "-p", "x", "-m", "m", "--backend", "disk"], &["paint"], &["devices", "--color"]]
+    {
+        let output = atelier(&home, args).output().unwrap();
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{args:?}");
+        assert!(text(&output.stderr).starts_with("error: "), "{}", text(&output.stderr));
+    }
+    for args in [&["--help"][..], &["generate", "-h"], &["--version"]] {
+        let output = atelier(&home, args).output().unwrap();
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""), "{args:?}");
+    }
+}
+
+#[test]
+fn the_processor_is_among_the_devices() {
+    let home = home("devices");
+    let output = atelier(&home, &["devices"]).output().unwrap();
+    assert!(output.status.success() && text(&output.stdout).starts_with("NAME"), "{}", text(&output.stderr));
+    let output = atelier(&home, &["devices", "--json"]).output().unwrap();
+    let [Line::Devices { devices }] = &lines(&output)[..] else { panic!("{}", text(&output.stdout)) };
+    assert!(devices.iter().any(|device| device.kind == "cpu" && device.memory_total_bytes > 0), "{devices:?}");
+}
+
+#[test]
+fn a_picture_is_enlarged_and_keeps_what_it_said() {
+    let home = home("upscale");
+    let (small, big) = (home.join("small.png"), home.join("big.png"));
+    let output = generate(&home, &["-o", small.to_str().unwrap()]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let model = testkit::tiny::upscaler(&home, 2, 1).unwrap();
+    let args = ["upscale", "-m", model.to_str().unwrap(), "-i", small.to_str().unwrap(), "-o", big.to_str().unwrap(), "-t", "1"];
+    let output = atelier(&home, &args).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(image::open(&big).unwrap().width(), 128);
+    assert!(read_metadata(&big).unwrap().parameters.unwrap().starts_with("a lake, 湖\n"));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_while_denoising_ends_with_130_and_a_last_line() {
+    let home = home("interrupt");
+    let mut command = steps_of(&home, "10000", &["--json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(|line| serde_json::from_str::<Line>(&line.unwrap()).unwrap());
+    assert!(lines.any(|line| matches!(line, Line::Step { .. })), "it never began");
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let last = lines.last();
+    assert!(matches!(last, Some(Line::End { outcome: Outcome::Cancelled, .. })), "{last:?}");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!home.join("Pictures").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_leaves_early_costs_no_picture() {
+    let home = home("pipe");
+    let out = home.join("a.png");
+    let mut child = generate(&home, &["--json", "-o", out.to_str().unwrap()]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(out.is_file());
+}

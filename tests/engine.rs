@@ -1,0 +1,336 @@
+//! The engine from request to picture, on the tiny model: 64x64, one thread.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::collections::HashSet;
+
+use atelier::engine::{End, Event, Phase, PreviewOptions, Task};
+use atelier::placement::Module;
+use atelier::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Rgb8};
+use support::engine::Engine;
+use support::{files, folder, recipe, tiny};
+use testkit::{broken, tiny as make};
+
+/// A picture that is black on the left and white on the right.
+fn halves() -> Rgb8 {
+    let pixels = (0..64 * 64).flat_map(|n| if n % 64 < 32 { [0; 3] } else { [255; 3] }).collect();
+    Rgb8::new(64, 64, pixels).unwrap()
+}
+
+/// The event at which a job is cancelled.
+type Moment = fn(&Event) -> bool;
+
+fn mean_difference(a: &[u8], b: &[u8]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(a, b)| f64::from(a.abs_diff(*b))).sum::<f64>() / a.len() as f64
+}
+
+#[test]
+fn a_prompt_becomes_the_same_picture_every_time_and_another_seed_another() {
+    let engine = Engine::start();
+    let said = engine.run(&recipe());
+    let (first, again) = (said.pixels(), engine.run(&recipe()));
+    assert_eq!(first.len(), 64 * 64 * 3);
+    assert!(first.iter().collect::<HashSet<_>>().len() >= 16, "a picture has more than a few values");
+    assert_eq!(first, again.pixels());
+    assert_eq!(first, Engine::start().run(&recipe()).pixels(), "a fresh engine gives the same bytes");
+    assert_ne!(first, engine.run(&Recipe { seed: 43, ..recipe() }).pixels());
+    assert_ne!(first, engine.run(&Recipe { prompt: "something else".into(), ..recipe() }).pixels());
+}
+
+#[test]
+fn a_job_tells_its_phases_in_order_with_the_bytes_of_each_module_and_where_the_time_went() {
+    let said = Engine::start().run(&recipe());
+    let phases = said.phases();
+    let place = |wanted: fn(&Phase) -> bool| phases.iter().position(wanted).unwrap();
+    let denoising = place(|phase| matches!(phase, Phase::Denoising { .. }));
+    assert!(matches!(phases[0], Phase::Loading { module: None, .. }));
+    assert!(place(|phase| matches!(phase, Phase::Encoding)) < denoising);
+    assert!(denoising < place(|phase| matches!(phase, Phase::Decoding { .. })));
+    for (role, module) in [(FileRole::Diffusion, Module::Diffusion), (FileRole::Llm, Module::Te), (FileRole::Taesd, Module::Vae)] {
+        let total = phases.iter().find_map(|phase| match phase {
+            Phase::Loading { module: Some(it), bytes_done, bytes_total } if *it == module && bytes_done == bytes_total => {
+                Some(*bytes_total)
+            }
+            _ => None,
+        });
+        let file = files().get(role).unwrap().metadata().unwrap().len();
+        assert!(total.is_some_and(|total| total > 0 && total <= file), "{module:?}: {total:?} of {file}");
+    }
+    let steps: Vec<_> =
+        said.events.iter().filter_map(|event| if let Event::Step { step, .. } = event { Some(*step) } else { None }).collect();
+    assert!(steps.iter().all(|step| step.total == 3 && step.done <= 3 && (0.0..1.0).contains(&step.fraction)));
+    assert!(steps.windows(2).all(|pair| pair[0].done as f32 + pair[0].fraction <= pair[1].done as f32 + pair[1].fraction), "{steps:?}");
+    assert!(steps.iter().any(|step| step.done == 3));
+    let End::Done { timings, .. } = said.end() else { panic!("{:?}", said.end()) };
+    let parts = timings.load_secs + timings.encode_secs + timings.denoise_secs + timings.decode_secs;
+    assert!(parts <= timings.total_secs && parts > 0.9 * timings.total_secs, "{timings:?}");
+}
+
+#[test]
+fn a_batch_delivers_each_picture_with_its_seed_and_reads_the_prompt_once() {
+    let engine = Engine::start();
+    let said = engine.run(&Recipe { batch_count: 3, ..recipe() });
+    let pictures = said.pictures();
+    assert_eq!(pictures.iter().map(|picture| (picture.info.index, picture.info.seed)).collect::<Vec<_>>(), [(0, 42), (1, 43), (2, 44)]);
+    assert_eq!(said.begin().seeds, [42, 43, 44]);
+    let alone = Engine::start().run(&Recipe { seed: 44, ..recipe() });
+    assert_eq!(pictures[2].image.pixels(), alone.pixels());
+    let first = said.events.iter().position(|event| matches!(event, Event::Picture { .. })).unwrap();
+    let later = &said.events[first..];
+    assert!(
+        later.iter().any(|event| matches!(event, Event::Phase { phase: Phase::Denoising { picture: 1 }, .. })),
+        "delivered as it is decoded"
+    );
+    let loads = |module| {
+        said.phases()
+            .iter()
+            .filter(|phase| matches!(phase, Phase::Loading { module: it, bytes_done: 0, .. } if *it == Some(module)))
+            .count()
+    };
+    assert_eq!((loads(Module::Te), loads(Module::Diffusion)), (1, 1));
+}
+
+#[test]
+fn a_drawn_seed_is_reported_and_makes_the_picture_again() {
+    let engine = Engine::start();
+    let said = engine.run(&Recipe { seed: -1, ..recipe() });
+    let seed = said.begin().seeds[0];
+    assert!(seed >= 0);
+    assert_eq!(said.pixels(), engine.run(&Recipe { seed, ..recipe() }).pixels());
+}
+
+#[test]
+fn from_an_init_image_strength_decides_how_much_stays() {
+    let engine = Engine::start();
+    let inverse = Rgb8::new(64, 64, halves().pixels().iter().map(|value| 255 - value).collect()).unwrap();
+    let from = |image: Rgb8, strength| {
+        let init = Some(InitImage { image: ImageSource::Pixels(image), strength });
+        engine.run(&Recipe { init, steps: 8, ..recipe() })
+    };
+    let differs = |strength| {
+        let (one, other) = (from(halves(), strength), from(inverse.clone(), strength));
+        (one.begin().steps, mean_difference(one.pixels(), other.pixels()))
+    };
+    let (few, much_stays) = differs(0.1);
+    let (all, nothing_stays) = differs(1.0);
+    assert_eq!((few, all), (1, 8));
+    assert!(much_stays > 4.0 * nothing_stays, "{much_stays} {nothing_stays}");
+}
+
+#[test]
+fn a_mask_paints_one_half_and_keeps_the_other() {
+    let engine = Engine::start();
+    let image = ImageSource::Pixels(halves());
+    let recipe = Recipe { init: Some(InitImage { image: image.clone(), strength: 1.0 }), steps: 4, ..recipe() };
+    let kept = |mask: Rgb8| engine.run(&Recipe { mask: Some(ImageSource::Pixels(mask)), ..recipe.clone() }).pixels().to_vec();
+    let nothing = kept(Rgb8::new(64, 64, vec![0; 64 * 64 * 3]).unwrap());
+    let right = kept(halves());
+    let (far_left, far_right) = (|p: &[u8]| columns(p, 0..16), |p: &[u8]| columns(p, 48..64));
+    assert!(mean_difference(&far_left(&nothing), &far_left(&right)) < 0.25 * mean_difference(&far_right(&nothing), &far_right(&right)));
+    let no_init = Recipe { init: None, mask: Some(image), ..recipe };
+    assert!(engine.run(&no_init).failure().sentence.contains("mask"));
+}
+
+fn columns(pixels: &[u8], range: std::ops::Range<usize>) -> Vec<u8> {
+    pixels.chunks_exact(3).enumerate().filter(|(n, _)| range.contains(&(n % 64))).flat_map(|(_, pixel)| pixel.to_vec()).collect()
+}
+
+#[test]
+fn previews_arrive_while_denoising_by_either_way() {
+    let engine = Engine::start();
+    let preview = |preview| engine.run_task(Task::Generate { recipe: Box::new(Recipe { steps: 4, ..recipe() }), preview });
+    let said = preview(PreviewOptions::Projection { every: 1 });
+    let shown: Vec<_> = said.previews();
+    assert_eq!(shown.iter().map(|preview| preview.step).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert!(shown.iter().all(|preview| (preview.image.width(), preview.image.height()) == (8, 8)));
+    assert_ne!(shown[0].image, shown[3].image);
+    let first_preview = said.events.iter().position(|event| matches!(event, Event::Preview { .. })).unwrap();
+    let decoding = said.events.iter().position(|event| matches!(event, Event::Phase { phase: Phase::Decoding { .. }, .. })).unwrap();
+    assert!(first_preview < decoding);
+
+    let said = preview(PreviewOptions::TinyAutoencoder { every: 2 });
+    let shown = said.previews();
+    assert_eq!(shown.iter().map(|preview| preview.step).collect::<Vec<_>>(), [2, 4]);
+    assert_eq!((shown[0].image.width(), shown[0].image.height()), (64, 64));
+    assert!(mean_difference(shown[1].image.pixels(), said.pixels()) < mean_difference(shown[0].image.pixels(), said.pixels()));
+
+    assert!(preview(PreviewOptions::Off).previews().is_empty());
+}
+
+#[test]
+fn a_cancel_in_any_phase_ends_there_and_leaves_the_context_whole() {
+    let engine = Engine::start();
+    let good = engine.run(&recipe()).pixels().to_vec();
+    let moments: [(&str, Moment); 4] = [
+        ("encode", |event| matches!(event, Event::Phase { phase: Phase::Encoding, .. })),
+        ("denoise", |event| matches!(event, Event::Step { step, .. } if step.done == 1)),
+        ("inside a step", |event| matches!(event, Event::Phase { phase: Phase::Denoising { .. }, .. })),
+        ("decode", |event| matches!(event, Event::Phase { phase: Phase::Decoding { .. }, .. })),
+    ];
+    for (name, moment) in moments {
+        // Another prompt, so that the text encoder really runs.
+        let cancelled = engine.run_until(&Recipe { prompt: format!("cancelled while {name}"), steps: 50, ..recipe() }, moment);
+        assert_eq!(cancelled.end(), &End::Cancelled, "{name}");
+        assert!(cancelled.pictures().is_empty(), "{name}");
+        let last_step =
+            cancelled.events.iter().filter_map(|event| if let Event::Step { step, .. } = event { Some(step.done) } else { None }).max();
+        assert!(name == "decode" || last_step.unwrap_or(0) <= 1, "{name}: no step was finished after the cancel: {last_step:?}");
+        let after = engine.run(&recipe());
+        assert_eq!(after.pixels(), good, "{name}");
+        assert!(!after.phases().iter().any(|phase| matches!(phase, Phase::Loading { .. })), "{name}: the model was still there");
+    }
+}
+
+#[test]
+fn a_cancel_while_a_module_loads_stops_the_loading() {
+    let expected = Engine::start().run(&recipe()).pixels().to_vec();
+    for module in [Module::Te, Module::Diffusion, Module::Vae] {
+        let engine = Engine::start();
+        let cancelled = engine.run_until(&recipe(), move |event| matches!(event, Event::Phase { phase: Phase::Loading { module: it, bytes_done: 0, .. }, .. } if *it == Some(module)));
+        assert_eq!(cancelled.end(), &End::Cancelled, "{module:?}");
+        assert!(
+            !cancelled.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: it, bytes_done, bytes_total } if *it == Some(module) && bytes_done == bytes_total)),
+            "{module:?} was not read to its end"
+        );
+        assert_eq!(engine.run(&recipe()).pixels(), expected, "{module:?}");
+    }
+}
+
+#[test]
+fn every_bad_model_gives_a_sentence_and_leaves_the_next_job_working() {
+    let engine = Engine::start();
+    let good = engine.run(&recipe()).pixels().to_vec();
+    let dir = folder("broken");
+    let mut bad: Vec<(String, Recipe)> = Vec::new();
+    for (name, path) in broken::diffusion_files(&dir).unwrap() {
+        let mut recipe = recipe();
+        recipe.files.set(FileRole::Diffusion, path);
+        bad.push((name.to_owned(), recipe));
+    }
+    for (name, made) in [
+        ("wrong width", broken::wrong_width(&folder("wrong-width"))),
+        ("small vocabulary", broken::small_vocabulary(&folder("small-vocabulary"))),
+        ("an LLM as diffusion", broken::llm_as_diffusion(&folder("llm-as-diffusion"))),
+    ] {
+        let made = made.unwrap();
+        let files = [(FileRole::Diffusion, made.diffusion), (FileRole::Llm, made.llm), (FileRole::Taesd, made.taesd)].into_iter().collect();
+        bad.push((name.to_owned(), Recipe { files, ..recipe() }));
+    }
+    let mut missing = recipe();
+    missing.files.remove(FileRole::Llm);
+    bad.push(("no text encoder".into(), missing));
+    let mut gone = recipe();
+    gone.files.set(FileRole::Llm, dir.join("nowhere.safetensors"));
+    bad.push(("a file that is gone".into(), gone));
+    bad.push(("no files".into(), Recipe { files: [].into_iter().collect(), ..recipe() }));
+    assert!(bad.len() > 10);
+    for (name, recipe) in bad {
+        let said = engine.run(&recipe);
+        let failure = said.failure();
+        assert!(failure.sentence.ends_with('.') && failure.sentence.len() > 15 && !failure.hint.is_empty(), "{name}: {failure:?}");
+    }
+    assert_eq!(engine.run(&recipe()).pixels(), good);
+}
+
+#[test]
+fn what_was_changed_is_said() {
+    let engine = Engine::start();
+    let said = engine.run(&Recipe { width: 70, height: 60, vae_tiling: true, ..recipe() });
+    assert_eq!((said.begin().width, said.begin().height), (64, 64));
+    assert!(said.begin().notes.iter().any(|note| note.contains("64 x 64")), "{:?}", said.begin().notes);
+    assert!(said.begin().notes.iter().any(|note| note.contains("tiling")));
+}
+
+#[test]
+fn a_lora_changes_the_picture_without_loading_the_model_again_and_one_that_does_not_fit_is_an_error() {
+    let engine = Engine::start();
+    let dir = folder("loras");
+    let plain = engine.run(&recipe()).pixels().to_vec();
+    let lora = |path, strength| Recipe { loras: vec![Lora { path, strength }], ..recipe() };
+    let fits = make::lora(&dir, &make::Options::default()).unwrap();
+    let with = engine.run(&lora(fits.clone(), 1.0));
+    assert_ne!(with.pixels(), plain);
+    assert!(!with.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: Some(Module::Diffusion), .. })));
+    assert_ne!(engine.run(&lora(fits, 0.5)).pixels(), with.pixels());
+    assert_eq!(engine.run(&recipe()).pixels(), plain);
+    for path in [make::unmatched_lora(&dir).unwrap(), broken::wide_lora(&folder("wide-lora")).unwrap()] {
+        let said = engine.run(&lora(path.clone(), 1.0));
+        let (failure, name) = (said.failure(), path.file_name().unwrap().to_str().unwrap());
+        assert!(failure.sentence.contains(name) && failure.hint.contains("LoRA"), "{failure:?}");
+    }
+    assert_eq!(engine.run(&recipe()).pixels(), plain);
+}
+
+#[test]
+fn an_upscaler_enlarges_a_picture() {
+    let engine = Engine::start();
+    let model = make::upscaler(&folder("upscaler"), 4, 1).unwrap();
+    let upscale =
+        |model| Task::Upscale { image: ImageSource::Pixels(halves()), model, placement: PlacementText::default(), threads: Some(1) };
+    let said = engine.run_task(upscale(model));
+    let picture = said.pictures()[0];
+    assert_eq!((picture.image.width(), picture.image.height()), (256, 256));
+    assert!(said.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: Some(Module::Upscaler), .. })));
+    assert!(engine.run_task(upscale(tiny().llm.clone())).failure().sentence.len() > 15);
+}
+
+#[test]
+fn a_placement_that_names_no_device_is_refused_before_anything_loads() {
+    let engine = Engine::start();
+    let place = |backend: &str| Recipe { placement: PlacementText { backend: backend.into(), ..PlacementText::default() }, ..recipe() };
+    let said = engine.run(&place("cuda9"));
+    assert!(said.failure().sentence.contains("cuda9") && said.failure().sentence.contains("CPU"), "{:?}", said.failure());
+    assert!(said.phases().is_empty());
+    assert_eq!(engine.run(&place("te=cpu,diffusion=CPU,vae=cpu")).pixels(), engine.run(&recipe()).pixels());
+}
+
+#[test]
+fn weights_on_disk_give_the_same_picture() {
+    let engine = Engine::start();
+    let placement = PlacementText { params_backend: "disk".into(), ..PlacementText::default() };
+    assert_eq!(engine.run(&Recipe { placement, ..recipe() }).pixels(), Engine::start().run(&recipe()).pixels());
+}
+
+#[test]
+fn an_unloaded_model_loads_again() {
+    let engine = Engine::start();
+    let first = engine.run(&recipe()).pixels().to_vec();
+    engine.handle().unload().unwrap();
+    let again = engine.run(&recipe());
+    assert!(again.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: Some(Module::Diffusion), .. })));
+    assert_eq!(again.pixels(), first);
+}
+
+#[test]
+fn the_devices_are_listed_with_their_memory() {
+    let engine = Engine::start();
+    engine.handle().list_devices().unwrap();
+    let devices = engine.devices();
+    let cpu = devices.iter().find(|device| device.name == "CPU").unwrap();
+    assert!(cpu.memory_total_bytes > 1 << 28 && cpu.memory_free_bytes > 0 && !cpu.description.is_empty());
+}
+
+#[test]
+fn jobs_wait_their_turn_and_one_cancelled_while_waiting_never_starts() {
+    let engine = Engine::start();
+    let handle = engine.handle();
+    let task = |seed| Task::Generate { recipe: Box::new(Recipe { seed, ..recipe() }), preview: PreviewOptions::Off };
+    let jobs = [handle.submit(task(1)).unwrap(), handle.submit(task(2)).unwrap(), handle.submit(task(3)).unwrap()];
+    handle.cancel(jobs[1]);
+    let events = engine.until_ends(3);
+    let ends: Vec<_> = jobs
+        .iter()
+        .map(|job| {
+            events
+                .iter()
+                .filter_map(|event| if let Event::End { job: it, end } = event { (it == job).then_some(end) } else { None })
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(ends.iter().all(|ends| ends.len() == 1));
+    assert!(matches!((ends[0][0], ends[1][0], ends[2][0]), (End::Done { .. }, End::Cancelled, End::Done { .. })));
+    assert!(!events.iter().any(|event| matches!(event, Event::Begin { job, .. } if *job == jobs[1])));
+}

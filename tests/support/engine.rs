@@ -1,0 +1,148 @@
+//! The engine with every event of a job caught on the engine's own thread, so that a test can act at an exact moment.
+
+use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
+use std::time::Duration;
+
+use atelier::devices::Device;
+use atelier::engine::{Begin, End, Event, Failure, Handle, JobId, Phase, Picture, Preview, PreviewOptions, Task, start};
+use atelier::recipe::Recipe;
+
+/// Longer than anything here takes on the slowest machine: reaching it is a failure.
+const LIMIT: Duration = Duration::from_mins(3);
+
+type Moment = Box<dyn Fn(&Event) -> bool + Send>;
+
+#[derive(Default)]
+struct Caught {
+    events: Mutex<(Vec<Event>, Option<Moment>)>,
+    arrived: Condvar,
+}
+
+/// An engine under test.
+pub(crate) struct Engine {
+    handle: Arc<Handle>,
+    caught: Arc<Caught>,
+}
+
+/// What one job said, in order.
+pub(crate) struct Said {
+    pub(crate) events: Vec<Event>,
+}
+
+impl Engine {
+    pub(crate) fn start() -> Self {
+        let caught = Arc::new(Caught::default());
+        let slot: Arc<OnceLock<Weak<Handle>>> = Arc::default();
+        let (catching, seen) = (Arc::clone(&caught), Arc::clone(&slot));
+        let wake = move || {
+            let Some(handle) = seen.get().and_then(Weak::upgrade) else { return };
+            let mut state = catching.events.lock().unwrap();
+            while let Some(event) = handle.try_next() {
+                let job = job_of(&event);
+                let cancel = state.1.as_ref().is_some_and(|moment| moment(&event));
+                state.0.push(event);
+                if let (true, Some(job)) = (cancel, job) {
+                    state.1 = None;
+                    handle.cancel(job);
+                }
+            }
+            catching.arrived.notify_all();
+        };
+        let handle = Arc::new(start(wake));
+        slot.set(Arc::downgrade(&handle)).unwrap();
+        Self { handle, caught }
+    }
+
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    pub(crate) fn run(&self, recipe: &Recipe) -> Said {
+        self.run_task(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Off })
+    }
+
+    pub(crate) fn run_task(&self, task: Task) -> Said {
+        self.handle.submit(task).unwrap();
+        Said { events: self.until_ends(1) }
+    }
+
+    /// Runs a recipe and cancels it at the first event of which `moment` is true, before the engine does anything more.
+    pub(crate) fn run_until(&self, recipe: &Recipe, moment: impl Fn(&Event) -> bool + Send + 'static) -> Said {
+        self.caught.events.lock().unwrap().1 = Some(Box::new(moment));
+        self.run(recipe)
+    }
+
+    /// The events until this many jobs have ended.
+    pub(crate) fn until_ends(&self, ends: usize) -> Vec<Event> {
+        let count = |events: &[Event]| events.iter().filter(|event| matches!(event, Event::End { .. })).count();
+        self.wait(|events| count(events) >= ends)
+    }
+
+    /// The answer to a request for the devices.
+    pub(crate) fn devices(&self) -> Vec<Device> {
+        let events = self.wait(|events| events.iter().any(|event| matches!(event, Event::Devices(_))));
+        events.into_iter().find_map(|event| if let Event::Devices(devices) = event { Some(devices) } else { None }).unwrap()
+    }
+
+    fn wait(&self, enough: impl Fn(&[Event]) -> bool) -> Vec<Event> {
+        let state = self.caught.events.lock().unwrap();
+        let (mut state, timeout) = self.caught.arrived.wait_timeout_while(state, LIMIT, |state| !enough(&state.0)).unwrap();
+        assert!(!timeout.timed_out(), "the engine said only {:?}", state.0);
+        std::mem::take(&mut state.0)
+    }
+}
+
+fn job_of(event: &Event) -> Option<JobId> {
+    match event {
+        Event::Begin { job, .. }
+        | Event::Phase { job, .. }
+        | Event::Step { job, .. }
+        | Event::Preview { job, .. }
+        | Event::Picture { job, .. }
+        | Event::End { job, .. } => Some(*job),
+        Event::Log { job, .. } => *job,
+        Event::Devices(_) => None,
+    }
+}
+
+impl Said {
+    pub(crate) fn end(&self) -> &End {
+        let ends: Vec<_> =
+            self.events.iter().filter_map(|event| if let Event::End { end, .. } = event { Some(end) } else { None }).collect();
+        assert!(ends.len() == 1 && matches!(self.events.last(), Some(Event::End { .. })), "one end, and last: {:?}", self.events);
+        ends[0]
+    }
+
+    pub(crate) fn begin(&self) -> &Begin {
+        match &self.events[0] {
+            Event::Begin { begin, .. } => begin,
+            other => panic!("a job begins with {other:?}"),
+        }
+    }
+
+    pub(crate) fn phases(&self) -> Vec<Phase> {
+        self.events.iter().filter_map(|event| if let Event::Phase { phase, .. } = event { Some(*phase) } else { None }).collect()
+    }
+
+    pub(crate) fn previews(&self) -> Vec<&Preview> {
+        self.events.iter().filter_map(|event| if let Event::Preview { preview, .. } = event { Some(preview) } else { None }).collect()
+    }
+
+    pub(crate) fn pictures(&self) -> Vec<&Picture> {
+        self.events.iter().filter_map(|event| if let Event::Picture { picture, .. } = event { Some(picture) } else { None }).collect()
+    }
+
+    /// The pixels of the only picture.
+    pub(crate) fn pixels(&self) -> &[u8] {
+        let pictures = self.pictures();
+        assert!(pictures.len() == 1 && matches!(self.end(), End::Done { .. }), "{:?}", self.end());
+        pictures[0].image.pixels()
+    }
+
+    pub(crate) fn failure(&self) -> &Failure {
+        match self.end() {
+            End::Failed(failure) => failure,
+            other => panic!("it did not fail: {other:?}"),
+        }
+    }
+}

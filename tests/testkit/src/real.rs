@@ -1,0 +1,247 @@
+//! Models of real size: what a benchmark measures, and what a reader of headers must cope with.
+
+use std::io;
+use std::path::Path;
+
+use crate::tensor::{Init, Kind, Tensors, write_safetensors};
+
+/// Whether a real-sized file has its weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// All of them.
+    Whole,
+    /// The header alone; the rest of the file is a hole, which takes no room where the file system has holes.
+    HeaderOnly,
+}
+
+/// Width of the UNet's first blocks.
+const BASE: usize = 320;
+/// Width of the time embedding.
+const TIME: usize = 4 * BASE;
+/// Width of the text encoder.
+const TEXT: usize = 768;
+/// Width of the VAE's first blocks.
+const VAE: usize = 128;
+
+/// Writes a whole SD1.5 checkpoint in F16 with random weights, 2.1 GB, in the names of v1-5-pruned-emaonly. At most one tensor
+/// (76 MB) is in memory at a time.
+///
+/// # Errors
+/// Where the file cannot be written.
+pub fn sd15(path: &Path, seed: u64, contents: Contents) -> io::Result<()> {
+    write_safetensors(path, &sd15_tensors(), seed, contents == Contents::Whole)
+}
+
+pub(crate) fn sd15_tensors() -> Tensors {
+    let mut model = Model(Tensors::default());
+    model.unet();
+    model.text_encoder();
+    model.vae();
+    model.0
+}
+
+struct Model(Tensors);
+
+impl Model {
+    fn linear(&mut self, name: &str, outputs: usize, inputs: usize, gain: f32) {
+        self.0.weight(format!("{name}.weight"), &[outputs, inputs], Kind::F16, gain);
+        self.0.vector(format!("{name}.bias"), outputs, Kind::F16, 0.0);
+    }
+
+    fn conv(&mut self, name: &str, outputs: usize, inputs: usize, kernel: usize, gain: f32) {
+        self.0.weight(format!("{name}.weight"), &[outputs, inputs, kernel, kernel], Kind::F16, gain);
+        self.0.vector(format!("{name}.bias"), outputs, Kind::F16, 0.0);
+    }
+
+    fn norm(&mut self, name: &str, width: usize) {
+        self.0.vector(format!("{name}.weight"), width, Kind::F16, 1.0);
+        self.0.vector(format!("{name}.bias"), width, Kind::F16, 0.0);
+    }
+
+    fn unet(&mut self) {
+        let unet = "model.diffusion_model";
+        self.linear(&format!("{unet}.time_embed.0"), TIME, BASE, 1.0);
+        self.linear(&format!("{unet}.time_embed.2"), TIME, TIME, 1.0);
+        self.conv(&format!("{unet}.input_blocks.0.0"), BASE, 4, 3, 1.0);
+        let multiples = [1, 2, 4, 4];
+        let (mut width, mut block) = (BASE, 0);
+        let mut skips = vec![BASE];
+        for (level, multiple) in multiples.iter().enumerate() {
+            for _ in 0..2 {
+                block += 1;
+                self.residual(&format!("{unet}.input_blocks.{block}.0"), width, multiple * BASE);
+                width = multiple * BASE;
+                if level < 3 {
+                    self.transformer(&format!("{unet}.input_blocks.{block}.1"), width);
+                }
+                skips.push(width);
+            }
+            if level < 3 {
+                block += 1;
+                self.conv(&format!("{unet}.input_blocks.{block}.0.op"), width, width, 3, 1.0);
+                skips.push(width);
+            }
+        }
+        self.residual(&format!("{unet}.middle_block.0"), width, width);
+        self.transformer(&format!("{unet}.middle_block.1"), width);
+        self.residual(&format!("{unet}.middle_block.2"), width, width);
+        let mut block = 0;
+        for (level, multiple) in multiples.iter().enumerate().rev() {
+            for repeat in 0..3 {
+                let skip = skips.pop().unwrap_or(BASE);
+                self.residual(&format!("{unet}.output_blocks.{block}.0"), width + skip, multiple * BASE);
+                width = multiple * BASE;
+                if level < 3 {
+                    self.transformer(&format!("{unet}.output_blocks.{block}.1"), width);
+                }
+                if level > 0 && repeat == 2 {
+                    let place = if level < 3 { 2 } else { 1 };
+                    self.conv(&format!("{unet}.output_blocks.{block}.{place}.conv"), width, width, 3, 1.0);
+                }
+                block += 1;
+            }
+        }
+        self.norm(&format!("{unet}.out.0"), BASE);
+        self.conv(&format!("{unet}.out.2"), 4, BASE, 3, 1.0);
+    }
+
+    fn residual(&mut self, name: &str, inputs: usize, outputs: usize) {
+        self.norm(&format!("{name}.in_layers.0"), inputs);
+        self.conv(&format!("{name}.in_layers.2"), outputs, inputs, 3, 1.0);
+        self.linear(&format!("{name}.emb_layers.1"), outputs, TIME, 1.0);
+        self.norm(&format!("{name}.out_layers.0"), outputs);
+        self.conv(&format!("{name}.out_layers.3"), outputs, outputs, 3, 1.0);
+        if inputs != outputs {
+            self.conv(&format!("{name}.skip_connection"), outputs, inputs, 1, 1.0);
+        }
+    }
+
+    fn transformer(&mut self, name: &str, width: usize) {
+        self.norm(&format!("{name}.norm"), width);
+        self.conv(&format!("{name}.proj_in"), width, width, 1, 1.0);
+        let block = format!("{name}.transformer_blocks.0");
+        for (attention, context) in [("attn1", width), ("attn2", TEXT)] {
+            for (part, inputs) in [("to_q", width), ("to_k", context), ("to_v", context)] {
+                self.0.weight(format!("{block}.{attention}.{part}.weight"), &[width, inputs], Kind::F16, 1.0);
+            }
+            self.linear(&format!("{block}.{attention}.to_out.0"), width, width, 1.0);
+        }
+        self.linear(&format!("{block}.ff.net.0.proj"), 8 * width, width, 1.0);
+        self.linear(&format!("{block}.ff.net.2"), width, 4 * width, 1.0);
+        for norm in ["norm1", "norm2", "norm3"] {
+            self.norm(&format!("{block}.{norm}"), width);
+        }
+        self.conv(&format!("{name}.proj_out"), width, width, 1, 1.0);
+    }
+
+    fn text_encoder(&mut self) {
+        let text = "cond_stage_model.transformer.text_model";
+        self.0.push(format!("{text}.embeddings.token_embedding.weight"), &[49_408, TEXT], Kind::F16, Init::Normal(1.0));
+        self.0.push(format!("{text}.embeddings.position_embedding.weight"), &[77, TEXT], Kind::F16, Init::Normal(0.1));
+        for layer in 0..12 {
+            let layer = format!("{text}.encoder.layers.{layer}");
+            for part in ["q_proj", "k_proj", "v_proj", "out_proj"] {
+                self.linear(&format!("{layer}.self_attn.{part}"), TEXT, TEXT, 1.0);
+            }
+            self.norm(&format!("{layer}.layer_norm1"), TEXT);
+            self.linear(&format!("{layer}.mlp.fc1"), 4 * TEXT, TEXT, 1.0);
+            self.linear(&format!("{layer}.mlp.fc2"), TEXT, 4 * TEXT, 1.0);
+            self.norm(&format!("{layer}.layer_norm2"), TEXT);
+        }
+        self.norm(&format!("{text}.final_layer_norm"), TEXT);
+    }
+
+    fn vae(&mut self) {
+        let multiples = [1, 2, 4, 4];
+        let last = 4 * VAE;
+        let encoder = "first_stage_model.encoder";
+        self.conv(&format!("{encoder}.conv_in"), VAE, 3, 3, 1.0);
+        let mut width = VAE;
+        for (level, multiple) in multiples.iter().enumerate() {
+            for block in 0..2 {
+                self.vae_residual(&format!("{encoder}.down.{level}.block.{block}"), width, multiple * VAE);
+                width = multiple * VAE;
+            }
+            if level < 3 {
+                self.conv(&format!("{encoder}.down.{level}.downsample.conv"), width, width, 3, 1.0);
+            }
+        }
+        self.vae_middle(encoder, last);
+        self.norm(&format!("{encoder}.norm_out"), last);
+        self.conv(&format!("{encoder}.conv_out"), 8, last, 3, 1.0);
+        self.conv("first_stage_model.quant_conv", 8, 8, 1, 1.0);
+        self.conv("first_stage_model.post_quant_conv", 4, 4, 1, 1.0);
+
+        let decoder = "first_stage_model.decoder";
+        self.conv(&format!("{decoder}.conv_in"), last, 4, 3, 1.0);
+        self.vae_middle(decoder, last);
+        let mut width = last;
+        for (level, multiple) in multiples.iter().enumerate().rev() {
+            for block in 0..3 {
+                self.vae_residual(&format!("{decoder}.up.{level}.block.{block}"), width, multiple * VAE);
+                width = multiple * VAE;
+            }
+            if level > 0 {
+                self.conv(&format!("{decoder}.up.{level}.upsample.conv"), width, width, 3, 1.0);
+            }
+        }
+        self.norm(&format!("{decoder}.norm_out"), VAE);
+        // The last activation has about half the variance of a normal number; the picture's range is -1 to 1.
+        self.conv(&format!("{decoder}.conv_out"), 3, VAE, 3, 0.7);
+    }
+
+    fn vae_residual(&mut self, name: &str, inputs: usize, outputs: usize) {
+        self.norm(&format!("{name}.norm1"), inputs);
+        self.conv(&format!("{name}.conv1"), outputs, inputs, 3, 1.0);
+        self.norm(&format!("{name}.norm2"), outputs);
+        self.conv(&format!("{name}.conv2"), outputs, outputs, 3, 1.0);
+        if inputs != outputs {
+            self.conv(&format!("{name}.nin_shortcut"), outputs, inputs, 1, 1.0);
+        }
+    }
+
+    fn vae_middle(&mut self, half: &str, width: usize) {
+        self.vae_residual(&format!("{half}.mid.block_1"), width, width);
+        self.norm(&format!("{half}.mid.attn_1.norm"), width);
+        for part in ["q", "k", "v", "proj_out"] {
+            self.conv(&format!("{half}.mid.attn_1.{part}"), width, width, 1, 1.0);
+        }
+        self.vae_residual(&format!("{half}.mid.block_2"), width, width);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::io::Read;
+
+    use super::*;
+
+    fn parameters(prefix: &str) -> usize {
+        sd15_tensors().0.iter().filter(|it| it.name.starts_with(prefix)).map(crate::tensor::Tensor::elements).sum()
+    }
+
+    #[test]
+    fn the_parts_of_sd15_have_as_many_parameters_as_the_real_ones() {
+        assert_eq!(parameters("model.diffusion_model."), 859_520_964);
+        assert_eq!(parameters("cond_stage_model."), 123_060_480);
+        assert_eq!(parameters("first_stage_model."), 83_653_863);
+    }
+
+    #[test]
+    fn a_header_without_contents_describes_the_whole_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sd15.safetensors");
+        sd15(&path, 1, Contents::HeaderOnly).unwrap();
+        let mut file = File::open(&path).unwrap();
+        let mut length = [0; 8];
+        file.read_exact(&mut length).unwrap();
+        let mut header = vec![0; u64::from_le_bytes(length) as usize];
+        file.read_exact(&mut header).unwrap();
+        let metadata: safetensors::tensor::Metadata = serde_json::from_slice(&header).unwrap();
+        let data: usize = sd15_tensors().0.iter().map(crate::tensor::Tensor::byte_len).sum();
+        assert_eq!(metadata.tensors().len(), sd15_tensors().0.len());
+        assert_eq!(metadata.data_len(), data);
+        assert_eq!(fs::metadata(&path).unwrap().len(), (8 + header.len() + data) as u64);
+    }
+}

@@ -1,0 +1,180 @@
+#!/usr/bin/env bash
+# Shows that two commands are enough on a machine that has only Rust and gcc.
+#
+# Makes a new Debian in a folder (debootstrap), copies the working tree and this machine's Rust into it, and in there runs
+# `cargo xtask test`, cold and warm, and `cargo xtask run` on a screen of its own, each timed. Root only, Linux only.
+#
+# How this machine reaches its package servers (apt's sources, certificates, names) is carried over, so nothing of that is written here.
+# Everything is mounted in a namespace of its own: whatever happens, no mount outlives this script.
+#
+#   tools/fresh-machine.sh [--folder DIR] [--suite NAME] [--until packages|test|run] [--results DIR] [--keep]
+set -euo pipefail
+
+suite=bookworm folder='' until=run results='' keep=no
+usage() {
+    sed -n '2,/^set /s/^# \{0,1\}//p' "$0" | sed '$d' >&2
+    exit 2
+}
+while [ $# -gt 0 ]; do
+    case $1 in
+        --folder) folder=${2:?}; shift ;;
+        --suite) suite=${2:?}; shift ;;
+        --until) until=${2:?}; shift ;;
+        --results) results=${2:?}; shift ;;
+        --keep) keep=yes ;;
+        *) usage ;;
+    esac
+    shift
+done
+case $until in packages | test | run) ;; *) usage ;; esac
+
+cd "$(dirname "$0")/.."
+if [ "$(id -u)" != 0 ]; then
+    echo "A new system can only be made by root: sudo $0" >&2
+    exit 1
+fi
+for program in debootstrap unshare rustc git; do
+    if ! command -v "$program" >/dev/null; then
+        echo "$program is missing; install it, then start this again." >&2
+        exit 1
+    fi
+done
+
+if [ "${ATELIER_FRESH_INSIDE:-}" != yes ]; then
+    folder=${folder:-$(mktemp -d)}
+    mkdir -p "$folder"
+    clean() {
+        if [ "$keep" = no ]; then rm -rf --one-file-system "$folder"; else echo "The new machine is kept in $folder"; fi
+    }
+    trap clean EXIT
+    args=(--folder "$folder" --suite "$suite" --until "$until")
+    if [ -n "$results" ]; then args+=(--results "$(mkdir -p "$results" && cd "$results" && pwd)"); fi
+    ATELIER_FRESH_INSIDE=yes unshare --mount --pid --fork --kill-child --propagation private "$0" "${args[@]}"
+    exit
+fi
+
+steps=()
+# step NAME COMMAND...: runs it and remembers how long it took.
+step() {
+    local name=$1 began=$SECONDS status=0
+    shift
+    printf '\n==== %s\n' "$name"
+    "$@" || status=$?
+    steps+=("$(printf '%-34s %5d s' "$name" $((SECONDS - began)))$([ $status = 0 ] || echo "  failed ($status)")")
+    if [ $status != 0 ]; then
+        report
+        exit $status
+    fi
+}
+report() {
+    printf '\nOn a fresh %s with %s:\n' "$suite" "$(rustc --version)"
+    printf '  %s\n' "${steps[@]}"
+    if [ -n "$results" ]; then printf '%s\n' "${steps[@]}" >"$results/times.txt"; fi
+}
+
+make_system() {
+    [ -x "$folder/usr/bin/gcc" ] && return
+    local mirror=()
+    # The server that this machine itself uses, where it is a Debian.
+    if grep -q '^ID=debian' /etc/os-release; then
+        mapfile -t mirror < <(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
+            sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)\?\([^ ]*\) .*/\2/p' | head -1)
+    fi
+    debootstrap --variant=minbase --include=gcc,libc6-dev,ca-certificates "$suite" "$folder" "${mirror[@]}"
+    # Freshly installed systems know no package until they are told to look.
+    rm -rf "$folder"/var/lib/apt/lists/*
+}
+
+carry_network() {
+    cp -L /etc/resolv.conf /etc/hosts "$folder/etc/"
+    mkdir -p "$folder/etc/ssl/certs" "$folder/usr/local/share/ca-certificates" "$folder/root/.cargo"
+    [ ! -e /etc/ssl/certs/ca-certificates.crt ] || cp -L /etc/ssl/certs/ca-certificates.crt "$folder/etc/ssl/certs/"
+    local file
+    for file in config config.toml; do
+        [ ! -e "${CARGO_HOME:-$HOME/.cargo}/$file" ] || cp -L "${CARGO_HOME:-$HOME/.cargo}/$file" "$folder/root/.cargo/"
+    done
+    # Settings of how apt reaches its servers, and none of its hooks.
+    for file in /etc/apt/apt.conf /etc/apt/apt.conf.d/*; do
+        if [ -f "$file" ] && grep -q '^Acquire::' "$file"; then cp "$file" "$folder/etc/apt/apt.conf.d/"; fi
+    done
+    if grep -q "^VERSION_CODENAME=$suite\$" /etc/os-release; then
+        rm -f "$folder/etc/apt/sources.list"
+        for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
+            [ ! -e "$file" ] || cp "$file" "$folder${file}"
+        done
+        cp -rn /usr/share/keyrings/. "$folder/usr/share/keyrings/"
+    fi
+}
+
+carry_rust_and_sources() {
+    mkdir -p "$folder/opt/rust" "$folder/root/atelier"
+    mount --bind "$(rustc --print sysroot)" "$folder/opt/rust"
+    mount -o remount,bind,ro "$folder/opt/rust"
+    git ls-files --cached --others --exclude-standard -z |
+        while IFS= read -r -d '' file; do if [ -e "$file" ]; then printf '%s\0' "$file"; fi; done |
+        tar --null --files-from=- --create | tar --extract --directory="$folder/root/atelier"
+}
+
+mount_system() {
+    mount -t proc proc "$folder/proc"
+    mount --rbind /dev "$folder/dev"
+    mount -t sysfs -o ro sysfs "$folder/sys" 2>/dev/null || true
+    mkdir -p "$folder/tmp" && chmod 1777 "$folder/tmp"
+}
+
+# inside COMMAND...: runs it in the new machine, in the repository, with an environment as new as the machine.
+inside() {
+    local carried=()
+    mapfile -t carried < <(env | grep -iE '^([a-z_]*(ssl|cert|ca_bundle|cainfo|proxy)[a-z_]*|cargo_(registries|net|http|source)_[a-z_]*)=' || true)
+    chroot "$folder" /usr/bin/env --ignore-environment "${carried[@]}" HOME=/root LANG=C.UTF-8 TERM="${TERM:-dumb}" \
+        PATH=/opt/rust/bin:/usr/sbin:/usr/bin:/sbin:/bin CARGO_HOME=/root/.cargo \
+        /usr/bin/env --chdir=/root/atelier "$@"
+}
+
+# With nobody to ask and no leave given, what is missing is named and nothing is installed.
+refuses_without_leave() {
+    local status=0
+    inside cargo xtask setup </dev/null || status=$?
+    [ $status = 1 ] && [ ! -e "$folder/usr/bin/cmake" ]
+}
+
+opens_a_window() {
+    local frames="$folder/tmp/frames" window='' waited
+    mkdir -p "$frames"
+    # Xvfb came with the tests. The first build for `run` differs from the tests' own, so it may take minutes.
+    inside Xvfb :77 -screen 0 1440x900x24 -nolisten tcp -fbdir /tmp/frames &
+    local screen=$!
+    inside env CI=true DISPLAY=:77 ATELIER_HOME=/tmp/atelier-home cargo xtask run &
+    local program=$!
+    for ((waited = 0; waited < 2400; waited++)); do
+        window=$(inside env DISPLAY=:77 xdotool search --onlyvisible --name . 2>/dev/null | head -1) || true
+        if [ -n "$window" ] || ! kill -0 $program 2>/dev/null; then break; fi
+        sleep 1
+    done
+    if [ -n "$window" ]; then
+        # One look after the window is there and has drawn itself.
+        sleep 5
+        if [ -n "$results" ]; then
+            cp "$frames/Xvfb_screen0" "$results/window.xwd"
+            ! command -v convert >/dev/null || convert "xwd:$results/window.xwd" "$results/window.png"
+        fi
+    fi
+    kill $program $screen 2>/dev/null || true
+    wait $program $screen 2>/dev/null || true
+    [ -n "$window" ] && echo "The window opened (number $window)."
+}
+
+step "a new $suite with gcc" make_system
+carry_network
+carry_rust_and_sources
+mount_system
+step 'xtask names what is missing' refuses_without_leave
+step 'xtask installs it' inside env CI=true cargo xtask setup
+if [ "$until" != packages ]; then
+    step 'cargo xtask test, cold' inside env CI=true cargo xtask test
+    step 'cargo xtask test, warm' inside env CI=true cargo xtask test
+fi
+if [ "$until" = run ]; then
+    step 'cargo xtask run, until the window' opens_a_window
+fi
+report

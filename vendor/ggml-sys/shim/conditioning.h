@@ -1,0 +1,115 @@
+// Remembers text encodings, so that a batch or a second roll of the same prompt does not run the text encoder again.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+
+#include "conditioning/conditioner.hpp"
+#include "job.h"
+
+namespace atelier {
+
+class RememberingConditioner : public Conditioner {
+public:
+    explicit RememberingConditioner(std::shared_ptr<Conditioner> inner) : inner_(std::move(inner)) {}
+
+    // Names the LoRAs of the coming calls.
+    void set_lora_key(std::string key) { lora_key_ = std::move(key); }
+    uint64_t hits() const { return hits_; }
+    uint64_t misses() const { return misses_; }
+
+    SDCondition get_learned_condition(int n_threads, const ConditionerParams& params) override {
+        const std::string key = key_of(params);
+        for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+            if (it->key == key) {
+                entries_.splice(entries_.begin(), entries_, it);
+                ++hits_;
+                return entries_.front().condition;
+            }
+        }
+        ++misses_;
+        ran_                  = true;
+        SDCondition condition = inner_->get_learned_condition(n_threads, params);
+        const Job* job        = current_job();
+        if (condition.empty() || (job != nullptr && job->cancelled())) {
+            return condition;
+        }
+        entries_.push_front({key, condition, bytes_of(condition) + key.size()});
+        bytes_ += entries_.front().bytes;
+        while (bytes_ > MAX_BYTES && entries_.size() > 1) {
+            bytes_ -= entries_.back().bytes;
+            entries_.pop_back();
+        }
+        return condition;
+    }
+
+    void get_param_tensors(std::map<std::string, ggml_tensor*>& tensors) override { inner_->get_param_tensors(tensors); }
+    void set_max_graph_vram_bytes(size_t bytes) override { inner_->set_max_graph_vram_bytes(bytes); }
+    void set_stream_layers_enabled(bool enabled) override { inner_->set_stream_layers_enabled(enabled); }
+    void set_flash_attention_enabled(bool enabled) override { inner_->set_flash_attention_enabled(enabled); }
+    void set_weight_adapter(const std::shared_ptr<WeightAdapter>& adapter) override { inner_->set_weight_adapter(adapter); }
+
+    void runner_done() override {
+        if (ran_) {
+            inner_->runner_done();
+            ran_ = false;
+        }
+        Job* job = current_job();
+        if (job != nullptr && std::uncaught_exceptions() == 0) {
+            job->encoded();
+        }
+    }
+
+private:
+    struct Entry {
+        std::string key;
+        SDCondition condition;
+        size_t bytes;
+    };
+
+    static constexpr size_t MAX_BYTES = 256u << 20;
+
+    static size_t bytes_of(const SDCondition& condition) {
+        size_t numbers = condition.c_crossattn.numel() + condition.c_vector.numel() + condition.c_concat.numel() + condition.c_t5_ids.numel() +
+                         condition.c_t5_weights.numel() + condition.c_input_ids.numel() + condition.c_position_ids.numel() +
+                         condition.c_token_types.numel() + condition.c_vinput_mask.numel();
+        for (const auto& embed : condition.c_image_embeds) {
+            numbers += embed.second.numel();
+        }
+        for (const auto& image : condition.c_ref_images) {
+            numbers += image.numel();
+        }
+        for (const auto& extra : condition.extra_c_crossattns) {
+            numbers += extra.numel();
+        }
+        return numbers * sizeof(float);
+    }
+
+    // Everything that the encoders read.
+    std::string key_of(const ConditionerParams& params) const {
+        std::string key = std::to_string(params.clip_skip) + ' ' + std::to_string(params.width) + ' ' + std::to_string(params.height) + ' ' +
+                          std::to_string(params.zero_out_masked) + ' ' + std::to_string(lora_key_.size()) + ' ' + lora_key_ +
+                          std::to_string(params.text.size()) + ' ' + params.text;
+        if (params.ref_images != nullptr) {
+            for (const auto& image : *params.ref_images) {
+                key += ' ';
+                for (int64_t side : image.shape()) {
+                    key += std::to_string(side) + 'x';
+                }
+                key.append(reinterpret_cast<const char*>(image.data()), static_cast<size_t>(image.numel()) * sizeof(float));
+            }
+        }
+        return key;
+    }
+
+    std::shared_ptr<Conditioner> inner_;
+    std::list<Entry> entries_;  // newest first
+    size_t bytes_ = 0;
+    std::string lora_key_;
+    uint64_t hits_   = 0;
+    uint64_t misses_ = 0;
+    bool ran_        = false;
+};
+
+}  // namespace atelier

@@ -1,0 +1,259 @@
+#include "job.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include "ggml.h"
+
+namespace atelier {
+
+namespace {
+
+// Reports inside a phase are for eyes: more than these a second are wasted.
+constexpr int64_t REPORT_EVERY_US = 25 * 1000;
+
+thread_local Job* job_of_thread = nullptr;
+// Only the thread that called in has the shim's try block below it; a loading thread has not.
+thread_local bool may_throw = false;
+
+int module_of(const char* tensor_name) {
+    const struct {
+        const char* prefix;
+        int module;
+    } table[] = {
+        {"model.diffusion_model.", ATELIER_MODULE_DIFFUSION},
+        {"model.high_noise_diffusion_model.", ATELIER_MODULE_DIFFUSION},
+        {"text_encoders.", ATELIER_MODULE_TE},
+        {"cond_stage_model.", ATELIER_MODULE_TE},
+        {"first_stage_model.", ATELIER_MODULE_VAE},
+        {"vae.", ATELIER_MODULE_VAE},
+        {"tae.", ATELIER_MODULE_VAE},
+        {"control_model.", ATELIER_MODULE_CONTROLNET},
+        {"pmid.", ATELIER_MODULE_PHOTOMAKER},
+    };
+    for (const auto& row : table) {
+        if (std::strncmp(tensor_name, row.prefix, std::strlen(row.prefix)) == 0) {
+            return row.module;
+        }
+    }
+    return ATELIER_MODULE_NONE;
+}
+
+void on_log(sd_log_level_t level, const char* text, void*) {
+    if (Job* job = current_job()) {
+        job->log(level, text);
+    }
+}
+
+void on_progress(int step, int steps, float seconds, void*) {
+    if (Job* job = current_job()) {
+        job->progress(step, steps, seconds);
+    }
+}
+
+void on_preview(int step, int frames, sd_image_t* images, bool, void*) {
+    Job* job = current_job();
+    if (job != nullptr && frames > 0 && images != nullptr && images[0].channel == 3 && images[0].data != nullptr) {
+        job->preview(step, images[0].width, images[0].height, images[0].data);
+    }
+}
+
+void on_abort(const char* message) {
+    if (may_throw && std::uncaught_exceptions() == 0) {
+        throw Aborted{message};
+    }
+    if (Job* job = current_job()) {
+        job->log(SD_LOG_ERROR, message);
+    }
+}
+
+}  // namespace
+
+Job* current_job() {
+    return job_of_thread;
+}
+
+JobScope::JobScope(Job* job) : outer_(job_of_thread) {
+    job_of_thread = job;
+    may_throw     = true;
+}
+
+JobScope::~JobScope() {
+    job_of_thread = outer_;
+    may_throw     = outer_ != nullptr;
+}
+
+void Job::log(int level, const char* text) const {
+    if (callbacks_.log != nullptr && text != nullptr) {
+        callbacks_.log(callbacks_.user, level, text);
+    }
+}
+
+void Job::enter(atelier_phase phase) {
+    phase_ = phase;
+    if (phase == ATELIER_PHASE_DENOISING) {
+        steps_done_     = -1;
+        nodes_in_step_  = 0;
+        nodes_expected_ = 0;
+    }
+    if (callbacks_.phase != nullptr) {
+        callbacks_.phase(callbacks_.user, phase);
+    }
+}
+
+void Job::encoded() {
+    if (phase_ == ATELIER_PHASE_ENCODING) {
+        enter(ATELIER_PHASE_DENOISING);
+    }
+}
+
+void Job::load_begin(int module, uint64_t total) {
+    loading_        = true;
+    load_module_    = phase_ == ATELIER_PHASE_UPSCALING ? ATELIER_MODULE_UPSCALER : module;
+    load_total_     = total;
+    load_report_us_ = ggml_time_us();
+    if (callbacks_.load != nullptr) {
+        callbacks_.load(callbacks_.user, load_module_, 0, total);
+    }
+}
+
+void Job::load_progress(uint64_t done) {
+    const int64_t now = ggml_time_us();
+    if (callbacks_.load == nullptr || (now - load_report_us_ < REPORT_EVERY_US && done < load_total_)) {
+        return;
+    }
+    load_report_us_ = now;
+    callbacks_.load(callbacks_.user, load_module_, done, load_total_);
+}
+
+void Job::load_end() {
+    loading_ = false;
+    // Weights load inside a phase, at its first graph: say that it goes on.
+    if (callbacks_.phase != nullptr) {
+        callbacks_.phase(callbacks_.user, phase_);
+    }
+}
+
+void Job::progress(int step, int steps, float seconds) {
+    if (loading_) {
+        return;
+    }
+    if (phase_ == ATELIER_PHASE_UPSCALING) {
+        steps_done_   = step;
+        steps_        = steps;
+        step_seconds_ = seconds;
+        report_step(0);
+        return;
+    }
+    if (phase_ != ATELIER_PHASE_DENOISING) {
+        return;
+    }
+    if (steps_done_ < 0) {
+        // Sampling says "0 of n" once, before its first step.
+        steps_done_ = 0;
+        steps_      = steps;
+        arm_preview(1);
+        report_step(0);
+        return;
+    }
+    if (step == 0) {
+        in_tiles_ = true;  // a tiled preview
+    }
+    if (in_tiles_) {
+        in_tiles_ = step != steps;
+        return;
+    }
+    steps_done_     = step;
+    step_seconds_   = seconds;
+    nodes_expected_ = nodes_in_step_;
+    nodes_in_step_  = 0;
+    arm_preview(step + 1);
+    report_step(0);
+    if (step == steps_) {
+        enter(ATELIER_PHASE_DECODING);
+    }
+}
+
+void Job::graph_begins(int nodes) {
+    if (phase_ == ATELIER_PHASE_DENOISING && nodes_expected_ == 0) {
+        nodes_expected_ = static_cast<int64_t>(nodes) * graphs_per_step_;
+    }
+}
+
+void Job::computed(int nodes) {
+    if (phase_ != ATELIER_PHASE_DENOISING || steps_done_ < 0) {
+        return;
+    }
+    nodes_in_step_ += nodes;
+    const int64_t now = ggml_time_us();
+    if (nodes_expected_ > 0 && now - step_report_us_ >= REPORT_EVERY_US) {
+        report_step(std::min(0.99f, static_cast<float>(nodes_in_step_) / static_cast<float>(nodes_expected_)));
+    }
+}
+
+void Job::report_step(float fraction) {
+    step_report_us_ = ggml_time_us();
+    if (callbacks_.step != nullptr) {
+        callbacks_.step(callbacks_.user, steps_done_, steps_, fraction, step_seconds_);
+    }
+}
+
+void Job::preview(int step, uint32_t width, uint32_t height, const uint8_t* rgb) const {
+    if (callbacks_.preview != nullptr) {
+        callbacks_.preview(callbacks_.user, step, width, height, rgb);
+    }
+}
+
+void Job::show_previews(preview_t mode, int every) {
+    preview_mode_  = every > 0 ? mode : PREVIEW_NONE;
+    preview_every_ = every;
+    arm_preview(1);
+}
+
+// The engine decodes a preview at every step at which it may show one, wanted or not: so it is told before each step.
+void Job::arm_preview(int step) const {
+    const bool shown  = preview_mode_ != PREVIEW_NONE;
+    const bool wanted = shown && step % preview_every_ == 0;
+    sd_set_preview_callback(shown ? on_preview : nullptr, preview_mode_, 1, wanted, false, nullptr);
+}
+
+void install_callbacks() {
+    sd_set_log_callback(on_log, nullptr);
+    sd_set_progress_callback(on_progress, nullptr);
+    ggml_set_abort_callback(on_abort);
+}
+
+}  // namespace atelier
+
+using atelier::Job;
+
+void* atelier_job_current(void) {
+    return atelier::current_job();
+}
+
+void atelier_job_adopt(void* job) {
+    atelier::job_of_thread = static_cast<Job*>(job);
+}
+
+bool atelier_job_cancelled(void* job) {
+    return job != nullptr && static_cast<Job*>(job)->cancelled();
+}
+
+void atelier_job_load_begin(void* job, const char* tensor_name, uint64_t total) {
+    if (job != nullptr) {
+        static_cast<Job*>(job)->load_begin(tensor_name == nullptr ? ATELIER_MODULE_NONE : atelier::module_of(tensor_name), total);
+    }
+}
+
+void atelier_job_load_progress(void* job, uint64_t done) {
+    if (job != nullptr) {
+        static_cast<Job*>(job)->load_progress(done);
+    }
+}
+
+void atelier_job_load_end(void* job) {
+    if (job != nullptr) {
+        static_cast<Job*>(job)->load_end();
+    }
+}

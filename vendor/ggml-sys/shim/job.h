@@ -1,0 +1,95 @@
+// The job of this thread: where callbacks go, and what the engine is doing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "shim.h"
+
+namespace atelier {
+
+// An assert of the engine, turned into an exception by the abort callback.
+struct Aborted {
+    std::string message;
+};
+
+class Job {
+public:
+    explicit Job(const atelier_callbacks& callbacks) : callbacks_(callbacks) {}
+
+    bool cancelled() const { return callbacks_.cancelled != nullptr && callbacks_.cancelled(callbacks_.user); }
+    void log(int level, const char* text) const;
+
+    void enter(atelier_phase phase);
+    // Encoding is over when the engine says that it is done with the text encoder.
+    void encoded();
+
+    void load_begin(int module, uint64_t total);
+    void load_progress(uint64_t done);
+    void load_end();
+
+    // The engine's one progress counter: sampling steps, tiles, or tensors, told apart by what runs.
+    void progress(int step, int steps, float seconds);
+    // `nodes` more of the graphs of this step are computed.
+    void computed(int nodes);
+    void preview(int step, uint32_t width, uint32_t height, const uint8_t* rgb) const;
+    // A preview after every n-th step; 0: none.
+    void show_previews(preview_t mode, int every);
+
+    void expect_graphs_per_step(int graphs) { graphs_per_step_ = graphs; }
+    void graph_begins(int nodes);
+
+private:
+    void report_step(float fraction);
+    void arm_preview(int step) const;
+
+    atelier_callbacks callbacks_;
+    atelier_phase phase_ = ATELIER_PHASE_LOADING;
+
+    preview_t preview_mode_ = PREVIEW_NONE;
+    int preview_every_      = 0;
+
+    bool loading_          = false;
+    int load_module_       = ATELIER_MODULE_NONE;
+    uint64_t load_total_   = 0;
+    int64_t load_report_us_ = 0;
+
+    int steps_done_       = -1;  // -1: sampling has not said how many there are
+    int steps_            = 0;
+    float step_seconds_   = 0;
+    bool in_tiles_        = false;
+    int graphs_per_step_  = 1;
+    int64_t nodes_in_step_ = 0;
+    int64_t nodes_expected_ = 0;
+    int64_t step_report_us_ = 0;
+};
+
+// The job of this thread; null outside of one.
+Job* current_job();
+
+// Makes a job this thread's for as long as the scope lives, and lets asserts be caught.
+class JobScope {
+public:
+    explicit JobScope(Job* job);
+    ~JobScope();
+    JobScope(const JobScope&)            = delete;
+    JobScope& operator=(const JobScope&) = delete;
+
+private:
+    Job* outer_;
+};
+
+void install_callbacks();
+void hook_devices();
+
+}  // namespace atelier
+
+// Called by the patched loader (see build.rs), which runs threads of its own.
+extern "C" {
+void* atelier_job_current(void);
+void atelier_job_adopt(void* job);
+bool atelier_job_cancelled(void* job);
+void atelier_job_load_begin(void* job, const char* tensor_name, uint64_t total);
+void atelier_job_load_progress(void* job, uint64_t done);
+void atelier_job_load_end(void* job);
+}

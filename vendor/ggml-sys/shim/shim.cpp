@@ -1,0 +1,268 @@
+#include "shim.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+
+#include "conditioning.h"
+#include "engine_layout.h"
+#include "ggml-backend.h"
+#include "job.h"
+#include "model/vae/vae.hpp"
+#include "upscaler.h"
+
+using atelier::Aborted;
+using atelier::Job;
+using atelier::JobScope;
+
+namespace {
+
+thread_local std::string last_error;
+
+// Runs `work`, which returns a status, as this thread's job; nothing thrown gets past it.
+template <typename Work>
+atelier_status guarded(Job* job, Work work) noexcept {
+    last_error.clear();
+    const auto stopped = [job](atelier_status otherwise) { return job != nullptr && job->cancelled() ? ATELIER_CANCELLED : otherwise; };
+    try {
+        JobScope scope(job);
+        return work();
+    } catch (const Aborted& aborted) {
+        last_error = aborted.message;
+        return stopped(ATELIER_ABORTED);
+    } catch (const std::bad_alloc&) {
+        last_error = "out of memory";
+        return ATELIER_NO_MEMORY;
+    } catch (const std::exception& exception) {
+        last_error = exception.what();
+        return stopped(ATELIER_ABORTED);
+    } catch (...) {
+        last_error = "an unknown exception";
+        return stopped(ATELIER_ABORTED);
+    }
+}
+
+atelier_status refuse(const char* why) {
+    last_error = why;
+    return ATELIER_BAD_CALL;
+}
+
+// Lets `cache_tensor_map` be reached: a run that failed in segments leaves pointers there that the next one would follow.
+struct RunnerAccess : GGMLRunner {
+    static void forget_cached_tensors(GGMLRunner* runner) {
+        if (runner != nullptr) {
+            (runner->*(&RunnerAccess::cache_tensor_map)).clear();
+        }
+    }
+};
+
+}  // namespace
+
+struct atelier_context {
+    sd_ctx_t* sd = nullptr;
+    std::shared_ptr<atelier::RememberingConditioner> conditioner;
+
+    ~atelier_context() {
+        if (sd != nullptr) {
+            free_sd_ctx(sd);
+        }
+    }
+
+    void forget_cached_tensors() const {
+        RunnerAccess::forget_cached_tensors(sd->sd->diffusion_model.get());
+        RunnerAccess::forget_cached_tensors(sd->sd->high_noise_diffusion_model.get());
+        RunnerAccess::forget_cached_tensors(sd->sd->first_stage_model.get());
+        RunnerAccess::forget_cached_tensors(sd->sd->preview_vae.get());
+    }
+};
+
+struct atelier_upscaler {
+    upscaler_ctx_t* upscaler = nullptr;
+
+    ~atelier_upscaler() {
+        if (upscaler != nullptr) {
+            free_upscaler_ctx(upscaler);
+        }
+    }
+};
+
+void atelier_init(void) {
+    static std::once_flag once;
+    guarded(nullptr, [] {
+        std::call_once(once, atelier::install_callbacks);
+        // Devices can be added later, so this part is done each time.
+        atelier::hook_devices();
+        return ATELIER_OK;
+    });
+}
+
+const char* atelier_last_error(void) {
+    return last_error.c_str();
+}
+
+size_t atelier_device_count(void) {
+    atelier_init();
+    return ggml_backend_dev_count();
+}
+
+atelier_status atelier_device_get(size_t index, atelier_device* out) {
+    if (out == nullptr || index >= ggml_backend_dev_count()) {
+        return refuse("no such device");
+    }
+    return guarded(nullptr, [=] {
+        ggml_backend_dev_t device = ggml_backend_dev_get(index);
+        size_t free_bytes         = 0;
+        size_t total_bytes        = 0;
+        ggml_backend_dev_memory(device, &free_bytes, &total_bytes);
+        *out = {ggml_backend_dev_name(device), ggml_backend_dev_description(device), ggml_backend_dev_type(device), free_bytes, total_bytes};
+        return ATELIER_OK;
+    });
+}
+
+atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out) {
+    if (params == nullptr || callbacks == nullptr || out == nullptr) {
+        return refuse("a context needs parameters and callbacks");
+    }
+    *out = nullptr;
+    atelier_init();
+    Job job(*callbacks);
+    return guarded(&job, [&] {
+        job.enter(ATELIER_PHASE_LOADING);
+        auto context = std::make_unique<atelier_context>();
+        context->sd  = new_sd_ctx(params);
+        if (context->sd == nullptr) {
+            last_error = "the engine could not open the model";
+            return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
+        }
+        StableDiffusionGGML* sd = context->sd->sd;
+        // PhotoMaker looks for the concrete conditioner behind the pointer.
+        const bool photomaker = params->photo_maker_path != nullptr && params->photo_maker_path[0] != '\0';
+        if (sd->cond_stage_model != nullptr && !photomaker) {
+            context->conditioner  = std::make_shared<atelier::RememberingConditioner>(sd->cond_stage_model);
+            sd->cond_stage_model = context->conditioner;
+        }
+        *out = context.release();
+        return ATELIER_OK;
+    });
+}
+
+void atelier_context_free(atelier_context* context) {
+    guarded(nullptr, [=] {
+        delete context;
+        return ATELIER_OK;
+    });
+}
+
+atelier_status atelier_context_generate(atelier_context* context,
+                                        const sd_img_gen_params_t* params,
+                                        const char* lora_key,
+                                        enum preview_t preview_mode,
+                                        int preview_every,
+                                        const atelier_callbacks* callbacks,
+                                        sd_image_t* out) {
+    if (context == nullptr || params == nullptr || callbacks == nullptr || out == nullptr || params->batch_count != 1) {
+        return refuse("a picture needs a context, parameters and a batch of one");
+    }
+    *out = {};
+    Job job(*callbacks);
+    job.show_previews(preview_mode, preview_every);
+    const sd_guidance_params_t& guidance = params->sample_params.guidance;
+    job.expect_graphs_per_step(guidance.txt_cfg == 1.0f ? 1 : 2);
+
+    const atelier_status status = guarded(&job, [&] {
+        if (job.cancelled()) {
+            return ATELIER_CANCELLED;
+        }
+        if (context->conditioner != nullptr) {
+            context->conditioner->set_lora_key(lora_key == nullptr ? "" : lora_key);
+        }
+        job.enter(ATELIER_PHASE_ENCODING);
+        sd_image_t* images = generate_image(context->sd, params);
+        if (images == nullptr) {
+            last_error = "the engine made no picture";
+            return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
+        }
+        *out = images[0];
+        std::free(images);
+        if (out->data == nullptr || out->channel != 3) {
+            last_error = "the engine made an empty picture";
+            return ATELIER_FAILED;
+        }
+        return ATELIER_OK;
+    });
+    if (status != ATELIER_OK) {
+        std::string sentence = std::move(last_error);
+        guarded(nullptr, [=] {
+            context->forget_cached_tensors();
+            return ATELIER_OK;
+        });
+        last_error = std::move(sentence);
+    }
+    return status;
+}
+
+void atelier_context_encodings(const atelier_context* context, uint64_t* hits, uint64_t* misses) {
+    const bool known = context != nullptr && context->conditioner != nullptr;
+    *hits            = known ? context->conditioner->hits() : 0;
+    *misses          = known ? context->conditioner->misses() : 0;
+}
+
+atelier_status atelier_upscaler_new(const char* path,
+                                    int n_threads,
+                                    int tile_size,
+                                    const char* backend,
+                                    const char* params_backend,
+                                    const atelier_callbacks* callbacks,
+                                    atelier_upscaler** out) {
+    if (path == nullptr || callbacks == nullptr || out == nullptr) {
+        return refuse("an upscaler needs a file");
+    }
+    *out = nullptr;
+    atelier_init();
+    Job job(*callbacks);
+    return guarded(&job, [&] {
+        job.enter(ATELIER_PHASE_LOADING);
+        auto upscaler      = std::make_unique<atelier_upscaler>();
+        upscaler->upscaler = new_upscaler_ctx(path, false, n_threads, tile_size, backend, params_backend);
+        if (upscaler->upscaler == nullptr) {
+            last_error = "the engine could not open the upscaler";
+            return ATELIER_FAILED;
+        }
+        *out = upscaler.release();
+        return ATELIER_OK;
+    });
+}
+
+void atelier_upscaler_free(atelier_upscaler* upscaler) {
+    guarded(nullptr, [=] {
+        delete upscaler;
+        return ATELIER_OK;
+    });
+}
+
+atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image, const atelier_callbacks* callbacks, sd_image_t* out) {
+    if (upscaler == nullptr || image.data == nullptr || callbacks == nullptr || out == nullptr) {
+        return refuse("an upscaler needs a picture");
+    }
+    *out = {};
+    Job job(*callbacks);
+    return guarded(&job, [&] {
+        job.enter(ATELIER_PHASE_UPSCALING);
+        *out = upscale(upscaler->upscaler, image, static_cast<uint32_t>(get_upscale_factor(upscaler->upscaler)));
+        if (out->data == nullptr) {
+            last_error = "the upscaler made no picture";
+            return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
+        }
+        return ATELIER_OK;
+    });
+}
+
+void atelier_image_free(sd_image_t* image) {
+    if (image != nullptr) {
+        std::free(image->data);
+        *image = {};
+    }
+}

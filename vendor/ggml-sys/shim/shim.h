@@ -1,0 +1,111 @@
+// The C interface between Atelier and stable-diffusion.cpp.
+//
+// Rules: no exception leaves a function declared here; every function that can fail returns an atelier_status and keeps a sentence for
+// atelier_last_error; callbacks are called on the thread that called in, except `log`, which may also come from a loading thread of
+// the same job. Callbacks must not throw and must not call back into this interface.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stable-diffusion.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+    ATELIER_OK        = 0,
+    ATELIER_FAILED    = 1,  // the engine said no; the context can be used again
+    ATELIER_CANCELLED = 2,  // `cancelled` returned true; the context can be used again
+    ATELIER_ABORTED   = 3,  // an assert or exception was caught; the context must be freed
+    ATELIER_NO_MEMORY = 4,  // an allocation failed; the context must be freed
+    ATELIER_BAD_CALL  = 5,  // a null or meaningless argument
+} atelier_status;
+
+typedef enum {
+    ATELIER_PHASE_LOADING   = 0,
+    ATELIER_PHASE_ENCODING  = 1,
+    ATELIER_PHASE_DENOISING = 2,
+    ATELIER_PHASE_DECODING  = 3,
+    ATELIER_PHASE_UPSCALING = 4,
+} atelier_phase;
+
+// In the order of Atelier's `Module`.
+typedef enum {
+    ATELIER_MODULE_NONE        = -1,
+    ATELIER_MODULE_DIFFUSION   = 0,
+    ATELIER_MODULE_TE          = 1,
+    ATELIER_MODULE_CLIP_VISION = 2,
+    ATELIER_MODULE_VAE         = 3,
+    ATELIER_MODULE_CONTROLNET  = 4,
+    ATELIER_MODULE_PHOTOMAKER  = 5,
+    ATELIER_MODULE_UPSCALER    = 6,
+} atelier_module;
+
+typedef struct {
+    void* user;
+    void (*log)(void* user, int level, const char* text);
+    void (*phase)(void* user, int phase);
+    // Weights of one module: bytes read so far and in all.
+    void (*load)(void* user, int module, uint64_t done, uint64_t total);
+    // `fraction` of the step that runs now, 0 to 1; `seconds` of the last finished one. While upscaling: tiles.
+    void (*step)(void* user, int done, int total, float fraction, float seconds);
+    void (*preview)(void* user, int step, uint32_t width, uint32_t height, const uint8_t* rgb);
+    bool (*cancelled)(void* user);
+} atelier_callbacks;
+
+typedef struct {
+    const char* name;
+    const char* description;
+    int type;  // enum ggml_backend_dev_type
+    uint64_t memory_free;
+    uint64_t memory_total;
+} atelier_device;
+
+typedef struct atelier_context atelier_context;
+typedef struct atelier_upscaler atelier_upscaler;
+
+// Installs callbacks and hooks; to be called before all else, any number of times, from any thread.
+void atelier_init(void);
+
+// Nodes that a graph hook computes between two looks at the cancel flag, for devices without a check of their own. 0: adapt to their speed.
+// `force` uses the hook also where the device has its own check: for tests on a machine without a GPU.
+void atelier_set_hook(int nodes, bool force);
+
+// Why the last call on this thread failed; "" where it did not. Valid until the next call on this thread.
+const char* atelier_last_error(void);
+
+size_t atelier_device_count(void);
+atelier_status atelier_device_get(size_t index, atelier_device* out);
+
+atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out);
+void atelier_context_free(atelier_context* context);
+// Makes one picture; `params->batch_count` must be 1. `lora_key` names the LoRAs in use, so that a remembered text encoding is not used
+// for another set. `preview_every` 0 shows none. The picture is freed by atelier_image_free.
+atelier_status atelier_context_generate(atelier_context* context,
+                                        const sd_img_gen_params_t* params,
+                                        const char* lora_key,
+                                        enum preview_t preview_mode,
+                                        int preview_every,
+                                        const atelier_callbacks* callbacks,
+                                        sd_image_t* out);
+// Text encodings found and not found in the context's memory since it was made.
+void atelier_context_encodings(const atelier_context* context, uint64_t* hits, uint64_t* misses);
+
+atelier_status atelier_upscaler_new(const char* path,
+                                    int n_threads,
+                                    int tile_size,
+                                    const char* backend,
+                                    const char* params_backend,
+                                    const atelier_callbacks* callbacks,
+                                    atelier_upscaler** out);
+void atelier_upscaler_free(atelier_upscaler* upscaler);
+atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image, const atelier_callbacks* callbacks, sd_image_t* out);
+
+void atelier_image_free(sd_image_t* image);
+
+#ifdef __cplusplus
+}
+#endif

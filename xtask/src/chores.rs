@@ -1,0 +1,159 @@
+//! The chores themselves: which programs run, in which order.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Stop;
+use crate::install::{ensure, ensure_components};
+use crate::needs::{Os, Purpose};
+use crate::options::Options;
+use crate::probe::Searcher;
+use crate::stages::Stages;
+
+/// Everything is linted and tested with one set of features, so that it is built once. This one lets the tests see into the window.
+const TEST_FEATURES: &str = "inspection";
+
+/// Installs what is missing, and no more.
+pub(crate) fn setup(options: &Options) -> Result<(), Stop> {
+    ensure(Purpose::Test, options)?;
+    ensure_components(options)?;
+    eprintln!("Everything is here.");
+    Ok(())
+}
+
+/// Builds Atelier and starts it.
+pub(crate) fn run(options: &Options) -> Result<(), Stop> {
+    ensure(Purpose::Run, options)?;
+    let mut command = cargo("run");
+    if options.release {
+        command.arg("--release");
+    }
+    command.args(features(options)).arg("--").args(&options.rest);
+    finish(&mut command)
+}
+
+/// Format, lints, and every test, with the time each took.
+pub(crate) fn test(options: &Options) -> Result<(), Stop> {
+    ensure(Purpose::Test, options)?;
+    ensure_components(options)?;
+    let mut stages = Stages::default();
+    let done = check(&mut stages)
+        .and_then(|()| stages.run("build the tests", tests().arg("--no-run").arg("--quiet")))
+        .and_then(|()| stages.run("tests", tests().arg("--no-fail-fast").arg("--").args(&options.rest)));
+    eprint!("\n{}", stages.table());
+    done
+}
+
+/// Format, lints, and the dependencies' licences and advisories.
+pub(crate) fn lint(options: &Options) -> Result<(), Stop> {
+    ensure(Purpose::Build, options)?;
+    ensure_components(options)?;
+    let mut stages = Stages::default();
+    let done = check(&mut stages).and_then(|()| audit(&mut stages));
+    eprint!("\n{}", stages.table());
+    done
+}
+
+/// Measures.
+pub(crate) fn bench(options: &Options) -> Result<(), Stop> {
+    ensure(Purpose::Build, options)?;
+    // The same selection twice, so that the second finds everything built: the benchmark starts the example that it compares with.
+    let all = ["--workspace", "--examples", "--benches", "--bins"];
+    finish(cargo("build").arg("--release").args(all).args(features(options)))?;
+    finish(cargo("bench").args(["--workspace", "--bench", "pictures"]).args(features(options)).arg("--").args(&options.rest))
+}
+
+/// The proof that two commands are enough on a machine that has nothing.
+pub(crate) fn fresh(options: &Options) -> Result<(), Stop> {
+    if Os::current() != Os::Linux {
+        return Err(Stop::because("This makes a new Debian inside the one at hand, so it runs on Linux only."));
+    }
+    finish(Command::new(root().join("tools/fresh-machine.sh")).current_dir(root()).args(&options.rest))
+}
+
+/// Whatever needs no test to be run, quickest first.
+fn check(stages: &mut Stages) -> Result<(), Stop> {
+    stages.run("format", cargo("fmt").args(["--all", "--check"]))?;
+    let deny = ["--quiet", "--", "-D", "warnings"];
+    stages.run("lint", cargo("clippy").args(["--workspace", "--all-targets", "--features", TEST_FEATURES]).args(deny))?;
+    stages.run("lint, command line alone", cargo("clippy").args(["--package", "atelier", "--no-default-features"]).args(deny))
+}
+
+/// Licences, origins and known faults of the dependencies, where the program for it is here.
+fn audit(stages: &mut Stages) -> Result<(), Stop> {
+    if !Searcher::here(Os::current()).has_program("cargo-deny") {
+        eprintln!("\nThe dependencies were not audited: `cargo install cargo-deny` brings the program that does it.");
+        return Ok(());
+    }
+    stages.run("licences and origins", cargo("deny").args(["--workspace", "check", "licenses", "bans", "sources"]))?;
+    let fetched = cargo("deny").args(["--workspace", "fetch", "db"]).output();
+    if fetched.is_ok_and(|output| output.status.success()) {
+        return stages.run("known faults", cargo("deny").args(["--workspace", "check", "--disable-fetch", "advisories"]));
+    }
+    eprintln!("\nThe list of known faults could not be fetched, so the dependencies were not compared with it.");
+    Ok(())
+}
+
+fn tests() -> Command {
+    let mut command = cargo("test");
+    command.args(["--workspace", "--features", TEST_FEATURES]);
+    command
+}
+
+fn features(options: &Options) -> Vec<&str> {
+    options.features.as_deref().map(|list| vec!["--features", list]).unwrap_or_default()
+}
+
+/// Runs what a chore ends with. Its exit status is ours.
+fn finish(command: &mut Command) -> Result<(), Stop> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Stop::with_code(status.code())),
+        Err(error) => Err(Stop::because(format!("{} could not be started: {error}", command.get_program().display()))),
+    }
+}
+
+/// The cargo that started us.
+pub(crate) fn cargo_program() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+fn cargo(subcommand: &str) -> Command {
+    let mut command = Command::new(cargo_program());
+    command.arg(subcommand).current_dir(root());
+    // What cargo told us about ourselves is not true of what it builds next, and would make it build that anew.
+    for (name, _) in env::vars_os() {
+        if is_about_us(&name.to_string_lossy()) {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+fn is_about_us(variable: &str) -> bool {
+    variable.starts_with("CARGO_PKG_") || variable.starts_with("CARGO_MANIFEST_") || variable == "OUT_DIR"
+}
+
+/// The folder of the workspace.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cargo_says_of_this_program_is_not_passed_on() {
+        assert!(is_about_us("CARGO_PKG_VERSION") && is_about_us("CARGO_MANIFEST_DIR"));
+        assert!(!is_about_us("CARGO_TARGET_DIR") && !is_about_us("CARGO_HOME") && !is_about_us("CARGO_INCREMENTAL"));
+    }
+
+    #[test]
+    fn the_root_is_where_the_lock_file_is() {
+        assert!(root().join("Cargo.lock").is_file());
+    }
+}

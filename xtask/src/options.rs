@@ -1,0 +1,106 @@
+//! The command line of `cargo xtask`.
+
+/// What `cargo xtask help` prints.
+pub(crate) const HELP: &str = "\
+Atelier's chores:
+
+  cargo xtask run [-- ARGS]     build Atelier and start it; ARGS go to Atelier
+  cargo xtask test [-- ARGS]    check the format, lint, and run every test; ARGS go to the tests
+  cargo xtask setup             only install what the others need
+  cargo xtask lint              check the format, lint, and audit the dependencies
+  cargo xtask bench [-- ARGS]   measure; ARGS go to the benchmark
+  cargo xtask fresh [-- ARGS]   do `test` and `run` in a new Debian, as root (ARGS go to tools/fresh-machine.sh)
+  cargo xtask help              print this
+
+Options, before `--`:
+
+  -y, --yes          install what is missing without asking (CI=true means the same)
+      --no-check     do not look for what is missing
+      --release      run: build with every optimisation
+      --features F   run, bench: build with these features (vulkan, cuda, metal, wgpu)";
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Chore {
+    Help,
+    Setup,
+    Run,
+    Test,
+    Lint,
+    Bench,
+    Fresh,
+}
+
+/// A parsed command line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub(crate) chore: Chore,
+    pub(crate) yes: bool,
+    pub(crate) check: bool,
+    pub(crate) release: bool,
+    pub(crate) features: Option<String>,
+    /// What stood after `--`.
+    pub(crate) rest: Vec<String>,
+}
+
+impl Options {
+    pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, String> {
+        let mut words = words.into_iter();
+        let chore = match words.next().as_deref() {
+            None | Some("help" | "-h" | "--help") => Chore::Help,
+            Some("setup") => Chore::Setup,
+            Some("run") => Chore::Run,
+            Some("test") => Chore::Test,
+            Some("lint") => Chore::Lint,
+            Some("bench") => Chore::Bench,
+            Some("fresh") => Chore::Fresh,
+            Some(other) => return Err(format!("There is no chore called `{other}`.")),
+        };
+        let mut options = Self { chore, yes: false, check: true, release: false, features: None, rest: Vec::new() };
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--" => options.rest.extend(words.by_ref()),
+                "-y" | "--yes" => options.yes = true,
+                "--no-check" => options.check = false,
+                "--release" if chore == Chore::Run => options.release = true,
+                "--features" if matches!(chore, Chore::Run | Chore::Bench) => {
+                    let list = words.next().ok_or("`--features` is followed by a list, such as `--features vulkan`.")?;
+                    options.features = Some(list);
+                }
+                "-h" | "--help" => options.chore = Chore::Help,
+                other => return Err(format!("`{other}` is not an option here. What is meant for the program itself goes after `--`.")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options, String> {
+        Options::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn what_follows_the_dashes_is_passed_on_untouched() {
+        let options = parse("run --yes --features vulkan -- generate -p --yes -- x").unwrap();
+        assert!(options.yes && options.check);
+        assert_eq!(options.features.as_deref(), Some("vulkan"));
+        assert_eq!(options.rest, ["generate", "-p", "--yes", "--", "x"]);
+    }
+
+    #[test]
+    fn no_words_mean_help() {
+        assert_eq!(parse("").unwrap().chore, Chore::Help);
+        assert_eq!(parse("test --help").unwrap().chore, Chore::Help);
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_by_name() {
+        assert!(parse("tset").unwrap_err().contains("`tset`"));
+        assert!(parse("test --release").unwrap_err().contains("`--release`"));
+        assert!(parse("run --features").unwrap_err().contains("--features"));
+    }
+}
