@@ -38,9 +38,8 @@ pub(super) fn progress_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     }
     ui.add_space(2.0);
     ui.allocate_ui_with_layout(vec2(ui.available_width(), 26.0), Layout::right_to_left(Align::Center), |ui| {
-        command_button(ui, state, commands, Command::Cancel);
-        if !state.session.following() && command_button(ui, state, commands, Command::Follow).clicked() {
-            ui.ctx().request_repaint();
+        if !state.session.following() {
+            command_button(ui, state, commands, Command::Follow);
         }
         if let Some(pace) = job.progress.pace().filter(|_| !job.stopping) {
             ui.label(RichText::new(pace).color(palette.weak));
