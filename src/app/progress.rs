@@ -1,6 +1,7 @@
 //! How far a job is, in numbers and in words. Pure: events in, sentences out.
 
 use crate::engine::{Begin, Phase, Step};
+use crate::placement::Module;
 
 /// How much the newest step counts for the pace, against all before it.
 const PACE_WEIGHT: f32 = 0.4;
@@ -110,7 +111,7 @@ impl Progress {
             None => "Getting ready".into(),
             Some(Phase::Loading { module: None, .. }) => "Reading the model".into(),
             Some(Phase::Loading { module: Some(module), bytes_done, bytes_total }) => {
-                let name = module.label();
+                let name = if module == Module::Diffusion { "diffusion model" } else { module.label() };
                 if bytes_total == 0 {
                     format!("Loading the {name}")
                 } else {
@@ -157,7 +158,6 @@ pub fn bytes(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::placement::Module;
 
     fn begun(pictures: i64) -> Progress {
         let mut progress = Progress::default();

@@ -111,7 +111,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
         ui.label(RichText::new(text).color(palette.weak));
         if state.recipe.files.is_empty() && state.jobs.is_empty() {
             ui.add_space(6.0);
-            command_button(ui, state, commands, Command::AddFiles);
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::AddFiles));
         }
     });
 }

@@ -61,9 +61,9 @@ pub(super) fn paint(painter: &Painter, rect: Rect, icon: Icon, stroke: Stroke) {
         }
         Icon::Locked | Icon::Unlocked => {
             frame(3.5, 7.2, 12.5, 13.5, 1.5);
-            let turn = if icon == Icon::Locked { 0.0 } else { 2.6 };
-            let mut shackle = vec![at(5.5 + turn * 1.9, 7.2)];
-            shackle.extend(arc(at(8.0 + turn * 1.9, 5.0), 2.5, 0.5, 1.0));
+            let top = if icon == Icon::Locked { 5.0 } else { 3.8 };
+            let mut shackle = vec![at(5.5, 7.2)];
+            shackle.extend(arc(at(8.0, top), 2.5, 0.5, 1.0));
             if icon == Icon::Locked {
                 shackle.push(at(10.5, 7.2));
             }
@@ -108,12 +108,16 @@ pub(super) fn paint(painter: &Painter, rect: Rect, icon: Icon, stroke: Stroke) {
             }
         }
         Icon::Moon => {
-            let mut points = arc(at(8.0, 8.0), 5.6, -0.20, 0.55);
-            points.extend(arc(at(10.6, 5.9), 4.4, 0.42, -0.08));
-            if let Some(first) = points.first().copied() {
-                points.push(first);
-            }
-            painter.add(Shape::line(points, stroke));
+            // A crescent between two circles that meet at its tips.
+            let (outer, inner) = (at(7.4, 8.4), at(10.6, 5.2));
+            let between = inner - outer;
+            let (far, turn) = (between.length(), between.angle() / TAU);
+            let (radius, small) = (5.6_f32, 4.6_f32);
+            let half = |a: f32, b: f32| ((far * far + a * a - b * b) / (2.0 * far * a)).clamp(-1.0, 1.0).acos() / TAU;
+            let (wide, narrow) = (half(radius, small), half(small, radius));
+            let mut points = arc(outer, radius, turn + wide, turn + 1.0 - wide);
+            points.extend(arc(inner, small, turn + 0.5 + narrow, turn + 0.5 - narrow));
+            painter.add(Shape::closed_line(points, stroke));
         }
         Icon::HalfMoon => {
             painter.circle_stroke(at(8.0, 8.0), 5.5, stroke);

@@ -11,6 +11,9 @@ use crate::app::state::State;
 use crate::app::{Command, Commands};
 use crate::recipe::FileRole;
 
+/// Height of a line in a file's row, in points.
+const LINE: f32 = 17.0;
+
 /// Draws the files of the model.
 pub(super) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     heading(ui, "Model", |ui| {
@@ -56,7 +59,8 @@ fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole,
             .show(ui, |ui| {
                 ui.set_width(ui.available_width());
                 ui.spacing_mut().item_spacing = vec2(2.0, 0.0);
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                let lines = if missing { 3.0 } else { 2.0 };
+                ui.allocate_ui_with_layout(vec2(ui.available_width(), lines * LINE), Layout::right_to_left(Align::Center), |ui| {
                     icon_button(ui, state, commands, Icon::Close, Command::ClearFile(role));
                     icon_button(ui, state, commands, Icon::Folder, Command::ChooseFile(role));
                     role_menu(ui, commands, role);

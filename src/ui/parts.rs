@@ -137,6 +137,8 @@ pub(super) fn slider_row<N: Numeric>(ui: &mut Ui, label: &str, value: &mut N, ra
             .clamping(egui::SliderClamping::Edits);
         ui.scope(|ui| {
             ui.visuals_mut().selection.bg_fill = accent;
+            // The handle is as large as the row is high; a small one is easier to read.
+            ui.spacing_mut().interact_size.y = 15.0;
             ui.add(slider).on_hover_text(hover);
         });
         let speed = if scale.logarithmic { before.abs().max(1.0) * 0.01 } else { scale.step };

@@ -58,23 +58,12 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let ready = Command::Generate.enabled(state).is_ok();
         let keys = Command::Generate.shortcut().map(|it| ui.ctx().format_shortcut(&it.keys)).unwrap_or_default();
         ask(ui, state, commands, Command::Generate, |ui| {
-            let visuals = &mut ui.visuals_mut().widgets;
-            if ready {
-                for (state, fill) in [
-                    (&mut visuals.inactive, palette.accent),
-                    (&mut visuals.hovered, palette.accent_hover),
-                    (&mut visuals.active, palette.accent_hover),
-                ] {
-                    state.weak_bg_fill = fill;
-                    state.bg_stroke.color = fill;
-                    state.fg_stroke.color = palette.on_accent;
-                }
-            }
             let quiet = if ready { palette.on_accent } else { palette.weak };
             let button = Button::new(bold(Command::Generate.label()).size(14.5))
                 .right_text(RichText::new(keys).color(quiet).size(11.5))
                 .min_size(vec2(wide - cancel_width - gap, GENERATE_HEIGHT));
-            ui.add(button).accessible_name(Command::Generate.label())
+            let response = if ready { theme::accented(ui, |ui| ui.add(button)) } else { ui.add(button) };
+            response.accessible_name(Command::Generate.label())
         });
         if queueing {
             ask(ui, state, commands, Command::Cancel, |ui| {
@@ -177,8 +166,8 @@ fn choice_row<T: Copy + PartialEq>(ui: &mut Ui, label: &str, value: &mut Option<
 
 fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     row(ui, "Seed", |ui| {
-        let buttons = 2.0 * (parts::ROW_HEIGHT + 2.0);
-        let width = ui.available_width() - buttons - 2.0;
+        let buttons = 2.0 * (parts::ROW_HEIGHT + 2.0) + ui.spacing().item_spacing.x;
+        let width = ui.available_width() - buttons;
         let id = Id::unique("seed text");
         // What is typed is kept until the field is left, so that a half-typed number is not corrected under the cursor.
         let typed = ui.data(|data| data.get_temp::<String>(id));

@@ -54,7 +54,7 @@ fn picture_row(
             .inner_margin(Margin { left: 6, right: 4, top: 6, bottom: 6 })
             .show(ui, |ui| {
                 ui.set_width(ui.available_width());
-                ui.horizontal(|ui| {
+                ui.allocate_ui_with_layout(vec2(ui.available_width(), LOOK), Layout::left_to_right(Align::Center), |ui| {
                     match look {
                         Some(texture) => {
                             let image = Image::from_texture(SizedTexture::from_handle(texture)).alt_text(label);

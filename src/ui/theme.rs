@@ -102,6 +102,25 @@ pub fn palette(ui: &Ui) -> Palette {
     if ui.visuals().dark_mode { DARK } else { LIGHT }
 }
 
+/// Draws buttons in the accent: for the one thing to do next.
+pub fn accented<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
+    let palette = palette(ui);
+    ui.scope(|ui| {
+        let widgets = &mut ui.visuals_mut().widgets;
+        for (state, fill) in [
+            (&mut widgets.inactive, palette.accent),
+            (&mut widgets.hovered, palette.accent_hover),
+            (&mut widgets.active, palette.accent_hover),
+        ] {
+            state.weak_bg_fill = fill;
+            state.bg_stroke.color = fill;
+            state.fg_stroke.color = palette.on_accent;
+        }
+        add(ui)
+    })
+    .inner
+}
+
 /// Gives the window its fonts and both themes.
 pub fn install(ctx: &Context) {
     ctx.set_fonts(fonts());
