@@ -85,6 +85,8 @@ fn a_typed_prompt_and_a_pressed_button_become_a_picture_on_the_canvas_and_on_the
 
     let saved = desktop.wait("a picture in the folder", LONG, |_| Ok(pictures(home.path()).pop()))?;
     assert_eq!(image::image_dimensions(&saved)?, (64, 64));
+    // The line above the canvas tells a finished picture from a forming one.
+    desktop.wait("the finished picture", LONG, |desktop| desktop.find_by(|it| it.name.contains("seed 42")))?;
     let canvas = desktop.wait("the picture's place", LONG, |desktop| desktop.find_by(|it| it.name == "Picture, 64 by 64 pixels"))?;
     // Drawn pixel by pixel or enlarged, the picture covers the middle of its place.
     let middle = canvas.area.context("the picture has no place on the screen")?.middle(48);
