@@ -1,5 +1,4 @@
 //! The program itself, on the tiny model: what it prints, what it writes, and how it ends.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
