@@ -109,7 +109,7 @@ fn frames(files: &ModelFiles) -> Outcome<Vec<f64>> {
     harness.step();
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
     let deadline = Instant::now() + LIMIT;
-    while !harness.state().as_ref().is_some_and(|app| app.state().forming.is_some()) {
+    while harness.state().as_ref().is_none_or(|app| app.state().forming.is_none()) {
         harness.step();
         if Instant::now() > deadline {
             return Err("no preview came".into());

@@ -1,8 +1,6 @@
 //! The canvas: the picture as it forms and when it is finished, with zoom and pan; or what to do next.
 
-use eframe::egui::{
-    Align, Color32, Context, Id, Layout, Rect, RichText, Role, Sense, TextureId, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2,
-};
+use eframe::egui::{Align, Context, Id, Layout, Rect, RichText, Role, Sense, TextureId, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2};
 
 use super::icons::Icon;
 use super::parts::{bold, command_button};
@@ -33,7 +31,7 @@ pub(super) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
             response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
             let drawn = state.view.rect(size, room);
             let painter = ui.painter_at(whole);
-            painter.image(texture, drawn, Rect::from_min_max(pos2(0.0, 0.0), uv_size), Color32::WHITE);
+            painter.image(texture, drawn, Rect::from_min_max(pos2(0.0, 0.0), uv_size), theme::UNTINTED);
             look(ui, state, commands, &response, size, room);
             menu(state, commands, &response);
         }

@@ -21,26 +21,24 @@ pub(super) fn progress_panel(ui: &mut Ui, state: &State, commands: &mut Commands
         ..WidgetInfo::labeled(Role::ProgressIndicator, true, "Progress")
     });
     ui.painter().rect_filled(rect, LINE / 2.0, palette.control);
-    let bar = match fraction {
-        Some(done) => Rect::from_min_size(rect.min, vec2(rect.width() * done, LINE)),
-        None => {
-            // Nobody knows how long: a piece that glides.
-            let time = ui.input(|input| input.time);
-            ui.ctx().request_repaint_after_secs(1.0 / 30.0);
-            let at = (time * 0.6).fract() as f32;
-            let width = rect.width() * 0.22;
-            let left = rect.left() - width + (rect.width() + width) * at;
-            Rect::from_min_size(eframe::egui::pos2(left, rect.top()), vec2(width, LINE)).intersect(rect)
-        }
+    let bar = if let Some(done) = fraction {
+        Rect::from_min_size(rect.min, vec2(rect.width() * done, LINE))
+    } else {
+        // Nobody knows how long: a piece that glides.
+        let time = ui.input(|input| input.time);
+        ui.ctx().request_repaint_after_secs(1.0 / 30.0);
+        let at = (time * 0.6).fract() as f32;
+        let width = rect.width() * 0.22;
+        let left = rect.left() - width + (rect.width() + width) * at;
+        Rect::from_min_size(eframe::egui::pos2(left, rect.top()), vec2(width, LINE)).intersect(rect)
     };
     if bar.is_positive() {
         ui.painter().rect_filled(bar, LINE / 2.0, palette.accent);
     }
     ui.add_space(2.0);
     ui.allocate_ui_with_layout(vec2(ui.available_width(), 26.0), Layout::right_to_left(Align::Center), |ui| {
-        command_button(ui, state, commands, Command::Cancel);
-        if !state.session.following() && command_button(ui, state, commands, Command::Follow).clicked() {
-            ui.ctx().request_repaint();
+        if !state.session.following() {
+            command_button(ui, state, commands, Command::Follow);
         }
         if let Some(pace) = job.progress.pace().filter(|_| !job.stopping) {
             ui.label(RichText::new(pace).color(palette.weak));

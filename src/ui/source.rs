@@ -55,15 +55,12 @@ fn picture_row(
             .show(ui, |ui| {
                 ui.set_width(ui.available_width());
                 ui.allocate_ui_with_layout(vec2(ui.available_width(), LOOK), Layout::left_to_right(Align::Center), |ui| {
-                    match look {
-                        Some(texture) => {
-                            let image = Image::from_texture(SizedTexture::from_handle(texture)).alt_text(label);
-                            ui.add(image.max_size(vec2(LOOK, LOOK)).corner_radius(4));
-                        }
-                        None => {
-                            let (rect, _) = ui.allocate_exact_size(vec2(LOOK, LOOK), eframe::egui::Sense::hover());
-                            super::icons::paint(ui.painter(), rect, Icon::Picture, (1.0, palette.weak).into());
-                        }
+                    if let Some(texture) = look {
+                        let image = Image::from_texture(SizedTexture::from_handle(texture)).alt_text(label);
+                        ui.add(image.max_size(vec2(LOOK, LOOK)).corner_radius(4));
+                    } else {
+                        let (rect, _) = ui.allocate_exact_size(vec2(LOOK, LOOK), eframe::egui::Sense::hover());
+                        super::icons::paint(ui.painter(), rect, Icon::Picture, (1.0, palette.weak).into());
                     }
                     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                         ui.spacing_mut().item_spacing = vec2(2.0, 1.0);

@@ -13,6 +13,9 @@ use crate::app::state::ThemeChoice;
 /// The corner radius of controls, in points.
 pub const RADIUS: u8 = 6;
 
+/// A picture is drawn in its own colours.
+pub const UNTINTED: Color32 = Color32::WHITE;
+
 /// The colours of one theme.
 #[derive(Clone, Copy, Debug)]
 pub struct Palette {
