@@ -101,7 +101,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
     let area = Rect::from_center_size(whole.center(), size);
     ui.scope_builder(UiBuilder::new().max_rect(area).layout(Layout::top_down(Align::Center)), |ui| {
         let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());
-        ui.painter().rect_filled(rect, 12.0, palette.control);
+        ui.painter().rect_filled(rect, 12.0, palette.raised);
         super::icons::paint(ui.painter(), rect, Icon::Picture, (1.0, palette.weak).into());
         ui.add_space(6.0);
         let (title, text) = words(state);

@@ -5,7 +5,7 @@ use eframe::egui::{
 };
 
 use super::icons::{self, Icon};
-use super::parts::{bold, command_button, icon_button};
+use super::parts::{self, bold, command_button, icon_button};
 use super::theme;
 use crate::app::state::{Closing, State};
 use crate::app::{Command, Commands};
@@ -36,6 +36,7 @@ pub(super) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
             if !error.details.is_empty() {
                 CollapsingHeader::new("Details")
                     .id_salt("error details")
+                    .icon(parts::fold_chevron)
                     .show(ui, |ui| {
                         ScrollArea::vertical().max_height(150.0).auto_shrink([false, true]).show(ui, |ui| {
                             for line in &error.details {
@@ -100,7 +101,7 @@ pub(super) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
                 ui.add_space(8.0);
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     command_button(ui, state, commands, Command::StopAndClose);
-                    command_button(ui, state, commands, Command::StayOpen);
+                    theme::accented(ui, |ui| command_button(ui, state, commands, Command::StayOpen));
                 });
             }
             Closing::Stopping { .. } => {

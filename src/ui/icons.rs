@@ -2,7 +2,7 @@
 
 use std::f32::consts::TAU;
 
-use eframe::egui::{Painter, Pos2, Rect, Shape, Stroke, StrokeKind, pos2, vec2};
+use eframe::egui::{Color32, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, pos2, vec2};
 
 /// What an icon shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +140,13 @@ pub(super) fn paint(painter: &Painter, rect: Rect, icon: Icon, stroke: Stroke) {
             dot(8.0, 11.6, 0.9);
         }
     }
+}
+
+/// A small angle that points so many parts of a turn away from the right.
+pub(super) fn chevron(painter: &Painter, center: Pos2, turn: f32, color: Color32) {
+    let (sin, cos) = (turn * TAU).sin_cos();
+    let at = |x: f32, y: f32| center + vec2(x * cos - y * sin, x * sin + y * cos);
+    painter.add(Shape::line(vec![at(-2.0, -4.0), at(2.0, 0.0), at(-2.0, 4.0)], Stroke::new(1.4, color)));
 }
 
 /// Points on a circle, from one part of a turn to another; 0 is to the right, a quarter is down.

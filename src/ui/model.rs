@@ -67,7 +67,8 @@ fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole,
                     ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
                         ui.set_width(ui.available_width());
                         ui.add(Label::new(RichText::new(role.label()).size(11.0).color(palette.weak)).truncate());
-                        let name = RichText::new(file_name(path)).color(if missing { palette.warn } else { palette.text });
+                        let name = parts::middle_elided(ui, &file_name(path), ui.available_width());
+                        let name = RichText::new(name).color(if missing { palette.warn } else { palette.text });
                         let hover = if missing {
                             format!("{}\nThis file is not there any more.", path.display())
                         } else {
@@ -110,6 +111,7 @@ fn unplaced(ui: &mut Ui, state: &State, commands: &mut Commands, path: &Path) {
                 ui.horizontal(|ui| {
                     let mut chosen = None;
                     let combo = ComboBox::from_id_salt("role")
+                        .icon(parts::chevron)
                         .width(ui.available_width() - parts::ROW_HEIGHT - 14.0)
                         .selected_text("Choose its part of the model")
                         .show_ui(ui, |ui| {

@@ -180,3 +180,56 @@ pub(super) fn optional_row<N: Numeric>(
 pub(super) fn file_name(path: &std::path::Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
+
+/// The text, shortened in its middle where it does not fit: files differ at their ends (`-Q4_K_M.gguf`).
+pub(super) fn middle_elided(ui: &Ui, text: &str, width: f32) -> String {
+    const TAIL: usize = 14;
+    let font = egui::TextStyle::Body.resolve(ui.style());
+    let fits = |text: &str| {
+        let color = ui.visuals().text_color();
+        ui.painter().layout_no_wrap(text.to_owned(), font.clone(), color).size().x <= width
+    };
+    if fits(text) {
+        return text.to_owned();
+    }
+    let chars: Vec<char> = text.chars().collect();
+    let tail: String = chars.iter().skip(chars.len().saturating_sub(TAIL)).collect();
+    // The widest that fits, found by halving.
+    let with = |head: usize| chars.iter().take(head).chain(&['…']).collect::<String>() + &tail;
+    let (mut least, mut most) = (0, chars.len().saturating_sub(TAIL));
+    while least < most {
+        let head = (least + most).div_ceil(2);
+        if fits(&with(head)) {
+            least = head;
+        } else {
+            most = head - 1;
+        }
+    }
+    with(least)
+}
+
+/// The sign of a list that opens.
+pub(super) fn chevron(ui: &Ui, rect: egui::Rect, visuals: &egui::style::WidgetVisuals, _open: bool) {
+    icons::chevron(ui.painter(), rect.center(), 0.25, visuals.fg_stroke.color);
+}
+
+/// The sign of a fold: to the right while closed, down while open.
+pub(super) fn fold_chevron(ui: &mut Ui, openness: f32, response: &Response) {
+    let color = ui.style().interact(response).fg_stroke.color;
+    icons::chevron(ui.painter(), response.rect.center(), openness * 0.25, color);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_loses_its_middle_and_keeps_its_end() {
+        let ctx = Context::default();
+        let mut short = String::new();
+        let _ = ctx.run_ui(egui::RawInput::default(), |ui| short = middle_elided(ui, "a very long name of a model-Q4_K_M.gguf", 150.0));
+        assert!(short.ends_with("odel-Q4_K_M.gguf".get(2..).unwrap()) && short.starts_with('a') && short.contains('…'), "{short}");
+        let _ = ctx.run_ui(egui::RawInput::default(), |ui| short = middle_elided(ui, "短い.gguf", 1000.0));
+        assert_eq!(short, "短い.gguf");
+    }
+}

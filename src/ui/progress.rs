@@ -20,7 +20,7 @@ pub(super) fn progress_panel(ui: &mut Ui, state: &State, commands: &mut Commands
         value: fraction.map(|it| f64::from(it * 100.0)),
         ..WidgetInfo::labeled(Role::ProgressIndicator, true, "Progress")
     });
-    ui.painter().rect_filled(rect, LINE / 2.0, palette.control);
+    ui.painter().rect_filled(rect, LINE / 2.0, palette.line);
     let bar = if let Some(done) = fraction {
         Rect::from_min_size(rect.min, vec2(rect.width() * done, LINE))
     } else {

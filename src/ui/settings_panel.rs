@@ -154,12 +154,16 @@ fn sampling(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
 fn choice_row<T: Copy + PartialEq>(ui: &mut Ui, label: &str, value: &mut Option<T>, all: &[T], name: fn(T) -> &'static str, hover: &str) {
     const USUAL: &str = "Model's default";
     row(ui, label, |ui| {
-        let combo = ComboBox::from_id_salt(label).width(ui.available_width()).selected_text(value.map_or(USUAL, name)).show_ui(ui, |ui| {
-            ui.selectable_value(value, None, USUAL);
-            for choice in all {
-                ui.selectable_value(value, Some(*choice), name(*choice));
-            }
-        });
+        let combo = ComboBox::from_id_salt(label)
+            .width(ui.available_width())
+            .icon(parts::chevron)
+            .selected_text(value.map_or(USUAL, name))
+            .show_ui(ui, |ui| {
+                ui.selectable_value(value, None, USUAL);
+                for choice in all {
+                    ui.selectable_value(value, Some(*choice), name(*choice));
+                }
+            });
         combo.response.on_hover_text(hover).accessible_name(label);
     });
 }
@@ -172,8 +176,13 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
         // What is typed is kept until the field is left, so that a half-typed number is not corrected under the cursor.
         let typed = ui.data(|data| data.get_temp::<String>(id));
         let mut text = typed.clone().unwrap_or_else(|| if recipe.seed < 0 { String::new() } else { recipe.seed.to_string() });
-        let hint = state.last_seed.map_or_else(|| "Random".to_owned(), |seed| format!("Random (last {seed})"));
-        let edit = TextEdit::singleline(&mut text).id(Id::unique("seed")).hint_text(hint).desired_width(width).char_limit(19);
+        let mut hover =
+            "The number that the picture grows from: the same seed and settings make the same picture. Empty: a new one each time."
+                .to_owned();
+        if let Some(last) = state.last_seed {
+            hover.push_str(&format!("\nThe last one was {last}."));
+        }
+        let edit = TextEdit::singleline(&mut text).id(Id::unique("seed")).hint_text("Random").desired_width(width).char_limit(19);
         let response = ui
             .add_sized(vec2(width, parts::ROW_HEIGHT), edit)
             .on_hover_text(
@@ -199,6 +208,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
     ui.add_space(8.0);
     CollapsingHeader::new(bold("More settings"))
         .id_salt("more")
+        .icon(parts::fold_chevron)
         .show_unindented(ui, |ui| {
             ui.scope_builder(UiBuilder::new(), |ui| {
                 row(ui, "Previews", |ui| {

@@ -69,6 +69,7 @@ fn picture_row(
                         ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
                             ui.add_space(6.0);
                             ui.add(Label::new(RichText::new(label).size(11.0).color(palette.weak)).truncate());
+                            let name = parts::middle_elided(ui, &name, ui.available_width());
                             ui.add(Label::new(name).truncate());
                         });
                     });
@@ -101,6 +102,7 @@ pub(super) fn lora_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, comm
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                     let missing = state.missing.contains(&lora.path);
                     let palette = theme::palette(ui);
+                    let name = parts::middle_elided(ui, &name, ui.available_width());
                     let text = RichText::new(name).color(if missing { palette.warn } else { palette.text });
                     let hover = lora.path.display().to_string();
                     ui.add(Label::new(text).truncate()).on_hover_text(if missing {
