@@ -180,7 +180,7 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
             "The number that the picture grows from: the same seed and settings make the same picture. Empty: a new one each time."
                 .to_owned();
         if let Some(last) = state.last_seed {
-            hover.push_str(&format!("\nThe last one was {last}."));
+            hover = format!("{hover}\nThe last one was {last}.");
         }
         let edit = TextEdit::singleline(&mut text).id(Id::unique("seed")).hint_text("Random").desired_width(width).char_limit(19);
         let response = ui
