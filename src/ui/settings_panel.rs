@@ -183,12 +183,7 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
             hover = format!("{hover}\nThe last one was {last}.");
         }
         let edit = TextEdit::singleline(&mut text).id(Id::unique("seed")).hint_text("Random").desired_width(width).char_limit(19);
-        let response = ui
-            .add_sized(vec2(width, parts::ROW_HEIGHT), edit)
-            .on_hover_text(
-                "The number that the picture grows from: the same seed and settings make the same picture. Empty: a new one each time.",
-            )
-            .accessible_name("Seed");
+        let response = ui.add_sized(vec2(width, parts::ROW_HEIGHT), edit).on_hover_text(hover).accessible_name("Seed");
         if response.changed() {
             let digits: String = text.chars().filter(char::is_ascii_digit).collect();
             recipe.seed = digits.parse().unwrap_or(-1);
