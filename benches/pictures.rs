@@ -1,7 +1,8 @@
 //! How long pictures take: `cargo xtask bench [-- --sd15] [--rounds N]`.
 //!
-//! One table, all of it measured in one run on this machine: a cold start as a person meets it (a process for a picture), the next picture
-//! with everything loaded, and the same pictures from the bare engine, interleaved so that both see the same machine.
+//! Two tables, measured in one run on this machine. Pictures: a cold start as a person meets it (a process for a picture), the next picture
+//! with everything loaded, and the same pictures from the bare engine, interleaved so that both see the same machine. Frames: the window's
+//! own work a frame (state, layout and shapes; not the graphics card's) while the engine works on all cores.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Lines};
@@ -9,9 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use atelier::app::{App, Options};
 use atelier::engine::{End, Event, Handle, PreviewOptions, Task, start};
 use atelier::recipe::{FileRole, ModelFiles, Recipe};
-use testkit::{real, tiny};
+use atelier::settings::Settings;
+use eframe::egui::{Key, Modifiers};
+use egui_kittest::Harness;
+use testkit::tiny;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -42,7 +47,7 @@ fn main() -> Outcome<()> {
         let path = folder.join("sd15-random-f16.safetensors");
         if !path.exists() {
             eprintln!("making a random SD1.5 of 2 GB ...");
-            real::sd15(&path, 1, real::Contents::Whole)?;
+            testkit::sd15(&path, 1, testkit::Contents::Whole)?;
         }
         let files = [(FileRole::Model, path)].into_iter().collect();
         let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u32);
@@ -63,7 +68,67 @@ fn main() -> Outcome<()> {
             row.reroll
         );
     }
+    let frames = frames(&models[0].files)?;
+    println!("\n| the window's own work a frame, while generating | ms |\n|---|---|");
+    for (name, share) in [("median", 0.5), ("99 of 100 within", 0.99), ("longest", 1.0)] {
+        let at = ((frames.len() - 1) as f64 * share) as usize;
+        println!("| {name} ({} frames) | {:.2} |", frames.len(), frames[at] * 1000.0);
+    }
     Ok(())
+}
+
+/// Seconds that each of 600 frames took while pictures were made with previews at every step, shortest first.
+fn frames(files: &ModelFiles) -> Outcome<Vec<f64>> {
+    let home = tempfile::tempdir()?;
+    let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u32);
+    let recipe = Recipe {
+        files: files.clone(),
+        prompt: "a lake".into(),
+        width: 128,
+        height: 128,
+        steps: 1000,
+        guidance: 1.0,
+        threads: Some(threads),
+        ..Recipe::default()
+    };
+    let options =
+        Options { settings_path: Some(home.path().join("settings.json")), pictures_folder: home.path().join("Pictures"), wgpu: false };
+    let mut parts = Some((start(|| {}), Settings { recipe, ..Settings::default() }));
+    let mut harness = Harness::builder().with_size([1440.0, 900.0]).build_ui_state(
+        move |ui, slot: &mut Option<App>| {
+            if let Some((handle, settings)) = parts.take() {
+                *slot = App::new(ui.ctx(), handle, &options, settings).ok();
+            }
+            if let Some(app) = slot {
+                app.logic(ui.ctx());
+                app.ui(ui);
+            }
+        },
+        None,
+    );
+    harness.step();
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
+    let deadline = Instant::now() + LIMIT;
+    while harness.state().as_ref().is_none_or(|app| app.state().forming.is_none()) {
+        harness.step();
+        if Instant::now() > deadline {
+            return Err("no preview came".into());
+        }
+    }
+    let mut frames = Vec::new();
+    for _ in 0..600 {
+        let begun = Instant::now();
+        harness.step();
+        let took = begun.elapsed();
+        frames.push(took.as_secs_f64());
+        // As a screen of 60 Hz leaves it to the engine.
+        std::thread::sleep(Duration::from_micros(16_667).saturating_sub(took));
+    }
+    if let Some(app) = harness.state_mut().take() {
+        app.finish();
+    }
+    frames.sort_by(f64::total_cmp);
+    Ok(frames)
 }
 
 /// Seconds; medians where there are several.

@@ -1,5 +1,5 @@
 //! The program itself, on the tiny model: what it prints, what it writes, and how it ends.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod support;
@@ -101,7 +101,7 @@ fn json_tells_every_event_and_where_previews_and_pictures_are() {
         }
     }
     assert!(lines.iter().any(|line| matches!(line, Line::Picture { seed: 42, .. })));
-    let [.., Line::End { outcome: Outcome::Done { pictures, timings }, .. }] = &lines[..] else { panic!("{lines:?}") };
+    let [.., Line::End { outcome: Outcome::Done { pictures, timings, .. }, .. }] = &lines[..] else { panic!("{lines:?}") };
     assert!(pictures.len() == 1 && timings.total_secs > 0.0);
 }
 

@@ -238,7 +238,8 @@ fn every_bad_model_gives_a_sentence_and_leaves_the_next_job_working() {
 #[test]
 fn what_was_changed_is_said() {
     let engine = Engine::start();
-    let said = engine.run(&Recipe { width: 70, height: 60, vae_tiling: true, ..recipe() });
+    let said = engine.run(&Recipe { width: 70, height: 60, vae_tiling: true, batch_count: 0, ..recipe() });
+    assert_eq!(said.pictures().len(), 1);
     assert_eq!((said.begin().width, said.begin().height), (64, 64));
     assert!(said.begin().notes.iter().any(|note| note.contains("64 x 64")), "{:?}", said.begin().notes);
     assert!(said.begin().notes.iter().any(|note| note.contains("tiling")));

@@ -47,7 +47,7 @@ fn pictures(home: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|extension| extension == "png")).collect()
 }
 
-fn keep(desktop: &Desktop, name: &str) -> Result<RgbImage> {
+fn keep(desktop: &mut Desktop, name: &str) -> Result<RgbImage> {
     match std::env::var_os("ATELIER_SHOTS") {
         Some(folder) => desktop.screenshot(&Path::new(&folder).join(name)),
         None => desktop.shot(),
@@ -63,7 +63,7 @@ fn the_window_opens_with_its_controls_and_keeps_what_was_typed_when_it_is_closed
     }
     assert!(!desktop.wait_for("Generate", LONG)?.enabled, "there is no model yet");
     desktop.fill("Prompt", "a red sunset over the sea")?;
-    let colours = screen::colours(&keep(&desktop, "empty.png")?, desktop.window_area()?);
+    let colours = screen::colours(&keep(&mut desktop, "empty.png")?, desktop.window_area()?);
     assert!(colours > 8, "the window shows {colours} colours");
     desktop.close()?;
     let status = desktop.wait_for_end(LONG)?;
@@ -80,11 +80,13 @@ fn a_typed_prompt_and_a_pressed_button_become_a_picture_on_the_canvas_and_on_the
     write_settings(home.path(), &files)?;
     let mut desktop = open(home.path())?;
     desktop.fill("Prompt", "a red sunset over the sea")?;
-    let before = keep(&desktop, "before.png")?;
+    let before = keep(&mut desktop, "before.png")?;
     desktop.click("Generate")?;
 
     let saved = desktop.wait("a picture in the folder", LONG, |_| Ok(pictures(home.path()).pop()))?;
     assert_eq!(image::image_dimensions(&saved)?, (64, 64));
+    // The line above the canvas tells a finished picture from a forming one.
+    desktop.wait("the finished picture", LONG, |desktop| desktop.find_by(|it| it.name.contains("seed 42")))?;
     let canvas = desktop.wait("the picture's place", LONG, |desktop| desktop.find_by(|it| it.name == "Picture, 64 by 64 pixels"))?;
     // Drawn pixel by pixel or enlarged, the picture covers the middle of its place.
     let middle = canvas.area.context("the picture has no place on the screen")?.middle(48);
@@ -93,7 +95,7 @@ fn a_typed_prompt_and_a_pressed_button_become_a_picture_on_the_canvas_and_on_the
         let drawn = screen::changed(&before, &now, middle) > 0.5 && screen::colours(&now, middle) > 8;
         Ok(drawn.then_some(()))
     })?;
-    keep(&desktop, "picture.png")?;
+    keep(&mut desktop, "picture.png")?;
 
     desktop.click("Generate")?;
     desktop.wait("a second picture beside the first", LONG, |_| Ok((pictures(home.path()).len() == 2).then_some(())))?;

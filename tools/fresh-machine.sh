@@ -80,7 +80,7 @@ make_system() {
         mapfile -t mirror < <(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
             sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)\?\([^ ]*\) .*/\2/p' | head -1)
     fi
-    debootstrap --variant=minbase --include=gcc,libc6-dev,ca-certificates "$suite" "$folder" "${mirror[@]}"
+    debootstrap --variant=minbase --include=gcc,libc6-dev,ca-certificates "$suite" "$folder" "${mirror[@]}" || return
     # Freshly installed systems know no package until they are told to look.
     rm -rf "$folder"/var/lib/apt/lists/*
 }

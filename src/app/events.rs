@@ -49,7 +49,7 @@ impl App {
                 LogLevel::Error => tracing::error!("{text}"),
             },
             Event::Devices(_) => {}
-            Event::End { job, end } => self.end(job, end),
+            Event::End { job, end } => self.end(ctx, job, end),
         }
     }
 
@@ -79,7 +79,7 @@ impl App {
         self.preview_wanted = None;
     }
 
-    fn end(&mut self, job: JobId, end: End) {
+    fn end(&mut self, ctx: &egui::Context, job: JobId, end: End) {
         self.state.jobs.remove(job);
         // A last preview stays until its picture is ready for the screen, so that nothing flickers.
         let picture_comes = matches!(end, End::Done { .. }) && self.picture_busy.is_some();
@@ -90,6 +90,7 @@ impl App {
             self.preview_wanted = None;
         }
         match end {
+            End::Done { notes, .. } if !notes.is_empty() => self.notice(ctx, notes.join(" ")),
             End::Done { .. } | End::Cancelled => {}
             End::Failed(Failure { sentence, hint, log }) => self.state.error = Some(ErrorCard { sentence, hint, details: log }),
         }

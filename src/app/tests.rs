@@ -115,7 +115,7 @@ impl Studio {
     }
 
     fn done(&mut self, job: JobId) {
-        self.port.send(Event::End { job, end: End::Done { pictures: Vec::new(), timings: Timings::default() } });
+        self.port.send(Event::End { job, end: End::Done { pictures: Vec::new(), timings: Timings::default(), notes: Vec::new() } });
         self.harness.run_ok();
     }
 

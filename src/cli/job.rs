@@ -126,7 +126,10 @@ fn tell_end(job: JobId, end: &End, told: &mut Told<'_>) -> Exit {
     told.progress.finish();
     told.line(&Line::end(job, end));
     match end {
-        End::Done { timings, .. } => {
+        End::Done { timings, notes, .. } => {
+            for note in notes {
+                told.progress.say(note);
+            }
             if !told.json {
                 told.progress.say(&summary(timings));
             }

@@ -10,7 +10,8 @@
 //! - `preview`: `job`, `picture`, `step`, `width`, `height`, `path` of the file written.
 //! - `picture`: `job`, `picture`, `seed`, `width`, `height`, `path` of the file written.
 //! - `log`: `level` (`debug` with `--verbose` only, `info`, `warn`, `error`), `text`.
-//! - `end`, the last line, exactly once: `job`, `outcome`, and with `done`: `pictures` (`picture`, `seed`), `timings` (seconds); with
+//! - `end`, the last line, exactly once: `job`, `outcome`, and with `done`: `pictures` (`picture`, `seed`), `timings` (seconds),
+//!   `notes` (what to know of the pictures, in sentences); with
 //!   `failed`: `sentence`, `hint`, `log`; with `cancelled`: nothing.
 //! - `devices`, the only line of `atelier devices --json`: `devices` (`name`, `description`, `kind`, `memory_total_bytes`,
 //!   `memory_free_bytes`).
@@ -97,7 +98,7 @@ pub enum Phase {
 #[serde(tag = "outcome", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the module's text documents every field")]
 pub enum Outcome {
-    Done { pictures: Vec<Made>, timings: Timings },
+    Done { pictures: Vec<Made>, timings: Timings, notes: Vec<String> },
     Cancelled,
     Failed { sentence: String, hint: String, log: Vec<String> },
 }
@@ -189,11 +190,12 @@ impl Line {
 
     pub(super) fn end(job: engine::JobId, end: &engine::End) -> Self {
         let outcome = match end.clone() {
-            engine::End::Done { pictures, timings } => {
+            engine::End::Done { pictures, timings, notes } => {
                 let engine::Timings { load_secs, encode_secs, denoise_secs, decode_secs, total_secs } = timings;
                 Outcome::Done {
                     pictures: pictures.iter().map(|info| Made { picture: info.index, seed: info.seed }).collect(),
                     timings: Timings { load_secs, encode_secs, denoise_secs, decode_secs, total_secs },
+                    notes,
                 }
             }
             engine::End::Cancelled => Outcome::Cancelled,
@@ -268,7 +270,9 @@ mod tests {
         let expected = r#"{"event":"end","job":1,"outcome":"failed","sentence":"No.","hint":"Try.","log":["x"]}"#;
         assert_eq!(json(&Line::end(job, &engine::End::Failed(failure))), expected);
         let pictures = vec![engine::PictureInfo { index: 0, seed: 7 }];
-        let done = json(&Line::end(job, &engine::End::Done { pictures, timings: engine::Timings::default() }));
+        let end = engine::End::Done { pictures, timings: engine::Timings::default(), notes: vec!["Hm.".into()] };
+        let done = json(&Line::end(job, &end));
+        assert!(done.ends_with(r#""notes":["Hm."]}"#), "{done}");
         assert!(
             done.starts_with(r#"{"event":"end","job":1,"outcome":"done","pictures":[{"picture":0,"seed":7}],"timings":{"load_secs":0.0"#)
         );

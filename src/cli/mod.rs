@@ -12,6 +12,7 @@ pub mod json;
 mod output;
 mod progress;
 mod resolve;
+mod stdout;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -69,7 +70,7 @@ pub fn run(command: Command, start_engine: impl FnOnce(Wake) -> Handle) -> ExitC
     let interrupt = Arc::new(Interrupt::default());
     let err: Box<dyn Write> = Box::new(io::stderr());
     let terminal = io::stderr().is_terminal();
-    let surroundings = Surroundings { out: &mut io::stdout(), err, terminal, paths: Paths::find, interrupt, listen: listen_for_ctrl_c };
+    let surroundings = Surroundings { out: &mut *stdout::own(), err, terminal, paths: Paths::find, interrupt, listen: listen_for_ctrl_c };
     run_in(command, start_engine, surroundings).into()
 }
 

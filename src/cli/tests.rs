@@ -107,7 +107,7 @@ fn begin(pictures: u32) -> Begin {
 
 fn done(pictures: u32) -> End {
     let pictures = (0..pictures).map(|index| picture(index).info).collect();
-    End::Done { pictures, timings: Timings { total_secs: 1.5, ..Timings::default() } }
+    End::Done { pictures, timings: Timings { total_secs: 1.5, ..Timings::default() }, notes: vec!["One colour only.".into()] }
 }
 
 /// The task of the only job that is asked for.
@@ -150,7 +150,8 @@ fn a_picture_is_saved_among_the_persons_pictures_and_its_path_printed() {
     assert!(metadata.parameters.unwrap().starts_with("a lake\nSteps: 20, CFG scale: 7, Seed: 42, Size: 4x2, Model: model"));
     assert!(metadata.recipe.is_some());
     assert!(
-        ran.err.starts_with("The size was snapped.\nReading the prompt\nDenoising picture") && ran.err.contains("Done in 1.5 s"),
+        ran.err.starts_with("The size was snapped.\nReading the prompt\nDenoising picture")
+            && ran.err.contains("One colour only.\nDone in 1.5 s"),
         "{}",
         ran.err
     );
@@ -221,7 +222,7 @@ fn json_is_one_event_a_line_and_nothing_else() {
     };
     assert_eq!((&seeds[..], Path::new(preview), text.as_str()), (&[42][..], expected.as_path(), "hm"));
     assert!(Path::new(path).is_file());
-    assert_eq!(ran.err, "The size was snapped.\n");
+    assert_eq!(ran.err, "The size was snapped.\nOne colour only.\n");
 }
 
 #[test]
@@ -288,7 +289,11 @@ fn ctrl_c_before_the_job_is_submitted_is_not_lost() {
     interrupt.press();
     let ran = run_with(home.path(), &generate(&["--json"]), &interrupt, |port| {
         let (job, _) = task(port);
-        until(|| port.start(job).is_none());
+        // The press comes while the job waits, or when it has just begun.
+        if let Some(flag) = port.start(job) {
+            until(|| flag.load(Ordering::Relaxed));
+            port.send(Event::End { job, end: End::Cancelled });
+        }
     });
     assert_eq!((ran.exit, ran.out.as_str()), (Exit::Cancelled, "{\"event\":\"end\",\"job\":1,\"outcome\":\"cancelled\"}\n"));
 }

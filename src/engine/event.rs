@@ -181,6 +181,8 @@ pub enum End {
         pictures: Vec<PictureInfo>,
         /// Where the time went.
         timings: Timings,
+        /// What a person should know of the pictures, in sentences.
+        notes: Vec<String>,
     },
     /// It was cancelled; pictures sent before are whole.
     Cancelled,

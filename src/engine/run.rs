@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use super::event::{Begin, End, Event, Failure, LogLevel, Picture, PictureInfo};
+use super::event::{Begin, End, Event, Failure, Picture, PictureInfo};
 use super::failure;
 use super::ffi::{self, CallError, Load, Mask, PreviewMode, Shot, Sink, Status, Upscaler};
 use super::request::{JobId, PreviewOptions};
@@ -21,6 +21,8 @@ const SIDES: (u32, u32) = (64, 16_384);
 /// Pixels up to which a picture is one tile for the VAE.
 const VAE_TILE: u32 = 256;
 const STEPS: (u32, u32) = (1, 1000);
+/// Pictures of one job; more than anyone looks through.
+const MOST_PICTURES: u32 = 1000;
 
 /// Makes the pictures of a recipe.
 pub(super) fn generate(engine: &mut Engine, job: JobId, recipe: &Recipe, preview: PreviewOptions, sink: &JobSink) -> End {
@@ -28,7 +30,7 @@ pub(super) fn generate(engine: &mut Engine, job: JobId, recipe: &Recipe, preview
         sink.send(Event::Begin { job, begin: plan.begin.clone() });
         pictures(engine, job, &plan, preview, sink)
     }) {
-        Ok(pictures) => End::Done { pictures, timings: sink.timings() },
+        Ok((pictures, notes)) => End::Done { pictures, timings: sink.timings(), notes },
         Err(Stop::Cancelled) => End::Cancelled,
         Err(Stop::Failed(failure)) => End::Failed(failure),
     }
@@ -62,7 +64,7 @@ pub(super) fn upscale(
         let large = upscaler.run(&image, sink).map_err(|error| stop(&error, sink))?;
         let info = PictureInfo { index: 0, seed: 0 };
         sink.send(Event::Picture { job, picture: Picture { info, image: Arc::new(large) } });
-        Ok(End::Done { pictures: vec![info], timings: sink.timings() })
+        Ok(End::Done { pictures: vec![info], timings: sink.timings(), notes: Vec::new() })
     };
     match run() {
         Ok(end) => end,
@@ -173,7 +175,10 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     };
 
     let first = if recipe.seed < 0 { i64::from(rand::random::<u32>()) } else { recipe.seed };
-    let count = recipe.batch_count.max(1);
+    let count = recipe.batch_count.clamp(1, MOST_PICTURES);
+    if count != recipe.batch_count {
+        notes.push(format!("{count} pictures instead of {}.", recipe.batch_count));
+    }
     let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
     let begin = Begin { width, height, steps: steps_to_run(&recipe), seeds, notes };
     Ok(Plan { recipe, begin, load, vae_tiling, init, mask, references, control })
@@ -191,9 +196,15 @@ fn steps_to_run(recipe: &Recipe) -> u32 {
     }
 }
 
-fn pictures(engine: &mut Engine, job: JobId, plan: &Plan, preview: PreviewOptions, sink: &JobSink) -> Result<Vec<PictureInfo>, Stop> {
+fn pictures(
+    engine: &mut Engine,
+    job: JobId,
+    plan: &Plan,
+    preview: PreviewOptions,
+    sink: &JobSink,
+) -> Result<(Vec<PictureInfo>, Vec<String>), Stop> {
     let preview = preview_mode(preview, &plan.load);
-    let mut made = Vec::new();
+    let (mut made, mut notes) = (Vec::new(), Vec::new());
     for (index, seed) in (0..).zip(&plan.begin.seeds) {
         if sink.cancelled() {
             return Err(Stop::Cancelled);
@@ -218,9 +229,9 @@ fn pictures(engine: &mut Engine, job: JobId, plan: &Plan, preview: PreviewOption
             stop(&error, sink)
         })?;
         if is_flat(&image) {
-            let text =
-                "The picture has one colour only. Another quantisation of the model, another device, or flash attention off may help.";
-            sink.log(LogLevel::Warn, text);
+            notes.push(format!(
+                "The picture of seed {seed} has one colour only. Another quantisation of the model, another device, or flash attention off may help."
+            ));
         }
         let info = PictureInfo { index, seed: *seed };
         sink.send(Event::Picture { job, picture: Picture { info, image: Arc::new(image) } });
@@ -233,7 +244,7 @@ fn pictures(engine: &mut Engine, job: JobId, plan: &Plan, preview: PreviewOption
             ));
         }
     }
-    Ok(made)
+    Ok((made, notes))
 }
 
 fn preview_mode(preview: PreviewOptions, load: &Load) -> Option<(PreviewMode, u32)> {

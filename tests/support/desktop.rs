@@ -186,9 +186,15 @@ impl Desktop {
         self.screen.shot()
     }
 
-    /// Writes what the screen shows now as a PNG.
-    pub(crate) fn screenshot(&self, path: &Path) -> Result<RgbImage> {
-        let image = self.shot()?;
+    /// Writes what the screen shows as a PNG, once it has come to rest: what the program knows reaches the screen a frame later.
+    pub(crate) fn screenshot(&mut self, path: &Path) -> Result<RgbImage> {
+        let mut last = None;
+        let image = self.wait("a screen that has come to rest", PATIENCE, |it| {
+            let now = it.shot()?;
+            let resting = last.as_ref() == Some(&now);
+            last = Some(now.clone());
+            Ok(resting.then_some(now))
+        })?;
         image.save(path)?;
         Ok(image)
     }
