@@ -175,6 +175,16 @@ pub(super) fn optional_row<N: Numeric>(
     });
 }
 
+/// A text field of one line; the one that is typed in has the accent round it.
+pub(super) fn line_edit(ui: &mut Ui, width: f32, edit: egui::TextEdit<'_>) -> Response {
+    let accent = theme::palette(ui).accent;
+    ui.scope(|ui| {
+        ui.visuals_mut().selection.stroke.color = accent;
+        ui.add_sized(vec2(width, ROW_HEIGHT), edit.align(egui::Align2::LEFT_CENTER).desired_width(width))
+    })
+    .inner
+}
+
 /// The end of a path, which is what tells files apart.
 pub(super) fn file_name(path: &std::path::Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()

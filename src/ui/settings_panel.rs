@@ -3,8 +3,7 @@
 //! Widgets change a copy of the recipe; one command carries the copy when it differs.
 
 use eframe::egui::{
-    Align, Align2, Button, CollapsingHeader, ComboBox, Frame, Id, Key, Layout, Margin, Panel, RichText, ScrollArea, TextEdit, Ui,
-    UiBuilder, vec2,
+    Align, Button, CollapsingHeader, ComboBox, Frame, Id, Key, Layout, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder, vec2,
 };
 
 use super::icons::Icon;
@@ -182,11 +181,9 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
         let edit = TextEdit::singleline(&mut text)
             .id(Id::unique("seed"))
             .hint_text("Random")
-            .align(Align2::LEFT_CENTER)
-            .desired_width(width)
             // So many digits always fit the number.
             .char_limit(18);
-        let response = ui.add_sized(vec2(width, parts::ROW_HEIGHT), edit).on_hover_text(hover).accessible_name("Seed");
+        let response = parts::line_edit(ui, width, edit).on_hover_text(hover).accessible_name("Seed");
         if response.changed() {
             let digits: String = text.chars().filter(char::is_ascii_digit).collect();
             recipe.seed = digits.parse().unwrap_or(-1);
@@ -285,7 +282,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
 
 fn text_row(ui: &mut Ui, label: &str, text: &mut String, hint: &str, hover: &str) {
     row(ui, label, |ui| {
-        let edit = TextEdit::singleline(text).hint_text(hint.to_owned()).align(Align2::LEFT_CENTER).desired_width(f32::INFINITY);
-        ui.add_sized(vec2(ui.available_width(), parts::ROW_HEIGHT), edit).on_hover_text(hover).accessible_name(label);
+        let edit = TextEdit::singleline(text).hint_text(hint.to_owned());
+        parts::line_edit(ui, ui.available_width(), edit).on_hover_text(hover).accessible_name(label);
     });
 }
