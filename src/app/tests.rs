@@ -1,6 +1,6 @@
 //! The window, used as a person uses it: by names, keys and clicks, with the test in the engine's place. No graphics needed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -337,9 +337,7 @@ fn a_typed_path_becomes_a_part_of_the_model_and_an_unclear_one_is_asked_about() 
     let (clear, unclear) = (make("ae.sft"), make("dreamy.pt"));
     for path in [&clear, &unclear] {
         studio.click("Type a path");
-        let field = studio.harness.get_by_role_and_label(Role::TextInput, "Path of a file");
-        field.focus();
-        studio.harness.run_ok();
+        assert!(studio.harness.get_by_role_and_label(Role::TextInput, "Path of a file").is_focused(), "one can type at once");
         studio.harness.get_by_role_and_label(Role::TextInput, "Path of a file").type_text(&format!(" \"{}\" ", path.display()));
         studio.harness.run_ok();
         studio.press(Modifiers::NONE, Key::Enter);
@@ -352,6 +350,36 @@ fn a_typed_path_becomes_a_part_of_the_model_and_an_unclear_one_is_asked_about() 
     studio.click("Remove this file");
     assert!(studio.app().state.recipe.files.is_empty());
     assert!(clear.is_file(), "the file itself stays");
+}
+
+/// A file that is dropped on the window.
+#[derive(Debug)]
+struct Dropping(PathBuf);
+
+impl egui::DroppedFile for Dropping {
+    fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        Err("nobody reads it on this thread".into())
+    }
+}
+
+#[test]
+fn dropped_files_go_where_they_belong() {
+    let mut studio = Studio::open(Recipe::default());
+    let names = ["t5xxl_fp16.pt", "ink-lora.pt", "start.png", "notes.txt"];
+    for name in names {
+        let path = studio.folder.path().join(name);
+        std::fs::write(&path, "x").unwrap();
+        studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(path)));
+    }
+    studio.harness.step();
+    studio.until("the files", |app| app.state.recipe.files.get(FileRole::T5xxl).is_some() && app.state.notice.is_some());
+    let recipe = &studio.app().state.recipe;
+    assert_eq!(recipe.loras.len(), 1);
+    assert!(recipe.init.is_some());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use eframe::egui::{Align, ComboBox, Frame, Id, Key, Label, Layout, Margin, Popup, RichText, TextEdit, Ui, vec2};
+use eframe::egui::{Align, Align2, ComboBox, Frame, Id, Key, Label, Layout, Margin, Popup, RichText, TextEdit, Ui, vec2};
 
 use super::icons::Icon;
 use super::parts::{self, bare_icon, command_button, file_name, heading, icon_button};
@@ -136,11 +136,17 @@ fn typed_path(ui: &mut Ui, commands: &mut Commands, typed: &str) {
     ui.horizontal(|ui| {
         let mut text = typed.to_owned();
         let wide = ui.available_width() - 52.0 - ui.spacing().item_spacing.x;
-        let edit = TextEdit::singleline(&mut text).id(Id::unique("typed path")).hint_text("Path of a model or picture").desired_width(wide);
+        let id = Id::unique("typed path");
+        let opened = ui.ctx().read_response(id).is_none();
+        let edit =
+            TextEdit::singleline(&mut text).id(id).hint_text("Path of a model or picture").align(Align2::LEFT_CENTER).desired_width(wide);
         let response = ui
             .add_sized(vec2(wide, parts::ROW_HEIGHT), edit)
             .on_hover_text("Type or paste the path of a file, then press Enter.")
             .accessible_name("Path of a file");
+        if opened {
+            response.request_focus();
+        }
         let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         let command = Command::TakePaths(vec![PathBuf::from(text.trim())]);
         let some = !text.trim().is_empty();

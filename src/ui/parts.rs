@@ -162,12 +162,11 @@ pub(super) fn optional_row<N: Numeric>(
 ) {
     row(ui, label, |ui| {
         let mut own = value.is_some();
-        ui.add(egui::Checkbox::without_text(&mut own)).on_hover_text(format!("{hover}\nOff: the model's own default."));
+        let text = if own { RichText::new("") } else { RichText::new("Model's default").color(theme::palette(ui).weak) };
+        let name = format!("{label}: a value of one's own");
+        ui.checkbox(&mut own, text).on_hover_text(format!("{hover}\nOff: the model's own default.")).accessible_name(name);
         match (own, &mut *value) {
-            (false, _) => {
-                *value = None;
-                ui.weak("Model's default");
-            }
+            (false, _) => *value = None,
             (true, None) => *value = Some(usual),
             (true, Some(number)) => {
                 ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), DragValue::new(number).range(range).speed(speed)).on_hover_text(hover);

@@ -3,7 +3,8 @@
 //! Widgets change a copy of the recipe; one command carries the copy when it differs.
 
 use eframe::egui::{
-    Align, Button, CollapsingHeader, ComboBox, Frame, Id, Key, Layout, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder, vec2,
+    Align, Align2, Button, CollapsingHeader, ComboBox, Frame, Id, Key, Layout, Margin, Panel, RichText, ScrollArea, TextEdit, Ui,
+    UiBuilder, vec2,
 };
 
 use super::icons::Icon;
@@ -174,15 +175,17 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
         let width = ui.available_width() - buttons;
         let id = Id::unique("seed text");
         // What is typed is kept until the field is left, so that a half-typed number is not corrected under the cursor.
-        let typed = ui.data(|data| data.get_temp::<String>(id));
+        let typed = ui.data(|data| data.get_temp::<String>(id)).filter(|typed| typed.parse().unwrap_or(-1) == recipe.seed);
         let mut text = typed.clone().unwrap_or_else(|| if recipe.seed < 0 { String::new() } else { recipe.seed.to_string() });
-        let mut hover =
-            "The number that the picture grows from: the same seed and settings make the same picture. Empty: a new one each time."
-                .to_owned();
-        if let Some(last) = state.last_seed {
-            hover = format!("{hover}\nThe last one was {last}.");
-        }
-        let edit = TextEdit::singleline(&mut text).id(Id::unique("seed")).hint_text("Random").desired_width(width).char_limit(19);
+        let what = "The number that the picture grows from: the same seed and settings make the same picture. Empty: a new one each time.";
+        let hover = state.last_seed.map_or_else(|| what.to_owned(), |last| format!("{what}\nThe last one was {last}."));
+        let edit = TextEdit::singleline(&mut text)
+            .id(Id::unique("seed"))
+            .hint_text("Random")
+            .align(Align2::LEFT_CENTER)
+            .desired_width(width)
+            // So many digits always fit the number.
+            .char_limit(18);
         let response = ui.add_sized(vec2(width, parts::ROW_HEIGHT), edit).on_hover_text(hover).accessible_name("Seed");
         if response.changed() {
             let digits: String = text.chars().filter(char::is_ascii_digit).collect();
@@ -282,7 +285,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
 
 fn text_row(ui: &mut Ui, label: &str, text: &mut String, hint: &str, hover: &str) {
     row(ui, label, |ui| {
-        let edit = TextEdit::singleline(text).hint_text(hint.to_owned()).desired_width(f32::INFINITY);
+        let edit = TextEdit::singleline(text).hint_text(hint.to_owned()).align(Align2::LEFT_CENTER).desired_width(f32::INFINITY);
         ui.add_sized(vec2(ui.available_width(), parts::ROW_HEIGHT), edit).on_hover_text(hover).accessible_name(label);
     });
 }

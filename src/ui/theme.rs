@@ -193,7 +193,7 @@ fn visuals(theme: Theme, palette: Palette) -> Visuals {
     };
     visuals.widgets = style::Widgets {
         noninteractive: widget(palette.panel, palette.line, palette.text),
-        inactive: widget(palette.control, palette.control, palette.text),
+        inactive: widget(palette.control, palette.line, palette.text),
         hovered: widget(palette.control_hover, palette.control_hover, palette.strong),
         active: widget(palette.control_hover, palette.accent, palette.strong),
         open: widget(palette.control_hover, palette.control_hover, palette.strong),
