@@ -215,3 +215,33 @@ pub struct Timings {
     /// From `Begin` to `End`.
     pub total_secs: f64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{PreviewOptions, Request, Task};
+    use crate::recipe::{ImageSource, Recipe};
+
+    #[test]
+    fn requests_and_events_could_cross_a_pipe() {
+        let image = Rgb8::new(1, 2, vec![1, 2, 3, 4, 5, 6]);
+        let recipe = Recipe { mask: image.clone().map(ImageSource::Pixels), eta: Some(0.5), ..Recipe::default() };
+        let task = Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::TinyAutoencoder { every: 2 } };
+        for request in [Request::Run { job: JobId(7), task }, Request::ListDevices, Request::Unload] {
+            let text = serde_json::to_string(&request).unwrap();
+            assert_eq!(serde_json::from_str::<Request>(&text).unwrap(), request);
+        }
+        let (job, info) = (JobId(7), PictureInfo { index: 1, seed: i64::MAX });
+        let timings = Timings { load_secs: 0.25, ..Timings::default() };
+        let events = [
+            Event::Phase { job, phase: Phase::Loading { module: Some(Module::Te), bytes_done: 1, bytes_total: 2 } },
+            Event::Picture { job, picture: Picture { info, image: Arc::new(image.unwrap()) } },
+            Event::Log { job: None, level: LogLevel::Warn, text: "\"quoted\"\n".into() },
+            Event::End { job, end: End::Done { pictures: vec![info], timings, notes: vec!["Hm.".into()] } },
+        ];
+        for event in events {
+            let text = serde_json::to_string(&event).unwrap();
+            assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
+        }
+    }
+}
