@@ -1,15 +1,11 @@
-//! The threads that touch the disk and turn pixels, so that the window's thread never waits.
+//! What the window's threads do: files, dialogs, pixels. The threads themselves are in [`super::workers`].
 //!
-//! Tasks go in, reports come out and wake the window. Invariants: no task is ever dropped (a full queue waits on the window's side, not
-//! in it); a report is sent for every task that has an answer. Nothing here knows the state or draws.
+//! Tasks are answered by reports. Nothing here knows the state or draws.
 
-use std::collections::VecDeque;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use eframe::egui::ColorImage;
@@ -23,8 +19,6 @@ use crate::paths;
 use crate::recipe::{FileRole, ImageSource, Recipe, Rgb8};
 use crate::settings::{self, Settings};
 
-/// Tasks that wait in a thread's own queue; more wait on the window's side.
-const QUEUE: usize = 64;
 /// A dialog that closes faster than this was never seen: no person is so quick.
 const NEVER_SEEN: Duration = Duration::from_millis(150);
 
@@ -198,134 +192,7 @@ pub enum FileError {
     },
 }
 
-/// Something that wakes the window; may be called from any thread.
-pub type Wake = Arc<dyn Fn() + Send + Sync>;
-
-/// The threads behind the window.
-pub struct Workers {
-    files: Lane<FileTask>,
-    pixels: Lane<PixelTask>,
-    reports: Receiver<Report>,
-    sender: Sender<Report>,
-    wake: Wake,
-}
-
-impl Workers {
-    /// Starts the threads.
-    ///
-    /// # Errors
-    /// Where the system has no thread to give.
-    pub fn start(wake: Wake) -> io::Result<Self> {
-        let (sender, reports) = channel();
-        let files = Lane::start("files", &sender, &wake, file_task)?;
-        let pixels = Lane::start("pixels", &sender, &wake, |task| Some(pixel_task(task)))?;
-        Ok(Self { files, pixels, reports, sender, wake })
-    }
-
-    /// Asks the disk thread.
-    pub fn file(&mut self, task: FileTask) {
-        self.files.push(task);
-    }
-
-    /// Asks the pixel thread.
-    pub fn pixel(&mut self, task: PixelTask) {
-        self.pixels.push(task);
-    }
-
-    /// Hands on what waits and returns the next report. Never waits.
-    pub fn next_report(&mut self) -> Option<Report> {
-        self.files.pump();
-        self.pixels.pump();
-        self.reports.try_recv().ok()
-    }
-
-    /// Shows a file dialog on a thread of its own; `Report::Chosen` answers.
-    pub fn dialog(&self, purpose: Purpose, file_name: String) {
-        let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
-        let spawned = thread::Builder::new().name("dialog".into()).spawn(move || {
-            report(&sender, &wake, Report::Chosen(purpose, ask(purpose, &file_name)));
-        });
-        if spawned.is_err() {
-            report(&self.sender, &self.wake, Report::Chosen(purpose, Answer::NoDialog));
-        }
-    }
-
-    /// Finishes every task given so far, but not for longer than this; false where some are left.
-    #[must_use]
-    pub fn finish(self, limit: Duration) -> bool {
-        let deadline = Instant::now() + limit;
-        self.files.finish(deadline)
-    }
-}
-
-/// A thread with its queue.
-struct Lane<T> {
-    sender: SyncSender<T>,
-    /// What the queue had no room for; nothing is dropped.
-    waiting: VecDeque<T>,
-    ended: Receiver<()>,
-}
-
-impl<T: Send + 'static> Lane<T> {
-    fn start(name: &str, reports: &Sender<Report>, wake: &Wake, run: impl Fn(T) -> Option<Report> + Send + 'static) -> io::Result<Self> {
-        let (sender, tasks) = sync_channel::<T>(QUEUE);
-        let (ended_sender, ended) = sync_channel(1);
-        let (reports, wake) = (reports.clone(), Arc::clone(wake));
-        thread::Builder::new().name(name.into()).spawn(move || {
-            for task in tasks {
-                if let Some(answer) = run(task) {
-                    report(&reports, &wake, answer);
-                }
-            }
-            // Nobody listens any more where the window did not wait for the end.
-            let _ = ended_sender.send(());
-        })?;
-        Ok(Self { sender, waiting: VecDeque::new(), ended })
-    }
-
-    fn push(&mut self, task: T) {
-        self.waiting.push_back(task);
-        self.pump();
-    }
-
-    fn pump(&mut self) {
-        while let Some(task) = self.waiting.pop_front() {
-            if let Err(TrySendError::Full(task) | TrySendError::Disconnected(task)) = self.sender.try_send(task) {
-                self.waiting.push_front(task);
-                return;
-            }
-        }
-    }
-
-    fn finish(self, deadline: Instant) -> bool {
-        let Self { sender, waiting, ended } = self;
-        if waiting.is_empty() {
-            drop(sender);
-        } else {
-            // Handing on may wait for room, and a disk may hang: only the wait for the end is bounded.
-            let handed = thread::Builder::new().name("files-last".into()).spawn(move || {
-                for task in waiting {
-                    if sender.send(task).is_err() {
-                        return;
-                    }
-                }
-            });
-            if handed.is_err() {
-                return false;
-            }
-        }
-        ended.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok()
-    }
-}
-
-/// A window that is gone needs no report.
-fn report(sender: &Sender<Report>, wake: &Wake, report: Report) {
-    if sender.send(report).is_ok() {
-        wake();
-    }
-}
-
-fn pixel_task(task: PixelTask) -> Report {
+pub(super) fn pixel_task(task: PixelTask) -> Report {
     match task {
         PixelTask::Picture { pixels, copy: true, .. } => Report::ForClipboard(pixels::to_screen(&pixels, usize::MAX)),
         PixelTask::Picture { id, pixels, max_side_px, thumbnail, copy: false } => {
@@ -335,7 +202,7 @@ fn pixel_task(task: PixelTask) -> Report {
     }
 }
 
-fn file_task(task: FileTask) -> Option<Report> {
+pub(super) fn file_task(task: FileTask) -> Option<Report> {
     match task {
         FileTask::Identify(paths) => Some(Report::Identified(paths.into_iter().map(|path| (identify(&path), path)).map(swap).collect())),
         FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
@@ -363,7 +230,7 @@ fn swap<A, B>((a, b): (A, B)) -> (B, A) {
     (b, a)
 }
 
-fn ask(purpose: Purpose, file_name: &str) -> Answer {
+pub(super) fn ask(purpose: Purpose, file_name: &str) -> Answer {
     const MODELS: [&str; 6] = ["safetensors", "gguf", "ckpt", "pth", "pt", "bin"];
     const PICTURES: [&str; 4] = ["png", "jpg", "jpeg", "webp"];
     let opened = Instant::now();
@@ -581,24 +448,5 @@ mod tests {
         assert_eq!(identify(&make("dreamy.safetensors")), Dropped::Unknown);
         assert_eq!(identify(&make("letter.txt")), Dropped::Useless);
         assert_eq!(identify(folder.path()), Dropped::Missing);
-    }
-
-    #[test]
-    fn no_task_is_lost_when_more_come_than_the_queue_holds() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut workers = Workers::start(Arc::new(|| {})).unwrap();
-        let tasks = QUEUE * 3;
-        for n in 0..tasks {
-            let info = PictureInfo { index: 0, seed: n as i64 };
-            workers.file(FileTask::Store {
-                id: PictureId(n as u64),
-                folder: folder.path().to_owned(),
-                recipe: Box::default(),
-                info,
-                pixels: Arc::new(picture(1)),
-            });
-        }
-        assert!(workers.finish(Duration::from_mins(1)));
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), tasks);
     }
 }

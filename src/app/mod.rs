@@ -14,6 +14,7 @@ mod session;
 pub mod state;
 mod view;
 mod window;
+mod workers;
 
 #[cfg(test)]
 mod tests;
@@ -28,8 +29,9 @@ use eframe::egui;
 use crate::engine::{Handle, Preview};
 use crate::settings::{Settings, StoredPreview, WindowPlace};
 use crate::ui;
-use files::{FileTask, Wake, Workers};
+use files::FileTask;
 use state::{Closing, Notice, PreviewChoice, State, ThemeChoice};
+use workers::{Wake, Workers};
 
 pub use command::{Command, Commands, Shortcut};
 pub use session::{PictureId, SessionPicture, Stored};
