@@ -5,7 +5,7 @@
 //! own work a frame (state, layout and shapes; not the graphics card's) while the engine works on all cores.
 
 use std::error::Error;
-use std::io::{BufRead, BufReader, Lines};
+use std::io::{BufRead, BufReader, Lines, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -226,13 +226,14 @@ impl Bare {
         Ok(Self { child, lines: BufReader::new(stdout).lines() })
     }
 
-    /// Lets it make one picture and gives its seconds.
+    /// Lets it make one picture and gives the seconds from asking to the answer, as [`picture`] does: a thread that sleeps has to wake up in
+    /// both.
     fn picture(&mut self) -> Outcome<f64> {
-        use std::io::Write as _;
+        let begun = Instant::now();
         self.child.stdin.as_mut().ok_or("no pipe")?.write_all(b"\n")?;
         for line in &mut self.lines {
-            if let Some(secs) = line?.strip_prefix("secs ") {
-                return Ok(secs.parse()?);
+            if line? == "made" {
+                return Ok(begun.elapsed().as_secs_f64());
             }
         }
         Err("the bare engine stopped".into())

@@ -10,7 +10,7 @@ use tracing_subscriber::EnvFilter;
 const LOG_VARIABLE: &str = "ATELIER_LOG";
 
 fn main() -> ExitCode {
-    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("warn"));
+    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("warn,winit=error"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     match cli::parse(std::env::args_os()) {
         Ok(Some(command)) => cli::run(command, start_engine),
