@@ -293,9 +293,13 @@ fn send(shared: &Shared, event: Event) {
     {
         return;
     }
+    // A line of a job's log can wait: its end comes for certain, and waking a reader for each line costs more than the line.
+    let can_wait = matches!(event, Event::Log { job: Some(_), .. });
     state.push(event);
     drop(state);
-    shared.announce();
+    if !can_wait {
+        shared.announce();
+    }
 }
 
 impl Drop for Port {
