@@ -204,7 +204,13 @@ pub(super) fn pixel_task(task: PixelTask) -> Report {
 
 pub(super) fn file_task(task: FileTask) -> Option<Report> {
     match task {
-        FileTask::Identify(paths) => Some(Report::Identified(paths.into_iter().map(|path| (identify(&path), path)).map(swap).collect())),
+        FileTask::Identify(paths) => {
+            let identified = paths.into_iter().map(|path| {
+                let what = identify(&path);
+                (path, what)
+            });
+            Some(Report::Identified(identified.collect()))
+        }
         FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
         FileTask::Store { id, folder, recipe, info, pixels } => Some(Report::Stored(id, store_picture(&folder, &recipe, info, &pixels))),
         FileTask::SaveAs { target, kept, recipe, pixels } => {
@@ -224,10 +230,6 @@ pub(super) fn file_task(task: FileTask) -> Option<Report> {
             settings::save(&path, &settings).err().map(|error| Report::SettingsNotSaved(error.to_string()))
         }
     }
-}
-
-fn swap<A, B>((a, b): (A, B)) -> (B, A) {
-    (b, a)
 }
 
 pub(super) fn ask(purpose: Purpose, file_name: &str) -> Answer {

@@ -31,8 +31,7 @@ pub(super) fn generate(engine: &mut Engine, job: JobId, recipe: &Recipe, preview
         pictures(engine, job, &plan, preview, sink)
     }) {
         Ok((pictures, notes)) => End::Done { pictures, timings: sink.timings(), notes },
-        Err(Stop::Cancelled) => End::Cancelled,
-        Err(Stop::Failed(failure)) => End::Failed(failure),
+        Err(stop) => stop.into(),
     }
 }
 
@@ -66,17 +65,22 @@ pub(super) fn upscale(
         sink.send(Event::Picture { job, picture: Picture { info, image: Arc::new(large) } });
         Ok(End::Done { pictures: vec![info], timings: sink.timings(), notes: Vec::new() })
     };
-    match run() {
-        Ok(end) => end,
-        Err(Stop::Cancelled) => End::Cancelled,
-        Err(Stop::Failed(failure)) => End::Failed(failure),
-    }
+    run().unwrap_or_else(End::from)
 }
 
 /// Why a job ends early.
 enum Stop {
     Cancelled,
     Failed(Failure),
+}
+
+impl From<Stop> for End {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Cancelled => Self::Cancelled,
+            Stop::Failed(failure) => Self::Failed(failure),
+        }
+    }
 }
 
 fn failed(sentence: impl Into<String>, hint: impl Into<String>) -> Stop {
