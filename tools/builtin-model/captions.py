@@ -1,0 +1,316 @@
+"""Says in varied words what a Scene shows: true, mostly lower case, 1 to 25 words, the main thing first."""
+import numpy as np
+
+
+def _one(rng, *options):
+    return options[int(rng.integers(len(options)))]
+
+
+def _time_words(s, rng):
+    """(adjective, ending): 'night', 'at night'."""
+    return {
+        "dawn": (_one(rng, "dawn", "sunrise", "early morning"), _one(rng, "at dawn", "at sunrise", "at daybreak", "in the early morning")),
+        "morning": (_one(rng, "morning", "daytime"), _one(rng, "in the morning", "on a bright morning" if s.mood == "clear" else "in the morning", "by day")),
+        "noon": (_one(rng, "noon", "daytime", "midday"), _one(rng, "at noon", "at midday", "by day", "in daylight", "during the day")),
+        "sunset": (_one(rng, "sunset", "evening"), _one(rng, "at sunset", "at sundown", "in the evening", "in the evening light")),
+        "dusk": (_one(rng, "dusk", "twilight", "evening"), _one(rng, "at dusk", "at twilight", "in the twilight", "after sunset")),
+        "night": (_one(rng, "night", "night", "midnight"), _one(rng, "at night", "at night", "at midnight", "in the dark")),
+    }[s.time]
+
+
+def _mood_word(s, rng):
+    return {
+        "clear": _one(rng, "clear", "calm", "peaceful", "quiet", "serene"),
+        "cloudy": _one(rng, "cloudy", "overcast" if not s.sun and not s.moon else "cloudy"),
+        "stormy": _one(rng, "stormy", "dark stormy", "dramatic", "gloomy"),
+        "misty": _one(rng, "misty", "foggy", "hazy"),
+    }[s.mood]
+
+
+def _colour(s, rng):
+    if s.colour == "golden":
+        return _one(rng, "golden", "golden", "gold", "yellow")
+    if s.colour == "grey":
+        return _one(rng, "grey", "grey", "gray")
+    if s.colour == "purple":
+        return _one(rng, "purple", "purple", "violet")
+    if s.colour == "teal":
+        return _one(rng, "teal", "teal", "turquoise")
+    if s.colour == "black and white":
+        return _one(rng, "black and white", "black and white", "monochrome")
+    return s.colour
+
+
+def _land(s, rng):
+    """(phrase, plain noun for one-word captions)."""
+    if s.land == "mountains":
+        if s.snow:
+            return _one(rng, "snowy mountains", "snow-capped mountains", "mountains with snow", "snowy peaks", "a snowy mountain", "a snow-capped mountain range")
+        return _one(rng, "mountains", "a mountain", "rocky mountains", "mountain peaks", "a mountain range", "a mountain landscape")
+    if s.land == "hills":
+        if s.snow:
+            return _one(rng, "snowy hills", "snow-covered hills", "hills in the snow", "white hills")
+        return _one(rng, "hills", "rolling hills", "gentle hills", "soft hills", "a hilly landscape", "low hills")
+    if s.land == "desert":
+        return _one(rng, "desert", "a desert", "sand dunes", "desert dunes", "dunes in the desert", "a sandy desert", "dunes")
+    if s.land == "cliffs":
+        return _one(rng, "cliffs by the sea", "sea cliffs", "tall cliffs above the sea", "a rocky coast", "cliffs on the coast", "cliffs over the ocean", "coastal cliffs")
+    if s.land == "islands":
+        return _one(rng, "islands in the sea", "islands", "small islands in the ocean", "islands on the sea", "islands on the horizon", "rocky islands in the sea")
+    if s.land == "city":
+        if s.snow:
+            return _one(rng, "a city in winter", "a city skyline behind snowy fields", "a snowy city skyline")
+        return _one(rng, "a city skyline", "a city", "city", "skyscrapers", "tall buildings", "a skyline of towers", "a big city", "city buildings")
+    if s.land == "forest":
+        if s.vegetation == "pines":
+            f = _one(rng, "a pine forest", "pine woods", "a forest of pines", "a conifer forest", "a forest", "an evergreen forest", "woods of fir trees")
+        else:
+            f = _one(rng, "a forest", "woods", "a forest of round trees", "woodland", "a leafy forest", "the woods")
+        if s.snow:
+            f = _one(rng, "a snowy forest", "snowy pine woods", "a forest in the snow", "a winter forest", "snow-covered pine trees")
+        return f
+    if s.land == "meadow":
+        if s.snow:
+            return _one(rng, "a snowy field", "a snow-covered meadow", "a snowy meadow", "fields in the snow")
+        return _one(rng, "a meadow with flowers", "a flower meadow", "a field of flowers", "wildflowers in a meadow", "a flowery field", "a meadow full of flowers")
+    return _one(rng, "the sea", "the open sea", "the ocean", "a seascape", "a wide ocean", "a calm sea" if s.mood in ("clear", "misty") else "the sea")
+
+
+def _parts(s, rng):
+    """Everything else that may be said, each a noun phrase that can stand in a list."""
+    out = []
+    if s.water == "lake":
+        w = _one(rng, "a lake", "a lake", "a calm lake", "a still lake", "reflections in the lake", "a mountain lake" if s.land == "mountains" else "a quiet lake",
+                 "a river" if s.land == "city" else "a lake", "water")
+        if s.mood == "stormy":
+            w = _one(rng, "a lake", "a dark lake", "water")
+        out.append(w)
+    elif s.water == "sea" and s.land == "open sea":
+        pass
+    if s.land != "forest" and s.vegetation == "pines":
+        out.append(_one(rng, "pine trees", "pines", "conifers", "fir trees", "evergreens", "pine trees"))
+    if s.land != "forest" and s.vegetation == "trees":
+        out.append(_one(rng, "trees", "green trees" if s.time in ("noon", "morning") and s.season in ("summer", None, "spring") and not s.colour else "trees", "round trees", "leafy trees"))
+    if s.vegetation == "flowers" and s.land != "meadow":
+        out.append(_one(rng, "flowers", "wildflowers", "blossoming flowers", "a field of flowers"))
+    if s.sun:
+        out.append({"sunset": _one(rng, "a low sun", "the setting sun", "the sun", "a glowing sun"),
+                    "dawn": _one(rng, "the rising sun", "a low sun", "the sun", "a pale sun")}.get(s.time) or
+                   _one(rng, "the sun", "a bright sun", "sun", "sunshine" if s.mood == "clear" else "the sun"))
+    if s.moon:
+        out.append(_one(rng, "a full moon", "the moon", "moonlight", "a bright moon", "moon", "a big moon"))
+    if s.stars:
+        out.append(_one(rng, "stars", "a starry sky", "a sky full of stars", "bright stars", "starry night sky"))
+    if s.aurora:
+        out.append(_one(rng, "aurora", "northern lights", "the aurora borealis", "aurora in the sky", "northern lights above"))
+    if s.mood == "cloudy":
+        out.append(_one(rng, "clouds", "a cloudy sky", "soft clouds", "clouds in the sky"))
+    elif s.mood == "stormy":
+        out.append(_one(rng, "storm clouds", "a stormy sky", "dark clouds", "heavy clouds"))
+    elif s.mood == "misty":
+        out.append(_one(rng, "mist", "fog", "morning mist" if s.time in ("dawn", "morning") else "mist", "soft haze", "drifting mist"))
+    elif s.time in ("noon", "morning") and not s.colour:
+        out.append(_one(rng, "a blue sky", "a clear sky", "blue sky"))
+    if s.season and not (s.season == "winter" and rng.random() < 0.4):
+        out.append({"spring": _one(rng, "spring", "springtime", "fresh spring green" if s.time in ("noon", "morning") and not s.colour and not s.snow else "spring"),
+                    "summer": _one(rng, "summer", "summertime", "a summer day" if s.time in ("noon", "morning") else "summer"),
+                    "autumn": _one(rng, "autumn", "fall", "autumn leaves" if s.vegetation == "trees" else "autumn", "autumn colours"),
+                    "winter": _one(rng, "winter", "snow", "winter snow", "snow on the ground")}[s.season])
+    elif s.snow and rng.random() < 0.5:
+        out.append(_one(rng, "snow", "snow on the peaks") if s.land == "mountains" else "snow")
+    if s.land == "city" and s.time in ("night", "dusk"):
+        out.append(_one(rng, "lit windows", "city lights", "glowing windows"))
+    return out
+
+
+def _front(s, rng):
+    return {
+        "boat": _one(rng, "a sailboat", "a boat", "a sailing boat", "a small boat", "a sailboat on the water"),
+        "cabin": _one(rng, "a cabin", "a small cabin", "a cottage", "a little house", "a wooden cabin", "a hut",
+                      "a cabin with a lit window" if s.time in ("night", "dusk", "sunset") else "a lonely cabin"),
+        "lone tree": _one(rng, "a lone tree", "a single tree", "a lonely tree", "one tree", "a tree"),
+        "birds": _one(rng, "birds", "birds in the sky", "flying birds", "a flock of birds"),
+    }.get(s.foreground)
+
+
+def _an(phrase):
+    return ("an " if phrase[0] in "aeiou" else "a ") + phrase
+
+
+def _strip(phrase):
+    for a in ("a ", "an ", "the "):
+        if phrase.startswith(a):
+            return phrase[len(a):]
+    return phrase
+
+
+def _place(s, rng):
+    """A preposition and the land or water, for sentences."""
+    land = _land(s, rng)
+    if s.water == "lake":
+        lake = _one(rng, "a lake", "a calm lake" if s.mood != "stormy" else "a dark lake", "the water")
+        return land, _one(rng, "by ", "beside ", "near ") + lake
+    return land, ""
+
+
+def _lead(s, rng):
+    """The main thing, with what colours it: 'a red sunset over snowy mountains'."""
+    adj, end = _time_words(s, rng)
+    colour = _colour(s, rng)
+    mood = _mood_word(s, rng)
+    land = _land(s, rng)
+    if s.colour == "black and white":
+        k = int(rng.integers(4))
+        if k == 0:
+            return f"{colour} {_one(rng, 'picture', 'photo', 'landscape', 'image')} of {land}"
+        if k == 1:
+            return f"{land} in black and white"
+        if k == 2:
+            return f"{colour} {_strip(land)}"
+        return f"{land}, {colour}"
+    k = int(rng.integers(9))
+    if colour:
+        if k == 0:
+            return f"{_an(colour + ' ' + adj)} over {land}"
+        if k == 1:
+            return f"{colour} {_strip(land)} {end}"
+        if k == 2:
+            return f"{colour} {adj}, {land}"
+        if k == 3:
+            return f"{land} {end}, {colour} {_one(rng, 'sky', 'light', 'tones', 'colours')}"
+        if k == 4:
+            return f"{land} under {_an(colour + ' sky')}"
+        if k == 5:
+            return f"{_an(colour + ' sky')} over {land} {end}"
+        if k == 6:
+            return f"{land} in {colour} light"
+        if k == 7:
+            return f"{_an(mood + ' ' + colour + ' ' + adj)} over {land}"
+        return f"{colour} {_strip(land)}"
+    if k in (0, 1):
+        return f"{land} {end}"
+    if k == 2:
+        return f"{_an(adj)} over {land}"
+    if k == 3:
+        return f"{_an(mood + ' ' + adj)} over {land}"
+    if k == 4:
+        return f"{mood} {_strip(land)} {end}"
+    if k == 5:
+        return f"{_an(mood + ' sky')} over {land} {end}"
+    if k == 6:
+        return f"{land}, {adj}"
+    if k == 7 and s.time == "night" and s.stars:
+        return f"{_an('starry ' + adj)} over {land}"
+    if k == 7 and s.time in ("sunset", "dawn"):
+        return f"{_an(_one(rng, 'warm', 'glowing', 'soft') + ' ' + adj)} over {land}"
+    return f"{land}"
+
+
+def _sentence(s, rng):
+    adj, end = _time_words(s, rng)
+    land, by = _place(s, rng)
+    front = _front(s, rng)
+    colour = _colour(s, rng)
+    tinted = "" if not colour else f" in {colour} light" if s.colour != "black and white" else " in black and white"
+    sky = ""
+    if s.stars and rng.random() < 0.6:
+        sky = _one(rng, " under the stars", " beneath a starry sky", " under a starry sky")
+    elif s.aurora:
+        sky = _one(rng, " under the northern lights", " beneath the aurora")
+    elif s.moon and rng.random() < 0.7:
+        sky = _one(rng, " under a full moon", " in the moonlight", " beneath the moon")
+    elif s.mood == "stormy":
+        sky = _one(rng, " under storm clouds", " under a stormy sky", " beneath dark clouds")
+    elif s.mood == "misty":
+        sky = _one(rng, " in the mist", " in fog", " in a soft haze")
+    elif s.mood == "cloudy" and rng.random() < 0.6:
+        sky = _one(rng, " under a cloudy sky", " under soft clouds")
+    elif s.sun and rng.random() < 0.5:
+        sky = _one(rng, " under the sun", " in the light of the sun")
+    water = {"lake": _one(rng, "lake", "calm lake" if s.mood != "stormy" else "dark lake", "water"), "sea": _one(rng, "sea", "ocean", "water")}.get(s.water)
+    behind = _one(rng, "with {} behind", "below {}", "in front of {}").format(land)
+    if s.land in ("cliffs", "islands"):
+        behind = _one(rng, "near {}", "by {}").format(_one(rng, "the cliffs", "tall cliffs", "a rocky coast") if s.land == "cliffs" else _one(rng, "islands", "small islands"))
+    elif s.land in ("open sea", "desert", "meadow"):
+        behind = ""
+    if s.foreground == "boat":
+        core = f"{_strip_on(front)} {_one(rng, 'on', 'sails on', 'drifts on', 'glides over')} the {water} {behind}".strip()
+        tail = _one(rng, end + tinted, end + sky, sky.strip() + tinted, end)
+    elif s.foreground in ("cabin", "lone tree"):
+        where = {"desert": "in the desert", "meadow": _one(rng, "in ", "stands in ") + land}.get(s.land) or (by or "") + (" " if by else "") + behind
+        core = f"{front} {where}"
+        tail = _one(rng, end + tinted, end + sky, end)
+    elif s.foreground == "birds":
+        core = f"{_one(rng, 'birds fly', 'a flock of birds flies', 'birds')} over {land}"
+        tail = _one(rng, end + tinted, tinted.strip() or end, end + sky)
+    elif s.vegetation in ("pines", "trees") and s.land != "forest" and rng.random() < 0.5:
+        trees = _one(rng, "pine trees", "pines", "conifers") if s.vegetation == "pines" else _one(rng, "trees", "leafy trees")
+        core = f"{trees} {_one(rng, 'stand by', 'by', 'beside')} {_an(_strip(water))} {_one(rng, 'beneath', 'below', 'in front of')} {land}" if s.water == "lake" and water != "water" \
+            else f"{trees} {_one(rng, 'stand in front of', 'before', 'in front of')} {land}"
+        tail = _one(rng, end + tinted, end + sky, tinted.strip() or end)
+    elif s.water == "lake":
+        core = _one(rng, f"{land} reflected in {_an(_strip(water)) if water != 'water' else 'the water'}", f"{land} {by}",
+                    f"{_an(water) if water != 'water' else 'water'} {_one(rng, 'below', 'in front of')} {land}")
+        tail = _one(rng, end + tinted, end + sky, tinted.strip() or end)
+    else:
+        core = land
+        tail = _one(rng, sky.strip() + " " + end, end + tinted, sky.strip() + tinted if sky or tinted else end)
+    return f"{core} {tail}"
+
+
+def _strip_on(front):
+    return front.replace(" on the water", "")
+
+
+def caption(s, rng: np.random.Generator) -> str:
+    k = rng.random()
+    if k < 0.09:  # a word or two
+        _, end = _time_words(s, rng)
+        colour = _colour(s, rng)
+        words = [_strip(_land(s, rng)), _strip(_land(s, rng))]
+        adj = _time_words(s, rng)[0]
+        if s.time in ("sunset", "night", "dawn", "dusk"):
+            words += [adj, f"{adj}, {_strip(_land(s, rng))}"]
+        if colour:
+            words += [f"{colour} {_strip(_land(s, rng))}", f"{colour} {adj}" if s.colour != "black and white" else "black and white"]
+        if s.season:
+            words.append(f"{s.season} landscape")
+        words.append(f"{_mood_word(s, rng)} {adj}")
+        if s.foreground != "none":
+            words.append(_strip(_front(s, rng)))
+        text = _one(rng, *words)
+    elif k < 0.40:
+        text = _sentence(s, rng)
+        if rng.random() < 0.3:
+            extra = [p for p in _parts(s, rng) if _strip(p).split()[-1] not in text]
+            if extra:
+                text += ", " + _one(rng, *extra)
+    else:
+        lead = _lead(s, rng)
+        parts = _parts(s, rng)
+        front = _front(s, rng)
+        rng.shuffle(parts)
+        keep = _one(rng, 0, 1, 1, 2, 2, 3, 4)
+        if s.water == "lake" and rng.random() < 0.5:  # water is worth saying
+            parts.sort(key=lambda p: not any(w in p for w in ("lake", "water", "river")))
+        parts = parts[:keep]
+        if front and rng.random() < 0.8:
+            parts.insert(int(rng.integers(0, len(parts) + 1)), front)
+        if s.colour and s.colour != "black and white" and (s.colour not in lead) and rng.random() < 0.3:
+            parts.append(_one(rng, f"{_colour(s, rng)} tones", f"{_colour(s, rng)} colours"))
+        if k > 0.9 and parts and s.colour not in ("black and white",):
+            text = ", ".join([parts[0], lead] + parts[1:])
+        elif k > 0.82 and parts:
+            text = f"{lead} with {' and '.join(parts[:2])}"
+        else:
+            text = ", ".join([lead] + parts)
+    text = " ".join(text.split())
+    words = text.split()
+    while len(words) > 25:
+        text = text.rsplit(",", 1)[0] if "," in text else " ".join(words[:25])
+        words = text.split()
+    if rng.random() < 0.08:
+        text = text[0].upper() + text[1:]
+        if rng.random() < 0.5:
+            text += "."
+    return text

@@ -1,0 +1,801 @@
+"""Draws a Scene as a picture: layered, soft, and in one palette. Deterministic from the scene."""
+import numpy as np
+
+F = np.float32
+
+
+def rgb(*v):
+    return np.array(v, F) / F(255)
+
+
+# zenith, middle, horizon, light, shade of near land; weight of the land's own colour; haze
+PALETTES = {
+    "dawn": (rgb(98, 132, 178), rgb(206, 182, 192), rgb(255, 212, 170), rgb(255, 232, 190), rgb(44, 52, 82), 0.40, 0.80),
+    "morning": (rgb(88, 150, 206), rgb(160, 202, 226), rgb(238, 240, 224), rgb(255, 248, 220), rgb(36, 66, 70), 0.72, 0.70),
+    "noon": (rgb(44, 114, 198), rgb(110, 176, 230), rgb(208, 234, 244), rgb(255, 253, 236), rgb(32, 72, 62), 0.90, 0.62),
+    "sunset": (rgb(72, 64, 126), rgb(216, 104, 104), rgb(255, 186, 104), rgb(255, 226, 150), rgb(44, 24, 54), 0.26, 0.74),
+    "dusk": (rgb(36, 42, 96), rgb(110, 82, 142), rgb(232, 148, 136), rgb(255, 200, 170), rgb(24, 24, 52), 0.20, 0.70),
+    "night": (rgb(7, 12, 36), rgb(18, 34, 76), rgb(52, 86, 130), rgb(222, 232, 250), rgb(5, 9, 24), 0.12, 0.62),
+}
+
+# dark, middle and bright ends of each colour word's ramp
+RAMPS = {
+    "red": (rgb(30, 4, 12), rgb(196, 34, 40), rgb(255, 188, 150)),
+    "orange": (rgb(38, 14, 8), rgb(232, 108, 24), rgb(255, 222, 160)),
+    "golden": (rgb(40, 26, 8), rgb(214, 158, 40), rgb(255, 240, 180)),
+    "pink": (rgb(54, 18, 48), rgb(232, 112, 160), rgb(255, 226, 228)),
+    "purple": (rgb(18, 8, 40), rgb(120, 64, 176), rgb(236, 208, 250)),
+    "blue": (rgb(4, 12, 40), rgb(40, 104, 204), rgb(220, 238, 255)),
+    "teal": (rgb(2, 24, 30), rgb(22, 142, 146), rgb(214, 246, 236)),
+    "green": (rgb(6, 24, 12), rgb(66, 150, 68), rgb(232, 250, 208)),
+    "grey": (rgb(26, 28, 32), rgb(128, 132, 136), rgb(236, 238, 238)),
+    "black and white": (rgb(8, 8, 8), rgb(124, 124, 124), rgb(250, 250, 250)),
+}
+
+GREENS = {
+    None: rgb(86, 136, 76), "spring": rgb(132, 182, 84), "summer": rgb(66, 138, 62),
+    "autumn": rgb(206, 116, 44), "winter": rgb(96, 116, 120),
+}
+PINES = {None: rgb(40, 86, 66), "spring": rgb(52, 104, 70), "summer": rgb(36, 90, 60), "autumn": rgb(70, 78, 48), "winter": rgb(58, 84, 92)}
+CROWNS = {None: rgb(66, 120, 62), "spring": rgb(150, 190, 88), "summer": rgb(56, 122, 54), "autumn": rgb(222, 104, 36), "winter": rgb(90, 96, 104)}
+GROUND = {None: rgb(128, 160, 88), "spring": rgb(158, 200, 98), "summer": rgb(120, 172, 78), "autumn": rgb(208, 156, 74), "winter": rgb(236, 242, 250)}
+ROCK = rgb(112, 118, 136)
+SAND = rgb(236, 184, 116)
+LUMA = np.array((0.299, 0.587, 0.114), F)
+
+
+def mix(a, b, t):
+    return a + (b - a) * F(t)
+
+
+def smooth(t):
+    t = np.clip(t, 0, 1)
+    return t * t * (3 - 2 * t)
+
+
+def ramp_of(colour, lum):
+    dark, mid, bright = RAMPS[colour]
+    lum = np.asarray(lum, F)[..., None]
+    return np.where(lum < 0.5, dark + (mid - dark) * (lum * 2), mid + (bright - mid) * (lum * 2 - 1)).astype(F)
+
+
+def noise1(rng, x, freq, octaves=3, gain=0.5):
+    """Smooth 1-D noise about 0, in -1..1; x in picture heights from the centre, so sizes agree."""
+    out = np.zeros_like(x)
+    amp, total = 1.0, 0.0
+    for _ in range(octaves):
+        lattice = rng.random(256).astype(F) * 2 - 1
+        p = x * F(freq) + F(128.37)
+        i = np.floor(p).astype(np.int32)
+        t = p - i
+        t = t * t * (3 - 2 * t)
+        out += F(amp) * (lattice[i & 255] * (1 - t) + lattice[(i + 1) & 255] * t)
+        total += amp
+        amp *= gain
+        freq *= 2.03
+    return out / F(total)
+
+
+def noise2(rng, x, y, fx, fy, octaves=3, gain=0.5):
+    """Smooth 2-D noise in 0..1 over the grid of y by x."""
+    out = np.zeros((len(y), len(x)), F)
+    amp, total = 1.0, 0.0
+    for _ in range(octaves):
+        g = rng.random((64, 64)).astype(F)
+        p, q = y * F(fy) + F(32.3), x * F(fx) + F(32.3)
+        j, i = np.floor(p).astype(np.int32), np.floor(q).astype(np.int32)
+        v, u = (p - j)[:, None], (q - i)[None, :]
+        v, u = v * v * (3 - 2 * v), u * u * (3 - 2 * u)
+        rows = g[j & 63] * (1 - v) + g[(j + 1) & 63] * v
+        out += F(amp) * (rows[:, i & 63] * (1 - u) + rows[:, (i + 1) & 63] * u)
+        total += amp
+        amp *= gain
+        fx, fy = fx * 2.1, fy * 2.1
+    return out / F(total)
+
+
+class Canvas:
+    def __init__(self, scene, width, height):
+        self.s, self.w, self.h = scene, width, height
+        self.u = float(min(height, width * 1.25))
+        self.rng = np.random.default_rng(scene.seed)
+        self.px = np.arange(width, dtype=F) + F(0.5)
+        self.py = np.arange(height, dtype=F) + F(0.5)
+        self.x = (self.px - width / 2) / F(self.u)  # centred, in units
+        self.y = self.py / F(self.u)
+        self.img = np.empty((height, width, 3), F)
+        self.hz = float(round(height * self.rng.uniform(0.5, 0.62)))
+        self.side = 1 if self.rng.random() < 0.5 else -1
+        self.palette()
+
+    def palette(self):
+        s = self.s
+        zen, mid, hor, light, shade, local, haze = PALETTES[s.time]
+        grey = {"clear": 0.0, "cloudy": 0.25, "stormy": 0.75, "misty": 0.45}[s.mood]
+        dim = {"clear": 1.0, "cloudy": 0.98, "stormy": 0.62, "misty": 1.0}[s.mood]
+        if s.time == "night":
+            dim = 1.0 if s.mood != "stormy" else 0.85
+
+        def weather(c, k=1.0):
+            target = np.full(3, float(c @ LUMA), F) * rgb(246, 252, 262)
+            return mix(c, target, grey * k * (0.6 if s.time in ("sunset", "dusk", "dawn", "night") else 1.0)) * F(dim)
+
+        zen, mid, hor = weather(zen), weather(mid), weather(hor, 0.7)
+        if s.mood == "misty":
+            zen, mid = mix(zen, hor, 0.45), mix(mid, hor, 0.6)
+            haze = min(0.93, haze + 0.2)
+        if s.mood == "stormy":
+            zen = zen * F(0.8)
+        # a little of every palette's own variation
+        jitter = self.rng.uniform(-0.02, 0.02, 3).astype(F)
+        zen, mid, hor = (np.clip(c + jitter, 0, 1) for c in (zen, mid, hor))
+        if s.colour:
+            def tint(c, k):
+                return mix(c, ramp_of(s.colour, c @ LUMA), k)
+            zen, mid, hor = tint(zen, 0.85), tint(mid, 0.9), tint(hor, 0.8)
+            light, shade = tint(light, 0.5), tint(shade, 0.8)
+        self.zen, self.mid, self.hor, self.light, self.shade, self.local, self.haze = zen, mid, hor, light, shade, local, haze
+
+    # -- colours -------------------------------------------------------------------------------------------------
+    def col(self, own, near, lit=1.0):
+        """The colour of something of its own colour at nearness 0 (far) to 1 (near)."""
+        lum = float(self.hor @ LUMA)
+        own = own * mix(rgb(255, 255, 255), self.light, 0.5) * F(0.62 + 0.38 * lum)
+        base = mix(self.shade, own, min(1.0, self.local * lit))
+        return mix(base, self.hor, self.haze * (1 - near))
+
+    def snow_col(self, near, lit=1.0):
+        t = self.s.time
+        base = {"night": rgb(150, 172, 214), "dusk": rgb(206, 192, 224), "sunset": rgb(255, 226, 214),
+                "dawn": rgb(250, 232, 232), "morning": rgb(248, 250, 254), "noon": rgb(252, 254, 255)}[t]
+        dark = {"night": rgb(70, 92, 142), "dusk": rgb(132, 124, 178), "sunset": rgb(186, 142, 172),
+                "dawn": rgb(172, 168, 200), "morning": rgb(170, 194, 222), "noon": rgb(160, 192, 226)}[t]
+        c = mix(dark, base, lit)
+        return mix(c, self.hor, self.haze * (1 - near) * 0.3)
+
+    # -- blending ------------------------------------------------------------------------------------------------
+    def blend(self, mask, colour, y0=0, y1=None, x0=0, x1=None):
+        view = self.img[y0:y1, x0:x1]
+        view += mask[..., None] * (colour - view)
+
+    def box(self, cx, cy, rx, ry):
+        x0, x1 = max(0, int(cx - rx - 2)), min(self.w, int(cx + rx + 3))
+        y0, y1 = max(0, int(cy - ry - 2)), min(self.h, int(cy + ry + 3))
+        return (x0, x1, y0, y1) if x1 > x0 and y1 > y0 else None
+
+    def disc(self, cx, cy, r, colour, ry=None, alpha=1.0, soft=0.7):
+        ry = ry or r
+        b = self.box(cx, cy, r, ry)
+        if not b:
+            return
+        x0, x1, y0, y1 = b
+        dx, dy = (self.px[x0:x1] - cx) / r, (self.py[y0:y1] - cy) / ry
+        d = np.sqrt(dx * dx + (dy * dy)[:, None])
+        self.blend(np.clip((1 - d) * min(r, ry) / F(2 * soft) + F(0.5), 0, 1) * F(alpha), colour, y0, y1, x0, x1)
+
+    def poly(self, pts, colour, alpha=1.0):
+        """A convex polygon with soft edges, its corners in order, in pixels."""
+        p = np.asarray(pts, F)
+        b = self.box((p[:, 0].min() + p[:, 0].max()) / 2, (p[:, 1].min() + p[:, 1].max()) / 2,
+                     np.ptp(p[:, 0]) / 2, np.ptp(p[:, 1]) / 2)
+        if not b:
+            return
+        x0, x1, y0, y1 = b
+        q = np.roll(p, -1, 0)
+        area = np.sum(p[:, 0] * q[:, 1] - q[:, 0] * p[:, 1])
+        sign = 1.0 if area > 0 else -1.0
+        d = None
+        for a, c in zip(p, q):
+            ex, ey = c - a
+            n = float(np.hypot(ex, ey)) or 1.0
+            e = ((self.py[y0:y1] - a[1])[:, None] * ex - (self.px[x0:x1] - a[0]) * ey) * F(sign / n)
+            d = e if d is None else np.minimum(d, e)
+        self.blend(np.clip(d + F(0.5), 0, 1) * F(alpha), colour, y0, y1, x0, x1)
+
+    def ridge(self, top, colour, foot=None, depth=None):
+        """Land below the line `top` (pixel heights per column), to the bottom, fading to `foot` over `depth` pixels."""
+        y0 = max(0, int(top.min()) - 1)
+        if y0 >= self.h:
+            return None
+        d = self.py[y0:, None] - top
+        mask = np.clip(d + F(0.5), 0, 1)
+        if foot is None:
+            self.blend(mask, colour, y0)
+        else:
+            t = np.clip(d / F(depth), 0, 1)[..., None]
+            self.blend(mask, colour + t * (foot - colour), y0)
+        return y0, d, mask
+
+    # -- sky -----------------------------------------------------------------------------------------------------
+    def sky(self):
+        s, r = self.s, self.rng
+        t = np.clip(self.py / F(self.hz), 0, 1)
+        stops = np.array((0.0, 0.55, 1.0), F)
+        grad = np.stack([np.interp(t, stops, (self.zen[c], self.mid[c], self.hor[c])) for c in range(3)], -1).astype(F)
+        k = np.ones(9) / 9
+        if self.h > 60:
+            n = max(3, int(self.h * 0.08)) | 1
+            k = np.ones(n) / n
+            pad = np.pad(grad, ((n // 2, n // 2), (0, 0)), mode="edge")
+            grad = np.stack([np.convolve(pad[:, c], k, "valid") for c in range(3)], -1).astype(F)
+        self.img[:] = grad[:, None, :]
+
+        # where the light stands
+        self.lx = self.w * (0.5 + self.side * r.uniform(0.08, 0.27))
+        self.lr = self.u * r.uniform(0.05, 0.066)
+        up = {"dawn": 0.80, "sunset": 0.76, "dusk": 0.9, "morning": 0.50, "noon": 0.26, "night": 0.34}[s.time]
+        room = 0.0
+        if s.land == "mountains" and up > 0.4:
+            room = 0.30
+        elif s.land in ("hills", "city", "forest", "cliffs") and up > 0.4:
+            room = 0.16
+        self.ly = max(self.lr * 2.2, self.hz * (up - room) + r.uniform(-0.05, 0.03) * self.u)
+        glow_x, glow_y = self.lx, self.ly if (s.sun or s.moon) else self.hz
+        dx, dy = (self.px - F(glow_x)) / F(self.u), (self.py - F(glow_y)) / F(self.u)
+        d2 = dx * dx + (dy * dy)[:, None]
+        power = {"dawn": 0.55, "sunset": 0.62, "dusk": 0.35, "morning": 0.4, "noon": 0.3, "night": 0.34}[s.time]
+        power *= {"clear": 1, "cloudy": 0.8, "stormy": 0.25, "misty": 0.75}[s.mood]
+        if s.time == "night" and not s.moon:
+            power *= 0.25
+        self.halo = (F(power) * (F(0.55) / (1 + d2 * 22) + F(0.45) * np.exp(d2 * F(-9)))).astype(F)
+        if s.stars:
+            self.draw_stars()
+        if s.aurora:
+            self.draw_aurora()
+        self.blend(self.halo, self.light)
+        if s.mood in ("cloudy", "stormy"):
+            self.clouds()
+        elif s.mood == "clear" and s.time != "night" and r.random() < 0.6:
+            self.clouds(wisps=True)
+        if s.sun or s.moon:
+            lr = self.lr
+            rx = self.box(self.lx, self.ly, lr * 3, lr * 3)
+            x0, x1, y0, y1 = rx
+            q = (dx[x0:x1] ** 2 + (dy[y0:y1] ** 2)[:, None]) * F((self.u / lr) ** 2)
+            self.blend(np.exp(q * F(-0.55)) * F(0.42), self.light, y0, y1, x0, x1)
+            core = mix(self.light, rgb(255, 255, 250), 0.72)
+            self.disc(self.lx, self.ly, lr, core)
+            if s.moon:
+                sh = mix(core, self.mid, 0.16)
+                for ox, oy, rr in ((-0.3, -0.2, 0.3), (0.25, 0.3, 0.22), (0.3, -0.35, 0.16)):
+                    self.disc(self.lx + ox * lr, self.ly + oy * lr, rr * lr, sh, alpha=0.6, soft=1.5)
+
+    def draw_stars(self):
+        r = self.rng
+        n = 90
+        xs, ys = r.uniform(-1.2, 1.2, n), r.random(n) ** 1.3
+        big = r.random(n)
+        for a, b, m in zip(xs, ys, big):
+            cx, cy = self.w / 2 + a * self.u, b * self.hz * 0.9
+            if 1 < cx < self.w - 1:
+                rad = self.u * (0.0028 + 0.0042 * m ** 4)
+                self.disc(cx, cy, rad, self.light, alpha=0.45 + 0.5 * m, soft=0.6)
+
+    def draw_aurora(self):
+        r = self.rng
+        h1 = int(self.hz)
+        c = {"purple": rgb(190, 110, 255), "blue": rgb(90, 170, 255), "teal": rgb(70, 240, 214)}.get(self.s.colour, rgb(90, 245, 150))
+        for base, amp in ((0.62, 0.9), (0.46, 0.6)):
+            low = (F(base) + F(0.16) * noise1(r, self.x, 1.3, 2)) * F(self.hz)
+            d = (low - self.py[:h1, None]) / F(self.hz)
+            fold = F(0.72) + F(0.28) * noise1(r, self.x, 9, 2)
+            m = np.where(d < 0, np.exp(-(d / F(0.03)) ** 2), np.exp(d * F(-4.2))) * fold * F(amp * 0.75)
+            self.blend(m, c, 0, h1)
+
+    def clouds(self, wisps=False):
+        s, r = self.s, self.rng
+        h1 = int(self.hz)
+        y = self.y[:h1]
+        near = np.clip(self.py[:h1] / F(self.hz), 0, 1)
+        n = noise2(r, self.x, y, 1.7, 5.2, 3, 0.48)
+        if wisps:
+            m = smooth((n - 0.56) / 0.26) * F(0.42)
+        elif s.mood == "stormy":
+            m = smooth((n - 0.28) / 0.4) * F(0.9)
+        else:
+            m = smooth((n - 0.42) / 0.24) * F(0.85)
+        m *= (F(1.0) - F(0.55) * near ** 3)[:, None]
+        lit = smooth((n - 0.45) / 0.4)[..., None]
+        halo = np.clip(self.halo[:h1] * F(1.5), 0, 1)[..., None]
+        if s.mood == "stormy":
+            top, under = mix(self.mid, self.zen, 0.3), self.zen * F(0.55)
+            colour = top + (under - top) * lit
+        elif s.time == "night":
+            colour = mix(self.mid, self.hor, 0.5) * (F(0.75) + F(0.35) * (1 - lit))
+        elif s.time in ("sunset", "dusk", "dawn"):
+            warm, cool = mix(self.hor, self.light, 0.35), mix(self.zen, self.mid, 0.45)
+            colour = warm + (cool - warm) * (lit * F(0.85))
+        else:
+            top, under = mix(self.hor, rgb(255, 255, 255), 0.75 if not s.colour else 0.4), mix(self.mid, self.hor, 0.55)
+            colour = top + (under - top) * (lit * F(0.55))
+        colour = colour + (self.light - colour) * (halo * F(0.6))
+        self.blend(m, colour, 0, h1)
+
+    # -- land ----------------------------------------------------------------------------------------------------
+    def land(self):
+        getattr(self, "land_" + self.s.land.replace(" ", "_"))()
+
+    @property
+    def own(self):
+        return GREENS[self.s.season]
+
+    def soft_ridges(self, heights, freq, own, rough=2, near0=0.1, near1=0.75):
+        n = len(heights)
+        for k, hgt in enumerate(heights):
+            near = near0 + (near1 - near0) * k / max(1, n - 1)
+            top = F(self.hz) - F(self.u * hgt) * (F(0.75) + F(0.55) * noise1(self.rng, self.x, freq * (1 + 0.25 * k), rough, 0.4))
+            if self.s.snow:
+                c = self.snow_col(near, 1.0 - 0.15 * (k % 2))
+                foot = self.snow_col(near, 0.45)
+            else:
+                c = self.col(own, near, 1.1)
+                foot = self.col(own, max(0, near - 0.32), 0.85)
+            self.ridge(top, c, foot, self.u * max(0.1, hgt * 0.9))
+
+    def land_mountains(self):
+        r, s = self.rng, self.s
+        back = F(self.hz) - F(self.u) * (F(0.19) + F(0.07) * noise1(r, self.x, 3.2, 4))
+        self.ridge(back, self.col(ROCK, 0.1), self.hor, self.u * 0.22)
+        span = self.w / self.u
+        n = int(np.clip(round(span * 3.2), 3, 7))
+        pos = (np.arange(n) + 0.5) / n - 0.5 + r.uniform(-0.5, 0.5, n) / n * 0.7
+        hgt = r.uniform(0.2, 0.30, n)
+        main = int(np.argmin(np.abs(pos + self.side * 0.14)))
+        hgt[main] = r.uniform(0.36, 0.43)
+        hgt = np.minimum(hgt, self.hz / self.u * 0.72)
+        for k in np.argsort(-hgt):
+            self.peak(self.w / 2 + pos[k] * self.w, hgt[k], 0.32 + 0.3 * (0.42 - hgt[k]) / 0.22)
+        own = PINES[s.season] if s.vegetation == "pines" else self.own
+        top = F(self.hz) - F(self.u) * (F(0.05) + F(0.035) * noise1(r, self.x, 2.2, 3))
+        c = self.col(own, 0.55, 0.9)
+        if s.season == "winter":
+            c = mix(c, self.snow_col(0.5, 0.6), 0.75)
+        if s.vegetation == "pines":
+            top = top - self.treeline(0.03, 36, sharp=2.6)
+        self.ridge(top, c, mix(c, self.hor, 0.25), self.u * 0.1)
+
+    def peak(self, cx, hgt, near):
+        r, s, u = self.rng, self.s, self.u
+        hp = hgt * u
+        slope = r.uniform(0.85, 1.15)
+        x = (self.px - F(cx)) / F(u)
+        fall = np.abs(x) * F(slope)
+        prof = F(hgt) - fall + F(0.035) * noise1(r, x, 9, 3) * np.clip(fall * 9, 0, 1) + F(0.02) * np.clip(fall, 0, 0.2) ** 1
+        top = F(self.hz) - F(u) * np.maximum(prof, F(-0.05))
+        y0, y1 = max(0, int(top.min()) - 1), min(self.h, int(self.hz) + 2)
+        cols = np.nonzero(top < self.hz + 1)[0]
+        if len(cols) == 0 or y1 <= y0:
+            return
+        x0, x1 = int(cols[0]), int(cols[-1]) + 1
+        d = self.py[y0:y1, None] - top[x0:x1]
+        mask = np.clip(d + F(0.5), 0, 1)
+        dy = (self.py[y0:y1] - F(self.hz - hp)) / F(u)
+        spine = F(0.05) * noise1(r, dy, 14, 3) * np.clip(dy * 8, 0, 1) + dy * F(0.10 * self.side)
+        e = (x[x0:x1] - spine[:, None]) * F(self.side)  # light comes from `side`
+        rib = noise1(r, dy * 0 + dy, 20, 2)[:, None] * F(0.0)
+        lit = smooth(e * F(90) + F(0.5) + rib)[..., None]
+        shadow, bright = self.col(ROCK, near * 0.9, 0.75) , self.col(mix(ROCK, rgb(200, 190, 190), 0.35), near, 1.25)
+        dark = mix(self.shade, self.mid, 0.35 + 0.3 * (1 - near))
+        shadow = mix(shadow, dark, 0.45)
+        colour = shadow + (bright - shadow) * lit
+        if s.snow:
+            depth = 0.24 if s.season == "winter" else 0.13
+            jag = F(depth * hgt / 0.36) + F(0.05) * noise1(r, x[x0:x1], 16, 2)
+            sm = np.clip((jag - dy[:, None]) * F(u * 0.4) + F(0.5), 0, 1)[..., None]
+            sc, sd = self.snow_col(near + 0.4, 1.0), self.snow_col(near + 0.3, 0.12)
+            snow = sd + (sc - sd) * lit
+            colour = colour + (snow - colour) * sm
+        foot = np.clip((self.py[y0:y1] - F(self.hz - hp * 0.75)) / F(hp * 0.75), 0, 1)[:, None, None] * F(0.75 * self.haze)
+        colour = colour + (self.hor - colour) * foot
+        self.blend(mask, colour, y0, y1, x0, x1)
+
+    def treeline(self, size, count, sharp=2.2):
+        """Height, in pixels above a ridge, of a row of small pointed trees."""
+        pos = (self.px - self.w / 2) / F(self.u) * F(count)
+        out = np.zeros_like(pos)
+        lattice = self.rng.random(512).astype(F)
+        i = np.floor(pos).astype(np.int32)
+        for k in (-1, 0, 1):
+            a = lattice[(i + k) & 511]
+            c = i + k + F(0.25) + F(0.5) * a
+            hh = F(0.45) + F(0.55) * lattice[(i + k + 200) & 511]
+            out = np.maximum(out, hh - np.abs(pos - c) * F(sharp / 2.2))
+        return np.maximum(out, 0) * F(size * self.u)
+
+    def crownline(self, size, count):
+        pos = (self.px - self.w / 2) / F(self.u) * F(count)
+        out = np.zeros_like(pos)
+        lattice = self.rng.random(512).astype(F)
+        i = np.floor(pos).astype(np.int32)
+        for k in (-1, 0, 1):
+            a = lattice[(i + k) & 511]
+            c = i + k + F(0.25) + F(0.5) * a
+            hh = F(0.6) + F(0.4) * lattice[(i + k + 200) & 511]
+            q = (pos - c) / F(0.78)
+            out = np.maximum(out, hh * np.sqrt(np.maximum(1 - q * q, 0)))
+        return out * F(size * self.u)
+
+    def land_hills(self):
+        self.soft_ridges((0.22, 0.15, 0.085), 1.5, self.own, 2, 0.12, 0.62)
+
+    def land_forest(self):
+        s = self.s
+        own = PINES[s.season] if s.vegetation == "pines" else CROWNS[s.season]
+        far = F(self.hz) - F(self.u) * (F(0.2) + F(0.06) * noise1(self.rng, self.x, 1.5, 3))
+        self.ridge(far, self.snow_col(0.1, 0.7) if s.snow else self.col(own, 0.1), self.hor, self.u * 0.25)
+        for hgt, size, count, near in ((0.12, 0.055, 22, 0.3), (0.06, 0.085, 14, 0.52), (0.0, 0.12, 9, 0.74)):
+            line = self.treeline(size * 1.25, count) if s.vegetation == "pines" else self.crownline(size * 0.8, count)
+            top = F(self.hz) - F(self.u) * (F(hgt) + F(0.02) * noise1(self.rng, self.x, 2, 2)) - line
+            c = self.col(own, near, 0.95)
+            foot = self.col(own, max(0.0, near - 0.3), 0.8)
+            if s.snow:
+                c, foot = mix(c, self.snow_col(near), 0.55), mix(foot, self.snow_col(near, 0.8), 0.75)
+            self.ridge(top, c, foot, self.u * (size + 0.07))
+
+    def land_meadow(self):
+        self.soft_ridges((0.13, 0.07), 1.2, self.own, 2, 0.12, 0.5)
+
+    def land_desert(self):
+        r = self.rng
+        back = F(self.hz) - F(self.u) * (F(0.10) + F(0.06) * noise1(r, self.x, 2.0, 3))
+        self.ridge(back, self.col(mix(SAND, rgb(170, 110, 110), 0.5), 0.15), self.hor, self.u * 0.2)
+
+    def land_open_sea(self):
+        pass
+
+    def land_islands(self):
+        r = self.rng
+        own = self.own
+        n = int(np.clip(round(self.w / self.u * 2.4), 2, 5))
+        for k in range(n):
+            c = self.w * ((k + 0.5) / n + r.uniform(-0.12, 0.12) - 0.0)
+            wid, hgt = r.uniform(0.13, 0.24), r.uniform(0.07, 0.17)
+            q = (self.px - F(c)) / F(self.u * wid)
+            near = r.uniform(0.3, 0.7)
+            line = F(hgt) * (np.maximum(1 - q * q, 0) ** F(0.8)) * (F(1) + F(0.3) * noise1(r, self.x, 7, 3))
+            top = np.where(np.abs(q) < 1, F(self.hz) - F(self.u) * line, F(self.hz + 2))
+            cc = self.col(mix(own, ROCK, 0.35), near)
+            self.ridge(top, cc, mix(cc, self.hor, 0.35), self.u * hgt)
+
+    def land_cliffs(self):
+        r = self.rng
+        for k, (reach, hgt, near) in enumerate(((0.62, 0.17, 0.25), (0.44, 0.25, 0.5), (0.27, 0.34, 0.78))):
+            reach += r.uniform(-0.05, 0.05)
+            t = (self.px / F(self.w)) if self.side > 0 else 1 - self.px / F(self.w)
+            # the cliff stands on the side away from the light
+            plateau = F(hgt) + F(0.035) * noise1(r, self.x, 3, 2)
+            drop = smooth((F(reach) - t + F(0.012) * noise1(r, self.x, 10, 2)) / F(0.055))
+            top = F(self.hz) + 2 - F(self.u) * plateau * drop
+            grass = self.col(mix(self.own, ROCK, 0.15), near)
+            rock = self.col(mix(ROCK, rgb(188, 164, 140), 0.5), near, 0.9)
+            got = self.ridge(top, rock, mix(rock, self.hor, 0.3), self.u * hgt)
+            if got:
+                y0, d, mask = got
+                cap = np.clip((F(self.u * 0.035) * smooth((plateau * drop) / F(0.15)) - d) * F(0.5) + F(0.5), 0, 1) * mask
+                self.blend(cap, grass, y0)
+
+    def land_city(self):
+        r, s = self.rng, self.s
+        if True:
+            back = F(self.hz) - F(self.u) * (F(0.07) + F(0.05) * noise1(r, self.x, 1.6, 3))
+            self.ridge(back, self.col(self.own if not s.snow else rgb(220, 228, 240), 0.1), self.hor, self.u * 0.12)
+        dark = s.time in ("night", "dusk")
+        for hgt, near, wid in ((0.24, 0.3, 0.075), (0.17, 0.62, 0.095)):
+            x = self.w / 2 - (self.w / 2 // (wid * self.u) + 2) * wid * self.u
+            own = rgb(150, 160, 176)
+            c = self.col(own, near, 0.8)
+            top = np.full(self.w, F(self.hz + 2))
+            lit = []
+            while x < self.w:
+                bw = wid * self.u * r.uniform(0.6, 1.15)
+                fx = (x + bw / 2 - self.w / 2) / (0.62 * self.w)
+                bh = hgt * self.u * (0.45 + 0.75 * np.exp(-(fx * 2.1) ** 2)) * r.uniform(0.6, 1.2)
+                a, b = int(max(0, round(x))), int(min(self.w, round(x + bw * 0.94)))
+                kind = r.random()
+                if b > a:
+                    top[a:b] = self.hz - bh
+                    if kind < 0.2:
+                        m = (a + b) // 2
+                        top[max(a, m - max(1, int(self.u * 0.003))):m + max(1, int(self.u * 0.003))] -= bh * 0.25
+                    elif kind < 0.45:
+                        q = (b - a) // 4
+                        top[a + q:b - q] -= bh * 0.1
+                seeds = r.random((12, 6))
+                lit.append((x, bw, bh, seeds))
+                x += bw
+            self.ridge(top, c, mix(c, self.hor, 0.35), self.u * hgt)
+            if dark or s.mood == "stormy":
+                gold = mix(rgb(255, 206, 120), ramp_of(s.colour, 0.85) if s.colour else rgb(255, 206, 120), 0.8)
+                cell, size = self.u * 0.021, self.u * 0.0095
+                for x, bw, bh, seeds in lit:
+                    nx, ny = min(6, int(bw * 0.86 / cell)), min(12, int((bh - size) / cell))
+                    off = (bw * 0.94 - (nx - 1) * cell) / 2
+                    for j in range(ny):
+                        for i in range(nx):
+                            if seeds[j, i] < 0.42:
+                                cx, cy = x + off + i * cell, self.hz - bh + cell * (j + 0.9)
+                                self.dab(cx, cy, size / 2, gold, 0.55 + 0.4 * near)
+
+    def dab(self, cx, cy, r, colour, alpha):
+        """A small soft square."""
+        x0, x1, y0, y1 = int(cx - r - 1), int(cx + r + 2), int(cy - r - 1), int(cy + r + 2)
+        if x0 < 0 or y0 < 0 or x1 > self.w or y1 > self.h:
+            return
+        mx = np.clip(r + F(0.5) - np.abs(self.px[x0:x1] - cx), 0, 1)
+        my = np.clip(r + F(0.5) - np.abs(self.py[y0:y1] - cy), 0, 1)
+        self.blend(my[:, None] * mx * F(alpha), colour, y0, y1, x0, x1)
+
+    # -- below the horizon ---------------------------------------------------------------------------------------
+    def water(self):
+        s, r = self.s, self.rng
+        h0 = int(self.hz)
+        y, rows = self.py[h0:], self.h - h0
+        depth = ((y - h0) / F(self.h - h0)).astype(F)  # 0 at the horizon .. 1 near
+        src = h0 - (y - h0) * F(0.92)
+        calm = s.water == "lake" and s.mood != "stormy"
+        amp = (0.006 if calm else 0.016) * self.u
+        persp = (F(0.25) + depth)
+        wob = noise2(r, self.x, np.log(depth + F(0.12)), 5 if calm else 7, 9, 2) - F(0.5)
+        iy = np.clip(src[:, None] + wob * (F(2.6 * amp) * persp)[:, None], 0, h0 - 1).astype(np.intp)
+        ix = np.clip(np.arange(self.w) + wob * (F(1.4 * amp) * persp)[:, None], 0, self.w - 1).astype(np.intp)
+        mirror = self.img[iy, ix]
+        deep = mix(mix(self.zen, self.shade, 0.35), self.mid, 0.25)
+        if s.time in ("noon", "morning") and not s.colour:
+            deep = mix(deep, rgb(24, 112, 140), 0.5)
+        k = (F(0.14 if calm else 0.30) + F(0.42) * depth)[:, None, None]
+        mirror += k * (deep - mirror)
+        # long soft bands of light
+        band = noise2(r, self.x, np.log(depth + F(0.08)), 1.6, 8 if calm else 12, 2)
+        shine = smooth((band - 0.52) / 0.22) * (F(0.30 if calm else 0.36) * (1 - F(0.5) * depth))[:, None]
+        mirror += shine[..., None] * (mix(self.hor, self.mid, 0.3) - mirror)
+        if s.sun or s.moon:
+            wide = (F(self.lr) * (F(0.8) + F(1.9) * depth))[:, None]
+            q = (self.px - F(self.lx)) / wide
+            road = np.exp(-q * q) * smooth((wob + F(0.62)) / F(0.5)) * (F(0.85) * (1 - F(0.35) * depth))[:, None]
+            mirror += np.clip(road, 0, 1)[..., None] * (self.light - mirror)
+        edge = np.exp(-((y - h0) / F(self.u * 0.012)) ** 2)[:, None, None] * F(0.35)
+        mirror += edge * (mix(self.hor, self.light, 0.3) - mirror)
+        self.img[h0:] = mirror
+
+    def ground(self):
+        """Two or three near ridges instead of water."""
+        s, r, u = self.s, self.rng, self.u
+        below = self.h - self.hz
+        if s.land == "desert":
+            for k, at in enumerate((0.02, 0.24, 0.52)):
+                near = 0.42 + 0.26 * k
+                crest = noise1(r, self.x, 1.25 - 0.15 * k, 2, 0.3)
+                top = F(self.hz + below * at) - F(u * (0.085 + 0.02 * k)) * crest
+                c, dk = self.col(SAND, near, 1.15), mix(self.col(SAND, near, 0.6), self.shade, 0.42)
+                got = self.ridge(top, c, mix(c, self.col(rgb(214, 140, 90), near, 0.9), 0.5), u * 0.3)
+                if got:
+                    y0, d, mask = got
+                    # the lee face, in shade: below the crest where the dune falls away from the light
+                    lee = F(u) * (F(0.10) + F(0.05) * k) * smooth(-np.gradient(crest, self.x[1] - self.x[0]) * F(self.side) * F(0.7))
+                    m = np.clip((lee - d) * F(0.35) + F(0.5), 0, 1) * mask * smooth(lee / F(u * 0.03)) * F(0.8)
+                    self.blend(m, dk, y0)
+            return
+        for k, at in enumerate((0.0, 0.30, 0.62)):
+            near = 0.5 + 0.2 * k
+            top = F(self.hz + below * at) - F(u * (0.012 + 0.03 * k)) * (1 + noise1(r, self.x, 1.1, 2, 0.4))
+            if s.season == "winter" and s.snow:
+                c, foot = self.snow_col(near + 0.2, 0.98 - 0.06 * k), self.snow_col(near + 0.2, 0.62)
+            else:
+                own = GROUND[s.season]
+                own = mix(own, self.own, 0.25 * k)
+                c, foot = self.col(own, near, 1.1), mix(self.col(own, near, 0.8), self.shade, 0.12 + 0.1 * k)
+            self.ridge(top, c, foot, u * 0.3)
+        if s.vegetation == "flowers":
+            self.flowers()
+
+    def flowers(self):
+        r = self.rng
+        h, u = self.h, self.u
+        kinds = [(rgb(250, 96, 110), rgb(255, 220, 90)), (rgb(250, 160, 200), rgb(255, 250, 240)),
+                 (rgb(190, 120, 230), rgb(255, 225, 110)), (rgb(255, 214, 70), rgb(255, 255, 245))]
+        a, b = kinds[int(r.integers(len(kinds)))]
+        n = 150
+        t = np.sort(r.random(n) ** 0.8)
+        xs = r.uniform(-1.1, 1.1, n)
+        pick = r.random(n)
+        lum = float(np.clip(0.45 + self.local, 0, 1))
+        for q, x, p in zip(t, xs, pick):
+            cx, cy = self.w / 2 + x * u, self.hz + (h - self.hz) * (0.14 + 0.84 * q)
+            if 0 < cx < self.w:
+                c = mix(self.shade, a if p < 0.7 else b, lum)
+                rr = u * (0.004 + 0.011 * q)
+                self.disc(cx, cy, rr, c, ry=rr * 0.8, alpha=0.92)
+
+    # -- things --------------------------------------------------------------------------------------------------
+    def pine(self, cx, base, hgt, colour, snow=None, lit=None):
+        b = self.box(cx, base - hgt / 2, hgt * 0.3, hgt / 2)
+        if not b:
+            return
+        x0, x1, y0, y1 = b
+        t = (self.py[y0:y1] - F(base - hgt)) / F(hgt)
+        tiers = 4.0
+        saw = t * tiers - np.floor(t * tiers)
+        wid = F(hgt * 0.27) * np.clip(t, 0, 1) * (F(0.56) + F(0.44) * saw)
+        wid = np.where(t > 0.93, F(hgt * 0.025), wid)
+        wid = np.where((t < 0) | (t > 1), F(-1), wid)[:, None]
+        dx = self.px[x0:x1] - F(cx)
+        mask = np.clip(wid - np.abs(dx) + F(0.5), 0, 1)
+        if lit is not None:
+            side = np.clip(F(0.5) + dx * F(self.side) / F(hgt * 0.2), 0, 1)[None, :, None]
+            colour = colour + (lit - colour) * side
+        self.blend(mask, colour, y0, y1, x0, x1)
+        if snow is not None:
+            sm = mask * np.clip((1 - saw * F(1.5)), 0, 1)[:, None] * (t < 0.92)[:, None]
+            self.blend(sm * F(0.9), snow, y0, y1, x0, x1)
+
+    def round_tree(self, cx, base, hgt, colour, lit):
+        r = self.rng
+        trunk = mix(self.shade, colour, 0.2)
+        self.poly([(cx - hgt * 0.035, base), (cx - hgt * 0.02, base - hgt * 0.6), (cx + hgt * 0.02, base - hgt * 0.6), (cx + hgt * 0.035, base)], trunk)
+        lobes = [(-0.17, 0.56, 0.2), (0.17, 0.55, 0.2), (0.0, 0.72, 0.25), (-0.03, 0.55, 0.22)]
+        for ox, oy, rr in lobes:
+            self.disc(cx + ox * hgt, base - oy * hgt, rr * hgt, colour)
+        for ox, oy, rr in lobes[:3]:
+            self.disc(cx + (ox + 0.045 * self.side) * hgt, base - (oy + 0.05) * hgt, rr * hgt * 0.68, lit, alpha=0.55, soft=rr * hgt * 0.32)
+
+    def plants(self):
+        """Trees standing near, at the sides, so the middle stays open."""
+        s, r, u = self.s, self.rng, self.u
+        if s.vegetation not in ("pines", "trees"):
+            if s.water == "lake" and s.land != "city":
+                self.bank(0.03)
+            return
+        over = s.water != "none"
+        own = (PINES if s.vegetation == "pines" else CROWNS)[s.season]
+        base_col = mix(self.col(own, 0.95, 0.75), self.shade, 0.3)
+        lit = self.col(mix(own, rgb(255, 240, 180), 0.22), 0.95, 1.3)
+        snow = self.snow_col(0.9, 0.9) if s.season == "winter" else None
+        if over:
+            self.bank(0.055)
+        trees = []
+        for side, count in ((-1, int(r.integers(2, 5))), (1, int(r.integers(2, 5)))):
+            for k in range(count):
+                edge = r.uniform(0.0, 0.2) * min(self.w, u * 1.3)
+                cx = edge if side < 0 else self.w - edge
+                q = r.uniform(0.55, 1.0)
+                trees.append((q, cx))
+        for q, cx in sorted(trees):
+            base = (self.h - u * 0.035 * (2 - q)) if over else self.hz + (self.h - self.hz) * (0.25 + 0.55 * q)
+            hgt = u * (0.2 + 0.17 * q)
+            c = mix(base_col, self.hor, 0.25 * (1 - q))
+            if s.vegetation == "pines":
+                self.pine(cx, base, hgt, c, snow, lit)
+            else:
+                self.round_tree(cx, base, hgt * 0.85, c, lit)
+
+    def bank(self, tall):
+        s, r, u = self.s, self.rng, self.u
+        t = np.abs(self.px / F(self.w) - F(0.5)) * 2
+        top = F(self.h) - F(u) * (F(tall) * (F(0.15) + F(1.5) * t * t) + F(0.012) * noise1(r, self.x, 3, 3))
+        if s.season == "winter":
+            c = self.snow_col(1, 0.9)
+        else:
+            c = mix(self.col(GROUND[s.season], 0.95, 0.8), self.shade, 0.3)
+        self.ridge(top, c, mix(c, self.shade, 0.3), u * 0.15)
+
+    def foreground(self):
+        s = self.s
+        if s.foreground != "none":
+            getattr(self, "front_" + s.foreground.replace(" ", "_"))()
+
+    def front_boat(self):
+        r, u = self.rng, self.u
+        cx = self.w * (0.5 - self.side * r.uniform(0.05, 0.2))
+        y = self.hz + (self.h - self.hz) * r.uniform(0.28, 0.46)
+        k = u * r.uniform(0.9, 1.15)
+        hull = mix(self.shade, rgb(120, 60, 44), self.local * 0.7)
+        sail = mix(self.light, rgb(255, 255, 255), 0.5) if self.s.time != "night" else mix(self.hor, self.light, 0.55)
+        dim = mix(sail, self.mid, 0.35)
+        # reflection first
+        self.poly([(cx - 0.006 * k, y + 0.02 * k), (cx - 0.006 * k, y + 0.16 * k), (cx - 0.07 * k, y + 0.02 * k)], sail, 0.28)
+        self.poly([(cx - 0.1 * k, y + 0.012 * k), (cx + 0.1 * k, y + 0.012 * k), (cx + 0.07 * k, y + 0.05 * k), (cx - 0.07 * k, y + 0.05 * k)], hull, 0.4)
+        self.poly([(cx + 0.004 * k, y - 0.03 * k), (cx + 0.004 * k, y - 0.225 * k), (cx + 0.085 * k, y - 0.03 * k)], dim if self.side < 0 else sail)
+        self.poly([(cx - 0.01 * k, y - 0.03 * k), (cx - 0.01 * k, y - 0.20 * k), (cx - 0.075 * k, y - 0.03 * k)], sail if self.side < 0 else dim)
+        self.poly([(cx - 0.105 * k, y - 0.022 * k), (cx + 0.105 * k, y - 0.022 * k), (cx + 0.07 * k, y + 0.02 * k), (cx - 0.075 * k, y + 0.02 * k)], hull)
+        self.poly([(cx - 0.004 * k, y - 0.02 * k), (cx - 0.004 * k, y - 0.24 * k), (cx + 0.003 * k, y - 0.24 * k), (cx + 0.003 * k, y - 0.02 * k)], hull)
+
+    def front_cabin(self):
+        s, r, u = self.s, self.rng, self.u
+        cx = self.w * (0.5 - self.side * r.uniform(0.08, 0.2))
+        if s.water != "none":
+            y = self.h - u * 0.045
+            t = (self.px - F(cx)) / F(u * 0.3)
+            top = F(self.h) - F(u * 0.085) * np.exp(-t * t * F(1.5)) + F(u * 0.01)
+            c = self.snow_col(1, 0.9) if s.season == "winter" else mix(self.col(GROUND[s.season], 0.95, 0.8), self.shade, 0.3)
+            self.ridge(top, c, mix(c, self.shade, 0.3), u * 0.15)
+        else:
+            y = self.hz + (self.h - self.hz) * r.uniform(0.5, 0.62)
+        k = u * 0.95
+        wall = mix(self.shade, rgb(150, 92, 62), 0.25 + self.local * 0.65)
+        side = mix(wall, self.shade, 0.5)
+        roof = mix(self.shade, rgb(110, 50, 48), 0.15 + self.local * 0.6)
+        if s.season == "winter":
+            roof = self.snow_col(1, 0.95)
+        a, b, hh = cx - 0.10 * k, cx + 0.10 * k, 0.075 * k
+        self.poly([(a, y), (a, y - hh), (b, y - hh), (b, y)], wall)
+        gx = cx + 0.045 * k
+        self.poly([(gx, y), (gx, y - hh), (b, y - hh), (b, y)], side)
+        self.poly([(gx - 0.012 * k, y - hh), (gx + 0.03 * k, y - hh - 0.062 * k), (b + 0.012 * k, y - hh)], side)
+        self.poly([(cx + 0.062 * k - 0.16 * k, y - hh - 0.05 * k), (cx + 0.062 * k - 0.16 * k, y - hh - 0.12 * k),
+                   (cx + 0.062 * k - 0.135 * k, y - hh - 0.12 * k), (cx + 0.062 * k - 0.135 * k, y - hh - 0.05 * k)], side)
+        self.poly([(a - 0.018 * k, y - hh + 0.004 * k), (a + 0.018 * k, y - hh - 0.072 * k), (gx + 0.03 * k, y - hh - 0.072 * k), (gx - 0.012 * k, y - hh + 0.004 * k)], roof)
+        lit = s.time in ("night", "dusk", "sunset", "dawn") or s.mood in ("stormy", "misty") or s.season == "winter"
+        win = mix(rgb(255, 206, 112), ramp_of(s.colour, 0.85) if s.colour else rgb(255, 206, 112), 0.6) if lit else mix(self.zen, self.shade, 0.4)
+        wy, wx = y - hh * 0.52, cx - 0.035 * k
+        if lit:
+            bb = self.box(wx, wy, 0.13 * k, 0.13 * k)
+            if bb:
+                x0, x1, y0, y1 = bb
+                q = ((self.px[x0:x1] - wx) ** 2 + ((self.py[y0:y1] - wy) ** 2)[:, None]) / F((0.05 * k) ** 2)
+                self.blend(np.exp(-q) * F(0.42), win, y0, y1, x0, x1)
+        self.poly([(wx - 0.019 * k, wy - 0.019 * k), (wx + 0.019 * k, wy - 0.019 * k), (wx + 0.019 * k, wy + 0.019 * k), (wx - 0.019 * k, wy + 0.019 * k)], win)
+
+    def front_lone_tree(self):
+        r, u = self.rng, self.u
+        cx = self.w * (0.5 - self.side * r.uniform(0.08, 0.2))
+        base = self.hz + (self.h - self.hz) * (0.42 if self.s.water == "none" else 0.93)
+        if self.s.water != "none":
+            t = (self.px - F(cx)) / F(u * 0.26)
+            c = mix(self.col(GROUND[self.s.season], 0.95, 0.8), self.shade, 0.3)
+            self.ridge(F(self.h) - F(u * 0.09) * np.exp(-t * t * F(1.5)) + F(u * 0.015), c, mix(c, self.shade, 0.3), u * 0.15)
+        own = CROWNS[self.s.season]
+        c = mix(self.col(own, 0.95, 0.75), self.shade, 0.3)
+        self.round_tree(cx, base, u * 0.36, c, self.col(mix(own, rgb(255, 240, 180), 0.25), 0.95, 1.3))
+
+    def front_birds(self):
+        r, u = self.rng, self.u
+        c = mix(self.shade, self.mid, 0.15)
+        cx, cy = self.w * (0.5 - self.side * r.uniform(0.08, 0.2)), self.hz * r.uniform(0.25, 0.42)
+        for k in range(int(r.integers(4, 7))):
+            x, y = cx + (k - 2.5) * u * 0.055 + r.uniform(-0.01, 0.01) * u, cy + r.uniform(-0.06, 0.06) * u
+            q = u * r.uniform(0.017, 0.026)
+            for sgn in (-1, 1):
+                self.poly([(x, y + 0.14 * q), (x + sgn * q * 0.55, y - q * 0.42), (x + sgn * q * 1.15, y - q * 0.22), (x + sgn * q * 0.55, y - q * 0.16)], c)
+
+    # -- the whole -----------------------------------------------------------------------------------------------
+    def mist(self):
+        s, r = self.s, self.rng
+        amount = {"misty": 0.72, "clear": 0.14, "cloudy": 0.2, "stormy": 0.22}[s.mood]
+        if s.time == "night":
+            amount *= 0.75
+        lay = np.exp(-((self.py - F(self.hz - self.u * 0.02)) / F(self.u * (0.13 if s.mood == "misty" else 0.06))) ** 2)[:, None]
+        if s.mood == "misty":
+            lay = lay * (F(0.55) + F(0.75) * noise2(r, self.x, self.y, 1.5, 6, 2))
+        self.blend(np.clip(lay * F(amount), 0, 1), mix(self.hor, self.light, 0.2))
+
+    def finish(self):
+        s = self.s
+        # bloom of the light over everything
+        self.blend(self.halo * F(0.22), self.light)
+        img = self.img
+        if s.colour:
+            lum = np.clip(img @ LUMA, 0, 1)
+            table = ramp_of(s.colour, np.linspace(0, 1, 256))
+            k = 1.0 if s.colour == "black and white" else 0.8 if s.colour == "grey" else 0.5
+            img += F(k) * (table[(lum * 255).astype(np.uint8)] - img)
+        np.clip(img, 0, 1, out=img)
+        # gentle film-like contrast: a soft S over a lifted black
+        img += F(0.22) * (img * img * (3 - 2 * img) - img)
+        img *= F(0.965)
+        img += F(0.02)
+        return (img * F(255) + F(0.5)).astype(np.uint8)
+
+
+def draw(scene, width, height):
+    """The picture of a scene, uint8 [height, width, 3]."""
+    c = Canvas(scene, int(width), int(height))
+    c.sky()
+    c.land()
+    c.mist()
+    if scene.water != "none":
+        c.water()
+    else:
+        c.ground()
+    c.plants()
+    c.foreground()
+    return c.finish()

@@ -1,0 +1,126 @@
+"""What a picture of the built-in model's training set shows, chosen at random but coherently."""
+from dataclasses import dataclass
+
+import numpy as np
+
+TIMES = ("dawn", "morning", "noon", "sunset", "dusk", "night")
+MOODS = ("clear", "cloudy", "stormy", "misty")
+LANDS = ("mountains", "hills", "desert", "cliffs", "islands", "city", "forest", "meadow", "open sea")
+WATERS = ("none", "lake", "sea")
+COLOURS = ("red", "orange", "golden", "pink", "purple", "blue", "teal", "green", "grey", "black and white")
+SEASONS = ("spring", "summer", "autumn", "winter")
+FOREGROUNDS = ("none", "boat", "cabin", "lone tree", "birds")
+
+# The times at which each colour word is believable.
+COLOUR_TIMES = {
+    "red": ("sunset", "sunset", "dusk"),
+    "orange": ("sunset", "sunset", "dawn"),
+    "golden": ("sunset", "sunset", "dawn"),
+    "pink": ("sunset", "dawn", "dusk"),
+    "purple": ("dusk", "dusk", "night"),
+    "blue": ("noon", "night", "morning"),
+    "teal": ("noon", "night", "morning"),
+    "green": ("noon", "night", "morning"),
+    "grey": ("noon", "morning"),
+    "black and white": ("noon", "night"),
+}
+
+
+@dataclass(frozen=True)
+class Scene:
+    time: str
+    mood: str
+    colour: str | None
+    land: str
+    water: str
+    vegetation: str  # none | pines | trees | flowers
+    season: str | None
+    snow: bool
+    sun: bool
+    moon: bool
+    stars: bool
+    aurora: bool
+    foreground: str
+    seed: int
+
+
+def _pick(rng, values, weights=None):
+    if weights is not None:
+        weights = np.asarray(weights, float)
+        weights = weights / weights.sum()
+    return values[int(rng.choice(len(values), p=weights))]
+
+
+def sample_scene(rng: np.random.Generator) -> Scene:
+    """A coherent scene; every attribute value is common enough to be learnt."""
+    colour = _pick(rng, COLOURS) if rng.random() < 0.5 else None
+    if colour:
+        time = _pick(rng, COLOUR_TIMES[colour])
+    else:
+        time = _pick(rng, TIMES, (0.12, 0.14, 0.24, 0.16, 0.12, 0.26))
+    if colour == "grey":
+        mood = _pick(rng, MOODS, (0, 3, 3, 4))
+    elif colour in ("orange", "golden", "red", "pink"):
+        mood = _pick(rng, MOODS, (5, 4, 0, 2))
+    else:
+        mood = _pick(rng, MOODS, (5, 3.2, 1.3, 2))
+    if time == "sunset" and mood == "stormy":
+        mood = "cloudy"
+
+    land = _pick(rng, LANDS, (0.23, 0.14, 0.09, 0.09, 0.09, 0.11, 0.11, 0.08, 0.08))
+    water = {
+        "mountains": lambda: _pick(rng, WATERS, (0.4, 0.6, 0)),
+        "hills": lambda: _pick(rng, WATERS, (0.55, 0.45, 0)),
+        "desert": lambda: "none",
+        "cliffs": lambda: "sea",
+        "islands": lambda: "sea",
+        "city": lambda: _pick(rng, WATERS, (0.5, 0.5, 0)),
+        "forest": lambda: _pick(rng, WATERS, (0.55, 0.45, 0)),
+        "meadow": lambda: "none",
+        "open sea": lambda: "sea",
+    }[land]()
+
+    season = None
+    if land in ("mountains", "hills", "forest"):
+        if rng.random() < 0.75:
+            season = _pick(rng, SEASONS, (1, 1, 1.2, 1.8))
+    elif land == "meadow":
+        season = _pick(rng, SEASONS, (1.5, 1.5, 0.6, 0.5)) if rng.random() < 0.7 else None
+    elif land == "city" and water == "none" and rng.random() < 0.25:
+        season = "winter"
+    snow = season == "winter" or (land == "mountains" and season in (None, "spring") and rng.random() < 0.7)
+
+    vegetation = "none"
+    if land == "forest":
+        vegetation = _pick(rng, ("pines", "trees"), (0.6, 0.4))
+    elif land == "mountains":
+        vegetation = _pick(rng, ("none", "pines"), (0.35, 0.65))
+    elif land == "hills":
+        vegetation = _pick(rng, ("none", "pines", "trees", "flowers"), (0.2, 0.25, 0.4, 0.15 if water == "none" else 0))
+    elif land == "meadow":
+        vegetation = "flowers"
+    if season == "winter" and vegetation in ("trees", "flowers"):
+        vegetation = "pines" if land in ("forest", "hills") else "none"
+
+    night = time == "night"
+    hidden = {"clear": 0.0, "cloudy": 0.3, "stormy": 1.0, "misty": 0.55}[mood]
+    moon = bool(night and rng.random() > max(hidden, 0.3))
+    if time in ("dawn", "morning", "noon", "sunset"):
+        sun = rng.random() > max(hidden, 0.15 if time == "sunset" else 0.35)
+    else:
+        sun = False
+    stars = bool(night and mood == "clear")
+    aurora = bool(stars and not moon and (snow or rng.random() < 0.4) and colour in (None, "green", "teal", "purple", "blue"))
+
+    choices = {"none": 4.0, "birds": 0.0, "boat": 0.0, "cabin": 0.0, "lone tree": 0.0}
+    if water != "none":
+        choices["boat"] = 2.6
+    if land in ("mountains", "hills", "forest", "meadow"):
+        choices["cabin"] = 2.0
+    if land in ("hills", "meadow", "desert") and season != "winter":
+        choices["lone tree"] = 2.2
+    if not night and mood != "stormy":
+        choices["birds"] = 1.2
+    foreground = _pick(rng, tuple(choices), tuple(choices.values()))
+    return Scene(time, mood, colour, land, water, vegetation, season, bool(snow), bool(sun), moon, stars, aurora,
+                 foreground, int(rng.integers(0, 2**31)))
