@@ -225,10 +225,11 @@ class Canvas:
         self.lr = self.u * r.uniform(0.05, 0.066)
         up = {"dawn": 0.80, "sunset": 0.76, "dusk": 0.9, "morning": 0.50, "noon": 0.26, "night": 0.34}[s.time]
         room = 0.0
-        if s.land == "mountains" and up > 0.4:
-            room = 0.30
-        elif s.land in ("hills", "city", "forest", "cliffs") and up > 0.4:
-            room = 0.16
+        if up > 0.4:  # what stands before the sun leaves it in sight
+            room = {"mountains": 0.40, "hills": 0.28, "city": 0.34, "forest": 0.26, "islands": 0.16, "desert": 0.14, "meadow": 0.16}.get(s.land, 0.0)
+            room += 0.06 if s.mood == "misty" else 0.0
+            if up < 0.6:
+                room = min(room, 0.2)
         self.ly = max(self.lr * 2.2, self.hz * (up - room) + r.uniform(-0.05, 0.03) * self.u)
         glow_x, glow_y = self.lx, self.ly if (s.sun or s.moon) else self.hz
         dx, dy = (self.px - F(glow_x)) / F(self.u), (self.py - F(glow_y)) / F(self.u)
@@ -304,6 +305,8 @@ class Canvas:
             colour = mix(self.mid, self.hor, 0.5) * (F(0.75) + F(0.35) * (1 - lit))
         elif s.time in ("sunset", "dusk", "dawn"):
             warm, cool = mix(self.hor, self.light, 0.35), mix(self.zen, self.mid, 0.45)
+            if not s.colour:
+                warm = mix(warm, rgb(255, 176, 168) * F(0.75 if s.time == "dusk" else 1.0), 0.5)
             colour = warm + (cool - warm) * (lit * F(0.85))
         else:
             top, under = mix(self.hor, rgb(255, 255, 255), 0.75 if not s.colour else 0.4), mix(self.mid, self.hor, 0.55)
@@ -564,29 +567,41 @@ class Canvas:
         if s.land == "desert":
             for k, at in enumerate((0.02, 0.24, 0.52)):
                 near = 0.42 + 0.26 * k
-                crest = noise1(r, self.x, 1.25 - 0.15 * k, 2, 0.3)
-                top = F(self.hz + below * at) - F(u * (0.085 + 0.02 * k)) * crest
-                c, dk = self.col(SAND, near, 1.15), mix(self.col(SAND, near, 0.6), self.shade, 0.42)
+                crest = noise1(r, self.x, 1.3 - 0.15 * k, 2, 0.16)
+                top = F(self.hz + below * at) - F(u * (0.10 + 0.025 * k)) * crest
+                c = self.col(SAND, near, 1.15)
+                dk = mix(self.col(rgb(186, 112, 78), near, 0.9), self.shade, 0.30)
                 got = self.ridge(top, c, mix(c, self.col(rgb(214, 140, 90), near, 0.9), 0.5), u * 0.3)
                 if got:
                     y0, d, mask = got
                     # the lee face, in shade: below the crest where the dune falls away from the light
-                    lee = F(u) * (F(0.10) + F(0.05) * k) * smooth(-np.gradient(crest, self.x[1] - self.x[0]) * F(self.side) * F(0.7))
-                    m = np.clip((lee - d) * F(0.35) + F(0.5), 0, 1) * mask * smooth(lee / F(u * 0.03)) * F(0.8)
-                    self.blend(m, dk, y0)
+                    lee = smooth(-np.gradient(crest, self.x[1] - self.x[0]) * F(self.side) * F(0.34) + F(0.2))
+                    fade = np.exp(-np.maximum(d, 0) / (F(u * (0.10 + 0.05 * k)) * (lee + F(0.05))))
+                    self.blend(mask * fade * (lee * F(0.95)), dk, y0)
+            self.pool()
             return
         for k, at in enumerate((0.0, 0.30, 0.62)):
-            near = 0.5 + 0.2 * k
+            near = (0.5 if s.snow else 0.64) + 0.15 * k
             top = F(self.hz + below * at) - F(u * (0.012 + 0.03 * k)) * (1 + noise1(r, self.x, 1.1, 2, 0.4))
             if s.season == "winter" and s.snow:
-                c, foot = self.snow_col(near + 0.2, 0.98 - 0.06 * k), self.snow_col(near + 0.2, 0.62)
+                c, foot = self.snow_col(near + 0.2, 1.0 - 0.05 * k), self.snow_col(near + 0.2, 0.72)
             else:
                 own = GROUND[s.season]
                 own = mix(own, self.own, 0.25 * k)
                 c, foot = self.col(own, near, 1.1), mix(self.col(own, near, 0.8), self.shade, 0.12 + 0.1 * k)
             self.ridge(top, c, foot, u * 0.3)
+        self.pool()
         if s.vegetation == "flowers":
             self.flowers()
+
+    def pool(self):
+        """Light lying on the ground below the sun or moon."""
+        if self.s.sun or self.s.moon:
+            h0 = int(self.hz)
+            q = (self.px - F(self.lx)) / F(self.u * 0.42)
+            t = (self.py[h0:] - F(self.hz)) / F(self.h - self.hz)
+            fall = np.clip(t * 6, 0, 1) * np.exp(-t * F(1.6))
+            self.blend(fall[:, None] * np.exp(-q * q) * F(0.20), self.light, h0)
 
     def flowers(self):
         r = self.rng
@@ -642,8 +657,8 @@ class Canvas:
         """Trees standing near, at the sides, so the middle stays open."""
         s, r, u = self.s, self.rng, self.u
         if s.vegetation not in ("pines", "trees"):
-            if s.water == "lake" and s.land != "city":
-                self.bank(0.03)
+            if s.water == "lake" and s.season == "winter":
+                self.bank(0.06)
             return
         over = s.water != "none"
         own = (PINES if s.vegetation == "pines" else CROWNS)[s.season]
