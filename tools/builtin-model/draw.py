@@ -15,7 +15,7 @@ PALETTES = {
     "noon": (rgb(44, 114, 198), rgb(110, 176, 230), rgb(208, 234, 244), rgb(255, 253, 236), rgb(32, 72, 62), 0.90, 0.62),
     "sunset": (rgb(72, 64, 126), rgb(216, 104, 104), rgb(255, 186, 104), rgb(255, 226, 150), rgb(44, 24, 54), 0.26, 0.74),
     "dusk": (rgb(36, 42, 96), rgb(110, 82, 142), rgb(232, 148, 136), rgb(255, 200, 170), rgb(24, 24, 52), 0.20, 0.70),
-    "night": (rgb(7, 12, 36), rgb(18, 34, 76), rgb(52, 86, 130), rgb(222, 232, 250), rgb(5, 9, 24), 0.12, 0.62),
+    "night": (rgb(7, 12, 36), rgb(18, 34, 76), rgb(52, 86, 130), rgb(222, 232, 250), rgb(8, 15, 36), 0.18, 0.64),
 }
 
 # dark, middle and bright ends of each colour word's ramp
@@ -114,7 +114,7 @@ class Canvas:
         grey = {"clear": 0.0, "cloudy": 0.25, "stormy": 0.75, "misty": 0.45}[s.mood]
         dim = {"clear": 1.0, "cloudy": 0.98, "stormy": 0.62, "misty": 1.0}[s.mood]
         if s.time == "night":
-            dim = 1.0 if s.mood != "stormy" else 0.85
+            dim = 1.0 if s.mood != "stormy" else 0.95
 
         def weather(c, k=1.0):
             target = np.full(3, float(c @ LUMA), F) * rgb(246, 252, 262)
@@ -276,11 +276,11 @@ class Canvas:
         r = self.rng
         h1 = int(self.hz)
         c = {"purple": rgb(190, 110, 255), "blue": rgb(90, 170, 255), "teal": rgb(70, 240, 214)}.get(self.s.colour, rgb(90, 245, 150))
-        for base, amp in ((0.62, 0.9), (0.46, 0.6)):
+        for base, amp in ((0.55, 0.8), (0.36, 0.95)):
             low = (F(base) + F(0.16) * noise1(r, self.x, 1.3, 2)) * F(self.hz)
             d = (low - self.py[:h1, None]) / F(self.hz)
-            fold = F(0.72) + F(0.28) * noise1(r, self.x, 9, 2)
-            m = np.where(d < 0, np.exp(-(d / F(0.03)) ** 2), np.exp(d * F(-4.2))) * fold * F(amp * 0.75)
+            fold = F(0.68) + F(0.32) * noise1(r, self.x, 11, 2)
+            m = np.where(d < 0, np.exp(-(d / F(0.03)) ** 2), np.exp(d * F(-3.6))) * fold * F(amp * 0.78)
             self.blend(m, c, 0, h1)
 
     def clouds(self, wisps=False):

@@ -110,7 +110,7 @@ def sample_scene(rng: np.random.Generator) -> Scene:
     else:
         sun = False
     stars = bool(night and mood == "clear")
-    aurora = bool(stars and not moon and (snow or rng.random() < 0.4) and colour in (None, "green", "teal", "purple", "blue"))
+    aurora = bool(stars and not moon and (snow or rng.random() < 0.5) and colour in (None, "green", "teal", "purple"))
 
     choices = {"none": 4.0, "birds": 0.0, "boat": 0.0, "cabin": 0.0, "lone tree": 0.0}
     if water != "none":
