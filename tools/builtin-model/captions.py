@@ -201,6 +201,9 @@ def _lead(s, rng):
         return f"{land}, {adj}"
     if k == 7 and s.time == "night" and s.stars:
         return f"{_an('starry ' + adj)} over {land}"
+    if k == 7 and s.season:
+        return _one(rng, f"{s.season} {_strip(land)} {end}", f"{land} in {s.season}", f"{land} in {s.season} {end}",
+                    f"{_an(s.season + ' ' + adj)} over {land}", f"{_an(s.season + ' landscape')} with {land}")
     if k == 7 and s.time in ("sunset", "dawn"):
         return f"{_an(_one(rng, 'warm', 'glowing', 'soft') + ' ' + adj)} over {land}"
     return f"{land}"
@@ -301,9 +304,13 @@ def caption(s, rng: np.random.Generator) -> str:
         if k > 0.9 and parts and s.colour not in ("black and white",):
             text = ", ".join([parts[0], lead] + parts[1:])
         elif k > 0.82 and parts:
-            text = f"{lead} with {' and '.join(parts[:2])}"
+            season = {"spring": ("spring", "fresh"), "summer": ("summer", "a summer"), "autumn": ("autumn", "fall"), "winter": ("winter",)}.get(s.season, ())
+            things = [p for p in parts if not p.startswith(season)] or parts[:0]
+            text = f"{lead} with {' and '.join(things[:2])}" if things else ", ".join([lead] + parts)
         else:
             text = ", ".join([lead] + parts)
+    if rng.random() < 0.06 and s.colour != "black and white":
+        text = _one(rng, "a picture of ", "a painting of ", "an illustration of ", "a landscape with ", "a view of ") + text
     text = " ".join(text.split())
     words = text.split()
     while len(words) > 25:

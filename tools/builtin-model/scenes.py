@@ -57,7 +57,7 @@ def sample_scene(rng: np.random.Generator) -> Scene:
     if colour:
         time = _pick(rng, COLOUR_TIMES[colour])
     else:
-        time = _pick(rng, TIMES, (0.12, 0.14, 0.24, 0.16, 0.12, 0.26))
+        time = _pick(rng, TIMES, (0.11, 0.13, 0.23, 0.15, 0.10, 0.28))
     if colour == "grey":
         mood = _pick(rng, MOODS, (0, 3, 3, 4))
     elif colour in ("orange", "golden", "red", "pink"):
@@ -104,14 +104,13 @@ def sample_scene(rng: np.random.Generator) -> Scene:
 
     night = time == "night"
     hidden = {"clear": 0.0, "cloudy": 0.3, "stormy": 1.0, "misty": 0.55}[mood]
-    moon = bool(night and rng.random() > max(hidden, 0.3))
+    stars = bool(night and mood == "clear")
+    aurora = bool(stars and rng.random() < 0.38 and colour in (None, "green", "teal", "purple"))
+    moon = bool(night and not aurora and rng.random() > max(hidden, 0.22))
     if time in ("dawn", "morning", "noon", "sunset"):
         sun = rng.random() > max(hidden, 0.15 if time == "sunset" else 0.35)
     else:
         sun = False
-    stars = bool(night and mood == "clear")
-    aurora = bool(stars and not moon and (snow or rng.random() < 0.5) and colour in (None, "green", "teal", "purple"))
-
     choices = {"none": 4.0, "birds": 0.0, "boat": 0.0, "cabin": 0.0, "lone tree": 0.0}
     if water != "none":
         choices["boat"] = 2.6
