@@ -49,7 +49,7 @@ def _land(s, rng):
         return _one(rng, "mountains", "a mountain", "rocky mountains", "mountain peaks", "a mountain range", "a mountain landscape")
     if s.land == "hills":
         if s.snow:
-            return _one(rng, "snowy hills", "snow-covered hills", "hills in the snow", "white hills")
+            return _one(rng, "snowy hills", "snow-covered hills", "hills in the snow", "winter hills" if s.colour else "white hills")
         return _one(rng, "hills", "rolling hills", "gentle hills", "soft hills", "a hilly landscape", "low hills")
     if s.land == "desert":
         return _one(rng, "desert", "a desert", "sand dunes", "desert dunes", "dunes in the desert", "a sandy desert", "dunes")

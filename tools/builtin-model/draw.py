@@ -151,7 +151,7 @@ class Canvas:
         dark = {"night": rgb(70, 92, 142), "dusk": rgb(132, 124, 178), "sunset": rgb(186, 142, 172),
                 "dawn": rgb(172, 168, 200), "morning": rgb(170, 194, 222), "noon": rgb(160, 192, 226)}[t]
         c = mix(dark, base, lit)
-        return mix(c, self.hor, self.haze * (1 - near) * 0.3)
+        return mix(c, self.hor, self.haze * max(0.0, 1 - near) * 0.22)
 
     # -- blending ------------------------------------------------------------------------------------------------
     def blend(self, mask, colour, y0=0, y1=None, x0=0, x1=None):
@@ -212,12 +212,9 @@ class Canvas:
         t = np.clip(self.py / F(self.hz), 0, 1)
         stops = np.array((0.0, 0.55, 1.0), F)
         grad = np.stack([np.interp(t, stops, (self.zen[c], self.mid[c], self.hor[c])) for c in range(3)], -1).astype(F)
-        k = np.ones(9) / 9
-        if self.h > 60:
-            n = max(3, int(self.h * 0.08)) | 1
-            k = np.ones(n) / n
-            pad = np.pad(grad, ((n // 2, n // 2), (0, 0)), mode="edge")
-            grad = np.stack([np.convolve(pad[:, c], k, "valid") for c in range(3)], -1).astype(F)
+        n = max(3, int(self.h * 0.08)) | 1  # no kink where two colours meet
+        pad = np.pad(grad, ((n // 2, n // 2), (0, 0)), mode="edge")
+        grad = np.stack([np.convolve(pad[:, c], np.ones(n) / n, "valid") for c in range(3)], -1).astype(F)
         self.img[:] = grad[:, None, :]
 
         # where the light stands
@@ -363,7 +360,7 @@ class Canvas:
         slope = r.uniform(0.85, 1.15)
         x = (self.px - F(cx)) / F(u)
         fall = np.abs(x) * F(slope)
-        prof = F(hgt) - fall + F(0.035) * noise1(r, x, 9, 3) * np.clip(fall * 9, 0, 1) + F(0.02) * np.clip(fall, 0, 0.2) ** 1
+        prof = F(hgt) - fall + F(0.035) * noise1(r, x, 9, 3) * np.clip(fall * 9, 0, 1)
         top = F(self.hz) - F(u) * np.maximum(prof, F(-0.05))
         y0, y1 = max(0, int(top.min()) - 1), min(self.h, int(self.hz) + 2)
         cols = np.nonzero(top < self.hz + 1)[0]
@@ -375,14 +372,13 @@ class Canvas:
         dy = (self.py[y0:y1] - F(self.hz - hp)) / F(u)
         spine = F(0.05) * noise1(r, dy, 14, 3) * np.clip(dy * 8, 0, 1) + dy * F(0.10 * self.side)
         e = (x[x0:x1] - spine[:, None]) * F(self.side)  # light comes from `side`
-        rib = noise1(r, dy * 0 + dy, 20, 2)[:, None] * F(0.0)
-        lit = smooth(e * F(90) + F(0.5) + rib)[..., None]
+        lit = smooth(e * F(90) + F(0.5))[..., None]
         shadow, bright = self.col(ROCK, near * 0.9, 0.75) , self.col(mix(ROCK, rgb(200, 190, 190), 0.35), near, 1.25)
         dark = mix(self.shade, self.mid, 0.35 + 0.3 * (1 - near))
         shadow = mix(shadow, dark, 0.45)
         colour = shadow + (bright - shadow) * lit
         if s.snow:
-            depth = 0.24 if s.season == "winter" else 0.13
+            depth = 0.25 if s.season == "winter" else 0.175
             jag = F(depth * hgt / 0.36) + F(0.05) * noise1(r, x[x0:x1], 16, 2)
             sm = np.clip((jag - dy[:, None]) * F(u * 0.4) + F(0.5), 0, 1)[..., None]
             sc, sd = self.snow_col(near + 0.4, 1.0), self.snow_col(near + 0.3, 0.12)
@@ -479,9 +475,8 @@ class Canvas:
 
     def land_city(self):
         r, s = self.rng, self.s
-        if True:
-            back = F(self.hz) - F(self.u) * (F(0.07) + F(0.05) * noise1(r, self.x, 1.6, 3))
-            self.ridge(back, self.col(self.own if not s.snow else rgb(220, 228, 240), 0.1), self.hor, self.u * 0.12)
+        back = F(self.hz) - F(self.u) * (F(0.07) + F(0.05) * noise1(r, self.x, 1.6, 3))
+        self.ridge(back, self.col(self.own if not s.snow else rgb(220, 228, 240), 0.1), self.hor, self.u * 0.12)
         dark = s.time in ("night", "dusk")
         for hgt, near, wid in ((0.24, 0.3, 0.075), (0.17, 0.62, 0.095)):
             x = self.w / 2 - (self.w / 2 // (wid * self.u) + 2) * wid * self.u
@@ -730,7 +725,7 @@ class Canvas:
         side = mix(wall, self.shade, 0.5)
         roof = mix(self.shade, rgb(110, 50, 48), 0.15 + self.local * 0.6)
         if s.season == "winter":
-            roof = self.snow_col(1, 0.95)
+            roof = mix(self.snow_col(1, 0.45), self.mid, 0.12)
         a, b, hh = cx - 0.10 * k, cx + 0.10 * k, 0.075 * k
         self.poly([(a, y), (a, y - hh), (b, y - hh), (b, y)], wall)
         gx = cx + 0.045 * k

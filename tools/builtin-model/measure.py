@@ -130,6 +130,20 @@ def measure(picture):
     m["foot_bright_less_horizon"] = float(np.percentile(g[40:], 90) - np.percentile(g[26:38], 90))
     m["pale_foot"] = float((pale[26:] * land[26:]).mean())
     m["corner_less_foot"] = float((g[60:, :6].mean() + g[60:, -6:].mean()) / 2 - np.median(g[44:58]))
+    # caps: lighter than the sky above them and than the rock below
+    q = g[6:46]
+    above = np.minimum(np.minimum(q[2:-14], q[1:-15]), q[:-16])
+    here = q[5:-11]
+    below = np.minimum(np.minimum(q[10:-6], q[12:-4]), np.minimum(q[14:-2], q[16:]))
+    cap = np.minimum(here - above, here - below)
+    top = np.clip(cap.max(0), 0, 1)
+    m["cap"] = float(top.mean())
+    m["cap_columns"] = float((top > 0.05).mean())
+    m["cap_high"] = float(np.sort(top)[-8:].mean())
+    m["cap_far"] = float((top > 0.15).mean())
+    below_horizon = g[40:]
+    m["above_horizon_low"] = float((below_horizon > hor + 0.03).mean())
+    m["even_foot"] = float(below_horizon.std())
     dx, dy = np.abs(np.diff(g, axis=1)), np.abs(np.diff(g, axis=0))
     for name, a, b in (("middle", 14, 36), ("lower", 42, 62), ("near", 36, 46)):
         m[f"across_{name}"] = float(dx[a:b].mean())
