@@ -4,18 +4,23 @@ import json
 import pathlib
 
 import numpy as np
+from PIL import Image, ImageFilter
 
 from draw import draw
 from measure import VALUES, measure, truth
 from scenes import sample_scene
 
 
-def collect(count, seed, size=128):
+def collect(count, seed, size=128, soften=0.0):
+    """Scenes and their statistics; the share `soften` of the pictures a little blurred and noisy, as a small model's are."""
     rng = np.random.default_rng(seed)
     scenes = [sample_scene(rng) for _ in range(count)]
     stats = []
     for s in scenes:
         p = draw(s, 2 * size, 2 * size).reshape(size, 2, size, 2, 3).mean((1, 3)).round().astype(np.uint8)
+        if rng.random() < soften:
+            p = Image.fromarray(p).filter(ImageFilter.GaussianBlur(rng.uniform(0.2, 1.3)))
+            p = np.clip(np.asarray(p) + rng.normal(0, rng.uniform(0, 6), (size, size, 3)), 0, 255).astype(np.uint8)
         stats.append(measure(p))
     return scenes, stats
 
@@ -41,7 +46,7 @@ def main():
     a.add_argument("--count", type=int, default=4000)
     a.add_argument("--check", type=int, default=1000)
     a = a.parse_args()
-    scenes, stats = collect(a.count, 1)
+    scenes, stats = collect(a.count, 1, soften=0.5)
     held, held_stats = collect(a.check, 2)
     names = list(stats[0])
     raw = np.array([[s[n] for n in names] for s in stats])
