@@ -1,0 +1,142 @@
+"""Measures whether the attributes that captions ask for are in the model's pictures.
+
+    python evaluate.py AUTOENCODER.pt DIT.pt [--count 200] [--steps 8] [--guidance 1] [--side 256] [--table OUT.md]
+
+Held-out captions (seeds that training never drew), one picture each. An attribute counts where the caption names it; it is judged by measure.py. The
+same captions' own drawings are the ceiling, a model that was not trained is the floor.
+"""
+
+import argparse
+import collections
+import pathlib
+import re
+
+import numpy as np
+import torch
+
+import tokens
+from captions import caption
+from draw import draw
+from measure import ATTRIBUTES, measure, truth
+from model import Autoencoder
+from sampling import sample
+from scenes import sample_scene
+from train import build, load
+
+HELD_OUT = 90  # no aspect of dataset.py uses this seed
+BATCH = 20
+NAMED = {
+    ("time", "night"): r"\b(night|midnight|in the dark)\b",
+    ("time", "noon/day"): r"\b(noon|midday|daytime|daylight|by day|the day|morning)\b",
+    ("time", "sunset"): r"\b(sunset|sundown|evening|dusk|twilight|dawn|sunrise|daybreak|early morning)\b",
+    ("water", "sea"): r"\b(sea|ocean|seascape|coast|coastal|islands)\b",
+    ("water", "lake"): r"\b(lake|river|water)\b",
+    ("snow", "snow"): r"\b(snow|snowy|snow-\w+|winter)\b",
+    ("light", "sun or moon"): r"\b(sun|sunshine|moon|moonlight)\b",
+}
+COLOURS = {"golden": "golden|gold|yellow", "grey": "grey|gray", "purple": "purple|violet", "teal": "teal|turquoise"}
+
+
+def asked(scene, text: str) -> dict[str, str]:
+    """The attributes, with their values, that a caption of the scene names in words."""
+    found = {}
+    for attribute in ATTRIBUTES:
+        value = truth(scene, attribute)
+        words = rf"\b({COLOURS.get(value, value)})\b" if attribute == "colour" and value else NAMED.get((attribute, value))
+        if value in ATTRIBUTES[attribute][0] and words and re.search(words, text.lower()):
+            found[attribute] = value
+    return found
+
+
+def held_out(count: int):
+    """Scenes with captions that name at least one attribute, so that each says something that can be judged."""
+    chosen, index = [], 0
+    while len(chosen) < count:
+        rng = np.random.default_rng((HELD_OUT, index))
+        scene = sample_scene(rng)
+        text = caption(scene, rng)
+        wanted = asked(scene, text)
+        if wanted:
+            chosen.append((scene, text, wanted))
+        index += 1
+    return chosen
+
+
+def pictures(model, autoencoder, texts, side: int, steps: int, guidance: float, seed: int = 0):
+    """One picture [side, side, 3] of bytes for each text, in their order."""
+    made = [None] * len(texts)
+    by_padding = collections.defaultdict(list)
+    for n, text in enumerate(texts):
+        by_padding[tokens.padded(len(tokens.tokens(text)))].append(n)
+    for group in by_padding.values():
+        for start in range(0, len(group), BATCH):
+            chosen = group[start : start + BATCH]
+            noise = torch.stack([torch.randn(16, side // 8, side // 8, generator=torch.Generator().manual_seed(seed + n)) for n in chosen])
+            latents = sample(model, [texts[n] for n in chosen], noise, steps, guidance)
+            with torch.inference_mode():
+                decoded = autoencoder.decode(latents).clamp(0, 1).mul(255).round().byte().permute(0, 2, 3, 1).numpy()
+            for n, picture in zip(chosen, decoded):
+                made[n] = picture
+    return made
+
+
+def score(made, chosen):
+    """Hits and counts by (attribute, value)."""
+    hits, counts = collections.Counter(), collections.Counter()
+    for picture, (_, _, wanted) in zip(made, chosen):
+        statistics = measure(picture)
+        for attribute, value in wanted.items():
+            counts[attribute, value] += 1
+            hits[attribute, value] += bool(ATTRIBUTES[attribute][1](statistics, value))
+    return hits, counts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("autoencoder", type=pathlib.Path)
+    parser.add_argument("dit", type=pathlib.Path)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--guidance", type=float, default=1.0)
+    parser.add_argument("--side", type=int, default=256)
+    parser.add_argument("--table", type=pathlib.Path)
+    parser.add_argument("--sheet", type=pathlib.Path)
+    arguments = parser.parse_args()
+
+    autoencoder = Autoencoder()
+    autoencoder.load_state_dict(torch.load(arguments.autoencoder)["model"])
+    autoencoder.eval()
+    model, shape = load(arguments.dit)
+    model.eval()
+    torch.manual_seed(0)
+    untrained = build(shape, model["text"].used).eval()
+    chosen = held_out(arguments.count)
+    texts = [text for _, text, _ in chosen]
+    way = (arguments.side, arguments.steps, arguments.guidance)
+    made = pictures(model, autoencoder, texts, *way)
+    if arguments.sheet:
+        from PIL import Image
+
+        rows = [np.concatenate(made[n : n + 8], axis=1) for n in range(0, min(len(made), 48) // 8 * 8, 8)]
+        Image.fromarray(np.concatenate(rows)).save(arguments.sheet)
+        for n in range(0, min(len(made), 48)):
+            print(n, texts[n])
+    results = {
+        "model": score(made, chosen),
+        "drawings (ceiling)": score([draw(scene, arguments.side, arguments.side) for scene, _, _ in chosen], chosen),
+        "untrained (floor)": score(pictures(untrained, autoencoder, texts, *way), chosen),
+    }
+    _, counts = results["model"]
+    lines = ["| attribute | asked | " + " | ".join(results) + " |", "|---|---|" + "---|" * len(results)]
+    for key in sorted(counts):
+        parts = [f"{100 * hits[key] / counts[key]:.0f} %" for hits, _ in results.values()]
+        lines.append(f"| {key[0]}: {key[1]} | {counts[key]} | " + " | ".join(parts) + " |")
+    whole = [f"**{100 * sum(hits.values()) / sum(counts.values()):.1f} %**" for hits, _ in results.values()]
+    lines.append(f"| **all** | {sum(counts.values())} | " + " | ".join(whole) + " |")
+    print("\n".join(lines))
+    if arguments.table:
+        arguments.table.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
