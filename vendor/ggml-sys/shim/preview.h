@@ -36,7 +36,8 @@ public:
     // Whether a preview after this step, counted from 1, can be paid for. The last step needs none: the picture follows.
     bool affordable(int step, int steps) {
         left_ = steps - step;
-        return left_ > 0 && (us_per_point_ <= 0 || cost_us(widest_divisor()) <= allowance_us());
+        // The last decoding counts as far as the picture is, so that previews are spread over it.
+        return left_ > 0 && (us_per_point_ <= 0 || cost_us(widest_divisor()) <= allowance_us(static_cast<double>(step) / steps));
     }
 
     int get_encoder_output_channels(int input_channels) override { return inner_->get_encoder_output_channels(input_channels); }
@@ -81,9 +82,9 @@ private:
         return us_per_point_ * static_cast<double>(width * height);
     }
 
-    // What may be spent now: a share of all else so far, and of the last decoding, which is certain to come.
-    double allowance_us() const {
-        const double others = static_cast<double>(ggml_time_us() - begun_us_ - spent_us_) + (decodes_last_ ? cost_us(1) : 0.0);
+    // What may be spent now: a share of all else so far, and of this part of the last decoding, which is certain to come.
+    double allowance_us(double part) const {
+        const double others = static_cast<double>(ggml_time_us() - begun_us_ - spent_us_) + (decodes_last_ ? cost_us(1) * part : 0.0);
         return SHARE * others - static_cast<double>(spent_us_);
     }
 
@@ -103,7 +104,7 @@ private:
         if (us_per_point_ <= 0) {
             return widest;
         }
-        const double each_us = allowance_us() / std::max(1, left_);
+        const double each_us = allowance_us(1.0) / std::max(1, left_);
         int64_t divisor      = 1;
         while (divisor < widest && cost_us(divisor) > each_us) {
             divisor *= 2;
