@@ -91,8 +91,12 @@ fn frames(files: &ModelFiles) -> Outcome<Vec<f64>> {
         threads: Some(threads),
         ..Recipe::default()
     };
-    let options =
-        Options { settings_path: Some(home.path().join("settings.json")), pictures_folder: home.path().join("Pictures"), wgpu: false };
+    let options = Options {
+        settings_path: Some(home.path().join("settings.json")),
+        pictures_folder: home.path().join("Pictures"),
+        wgpu: false,
+        builtin: Err("it is not measured".into()),
+    };
     let mut parts = Some((start(|| {}), Settings { recipe, ..Settings::default() }));
     let mut harness = Harness::builder().with_size([1440.0, 900.0]).build_ui_state(
         move |ui, slot: &mut Option<App>| {

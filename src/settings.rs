@@ -15,6 +15,8 @@ use crate::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recip
 
 /// The version that this program writes.
 const VERSION: u32 = 1;
+/// How the built-in model is stored: its folder may be another one in the next version.
+const BUILTIN: &str = "built-in";
 /// A file larger than this is not ours.
 const MOST_BYTES: u64 = 4 << 20;
 
@@ -31,6 +33,8 @@ pub struct Settings {
     pub wgpu: bool,
     /// Where the window was.
     pub window: Option<WindowPlace>,
+    /// Whether the model is the built-in one, wherever that is. The recipe's files are then the person's own, to go back to.
+    pub builtin: bool,
     /// The settings of the next picture.
     pub recipe: Recipe,
 }
@@ -87,6 +91,8 @@ struct StoredSettings {
     renderer: String,
     #[serde(default)]
     window: Option<WindowPlace>,
+    #[serde(default)]
+    model: String,
     #[serde(default)]
     recipe: StoredRecipe,
 }
@@ -226,6 +232,7 @@ impl From<&Settings> for StoredSettings {
             pictures_folder: settings.pictures_folder.clone(),
             renderer: if settings.wgpu { "wgpu" } else { "glow" }.into(),
             window: settings.window,
+            model: if settings.builtin { BUILTIN } else { "files" }.into(),
             recipe: StoredRecipe::from(&settings.recipe),
         }
     }
@@ -247,6 +254,7 @@ impl From<StoredSettings> for Settings {
             pictures_folder: stored.pictures_folder,
             wgpu: stored.renderer == "wgpu",
             window: stored.window.and_then(WindowPlace::sane),
+            builtin: stored.model == BUILTIN,
             recipe: stored.recipe.into(),
         }
     }
@@ -352,6 +360,7 @@ mod tests {
             pictures_folder: Some("/tmp/pictures".into()),
             wgpu: true,
             window: Some(WindowPlace { x: Some(-5.0), y: None, width: 1440.0, height: 900.0, maximized: false }),
+            builtin: true,
             recipe,
         }
     }

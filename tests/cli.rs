@@ -11,6 +11,7 @@ use std::process::{Command, Output, Stdio};
 
 use atelier::cli::json::{Line, Outcome, Phase};
 use atelier::gallery::read_metadata;
+use atelier::library::BUILTIN_VARIABLE;
 use atelier::paths::HOME_VARIABLE;
 use atelier::recipe::FileRole;
 use support::{files, folder, tiny};
@@ -23,7 +24,7 @@ fn home(test: &str) -> PathBuf {
 
 fn atelier(home: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
-    command.env(HOME_VARIABLE, home).args(args).stdin(Stdio::null());
+    command.env(HOME_VARIABLE, home).env(BUILTIN_VARIABLE, home.join("none")).args(args).stdin(Stdio::null());
     command
 }
 
@@ -121,11 +122,55 @@ fn a_bad_model_is_a_sentence_and_exit_code_1() {
 }
 
 #[test]
+fn without_a_file_of_a_model_the_built_in_one_paints_and_is_called_by_its_name() {
+    let home = home("builtin");
+    let folder = folder("builtin-model");
+    testkit::tiny::builtin(&folder, &testkit::tiny::Options::default()).unwrap();
+    let run = |args: &[&str]| {
+        let args = [&["generate", "-p", "a lake", "--seed", "42", "-t", "1", "--json"], args].concat();
+        let output = atelier(&home, &args).env(BUILTIN_VARIABLE, &folder).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        lines(&output)
+    };
+    let named = |line: &Line| matches!(line, Line::Begin { model: Some(name), .. } if name == testkit::tiny::BUILTIN_NAME);
+    let told = run(&[]);
+    assert!(told.iter().any(named), "{told:?}");
+    assert!(told.iter().any(|line| matches!(line, Line::Begin { width: 64, height: 64, steps: 3, .. })), "{told:?}");
+    let path = told.iter().find_map(|line| if let Line::Picture { path, .. } = line { Some(path) } else { None }).unwrap();
+    let metadata = read_metadata(Path::new(path)).unwrap();
+    let parameters = metadata.parameters.unwrap();
+    assert!(parameters.contains("Model: Tiny test model") && parameters.contains("Sampler: Euler,"), "{parameters}");
+    assert_eq!(metadata.recipe.unwrap().model(), Some(testkit::tiny::BUILTIN_NAME));
+
+    let told = run(&["--steps", "2", "-W", "80"]);
+    assert!(told.iter().any(|line| matches!(line, Line::Begin { width: 80, height: 64, steps: 2, .. })), "flags go first: {told:?}");
+}
+
+#[test]
+fn a_missing_built_in_model_is_a_sentence_that_says_what_to_do() {
+    let home = home("no-builtin");
+    let output = atelier(&home, &["generate", "-p", "a lake"]).output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
+    let err = text(&output.stderr);
+    assert!(err.starts_with("error: The built-in model is not there:") && err.contains("Reinstall Atelier"), "{err}");
+}
+
+#[test]
+fn help_says_what_happens_without_a_model() {
+    let output = atelier(&home("help"), &["generate", "--help"]).output().unwrap();
+    let help = text(&output.stdout);
+    assert!(help.contains("the built-in model is used") && help.contains("[default: 20, or what suits the built-in model]"), "{help}");
+}
+
+#[test]
 fn wrong_flags_are_exit_code_2_and_help_is_none() {
     let home = home("flags");
-    for args in
-        [&["generate", "-p", "x"][..], &["generate", "-p", "x", "-m", "m", "--backend", "disk"], &["paint"], &["devices", "--color"]]
-    {
+    for args in [
+        &["generate", "-p", "x", "--vae", "v"][..],
+        &["generate", "-p", "x", "-m", "m", "--backend", "disk"],
+        &["paint"],
+        &["devices", "--color"],
+    ] {
         let output = atelier(&home, args).output().unwrap();
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{args:?}");
         assert!(text(&output.stderr).starts_with("error: "), "{}", text(&output.stderr));

@@ -161,6 +161,28 @@ fn previews_arrive_while_denoising_by_either_way() {
 }
 
 #[test]
+fn thrifty_previews_begin_small_leave_the_last_step_out_and_change_nothing() {
+    let engine = Engine::start();
+    let recipe = Recipe { steps: 12, width: 128, height: 128, ..recipe() };
+    let run = |preview| engine.run_task(Task::Generate { recipe: Box::new(recipe.clone()), preview });
+    let plain = run(PreviewOptions::Off);
+    for _ in 0..2 {
+        let said = run(PreviewOptions::Thrifty);
+        let shown = said.previews();
+        let sides: Vec<_> = shown.iter().map(|preview| (preview.image.width(), preview.image.height())).collect();
+        assert!(sides.iter().all(|side| [(64, 64), (128, 128)].contains(side)), "{sides:?}");
+        assert!(shown.iter().all(|preview| preview.step < 12));
+        assert_eq!(said.pixels(), plain.pixels(), "looking on changes nothing");
+    }
+    let fresh = Engine::start();
+    let said = fresh.run_task(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Thrifty });
+    let first = said.previews()[0];
+    assert_eq!((first.step, first.image.width()), (1, 64), "what it costs is not known yet");
+    let fine = run(PreviewOptions::TinyAutoencoder { every: 6 });
+    assert!(fine.previews().iter().all(|preview| preview.image.width() == 128), "the decoder is itself again");
+}
+
+#[test]
 fn a_cancel_in_any_phase_ends_there_and_leaves_the_context_whole() {
     let engine = Engine::start();
     let good = engine.run(&recipe()).pixels().to_vec();

@@ -23,9 +23,16 @@ const SCREEN: (u32, u32) = (1440, 900);
 /// How long the program may think, on a machine that does much else.
 const LONG: Duration = Duration::from_mins(2);
 
+/// Opens the window of somebody who has no built-in model.
 fn open(home: &Path) -> Result<Desktop> {
-    let home = home.to_str().context("the folder for temporary files has a name in Unicode")?;
-    Desktop::start(Path::new(env!("CARGO_BIN_EXE_atelier")), &[], &[("ATELIER_HOME", home)], SCREEN)
+    open_with(home, &home.join("none"))
+}
+
+fn open_with(home: &Path, builtin: &Path) -> Result<Desktop> {
+    let text = |path: &Path| path.to_str().map(str::to_owned).context("the folder for temporary files has a name in Unicode");
+    let (home, builtin) = (text(home)?, text(builtin)?);
+    let env = [("ATELIER_HOME", home.as_str()), ("ATELIER_BUILTIN", builtin.as_str())];
+    Desktop::start(Path::new(env!("CARGO_BIN_EXE_atelier")), &[], &env, SCREEN)
 }
 
 /// Leaves settings as a person leaves them who has chosen the model's files and a small size.
@@ -102,6 +109,25 @@ fn a_typed_prompt_and_a_pressed_button_become_a_picture_on_the_canvas_and_on_the
     desktop.close()?;
     let status = desktop.wait_for_end(LONG)?;
     assert!(status.success(), "{status}: {}", desktop.output());
+    Ok(())
+}
+
+#[test]
+fn at_the_first_start_a_prompt_is_all_it_takes() -> Result<()> {
+    let (home, model) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    tiny::builtin(model.path(), &tiny::Options::default())?;
+    let mut desktop = open_with(home.path(), model.path())?;
+    desktop.wait_for(tiny::BUILTIN_NAME, LONG)?;
+    assert!(desktop.wait_for("Generate", LONG)?.enabled, "nothing is missing");
+    keep(&mut desktop, "first-start.png")?;
+    desktop.fill("Prompt", "a red sunset over the sea")?;
+    desktop.click("Generate")?;
+    let saved = desktop.wait("a picture in the folder", LONG, |_| Ok(pictures(home.path()).pop()))?;
+    assert_eq!(image::image_dimensions(&saved)?, (64, 64));
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    let settings = fs::read_to_string(home.path().join("settings.json"))?;
+    assert!(settings.contains(r#""model": "built-in""#) && !settings.contains("tiny-zimage"), "{settings}");
     Ok(())
 }
 

@@ -30,6 +30,12 @@ pub enum Command {
     RollSeed,
     /// Keep the last seed, or draw a new one for each picture again.
     LockSeed,
+    /// Put this example into the prompt.
+    TryPrompt(&'static str),
+    /// Make the built-in model the one in use.
+    UseBuiltin,
+    /// Go from the built-in model to the person's own files.
+    UseOwnFiles,
     /// Show the file dialog for model files of any role.
     AddFiles,
     /// Show the file dialog for this role.
@@ -139,6 +145,9 @@ impl Command {
             Self::SwapSides => "Swap width and height",
             Self::RollSeed => "Roll a new seed",
             Self::LockSeed => "Keep this seed",
+            Self::TryPrompt(example) => example,
+            Self::UseBuiltin => "Use the built-in model",
+            Self::UseOwnFiles => "Use my own files",
             Self::AddFiles => "Add model files",
             Self::ChooseFile(_) => "Choose another file",
             Self::ClearFile(_) => "Remove this file",
@@ -187,6 +196,9 @@ impl Command {
             Self::SwapSides => "Turn portrait into landscape, and back.",
             Self::RollSeed => "Draw a new seed and keep it for the next pictures.",
             Self::LockSeed => "Keep this seed, so that only what you change changes. Unlocked, each picture gets a new one.",
+            Self::TryPrompt(_) => "Put these words into the prompt.",
+            Self::UseBuiltin => "Use the model that comes with Atelier, with the settings that suit it. Your own files are remembered.",
+            Self::UseOwnFiles => "Use model files of your own. The built-in model stays at hand.",
             Self::AddFiles => "Choose model files. Atelier finds out what each one is for.",
             Self::ChooseFile(_) => "Choose another file for this part of the model.",
             Self::ClearFile(_) => "Take this file out of the model. The file itself stays where it is.",
@@ -248,6 +260,9 @@ impl Command {
             Self::ZoomActual => key(Modifiers::NONE, Key::Num1, false),
             Self::ClearQueue
             | Self::ChangeRecipe(_)
+            | Self::TryPrompt(_)
+            | Self::UseBuiltin
+            | Self::UseOwnFiles
             | Self::ChooseFile(_)
             | Self::ClearFile(_)
             | Self::MoveFile(..)
@@ -281,6 +296,9 @@ impl Command {
             Self::Generate => state.ready(),
             Self::Cancel => state.jobs.running().map(drop).ok_or("Nothing is forming now."),
             Self::ClearQueue => (state.jobs.waiting() > 0).then_some(()).ok_or("Nothing waits."),
+            Self::UseBuiltin if state.builtin.is_err() => Err("The built-in model is not there. Reinstall Atelier to get it back."),
+            Self::UseBuiltin => (!state.uses_builtin()).then_some(()).ok_or("The built-in model is in use."),
+            Self::UseOwnFiles => state.uses_builtin().then_some(()).ok_or("Your own files are in use."),
             Self::AddFiles | Self::ChooseFile(_) | Self::ChooseStart | Self::ChooseMask | Self::AddLora => {
                 (!state.dialog_open).then_some(()).ok_or("A file dialog is open already.")
             }
@@ -300,6 +318,7 @@ impl Command {
             Self::Follow
             | Self::FocusPrompt
             | Self::ChangeRecipe(_)
+            | Self::TryPrompt(_)
             | Self::SwapSides
             | Self::RollSeed
             | Self::LockSeed

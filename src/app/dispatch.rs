@@ -9,10 +9,10 @@ use super::App;
 use super::command::Command;
 use super::files::{FileTask, PixelTask, Purpose};
 use super::session::Stored;
-use super::state::{Closing, ErrorCard, PreviewChoice};
+use super::state::{Closing, ErrorCard};
 use super::view::{KEY_STEP, View};
-use crate::engine::{PreviewOptions, Task};
-use crate::recipe::{FileRole, ImageSource};
+use crate::engine::Task;
+use crate::recipe::{FileRole, ImageSource, Recipe};
 use crate::ui;
 
 /// Seeds that are drawn stay short enough to be read out.
@@ -47,6 +47,12 @@ impl App {
                 let seed = &mut self.state.recipe.seed;
                 *seed = if *seed < 0 { self.state.last_seed.unwrap_or_else(|| rand::random_range(SEEDS)) } else { -1 };
             }
+            Command::TryPrompt(example) => {
+                example.clone_into(&mut self.state.recipe.prompt);
+                self.state.focus_prompt = true;
+            }
+            Command::UseBuiltin => self.use_builtin(),
+            Command::UseOwnFiles => self.use_own_files(),
             Command::AddFiles => self.dialog(Purpose::Any),
             Command::ChooseFile(role) => self.dialog(Purpose::Role(role)),
             Command::ClearFile(role) => self.state.recipe.files.remove(role),
@@ -58,7 +64,7 @@ impl App {
             Command::PlaceFile(path, role) => {
                 self.state.unplaced.retain(|it| *it != path);
                 if let Some(role) = role {
-                    self.state.recipe.files.set(role, path);
+                    self.use_file(role, path);
                 }
             }
             Command::TypePath(path) => self.state.typed_path = path,
@@ -130,12 +136,7 @@ impl App {
     }
 
     fn generate(&mut self) {
-        let recipe = self.state.recipe.clone();
-        let preview = match self.state.preview {
-            PreviewChoice::Off => PreviewOptions::Off,
-            PreviewChoice::Quick => PreviewOptions::Projection { every: 1 },
-            PreviewChoice::Fine => PreviewOptions::TinyAutoencoder { every: 1 },
-        };
+        let (recipe, preview) = (self.state.recipe.clone(), self.state.preview_options());
         match self.handle.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview }) {
             Ok(job) => {
                 self.state.jobs.push(job, recipe);
@@ -168,6 +169,41 @@ impl App {
             Purpose::Any | Purpose::Role(_) | Purpose::Start | Purpose::Mask | Purpose::Lora => String::new(),
         };
         self.workers.dialog(purpose, name);
+    }
+
+    /// The person's own files and their settings are remembered, so that one can go back.
+    fn use_builtin(&mut self) {
+        let Ok(builtin) = &self.state.builtin else { return };
+        self.state.own = Some(Box::new(self.state.recipe.clone()));
+        builtin.apply(&mut self.state.recipe);
+        // They were made for another model.
+        self.state.recipe.loras.clear();
+    }
+
+    /// What one says, and what is not about the model, stays as it is.
+    fn use_own_files(&mut self) {
+        let own = self.state.own.take().map(|own| *own).unwrap_or_default();
+        let now = std::mem::take(&mut self.state.recipe);
+        self.state.recipe = Recipe {
+            prompt: now.prompt,
+            negative_prompt: now.negative_prompt,
+            seed: now.seed,
+            batch_count: now.batch_count,
+            init: now.init,
+            mask: now.mask,
+            reference_images: now.reference_images,
+            placement: now.placement,
+            threads: now.threads,
+            ..own
+        };
+    }
+
+    /// A file for a part of the model. The first one after the built-in model begins a model of one's own.
+    pub(super) fn use_file(&mut self, role: FileRole, path: PathBuf) {
+        if self.state.uses_builtin() {
+            self.use_own_files();
+        }
+        self.state.recipe.files.set(role, path);
     }
 
     /// Two files that want each other's role change places.

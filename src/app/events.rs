@@ -9,7 +9,7 @@ use super::files::{Answer, Dropped, FileTask, PixelTask, Purpose, Report};
 use super::session::{PictureId, Stored};
 use super::state::{ErrorCard, Forming};
 use crate::engine::{End, Event, Failure, JobId, LogLevel, Picture};
-use crate::recipe::{ImageSource, InitImage, Lora, Recipe};
+use crate::recipe::{ImageSource, InitImage, Lora};
 
 /// How much of a new start picture is painted anew.
 const START_STRENGTH: f32 = 0.75;
@@ -210,7 +210,7 @@ impl App {
         let Some(path) = paths.first().cloned() else { return };
         match purpose {
             Purpose::Any => self.workers.file(FileTask::Identify(paths)),
-            Purpose::Role(role) => self.state.recipe.files.set(role, path),
+            Purpose::Role(role) => self.use_file(role, path),
             Purpose::Start => self.start_from(ImageSource::File(path)),
             Purpose::Mask => self.state.recipe.mask = Some(ImageSource::File(path)),
             Purpose::Lora => self.state.recipe.loras.push(Lora { path, strength: 1.0 }),
@@ -236,14 +236,13 @@ impl App {
         let name = |path: &std::path::Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let mut lines = Vec::new();
         for (path, what) in files {
-            let recipe: &mut Recipe = &mut self.state.recipe;
             match what {
                 Dropped::Role(role) => {
                     lines.push(format!("{}: {}", role.label(), name(&path)));
-                    recipe.files.set(role, path);
+                    self.use_file(role, path);
                 }
-                Dropped::Lora if recipe.loras.iter().any(|lora| lora.path == path) => {}
-                Dropped::Lora => recipe.loras.push(Lora { path, strength: 1.0 }),
+                Dropped::Lora if self.state.recipe.loras.iter().any(|lora| lora.path == path) => {}
+                Dropped::Lora => self.state.recipe.loras.push(Lora { path, strength: 1.0 }),
                 Dropped::Picture => self.start_from(ImageSource::File(path)),
                 Dropped::Unknown if self.state.unplaced.contains(&path) => {}
                 Dropped::Unknown => self.state.unplaced.push(path),

@@ -27,6 +27,8 @@ use std::time::Duration;
 use eframe::egui;
 
 use crate::engine::{Handle, Preview};
+use crate::library::Builtin;
+use crate::recipe::{ModelFiles, Recipe};
 use crate::settings::{Settings, StoredPreview, WindowPlace};
 use crate::ui;
 use files::FileTask;
@@ -69,6 +71,23 @@ struct Kept {
     pictures_folder: Option<PathBuf>,
 }
 
+/// The recipe that the window opens with, and the person's own where that is another one. Who has chosen no model begins with the built-in
+/// one.
+fn first_recipe(settings: &Settings, builtin: Option<&Builtin>) -> (Recipe, Option<Box<Recipe>>) {
+    let mut recipe = settings.recipe.clone();
+    match builtin {
+        Some(builtin) if settings.builtin => {
+            let own: ModelFiles = std::mem::replace(&mut recipe.files, builtin.files().clone());
+            (recipe, (!own.is_empty()).then(|| Box::new(Recipe { files: own, ..Recipe::default() })))
+        }
+        Some(builtin) if recipe.files.is_empty() => {
+            builtin.apply(&mut recipe);
+            (recipe, None)
+        }
+        Some(_) | None => (recipe, None),
+    }
+}
+
 impl App {
     /// A window for this engine.
     ///
@@ -85,8 +104,11 @@ impl App {
             Some(false) => ThemeChoice::Light,
         };
         ui::theme::choose(ctx, theme);
+        let (recipe, own) = first_recipe(&settings, options.builtin.as_deref().ok());
         let state = State {
-            recipe: settings.recipe.clone(),
+            recipe,
+            builtin: options.builtin.clone(),
+            own,
             last_seed: None,
             preview: match settings.preview {
                 StoredPreview::Off => PreviewChoice::Off,
@@ -326,7 +348,13 @@ impl App {
             pictures_folder: self.kept.pictures_folder.clone(),
             wgpu: self.kept.wgpu,
             window: self.kept.window.and_then(WindowPlace::sane),
-            recipe: self.state.recipe.clone(),
+            builtin: self.state.uses_builtin(),
+            recipe: if self.state.uses_builtin() {
+                let files = self.state.own.as_ref().map(|own| own.files.clone()).unwrap_or_default();
+                Recipe { files, ..self.state.recipe.clone() }
+            } else {
+                self.state.recipe.clone()
+            },
         }
     }
 

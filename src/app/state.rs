@@ -4,13 +4,15 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use eframe::egui::{TextureHandle, Vec2, vec2};
 
 use super::progress::Progress;
 use super::session::Session;
 use super::view::View;
-use crate::engine::JobId;
+use crate::engine::{JobId, PreviewOptions};
+use crate::library::{Builtin, PreviewWay};
 use crate::recipe::{FileRole, Recipe};
 
 pub use super::session::PictureId;
@@ -19,6 +21,10 @@ pub use super::session::PictureId;
 pub struct State {
     /// The settings of the next picture.
     pub recipe: Recipe,
+    /// The model that comes with the program; where it cannot be used, a sentence that says why.
+    pub builtin: Result<Arc<Builtin>, String>,
+    /// The recipe as it was with the person's own files, while the built-in model is used.
+    pub own: Option<Box<Recipe>>,
     /// The seed that was used last, to be kept on demand.
     pub last_seed: Option<i64>,
     /// How pictures are shown while they form.
@@ -56,6 +62,25 @@ pub struct State {
 }
 
 impl State {
+    /// Whether the next picture is made by the built-in model.
+    #[must_use]
+    pub fn uses_builtin(&self) -> bool {
+        self.builtin.as_ref().is_ok_and(|builtin| builtin.is_in(&self.recipe))
+    }
+
+    /// How the next picture is shown while it forms.
+    #[must_use]
+    pub fn preview_options(&self) -> PreviewOptions {
+        let own_colours =
+            |builtin: &Arc<Builtin>| builtin.is_in(&self.recipe) && builtin.manifest().defaults.preview == Some(PreviewWay::Tae);
+        match self.preview {
+            PreviewChoice::Off => PreviewOptions::Off,
+            PreviewChoice::Quick if self.builtin.as_ref().is_ok_and(own_colours) => PreviewOptions::Thrifty,
+            PreviewChoice::Quick => PreviewOptions::Projection { every: 1 },
+            PreviewChoice::Fine => PreviewOptions::TinyAutoencoder { every: 1 },
+        }
+    }
+
     /// Whether a picture can be made; where not, what is missing.
     ///
     /// # Errors
@@ -69,7 +94,8 @@ impl State {
         if files.get(Model).is_none() && [Llm, ClipL, ClipG, T5xxl].iter().all(|role| files.get(*role).is_none()) {
             return Err("Add the text encoder that belongs to this model.");
         }
-        if self.recipe.prompt.trim().is_empty() && self.recipe.init.is_none() {
+        // The built-in model has an idea of its own where nothing is said.
+        if self.recipe.prompt.trim().is_empty() && self.recipe.init.is_none() && !self.uses_builtin() {
             return Err("Describe the picture first.");
         }
         Ok(())
@@ -145,7 +171,7 @@ impl PreviewChoice {
     pub const fn tooltip(self) -> &'static str {
         match self {
             Self::Off => "Show the picture only when it is finished.",
-            Self::Quick => "A rough look after each step. Costs nothing.",
+            Self::Quick => "A rough look while it forms. Costs next to nothing.",
             Self::Fine => "A sharper look after each step, through the tiny autoencoder where there is one. A little slower.",
         }
     }

@@ -13,8 +13,10 @@ use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use super::state::{Closing, ThemeChoice};
 use super::{App, Options, Stored};
 use crate::engine::{
-    Begin, End, Event, Failure, JobId, LogLevel, Phase, Picture, PictureInfo, Port, Preview, Request, Step, Task, Timings, channel,
+    Begin, End, Event, Failure, JobId, LogLevel, Phase, Picture, PictureInfo, Port, Preview, PreviewOptions, Request, Step, Task, Timings,
+    channel,
 };
+use crate::library::{Builtin, MANIFEST};
 use crate::placement::Module;
 use crate::recipe::{FileRole, ImageSource, InitImage, Lora, Recipe, Rgb8};
 use crate::settings::{self, Settings};
@@ -35,14 +37,19 @@ impl Studio {
     }
 
     fn sized(recipe: Recipe, size: [f32; 2]) -> Self {
+        Self::with(Settings { recipe, ..Settings::default() }, Err("The built-in model is not there.".into()), size)
+    }
+
+    fn with(settings: Settings, builtin: Result<Arc<Builtin>, String>, size: [f32; 2]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (handle, port) = channel(|| {});
         let options = Options {
             settings_path: Some(folder.path().join("settings.json")),
             pictures_folder: folder.path().join("Pictures"),
             wgpu: false,
+            builtin,
         };
-        let mut parts = Some((handle, Settings { recipe, ..Settings::default() }));
+        let mut parts = Some((handle, settings));
         let harness = Harness::builder().with_size(size).with_max_steps(12).build_ui_state(
             move |ui, slot: &mut Option<App>| {
                 if let Some((handle, settings)) = parts.take() {
@@ -177,6 +184,103 @@ fn the_button_says_what_is_missing_until_there_is_a_model_and_a_prompt() {
     let studio = Studio::open(recipe);
     assert!(!studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
     assert!(studio.sees("need a VAE"), "advice, but no obstacle");
+}
+
+/// A built-in model of three files without contents, called Small, that wants 6 steps at 128x96.
+fn small_builtin(folder: &Path) -> Arc<Builtin> {
+    let text = r#"{"id":"small","name":"Small","description":"Paints lakes.","files":[{"role":"diffusion","filename":"d"},
+        {"role":"llm","filename":"l"},{"role":"tae","filename":"t"}],
+        "defaults":{"steps":6,"cfg":1.0,"width":128,"height":96,"preview":"tae"}}"#;
+    for (name, text) in [("d", ""), ("l", ""), ("t", ""), (MANIFEST, text)] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    Arc::new(Builtin::open(folder).unwrap())
+}
+
+fn studio_with_builtin(settings: Settings) -> (Studio, Arc<Builtin>, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let builtin = small_builtin(folder.path());
+    (Studio::with(settings, Ok(Arc::clone(&builtin)), [1440.0, 900.0]), builtin, folder)
+}
+
+#[test]
+fn at_the_first_start_the_built_in_model_is_chosen_by_its_name_and_paints_at_once() {
+    let (mut studio, builtin, _folder) = studio_with_builtin(Settings::default());
+    assert!(studio.sees("Built-in") && studio.sees("Small"));
+    assert!(!studio.sees("Diffusion"), "it is one thing, not three files");
+    assert!(studio.sees("Type what you would like to see and press Generate."));
+    assert!(!studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
+
+    let example = "golden dunes at dawn under a pale pink sky";
+    studio.click(example);
+    assert_eq!(studio.app().state.recipe.prompt, example);
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    let Some(Request::Run { task: Task::Generate { recipe, preview }, .. }) = studio.port.next() else { panic!("another request") };
+    assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.guidance, recipe.width, recipe.height), (example, 6, 1.0, 128, 96));
+    assert_eq!((&recipe.files, preview), (builtin.files(), PreviewOptions::Thrifty));
+    studio.harness.check_accessibility();
+}
+
+#[test]
+fn one_goes_to_ones_own_files_and_back_and_each_side_keeps_its_settings() {
+    let (mut studio, builtin, _folder) = studio_with_builtin(Settings::default());
+    studio.click("Use my own files");
+    assert!(studio.app().state.recipe.files.is_empty() && studio.sees("No model yet."));
+    let own = Recipe { loras: vec![Lora { path: "/ink".into(), strength: 1.0 }], width: 768, ..ready() };
+    studio.harness.state_mut().as_mut().unwrap().state.recipe = own.clone();
+    studio.harness.run_ok();
+
+    studio.click("Use the built-in model");
+    let recipe = &studio.app().state.recipe;
+    assert!(builtin.is_in(recipe) && recipe.loras.is_empty());
+    assert_eq!((recipe.width, recipe.steps, recipe.prompt.as_str()), (128, 6, "a lake"), "the prompt stays");
+    studio.click("Use my own files");
+    assert_eq!(studio.app().state.recipe, own);
+    assert!(matches!(studio.app().state.preview_options(), PreviewOptions::Projection { .. }));
+}
+
+#[test]
+fn a_file_added_to_the_built_in_model_begins_a_model_of_ones_own() {
+    let (mut studio, builtin, _folder) = studio_with_builtin(Settings::default());
+    let path = studio.folder.path().join("ae.sft");
+    std::fs::write(&path, "x").unwrap();
+    studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(path.clone())));
+    studio.harness.step();
+    studio.until("the file", |app| app.state.recipe.files.get(FileRole::Vae).is_some());
+    let files = &studio.app().state.recipe.files;
+    assert_eq!(files.iter().collect::<Vec<_>>(), [(FileRole::Vae, path.as_path())]);
+    assert!(builtin.files().iter().all(|(_, path)| path.is_file()));
+}
+
+#[test]
+fn the_choice_of_the_built_in_model_is_remembered_by_word_and_follows_it_to_another_folder() {
+    let mut own = ready();
+    own.width = 512;
+    let (mut studio, ..) = studio_with_builtin(Settings { recipe: own.clone(), ..Settings::default() });
+    assert_eq!(studio.app().state.recipe, own, "who has a model keeps it");
+    studio.click("Use the built-in model");
+    let path = studio.folder.path().join("settings.json");
+    studio.harness.state_mut().take().unwrap().finish();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(r#""model": "built-in""#), "{text}");
+    let settings = settings::load(&path);
+    assert!(settings.builtin && settings.recipe.files == own.files, "one's own files are kept too");
+
+    let (mut again, builtin, _folder) =
+        studio_with_builtin(Settings { recipe: Recipe { steps: 9, ..settings.recipe.clone() }, ..settings });
+    assert!(builtin.is_in(&again.app().state.recipe));
+    assert_eq!(again.app().state.recipe.steps, 9, "what was changed stays changed");
+    again.click("Use my own files");
+    assert_eq!(again.app().state.recipe.files, own.files);
+}
+
+#[test]
+fn without_the_built_in_model_the_window_says_so_and_works_with_ones_own_files() {
+    let studio = Studio::open(Recipe::default());
+    assert!(studio.sees("The built-in model is not there.") && studio.sees("Choose a model to start."));
+    let kept = Settings { builtin: true, recipe: ready(), ..Settings::default() };
+    let studio = Studio::with(kept, Err("Gone.".into()), [1440.0, 900.0]);
+    assert_eq!(studio.app().state.recipe, ready());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use eframe::egui;
 
 use super::App;
 use crate::engine::Handle;
+use crate::library::Builtin;
 use crate::paths::Paths;
 use crate::settings::{self, Settings};
 
@@ -26,15 +27,21 @@ pub struct Options {
     pub pictures_folder: PathBuf,
     /// Draw with wgpu instead of OpenGL, also where the settings do not say so. Without the feature `wgpu` this has no effect.
     pub wgpu: bool,
+    /// The model that comes with the program; where it cannot be used, a sentence that says why.
+    pub builtin: Result<Arc<Builtin>, String>,
 }
 
 impl Options {
     /// The usual places of this person; nothing is kept where the system names no home.
     #[must_use]
     pub fn usual() -> Self {
+        let builtin = Builtin::find().map(Arc::new).map_err(|error| error.to_string());
+        if let Err(sentence) = &builtin {
+            tracing::warn!("{sentence}");
+        }
         match Paths::find() {
-            Ok(paths) => Self { settings_path: Some(paths.settings_file), pictures_folder: paths.pictures, wgpu: false },
-            Err(_) => Self { settings_path: None, pictures_folder: PathBuf::from("Pictures").join("Atelier"), wgpu: false },
+            Ok(paths) => Self { settings_path: Some(paths.settings_file), pictures_folder: paths.pictures, wgpu: false, builtin },
+            Err(_) => Self { settings_path: None, pictures_folder: PathBuf::from("Pictures").join("Atelier"), wgpu: false, builtin },
         }
     }
 }

@@ -16,7 +16,7 @@ const INPUTS: &str = "Pictures to start from";
 const DEVICES: &str = "Devices and memory";
 const OUTPUT: &str = "Output";
 
-/// Make images on your own machine. Without a command the window opens.
+/// Make images on your own machine. Without a command the window opens. Without a model's file the built-in model is used.
 #[derive(Debug, Parser)]
 #[command(name = "atelier", version)]
 pub(super) struct Cli {
@@ -27,7 +27,7 @@ pub(super) struct Cli {
 /// What the command line was asked to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make pictures from a prompt.
+    /// Make pictures from a prompt. Without a model's file the built-in model is used, with the settings that suit it.
     Generate(Box<GenerateFlags>),
     /// Enlarge a picture with an ESRGAN model.
     Upscale(Box<UpscaleFlags>),
@@ -79,7 +79,7 @@ pub(super) enum PreviewMethod {
 
 #[derive(Debug, Args)]
 pub(super) struct ModelFlags {
-    /// Whole model in one file
+    /// Whole model in one file. Where no file of a model is named, the built-in model is used
     #[arg(short, long, value_name = "FILE", help_heading = MODEL)]
     pub(super) model: Option<PathBuf>,
     /// Diffusion module alone
@@ -128,12 +128,10 @@ pub(super) struct PictureFlags {
     /// What it should not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, default_value = "", hide_default_value = true, help_heading = PICTURE)]
     pub(super) negative_prompt: String,
-    /// Width in pixels
-    #[arg(short = 'W', long, value_name = "PIXELS", default_value_t = Recipe::default().width, value_parser = side(), help_heading = PICTURE)]
-    pub(super) width: u32,
-    /// Height in pixels
-    #[arg(short = 'H', long, value_name = "PIXELS", default_value_t = Recipe::default().height, value_parser = side(), help_heading = PICTURE)]
-    pub(super) height: u32,
+    #[arg(short = 'W', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Width in pixels", Recipe::default().width))]
+    pub(super) width: Option<u32>,
+    #[arg(short = 'H', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Height in pixels", Recipe::default().height))]
+    pub(super) height: Option<u32>,
     /// Seed of the first picture; the next ones take the following numbers. Negative: drawn at random
     #[arg(short, long, value_name = "N", default_value_t = Recipe::default().seed, allow_negative_numbers = true, help_heading = PICTURE)]
     pub(super) seed: i64,
@@ -144,15 +142,12 @@ pub(super) struct PictureFlags {
 
 #[derive(Debug, Args)]
 pub(super) struct SamplingFlags {
-    /// Denoising steps
-    #[arg(long, value_name = "N", default_value_t = Recipe::default().steps, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = SAMPLING)]
-    pub(super) steps: u32,
-    /// Classifier-free guidance; 1 switches it off
-    #[arg(long, alias = "cfg", value_name = "X", default_value_t = Recipe::default().guidance, value_parser = finite, help_heading = SAMPLING)]
-    pub(super) cfg_scale: f32,
-    /// Guidance that distilled models take as an input
-    #[arg(long, value_name = "X", default_value_t = Recipe::default().distilled_guidance, value_parser = finite, help_heading = SAMPLING)]
-    pub(super) guidance: f32,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = SAMPLING, help = suits("Denoising steps", Recipe::default().steps))]
+    pub(super) steps: Option<u32>,
+    #[arg(long, alias = "cfg", value_name = "X", value_parser = finite, help_heading = SAMPLING, help = suits("Classifier-free guidance; 1 switches it off", Recipe::default().guidance))]
+    pub(super) cfg_scale: Option<f32>,
+    #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING, help = suits("Guidance that distilled models take as an input", Recipe::default().distilled_guidance))]
+    pub(super) guidance: Option<f32>,
     #[arg(long, alias = "sampler", value_name = "NAME", help_heading = SAMPLING, help = one_of("Sampler", Sampler::ALL.iter().map(|it| it.key())))]
     pub(super) sampling_method: Option<Sampler>,
     #[arg(long, value_name = "NAME", help_heading = SAMPLING, help = one_of("Scheduler", Scheduler::ALL.iter().map(|it| it.key())))]
@@ -278,6 +273,11 @@ fn one_of<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> String {
     format!("{what}: {}. Without it, the model's own", names.collect::<Vec<_>>().join(", "))
 }
 
+/// The help of a flag whose default depends on the model.
+fn suits(what: &str, usual: impl std::fmt::Display) -> String {
+    format!("{what} [default: {usual}, or what suits the built-in model]")
+}
+
 fn finite(text: &str) -> Result<f32, String> {
     text.parse().ok().filter(|value: &f32| value.is_finite()).ok_or_else(|| "write a number".to_owned())
 }
@@ -329,6 +329,6 @@ mod tests {
         let read = |args: &[&str]| Cli::try_parse_from([&["atelier", "generate"], args].concat());
         assert_eq!(read(&["-h"]).unwrap_err().kind(), clap::error::ErrorKind::DisplayHelp);
         let Ok(Cli { command: Some(Command::Generate(flags)) }) = read(&["-p", "x", "-H", "640", "-W", "320"]) else { panic!() };
-        assert_eq!((flags.picture.width, flags.picture.height), (320, 640));
+        assert_eq!((flags.picture.width, flags.picture.height), (Some(320), Some(640)));
     }
 }

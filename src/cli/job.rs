@@ -55,7 +55,7 @@ impl Told<'_> {
 
 /// Runs a job and returns how it went.
 pub(super) fn follow(handle: &Arc<Handle>, job: Job, interrupt: &Interrupt, told: &mut Told<'_>) -> Exit {
-    let Job { task, output, previews } = job;
+    let Job { task, output, previews, model } = job;
     let id = match handle.submit(task) {
         Ok(id) => id,
         Err(busy) => {
@@ -74,7 +74,7 @@ pub(super) fn follow(handle: &Arc<Handle>, job: Job, interrupt: &Interrupt, told
         let Some(event) = handle.next_within(NOTICE) else { continue };
         match event {
             Event::Begin { job, begin } => {
-                told.line(&Line::begin(job, &begin));
+                told.line(&Line::begin(job, model.as_deref(), &begin));
                 told.progress.begin(&begin);
             }
             Event::Phase { job, phase } => {

@@ -3,7 +3,8 @@
 //! The form is stable: fields and kinds of line may be added, none is renamed or removed, so readers pass over what they do not know.
 //! `event` tells the kind of line:
 //!
-//! - `begin`: `job`, `width`, `height`, `steps`, `seeds` (one for each picture), `notes` (what was changed, in sentences).
+//! - `begin`: `job`, `model` (what it is called; left out where no manifest says so), `width`, `height`, `steps`, `seeds` (one for each
+//!   picture), `notes` (what was changed, in sentences).
 //! - `phase`: `job`, `phase`, and with `loading`: `module` (or null), `bytes_done`, `bytes_total`; with `denoising` and `decoding`:
 //!   `picture`; with `upscaling`: `tile`, `tiles`; with `encoding`: nothing.
 //! - `step`: `job`, `picture`, `done`, `total`, `fraction` (of the step now running), `step_secs`.
@@ -32,6 +33,8 @@ use crate::engine;
 pub enum Line {
     Begin {
         job: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
         width: u32,
         height: u32,
         steps: u32,
@@ -145,9 +148,9 @@ pub struct Device {
 }
 
 impl Line {
-    pub(super) fn begin(job: engine::JobId, begin: &engine::Begin) -> Self {
+    pub(super) fn begin(job: engine::JobId, model: Option<&str>, begin: &engine::Begin) -> Self {
         let engine::Begin { width, height, steps, seeds, notes } = begin.clone();
-        Self::Begin { job: job.0, width, height, steps, seeds, notes }
+        Self::Begin { job: job.0, model: model.map(str::to_owned), width, height, steps, seeds, notes }
     }
 
     pub(super) fn phase(job: engine::JobId, phase: engine::Phase) -> Self {
@@ -243,7 +246,9 @@ mod tests {
         let job = JobId(1);
         let begin = engine::Begin { width: 64, height: 32, steps: 4, seeds: vec![7, 8], notes: vec!["Snapped.".into()] };
         let expected = r#"{"event":"begin","job":1,"width":64,"height":32,"steps":4,"seeds":[7,8],"notes":["Snapped."]}"#;
-        assert_eq!(json(&Line::begin(job, &begin)), expected);
+        assert_eq!(json(&Line::begin(job, None, &begin)), expected);
+        let named = json(&Line::begin(job, Some("Small"), &begin));
+        assert_eq!(named, expected.replace(r#""job":1,"#, r#""job":1,"model":"Small","#));
         let phases = [
             (
                 engine::Phase::Loading { module: Some(Module::Te), bytes_done: 1, bytes_total: 2 },

@@ -25,9 +25,9 @@ pub use flags::{Command, DevicesFlags, GenerateFlags, UpscaleFlags};
 use interrupt::{Interrupt, Press};
 use job::Told;
 use progress::Progress;
-use resolve::UsageError;
 
 use crate::engine::Handle;
+use crate::library::{Builtin, BuiltinError};
 use crate::paths::Paths;
 
 /// Called, from any thread, when the engine has something to say.
@@ -70,7 +70,15 @@ pub fn run(command: Command, start_engine: impl FnOnce(Wake) -> Handle) -> ExitC
     let interrupt = Arc::new(Interrupt::default());
     let err: Box<dyn Write> = Box::new(io::stderr());
     let terminal = io::stderr().is_terminal();
-    let surroundings = Surroundings { out: &mut *stdout::own(), err, terminal, paths: Paths::find, interrupt, listen: listen_for_ctrl_c };
+    let surroundings = Surroundings {
+        out: &mut *stdout::own(),
+        err,
+        terminal,
+        paths: Paths::find,
+        builtin: Builtin::find,
+        interrupt,
+        listen: listen_for_ctrl_c,
+    };
     run_in(command, start_engine, surroundings).into()
 }
 
@@ -80,6 +88,7 @@ struct Surroundings<'a, P> {
     err: Box<dyn Write>,
     terminal: bool,
     paths: P,
+    builtin: fn() -> Result<Builtin, BuiltinError>,
     interrupt: Arc<Interrupt>,
     /// Lets Ctrl-C press the interrupt.
     listen: fn(&Arc<Interrupt>) -> Result<(), ctrlc::Error>,
@@ -89,11 +98,11 @@ fn run_in<P>(command: Command, start_engine: impl FnOnce(Wake) -> Handle, surrou
 where
     P: FnOnce() -> Result<Paths, crate::paths::NoHome>,
 {
-    let Surroundings { out, mut err, terminal, paths, interrupt, listen } = surroundings;
+    let Surroundings { out, mut err, terminal, paths, builtin, interrupt, listen } = surroundings;
     // The loop waits for events on the handle itself.
     let start = || Arc::new(start_engine(Box::new(|| ())));
     let (job, report) = match command {
-        Command::Generate(flags) => (resolve::generate(&flags, paths), flags.report),
+        Command::Generate(flags) => (resolve::generate(&flags, paths, builtin), flags.report),
         Command::Upscale(flags) => (resolve::upscale(&flags), flags.report),
         Command::Devices(flags) => {
             let listed = list_devices(&flags, &start(), out);
@@ -103,7 +112,7 @@ where
     let job = match job {
         Ok(job) => job,
         Err(error) => {
-            let exit = if matches!(error, UsageError::NoHome(_)) { Exit::Failed } else { Exit::Usage };
+            let exit = if error.is_not_of_the_flags() { Exit::Failed } else { Exit::Usage };
             // The exit code says it too.
             let _ = writeln!(err, "error: {error}");
             return exit;

@@ -1,16 +1,18 @@
-//! From flags to tasks: what the flags mean together. Pure, except that it asks whether an output is a folder.
+//! From flags to tasks: what the flags mean together. Pure, except that it asks whether an output is a folder, and looks for the built-in
+//! model and for models' names.
 
 use std::path::{Path, PathBuf};
 
 use super::flags::{DeviceFlags, GenerateFlags, ModelFlags, PreviewMethod, UpscaleFlags};
 use super::output::Output;
 use crate::engine::{PreviewOptions, Task};
+use crate::library::{self, Builtin, BuiltinError};
 use crate::paths::{NoHome, Paths};
 use crate::placement::{self, PlacementError};
 use crate::recipe::{ControlImage, FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe};
 
 /// The flags cannot mean anything.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum UsageError {
     #[error("no model is named; give one with --model, or its parts with --diffusion-model, --llm, --vae and so on")]
     NoModel,
@@ -22,6 +24,15 @@ pub(super) enum UsageError {
     Placement(#[from] PlacementError),
     #[error(transparent)]
     NoHome(#[from] NoHome),
+    #[error(transparent)]
+    Builtin(#[from] BuiltinError),
+}
+
+impl UsageError {
+    /// Whether the flags are right, and what they need is not there.
+    pub(super) const fn is_not_of_the_flags(&self) -> bool {
+        matches!(self, Self::NoHome(_) | Self::Builtin(_))
+    }
 }
 
 /// A job, and where its pictures go.
@@ -30,10 +41,17 @@ pub(super) struct Job {
     pub(super) task: Task,
     pub(super) output: Output,
     pub(super) previews: Option<PathBuf>,
+    /// What the model is called, where a manifest says so.
+    pub(super) model: Option<String>,
 }
 
-pub(super) fn generate(flags: &GenerateFlags, paths: impl FnOnce() -> Result<Paths, NoHome>) -> Result<Job, UsageError> {
-    let recipe = recipe(flags)?;
+pub(super) fn generate(
+    flags: &GenerateFlags,
+    paths: impl FnOnce() -> Result<Paths, NoHome>,
+    builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
+) -> Result<Job, UsageError> {
+    let recipe = recipe(flags, builtin)?;
+    let model = library::model_name(&recipe.files);
     let output = match &flags.output {
         Some(path) if path.is_dir() => Output::Folder { folder: path.clone(), recipe: Box::new(recipe.clone()) },
         Some(path) => Output::Named { path: png(path)?, recipe: Box::new(recipe.clone()) },
@@ -45,7 +63,7 @@ pub(super) fn generate(flags: &GenerateFlags, paths: impl FnOnce() -> Result<Pat
         (Some(_), PreviewMethod::Proj) => PreviewOptions::Projection { every },
         (Some(_), PreviewMethod::Tae) => PreviewOptions::TinyAutoencoder { every },
     };
-    Ok(Job { task: Task::Generate { recipe: Box::new(recipe), preview }, output, previews: flags.preview.clone() })
+    Ok(Job { task: Task::Generate { recipe: Box::new(recipe), preview }, output, previews: flags.preview.clone(), model })
 }
 
 pub(super) fn upscale(flags: &UpscaleFlags) -> Result<Job, UsageError> {
@@ -56,12 +74,16 @@ pub(super) fn upscale(flags: &UpscaleFlags) -> Result<Job, UsageError> {
         threads: threads(flags.devices.threads),
     };
     let output = Output::Enlarged { path: png(&flags.output)?, source: flags.input.clone(), model: flags.model.clone() };
-    Ok(Job { task, output, previews: None })
+    Ok(Job { task, output, previews: None, model: None })
 }
 
-fn recipe(flags: &GenerateFlags) -> Result<Recipe, UsageError> {
+fn recipe(flags: &GenerateFlags, builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<Recipe, UsageError> {
     let GenerateFlags { model, picture, sampling, inputs, devices, modules, .. } = flags;
-    let files = files(model);
+    let mut usual = Recipe { files: files(model), ..Recipe::default() };
+    if usual.files.is_empty() {
+        builtin()?.apply(&mut usual);
+    }
+    let files = &usual.files;
     if files.get(FileRole::Model).or(files.get(FileRole::Diffusion)).is_none() {
         return Err(UsageError::NoModel);
     }
@@ -72,19 +94,19 @@ fn recipe(flags: &GenerateFlags) -> Result<Recipe, UsageError> {
     let on_cpu: Vec<&str> = on_cpu.into_iter().filter_map(|(asked, entry)| asked.then_some(entry)).collect();
     let file = |path: &PathBuf| ImageSource::File(path.clone());
     Ok(Recipe {
-        files,
         prompt: picture.prompt.clone(),
         negative_prompt: picture.negative_prompt.clone(),
-        width: picture.width,
-        height: picture.height,
-        steps: sampling.steps,
-        guidance: sampling.cfg_scale,
-        distilled_guidance: sampling.guidance,
-        sampler: sampling.sampling_method,
-        scheduler: sampling.scheduler,
-        eta: sampling.eta,
-        flow_shift: sampling.flow_shift,
-        clip_skip: sampling.clip_skip.and_then(|layers| u32::try_from(layers).ok()).filter(|layers| *layers > 0),
+        width: picture.width.unwrap_or(usual.width),
+        height: picture.height.unwrap_or(usual.height),
+        steps: sampling.steps.unwrap_or(usual.steps),
+        guidance: sampling.cfg_scale.unwrap_or(usual.guidance),
+        distilled_guidance: sampling.guidance.unwrap_or(usual.distilled_guidance),
+        sampler: sampling.sampling_method.or(usual.sampler),
+        scheduler: sampling.scheduler.or(usual.scheduler),
+        eta: sampling.eta.or(usual.eta),
+        flow_shift: sampling.flow_shift.or(usual.flow_shift),
+        // A number that is none asks for the model's own.
+        clip_skip: sampling.clip_skip.map_or(usual.clip_skip, |layers| u32::try_from(layers).ok().filter(|layers| *layers > 0)),
         seed: picture.seed,
         batch_count: picture.batch_count,
         vae_tiling: modules.vae_tiling,
@@ -96,6 +118,7 @@ fn recipe(flags: &GenerateFlags) -> Result<Recipe, UsageError> {
         loras: model.lora.clone(),
         placement: placement(devices, &on_cpu)?,
         threads: threads(devices.threads),
+        files: usual.files,
     })
 }
 
@@ -154,8 +177,12 @@ mod tests {
     use crate::recipe::{Lora, Sampler, Scheduler};
 
     fn job(args: &[&str]) -> Result<Job, UsageError> {
+        job_beside(args, || Err(BuiltinError::Missing { looked: Vec::new() }))
+    }
+
+    fn job_beside(args: &[&str], builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<Job, UsageError> {
         match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
-            Command::Generate(flags) => generate(&flags, || Ok(Paths::beneath(Path::new("/home/x")))),
+            Command::Generate(flags) => generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), builtin),
             Command::Upscale(flags) => upscale(&flags),
             Command::Devices(_) => panic!("no job"),
         }
@@ -346,7 +373,7 @@ mod tests {
         assert!(matches!(output(&[]), Ok(Output::Folder { folder, .. }) if folder.ends_with("Pictures/Atelier")));
         assert!(matches!(output(&["-o", "a.PNG"]), Ok(Output::Named { path, .. }) if path == Path::new("a.PNG")));
         assert!(matches!(output(&["-o", folder.path().to_str().unwrap()]), Ok(Output::Folder { folder: it, .. }) if it == folder.path()));
-        assert_eq!(output(&["-o", "a.jpg"]), Err(UsageError::NotPng));
+        assert!(matches!(output(&["-o", "a.jpg"]), Err(UsageError::NotPng)));
     }
 
     #[test]
@@ -364,9 +391,8 @@ mod tests {
     #[test]
     fn what_cannot_be_meant_is_refused() {
         use clap::error::ErrorKind;
-        assert_eq!(job(&["generate", "-p", "x"]), Err(UsageError::NoModel));
-        assert_eq!(job(&["generate", "-p", "x", "--vae", "v"]), Err(UsageError::NoModel));
-        assert_eq!(job(&["generate", "-p", "x", "-m", "m", "--control-image", "c"]), Err(UsageError::NoControlNet));
+        assert!(matches!(job(&["generate", "-p", "x", "--vae", "v"]), Err(UsageError::NoModel)));
+        assert!(matches!(job(&["generate", "-p", "x", "-m", "m", "--control-image", "c"]), Err(UsageError::NoControlNet)));
         for placement in [["--backend", "disk"], ["--backend", "head=cpu"], ["--max-vram", "cuda0=6"], ["--params-backend", "te="]] {
             let refused = job(&[&["generate", "-p", "x", "-m", "m"], &placement[..]].concat());
             assert!(matches!(refused, Err(UsageError::Placement(_))), "{placement:?}");
@@ -376,6 +402,45 @@ mod tests {
             assert_eq!(refused(&[&["-p", "x", "-m", "m"], &bad[..]].concat()), ErrorKind::ValueValidation, "{bad:?}");
         }
         assert_eq!(refused(&["-p", "x", "-m", "m", "--mask", "m.png"]), ErrorKind::MissingRequiredArgument);
+    }
+
+    /// A built-in model that wants 6 steps of Euler at 128x96.
+    fn builtin(folder: &Path) -> Result<Builtin, BuiltinError> {
+        let text = r#"{"id":"small","name":"Small","files":[{"role":"diffusion","filename":"d"},{"role":"llm","filename":"l"}],
+            "defaults":{"steps":6,"cfg":1.0,"width":128,"height":96,"sampler":"euler","flow_shift":3.0,"clip_skip":2}}"#;
+        for (name, text) in [("d", ""), ("l", ""), (library::MANIFEST, text)] {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+        Builtin::open(folder)
+    }
+
+    #[test]
+    fn without_a_file_of_a_model_the_built_in_one_is_used_with_its_settings_and_flags_go_before_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |args: &[&str]| {
+            let job = job_beside(&[&["generate", "-p", "x"], args].concat(), || builtin(folder.path())).unwrap();
+            let Task::Generate { recipe, .. } = job.task else { panic!("no recipe") };
+            (*recipe, job.model)
+        };
+        let (recipe, model) = run(&[]);
+        let mut expected = Recipe { prompt: "x".into(), ..Recipe::default() };
+        builtin(folder.path()).unwrap().apply(&mut expected);
+        assert_eq!((recipe, model.as_deref()), (expected.clone(), Some("Small")));
+        assert_eq!((expected.steps, expected.width, expected.sampler, expected.files.iter().count()), (6, 128, Some(Sampler::Euler), 2));
+
+        let (recipe, _) = run(&["--steps", "3", "-W", "64", "--cfg", "2", "--sampler", "heun", "--flow-shift", "1", "--clip-skip", "0"]);
+        let flags =
+            Recipe { steps: 3, width: 64, guidance: 2.0, sampler: Some(Sampler::Heun), flow_shift: Some(1.0), clip_skip: None, ..expected };
+        assert_eq!(recipe, flags);
+    }
+
+    #[test]
+    fn with_a_file_of_a_model_the_built_in_one_is_not_even_looked_for() {
+        let named = job_beside(&["generate", "-p", "x", "-m", "m"], || panic!("nobody asked for it")).unwrap();
+        assert_eq!(named.model, None);
+        assert!(matches!(job_beside(&["generate", "-p", "x", "--vae", "v"], || panic!("nor here")), Err(UsageError::NoModel)));
+        let missing = job(&["generate", "-p", "x"]).unwrap_err();
+        assert!(missing.is_not_of_the_flags() && missing.to_string().contains("Reinstall Atelier"), "{missing}");
     }
 
     #[test]

@@ -70,6 +70,7 @@ fn run_into(
         err: Box::new(err.clone()),
         terminal: false,
         paths: || Ok(Paths::beneath(home)),
+        builtin: || Err(BuiltinError::Missing { looked: Vec::new() }),
         interrupt: Arc::clone(interrupt),
         listen: |_| Ok(()),
     };
@@ -251,7 +252,7 @@ fn an_engine_that_dies_is_a_failure() {
 #[test]
 fn flags_that_cannot_be_meant_never_start_the_engine() {
     for args in [
-        &["generate", "-p", "x"][..],
+        &["generate", "-p", "x", "--vae", "v"][..],
         &["generate", "-p", "x", "-m", "m", "--backend", "disk"],
         &["upscale", "-m", "m", "-i", "a", "-o", "b.jpg"],
     ] {
@@ -388,6 +389,7 @@ fn an_engine_that_is_gone_is_a_failure() {
             err: Box::new(err.clone()),
             terminal: false,
             paths: || Ok(Paths::beneath(home.path())),
+            builtin: || Err(BuiltinError::Missing { looked: Vec::new() }),
             interrupt: Arc::default(),
             listen: |_| Ok(()),
         };

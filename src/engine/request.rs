@@ -72,4 +72,7 @@ pub enum PreviewOptions {
         /// Steps between previews, at least 1.
         every: u32,
     },
+    /// Through the tiny autoencoder where there is one, as large and as often as less than a fifth of the picture's time pays for; else the
+    /// projection after each step. For models whose latents the projection shows in wrong colours.
+    Thrifty,
 }

@@ -252,13 +252,13 @@ fn pictures(
 }
 
 fn preview_mode(preview: PreviewOptions, load: &Load) -> Option<(PreviewMode, u32)> {
+    let has_tiny = load.files.get(FileRole::Taesd).is_some();
     match preview {
         PreviewOptions::Off => None,
-        PreviewOptions::Projection { every } => Some((PreviewMode::Projection, every)),
-        PreviewOptions::TinyAutoencoder { every } => {
-            let mode = if load.files.get(FileRole::Taesd).is_some() { PreviewMode::TinyAutoencoder } else { PreviewMode::Projection };
-            Some((mode, every))
-        }
+        PreviewOptions::TinyAutoencoder { every } if has_tiny => Some((PreviewMode::TinyAutoencoder, every)),
+        PreviewOptions::Thrifty if has_tiny => Some((PreviewMode::Thrifty, 1)),
+        PreviewOptions::Projection { every } | PreviewOptions::TinyAutoencoder { every } => Some((PreviewMode::Projection, every)),
+        PreviewOptions::Thrifty => Some((PreviewMode::Projection, 1)),
     }
 }
 

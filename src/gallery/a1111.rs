@@ -24,9 +24,10 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// What a picture of this recipe says of itself; the size is the picture's own, in pixels.
+    /// What a picture of this recipe says of itself; the size is the picture's own, in pixels. `model` is what the model is called; without
+    /// it the name of its file tells.
     #[must_use]
-    pub fn of(recipe: &Recipe, info: PictureInfo, width: u32, height: u32) -> Self {
+    pub fn of(recipe: &Recipe, model: Option<&str>, info: PictureInfo, width: u32, height: u32) -> Self {
         let mut it = Self { prompt: recipe.prompt.clone(), negative_prompt: recipe.negative_prompt.clone(), pairs: Vec::new() };
         for lora in &recipe.loras {
             if let Some(name) = lora.path.file_stem() {
@@ -45,7 +46,7 @@ impl Parameters {
         it.push("Seed", info.seed);
         it.push("Size", format!("{width}x{height}"));
         let stem = |role| recipe.files.get(role).and_then(|path| path.file_stem()).map(|name| name.to_string_lossy().into_owned());
-        if let Some(model) = stem(FileRole::Model).or_else(|| stem(FileRole::Diffusion)) {
+        if let Some(model) = model.map(str::to_owned).or_else(|| stem(FileRole::Model)).or_else(|| stem(FileRole::Diffusion)) {
             it.push("Model", model);
         }
         if let Some(vae) = stem(FileRole::Vae) {
@@ -322,7 +323,7 @@ mod tests {
         recipe.scheduler = Some(Scheduler::SgmUniform);
         recipe.init = Some(InitImage { image: ImageSource::File("/home/someone/in.png".into()), strength: 0.6 });
         recipe.loras = vec![Lora { path: PathBuf::from("/home/someone/loras/ink.safetensors"), strength: 0.5 }];
-        let text = format(&Parameters::of(&recipe, PictureInfo { index: 1, seed: 43 }, 640, 480));
+        let text = format(&Parameters::of(&recipe, None, PictureInfo { index: 1, seed: 43 }, 640, 480));
         assert!(
             text.starts_with(
                 "a lake <lora:ink:0.5>\nSteps: 20, Sampler: DPM++ 2S a, Schedule type: SGM Uniform, CFG scale: 1.5, Seed: 43, \

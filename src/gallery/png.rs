@@ -15,6 +15,7 @@ use time::OffsetDateTime;
 use super::a1111::{self, Parameters};
 use super::{GalleryError, StoredFile, StoredRecipe, names};
 use crate::engine::PictureInfo;
+use crate::library;
 use crate::paths;
 use crate::recipe::{Recipe, Rgb8};
 
@@ -38,14 +39,16 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// What is stored with one picture of a recipe. Asks the file system for the sizes of the recipe's files.
+    /// What is stored with one picture of a recipe. Asks the file system for the sizes of the recipe's files, and for the manifest beside
+    /// them that says what the model is called.
     #[must_use]
     pub fn of(recipe: &Recipe, info: PictureInfo, image: &Rgb8) -> Self {
         let (width, height) = (image.width(), image.height());
         let size_of = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
+        let model = library::model_name(&recipe.files);
         Self {
-            parameters: Some(a1111::format(&Parameters::of(recipe, info, width, height))),
-            recipe: Some(StoredRecipe::of(recipe, info, width, height, size_of)),
+            parameters: Some(a1111::format(&Parameters::of(recipe, model.as_deref(), info, width, height))),
+            recipe: Some(StoredRecipe::of(recipe, info, width, height, size_of).named(model)),
         }
     }
 

@@ -23,6 +23,8 @@ const MOST_FILES: usize = 64;
 pub struct StoredRecipe {
     version: u32,
     app: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
     files: BTreeMap<String, StoredFile>,
     prompt: String,
     negative_prompt: String,
@@ -146,6 +148,7 @@ impl StoredRecipe {
         Self {
             version: VERSION,
             app: concat!("Atelier ", env!("CARGO_PKG_VERSION")).to_owned(),
+            model: None,
             files: recipe.files.iter().map(|(role, path)| (role.key().to_owned(), file(path))).collect(),
             prompt: recipe.prompt.clone(),
             negative_prompt: recipe.negative_prompt.clone(),
@@ -169,6 +172,18 @@ impl StoredRecipe {
             loras: recipe.loras.iter().map(|lora| StoredLora { file: file(&lora.path), strength: lora.strength }).collect(),
             upscaled: None,
         }
+    }
+
+    /// With what the model is called, which is for people: its files are known by their own names.
+    #[must_use]
+    pub fn named(self, model: Option<String>) -> Self {
+        Self { model, ..self }
+    }
+
+    /// What the model is called, where somebody has given it a name.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
     }
 
     /// Reads the stored text; `None` where it is none of ours.

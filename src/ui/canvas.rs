@@ -12,6 +12,13 @@ use crate::app::{Command, Commands, View};
 const MARGIN: f32 = 14.0;
 /// How much a notch of the wheel zooms: the scale grows by e for so many points of scrolling.
 const WHEEL: f32 = 280.0;
+/// What the built-in model paints well.
+const EXAMPLES: [&str; 4] = [
+    "a red sunset over snowy mountains, a lake, pine trees",
+    "a starry night above a quiet sea, a small boat",
+    "golden dunes at dawn under a pale pink sky",
+    "a misty autumn forest in the early morning",
+];
 
 /// Where the picture may be drawn, as of the last frame.
 #[must_use]
@@ -97,7 +104,8 @@ fn menu(state: &State, commands: &mut Commands, response: &eframe::egui::Respons
 /// What to do next, in the middle of an empty canvas.
 fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
     let palette = theme::palette(ui);
-    let size = vec2(whole.width().min(420.0), 190.0);
+    let examples = state.uses_builtin() && state.jobs.is_empty();
+    let size = vec2(whole.width().min(420.0), if examples { 190.0 + 36.0 * EXAMPLES.len() as f32 } else { 190.0 });
     let area = Rect::from_center_size(whole.center(), size);
     ui.scope_builder(UiBuilder::new().max_rect(area).layout(Layout::top_down(Align::Center)), |ui| {
         let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());
@@ -111,6 +119,12 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
             ui.add_space(6.0);
             theme::accented(ui, |ui| command_button(ui, state, commands, Command::AddFiles));
         }
+        if examples {
+            ui.add_space(6.0);
+            for example in EXAMPLES {
+                command_button(ui, state, commands, Command::TryPrompt(example));
+            }
+        }
     });
 }
 
@@ -120,6 +134,9 @@ fn words(state: &State) -> (&'static str, &'static str) {
     }
     if state.recipe.files.is_empty() {
         return ("Choose a model to start", "Drop model files here, or add them. Then describe your picture.");
+    }
+    if state.uses_builtin() && state.recipe.prompt.trim().is_empty() {
+        return ("What would you like to see?", "Type what you would like to see and press Generate.");
     }
     match state.ready() {
         Ok(()) => ("Ready when you are", "Press Generate and watch your picture take shape here."),

@@ -21,11 +21,18 @@ pub(super) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands)
         let next = if state.typed_path.is_some() { None } else { Some(String::new()) };
         icon_button(ui, state, commands, Icon::Pencil, Command::TypePath(next));
     });
-    for (role, path) in state.recipe.files.iter() {
-        file_row(ui, state, commands, role, path);
-    }
-    if state.recipe.files.is_empty() {
-        empty(ui, state, commands);
+    if state.uses_builtin() {
+        builtin(ui, state, commands);
+    } else {
+        for (role, path) in state.recipe.files.iter() {
+            file_row(ui, state, commands, role, path);
+        }
+        if state.recipe.files.is_empty() {
+            empty(ui, state, commands);
+        }
+        if state.builtin.is_ok() {
+            command_button(ui, state, commands, Command::UseBuiltin);
+        }
     }
     for path in &state.unplaced {
         unplaced(ui, state, commands, path);
@@ -33,6 +40,27 @@ pub(super) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands)
     if let Some(typed) = &state.typed_path {
         typed_path(ui, commands, typed);
     }
+}
+
+/// The built-in model, as one thing with a name.
+fn builtin(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Ok(builtin) = &state.builtin else { return };
+    let (palette, manifest) = (theme::palette(ui), builtin.manifest());
+    let missing = builtin.files().iter().any(|(_, path)| state.missing.contains(path));
+    Frame::new()
+        .fill(palette.field)
+        .stroke((1.0, if missing { palette.warn } else { palette.line }))
+        .corner_radius(theme::RADIUS)
+        .inner_margin(Margin { left: 10, right: 10, top: 6, bottom: 8 })
+        .show(ui, |ui| {
+            ui.set_width(ui.available_width());
+            ui.label(RichText::new("Built-in").size(11.0).color(palette.weak));
+            ui.add(Label::new(RichText::new(&manifest.name).color(palette.text)).truncate()).on_hover_text(&manifest.description);
+            if missing {
+                ui.label(RichText::new("Its files are not there any more. Reinstall Atelier to get them back.").color(palette.warn));
+            }
+        });
+    command_button(ui, state, commands, Command::UseOwnFiles);
 }
 
 fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -43,6 +71,9 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
             ui.set_width(ui.available_width());
             ui.label(RichText::new("No model yet. Drop model files on the window, or add them.").color(palette.weak));
             command_button(ui, state, commands, Command::AddFiles);
+            if let Err(sentence) = &state.builtin {
+                ui.label(RichText::new(sentence).size(11.0).color(palette.weak));
+            }
         },
     );
 }

@@ -65,6 +65,12 @@ pub(crate) fn bench(options: &Options) -> Result<(), Stop> {
     finish(cargo("bench").args(["--workspace", "--bench", "pictures"]).args(features(options)).arg("--").args(&options.rest))
 }
 
+/// Paints the contact sheet of the built-in model.
+pub(crate) fn sheet(options: &Options) -> Result<(), Stop> {
+    ensure(Purpose::Build, options)?;
+    finish(cargo("run").args(["--release", "--example", "sheet"]).args(features(options)).arg("--").args(&options.rest))
+}
+
 /// The proof that two commands are enough on a machine that has nothing.
 pub(crate) fn fresh(options: &Options) -> Result<(), Stop> {
     if Os::current() != Os::Linux {

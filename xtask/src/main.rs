@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Chore::Test => chores::test(&options),
         Chore::Lint => chores::lint(&options),
         Chore::Bench => chores::bench(&options),
+        Chore::Sheet => chores::sheet(&options),
         Chore::Fresh => chores::fresh(&options),
     };
     match done {

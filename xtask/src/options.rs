@@ -9,6 +9,7 @@ Atelier's chores:
   cargo xtask setup             only install what the others need
   cargo xtask lint              check the format, lint, and audit the dependencies
   cargo xtask bench [-- ARGS]   measure; ARGS go to the benchmark
+  cargo xtask sheet [-- FILE]   paint 24 prompts with the built-in model into one picture (docs/screenshots/builtin.png)
   cargo xtask fresh [-- ARGS]   do `test` and `run` in a new Debian, as root (ARGS go to tools/fresh-machine.sh)
   cargo xtask help              print this
 
@@ -17,7 +18,7 @@ Options, before `--`:
   -y, --yes          install what is missing without asking (CI=true means the same)
       --no-check     do not look for what is missing
       --release      run: build with every optimisation
-      --features F   run, bench: build with these features (vulkan, cuda, metal, wgpu)";
+      --features F   run, bench, sheet: build with these features (vulkan, cuda, metal, wgpu)";
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,7 @@ pub(crate) enum Chore {
     Test,
     Lint,
     Bench,
+    Sheet,
     Fresh,
 }
 
@@ -53,6 +55,7 @@ impl Options {
             Some("test") => Chore::Test,
             Some("lint") => Chore::Lint,
             Some("bench") => Chore::Bench,
+            Some("sheet") => Chore::Sheet,
             Some("fresh") => Chore::Fresh,
             Some(other) => return Err(format!("There is no chore called `{other}`.")),
         };
@@ -63,7 +66,7 @@ impl Options {
                 "-y" | "--yes" => options.yes = true,
                 "--no-check" => options.check = false,
                 "--release" if chore == Chore::Run => options.release = true,
-                "--features" if matches!(chore, Chore::Run | Chore::Bench) => {
+                "--features" if matches!(chore, Chore::Run | Chore::Bench | Chore::Sheet) => {
                     let list = words.next().ok_or("`--features` is followed by a list, such as `--features vulkan`.")?;
                     options.features = Some(list);
                 }

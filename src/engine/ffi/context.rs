@@ -32,11 +32,12 @@ impl Context {
         let raw = RawShot::new(shot)?;
         let callbacks = Callbacks::new(&sink);
         let (mode, every) = preview.map_or((ggml_sys::preview_t::PREVIEW_NONE, 0), |(mode, every)| {
-            let mode = match mode {
-                PreviewMode::Projection => ggml_sys::preview_t::PREVIEW_PROJ,
-                PreviewMode::TinyAutoencoder => ggml_sys::preview_t::PREVIEW_TAE,
-            };
-            (mode, i32::try_from(every).unwrap_or(i32::MAX).max(1))
+            let every = i32::try_from(every).unwrap_or(i32::MAX).max(1);
+            match mode {
+                PreviewMode::Projection => (ggml_sys::preview_t::PREVIEW_PROJ, every),
+                PreviewMode::TinyAutoencoder => (ggml_sys::preview_t::PREVIEW_TAE, every),
+                PreviewMode::Thrifty => (ggml_sys::preview_t::PREVIEW_TAE, ggml_sys::ATELIER_PREVIEW_THRIFTY),
+            }
         });
         let mut image = ggml_sys::sd_image_t { width: 0, height: 0, channel: 0, data: null_mut() };
         // SAFETY: the pointer is a live context that only this value holds; `raw` owns what it points to, except pixels, which `shot` borrows

@@ -50,6 +50,8 @@ pub(in crate::engine) struct Mask {
 pub(in crate::engine) enum PreviewMode {
     Projection,
     TinyAutoencoder,
+    /// The tiny autoencoder, within a share of the picture's time.
+    Thrifty,
 }
 
 /// Strings that C reads, kept until this is dropped.

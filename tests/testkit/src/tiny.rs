@@ -113,6 +113,38 @@ pub fn zimage(dir: &Path, options: &Options) -> io::Result<TinyFiles> {
     Ok(files)
 }
 
+/// What the manifest of [`builtin`] calls its model.
+pub const BUILTIN_NAME: &str = "Tiny test model";
+
+/// Writes a model of the Z-Image family and its manifest, as the model that comes with the program has one: 3 steps at 64x64.
+///
+/// # Errors
+/// Where the folder cannot be written.
+pub fn builtin(dir: &Path, options: &Options) -> io::Result<TinyFiles> {
+    let files = zimage(dir, options)?;
+    let mut entries = Vec::new();
+    for (role, path) in [("diffusion", &files.diffusion), ("llm", &files.llm), ("tae", &files.taesd)] {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        entries.push(format!(r#"    {{ "role": "{role}", "filename": "{name}", "size": {} }}"#, std::fs::metadata(path)?.len()));
+    }
+    let text = format!(
+        r#"{{
+  "id": "tiny-test-model",
+  "name": "{BUILTIN_NAME}",
+  "description": "Random weights; paints nothing but colour.",
+  "licence": "MIT OR Apache-2.0",
+  "files": [
+{}
+  ],
+  "defaults": {{ "steps": 3, "cfg": 1.0, "width": 64, "height": 64, "sampler": "euler", "preview": "tae" }}
+}}
+"#,
+        entries.join(",\n")
+    );
+    std::fs::write(dir.join("manifest.json"), text)?;
+    Ok(files)
+}
+
 /// Writes a LoRA for the diffusion module of [`zimage`] with the same options, in the names that its trainers use
 /// (`diffusion_model.layers.0.attention.to_q.lora_A.weight`). At strength 1 it changes the picture clearly.
 ///

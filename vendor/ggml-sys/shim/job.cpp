@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 #include "ggml.h"
 
@@ -211,10 +212,15 @@ void Job::show_previews(preview_t mode, int every) {
     arm_preview(1);
 }
 
+void Job::show_previews_if(preview_t mode, std::function<bool(int step, int steps)> wanted) {
+    preview_wanted_ = std::move(wanted);
+    show_previews(mode, 1);
+}
+
 // The engine decodes a preview at every step at which it may show one, wanted or not: so it is told before each step.
 void Job::arm_preview(int step) const {
     const bool shown  = preview_mode_ != PREVIEW_NONE;
-    const bool wanted = shown && step % preview_every_ == 0;
+    const bool wanted = shown && step % preview_every_ == 0 && (preview_wanted_ == nullptr || preview_wanted_(step, steps_));
     sd_set_preview_callback(shown ? on_preview : nullptr, preview_mode_, 1, wanted, false, nullptr);
 }
 

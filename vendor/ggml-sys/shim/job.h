@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "shim.h"
@@ -35,6 +36,8 @@ public:
     void preview(int step, uint32_t width, uint32_t height, const uint8_t* rgb) const;
     // A preview after every n-th step; 0: none.
     void show_previews(preview_t mode, int every);
+    // A preview after each step of which this says so.
+    void show_previews_if(preview_t mode, std::function<bool(int step, int steps)> wanted);
 
     void expect_graphs_per_step(int graphs) { graphs_per_step_ = graphs; }
     void graph_begins(int nodes);
@@ -48,6 +51,7 @@ private:
 
     preview_t preview_mode_ = PREVIEW_NONE;
     int preview_every_      = 0;
+    std::function<bool(int step, int steps)> preview_wanted_;
 
     bool loading_          = false;
     int load_module_       = ATELIER_MODULE_NONE;

@@ -5,13 +5,14 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "conditioning.h"
 #include "engine_layout.h"
 #include "ggml-backend.h"
 #include "job.h"
-#include "model/vae/vae.hpp"
+#include "preview.h"
 #include "upscaler.h"
 
 using atelier::Aborted;
@@ -57,6 +58,8 @@ struct RunnerAccess : GGMLRunner {
             (runner->*(&RunnerAccess::cache_tensor_map)).clear();
         }
     }
+
+    static ggml_backend_t backend_of(GGMLRunner* runner) { return runner->*(&RunnerAccess::runtime_backend); }
 };
 
 }  // namespace
@@ -64,6 +67,8 @@ struct RunnerAccess : GGMLRunner {
 struct atelier_context {
     sd_ctx_t* sd = nullptr;
     std::shared_ptr<atelier::RememberingConditioner> conditioner;
+    // Made when it is first needed; remembers what decoding costs.
+    std::shared_ptr<atelier::ThriftyPreview> thrifty;
 
     ~atelier_context() {
         if (sd != nullptr) {
@@ -78,6 +83,32 @@ struct atelier_context {
         RunnerAccess::forget_cached_tensors(sd->sd->preview_vae.get());
     }
 };
+
+namespace {
+
+// Puts the thrifty preview before the decoder for as long as the scope lives.
+class ThriftyScope {
+public:
+    ThriftyScope(atelier_context* context, const sd_img_gen_params_t& params) : sd_(context->sd->sd), decoder_(sd_->preview_vae) {
+        const std::shared_ptr<VAE>& inner = decoder_ != nullptr ? decoder_ : sd_->first_stage_model;
+        if (context->thrifty == nullptr) {
+            const bool last  = decoder_ == nullptr;
+            context->thrifty = std::make_shared<atelier::ThriftyPreview>(inner, sd_->version, RunnerAccess::backend_of(inner.get()), last);
+        }
+        const int scale = inner->get_scale_factor();
+        context->thrifty->begin(params.width / scale, params.height / scale, params.vae_tiling_params.enabled);
+        sd_->preview_vae = context->thrifty;
+    }
+    ~ThriftyScope() { sd_->preview_vae = decoder_; }
+    ThriftyScope(const ThriftyScope&)            = delete;
+    ThriftyScope& operator=(const ThriftyScope&) = delete;
+
+private:
+    StableDiffusionGGML* sd_;
+    std::shared_ptr<VAE> decoder_;
+};
+
+}  // namespace
 
 struct atelier_upscaler {
     upscaler_ctx_t* upscaler = nullptr;
@@ -168,7 +199,10 @@ atelier_status atelier_context_generate(atelier_context* context,
     }
     *out = {};
     Job job(*callbacks);
-    job.show_previews(preview_mode, preview_every);
+    const bool thrifty = preview_every == ATELIER_PREVIEW_THRIFTY;
+    if (!thrifty) {
+        job.show_previews(preview_mode, preview_every);
+    }
     const sd_guidance_params_t& guidance = params->sample_params.guidance;
     job.expect_graphs_per_step(guidance.txt_cfg == 1.0f ? 1 : 2);
 
@@ -178,6 +212,11 @@ atelier_status atelier_context_generate(atelier_context* context,
         }
         if (context->conditioner != nullptr) {
             context->conditioner->set_lora_key(lora_key == nullptr ? "" : lora_key);
+        }
+        std::optional<ThriftyScope> scope;
+        if (thrifty) {
+            scope.emplace(context, *params);
+            job.show_previews_if(PREVIEW_TAE, [context](int step, int steps) { return context->thrifty->affordable(step, steps); });
         }
         job.enter(ATELIER_PHASE_ENCODING);
         sd_image_t* images = generate_image(context->sd, params);

@@ -82,6 +82,9 @@ atelier_status atelier_device_get(size_t index, atelier_device* out);
 
 atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out);
 void atelier_context_free(atelier_context* context);
+// For `preview_every`: through the decoder, as large and as often as a fifth of the picture's time pays for.
+#define ATELIER_PREVIEW_THRIFTY (-1)
+
 // Makes one picture; `params->batch_count` must be 1. `lora_key` names the LoRAs in use, so that a remembered text encoding is not used
 // for another set. `preview_every` 0 shows none. The picture is freed by atelier_image_free.
 atelier_status atelier_context_generate(atelier_context* context,

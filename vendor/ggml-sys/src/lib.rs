@@ -38,6 +38,9 @@ pub const ATELIER_PHASE_DECODING: c_int = 3;
 /// Enlarging.
 pub const ATELIER_PHASE_UPSCALING: c_int = 4;
 
+/// For `preview_every`: through the decoder, as large and as often as a fifth of the picture's time pays for.
+pub const ATELIER_PREVIEW_THRIFTY: c_int = -1;
+
 /// A loaded model.
 #[repr(C)]
 pub struct atelier_context {

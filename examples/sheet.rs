@@ -1,0 +1,156 @@
+//! A contact sheet of the built-in model: `cargo xtask sheet [-- FILE]`.
+//!
+//! Makes 24 pictures with the model's own settings, as the window and the command line make them, and writes them with their prompts
+//! into one PNG (`docs/screenshots/builtin.png` where no other file is named). The same model gives the same sheet.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use atelier::engine::{End, Event, Handle, PreviewOptions, Task, start};
+use atelier::gallery::{Metadata, write_picture};
+use atelier::library::Builtin;
+use atelier::recipe::{Recipe, Rgb8};
+use atelier::ui::theme;
+use eframe::egui::{Color32, ColorImage, Context, FontId, Galley, ImageData, RawInput, TextureId};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+const PROMPTS: [&str; 24] = [
+    "a red sunset over snowy mountains, a lake, pine trees",
+    "a starry night above a quiet sea, a small boat",
+    "golden dunes at dawn under a pale pink sky",
+    "a misty autumn forest in the early morning",
+    "green hills at noon, a meadow with flowers, birds",
+    "northern lights over a frozen lake in winter",
+    "a city skyline at dusk, purple sky",
+    "a cabin by a lake, orange evening light",
+    "a stormy grey sea under heavy clouds",
+    "the moon above blue mountains",
+    "a lone tree on a hill at sunset",
+    "islands in a teal sea, a bright summer day",
+    "cliffs above the sea at dawn",
+    "a pink sky over a calm lake",
+    "a pine forest in the snow at night",
+    "a desert under the midday sun",
+    "mountains in black and white, misty",
+    "a sailing boat on a golden sea at sunrise",
+    "a purple night with many stars, round hills",
+    "spring meadow, round trees, soft clouds",
+    "a city at night beside the water, its lights reflected",
+    "red cliffs, a green valley, clear sky",
+    "autumn trees round a lake, golden light",
+    "snowy peaks under a clear blue sky",
+];
+const COLUMNS: usize = 6;
+/// Pixels between and round the pictures.
+const GAP: usize = 14;
+/// Pixels below each picture for its prompt: two lines.
+const CAPTION: usize = 40;
+const FONT: FontId = FontId::proportional(13.0);
+/// Longer than any picture here takes.
+const LIMIT: Duration = Duration::from_mins(10);
+
+fn main() -> Outcome<()> {
+    let target = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("docs/screenshots/builtin.png"), PathBuf::from);
+    let builtin = Builtin::find()?;
+    let engine = start(|| ());
+    let mut pictures = Vec::new();
+    for (seed, prompt) in (1..).zip(PROMPTS) {
+        let mut recipe = Recipe { prompt: prompt.into(), seed, ..Recipe::default() };
+        builtin.apply(&mut recipe);
+        let (picture, secs) = make(&engine, recipe)?;
+        eprintln!("{secs:5.2} s  {prompt}");
+        pictures.push(picture);
+    }
+    let sheet = compose(&pictures)?;
+    write_picture(&target, &sheet, &Metadata::default())?;
+    println!("{}", Path::new(&target).display());
+    Ok(())
+}
+
+/// A picture of this recipe, and how many seconds it took.
+fn make(engine: &Handle, recipe: Recipe) -> Outcome<(Arc<Rgb8>, f64)> {
+    engine.submit(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off })?;
+    let mut made = None;
+    loop {
+        match engine.next_within(LIMIT).ok_or("the engine is silent")? {
+            Event::Picture { picture, .. } => made = Some(picture.image),
+            Event::End { end: End::Done { timings, .. }, .. } => return Ok((made.ok_or("no picture came")?, timings.total_secs)),
+            Event::End { end: End::Failed(failure), .. } => return Err(format!("{} {}", failure.sentence, failure.hint).into()),
+            Event::End { end: End::Cancelled, .. } => return Err("it was cancelled".into()),
+            _ => {}
+        }
+    }
+}
+
+/// The pictures in rows, each with its prompt below.
+fn compose(pictures: &[Arc<Rgb8>]) -> Outcome<Rgb8> {
+    let cell = |side: fn(&Rgb8) -> u32| pictures.iter().map(|it| side(it) as usize).max().unwrap_or(0);
+    let (wide, high) = (cell(Rgb8::width), cell(Rgb8::height));
+    let (captions, atlas) = captions(wide)?;
+    let width = GAP + COLUMNS * (wide + GAP);
+    let height = GAP + pictures.len().div_ceil(COLUMNS) * (high + CAPTION + GAP);
+    let mut sheet = Sheet { width, pixels: [0xf4, 0xf4, 0xf2].repeat(width * height) };
+    for (n, (picture, caption)) in pictures.iter().zip(&captions).enumerate() {
+        let (left, top) = (GAP + n % COLUMNS * (wide + GAP), GAP + n / COLUMNS * (high + CAPTION + GAP));
+        let rows = picture.pixels().chunks_exact(picture.width() as usize * 3);
+        for (y, row) in rows.enumerate() {
+            for (x, pixel) in row.chunks_exact(3).enumerate() {
+                sheet.blend(left + x, top + y, |channel| pixel.get(channel).copied().unwrap_or(0), 255);
+            }
+        }
+        sheet.write(caption, &atlas, left, top + high + 6);
+    }
+    let Sheet { pixels, .. } = sheet;
+    Rgb8::new(width as u32, height as u32, pixels).ok_or_else(|| "the sheet has another size".into())
+}
+
+/// The prompts set in lines of this many pixels, and the letters that they are set from.
+fn captions(wide: usize) -> Outcome<(Vec<Arc<Galley>>, ColorImage)> {
+    let ctx = Context::default();
+    theme::install(&ctx);
+    let mut set = Vec::new();
+    let mut output = ctx.run_ui(RawInput::default(), |ui| {
+        set = PROMPTS.iter().map(|prompt| ui.painter().layout((*prompt).to_owned(), FONT, Color32::PLACEHOLDER, wide as f32)).collect();
+    });
+    let letters = output.textures_delta.set.get(&TextureId::default()).and_then(|all| all.iter().rfind(|it| it.pos.is_none()));
+    let ImageData::Color(atlas) = letters.map(|it| it.image.clone()).ok_or("the letters were not drawn")?;
+    // Without a screen nobody else takes them.
+    output.textures_delta.clear();
+    Ok((set, atlas.as_ref().clone()))
+}
+
+/// Rows of RGB.
+struct Sheet {
+    width: usize,
+    pixels: Vec<u8>,
+}
+
+impl Sheet {
+    /// Lays a colour over a pixel; what is outside is left out.
+    fn blend(&mut self, x: usize, y: usize, colour: impl Fn(usize) -> u8, alpha: u8) {
+        let at = (y * self.width + x) * 3;
+        for (channel, value) in self.pixels.get_mut(at..at + 3).into_iter().flatten().enumerate() {
+            let (over, under, alpha) = (u32::from(colour(channel)), u32::from(*value), u32::from(alpha));
+            *value = ((over * alpha + under * (255 - alpha)) / 255) as u8;
+        }
+    }
+
+    fn write(&mut self, text: &Galley, atlas: &ColorImage, left: usize, top: usize) {
+        for row in &text.rows {
+            for glyph in &row.row.glyphs {
+                let uv = glyph.uv_rect;
+                let corner = row.pos + glyph.pos.to_vec2() + uv.offset;
+                let (x0, y0) = (left + corner.x.round().max(0.0) as usize, top + corner.y.round().max(0.0) as usize);
+                for y in uv.min[1]..uv.max[1] {
+                    for x in uv.min[0]..uv.max[0] {
+                        let coverage = atlas.pixels.get(usize::from(y) * atlas.size[0] + usize::from(x)).map_or(0, Color32::a);
+                        self.blend(x0 + usize::from(x - uv.min[0]), y0 + usize::from(y - uv.min[1]), |_| 0x33, coverage);
+                    }
+                }
+            }
+        }
+    }
+}

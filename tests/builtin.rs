@@ -1,0 +1,150 @@
+//! The model that comes with Atelier, as it is in the source tree: whole, small, and painting what it is asked for.
+//!
+//! Until its weights are in the tree there is nothing to test; from then on everything here must hold.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use atelier::library::{Builtin, MANIFEST, check_files};
+use atelier::recipe::{Recipe, Rgb8};
+use support::engine::Engine;
+
+/// Bytes that the model's folder may take in the repository.
+const MOST_BYTES: u64 = 40_000_000;
+/// Pictures of each prompt.
+const SEEDS: u32 = 3;
+
+/// The model in the source tree; `None` until it has been put there.
+fn shipped() -> Option<(PathBuf, Builtin)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/builtin-model");
+    if !folder.exists() {
+        eprintln!("there is no built-in model in this tree yet");
+        return None;
+    }
+    let builtin = Builtin::open(&folder).unwrap_or_else(|error| panic!("{error}"));
+    Some((folder, builtin))
+}
+
+#[test]
+fn its_files_are_whole_small_and_all_that_is_there() {
+    let Some((folder, builtin)) = shipped() else { return };
+    builtin.verify().unwrap();
+    let files = &builtin.manifest().files;
+    for file in files {
+        assert!(file.size.is_some() && file.sha256.is_some(), "{}: size and sum are written down", file.filename.as_str());
+    }
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let known = files.iter().any(|file| file.filename.as_str() == name) || [MANIFEST, "LICENSE", "README.md"].contains(&name.as_str());
+        assert!(known, "{name} is in the folder, and nobody needs it");
+        bytes += entry.metadata().unwrap().len();
+    }
+    assert!(bytes <= MOST_BYTES, "{bytes} bytes");
+    assert!(folder.join("LICENSE").is_file() && builtin.manifest().licence.is_some());
+}
+
+#[test]
+fn its_files_make_a_model_together_without_a_word_of_correction() {
+    let Some((_, builtin)) = shipped() else { return };
+    let checked = check_files(builtin.files(), &[]).unwrap();
+    assert_eq!((&checked.files, checked.notes), (builtin.files(), Vec::<String>::new()));
+}
+
+/// A prompt as a picture of 128x128, once for each seed.
+fn paint(engine: &Engine, builtin: &Builtin, prompt: &str) -> Vec<Rgb8> {
+    let mut recipe = Recipe::default();
+    builtin.apply(&mut recipe);
+    recipe = Recipe { prompt: prompt.into(), width: 128, height: 128, seed: 1, batch_count: SEEDS, threads: Some(2), ..recipe };
+    let said = engine.run(&recipe);
+    let pictures: Vec<Rgb8> = said.pictures().into_iter().map(|picture| picture.image.as_ref().clone()).collect();
+    assert_eq!(pictures.len(), SEEDS as usize, "{:?}", said.end());
+    pictures
+}
+
+/// Paints two prompts that differ in one word. Each picture of the first must have at least `margin` more of a measure than that of the
+/// second from the same seed.
+fn differ(first: &str, second: &str, margin: f64, measure: impl Fn(&Rgb8) -> f64) {
+    let Some((_, builtin)) = shipped() else { return };
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let other = words(first).iter().zip(&words(second)).filter(|(one, two)| one != two).count();
+    assert_eq!((words(first).len(), other), (words(second).len(), 1), "one word makes the difference");
+    let engine = Engine::start();
+    let (firsts, seconds) = (paint(&engine, &builtin, first), paint(&engine, &builtin, second));
+    let measures: Vec<(f64, f64)> = firsts.iter().zip(&seconds).map(|(one, two)| (measure(one), measure(two))).collect();
+    assert!(measures.iter().all(|(one, two)| one - two >= margin), "\"{first}\" against \"{second}\": {measures:.1?}");
+}
+
+#[test]
+fn noon_is_brighter_than_night() {
+    differ("mountains and a lake at noon", "mountains and a lake at night", 40.0, luminance);
+}
+
+#[test]
+fn a_red_sky_is_redder_than_a_blue_one() {
+    differ("a red sky over the hills", "a blue sky over the hills", 30.0, redness);
+}
+
+#[test]
+fn the_sea_lies_flat_and_blue_where_a_forest_stands() {
+    differ("a wide sea under a clear sky", "a wide forest under a clear sky", 10.0, wateriness);
+}
+
+/// Mean of a value over the pixels of the rows from `top` on.
+fn mean(picture: &Rgb8, top: u32, value: impl Fn([f64; 3]) -> f64) -> f64 {
+    let skipped = (top * picture.width() * 3) as usize;
+    let values: Vec<f64> = picture.pixels()[skipped..].chunks_exact(3).map(|it| value([it[0], it[1], it[2]].map(f64::from))).collect();
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Rec. 709 luma.
+fn luma([red, green, blue]: [f64; 3]) -> f64 {
+    0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+/// Mean luma, 0 to 255.
+fn luminance(picture: &Rgb8) -> f64 {
+    mean(picture, 0, luma)
+}
+
+/// Mean of red minus blue.
+fn redness(picture: &Rgb8) -> f64 {
+    mean(picture, 0, |[red, _, blue]| red - blue)
+}
+
+/// Of the lower third: mean of blue minus green, less the mean difference in luma between neighbours in a row.
+fn wateriness(picture: &Rgb8) -> f64 {
+    let (width, top) = (picture.width() as usize, picture.height() * 2 / 3);
+    let rows = picture.pixels().chunks_exact(width * 3).skip(top as usize);
+    let mut differences = Vec::new();
+    for row in rows {
+        let lumas: Vec<f64> = row.chunks_exact(3).map(|it| luma([it[0], it[1], it[2]].map(f64::from))).collect();
+        differences.extend(lumas.windows(2).map(|it| (it[0] - it[1]).abs()));
+    }
+    let rough = differences.iter().sum::<f64>() / differences.len() as f64;
+    mean(picture, top, |[_, green, blue]| blue - green) - rough
+}
+
+/// A picture whose upper two thirds and lower third are painted by these, from column and row.
+fn picture(upper: impl Fn(u32, u32) -> [u8; 3], lower: impl Fn(u32, u32) -> [u8; 3]) -> Rgb8 {
+    let pixels = (0..30).flat_map(|y| (0..30).map(move |x| (x, y))).flat_map(|(x, y)| if y < 20 { upper(x, y) } else { lower(x, y) });
+    Rgb8::new(30, 30, pixels.collect()).unwrap()
+}
+
+#[test]
+fn the_measures_tell_painted_examples_apart() {
+    let sky = |_, _| [120, 170, 230];
+    let sea = picture(sky, |_, y| [30, 80, 120 + y as u8]);
+    let forest = picture(sky, |x, _| if x % 3 == 0 { [10, 30, 12] } else { [40, 90, 45] });
+    assert!(wateriness(&sea) - wateriness(&forest) > 50.0);
+    let night = picture(|_, _| [10, 12, 40], |_, _| [5, 5, 12]);
+    assert!(luminance(&sea) - luminance(&night) > 80.0);
+    let red = picture(|_, _| [220, 90, 60], |_, _| [60, 30, 30]);
+    assert!(redness(&red) > 90.0 && redness(&sea) < -60.0);
+    let white = picture(|_, _| [255; 3], |_, _| [255; 3]);
+    assert!((luminance(&white) - 255.0).abs() < 1e-9 && redness(&white) == 0.0 && wateriness(&white) == 0.0);
+}
