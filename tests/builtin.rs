@@ -1,6 +1,4 @@
 //! The model that comes with Atelier, as it is in the source tree: whole, small, and painting what it is asked for.
-//!
-//! Until its weights are in the tree there is nothing to test; from then on everything here must hold.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -17,20 +15,16 @@ const MOST_BYTES: u64 = 40_000_000;
 /// Pictures of each prompt.
 const SEEDS: u32 = 3;
 
-/// The model in the source tree; `None` until it has been put there.
-fn shipped() -> Option<(PathBuf, Builtin)> {
+/// The model in the source tree.
+fn shipped() -> (PathBuf, Builtin) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/builtin-model");
-    if !folder.exists() {
-        eprintln!("there is no built-in model in this tree yet");
-        return None;
-    }
     let builtin = Builtin::open(&folder).unwrap_or_else(|error| panic!("{error}"));
-    Some((folder, builtin))
+    (folder, builtin)
 }
 
 #[test]
 fn its_files_are_whole_small_and_all_that_is_there() {
-    let Some((folder, builtin)) = shipped() else { return };
+    let (folder, builtin) = shipped();
     builtin.verify().unwrap();
     let files = &builtin.manifest().files;
     for file in files {
@@ -50,7 +44,7 @@ fn its_files_are_whole_small_and_all_that_is_there() {
 
 #[test]
 fn its_files_make_a_model_together_without_a_word_of_correction() {
-    let Some((_, builtin)) = shipped() else { return };
+    let (_, builtin) = shipped();
     let checked = check_files(builtin.files(), &[]).unwrap();
     assert_eq!((&checked.files, checked.notes), (builtin.files(), Vec::<String>::new()));
 }
@@ -69,7 +63,7 @@ fn paint(engine: &Engine, builtin: &Builtin, prompt: &str) -> Vec<Rgb8> {
 /// Paints two prompts that differ in one word. Each picture of the first must have at least `margin` more of a measure than that of the
 /// second from the same seed.
 fn differ(first: &str, second: &str, margin: f64, measure: impl Fn(&Rgb8) -> f64) {
-    let Some((_, builtin)) = shipped() else { return };
+    let (_, builtin) = shipped();
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let other = words(first).iter().zip(&words(second)).filter(|(one, two)| one != two).count();
     assert_eq!((words(first).len(), other), (words(second).len(), 1), "one word makes the difference");

@@ -38,13 +38,12 @@ def main():
 
     stage("drawn", "dataset.py", data)
     stage("autoencoder", "train_autoencoder.py", data, run / "tae.pt", *minutes(7))
-    for name, aspect, halves in (("square-1", "square", 1), ("square-0", "square", 0), ("wide-0", "wide", 0), ("tall-0", "tall", 0)):
-        stage(f"latents {name}", "encode.py", data, run / "tae.pt", latents, "--aspect", aspect, "--halves", halves)
+    for name, aspect, halves, count in (("square-1", "square", 1, 18000), ("square-0", "square", 0, 9000), ("wide-0", "wide", 0, 2000), ("tall-0", "tall", 0, 1000)):
+        stage(f"latents {name}", "encode.py", data, run / "tae.pt", latents, "--aspect", aspect, "--halves", halves, "--count", count)
     stage("small", "train.py", data, latents, run / "small.pt", *minutes(24), "--part", "square-1=1", "--cool", 0.3)
-    whole = ("--part", "square-0=0.7", "--part", "square-1=0.15", "--part", "wide-0=0.1", "--part", "tall-0=0.05")
-    stage("large", "train.py", data, latents, run / "large.pt", "--start", run / "small.pt", *minutes(22), *whole, "--cool", 0.6)
-    stage("distilled", "train.py", data, latents, run / "dit.pt", "--start", run / "large.pt", "--teacher", run / "large.pt",
-          *minutes(6), *whole, "--rate", 0.3, "--cool", 0.8)  # fmt: skip
+    parts = [word for part in ("square-0=0.8", "square-1=0.12", "wide-0=0.05", "tall-0=0.03") for word in ("--part", part)]
+    stage("large", "train.py", data, latents, run / "dit.pt", "--start", run / "small.pt", *minutes(41), *parts,
+          "--cool", 0.6, "--batch-tokens", 6144, "--shift", 3)  # fmt: skip
     stage("exported", "export.py", run / "tae.pt", run / "dit.pt", ASSETS)
     stage("measured", "evaluate.py", run / "tae.pt", run / "dit.pt", "--table", run / "attributes.md")
     if arguments.atelier:

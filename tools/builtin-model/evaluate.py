@@ -1,6 +1,6 @@
 """Measures whether the attributes that captions ask for are in the model's pictures.
 
-    python evaluate.py AUTOENCODER.pt DIT.pt [--count 200] [--steps 8] [--guidance 1] [--side 256] [--table OUT.md]
+    python evaluate.py AUTOENCODER.pt DIT.pt [--count 200] [--steps 12] [--guidance 3] [--side 256] [--table OUT.md]
 
 Held-out captions (seeds that training never drew), one picture each. An attribute counts where the caption names it; it is judged by measure.py. The
 same captions' own drawings are the ceiling, a model that was not trained is the floor.
@@ -96,8 +96,8 @@ def main():
     parser.add_argument("autoencoder", type=pathlib.Path)
     parser.add_argument("dit", type=pathlib.Path)
     parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--steps", type=int, default=8)
-    parser.add_argument("--guidance", type=float, default=1.0)
+    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--guidance", type=float, default=3.0)
     parser.add_argument("--side", type=int, default=256)
     parser.add_argument("--table", type=pathlib.Path)
     parser.add_argument("--sheet", type=pathlib.Path)

@@ -46,7 +46,7 @@ def encode(model, prompts: list[str]):
 
 
 @torch.inference_mode()
-def sample(model, prompts: list[str], noise: torch.Tensor, steps: int = 8, guidance: float = 1.0, shift: float = SHIFT) -> torch.Tensor:
+def sample(model, prompts: list[str], noise: torch.Tensor, steps: int = 12, guidance: float = 3.0, shift: float = SHIFT) -> torch.Tensor:
     """Latents like `noise` [batch, 16, height / 8, width / 8] for prompts of one padded length; guidance 1 evaluates the model once a step."""
     text, lengths = encode(model, prompts)
     assert tokens.padded(int(lengths.min())) == text.shape[1], "prompts of one batch must pad to one length, as the engine takes them one by one"

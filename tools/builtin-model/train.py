@@ -1,12 +1,9 @@
 """Trains the DiT and the text encoder together by rectified flow on latents.
 
-    python train.py DATA LATENTS OUT.pt --minutes 30 --part square-1=1.0 [--part NAME=SHARE ...] [--teacher TEACHER.pt --guidance 3]
+    python train.py DATA LATENTS OUT.pt --minutes 30 --part square-1=1.0 [--part NAME=SHARE ...]
 
 With noise n, picture latent x and sigma in 0..1 the model sees (1 - sigma) x + sigma n at time 1000 (1 - sigma) and predicts x - n. Sigma is a
 logit-normal draw moved by the same shift that the engine's schedule uses. A tenth of the captions are empty, for guidance.
-
-With --teacher the student learns what the teacher says under guidance, (1 + w) conditional - w unconditional with w = guidance - 1, so that one
-evaluation a step suffices (C. Meng et al., "On distillation of guided diffusion models", 2023).
 
 A run goes on from OUT.pt if it is there (the same part of the same run), else from --start. OUT.csv is the loss curve.
 """
@@ -26,7 +23,7 @@ from model import Dit, Shape, TextEncoder
 from muon import Muon, schedule
 
 EMPTY = 0.1
-EMA = 0.997
+EMA = 0.99
 
 
 class Captions:
@@ -107,8 +104,6 @@ def main():
     parser.add_argument("--cool", type=float, default=0.5, help="share of the run over which the rate falls to nothing")
     parser.add_argument("--shift", type=float, default=2.0)
     parser.add_argument("--start", type=pathlib.Path)
-    parser.add_argument("--teacher", type=pathlib.Path)
-    parser.add_argument("--guidance", type=float, default=3.0)
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
@@ -142,7 +137,6 @@ def main():
     average = copy.deepcopy(model).eval().requires_grad_(False)
     if saved:
         average.load_state_dict(saved["ema"])
-    teacher = load(arguments.teacher)[0].eval().requires_grad_(False) if arguments.teacher else None
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(used)} tokens known", flush=True)
     square = torch.compile(model["dit"], dynamic=False)
 
@@ -159,7 +153,6 @@ def main():
         torch.save({**state, "spent": time.time() - began, "step": step}, temporary)
         temporary.replace(arguments.out)
 
-    empty_ids = torch.tensor(tokens.tokens("") + [0] * (tokens.PADDING - len(tokens.tokens(""))))
     while (elapsed := time.time() - began) < budget:
         factor = schedule(int(elapsed), int(budget), 30, arguments.cool) * arguments.rate
         for optimiser, rate in both:
@@ -175,14 +168,6 @@ def main():
         mix = (1 - sigma[:, None, None, None]) * x + sigma[:, None, None, None] * noise
         instant = 1000 * (1 - sigma)
         target = x - noise
-        if teacher:
-            with torch.inference_mode():
-                with_text = teacher["dit"](mix, instant, teacher["text"](ids), lengths)
-                blank = empty_ids.expand(count, -1)
-                frame = torch.full((count,), len(tokens.tokens("")))
-                without = teacher["dit"](mix, instant, teacher["text"](blank), frame)
-                target = without + arguments.guidance * (with_text - without)
-            target = target.clone()
         dit = square if rows == columns else model["dit"]
         loss = (dit(mix, instant, model["text"](ids), lengths) - target).pow(2).mean()
         for optimiser, _ in both:
