@@ -15,9 +15,9 @@ const WHEEL: f32 = 280.0;
 /// What the built-in model paints well.
 const EXAMPLES: [&str; 4] = [
     "a red sunset over snowy mountains, a lake, pine trees",
-    "a starry night above a quiet sea, a small boat",
+    "a sailing boat on a golden sea at sunrise",
     "golden dunes at dawn under a pale pink sky",
-    "a misty autumn forest in the early morning",
+    "cliffs above the sea at dawn",
 ];
 
 /// Where the picture may be drawn, as of the last frame.
