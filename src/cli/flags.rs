@@ -198,7 +198,7 @@ pub(super) struct DeviceFlags {
     /// Where their weights live: as above, and disk is a place too
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) params_backend: String,
-    /// Most memory to use on the device, in GiB; -1 leaves 1 GiB free
+    /// Most memory to use, in GiB: 6 on every graphics device, or cuda0=6,vulkan0=2; -1 leaves 1 GiB free
     #[arg(long, value_name = "GIB", default_value = "", hide_default_value = true, allow_hyphen_values = true, help_heading = DEVICES)]
     pub(super) max_vram: String,
     /// Keep what fits in the budget and stream the rest

@@ -6,7 +6,7 @@ use super::flags::{DeviceFlags, GenerateFlags, ModelFlags, PreviewMethod, Upscal
 use super::output::Output;
 use crate::engine::{PreviewOptions, Task};
 use crate::paths::{NoHome, Paths};
-use crate::placement::{self, PlacementError};
+use crate::placement::{self, OldFlags, PlacementError};
 use crate::recipe::{ControlImage, FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe};
 
 /// The flags cannot mean anything.
@@ -52,7 +52,7 @@ pub(super) fn upscale(flags: &UpscaleFlags) -> Result<Job, UsageError> {
     let task = Task::Upscale {
         image: ImageSource::File(flags.input.clone()),
         model: flags.model.clone(),
-        placement: placement(&flags.devices, &[])?,
+        placement: placement(&flags.devices, OldFlags::default())?,
         threads: threads(flags.devices.threads),
     };
     let output = Output::Enlarged { path: png(&flags.output)?, source: flags.input.clone(), model: flags.model.clone() };
@@ -68,8 +68,12 @@ fn recipe(flags: &GenerateFlags) -> Result<Recipe, UsageError> {
     if inputs.control_image.is_some() && files.get(FileRole::Controlnet).is_none() {
         return Err(UsageError::NoControlNet);
     }
-    let on_cpu = [(modules.clip_on_cpu, "te=cpu"), (modules.vae_on_cpu, "vae=cpu"), (modules.control_net_cpu, "controlnet=cpu")];
-    let on_cpu: Vec<&str> = on_cpu.into_iter().filter_map(|(asked, entry)| asked.then_some(entry)).collect();
+    let old = OldFlags {
+        clip_on_cpu: modules.clip_on_cpu,
+        vae_on_cpu: modules.vae_on_cpu,
+        control_net_cpu: modules.control_net_cpu,
+        offload_to_cpu: false,
+    };
     let file = |path: &PathBuf| ImageSource::File(path.clone());
     Ok(Recipe {
         files,
@@ -94,7 +98,7 @@ fn recipe(flags: &GenerateFlags) -> Result<Recipe, UsageError> {
         reference_images: inputs.ref_image.iter().map(file).collect(),
         control: inputs.control_image.as_ref().map(|path| ControlImage { image: file(path), strength: inputs.control_strength }),
         loras: model.lora.clone(),
-        placement: placement(devices, &on_cpu)?,
+        placement: placement(devices, old)?,
         threads: threads(devices.threads),
     })
 }
@@ -117,19 +121,14 @@ fn files(flags: &ModelFlags) -> ModelFiles {
     by_role.into_iter().filter_map(|(role, path)| Some((role, path.clone()?))).collect()
 }
 
-/// What the old flags ask for goes first, so that explicit entries win.
-fn placement(flags: &DeviceFlags, on_cpu: &[&str]) -> Result<PlacementText, PlacementError> {
-    let join = |first: &[&str], text: &str| {
-        let entries = first.iter().copied().chain([text.trim()]).filter(|entry| !entry.is_empty());
-        entries.collect::<Vec<_>>().join(",")
-    };
-    let offloaded: &[&str] = if flags.offload_to_cpu { &["*=cpu"] } else { &[] };
-    let text = PlacementText {
-        backend: join(on_cpu, &flags.backend),
-        params_backend: join(offloaded, &flags.params_backend),
-        max_vram: flags.max_vram.trim().to_owned(),
+fn placement(flags: &DeviceFlags, old: OldFlags) -> Result<PlacementText, PlacementError> {
+    let old = OldFlags { offload_to_cpu: flags.offload_to_cpu, ..old };
+    let text = old.before(PlacementText {
+        backend: flags.backend.clone(),
+        params_backend: flags.params_backend.clone(),
+        max_vram: flags.max_vram.clone(),
         stream_layers: flags.stream_layers,
-    };
+    });
     placement::check_shape(&text)?;
     Ok(text)
 }
@@ -367,7 +366,7 @@ mod tests {
         assert_eq!(job(&["generate", "-p", "x"]), Err(UsageError::NoModel));
         assert_eq!(job(&["generate", "-p", "x", "--vae", "v"]), Err(UsageError::NoModel));
         assert_eq!(job(&["generate", "-p", "x", "-m", "m", "--control-image", "c"]), Err(UsageError::NoControlNet));
-        for placement in [["--backend", "disk"], ["--backend", "head=cpu"], ["--max-vram", "cuda0=6"], ["--params-backend", "te="]] {
+        for placement in [["--backend", "disk"], ["--backend", "head=cpu"], ["--max-vram", "cuda0="], ["--params-backend", "te="]] {
             let refused = job(&[&["generate", "-p", "x", "-m", "m"], &placement[..]].concat());
             assert!(matches!(refused, Err(UsageError::Placement(_))), "{placement:?}");
         }

@@ -1,11 +1,16 @@
-//! Placement: which module runs where, and where its weights live. Pure: no files, no engine, no interface.
+//! Placement: which module runs where, where its weights live, and what that takes. Pure: no files, no engine, no interface.
+//!
+//! A text (`text`, `budgets`, `names`) becomes a [`Placement`] (`value`) on a machine's devices and back.
 
+mod budgets;
+mod names;
 mod text;
+mod value;
 
-pub use text::{
-    Assignments, PlacementError, check_devices, check_shape, module_named, parse_backend, parse_max_vram, parse_params_backend,
-    resolve_device,
-};
+pub use budgets::{Budgets, GIB};
+pub use names::{module_named, resolve_device};
+pub use text::{Assignments, OldFlags, PlacementError, check_devices, check_shape, parse_backend, parse_params_backend};
+pub use value::{Home, Placement, Seat};
 
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +35,9 @@ pub enum Module {
 }
 
 impl Module {
+    /// All of them.
+    pub const ALL: [Self; 7] = [Self::Diffusion, Self::Te, Self::ClipVision, Self::Vae, Self::Controlnet, Self::Photomaker, Self::Upscaler];
+
     /// The name in placement texts.
     #[must_use]
     pub const fn key(self) -> &'static str {
@@ -56,5 +64,26 @@ impl Module {
             Self::Photomaker => "PhotoMaker",
             Self::Upscaler => "upscaler",
         }
+    }
+}
+
+#[cfg(test)]
+mod testing {
+    use super::GIB;
+    use crate::devices::{Device, DeviceKind};
+
+    /// A device with memory in GiB.
+    pub(super) fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device {
+        let description = format!("Some {}", kind.label());
+        Device { name: name.into(), description, kind, memory_total_bytes: total_gib * GIB, memory_free_bytes: free_gib * GIB }
+    }
+
+    pub(super) fn workstation() -> Vec<Device> {
+        vec![
+            device("CPU", DeviceKind::Cpu, 64, 48),
+            device("Vulkan0", DeviceKind::IntegratedGpu, 32, 30),
+            device("CUDA0", DeviceKind::Gpu, 24, 22),
+            device("CUDA1", DeviceKind::Gpu, 12, 11),
+        ]
     }
 }
