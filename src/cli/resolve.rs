@@ -8,6 +8,7 @@ use crate::engine::{PreviewOptions, Task};
 use crate::paths::{NoHome, Paths};
 use crate::placement::{self, OldFlags, PlacementError};
 use crate::recipe::{ControlImage, FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe};
+use crate::sd_cli::{self, CommandError, Copied, Pasted};
 
 /// The flags cannot mean anything.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,6 +22,8 @@ pub(super) enum UsageError {
     #[error(transparent)]
     Placement(#[from] PlacementError),
     #[error(transparent)]
+    Command(#[from] CommandError),
+    #[error(transparent)]
     NoHome(#[from] NoHome),
 }
 
@@ -30,10 +33,12 @@ pub(super) struct Job {
     pub(super) task: Task,
     pub(super) output: Output,
     pub(super) previews: Option<PathBuf>,
+    /// What was asked for and is not done, as sentences.
+    pub(super) left_out: Vec<String>,
 }
 
 pub(super) fn generate(flags: &GenerateFlags, paths: impl FnOnce() -> Result<Paths, NoHome>) -> Result<Job, UsageError> {
-    let recipe = recipe(flags)?;
+    let (recipe, left_out) = recipe(flags)?;
     let output = match &flags.output {
         Some(path) if path.is_dir() => Output::Folder { folder: path.clone(), recipe: Box::new(recipe.clone()) },
         Some(path) => Output::Named { path: png(path)?, recipe: Box::new(recipe.clone()) },
@@ -45,7 +50,15 @@ pub(super) fn generate(flags: &GenerateFlags, paths: impl FnOnce() -> Result<Pat
         (Some(_), PreviewMethod::Proj) => PreviewOptions::Projection { every },
         (Some(_), PreviewMethod::Tae) => PreviewOptions::TinyAutoencoder { every },
     };
-    Ok(Job { task: Task::Generate { recipe: Box::new(recipe), preview }, output, previews: flags.preview.clone() })
+    Ok(Job { task: Task::Generate { recipe: Box::new(recipe), preview }, output, previews: flags.preview.clone(), left_out })
+}
+
+/// What these flags ask for as a command line of sd-cli.
+pub(super) fn as_command(flags: &GenerateFlags) -> Result<Copied, UsageError> {
+    let (recipe, mut left_out) = recipe(flags)?;
+    let copied = sd_cli::write(&recipe);
+    left_out.extend(copied.left_out);
+    Ok(Copied { left_out, ..copied })
 }
 
 pub(super) fn upscale(flags: &UpscaleFlags) -> Result<Job, UsageError> {
@@ -56,18 +69,29 @@ pub(super) fn upscale(flags: &UpscaleFlags) -> Result<Job, UsageError> {
         threads: threads(flags.devices.threads),
     };
     let output = Output::Enlarged { path: png(&flags.output)?, source: flags.input.clone(), model: flags.model.clone() };
-    Ok(Job { task, output, previews: None })
+    Ok(Job { task, output, previews: None, left_out: Vec::new() })
 }
 
-fn recipe(flags: &GenerateFlags) -> Result<Recipe, UsageError> {
-    let GenerateFlags { model, picture, sampling, inputs, devices, modules, .. } = flags;
-    let files = files(model);
-    if files.get(FileRole::Model).or(files.get(FileRole::Diffusion)).is_none() {
+/// The recipe, and what of a pasted command it does not have.
+fn recipe(flags: &GenerateFlags) -> Result<(Recipe, Vec<String>), UsageError> {
+    let (recipe, left_out) = match &flags.from_command {
+        Some(command) => {
+            let Pasted { recipe, left_out } = sd_cli::read(command)?;
+            (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect())
+        }
+        None => (recipe_of_flags(flags)?, Vec::new()),
+    };
+    if recipe.files.get(FileRole::Model).or(recipe.files.get(FileRole::Diffusion)).is_none() {
         return Err(UsageError::NoModel);
     }
-    if inputs.control_image.is_some() && files.get(FileRole::Controlnet).is_none() {
+    if recipe.control.is_some() && recipe.files.get(FileRole::Controlnet).is_none() {
         return Err(UsageError::NoControlNet);
     }
+    Ok((recipe, left_out))
+}
+
+fn recipe_of_flags(flags: &GenerateFlags) -> Result<Recipe, PlacementError> {
+    let GenerateFlags { model, picture, sampling, inputs, devices, modules, .. } = flags;
     let old = OldFlags {
         clip_on_cpu: modules.clip_on_cpu,
         vae_on_cpu: modules.vae_on_cpu,
@@ -76,8 +100,8 @@ fn recipe(flags: &GenerateFlags) -> Result<Recipe, UsageError> {
     };
     let file = |path: &PathBuf| ImageSource::File(path.clone());
     Ok(Recipe {
-        files,
-        prompt: picture.prompt.clone(),
+        files: files(model),
+        prompt: picture.prompt.clone().unwrap_or_default(),
         negative_prompt: picture.negative_prompt.clone(),
         width: picture.width,
         height: picture.height,
@@ -123,7 +147,7 @@ fn files(flags: &ModelFlags) -> ModelFiles {
 
 fn placement(flags: &DeviceFlags, old: OldFlags) -> Result<PlacementText, PlacementError> {
     let old = OldFlags { offload_to_cpu: flags.offload_to_cpu, ..old };
-    let text = old.before(PlacementText {
+    let text = old.before(&PlacementText {
         backend: flags.backend.clone(),
         params_backend: flags.params_backend.clone(),
         max_vram: flags.max_vram.clone(),
@@ -375,6 +399,19 @@ mod tests {
             assert_eq!(refused(&[&["-p", "x", "-m", "m"], &bad[..]].concat()), ErrorKind::ValueValidation, "{bad:?}");
         }
         assert_eq!(refused(&["-p", "x", "-m", "m", "--mask", "m.png"]), ErrorKind::MissingRequiredArgument);
+    }
+
+    #[test]
+    fn a_pasted_command_stands_for_all_settings_and_keeps_what_it_lacks_in_sight() {
+        let it = job(&["generate", "--from-command", "sd-cli -m m.gguf -p 'a cat' --steps 4 --mmap", "-o", "x.png"]).unwrap();
+        assert_eq!(it.left_out, ["left out: --mmap: Atelier has no such setting"]);
+        let Task::Generate { recipe, .. } = it.task else { panic!("no recipe") };
+        assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.seed), ("a cat", 4, 42));
+        assert_eq!(job(&["generate", "--from-command", "sd-cli -p 'a cat'"]), Err(UsageError::NoModel));
+        assert!(matches!(job(&["generate", "--from-command", "a cat"]), Err(UsageError::Command(_))));
+        for flag in [["-p", "x"], ["-m", "m"], ["--steps", "4"], ["--backend", "cpu"], ["--init", "i.png"]] {
+            assert_eq!(refused(&[&["--from-command", "sd -m m"], &flag[..]].concat()), clap::error::ErrorKind::ArgumentConflict);
+        }
     }
 
     #[test]

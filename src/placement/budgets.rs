@@ -46,7 +46,10 @@ impl Budgets {
     pub fn new(all: f64, mut devices: BTreeMap<String, f64>) -> Self {
         // A device with the budget that all have needs no entry; 0 takes it out.
         devices.retain(|_, gib| *gib != all);
-        devices.values_mut().for_each(|gib| *gib += 0.0);
+        for gib in devices.values_mut() {
+            // -0 is 0.
+            *gib += 0.0;
+        }
         Self { all: (all != 0.0).then_some(all), devices }
     }
 

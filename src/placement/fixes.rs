@@ -76,12 +76,12 @@ impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::VaeTiling => f.write_str("Decode in tiles"),
-            Self::Weights { module, home: Home::Disk } => write!(f, "Read the weights of the {} from the disk each time", module.label()),
-            Self::Weights { module, home: Home::Device(name) } => write!(f, "Let the weights of the {} live on {name}", module.label()),
-            Self::Pieces { module } => write!(f, "Copy the weights of the {} from RAM piece by piece", module.label()),
+            Self::Weights { module, home: Home::Disk } => write!(f, "Read the weights of the {} from the disk each time", module.noun()),
+            Self::Weights { module, home: Home::Device(name) } => write!(f, "Let the weights of the {} live on {name}", module.noun()),
+            Self::Pieces { module } => write!(f, "Copy the weights of the {} from RAM piece by piece", module.noun()),
             Self::Budget { device, gib } => write!(f, "Raise the budget of {device} to {gib} GiB"),
-            Self::RunsOn { module, device } => write!(f, "Run the {} on {device}", module.label()),
-            Self::Quantisation { module, name } => write!(f, "Use {name} for the {}", module.label()),
+            Self::RunsOn { module, device } => write!(f, "Run the {} on {device}", module.noun()),
+            Self::Quantisation { module, name } => write!(f, "Use {name} for the {}", module.noun()),
             Self::Size { width, height } => write!(f, "Make the picture {width} × {height}"),
         }
     }
@@ -112,11 +112,11 @@ const MOST_FIXES: usize = 3;
 pub(super) fn fixes(question: &Question<'_>, helps: impl Fn(&Plan) -> bool) -> Result<Vec<Fix>, PlacementError> {
     let mut found = Vec::new();
     for alternative in question.alternatives {
-        found.extend(try_pins(question, alternative, question.pins.clone())?);
+        found.extend(try_pins(question, alternative, question.pins)?);
     }
     let same = Alternative { changes: Vec::new(), needs: question.needs.clone() };
     for pins in relaxed(question.pins) {
-        found.extend(try_pins(question, &same, pins)?);
+        found.extend(try_pins(question, &same, &pins)?);
     }
     for room in question.rooms {
         found.extend(try_budget(question, room, &helps)?);
@@ -124,7 +124,7 @@ pub(super) fn fixes(question: &Question<'_>, helps: impl Fn(&Plan) -> bool) -> R
     found.retain(|fix| helps(&fix.plan));
     if found.is_empty() {
         for alternative in question.alternatives.iter().chain([&same]) {
-            found.extend(try_pins(question, alternative, Pins::new())?);
+            found.extend(try_pins(question, alternative, &Pins::new())?);
         }
     }
     found.retain(|fix| helps(&fix.plan) && !fix.changes.is_empty());
@@ -148,8 +148,8 @@ fn relaxed(pins: &Pins) -> impl Iterator<Item = Pins> {
     })
 }
 
-fn try_pins(question: &Question<'_>, alternative: &Alternative, pins: Pins) -> Result<Option<Fix>, PlacementError> {
-    let Some(plan) = fitting(&Question { needs: &alternative.needs, pins: &pins, ..*question })? else { return Ok(None) };
+fn try_pins(question: &Question<'_>, alternative: &Alternative, pins: &Pins) -> Result<Option<Fix>, PlacementError> {
+    let Some(plan) = fitting(&Question { needs: &alternative.needs, pins, ..*question })? else { return Ok(None) };
     let mut changes = alternative.changes.clone();
     for (module, pin) in question.pins.iter().filter(|(module, _)| alternative.needs.modules.contains_key(module)) {
         let seat = plan.placement.seat(*module);

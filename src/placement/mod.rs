@@ -76,6 +76,15 @@ impl Module {
             Self::Upscaler => "upscaler",
         }
     }
+
+    /// The name in the middle of a sentence, after "the".
+    pub(crate) const fn noun(self) -> &'static str {
+        match self {
+            Self::Diffusion => "diffusion module",
+            Self::ClipVision => "CLIP vision encoder",
+            Self::Te | Self::Vae | Self::Controlnet | Self::Photomaker | Self::Upscaler => self.label(),
+        }
+    }
 }
 
 #[cfg(test)]

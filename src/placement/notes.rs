@@ -1,18 +1,17 @@
 //! What the engine would ignore without a word, said before the run.
 
-use super::predict::{ModuleNeeds, Needs};
 use super::{Home, Module, Placement};
 use crate::devices::{Device, DeviceKind};
 
-/// What of this placement has no effect, as sentences; empty where all of it has. `needs`: the modules in use.
+/// What of this placement has no effect on these devices, for these modules in use, as sentences; empty where all of it has.
 #[must_use]
-pub fn notes(placement: &Placement, needs: &Needs, devices: &[Device]) -> Vec<String> {
+pub fn notes(placement: &Placement, devices: &[Device], in_use: &[Module]) -> Vec<String> {
     let mut notes = Vec::new();
-    if placement.stream_layers && needs.modules.contains_key(&Module::Diffusion) {
+    if placement.stream_layers && in_use.contains(&Module::Diffusion) {
         notes.extend(streaming(placement, devices));
     }
     for device in devices {
-        notes.extend(budget(placement, needs, device, devices));
+        notes.extend(budget(placement, in_use, device, devices));
     }
     notes
 }
@@ -40,32 +39,29 @@ fn streaming(placement: &Placement, devices: &[Device]) -> Option<String> {
     })
 }
 
-/// A budget cuts the graphs of what runs on a graphics device, and saves memory where the weights wait in RAM.
-fn budget(placement: &Placement, needs: &Needs, device: &Device, devices: &[Device]) -> Option<String> {
+/// A budget cuts the graphs of what runs on a graphics device, and saves memory where weights wait in RAM.
+fn budget(placement: &Placement, in_use: &[Module], device: &Device, devices: &[Device]) -> Option<String> {
     let name = &device.name;
     let gib = placement.budgets.gib(device)?;
     if device.kind == DeviceKind::Cpu {
         return Some(format!("The budget of {name} is for planning only: the engine does not hold the processor to one."));
     }
-    let own = placement.budgets.devices().contains_key(name);
-    let running: Vec<(&Module, &ModuleNeeds)> =
-        needs.modules.iter().filter(|(module, _)| placement.seat(**module).runs_on == *name).collect();
+    let running: Vec<Module> = in_use.iter().copied().filter(|module| placement.seat(*module).runs_on == *name).collect();
     if running.is_empty() {
         // One budget for all devices is not meant for each of them.
+        let own = placement.budgets.devices().contains_key(name);
         return own.then(|| format!("The budget of {name} has no effect: no module in use runs there."));
     }
     if placement.budgets.bytes(device) == Some(0) {
-        return Some(format!("The budget of {name} leaves nothing: less than {} GiB are free there. It is ignored.", -gib));
+        return Some(format!("The budget of {name} leaves nothing, as less than {} GiB are free there. It is ignored.", -gib));
     }
-    let saves =
-        |(module, needs): &(&Module, &ModuleNeeds)| needs.least_bytes.is_some() && is_in_ram(&placement.seat(**module).weights, devices);
-    if running.iter().any(saves) {
+    if running.iter().any(|module| is_in_ram(&placement.seat(*module).weights, devices)) {
         return None;
     }
-    let modules = running.iter().map(|(module, _)| module.label()).collect::<Vec<_>>().join(", ");
+    let modules = running.iter().map(|module| module.label()).collect::<Vec<_>>().join(", ");
     Some(format!(
-        "The budget of {name} saves no weights: of what runs there ({modules}) nothing has weights in RAM that can be copied piece by piece. \
-         Let weights live in RAM (--params-backend) to save memory."
+        "The budget of {name} saves no weights: nothing that runs there ({modules}) has weights in RAM, to be copied piece by piece. Let \
+         weights live in RAM (--params-backend) to save memory."
     ))
 }
 
@@ -85,10 +81,8 @@ mod tests {
 
     fn noted(backend: &str, params: &str, max_vram: &str, stream_layers: bool) -> Vec<String> {
         let text = PlacementText { backend: backend.into(), params_backend: params.into(), max_vram: max_vram.into(), stream_layers };
-        let cuttable = ModuleNeeds { least_bytes: Some(1), ..ModuleNeeds::default() };
-        let needs = [(Module::Diffusion, cuttable.clone()), (Module::Te, cuttable), (Module::Vae, ModuleNeeds::default())];
         let devices = workstation();
-        notes(&Placement::parse(&text, &devices).unwrap(), &Needs { modules: needs.into() }, &devices)
+        notes(&Placement::parse(&text, &devices).unwrap(), &devices, &[Module::Diffusion, Module::Te, Module::Vae])
     }
 
     #[test]
@@ -124,9 +118,9 @@ mod tests {
         for (backend, params, max_vram, said) in [
             ("", "", "cpu=8", "The budget of CPU is for planning only"),
             ("", "cpu", "cuda1=6", "The budget of CUDA1 has no effect"),
-            ("", "cpu", "cuda0=-100", "The budget of CUDA0 leaves nothing: less than 100 GiB"),
+            ("", "cpu", "cuda0=-100", "The budget of CUDA0 leaves nothing, as less than 100 GiB"),
             ("", "", "6", "The budget of CUDA0 saves no weights"),
-            ("", "vae=cpu", "cuda0=6", "(diffusion, text encoder, VAE)"),
+            ("", "diffusion=disk", "cuda0=6", "(diffusion, text encoder, VAE)"),
         ] {
             let told = noted(backend, params, max_vram, false);
             assert!(told.len() == 1 && told.iter().all(|it| it.contains(said)), "{told:?}");

@@ -205,7 +205,7 @@ fn placement(question: &Question<'_>, seekers: &[Seeker<'_>], seats: &[Choice]) 
 fn reason(question: &Question<'_>, seekers: &[Seeker<'_>], seats: &[Choice], n: usize) -> Option<String> {
     let (seeker, seat) = (seekers.get(n)?, seats.get(n)?);
     let name = |room: usize| question.rooms.get(room).map_or("", |room| room.device.name.as_str());
-    let (Load { run, home, cut_bytes }, label) = (seat.load, seeker.module.label());
+    let (Load { run, home, cut_bytes }, label) = (seat.load, seeker.module.noun());
     let (run_name, weights) = (name(run), gib(seeker.needs.weight_bytes));
     let is_ram = |room| question.rooms.get(room).is_some_and(Room::is_ram);
     let place = match home {
@@ -228,6 +228,9 @@ fn reason(question: &Question<'_>, seekers: &[Seeker<'_>], seats: &[Choice], n: 
             let others = seekers.iter().zip(seats).enumerate().filter(|(other, _)| *other != n);
             let ledger = others.fold(empty, |ledger, (_, (seeker, choice))| with(&ledger, seeker, choice));
             let missing = with(&ledger, seeker, better).missing_bytes();
+            if missing == 0 {
+                return Some(format!("{place}."));
+            }
             let there = match better.load.home {
                 Some(home) if home == better.load.run => format!("to stay on {}", name(home)),
                 Some(_) if better.load.cut_bytes.is_none() => format!("to be copied to {} as a whole", name(better.load.run)),

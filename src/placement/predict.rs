@@ -85,8 +85,7 @@ pub struct Needs {
 /// A device that modules may be placed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// The device. Its free memory is what would be free if Atelier held nothing there. A device that does not tell its memory (0 in
-    /// total) is taken to have enough.
+    /// The device. Its free memory is what would be free if Atelier held nothing there; where it tells none, nothing can be promised.
     pub device: Device,
     /// What the device takes for itself as soon as it is used: context, pools, workspaces.
     pub slack_bytes: u64,
@@ -117,11 +116,7 @@ impl Room {
 
     pub(super) fn free_bytes(&self) -> u64 {
         let Device { memory_total_bytes: total, memory_free_bytes: free, .. } = self.device;
-        match (total, self.is_ram()) {
-            (0, _) => u64::MAX,
-            (_, true) => free.saturating_sub((2 * GIB).max(total / 10)),
-            (_, false) => free,
-        }
+        if self.is_ram() { free.saturating_sub((2 * GIB).max(total / 10)) } else { free }
     }
 }
 
@@ -421,9 +416,9 @@ mod tests {
     fn other_programs_keep_two_gib_or_a_tenth_of_ram() {
         let limit = |tenths_of_gib| tenths(room("CPU", DeviceKind::Cpu, tenths_of_gib).limit_bytes(&Budgets::default()));
         assert_eq!((limit(10), limit(80), limit(640)), (0, 60, 576));
-        let silent = Room::new(Device { memory_total_bytes: 0, ..room("X", DeviceKind::Gpu, 10).device }, 0);
-        assert_eq!(silent.limit_bytes(&Budgets::default()), u64::MAX);
-        assert_eq!(silent.limit_bytes(&Budgets::new(2.0, BTreeMap::new())), 2 * GIB);
+        let graphics = room("CUDA0", DeviceKind::Gpu, 60);
+        let budget = |gib| tenths(graphics.limit_bytes(&Budgets::new(gib, BTreeMap::new())));
+        assert_eq!((budget(0.0), budget(2.0), budget(99.0), budget(-1.0), budget(-99.0)), (60, 20, 60, 50, 0));
     }
 
     #[test]

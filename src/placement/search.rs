@@ -79,15 +79,19 @@ fn choices(module: Module, needs: &ModuleNeeds, pin: Option<&Pin>, rooms: &[Room
     let cost = cost(module);
     let mut choices = Vec::new();
     for (run, room) in rooms.iter().enumerate() {
-        let usable = room.device.kind != DeviceKind::Accelerator;
+        // Other kinds are used only where they are named.
+        let usable = matches!(room.device.kind, DeviceKind::Cpu | DeviceKind::Gpu | DeviceKind::IntegratedGpu);
         if pinned_run.map_or(!usable, |pinned| pinned != run) {
             continue;
         }
-        let run_cost = match room.device.kind {
-            _ if run == best => 0,
-            DeviceKind::Cpu => cost.processor,
-            DeviceKind::IntegratedGpu => 2 * cost.other_device,
-            DeviceKind::Gpu | DeviceKind::Accelerator => cost.other_device,
+        let run_cost = if run == best {
+            0
+        } else if room.is_ram() {
+            cost.processor
+        } else if room.shares_ram {
+            2 * cost.other_device
+        } else {
+            cost.other_device
         };
         let mut homes = match pinned_home {
             Some(home) => vec![home],
@@ -102,8 +106,8 @@ fn choices(module: Module, needs: &ModuleNeeds, pin: Option<&Pin>, rooms: &[Room
             };
             let load = Load { run, home, cut_bytes: None };
             choices.push(Choice { load, cost: run_cost + home_cost });
-            // A device that does not tell its memory cannot be given a budget that it has.
-            let cut_bytes = needs.cut_bytes().filter(|bytes| *bytes > 0 && room.device.memory_total_bytes > 0);
+            // A graph of nothing would need a budget of nothing, which is none.
+            let cut_bytes = needs.cut_bytes().filter(|bytes| *bytes > 0);
             if cut_bytes.is_some() && can_be_cut(needs, rooms, run, home) {
                 choices.push(Choice { load: Load { cut_bytes, ..load }, cost: run_cost + cost.pieces });
             }
@@ -138,7 +142,7 @@ pub(super) fn with(ledger: &Ledger, seeker: &Seeker<'_>, choice: &Choice) -> Led
 }
 
 /// More seats than any bounded search looks at.
-const MOST_VISITS: usize = 50_000;
+const MOST_VISITS: usize = 5_000;
 
 struct Search<'a> {
     seekers: &'a [Seeker<'a>],

@@ -158,7 +158,7 @@ pub struct OldFlags {
 impl OldFlags {
     /// Puts what the flags ask for before what the text says.
     #[must_use]
-    pub fn before(self, text: PlacementText) -> PlacementText {
+    pub fn before(self, text: &PlacementText) -> PlacementText {
         let join = |first: &[(bool, &str)], text: &str| {
             let asked = first.iter().filter(|(asked, _)| *asked).map(|(_, entry)| *entry);
             asked.chain([text.trim()]).filter(|entry| !entry.is_empty()).collect::<Vec<_>>().join(",")
@@ -227,8 +227,8 @@ mod tests {
     fn old_flags_go_first_so_that_explicit_entries_win() {
         let flags = OldFlags { clip_on_cpu: true, vae_on_cpu: true, control_net_cpu: true, offload_to_cpu: true };
         let text = PlacementText { backend: " te=cuda0 ".into(), params_backend: "te=disk".into(), ..PlacementText::default() };
-        let both = flags.before(text);
+        let both = flags.before(&text);
         assert_eq!((both.backend.as_str(), both.params_backend.as_str()), ("te=cpu,vae=cpu,controlnet=cpu,te=cuda0", "*=cpu,te=disk"));
-        assert_eq!(OldFlags::default().before(PlacementText::default()), PlacementText::default());
+        assert_eq!(OldFlags::default().before(&PlacementText::default()), PlacementText::default());
     }
 }

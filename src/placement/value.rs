@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn offloaded_weights_stay_in_ram_except_the_ones_named() {
         let flags = OldFlags { offload_to_cpu: true, ..OldFlags::default() };
-        let placement = Placement::parse(&flags.before(text("", "te=disk")), &workstation()).unwrap();
+        let placement = Placement::parse(&flags.before(&text("", "te=disk")), &workstation()).unwrap();
         for module in Module::ALL {
             let weights = if module == Module::Te { "disk" } else { "CPU" };
             assert_eq!(said(&placement, module), ("CUDA0", weights));
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn the_old_flags_for_single_modules_put_them_on_the_processor() {
         let flags = OldFlags { clip_on_cpu: true, vae_on_cpu: true, control_net_cpu: true, offload_to_cpu: false };
-        let placement = Placement::parse(&flags.before(text("cuda1,vae=cuda0", "")), &workstation()).unwrap();
+        let placement = Placement::parse(&flags.before(&text("cuda1,vae=cuda0", "")), &workstation()).unwrap();
         let backend = "all=CUDA1,te=CPU,vae=CUDA0,controlnet=CPU";
         assert_eq!(placement.text(), text(backend, ""));
     }

@@ -281,7 +281,7 @@ impl Reader {
 
     /// What only the whole command says.
     fn finish(mut self) -> Pasted {
-        self.recipe.placement = self.old.before(std::mem::take(&mut self.recipe.placement));
+        self.recipe.placement = self.old.before(&self.recipe.placement);
         self.take_loras();
         match (self.init.take(), self.strength) {
             (Some(path), strength) => {
@@ -330,6 +330,7 @@ impl Reader {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "what takes a word says whether it could")]
 fn keep<T>(field: &mut T, value: T) -> Result<(), String> {
     *field = value;
     Ok(())

@@ -1,5 +1,6 @@
 //! From a recipe to a command line.
 
+use std::fmt::Display;
 use std::path::{Component, Path, PathBuf};
 
 use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults};
@@ -29,29 +30,29 @@ pub fn write(recipe: &Recipe) -> Copied {
         line.flag("--taesd-preview-only");
     }
     let tags = line.loras(&recipe.loras);
-    line.option("--prompt", format!("{}{tags}", recipe.prompt));
+    line.option("--prompt", &format!("{}{tags}", recipe.prompt));
     if !recipe.negative_prompt.is_empty() {
-        line.option("--negative-prompt", recipe.negative_prompt.clone());
+        line.option("--negative-prompt", &recipe.negative_prompt);
     }
-    line.option("--width", recipe.width);
-    line.option("--height", recipe.height);
-    line.option("--steps", recipe.steps);
-    line.option("--cfg-scale", recipe.guidance);
+    line.option("--width", &recipe.width);
+    line.option("--height", &recipe.height);
+    line.option("--steps", &recipe.steps);
+    line.option("--cfg-scale", &recipe.guidance);
     if recipe.distilled_guidance != defaults.distilled_guidance {
-        line.option("--guidance", recipe.distilled_guidance);
+        line.option("--guidance", &recipe.distilled_guidance);
     }
     line.optional("--sampling-method", recipe.sampler);
     line.optional("--scheduler", recipe.scheduler);
     line.optional("--eta", recipe.eta);
     line.optional("--flow-shift", recipe.flow_shift);
     line.optional("--clip-skip", recipe.clip_skip);
-    line.option("--seed", recipe.seed);
+    line.option("--seed", &recipe.seed);
     if recipe.batch_count != defaults.batch_count {
-        line.option("--batch-count", recipe.batch_count);
+        line.option("--batch-count", &recipe.batch_count);
     }
     if let Some(init) = &recipe.init {
         line.picture("--init-img", &init.image, "The picture to start from");
-        line.option("--strength", init.strength);
+        line.option("--strength", &init.strength);
     }
     if let Some(mask) = &recipe.mask {
         line.picture("--mask", mask, "The mask");
@@ -61,12 +62,12 @@ pub fn write(recipe: &Recipe) -> Copied {
     }
     if let Some(control) = &recipe.control {
         line.picture("--control-image", &control.image, "The ControlNet's picture");
-        line.option("--control-strength", control.strength);
+        line.option("--control-strength", &control.strength);
     }
     let placement = &recipe.placement;
     let places = [("--backend", &placement.backend), ("--params-backend", &placement.params_backend), ("--max-vram", &placement.max_vram)];
     for (flag, text) in places.into_iter().filter(|(_, text)| !text.trim().is_empty()) {
-        line.option(flag, text.trim());
+        line.option(flag, &text.trim());
     }
     for (flag, set) in
         [("--stream-layers", placement.stream_layers), ("--diffusion-fa", recipe.flash_attention), ("--vae-tiling", recipe.vae_tiling)]
@@ -89,19 +90,19 @@ impl Line {
         self.words.push(name.to_owned());
     }
 
-    fn option(&mut self, name: &str, value: impl ToString) {
+    fn option(&mut self, name: &str, value: &dyn Display) {
         self.words.extend([name.to_owned(), value.to_string()]);
     }
 
-    fn optional(&mut self, name: &str, value: Option<impl ToString>) {
+    fn optional(&mut self, name: &str, value: Option<impl Display>) {
         if let Some(value) = value {
-            self.option(name, value);
+            self.option(name, &value);
         }
     }
 
     fn path(&mut self, name: &str, path: &Path) {
         match path.to_str() {
-            Some(path) => self.option(name, path),
+            Some(path) => self.option(name, &path),
             None => self.left_out.push(format!("{}: its name cannot be written as text.", path.display())),
         }
     }
@@ -121,14 +122,14 @@ impl Line {
             let name = path.strip_prefix(&folder).unwrap_or(path).to_str();
             // The tag's own signs cannot be part of a name.
             match name.filter(|name| !name.is_empty() && !name.contains([':', '<', '>']) && !name.starts_with('|')) {
-                Some(name) => tags.push_str(&format!(" <lora:{name}:{strength}>")),
+                Some(name) => tags.extend([" <lora:", name, ":", &strength.to_string(), ">"]),
                 None => self.left_out.push(format!("{}: sd-cli cannot name a LoRA like this.", path.display())),
             }
         }
         if !tags.is_empty() {
             let here = folder.as_os_str().is_empty();
             self.path("--lora-model-dir", if here { Path::new(HERE) } else { &folder });
-            self.option("--lora-apply-mode", LORA_APPLY_MODE);
+            self.option("--lora-apply-mode", &LORA_APPLY_MODE);
         }
         tags
     }

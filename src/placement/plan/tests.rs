@@ -123,7 +123,7 @@ fn a_pin_is_kept_and_the_rest_is_planned_round_it() {
 fn the_reasons_say_what_is_missing_for_better() {
     let plan = asked(320, &[150]).plan().unwrap();
     let expected = [
-        "The diffusion runs on CUDA0 and its weights (6.0 GiB) stay there.",
+        "The diffusion module runs on CUDA0 and its weights (6.0 GiB) stay there.",
         "The text encoder runs on CUDA0; its weights (7.5 GiB) wait in RAM and are copied while it runs: to stay on CUDA0, 5.8 GiB are \
          missing beside the rest.",
         "The VAE runs on CUDA0 and its weights (308 MiB) stay there.",
