@@ -16,6 +16,9 @@ const INPUTS: &str = "Pictures to start from";
 const DEVICES: &str = "Devices and memory";
 const OUTPUT: &str = "Output";
 
+/// The groups of flags that a recipe is made from.
+const SETTINGS: [&str; 6] = ["ModelFlags", "PictureFlags", "SamplingFlags", "InputFlags", "DeviceFlags", "ModuleFlags"];
+
 /// Make images on your own machine. Without a command the window opens. Without a model's file the built-in model is used.
 #[derive(Debug, Parser)]
 #[command(name = "atelier", version)]
@@ -51,6 +54,12 @@ pub struct GenerateFlags {
     #[command(flatten)]
     pub(super) modules: ModuleFlags,
 
+    /// Take model, prompt, settings and placement from this command line of sd-cli, instead of from flags
+    #[arg(long, value_name = "COMMAND", help_heading = MODEL, conflicts_with_all = SETTINGS)]
+    pub(super) from_command: Option<String>,
+    /// Print a command line of sd-cli that makes the same, and make no picture
+    #[arg(long, help_heading = OUTPUT)]
+    pub(super) as_command: bool,
     /// Write the picture to exactly this PNG file, or into this folder. The further pictures of a batch become OUT_2.png, OUT_3.png.
     /// Without it they go into your pictures folder, under names of their own
     #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
@@ -123,8 +132,8 @@ pub(super) struct ModelFlags {
 #[derive(Debug, Args)]
 pub(super) struct PictureFlags {
     /// What the picture should show
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
-    pub(super) prompt: String,
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "from_command", help_heading = PICTURE)]
+    pub(super) prompt: Option<String>,
     /// What it should not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, default_value = "", hide_default_value = true, help_heading = PICTURE)]
     pub(super) negative_prompt: String,
@@ -193,7 +202,7 @@ pub(super) struct DeviceFlags {
     /// Where their weights live: as above, and disk is a place too
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) params_backend: String,
-    /// Most memory to use on the device, in GiB; -1 leaves 1 GiB free
+    /// Most memory to use, in GiB: 6 on every graphics device, or cuda0=6,vulkan0=2; -1 leaves 1 GiB free
     #[arg(long, value_name = "GIB", default_value = "", hide_default_value = true, allow_hyphen_values = true, help_heading = DEVICES)]
     pub(super) max_vram: String,
     /// Keep what fits in the budget and stream the rest

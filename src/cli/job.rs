@@ -55,7 +55,10 @@ impl Told<'_> {
 
 /// Runs a job and returns how it went.
 pub(super) fn follow(handle: &Arc<Handle>, job: Job, interrupt: &Interrupt, told: &mut Told<'_>) -> Exit {
-    let Job { task, output, previews, model } = job;
+    let Job { task, output, previews, model, left_out } = job;
+    for note in &left_out {
+        told.progress.say(note);
+    }
     let id = match handle.submit(task) {
         Ok(id) => id,
         Err(busy) => {

@@ -29,6 +29,7 @@ use progress::Progress;
 use crate::engine::Handle;
 use crate::library::{Builtin, BuiltinError};
 use crate::paths::Paths;
+use crate::sd_cli::Copied;
 
 /// Called, from any thread, when the engine has something to say.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
@@ -102,6 +103,12 @@ where
     // The loop waits for events on the handle itself.
     let start = || Arc::new(start_engine(Box::new(|| ())));
     let (job, report) = match command {
+        Command::Generate(flags) if flags.as_command => {
+            return match resolve::as_command(&flags, builtin) {
+                Ok(copied) => tell_command(&copied, out, err.as_mut()),
+                Err(error) => refused(&error, err.as_mut()),
+            };
+        }
         Command::Generate(flags) => (resolve::generate(&flags, paths, builtin), flags.report),
         Command::Upscale(flags) => (resolve::upscale(&flags), flags.report),
         Command::Devices(flags) => {
@@ -111,12 +118,7 @@ where
     };
     let job = match job {
         Ok(job) => job,
-        Err(error) => {
-            let exit = if error.is_not_of_the_flags() { Exit::Failed } else { Exit::Usage };
-            // The exit code says it too.
-            let _ = writeln!(err, "error: {error}");
-            return exit;
-        }
+        Err(error) => return refused(&error, err.as_mut()),
     };
     let handle = start();
     interrupt.watch(&handle);
@@ -135,6 +137,24 @@ fn listen_for_ctrl_c(interrupt: &Arc<Interrupt>) -> Result<(), ctrlc::Error> {
             std::process::exit(Exit::Cancelled as i32);
         }
     })
+}
+
+fn refused(error: &UsageError, err: &mut dyn Write) -> Exit {
+    // The exit code says it too.
+    let _ = writeln!(err, "error: {error}");
+    if error.is_not_of_the_flags() { Exit::Failed } else { Exit::Usage }
+}
+
+/// The command line on standard output, what it lacks beside it.
+fn tell_command(copied: &Copied, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+    for note in &copied.left_out {
+        // Nothing can be said where standard error is closed.
+        let _ = writeln!(err, "{note}");
+    }
+    match writeln!(out, "{}", copied.line).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => failed(&error.into(), err),
+        Ok(()) | Err(_) => Exit::Done,
+    }
 }
 
 fn list_devices(flags: &DevicesFlags, handle: &Handle, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -87,6 +87,20 @@ fn run_once(args: &[&str], engine: impl FnOnce(&Port) + Send + 'static) -> (Ran,
     (ran, home)
 }
 
+#[test]
+fn settings_are_printed_as_a_command_without_an_engine() {
+    let home = tempfile::tempdir().unwrap();
+    let print = |args: &[&str]| run_with(home.path(), args, &Arc::default(), |_| panic!("the engine was started"));
+    let ran = print(&generate(&["--seed", "3", "--as-command"]));
+    assert_eq!((ran.exit, ran.err.as_str()), (Exit::Done, ""));
+    assert!(ran.out.starts_with("sd-cli --model model.gguf --prompt 'a lake' ") && ran.out.ends_with("--diffusion-fa\n"), "{}", ran.out);
+    let again = print(&["generate", "--as-command", "--from-command", ran.out.trim()]);
+    assert_eq!((again.exit, again.out), (Exit::Done, ran.out));
+    let lacking = print(&["generate", "--as-command", "--from-command", "sd -m m --mmap"]);
+    assert_eq!((lacking.exit, lacking.err.as_str()), (Exit::Done, "left out: --mmap: Atelier has no such setting\n"));
+    assert_eq!(print(&["generate", "--as-command", "--from-command", "a cat"]).exit, Exit::Usage);
+}
+
 const GENERATE: &[&str] = &["generate", "-m", "model.gguf", "-p", "a lake"];
 
 fn generate(more: &[&'static str]) -> Vec<&'static str> {

@@ -13,7 +13,7 @@ use super::thread::Engine;
 use crate::devices::Device;
 use crate::gallery::{fit_image, read_image, read_mask};
 use crate::library::{Checked, snap};
-use crate::placement::{Assignments, PlacementError, check_devices, parse_backend, parse_max_vram, parse_params_backend, resolve_device};
+use crate::placement::{Module, Placement, PlacementError, resolve_device};
 use crate::recipe::{FileRole, ImageSource, PlacementText, Recipe, Rgb8};
 
 /// Pixels of a side; the engine has no limit of its own, memory sets one long before.
@@ -288,25 +288,12 @@ impl Places {
     }
 
     fn resolve(text: &PlacementText, devices: &[Device]) -> Result<Self, PlacementError> {
-        check_devices(text, devices)?;
-        let named = |assignments: Assignments, or_default: bool| -> Result<String, PlacementError> {
-            let name = |place: &str| {
-                if place.eq_ignore_ascii_case("disk") { Ok("disk".to_owned()) } else { Ok(resolve_device(place, devices)?.name.clone()) }
-            };
-            let fallback = match &assignments.fallback {
-                Some(place) => Some(name(place)?),
-                None if or_default => Some(name("")?),
-                None => None,
-            };
-            let modules = assignments.modules.iter().map(|(module, place)| Ok((*module, name(place)?))).collect::<Result<_, _>>()?;
-            Ok(Assignments { fallback, modules }.to_string())
-        };
-        Ok(Self {
-            // Left to itself the engine would take the first device that calls itself a GPU, a remote one included.
-            backend: named(parse_backend(&text.backend)?, true)?,
-            params_backend: named(parse_params_backend(&text.params_backend)?, false)?,
-            max_vram: parse_max_vram(&text.max_vram)?,
-        })
+        // Every device is named: left to itself the engine would take the first that calls itself a GPU, a remote one included.
+        let placement = Placement::parse(text, devices)?;
+        let PlacementText { backend, params_backend, .. } = placement.text();
+        // This engine knows one budget, and measures what is free on the device of the diffusion module.
+        let diffusion = resolve_device(&placement.seat(Module::Diffusion).runs_on, devices)?;
+        Ok(Self { backend, params_backend, max_vram: placement.budgets.gib(diffusion).unwrap_or(0.0) as f32 })
     }
 }
 
