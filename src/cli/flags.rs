@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::devices::SimulatedDevices;
 use crate::gallery::MAX_SIDE;
 use crate::recipe::{Lora, Recipe, Sampler, Scheduler};
 
@@ -20,6 +21,9 @@ const OUTPUT: &str = "Output";
 #[derive(Debug, Parser)]
 #[command(name = "atelier", version)]
 pub(super) struct Cli {
+    /// Add graphics cards that the processor plays, to try placements out: NAME:GIB,...
+    #[arg(long, global = true, value_name = "DEVICES", help_heading = DEVICES)]
+    pub(super) simulate_devices: Option<SimulatedDevices>,
     #[command(subcommand)]
     pub(super) command: Option<Command>,
 }
@@ -198,7 +202,7 @@ pub(super) struct DeviceFlags {
     /// Where their weights live: as above, and disk is a place too
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) params_backend: String,
-    /// Most memory to use on the device, in GiB; -1 leaves 1 GiB free
+    /// Most memory to use on graphics cards, in GiB: 6, or cuda0=6,vulkan0=2; -1 leaves 1 GiB free
     #[arg(long, value_name = "GIB", default_value = "", hide_default_value = true, allow_hyphen_values = true, help_heading = DEVICES)]
     pub(super) max_vram: String,
     /// Keep what fits in the budget and stream the rest
@@ -328,7 +332,7 @@ mod tests {
     fn help_and_height_are_told_apart() {
         let read = |args: &[&str]| Cli::try_parse_from([&["atelier", "generate"], args].concat());
         assert_eq!(read(&["-h"]).unwrap_err().kind(), clap::error::ErrorKind::DisplayHelp);
-        let Ok(Cli { command: Some(Command::Generate(flags)) }) = read(&["-p", "x", "-H", "640", "-W", "320"]) else { panic!() };
+        let Ok(Cli { command: Some(Command::Generate(flags)), .. }) = read(&["-p", "x", "-H", "640", "-W", "320"]) else { panic!() };
         assert_eq!((flags.picture.width, flags.picture.height), (320, 640));
     }
 }

@@ -27,7 +27,8 @@ use job::Told;
 use progress::Progress;
 use resolve::UsageError;
 
-use crate::engine::Handle;
+use crate::devices::SimulatedDevices;
+use crate::engine::{Handle, simulate_devices};
 use crate::paths::Paths;
 
 /// Called, from any thread, when the engine has something to say.
@@ -48,13 +49,38 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Reads the flags. `Ok(None)`: no command was given, the window is meant. `Err`: help was shown, or what is wrong was said; the program
-/// ends with this code.
-pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Option<Command>, ExitCode> {
-    flags::Cli::try_parse_from(args).map(|cli| cli.command).map_err(|error| {
+/// What the program was asked to do.
+#[derive(Debug)]
+pub struct Invocation {
+    /// `None`: no command was given, the window is meant.
+    pub command: Option<Command>,
+    simulate: Option<SimulatedDevices>,
+}
+
+/// Simulated devices, in the words of `--simulate-devices`, for programs that are started without flags. The flag wins.
+pub const SIMULATE_VARIABLE: &str = "ATELIER_SIMULATE_DEVICES";
+
+/// Reads the flags. `Err`: help was shown, or what is wrong was said; the program ends with this code.
+pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, ExitCode> {
+    flags::Cli::try_parse_from(args).map(|cli| Invocation { command: cli.command, simulate: cli.simulate_devices }).map_err(|error| {
         // Where neither output can be written to, the code says it all.
         let _ = error.print();
         if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+    })
+}
+
+/// Adds the simulated devices that the flags or the environment ask for. To be called before an engine is started. `Err`: what is wrong
+/// was said; the program ends with this code.
+pub fn add_simulated_devices(invocation: &Invocation) -> Result<(), ExitCode> {
+    let added = match (&invocation.simulate, std::env::var(SIMULATE_VARIABLE)) {
+        (Some(devices), _) => simulate_devices(devices).map_err(anyhow::Error::from),
+        (None, Ok(text)) => text.parse().map_err(anyhow::Error::from).and_then(|devices| Ok(simulate_devices(&devices)?)),
+        (None, Err(_)) => Ok(()),
+    };
+    added.map_err(|error| {
+        // The exit code says it too.
+        let _ = writeln!(io::stderr(), "error: {error}");
+        Exit::Usage.into()
     })
 }
 

@@ -230,7 +230,8 @@ fn a_failure_is_a_sentence_and_a_hint_and_leaves_standard_output_empty() {
     let engine = |port: &Port| {
         let (job, _) = task(port);
         port.start(job).unwrap();
-        let failure = Failure { sentence: "The file is cut short.".into(), hint: "Download it again.".into(), log: vec!["x".into()] };
+        let failure =
+            Failure { sentence: "The file is cut short.".into(), hint: "Download it again.".into(), log: vec!["x".into()], cause: None };
         port.send(Event::End { job, end: End::Failed(failure) });
     };
     let (ran, _home) = run_once(&generate(&[]), engine);

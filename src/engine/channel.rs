@@ -312,7 +312,7 @@ impl Drop for Port {
             let end = End::Failed(Failure {
                 sentence: "The engine stopped before this picture was finished.".into(),
                 hint: "Restart Atelier and generate again; your prompt and settings are kept.".into(),
-                log: Vec::new(),
+                ..Failure::default()
             });
             state.push(Event::End { job, end });
         }

@@ -191,7 +191,7 @@ pub enum End {
 }
 
 /// Why a job failed, in words for a person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// What went wrong, in one sentence.
     pub sentence: String,
@@ -199,6 +199,72 @@ pub struct Failure {
     pub hint: String,
     /// The engine's last log lines.
     pub log: Vec<String>,
+    /// What a program can act on, where the engine knows it.
+    #[serde(default)]
+    pub cause: Option<Cause>,
+}
+
+/// A cause of failure that has remedies of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// A device had no room.
+    OutOfMemory(OutOfMemory),
+}
+
+/// Memory that a device did not have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutOfMemory {
+    /// The device's name.
+    pub device: String,
+    /// When it was wanted.
+    pub phase: PhaseKind,
+    /// Bytes asked for at once.
+    pub bytes_wanted: u64,
+    /// Bytes that were free then.
+    pub bytes_free: u64,
+}
+
+/// A phase by its name alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseKind {
+    /// Reading headers or weights.
+    Loading,
+    /// Reading the prompt or the init image.
+    Encoding,
+    /// Denoising.
+    Denoising,
+    /// Turning latents into pixels.
+    Decoding,
+    /// Enlarging.
+    Upscaling,
+}
+
+impl PhaseKind {
+    /// The name in JSON.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Loading => "loading",
+            Self::Encoding => "encoding",
+            Self::Denoising => "denoising",
+            Self::Decoding => "decoding",
+            Self::Upscaling => "upscaling",
+        }
+    }
+
+    /// The word for a sentence: "while denoising".
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Loading => "loading",
+            Self::Encoding => "reading the prompt",
+            Self::Denoising => "denoising",
+            Self::Decoding => "decoding",
+            Self::Upscaling => "enlarging",
+        }
+    }
 }
 
 /// Seconds spent in each phase.

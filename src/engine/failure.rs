@@ -1,7 +1,8 @@
 //! From what the engine says when it fails to what a person can do about it. Pure.
 
-use super::event::Failure;
+use super::event::{Cause, Failure, OutOfMemory};
 use super::ffi::{CallError, Status};
+use crate::library::size;
 
 /// What a kind of failure looks like in the engine's words, and what to say instead. The first that matches wins.
 const KNOWN: &[(&[&str], &str, &str)] = &[
@@ -62,15 +63,28 @@ pub(super) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
     if !error.message.is_empty() {
         log.push(error.message.clone());
     }
-    Failure { sentence: sentence.into(), hint: hint.into(), log }
+    match &error.out_of_memory {
+        Some(missing) => {
+            let OutOfMemory { device, phase, bytes_wanted, bytes_free } = missing;
+            let (wanted, free) = (size(*bytes_wanted), size(*bytes_free));
+            Failure {
+                sentence: format!("{device} has too little memory: {} wanted {wanted}, and {free} were free.", phase.label()),
+                hint: KNOWN[0].2.into(),
+                log,
+                cause: Some(Cause::OutOfMemory(missing.clone())),
+            }
+        }
+        None => Failure { sentence: sentence.into(), hint: hint.into(), log, cause: None },
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::event::PhaseKind;
 
     fn failure(status: Status, message: &str, log: &[&str]) -> Failure {
-        let error = CallError { status, message: message.into() };
+        let error = CallError { status, message: message.into(), out_of_memory: None };
         of_call(&error, log.iter().map(|&line| line.into()).collect())
     }
 
@@ -85,6 +99,15 @@ mod tests {
     fn an_assert_about_shapes_means_files_that_do_not_fit() {
         let failure = failure(Status::Aborted, "ggml.c:3: GGML_ASSERT(ggml_can_mul_mat(a, b)) failed", &[]);
         assert!(failure.sentence.contains("do not fit"), "{failure:?}");
+    }
+
+    #[test]
+    fn a_device_without_room_is_named_with_the_bytes() {
+        let missing = OutOfMemory { device: "GPU1".into(), phase: PhaseKind::Decoding, bytes_wanted: 3_000_000, bytes_free: 1_000_000 };
+        let error = CallError { status: Status::NoMemory, message: String::new(), out_of_memory: Some(missing.clone()) };
+        let failure = of_call(&error, Vec::new());
+        assert_eq!(failure.sentence, "GPU1 has too little memory: decoding wanted 3.0 MB, and 1.0 MB were free.");
+        assert_eq!(failure.cause, Some(Cause::OutOfMemory(missing)));
     }
 
     #[test]

@@ -4,16 +4,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
+use super::cache::{Budget, Budgeted};
 use super::event::{Begin, End, Event, Failure, Picture, PictureInfo};
 use super::failure;
 use super::ffi::{self, CallError, Load, Mask, PreviewMode, Shot, Sink, Status, Upscaler};
 use super::request::{JobId, PreviewOptions};
 use super::sink::JobSink;
 use super::thread::Engine;
-use crate::devices::Device;
+use crate::devices::{Device, DeviceKind};
 use crate::gallery::{fit_image, read_image, read_mask};
 use crate::library::{Checked, snap};
-use crate::placement::{Assignments, PlacementError, check_devices, parse_backend, parse_max_vram, parse_params_backend, resolve_device};
+use crate::placement::{
+    Assignments, Budgets, Module, PlacementError, check_devices, parse_backend, parse_budgets, parse_params_backend, resolve_device,
+};
 use crate::recipe::{FileRole, ImageSource, PlacementText, Recipe, Rgb8};
 
 /// Pixels of a side; the engine has no limit of its own, memory sets one long before.
@@ -28,6 +31,7 @@ const MOST_PICTURES: u32 = 1000;
 pub(super) fn generate(engine: &mut Engine, job: JobId, recipe: &Recipe, preview: PreviewOptions, sink: &JobSink) -> End {
     match prepare(engine, recipe).and_then(|plan| {
         sink.send(Event::Begin { job, begin: plan.begin.clone() });
+        sink.send(Event::Devices(plan.devices.clone()));
         pictures(engine, job, &plan, preview, sink)
     }) {
         Ok((pictures, notes)) => End::Done { pictures, timings: sink.timings(), notes },
@@ -54,7 +58,7 @@ pub(super) fn upscale(
                 "Choose an ESRGAN file, for example RealESRGAN x4.",
             ));
         }
-        let places = Places::new(placement)?;
+        let places = Places::new(placement, &ffi::devices())?;
         let image = read_image(image).map_err(|error| failed(error.to_string(), "Choose another picture."))?;
         let begin = Begin { width: image.width(), height: image.height(), steps: 0, seeds: Vec::new(), notes: Vec::new() };
         sink.send(Event::Begin { job, begin });
@@ -84,7 +88,7 @@ impl From<Stop> for End {
 }
 
 fn failed(sentence: impl Into<String>, hint: impl Into<String>) -> Stop {
-    Stop::Failed(Failure { sentence: sentence.into(), hint: hint.into(), log: Vec::new() })
+    Stop::Failed(Failure { sentence: sentence.into(), hint: hint.into(), ..Failure::default() })
 }
 
 fn stop(error: &CallError, sink: &JobSink) -> Stop {
@@ -99,6 +103,9 @@ struct Plan {
     recipe: Recipe,
     begin: Begin,
     load: Load,
+    budgeted: Budgeted,
+    /// As they were found before this job.
+    devices: Vec<Device>,
     vae_tiling: bool,
     init: Option<Rgb8>,
     mask: Option<Mask>,
@@ -167,16 +174,17 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
         .map(|source| read_image(source).map_err(|error| failed(error.to_string(), "Choose another picture.")))
         .collect::<Result<Vec<_>, _>>()?;
 
-    let places = Places::new(&recipe.placement)?;
+    let devices = ffi::devices();
+    let places = Places::new(&recipe.placement, &devices)?;
+    notes.extend(places.notes(recipe.placement.stream_layers));
     let load = Load {
         files: recipe.files.clone(),
         threads: cpu_threads(recipe.threads),
         flash_attention: recipe.flash_attention,
         backend: places.backend,
         params_backend: places.params_backend,
-        max_vram: places.max_vram,
-        stream_layers: recipe.placement.stream_layers,
     };
+    let budgeted = Budgeted { budgets: places.budgets, stream_layers: recipe.placement.stream_layers };
 
     let first = if recipe.seed < 0 { i64::from(rand::random::<u32>()) } else { recipe.seed };
     let count = recipe.batch_count.clamp(1, MOST_PICTURES);
@@ -185,7 +193,7 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     }
     let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
     let begin = Begin { width, height, steps: steps_to_run(&recipe), seeds, notes };
-    Ok(Plan { recipe, begin, load, vae_tiling, init, mask, references, control })
+    Ok(Plan { recipe, begin, load, budgeted, devices, vae_tiling, init, mask, references, control })
 }
 
 /// Steps that the engine will run: from an init image only the last ones.
@@ -225,13 +233,16 @@ fn pictures(
             references: &plan.references,
             control: plan.control.as_ref(),
         };
-        let image = engine.cache.context(&plan.load, sink).and_then(|context| context.generate(&shot, preview, sink)).map_err(|error| {
-            // A context that failed is not trusted again; one that was cancelled is whole.
-            if error.status != Status::Cancelled {
-                engine.cache.clear();
-            }
-            stop(&error, sink)
-        })?;
+        let image =
+            engine.cache.context(&plan.load, &plan.budgeted, sink).and_then(|context| context.generate(&shot, preview, sink)).map_err(
+                |error| {
+                    // A context that failed is not trusted again; one that was cancelled is whole.
+                    if error.status != Status::Cancelled {
+                        engine.cache.clear();
+                    }
+                    stop(&error, sink)
+                },
+            )?;
         if is_flat(&image) {
             notes.push(format!(
                 "The picture of seed {seed} has one colour only. Another quantisation of the model, another device, or flash attention off may help."
@@ -278,18 +289,24 @@ fn cpu_threads(asked: Option<u32>) -> u32 {
 struct Places {
     backend: String,
     params_backend: String,
-    max_vram: f32,
+    /// One for each module whose device has one.
+    budgets: Vec<Budget>,
+    /// Modules whose weights are not in RAM, or which run on the processor: a budget or streaming does nothing for them.
+    diffusion_weights_in_ram: bool,
+    on_processor: Vec<Module>,
 }
 
+/// The modules that the engine can hold to a budget.
+const BUDGETED: [Module; 4] = [Module::Diffusion, Module::Te, Module::ClipVision, Module::Vae];
+
 impl Places {
-    fn new(text: &PlacementText) -> Result<Self, Stop> {
-        Self::resolve(text, &ffi::devices())
-            .map_err(|error| failed(sentence(&error.to_string()), "Change the placement, or leave it empty."))
+    fn new(text: &PlacementText, devices: &[Device]) -> Result<Self, Stop> {
+        Self::resolve(text, devices).map_err(|error| failed(sentence(&error.to_string()), "Change the placement, or leave it empty."))
     }
 
     fn resolve(text: &PlacementText, devices: &[Device]) -> Result<Self, PlacementError> {
         check_devices(text, devices)?;
-        let named = |assignments: Assignments, or_default: bool| -> Result<String, PlacementError> {
+        let named = |assignments: &Assignments, or_default: bool| -> Result<Assignments, PlacementError> {
             let name = |place: &str| {
                 if place.eq_ignore_ascii_case("disk") { Ok("disk".to_owned()) } else { Ok(resolve_device(place, devices)?.name.clone()) }
             };
@@ -299,15 +316,52 @@ impl Places {
                 None => None,
             };
             let modules = assignments.modules.iter().map(|(module, place)| Ok((*module, name(place)?))).collect::<Result<_, _>>()?;
-            Ok(Assignments { fallback, modules }.to_string())
+            Ok(Assignments { fallback, modules })
         };
+        // Left to itself the engine would take the first device that calls itself a GPU, a remote one included.
+        let runs_on = named(&parse_backend(&text.backend)?, true)?;
+        let lives_in = named(&parse_params_backend(&text.params_backend)?, false)?;
+        let is_cpu = |name: &str| devices.iter().any(|device| device.kind == DeviceKind::Cpu && device.name == name);
+        let (mut budgets, mut on_processor) = (Vec::new(), Vec::new());
+        for (module, gib) in
+            BUDGETED.into_iter().filter_map(|module| Some((module, gib_for(&text.max_vram, runs_on.place_of(module), devices)?)))
+        {
+            let device = runs_on.place_of(module).to_owned();
+            if is_cpu(&device) {
+                on_processor.push(module);
+            } else {
+                budgets.push(Budget { module, device, gib });
+            }
+        }
         Ok(Self {
-            // Left to itself the engine would take the first device that calls itself a GPU, a remote one included.
-            backend: named(parse_backend(&text.backend)?, true)?,
-            params_backend: named(parse_params_backend(&text.params_backend)?, false)?,
-            max_vram: parse_max_vram(&text.max_vram)?,
+            diffusion_weights_in_ram: is_cpu(lives_in.place_of(Module::Diffusion)),
+            backend: runs_on.to_string(),
+            params_backend: lives_in.to_string(),
+            budgets,
+            on_processor,
         })
     }
+
+    /// What was asked for and has no effect, in sentences.
+    fn notes(&self, stream_layers: bool) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.budgets.is_empty() && !self.on_processor.is_empty() {
+            notes.push("The memory budget has no effect: it is for graphics cards, and nothing runs on one.".to_owned());
+        }
+        if stream_layers && !self.budgets.iter().any(|budget| budget.module == Module::Diffusion) {
+            notes.push("Streaming has no effect without a memory budget for the device that the diffusion module runs on.".to_owned());
+        } else if stream_layers && !self.diffusion_weights_in_ram {
+            notes.push("Streaming has no effect unless the diffusion module's weights live in RAM (weights live in: cpu).".to_owned());
+        }
+        notes
+    }
+}
+
+/// The budget of a device in GiB; `None` where it has none. The text was checked before.
+fn gib_for(max_vram: &str, device: &str, devices: &[Device]) -> Option<f64> {
+    let Budgets { all, devices: single } = parse_budgets(max_vram).ok()?;
+    let own = single.iter().find(|(name, _)| resolve_device(name, devices).is_ok_and(|it| it.name == device)).map(|(_, gib)| *gib);
+    own.or(all).filter(|gib| *gib != 0.0)
 }
 
 /// An error as a sentence: a capital first, a full stop last.
@@ -339,6 +393,38 @@ mod tests {
         assert_eq!(places("te=cpu", "diffusion=cpu,te=DISK"), Ok(("all=CUDA0,te=CPU".into(), "diffusion=CPU,te=disk".into())));
         assert!(places("cuda7", "").is_err());
         assert!(places("disk", "").is_err());
+    }
+
+    #[test]
+    fn each_module_gets_the_budget_of_the_device_it_runs_on() {
+        let devices = [device("CPU", DeviceKind::Cpu), device("CUDA0", DeviceKind::Gpu), device("CUDA1", DeviceKind::Gpu)];
+        let places = |backend: &str, params: &str, max_vram: &str| {
+            let text = PlacementText {
+                backend: backend.into(),
+                params_backend: params.into(),
+                max_vram: max_vram.into(),
+                ..PlacementText::default()
+            };
+            Places::resolve(&text, &devices)
+        };
+        let budgets = |backend: &str, max_vram: &str| {
+            let places = places(backend, "", max_vram).unwrap();
+            places.budgets.into_iter().map(|it| (it.module, it.device, it.gib)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            budgets("all=cuda0,vae=cuda1,te=cpu", "cuda1=-1,3"),
+            [(Module::Diffusion, "CUDA0".into(), 3.0), (Module::ClipVision, "CUDA0".into(), 3.0), (Module::Vae, "CUDA1".into(), -1.0)]
+        );
+        assert_eq!(budgets("all=cpu", "3"), []);
+        assert_eq!(budgets("all=cuda0", "0"), []);
+        assert_eq!(budgets("all=cuda0,vae=cuda1", "3,cuda0=0"), [(Module::Vae, "CUDA1".into(), 3.0)]);
+        assert!(matches!(places("", "", "cuda7=3"), Err(PlacementError::UnknownDevice { .. })));
+
+        let notes = |backend: &str, params: &str, max_vram: &str| places(backend, params, max_vram).unwrap().notes(true).join(" ");
+        assert_eq!(notes("cuda0", "cpu", "3"), "");
+        assert!(notes("cuda0", "cpu", "").contains("without a memory budget"));
+        assert!(notes("cuda0", "", "3").contains("live in RAM"));
+        assert!(notes("cpu", "", "3").contains("budget has no effect"));
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Placement: which module runs where, and where its weights live. Pure: no files, no engine, no interface.
 
+mod budget;
 mod text;
 
+pub use budget::{Budgets, parse_budgets};
 pub use text::{
-    Assignments, PlacementError, check_devices, check_shape, module_named, parse_backend, parse_max_vram, parse_params_backend,
-    resolve_device,
+    Assignments, PlacementError, check_devices, check_shape, module_named, parse_backend, parse_params_backend, resolve_device,
 };
 
 use serde::{Deserialize, Serialize};

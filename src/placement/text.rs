@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::Module;
+use super::{Module, parse_budgets};
 use crate::devices::{Device, DeviceKind};
 use crate::recipe::PlacementText;
 
@@ -42,11 +42,10 @@ pub enum PlacementError {
         matching: String,
     },
     /// A budget is no number.
-    #[error("\"{0}\" is not a budget; write the GiB that may be used, for example 6, or -1 to leave 1 GiB free, or 0 for no budget")]
+    #[error(
+        "\"{0}\" is not a budget; write the GiB that may be used, for example 6 or cuda0=6, -1 to leave 1 GiB free, or 0 for no budget"
+    )]
     Budget(String),
-    /// Budgets for single devices.
-    #[error("budgets for single devices (\"{0}\") come in a later version; write one number of GiB for now, for example 6")]
-    BudgetPerDevice(String),
 }
 
 /// Which module goes where, as a text says it.
@@ -131,23 +130,11 @@ pub fn parse_params_backend(text: &str) -> Result<Assignments, PlacementError> {
     Assignments::parse(text)
 }
 
-/// Reads a budget (`--max-vram`) in GiB. Empty and 0: none. Negative: what is free, less that many GiB.
-pub fn parse_max_vram(text: &str) -> Result<f32, PlacementError> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Ok(0.0);
-    }
-    if text.contains('=') || text.contains(',') {
-        return Err(PlacementError::BudgetPerDevice(text.to_owned()));
-    }
-    text.parse::<f32>().ok().filter(|gib| gib.is_finite()).ok_or_else(|| PlacementError::Budget(text.to_owned()))
-}
-
 /// Whether the texts have the right shape, whatever devices there are.
 pub fn check_shape(text: &PlacementText) -> Result<(), PlacementError> {
     parse_backend(&text.backend)?;
     parse_params_backend(&text.params_backend)?;
-    parse_max_vram(&text.max_vram)?;
+    parse_budgets(&text.max_vram)?;
     Ok(())
 }
 
@@ -155,7 +142,8 @@ pub fn check_shape(text: &PlacementText) -> Result<(), PlacementError> {
 pub fn check_devices(text: &PlacementText, devices: &[Device]) -> Result<(), PlacementError> {
     check_shape(text)?;
     let (backend, params) = (parse_backend(&text.backend)?, parse_params_backend(&text.params_backend)?);
-    for place in backend.places().chain(params.places().filter(|place| !is_disk(place))) {
+    let budgets = parse_budgets(&text.max_vram)?;
+    for place in backend.places().chain(params.places().filter(|place| !is_disk(place))).chain(budgets.named()) {
         resolve_device(place, devices)?;
     }
     Ok(())
@@ -255,17 +243,6 @@ mod tests {
         assert_eq!(parse_backend("vae=Disk"), Err(PlacementError::RunsOnDisk));
         assert_eq!(parse_backend("disk"), Err(PlacementError::RunsOnDisk));
         assert!(parse_params_backend("disk").is_ok());
-    }
-
-    #[test]
-    fn a_budget_is_one_number_for_now() {
-        assert_eq!(parse_max_vram(""), Ok(0.0));
-        assert_eq!(parse_max_vram(" 6.5 "), Ok(6.5));
-        assert_eq!(parse_max_vram("-1"), Ok(-1.0));
-        assert_eq!(parse_max_vram("cuda0=6,vulkan0=2"), Err(PlacementError::BudgetPerDevice("cuda0=6,vulkan0=2".into())));
-        for text in ["six", "nan", "inf", "6GB"] {
-            assert_eq!(parse_max_vram(text), Err(PlacementError::Budget(text.into())));
-        }
     }
 
     #[test]

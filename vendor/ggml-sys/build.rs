@@ -95,6 +95,8 @@ const LAYOUT: &[(&str, &[&str])] = &[
     ("sd_pm_params_t", &["id_images", "style_strength"]),
     ("atelier_callbacks", &["user", "log", "phase", "load", "step", "preview", "cancelled"]),
     ("atelier_device", &["name", "description", "type", "memory_free", "memory_total"]),
+    ("atelier_shortage", &["device", "phase", "bytes_wanted", "bytes_free"]),
+    ("atelier_limits", &["diffusion", "te", "clip_vision", "vae", "stream_layers"]),
 ];
 
 /// A change to a vendored source: the text that must stand there exactly once, and what takes its place.
@@ -179,7 +181,7 @@ fn main() {
     for folder in ["", "src", "include", "src/core", "thirdparty", "ggml/include", "ggml/src", "ggml/src/ggml-rpc"] {
         build.include(engine.join(folder));
     }
-    for source in ["shim/shim.cpp", "shim/job.cpp", "shim/hook.cpp"] {
+    for source in ["shim/shim.cpp", "shim/job.cpp", "shim/hook.cpp", "shim/simulate.cpp"] {
         build.file(source);
     }
     for source in ["ggml/src/ggml-rpc/ggml-rpc.cpp", "ggml/src/ggml-rpc/transport.cpp"] {

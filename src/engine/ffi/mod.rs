@@ -13,14 +13,14 @@ mod upscaler;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
-use crate::devices::{Device, DeviceKind};
+use crate::devices::{Device, DeviceKind, SimulatedDevice};
 
-pub(super) use callbacks::{RawPhase, Sink};
+pub(super) use callbacks::Sink;
 pub(super) use context::Context;
 pub(super) use error::{CallError, Status};
-pub(super) use params::{Load, Mask, PreviewMode, Shot};
+pub(super) use params::{Limits, Load, Mask, PreviewMode, Shot};
 pub(super) use upscaler::Upscaler;
 
 /// The devices that ggml knows, with their memory as it is now.
@@ -54,6 +54,13 @@ fn device(index: usize) -> Option<Device> {
         memory_total_bytes,
         memory_free_bytes: free.min(memory_total_bytes),
     })
+}
+
+/// Adds a device that the processor plays.
+pub(super) fn simulate(device: &SimulatedDevice) -> Result<(), CallError> {
+    let name = CString::new(device.name.as_str()).map_err(|_| CallError::new("a device's name holds a NUL character"))?;
+    // SAFETY: the shim copies the name.
+    CallError::check(unsafe { ggml_sys::atelier_simulate_device(name.as_ptr(), device.memory_bytes) })
 }
 
 /// RAM in bytes, whole and available: ggml calls all of it free.

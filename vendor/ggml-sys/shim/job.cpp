@@ -192,6 +192,10 @@ void Job::computed(int nodes) {
     }
 }
 
+void Job::no_room(const char* device, uint64_t wanted, uint64_t free) {
+    shortage_ = {device, phase_, wanted, free};
+}
+
 void Job::report_step(float fraction) {
     step_report_us_ = ggml_time_us();
     if (callbacks_.step != nullptr) {

@@ -36,6 +36,10 @@ public:
     // A preview after every n-th step; 0: none.
     void show_previews(preview_t mode, int every);
 
+    // A device had no room; the last one is remembered for the failure that follows.
+    void no_room(const char* device, uint64_t wanted, uint64_t free);
+    const atelier_shortage* shortage() const { return shortage_.device == nullptr ? nullptr : &shortage_; }
+
     void expect_graphs_per_step(int graphs) { graphs_per_step_ = graphs; }
     void graph_begins(int nodes);
 
@@ -62,6 +66,8 @@ private:
     int64_t nodes_in_step_ = 0;
     int64_t nodes_expected_ = 0;
     int64_t step_report_us_ = 0;
+
+    atelier_shortage shortage_ = {};
 };
 
 // The job of this thread; null outside of one.
@@ -81,6 +87,11 @@ private:
 
 void install_callbacks();
 void hook_devices();
+
+// See atelier_simulate_device; false where the name is taken.
+bool simulate_device(const char* name, size_t memory_bytes);
+// Simulated devices compute with so many threads.
+void set_simulated_threads(int n);
 
 }  // namespace atelier
 

@@ -20,7 +20,7 @@ typedef enum {
     ATELIER_FAILED    = 1,  // the engine said no; the context can be used again
     ATELIER_CANCELLED = 2,  // `cancelled` returned true; the context can be used again
     ATELIER_ABORTED   = 3,  // an assert or exception was caught; the context must be freed
-    ATELIER_NO_MEMORY = 4,  // an allocation failed; the context must be freed
+    ATELIER_NO_MEMORY = 4,  // an allocation failed, see atelier_last_shortage; the context must be freed
     ATELIER_BAD_CALL  = 5,  // a null or meaningless argument
 } atelier_status;
 
@@ -64,6 +64,24 @@ typedef struct {
     uint64_t memory_total;
 } atelier_device;
 
+// Memory that a device did not have.
+typedef struct {
+    const char* device;
+    int phase;  // atelier_phase
+    uint64_t bytes_wanted;
+    uint64_t bytes_free;  // 0 for the processor, whose memory ggml does not count
+} atelier_shortage;
+
+// The most bytes of its device that a module's graph may use, weights included; 0: no limit. None has an effect on the processor.
+typedef struct {
+    uint64_t diffusion;
+    uint64_t te;
+    uint64_t clip_vision;
+    uint64_t vae;
+    // Keep the diffusion layers that fit and stream the others. Needs a limit for the diffusion module, and its weights in RAM.
+    bool stream_layers;
+} atelier_limits;
+
 typedef struct atelier_context atelier_context;
 typedef struct atelier_upscaler atelier_upscaler;
 
@@ -76,12 +94,18 @@ void atelier_set_hook(int nodes, bool force);
 
 // Why the last call on this thread failed; "" where it did not. Valid until the next call on this thread.
 const char* atelier_last_error(void);
+// What was missing where the last call on this thread returned ATELIER_NO_MEMORY and a device is to blame; else false.
+bool atelier_last_shortage(atelier_shortage* out);
 
 size_t atelier_device_count(void);
 atelier_status atelier_device_get(size_t index, atelier_device* out);
+// Adds a device of type GPU that the processor computes, with so much memory of its own. Before the first context; names are unique.
+atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes);
 
 atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out);
 void atelier_context_free(atelier_context* context);
+// Between pictures, any number of times.
+atelier_status atelier_context_limit(atelier_context* context, const atelier_limits* limits);
 // Makes one picture; `params->batch_count` must be 1. `lora_key` names the LoRAs in use, so that a remembered text encoding is not used
 // for another set. `preview_every` 0 shows none. The picture is freed by atelier_image_free.
 atelier_status atelier_context_generate(atelier_context* context,

@@ -86,10 +86,41 @@ pub struct atelier_device {
     pub memory_total: u64,
 }
 
+/// Memory that a device did not have.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_shortage {
+    /// The device's name; it lives as long as the process.
+    pub device: *const c_char,
+    /// The phase in which it was wanted.
+    pub phase: c_int,
+    /// Bytes asked for at once.
+    pub bytes_wanted: u64,
+    /// Bytes that were free; 0 for the processor.
+    pub bytes_free: u64,
+}
+
+/// The most bytes of its device that each module's graph may use; 0: no limit.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_limits {
+    /// For the diffusion module.
+    pub diffusion: u64,
+    /// For each text encoder.
+    pub te: u64,
+    /// For the CLIP vision encoder.
+    pub clip_vision: u64,
+    /// For the VAE.
+    pub vae: u64,
+    /// Whether diffusion layers that do not fit are streamed.
+    pub stream_layers: bool,
+}
+
 unsafe extern "C" {
     pub fn atelier_init();
     pub fn atelier_set_hook(nodes: c_int, force: bool);
     pub fn atelier_last_error() -> *const c_char;
+    pub fn atelier_last_shortage(out: *mut atelier_shortage) -> bool;
     pub fn atelier_device_count() -> usize;
     pub fn atelier_device_get(index: usize, out: *mut atelier_device) -> atelier_status;
     pub fn atelier_context_new(
@@ -97,6 +128,8 @@ unsafe extern "C" {
         callbacks: *const atelier_callbacks,
         out: *mut *mut atelier_context,
     ) -> atelier_status;
+    pub fn atelier_simulate_device(name: *const c_char, memory_bytes: u64) -> atelier_status;
+    pub fn atelier_context_limit(context: *mut atelier_context, limits: *const atelier_limits) -> atelier_status;
     pub fn atelier_context_free(context: *mut atelier_context);
     pub fn atelier_context_generate(
         context: *mut atelier_context,
