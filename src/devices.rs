@@ -32,6 +32,9 @@ pub enum DeviceKind {
     IntegratedGpu,
     /// Something that helps the processor (BLAS, AMX).
     Accelerator,
+    /// Another machine's, lent by `atelier serve-device` there. Used only where it is named; all its memory is 0 while its server does
+    /// not answer.
+    Remote,
 }
 
 impl DeviceKind {
@@ -43,6 +46,7 @@ impl DeviceKind {
             Self::Gpu => "GPU",
             Self::IntegratedGpu => "integrated GPU",
             Self::Accelerator => "accelerator",
+            Self::Remote => "remote",
         }
     }
 }

@@ -116,7 +116,9 @@ pub(super) fn follow(handle: &Arc<Handle>, job: Job, interrupt: &Interrupt, told
                     unwritten.map_or(end, |error| End::Failed(Failure { sentence: sentence(&error.to_string()), ..Failure::default() }));
                 return tell_end(id, &end, told);
             }
-            Event::Devices(_) | Event::End { .. } => {}
+            // The job tells what it needed.
+            Event::Server { added: Err(problem), .. } => told.progress.say(&format!("warning: {problem}")),
+            Event::Server { added: Ok(_), .. } | Event::Devices(_) | Event::End { .. } => {}
         }
     }
 }

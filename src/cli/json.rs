@@ -221,10 +221,13 @@ impl Line {
             }
             engine::End::Cancelled => Outcome::Cancelled,
             engine::End::Failed(engine::Failure { sentence, hint, log, cause }) => {
-                let out_of_memory = cause.map(|engine::Cause::OutOfMemory(missing)| {
-                    let engine::OutOfMemory { device, phase, bytes_wanted, bytes_free } = missing;
-                    OutOfMemory { device, phase: phase.key().to_owned(), bytes_wanted, bytes_free }
-                });
+                let out_of_memory = match cause {
+                    Some(engine::Cause::OutOfMemory(missing)) => {
+                        let engine::OutOfMemory { device, phase, bytes_wanted, bytes_free } = missing;
+                        Some(OutOfMemory { device, phase: phase.key().to_owned(), bytes_wanted, bytes_free })
+                    }
+                    Some(engine::Cause::Remote(_)) | None => None,
+                };
                 Outcome::Failed { sentence, hint, log, out_of_memory }
             }
         };
@@ -240,6 +243,7 @@ impl Line {
                 DeviceKind::Gpu => "gpu",
                 DeviceKind::IntegratedGpu => "integrated_gpu",
                 DeviceKind::Accelerator => "accelerator",
+                DeviceKind::Remote => "remote",
             }
             .to_owned(),
             memory_total_bytes: it.memory_total_bytes,

@@ -1,4 +1,4 @@
-//! The command line: `atelier generate`, `upscale` and `devices`.
+//! The command line: `atelier generate`, `upscale`, `devices` and `serve-device`.
 //!
 //! Flags are read first (`flags`) and understood second (`resolve`); then one job is followed to its end (`job`). Invariants: standard
 //! output carries paths or, with `--json`, one event a line (`json`), and nothing else; the exit code is 0 done, 1 failed, 2 wrong flags,
@@ -12,6 +12,7 @@ pub mod json;
 mod output;
 mod progress;
 mod resolve;
+mod serve;
 mod stdout;
 
 use std::ffi::OsString;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 
 use clap::{CommandFactory, Parser};
 
-pub use flags::{Command, DevicesFlags, GenerateFlags, UpscaleFlags};
+pub use flags::{Command, DevicesFlags, GenerateFlags, ServeFlags, UpscaleFlags};
 use interrupt::{Interrupt, Press};
 use job::Told;
 use progress::Progress;
@@ -94,7 +95,7 @@ pub fn help() -> ExitCode {
 /// Runs a command with the engine that `start_engine` starts, if it needs one.
 pub fn run(command: Command, start_engine: impl FnOnce(Wake) -> Handle) -> ExitCode {
     let interrupt = Arc::new(Interrupt::default());
-    let err: Box<dyn Write> = Box::new(io::stderr());
+    let err: Box<dyn Write + Send> = Box::new(io::stderr());
     let terminal = io::stderr().is_terminal();
     let surroundings = Surroundings { out: &mut *stdout::own(), err, terminal, paths: Paths::find, interrupt, listen: listen_for_ctrl_c };
     run_in(command, start_engine, surroundings).into()
@@ -102,8 +103,8 @@ pub fn run(command: Command, start_engine: impl FnOnce(Wake) -> Handle) -> ExitC
 
 /// What a command finds around it; tests put their own in its place.
 struct Surroundings<'a, P> {
-    out: &'a mut dyn Write,
-    err: Box<dyn Write>,
+    out: &'a mut (dyn Write + Send),
+    err: Box<dyn Write + Send>,
     terminal: bool,
     paths: P,
     interrupt: Arc<Interrupt>,
@@ -118,12 +119,16 @@ where
     let Surroundings { out, mut err, terminal, paths, interrupt, listen } = surroundings;
     // The loop waits for events on the handle itself.
     let start = || Arc::new(start_engine(Box::new(|| ())));
-    let (job, report) = match command {
-        Command::Generate(flags) => (resolve::generate(&flags, paths), flags.report),
-        Command::Upscale(flags) => (resolve::upscale(&flags), flags.report),
+    let (job, servers, report) = match command {
+        Command::Generate(flags) => (resolve::generate(&flags, paths), flags.devices.servers, flags.report),
+        Command::Upscale(flags) => (resolve::upscale(&flags), flags.devices.servers, flags.report),
         Command::Devices(flags) => {
-            let listed = list_devices(&flags, &start(), out);
+            let listed = list_devices(&flags, &start(), out, err.as_mut());
             return listed.map_or_else(|error| failed(&error, err.as_mut()), |()| Exit::Done);
+        }
+        Command::ServeDevice(flags) => {
+            let error = serve::serve(flags, out, err.as_mut());
+            return failed(&error, err.as_mut());
         }
     };
     let job = match job {
@@ -142,6 +147,11 @@ where
     if let Err(error) = listen(&interrupt) {
         told.progress.say(&format!("warning: Ctrl-C will end the program at once: {error}"));
     }
+    for server in servers.rpc_servers {
+        if let Err(busy) = handle.add_server(server) {
+            told.progress.say(&format!("warning: {busy}"));
+        }
+    }
     job::follow(&handle, job, &interrupt, &mut told)
 }
 
@@ -154,8 +164,8 @@ fn listen_for_ctrl_c(interrupt: &Arc<Interrupt>) -> Result<(), ctrlc::Error> {
     })
 }
 
-fn list_devices(flags: &DevicesFlags, handle: &Handle, out: &mut dyn Write) -> anyhow::Result<()> {
-    let devices = devices::ask(handle)?;
+fn list_devices(flags: &DevicesFlags, handle: &Handle, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<()> {
+    let devices = devices::ask(handle, &flags.servers.rpc_servers, err)?;
     match devices::tell(&devices, flags.json, out) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         Ok(()) | Err(_) => Ok(()),

@@ -134,7 +134,7 @@ fn placement(flags: &DeviceFlags, on_cpu: &[&str]) -> Result<PlacementText, Plac
     Ok(text)
 }
 
-fn threads(asked: Option<i32>) -> Option<u32> {
+pub(super) fn threads(asked: Option<i32>) -> Option<u32> {
     asked.and_then(|threads| u32::try_from(threads).ok()).filter(|threads| *threads > 0)
 }
 
@@ -157,7 +157,7 @@ mod tests {
         match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
             Command::Generate(flags) => generate(&flags, || Ok(Paths::beneath(Path::new("/home/x")))),
             Command::Upscale(flags) => upscale(&flags),
-            Command::Devices(_) => panic!("no job"),
+            Command::Devices(_) | Command::ServeDevice(_) => panic!("no job"),
         }
     }
 

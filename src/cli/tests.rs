@@ -54,7 +54,7 @@ fn run_into(
     home: &Path,
     args: &[&str],
     interrupt: &Arc<Interrupt>,
-    out: &mut dyn Write,
+    out: &mut (dyn Write + Send),
     engine: impl FnOnce(&Port) + Send + 'static,
 ) -> (Exit, String) {
     let command = flags::Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::remote::{Problem, ServerAddress};
 use super::request::JobId;
 use crate::devices::Device;
 use crate::placement::Module;
@@ -56,8 +57,15 @@ pub enum Event {
         /// The line, without its line break.
         text: String,
     },
-    /// The devices of this machine, in answer to `Request::ListDevices`.
+    /// The devices, in answer to `Request::ListDevices`, and as they were found before each job.
     Devices(Vec<Device>),
+    /// What came of `Request::AddServer`.
+    Server {
+        /// The server.
+        server: ServerAddress,
+        /// Its devices as they are named here, or why it cannot be used.
+        added: Result<Vec<Device>, Problem>,
+    },
     /// The job is over. Comes exactly once for each job, whatever happens.
     End {
         /// The job.
@@ -210,6 +218,8 @@ pub struct Failure {
 pub enum Cause {
     /// A device had no room.
     OutOfMemory(OutOfMemory),
+    /// A remote device could not be reached, or went away.
+    Remote(Problem),
 }
 
 /// Memory that a device did not have.

@@ -6,7 +6,7 @@ use std::thread;
 
 use super::cache::{Budget, Budgeted};
 use super::event::{Begin, End, Event, Failure, Picture, PictureInfo};
-use super::failure;
+use super::failure::{self, sentence};
 use super::ffi::{self, CallError, Load, Mask, PreviewMode, Shot, Sink, Status, Upscaler};
 use super::request::{JobId, PreviewOptions};
 use super::sink::JobSink;
@@ -94,7 +94,9 @@ fn failed(sentence: impl Into<String>, hint: impl Into<String>) -> Stop {
 fn stop(error: &CallError, sink: &JobSink) -> Stop {
     match error.status {
         Status::Cancelled => Stop::Cancelled,
-        Status::Failed | Status::Aborted | Status::NoMemory => Stop::Failed(failure::of_call(error, sink.log_lines())),
+        // The connection may have been given up because of the cancel.
+        Status::Lost if sink.cancelled() => Stop::Cancelled,
+        Status::Failed | Status::Aborted | Status::NoMemory | Status::Lost => Stop::Failed(failure::of_call(error, sink.log_lines())),
     }
 }
 
@@ -280,7 +282,7 @@ fn is_flat(image: &Rgb8) -> bool {
 }
 
 /// Threads for the CPU: as asked, else all cores but one, which the interface needs.
-fn cpu_threads(asked: Option<u32>) -> u32 {
+pub(super) fn cpu_threads(asked: Option<u32>) -> u32 {
     let cores = thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1));
     asked.unwrap_or_else(|| cores.saturating_sub(1)).clamp(1, cores.max(1) * 4)
 }
@@ -364,14 +366,6 @@ fn gib_for(max_vram: &str, device: &str, devices: &[Device]) -> Option<f64> {
     own.or(all).filter(|gib| *gib != 0.0)
 }
 
-/// An error as a sentence: a capital first, a full stop last.
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars.next().map(|c| c.to_uppercase().collect::<String>()).unwrap_or_default();
-    let stop = if text.ends_with('.') { "" } else { "." };
-    format!("{first}{}{stop}", chars.as_str())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -440,10 +434,5 @@ mod tests {
     fn one_colour_is_flat_and_one_other_pixel_is_not() {
         assert!(is_flat(&Rgb8::new(2, 1, vec![1, 2, 3, 1, 2, 3]).unwrap()));
         assert!(!is_flat(&Rgb8::new(2, 1, vec![1, 2, 3, 1, 2, 4]).unwrap()));
-    }
-
-    #[test]
-    fn an_error_reads_as_a_sentence() {
-        assert_eq!(sentence("there is no \"x\""), "There is no \"x\".");
     }
 }

@@ -11,6 +11,7 @@ use super::cache::Cache;
 use super::channel::{Handle, Port, channel};
 use super::event::{End, Event, Failure};
 use super::ffi;
+use super::remote;
 use super::request::{Request, Task};
 use super::run;
 use super::sink::JobSink;
@@ -93,6 +94,10 @@ fn serve(port: &Port) {
                     })
                 });
                 port.send(Event::End { job, end });
+            }
+            Request::AddServer(server) => {
+                let added = remote::add(&server);
+                port.send(Event::Server { server, added });
             }
             Request::ListDevices => port.send(Event::Devices(ffi::devices())),
             Request::Unload => engine.cache.clear(),

@@ -101,7 +101,7 @@ fn job_of(event: &Event) -> Option<JobId> {
         | Event::Picture { job, .. }
         | Event::End { job, .. } => Some(*job),
         Event::Log { job, .. } => *job,
-        Event::Devices(_) => None,
+        Event::Devices(_) | Event::Server { .. } => None,
     }
 }
 

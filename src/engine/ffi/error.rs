@@ -14,6 +14,8 @@ pub(in crate::engine) enum Status {
     Aborted,
     /// An allocation failed: the context must not be used again.
     NoMemory,
+    /// The connection to a remote device broke: the context must not be used again.
+    Lost,
 }
 
 /// A call that failed.
@@ -25,11 +27,13 @@ pub(in crate::engine) struct CallError {
     pub(in crate::engine) message: String,
     /// Which device had no room, where that is why.
     pub(in crate::engine) out_of_memory: Option<OutOfMemory>,
+    /// The server that was lost.
+    pub(in crate::engine) lost: Option<String>,
 }
 
 impl CallError {
     pub(super) fn new(message: impl Into<String>) -> Self {
-        Self { status: Status::Failed, message: message.into(), out_of_memory: None }
+        Self { status: Status::Failed, message: message.into(), out_of_memory: None, lost: None }
     }
 
     /// Turns a status into a result, with the sentence that the shim keeps for this thread.
@@ -39,12 +43,15 @@ impl CallError {
             ggml_sys::ATELIER_CANCELLED => Status::Cancelled,
             ggml_sys::ATELIER_ABORTED => Status::Aborted,
             ggml_sys::ATELIER_NO_MEMORY => Status::NoMemory,
+            ggml_sys::ATELIER_LOST => Status::Lost,
             _ => Status::Failed,
         };
         // SAFETY: the pointer is to a string of this thread that the shim keeps until the next call, which comes later than this copy.
         let message = super::text(unsafe { ggml_sys::atelier_last_error() });
         let out_of_memory = if status == Status::NoMemory { last_shortage() } else { None };
-        Err(Self { status, message, out_of_memory })
+        // SAFETY: as above.
+        let lost = (status == Status::Lost).then(|| super::text(unsafe { ggml_sys::atelier_last_lost() }));
+        Err(Self { status, message, out_of_memory, lost })
     }
 }
 

@@ -37,6 +37,8 @@ std::atomic<bool> force_chunks{false};
 // Long enough that starting a chunk does not matter, short enough that stopping feels immediate.
 constexpr int64_t CHUNK_US_LOW  = 15 * 1000;
 constexpr int64_t CHUNK_US_HIGH = 60 * 1000;
+// Each chunk for another machine carries the whole graph behind it.
+constexpr int64_t REMOTE_FACTOR = 4;
 constexpr int CHUNK_NODES_FIRST = 32;
 constexpr int CHUNK_NODES_LEAST = 4;
 
@@ -64,6 +66,7 @@ ggml_status compute_in_chunks(ggml_backend_t backend, ggml_cgraph* graph) {
     job->graph_begins(graph->n_nodes);
     thread_local int nodes_learned = CHUNK_NODES_FIRST;
     const int fixed                = fixed_nodes.load(std::memory_order_relaxed);
+    const int64_t factor           = is_remote(backend->device) ? REMOTE_FACTOR : 1;
     for (int begin = 0; begin < graph->n_nodes;) {
         if (job->cancelled()) {
             return GGML_STATUS_ABORTED;
@@ -78,9 +81,9 @@ ggml_status compute_in_chunks(ggml_backend_t backend, ggml_cgraph* graph) {
         }
         ggml_backend_synchronize(backend);
         const int64_t took_us = ggml_time_us() - start_us;
-        if (took_us < CHUNK_US_LOW && end - begin == nodes_learned) {
+        if (took_us < CHUNK_US_LOW * factor && end - begin == nodes_learned) {
             nodes_learned *= 2;
-        } else if (took_us > CHUNK_US_HIGH && nodes_learned > CHUNK_NODES_LEAST) {
+        } else if (took_us > CHUNK_US_HIGH * factor && nodes_learned > CHUNK_NODES_LEAST) {
             nodes_learned /= 2;
         }
         job->computed(end - begin);

@@ -13,6 +13,7 @@
 #include "ggml-backend.h"
 #include "job.h"
 #include "model/vae/vae.hpp"
+#include "remote.h"
 #include "upscaler.h"
 
 using atelier::Aborted;
@@ -23,13 +24,20 @@ namespace {
 
 thread_local std::string last_error;
 thread_local atelier_shortage last_shortage = {};
+thread_local std::string last_lost;
 
 // Runs `work`, which returns a status, as this thread's job; nothing thrown gets past it.
 template <typename Work>
 atelier_status guarded(Job* job, Work work) noexcept {
     last_error.clear();
     last_shortage      = {};
+    last_lost.clear();
     const auto stopped = [job](atelier_status otherwise) {
+        // Also after a cancel: the context holds memory that is no more.
+        if (job != nullptr && job->lost()) {
+            last_lost = job->lost_server();
+            return ATELIER_LOST;
+        }
         if (job != nullptr && job->cancelled()) {
             return ATELIER_CANCELLED;
         }
@@ -43,10 +51,15 @@ atelier_status guarded(Job* job, Work work) noexcept {
     try {
         JobScope scope(job);
         const atelier_status status = work();
-        return status == ATELIER_OK || status == ATELIER_CANCELLED ? status : stopped(status);
+        const bool whole = status == ATELIER_OK || status == ATELIER_CANCELLED;
+        return whole && (job == nullptr || !job->lost()) ? status : stopped(status);
     } catch (const Aborted& aborted) {
         last_error = aborted.message;
         return stopped(ATELIER_ABORTED);
+    } catch (const atelier::Lost& lost) {
+        last_error = "the connection to " + lost.server + " was lost";
+        last_lost  = lost.server;
+        return ATELIER_LOST;
     } catch (const std::bad_alloc&) {
         last_error = "out of memory";
         return ATELIER_NO_MEMORY;
@@ -190,10 +203,19 @@ atelier_status atelier_device_get(size_t index, atelier_device* out) {
         ggml_backend_dev_t device = ggml_backend_dev_get(index);
         size_t free_bytes         = 0;
         size_t total_bytes        = 0;
-        ggml_backend_dev_memory(device, &free_bytes, &total_bytes);
-        *out = {ggml_backend_dev_name(device), ggml_backend_dev_description(device), ggml_backend_dev_type(device), free_bytes, total_bytes};
+        const bool remote         = atelier::is_remote(device);
+        try {
+            ggml_backend_dev_memory(device, &free_bytes, &total_bytes);
+        } catch (const atelier::Lost&) {
+            free_bytes = total_bytes = 0;
+        }
+        *out = {ggml_backend_dev_name(device), ggml_backend_dev_description(device), ggml_backend_dev_type(device), free_bytes, total_bytes, remote};
         return ATELIER_OK;
     });
+}
+
+const char* atelier_last_lost(void) {
+    return last_lost.c_str();
 }
 
 atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes) {
@@ -298,12 +320,14 @@ atelier_status atelier_context_generate(atelier_context* context,
     if (status != ATELIER_OK) {
         std::string sentence            = std::move(last_error);
         const atelier_shortage shortage = last_shortage;
+        std::string lost                = std::move(last_lost);
         guarded(nullptr, [=] {
             context->forget_cached_tensors();
             return ATELIER_OK;
         });
         last_error    = std::move(sentence);
         last_shortage = shortage;
+        last_lost     = std::move(lost);
     }
     return status;
 }
@@ -360,6 +384,34 @@ atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image
         if (out->data == nullptr) {
             last_error = "the upscaler made no picture";
             return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
+        }
+        return ATELIER_OK;
+    });
+}
+
+atelier_status atelier_rpc_add_server(const char* endpoint) {
+    if (endpoint == nullptr) {
+        return refuse("a server needs an address");
+    }
+    atelier_init();
+    return guarded(nullptr, [=] {
+        if (!atelier::add_server(endpoint)) {
+            last_error = "the server lends nothing";
+            return ATELIER_FAILED;
+        }
+        return ATELIER_OK;
+    });
+}
+
+atelier_status atelier_rpc_serve(int64_t socket, const char* const* devices, size_t count, int threads, const char* cache_dir) {
+    if (devices == nullptr || count == 0) {
+        return refuse("nothing to lend");
+    }
+    atelier_init();
+    return guarded(nullptr, [=] {
+        if (!atelier::serve(socket, devices, count, threads, cache_dir)) {
+            last_error = "a device could not be used";
+            return ATELIER_FAILED;
         }
         return ATELIER_OK;
     });

@@ -22,6 +22,7 @@ typedef enum {
     ATELIER_ABORTED   = 3,  // an assert or exception was caught; the context must be freed
     ATELIER_NO_MEMORY = 4,  // an allocation failed, see atelier_last_shortage; the context must be freed
     ATELIER_BAD_CALL  = 5,  // a null or meaningless argument
+    ATELIER_LOST      = 6,  // a remote device went away, see atelier_last_lost; the context must be freed
 } atelier_status;
 
 typedef enum {
@@ -62,6 +63,8 @@ typedef struct {
     int type;  // enum ggml_backend_dev_type
     uint64_t memory_free;
     uint64_t memory_total;
+    // Of another machine; the description is its server's address, `#`, and its number there. Total 0: the server does not answer.
+    bool remote;
 } atelier_device;
 
 // Memory that a device did not have.
@@ -96,6 +99,8 @@ void atelier_set_hook(int nodes, bool force);
 const char* atelier_last_error(void);
 // What was missing where the last call on this thread returned ATELIER_NO_MEMORY and a device is to blame; else false.
 bool atelier_last_shortage(atelier_shortage* out);
+// The address of the server where the last call on this thread returned ATELIER_LOST.
+const char* atelier_last_lost(void);
 
 size_t atelier_device_count(void);
 atelier_status atelier_device_get(size_t index, atelier_device* out);
@@ -129,6 +134,19 @@ void atelier_upscaler_free(atelier_upscaler* upscaler);
 atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image, const atelier_callbacks* callbacks, sd_image_t* out);
 
 void atelier_image_free(sd_image_t* image);
+
+// Opens and greets a connection to a server: a socket that blocks, with time limits of its own on reading and writing, or -1. It may be
+// called on any thread that calls in.
+typedef int64_t (*atelier_dialer)(const char* endpoint);
+void atelier_rpc_set_dialer(atelier_dialer dial);
+// How long a server may say nothing while an answer is due; 0: as long as is usual.
+void atelier_rpc_set_patience(uint64_t milliseconds);
+// What both ends must agree on beside the greeting: protocol and the length of names.
+const char* atelier_rpc_version(void);
+// Adds the devices of a server, `host:port`, named RPC0, RPC1... in the order in which they were added.
+atelier_status atelier_rpc_add_server(const char* endpoint);
+// Lends devices to the borrower behind a greeted socket, which is closed at the end. Returns when the borrower leaves.
+atelier_status atelier_rpc_serve(int64_t socket, const char* const* devices, size_t count, int threads, const char* cache_dir);
 
 #ifdef __cplusplus
 }

@@ -26,6 +26,8 @@ pub const ATELIER_ABORTED: atelier_status = 3;
 pub const ATELIER_NO_MEMORY: atelier_status = 4;
 /// A null or meaningless argument.
 pub const ATELIER_BAD_CALL: atelier_status = 5;
+/// A remote device went away; the context must be freed.
+pub const ATELIER_LOST: atelier_status = 6;
 
 /// Reading headers or weights.
 pub const ATELIER_PHASE_LOADING: c_int = 0;
@@ -82,9 +84,14 @@ pub struct atelier_device {
     pub type_: c_int,
     /// Free bytes.
     pub memory_free: u64,
-    /// All bytes.
+    /// All bytes; 0 where the server of a remote device does not answer.
     pub memory_total: u64,
+    /// Whether it is another machine's; then the description is its server's address, `#`, and its number there.
+    pub remote: bool,
 }
+
+/// Opens and greets a connection to a server; a socket, or -1.
+pub type atelier_dialer = Option<unsafe extern "C" fn(endpoint: *const c_char) -> i64>;
 
 /// Memory that a device did not have.
 #[repr(C)]
@@ -121,6 +128,7 @@ unsafe extern "C" {
     pub fn atelier_set_hook(nodes: c_int, force: bool);
     pub fn atelier_last_error() -> *const c_char;
     pub fn atelier_last_shortage(out: *mut atelier_shortage) -> bool;
+    pub fn atelier_last_lost() -> *const c_char;
     pub fn atelier_device_count() -> usize;
     pub fn atelier_device_get(index: usize, out: *mut atelier_device) -> atelier_status;
     pub fn atelier_context_new(
@@ -158,9 +166,17 @@ unsafe extern "C" {
         out: *mut sd_image_t,
     ) -> atelier_status;
     pub fn atelier_image_free(image: *mut sd_image_t);
-
-    /// Adds the devices of a ggml RPC server (`host:port`); null where it cannot be reached.
-    pub fn ggml_backend_rpc_add_server(endpoint: *const c_char) -> *mut c_void;
+    pub fn atelier_rpc_set_dialer(dial: atelier_dialer);
+    pub fn atelier_rpc_set_patience(milliseconds: u64);
+    pub fn atelier_rpc_version() -> *const c_char;
+    pub fn atelier_rpc_add_server(endpoint: *const c_char) -> atelier_status;
+    pub fn atelier_rpc_serve(
+        socket: i64,
+        devices: *const *const c_char,
+        count: usize,
+        threads: c_int,
+        cache_dir: *const c_char,
+    ) -> atelier_status;
 }
 
 include!(concat!(env!("OUT_DIR"), "/layout.rs"));
