@@ -15,8 +15,8 @@ use crate::devices::Device;
 use crate::engine::ffi;
 
 const CONNECT: Duration = Duration::from_secs(3);
-/// A server that has others to serve may take a moment; the shim gives a busy one two seconds.
-const GREETING: Duration = Duration::from_secs(5);
+/// A server waits for a borrower that is just leaving before it answers the next.
+const GREETING: Duration = Duration::from_secs(10);
 /// How often a wait in the engine looks whether it has lasted long enough.
 const SLICE: Duration = Duration::from_millis(250);
 

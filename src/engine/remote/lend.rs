@@ -22,7 +22,7 @@ use crate::engine::run::cpu_threads;
 /// How long a stranger may take to say who it is.
 const GREETING: Duration = Duration::from_secs(5);
 /// How long one borrower waits for another that is just leaving.
-const LEAVING: Duration = Duration::from_secs(2);
+const LEAVING: Duration = Duration::from_secs(3);
 /// How long a borrower may leave an answer unread.
 const WRITE: Duration = Duration::from_secs(60);
 /// Connections at one time; more are a flood.

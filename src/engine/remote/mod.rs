@@ -35,3 +35,33 @@ pub(super) fn description(server: &str, index: usize) -> String {
     let maker = dial::lent_by(server).into_iter().nth(index).map(|device| device.description);
     maker.filter(|maker| !maker.is_empty()).map_or_else(|| format!("At {server}"), |maker| format!("{maker} at {server}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::greeting::{Answer, Purpose, read_hello, write_answer};
+    use super::*;
+
+    #[test]
+    fn a_server_that_greets_and_then_says_nothing_is_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server: ServerAddress = listener.local_addr().unwrap().to_string().parse().unwrap();
+        let serving = thread::spawn(move || {
+            for wanted in [Purpose::Look, Purpose::Work] {
+                let (mut stream, _) = listener.accept().unwrap();
+                assert_eq!(read_hello(&mut stream).unwrap().0, wanted);
+                write_answer(&mut stream, &Answer::Welcome(Vec::new()), &dial::our_version()).unwrap();
+                // Reads what comes, until the other side has had enough.
+                stream.read_to_end(&mut Vec::new()).unwrap();
+            }
+        });
+        ffi::set_patience(300);
+        let problem = add(&server).unwrap_err();
+        ffi::set_patience(0);
+        assert_eq!(problem, Problem::Lost(server.to_string()));
+        serving.join().unwrap();
+    }
+}
