@@ -19,6 +19,9 @@ use support::engine::{Engine, Said};
 use support::{folder, recipe};
 use testkit::tiny;
 
+/// The event at which something is done to a job.
+type Moment = fn(&Event) -> bool;
+
 /// A model with enough layers to be cut into segments, in the diffusion module and in the text encoder.
 fn deep() -> &'static ModelFiles {
     static DEEP: OnceLock<ModelFiles> = OnceLock::new();
@@ -204,7 +207,7 @@ fn after_a_cancel_in_segments_the_next_picture_is_right() {
     let alone = alone();
     let recipe = deep_on(placed("all=GPU0", "all=cpu", "0.004"));
     let whole = alone.run(&deep_on(placed("cpu", "", ""))).pixels().to_vec();
-    let moments: [(&str, fn(&Event) -> bool); 4] = [
+    let moments: [(&str, Moment); 4] = [
         ("while encoding", |event| matches!(event, Event::Phase { phase: Phase::Encoding, .. })),
         ("while the text encoder loads", |event| {
             matches!(event, Event::Phase { phase: Phase::Loading { module: Some(atelier::placement::Module::Te), .. }, .. })

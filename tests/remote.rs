@@ -23,6 +23,9 @@ use support::engine::Engine;
 use support::{files, folder, recipe};
 use testkit::tiny;
 
+/// The event at which something is done to a job.
+type Moment = fn(&Event) -> bool;
+
 /// Longer than anything here takes on the slowest machine: reaching it is a failure.
 const LIMIT: Duration = Duration::from_mins(3);
 
@@ -70,7 +73,10 @@ impl Server {
         let (said, err) = (Arc::clone(&words), child.stderr.take().unwrap());
         thread::spawn(move || {
             for line in BufReader::new(err).lines().map_while(Result::ok) {
-                *said.text.lock().unwrap() += &format!("{line}\n");
+                let mut text = said.text.lock().unwrap();
+                text.push_str(&line);
+                text.push('\n');
+                drop(text);
                 said.more.notify_all();
             }
         });
@@ -179,7 +185,7 @@ fn a_server_killed_at_any_moment_is_an_error_and_a_new_one_in_its_place_works() 
         let server = server.lock().unwrap();
         (server.address.clone(), server.port().to_owned(), borrow(&engine, &server))
     };
-    let moments: [(&str, fn(&Event) -> bool); 4] = [
+    let moments: [(&str, Moment); 4] = [
         ("while encoding", |event| matches!(event, Event::Phase { phase: Phase::Encoding, .. })),
         ("while weights travel", |event| {
             matches!(event, Event::Phase { phase: Phase::Loading { module: Some(Module::Diffusion), .. }, .. })

@@ -14,10 +14,10 @@ use crate::engine::{LendEvent, Lending, lend};
 /// Lends until the program is ended; returns only where it cannot begin. Standard output carries the address, and nothing else.
 pub(super) fn serve(flags: ServeFlags, out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> anyhow::Error {
     let ServeFlags { host, port, device, cache, allow_network, threads: asked } = flags;
-    if let Some(folder) = &cache {
-        if let Err(error) = std::fs::create_dir_all(folder) {
-            return anyhow::Error::new(error).context(format!("the folder {} cannot be made", folder.display()));
-        }
+    if let Some(folder) = &cache
+        && let Err(error) = std::fs::create_dir_all(folder)
+    {
+        return anyhow::Error::new(error).context(format!("the folder {} cannot be made", folder.display()));
     }
     let lending = Lending { host, port, devices: device, cache, threads: threads(asked), allow_network };
     let told = Mutex::new((out, err));
@@ -47,24 +47,21 @@ fn words(event: &LendEvent) -> String {
 }
 
 fn listening(address: SocketAddr, devices: &[Device]) -> String {
-    let mut text = String::new();
-    for device in devices {
-        text += &format!("Lending {} ({}, {}).\n", device.name, device.description, HumanBytes(device.memory_total_bytes));
-    }
     let port = address.port();
-    text += "The connection has no encryption and no login.\n";
-    if address.ip().is_loopback() {
-        text += "Only this machine can connect. From another one, through an SSH tunnel:\n";
+    let lent = |it: &Device| format!("Lending {} ({}, {}).", it.name, it.description, HumanBytes(it.memory_total_bytes));
+    let mut lines: Vec<String> = devices.iter().map(lent).collect();
+    lines.push("The connection has no encryption and no login.".to_owned());
+    lines.push(if address.ip().is_loopback() {
+        "Only this machine can connect. From another one, through an SSH tunnel:".to_owned()
     } else {
-        text += &format!(
-            "WARNING: every machine that reaches {address} can use these devices and read what is sent. Safer, without --allow-network:\n"
-        );
-    }
-    text += &format!(
-        "  ssh -N -L {port}:127.0.0.1:{port} USER@THIS_MACHINE\n  atelier generate --rpc-servers 127.0.0.1:{port} --backend rpc0 ...\n"
-    );
-    text += &format!("Listening at {address}. Press Ctrl-C to stop.\n");
-    text
+        format!(
+            "WARNING: every machine that reaches {address} can use these devices and read what is sent. Safer, without --allow-network:"
+        )
+    });
+    lines.push(format!("  ssh -N -L {port}:127.0.0.1:{port} USER@THIS_MACHINE"));
+    lines.push(format!("  atelier generate --rpc-servers 127.0.0.1:{port} --backend rpc0 ..."));
+    lines.push(format!("Listening at {address}. Press Ctrl-C to stop.\n"));
+    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -59,16 +59,14 @@ impl Budgeted {
 }
 
 impl Budget {
-    /// In bytes, never 0, which would mean no limit.
+    /// In bytes. 0, which means no limit, only where the device does not say how much is free.
     fn bytes(&self, devices: &[Device]) -> u64 {
         let asked = (self.gib.abs() * f64::from(1 << 30)) as u64;
-        let bytes = if self.gib < 0.0 {
-            let free = devices.iter().find(|device| device.name == self.device).map_or(0, |device| device.memory_free_bytes);
-            free.saturating_sub(asked)
-        } else {
-            asked
-        };
-        bytes.max(1)
+        if self.gib >= 0.0 {
+            return asked.max(1);
+        }
+        let device = devices.iter().find(|device| device.name == self.device && device.memory_total_bytes > 0);
+        device.map_or(0, |device| device.memory_free_bytes.saturating_sub(asked).max(1))
     }
 }
 
@@ -135,5 +133,7 @@ mod tests {
         };
         assert_eq!(limits(1.5), Limits { te: 3 << 29, stream_layers: true, ..Limits::default() });
         assert_eq!((limits(-1.0).te, limits(-7.0).te), (5 << 30, 1));
+        let unknown = Budget { module: Module::Te, device: "RPC0".into(), gib: -1.0 };
+        assert_eq!(unknown.bytes(&devices), 0);
     }
 }

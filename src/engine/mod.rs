@@ -8,6 +8,7 @@ mod channel;
 mod event;
 mod failure;
 mod ffi;
+mod places;
 mod remote;
 mod request;
 mod run;

@@ -4,19 +4,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use super::cache::{Budget, Budgeted};
+use super::cache::Budgeted;
 use super::event::{Begin, End, Event, Failure, Picture, PictureInfo};
 use super::failure::{self, sentence};
 use super::ffi::{self, CallError, Load, Mask, PreviewMode, Shot, Sink, Status, Upscaler};
+use super::places::Places;
 use super::request::{JobId, PreviewOptions};
 use super::sink::JobSink;
 use super::thread::Engine;
-use crate::devices::{Device, DeviceKind};
+use crate::devices::Device;
 use crate::gallery::{fit_image, read_image, read_mask};
 use crate::library::{Checked, snap};
-use crate::placement::{
-    Assignments, Budgets, Module, PlacementError, check_devices, parse_backend, parse_budgets, parse_params_backend, resolve_device,
-};
 use crate::recipe::{FileRole, ImageSource, PlacementText, Recipe, Rgb8};
 
 /// Pixels of a side; the engine has no limit of its own, memory sets one long before.
@@ -58,10 +56,12 @@ pub(super) fn upscale(
                 "Choose an ESRGAN file, for example RealESRGAN x4.",
             ));
         }
-        let places = Places::new(placement, &ffi::devices())?;
+        let devices = ffi::devices();
+        let places = placed(placement, &devices)?;
         let image = read_image(image).map_err(|error| failed(error.to_string(), "Choose another picture."))?;
         let begin = Begin { width: image.width(), height: image.height(), steps: 0, seeds: Vec::new(), notes: Vec::new() };
         sink.send(Event::Begin { job, begin });
+        sink.send(Event::Devices(devices));
         let mut upscaler = Upscaler::new(model, cpu_threads(threads), &places.backend, &places.params_backend, sink)
             .map_err(|error| stop(&error, sink))?;
         let large = upscaler.run(&image, sink).map_err(|error| stop(&error, sink))?;
@@ -75,20 +75,24 @@ pub(super) fn upscale(
 /// Why a job ends early.
 enum Stop {
     Cancelled,
-    Failed(Failure),
+    Failed(Box<Failure>),
 }
 
 impl From<Stop> for End {
     fn from(stop: Stop) -> Self {
         match stop {
             Stop::Cancelled => Self::Cancelled,
-            Stop::Failed(failure) => Self::Failed(failure),
+            Stop::Failed(failure) => Self::Failed(*failure),
         }
     }
 }
 
 fn failed(sentence: impl Into<String>, hint: impl Into<String>) -> Stop {
-    Stop::Failed(Failure { sentence: sentence.into(), hint: hint.into(), ..Failure::default() })
+    Stop::Failed(Box::new(Failure { sentence: sentence.into(), hint: hint.into(), ..Failure::default() }))
+}
+
+fn placed(text: &PlacementText, devices: &[Device]) -> Result<Places, Stop> {
+    Places::resolve(text, devices).map_err(|error| failed(sentence(&error.to_string()), "Change the placement, or leave it empty."))
 }
 
 fn stop(error: &CallError, sink: &JobSink) -> Stop {
@@ -96,7 +100,9 @@ fn stop(error: &CallError, sink: &JobSink) -> Stop {
         Status::Cancelled => Stop::Cancelled,
         // The connection may have been given up because of the cancel.
         Status::Lost if sink.cancelled() => Stop::Cancelled,
-        Status::Failed | Status::Aborted | Status::NoMemory | Status::Lost => Stop::Failed(failure::of_call(error, sink.log_lines())),
+        Status::Failed | Status::Aborted | Status::NoMemory | Status::Lost => {
+            Stop::Failed(Box::new(failure::of_call(error, sink.log_lines())))
+        }
     }
 }
 
@@ -177,7 +183,7 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
         .collect::<Result<Vec<_>, _>>()?;
 
     let devices = ffi::devices();
-    let places = Places::new(&recipe.placement, &devices)?;
+    let places = placed(&recipe.placement, &devices)?;
     notes.extend(places.notes(recipe.placement.stream_layers));
     let load = Load {
         files: recipe.files.clone(),
@@ -287,139 +293,10 @@ pub(super) fn cpu_threads(asked: Option<u32>) -> u32 {
     asked.unwrap_or_else(|| cores.saturating_sub(1)).clamp(1, cores.max(1) * 4)
 }
 
-/// A placement in the engine's words, with every device named.
-struct Places {
-    backend: String,
-    params_backend: String,
-    /// One for each module whose device has one.
-    budgets: Vec<Budget>,
-    /// Modules whose weights are not in RAM, or which run on the processor: a budget or streaming does nothing for them.
-    diffusion_weights_in_ram: bool,
-    on_processor: Vec<Module>,
-}
-
-/// The modules that the engine can hold to a budget.
-const BUDGETED: [Module; 4] = [Module::Diffusion, Module::Te, Module::ClipVision, Module::Vae];
-
-impl Places {
-    fn new(text: &PlacementText, devices: &[Device]) -> Result<Self, Stop> {
-        Self::resolve(text, devices).map_err(|error| failed(sentence(&error.to_string()), "Change the placement, or leave it empty."))
-    }
-
-    fn resolve(text: &PlacementText, devices: &[Device]) -> Result<Self, PlacementError> {
-        check_devices(text, devices)?;
-        let named = |assignments: &Assignments, or_default: bool| -> Result<Assignments, PlacementError> {
-            let name = |place: &str| {
-                if place.eq_ignore_ascii_case("disk") { Ok("disk".to_owned()) } else { Ok(resolve_device(place, devices)?.name.clone()) }
-            };
-            let fallback = match &assignments.fallback {
-                Some(place) => Some(name(place)?),
-                None if or_default => Some(name("")?),
-                None => None,
-            };
-            let modules = assignments.modules.iter().map(|(module, place)| Ok((*module, name(place)?))).collect::<Result<_, _>>()?;
-            Ok(Assignments { fallback, modules })
-        };
-        // Left to itself the engine would take the first device that calls itself a GPU, a remote one included.
-        let runs_on = named(&parse_backend(&text.backend)?, true)?;
-        let lives_in = named(&parse_params_backend(&text.params_backend)?, false)?;
-        let is_cpu = |name: &str| devices.iter().any(|device| device.kind == DeviceKind::Cpu && device.name == name);
-        let (mut budgets, mut on_processor) = (Vec::new(), Vec::new());
-        for (module, gib) in
-            BUDGETED.into_iter().filter_map(|module| Some((module, gib_for(&text.max_vram, runs_on.place_of(module), devices)?)))
-        {
-            let device = runs_on.place_of(module).to_owned();
-            if is_cpu(&device) {
-                on_processor.push(module);
-            } else {
-                budgets.push(Budget { module, device, gib });
-            }
-        }
-        Ok(Self {
-            diffusion_weights_in_ram: is_cpu(lives_in.place_of(Module::Diffusion)),
-            backend: runs_on.to_string(),
-            params_backend: lives_in.to_string(),
-            budgets,
-            on_processor,
-        })
-    }
-
-    /// What was asked for and has no effect, in sentences.
-    fn notes(&self, stream_layers: bool) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.budgets.is_empty() && !self.on_processor.is_empty() {
-            notes.push("The memory budget has no effect: it is for graphics cards, and nothing runs on one.".to_owned());
-        }
-        if stream_layers && !self.budgets.iter().any(|budget| budget.module == Module::Diffusion) {
-            notes.push("Streaming has no effect without a memory budget for the device that the diffusion module runs on.".to_owned());
-        } else if stream_layers && !self.diffusion_weights_in_ram {
-            notes.push("Streaming has no effect unless the diffusion module's weights live in RAM (weights live in: cpu).".to_owned());
-        }
-        notes
-    }
-}
-
-/// The budget of a device in GiB; `None` where it has none. The text was checked before.
-fn gib_for(max_vram: &str, device: &str, devices: &[Device]) -> Option<f64> {
-    let Budgets { all, devices: single } = parse_budgets(max_vram).ok()?;
-    let own = single.iter().find(|(name, _)| resolve_device(name, devices).is_ok_and(|it| it.name == device)).map(|(_, gib)| *gib);
-    own.or(all).filter(|gib| *gib != 0.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::DeviceKind;
     use crate::recipe::InitImage;
-
-    fn device(name: &str, kind: DeviceKind) -> Device {
-        Device { name: name.into(), description: String::new(), kind, memory_total_bytes: 1, memory_free_bytes: 1 }
-    }
-
-    #[test]
-    fn an_empty_placement_names_the_first_gpu_and_a_partial_one_keeps_it_for_the_rest() {
-        let devices = [device("CPU", DeviceKind::Cpu), device("CUDA0", DeviceKind::Gpu)];
-        let places = |backend: &str, params: &str| {
-            let text = PlacementText { backend: backend.into(), params_backend: params.into(), ..PlacementText::default() };
-            Places::resolve(&text, &devices).map(|places| (places.backend, places.params_backend))
-        };
-        assert_eq!(places("", ""), Ok(("all=CUDA0".into(), String::new())));
-        assert_eq!(places("te=cpu", "diffusion=cpu,te=DISK"), Ok(("all=CUDA0,te=CPU".into(), "diffusion=CPU,te=disk".into())));
-        assert!(places("cuda7", "").is_err());
-        assert!(places("disk", "").is_err());
-    }
-
-    #[test]
-    fn each_module_gets_the_budget_of_the_device_it_runs_on() {
-        let devices = [device("CPU", DeviceKind::Cpu), device("CUDA0", DeviceKind::Gpu), device("CUDA1", DeviceKind::Gpu)];
-        let places = |backend: &str, params: &str, max_vram: &str| {
-            let text = PlacementText {
-                backend: backend.into(),
-                params_backend: params.into(),
-                max_vram: max_vram.into(),
-                ..PlacementText::default()
-            };
-            Places::resolve(&text, &devices)
-        };
-        let budgets = |backend: &str, max_vram: &str| {
-            let places = places(backend, "", max_vram).unwrap();
-            places.budgets.into_iter().map(|it| (it.module, it.device, it.gib)).collect::<Vec<_>>()
-        };
-        assert_eq!(
-            budgets("all=cuda0,vae=cuda1,te=cpu", "cuda1=-1,3"),
-            [(Module::Diffusion, "CUDA0".into(), 3.0), (Module::ClipVision, "CUDA0".into(), 3.0), (Module::Vae, "CUDA1".into(), -1.0)]
-        );
-        assert_eq!(budgets("all=cpu", "3"), []);
-        assert_eq!(budgets("all=cuda0", "0"), []);
-        assert_eq!(budgets("all=cuda0,vae=cuda1", "3,cuda0=0"), [(Module::Vae, "CUDA1".into(), 3.0)]);
-        assert!(matches!(places("", "", "cuda7=3"), Err(PlacementError::UnknownDevice { .. })));
-
-        let notes = |backend: &str, params: &str, max_vram: &str| places(backend, params, max_vram).unwrap().notes(true).join(" ");
-        assert_eq!(notes("cuda0", "cpu", "3"), "");
-        assert!(notes("cuda0", "cpu", "").contains("without a memory budget"));
-        assert!(notes("cuda0", "", "3").contains("live in RAM"));
-        assert!(notes("cpu", "", "3").contains("budget has no effect"));
-    }
 
     #[test]
     fn from_an_init_image_only_the_last_steps_run() {

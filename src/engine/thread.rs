@@ -96,6 +96,8 @@ fn serve(port: &Port) {
                 port.send(Event::End { job, end });
             }
             Request::AddServer(server) => {
+                // The engine reads its list of devices while a job runs.
+                let _running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
                 let added = remote::add(&server);
                 port.send(Event::Server { server, added });
             }

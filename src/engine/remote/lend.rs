@@ -24,7 +24,7 @@ const GREETING: Duration = Duration::from_secs(5);
 /// How long one borrower waits for another that is just leaving.
 const LEAVING: Duration = Duration::from_secs(3);
 /// How long a borrower may leave an answer unread.
-const WRITE: Duration = Duration::from_secs(60);
+const WRITE: Duration = Duration::from_mins(1);
 /// Connections at one time; more are a flood.
 const MOST_CONNECTIONS: usize = 32;
 /// Graphs are rebuilt by recursion.

@@ -161,8 +161,13 @@ ggml_backend_t init_hooked(ggml_backend_dev_t device, const char* params) {
 
 }  // namespace
 
+std::mutex& device_list() {
+    static std::mutex& mutex = *new std::mutex;
+    return mutex;
+}
+
 void hook_devices() {
-    std::lock_guard<std::mutex> lock(hook_mutex);
+    std::scoped_lock lock(device_list(), hook_mutex);
     for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {
         ggml_backend_dev_t device = ggml_backend_dev_get(i);
         if (device->iface.init_backend != init_hooked) {

@@ -104,6 +104,9 @@ bool can_throw();
 void install_callbacks();
 void hook_devices();
 
+// Held while ggml's list of devices grows or is read: it is a plain vector.
+std::mutex& device_list();
+
 // See atelier_simulate_device; false where the name is taken.
 bool simulate_device(const char* name, size_t memory_bytes);
 // Simulated devices compute with so many threads.

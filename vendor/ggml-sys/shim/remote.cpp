@@ -41,7 +41,10 @@ bool add_server(const char* endpoint) {
     if (reg == nullptr) {
         return false;
     }
-    ggml_backend_register(reg);
+    {
+        std::lock_guard<std::mutex> lock(device_list());
+        ggml_backend_register(reg);
+    }
     hook_devices();
     return true;
 }

@@ -192,15 +192,20 @@ bool atelier_last_shortage(atelier_shortage* out) {
 
 size_t atelier_device_count(void) {
     atelier_init();
+    std::lock_guard<std::mutex> lock(atelier::device_list());
     return ggml_backend_dev_count();
 }
 
 atelier_status atelier_device_get(size_t index, atelier_device* out) {
-    if (out == nullptr || index >= ggml_backend_dev_count()) {
+    ggml_backend_dev_t device = nullptr;
+    {
+        std::lock_guard<std::mutex> lock(atelier::device_list());
+        device = index < ggml_backend_dev_count() ? ggml_backend_dev_get(index) : nullptr;
+    }
+    if (out == nullptr || device == nullptr) {
         return refuse("no such device");
     }
     return guarded(nullptr, [=] {
-        ggml_backend_dev_t device = ggml_backend_dev_get(index);
         size_t free_bytes         = 0;
         size_t total_bytes        = 0;
         const bool remote         = atelier::is_remote(device);

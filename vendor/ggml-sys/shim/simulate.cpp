@@ -260,6 +260,7 @@ bool simulate_device(const char* name, size_t memory_bytes) {
     iface.get_buffer_type         = device_buffer_type;
     iface.supports_op             = supports_op;
     iface.supports_buft           = supports_buffer_type;
+    std::lock_guard<std::mutex> lock(device_list());
     ggml_backend_device_register(&it->device);
     return true;
 }
