@@ -367,7 +367,7 @@ mod tests {
         assert_eq!(job(&["generate", "-p", "x"]), Err(UsageError::NoModel));
         assert_eq!(job(&["generate", "-p", "x", "--vae", "v"]), Err(UsageError::NoModel));
         assert_eq!(job(&["generate", "-p", "x", "-m", "m", "--control-image", "c"]), Err(UsageError::NoControlNet));
-        for placement in [["--backend", "disk"], ["--backend", "head=cpu"], ["--max-vram", "cuda0=6"], ["--params-backend", "te="]] {
+        for placement in [["--backend", "disk"], ["--backend", "head=cpu"], ["--max-vram", "cuda0=six"], ["--params-backend", "te="]] {
             let refused = job(&[&["generate", "-p", "x", "-m", "m"], &placement[..]].concat());
             assert!(matches!(refused, Err(UsageError::Placement(_))), "{placement:?}");
         }
