@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::devices::SimulatedDevices;
+use crate::engine::{DEFAULT_PORT, ServerAddress};
 use crate::gallery::MAX_SIDE;
 use crate::recipe::{Lora, Recipe, Sampler, Scheduler};
 
@@ -23,6 +25,9 @@ const SETTINGS: [&str; 6] = ["ModelFlags", "PictureFlags", "SamplingFlags", "Inp
 #[derive(Debug, Parser)]
 #[command(name = "atelier", version)]
 pub(super) struct Cli {
+    /// Add graphics cards that the processor plays, to try placements out: NAME:GIB,...
+    #[arg(long, global = true, value_name = "DEVICES", help_heading = DEVICES)]
+    pub(super) simulate_devices: Option<SimulatedDevices>,
     #[command(subcommand)]
     pub(super) command: Option<Command>,
 }
@@ -36,6 +41,12 @@ pub enum Command {
     Upscale(Box<UpscaleFlags>),
     /// List the devices that models can run on.
     Devices(DevicesFlags),
+    /// Lend this machine's devices to Atelier on another machine.
+    ///
+    /// The connection has no encryption and no login: whoever reaches the port can use the devices and read what is sent. So only this
+    /// machine itself is listened to, unless --allow-network is given. The safe way from another machine is an SSH tunnel; there, run
+    /// `ssh -N -L 50052:127.0.0.1:50052 USER@THIS_MACHINE` and use the server 127.0.0.1:50052.
+    ServeDevice(ServeFlags),
 }
 
 /// Flags of `generate`.
@@ -214,6 +225,15 @@ pub(super) struct DeviceFlags {
     /// CPU threads; 0 or less leaves one core for other work
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, help_heading = DEVICES)]
     pub(super) threads: Option<i32>,
+    #[command(flatten)]
+    pub(super) servers: ServerFlags,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ServerFlags {
+    /// Machines that lend their devices (`atelier serve-device`), as RPC0, RPC1... in this order
+    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',', help_heading = DEVICES)]
+    pub(super) rpc_servers: Vec<ServerAddress>,
 }
 
 #[derive(Debug, Args)]
@@ -272,6 +292,31 @@ pub struct DevicesFlags {
     /// Print one line of JSON
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) servers: ServerFlags,
+}
+
+/// Flags of `serve-device`.
+#[derive(Debug, Args)]
+pub struct ServeFlags {
+    /// Address to listen at
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(super) host: String,
+    /// Port to listen at; 0 takes one that is free
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_PORT)]
+    pub(super) port: u16,
+    /// Device to lend; may be repeated. Without it every graphics card, or the processor where there is none
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(super) device: Vec<String>,
+    /// Keep large weights in this folder, so that they travel only once; it may be emptied at any time
+    #[arg(long, value_name = "DIR")]
+    pub(super) cache: Option<PathBuf>,
+    /// Let other machines connect: no encryption, no login, so only in a network you trust
+    #[arg(long)]
+    pub(super) allow_network: bool,
+    /// CPU threads; 0 or less leaves one core for other work
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
+    pub(super) threads: Option<i32>,
 }
 
 fn side() -> clap::builder::RangedI64ValueParser<u32> {
@@ -337,7 +382,7 @@ mod tests {
     fn help_and_height_are_told_apart() {
         let read = |args: &[&str]| Cli::try_parse_from([&["atelier", "generate"], args].concat());
         assert_eq!(read(&["-h"]).unwrap_err().kind(), clap::error::ErrorKind::DisplayHelp);
-        let Ok(Cli { command: Some(Command::Generate(flags)) }) = read(&["-p", "x", "-H", "640", "-W", "320"]) else { panic!() };
+        let Ok(Cli { command: Some(Command::Generate(flags)), .. }) = read(&["-p", "x", "-H", "640", "-W", "320"]) else { panic!() };
         assert_eq!((flags.picture.width, flags.picture.height), (Some(320), Some(640)));
     }
 }

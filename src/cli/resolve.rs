@@ -73,10 +73,7 @@ pub(super) fn generate(
 }
 
 /// What these flags ask for as a command line of sd-cli.
-pub(super) fn as_command(
-    flags: &GenerateFlags,
-    builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
-) -> Result<Copied, UsageError> {
+pub(super) fn as_command(flags: &GenerateFlags, builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<Copied, UsageError> {
     let (recipe, mut left_out) = recipe(flags, builtin)?;
     let copied = sd_cli::write(&recipe);
     left_out.extend(copied.left_out);
@@ -95,10 +92,7 @@ pub(super) fn upscale(flags: &UpscaleFlags) -> Result<Job, UsageError> {
 }
 
 /// The recipe, and what of a pasted command it does not have.
-fn recipe(
-    flags: &GenerateFlags,
-    builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
-) -> Result<(Recipe, Vec<String>), UsageError> {
+fn recipe(flags: &GenerateFlags, builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<(Recipe, Vec<String>), UsageError> {
     let (recipe, left_out) = match &flags.from_command {
         Some(command) => {
             let Pasted { recipe, left_out } = sd_cli::read(command)?;
@@ -115,10 +109,7 @@ fn recipe(
     Ok((recipe, left_out))
 }
 
-fn recipe_of_flags(
-    flags: &GenerateFlags,
-    builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
-) -> Result<Recipe, UsageError> {
+fn recipe_of_flags(flags: &GenerateFlags, builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<Recipe, UsageError> {
     let GenerateFlags { model, picture, sampling, inputs, devices, modules, .. } = flags;
     let mut usual = Recipe { files: files(model), ..Recipe::default() };
     if usual.files.is_empty() {
@@ -190,7 +181,7 @@ fn placement(flags: &DeviceFlags, old: OldFlags) -> Result<PlacementText, Placem
     Ok(text)
 }
 
-fn threads(asked: Option<i32>) -> Option<u32> {
+pub(super) fn threads(asked: Option<i32>) -> Option<u32> {
     asked.and_then(|threads| u32::try_from(threads).ok()).filter(|threads| *threads > 0)
 }
 
@@ -217,7 +208,7 @@ mod tests {
         match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
             Command::Generate(flags) => generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), builtin),
             Command::Upscale(flags) => upscale(&flags),
-            Command::Devices(_) => panic!("no job"),
+            Command::Devices(_) | Command::ServeDevice(_) => panic!("no job"),
         }
     }
 
@@ -426,7 +417,13 @@ mod tests {
         use clap::error::ErrorKind;
         assert!(matches!(job(&["generate", "-p", "x", "--vae", "v"]), Err(UsageError::NoModel)));
         assert!(matches!(job(&["generate", "-p", "x", "-m", "m", "--control-image", "c"]), Err(UsageError::NoControlNet)));
-        for placement in [["--backend", "disk"], ["--backend", "head=cpu"], ["--max-vram", "cuda0="], ["--params-backend", "te="]] {
+        for placement in [
+            ["--backend", "disk"],
+            ["--backend", "head=cpu"],
+            ["--max-vram", "cuda0="],
+            ["--max-vram", "cuda0=six"],
+            ["--params-backend", "te="],
+        ] {
             let refused = job(&[&["generate", "-p", "x", "-m", "m"], &placement[..]].concat());
             assert!(matches!(refused, Err(UsageError::Placement(_))), "{placement:?}");
         }
@@ -482,7 +479,8 @@ mod tests {
         assert_eq!(it.left_out, ["left out: --mmap: Atelier has no such setting"]);
         let Task::Generate { recipe, .. } = it.task else { panic!("no recipe") };
         assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.seed), ("a cat", 4, 42));
-        assert_eq!(job(&["generate", "--from-command", "sd-cli -p 'a cat'"]), Err(UsageError::NoModel));
+        assert!(matches!(job(&["generate", "--from-command", "sd-cli -p 'a cat'"]), Err(UsageError::NoModel)));
+        assert!(job(&["generate", "--from-command", "sd -m m --backend rpc0", "--rpc-servers", "127.0.0.1:50052"]).is_ok());
         assert!(matches!(job(&["generate", "--from-command", "a cat"]), Err(UsageError::Command(_))));
         for flag in [["-p", "x"], ["-m", "m"], ["--steps", "4"], ["--backend", "cpu"], ["--init", "i.png"]] {
             assert_eq!(refused(&[&["--from-command", "sd -m m"], &flag[..]].concat()), clap::error::ErrorKind::ArgumentConflict);

@@ -54,7 +54,7 @@ fn run_into(
     home: &Path,
     args: &[&str],
     interrupt: &Arc<Interrupt>,
-    out: &mut dyn Write,
+    out: &mut (dyn Write + Send),
     engine: impl FnOnce(&Port) + Send + 'static,
 ) -> (Exit, String) {
     let command = flags::Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap();
@@ -245,7 +245,8 @@ fn a_failure_is_a_sentence_and_a_hint_and_leaves_standard_output_empty() {
     let engine = |port: &Port| {
         let (job, _) = task(port);
         port.start(job).unwrap();
-        let failure = Failure { sentence: "The file is cut short.".into(), hint: "Download it again.".into(), log: vec!["x".into()] };
+        let failure =
+            Failure { sentence: "The file is cut short.".into(), hint: "Download it again.".into(), log: vec!["x".into()], cause: None };
         port.send(Event::End { job, end: End::Failed(failure) });
     };
     let (ran, _home) = run_once(&generate(&[]), engine);

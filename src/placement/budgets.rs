@@ -81,12 +81,22 @@ impl Budgets {
         own.or(general).filter(|gib| *gib != 0.0)
     }
 
-    /// The budget of this device in bytes, as its free memory is now.
+    /// The budget of this device in bytes, as [`budget_on`] counts it.
     #[must_use]
     pub fn bytes(&self, device: &Device) -> Option<u64> {
-        let gib = self.gib(device)?;
-        let bytes = (gib.abs() * GIB as f64) as u64;
-        Some(if gib < 0.0 { device.memory_free_bytes.saturating_sub(bytes) } else { bytes })
+        budget_on(device, self.gib(device)?)
+    }
+}
+
+/// A budget of so many GiB in bytes, negative ones counted from what is free on this device. `None`: there is none, because it is 0, or
+/// because the device does not say what is free.
+#[must_use]
+pub fn budget_on(device: &Device, gib: f64) -> Option<u64> {
+    let bytes = (gib.abs() * GIB as f64) as u64;
+    if gib > 0.0 {
+        Some(bytes)
+    } else {
+        (gib < 0.0 && device.memory_total_bytes > 0).then(|| device.memory_free_bytes.saturating_sub(bytes))
     }
 }
 
@@ -182,6 +192,8 @@ mod tests {
         assert_eq!(bytes("-1000", 2), Some(0));
         assert_eq!(bytes("6,cuda0=0", 2), None);
         assert_eq!(bytes("", 2), None);
+        let silent = Device { memory_total_bytes: 0, memory_free_bytes: 0, ..devices[2].clone() };
+        assert_eq!((read("-1").bytes(&silent), read("6").bytes(&silent)), (None, Some(6 * GIB)));
     }
 
     #[test]

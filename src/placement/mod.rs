@@ -14,7 +14,7 @@ mod search;
 mod text;
 mod value;
 
-pub use budgets::{Budgets, GIB};
+pub use budgets::{Budgets, GIB, budget_on};
 pub use fixes::{Alternative, Change, Fix};
 pub use names::{module_named, resolve_device};
 pub use notes::notes;

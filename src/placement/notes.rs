@@ -13,6 +13,7 @@ pub fn notes(placement: &Placement, devices: &[Device], in_use: &[Module]) -> Ve
     for device in devices {
         notes.extend(budget(placement, in_use, device, devices));
     }
+    notes.extend(budget_for_all(placement, in_use, devices));
     notes
 }
 
@@ -32,8 +33,8 @@ fn streaming(placement: &Placement, devices: &[Device]) -> Option<String> {
             "Streaming layers has no effect: the diffusion weights {place}. Let them live in RAM (--params-backend {}=cpu).",
             Module::Diffusion.key()
         )
-    } else if placement.budgets.bytes(runs_on).is_none_or(|bytes| bytes == 0) {
-        format!("Streaming layers has no effect without a budget for {name}. Set one, for example --max-vram {name}=6.")
+    } else if placement.budgets.bytes(runs_on).is_none() {
+        format!("Streaming layers has no effect without a memory budget for {name}. Set one, for example --max-vram {name}=6.")
     } else {
         return None;
     })
@@ -53,7 +54,10 @@ fn budget(placement: &Placement, in_use: &[Module], device: &Device, devices: &[
         return own.then(|| format!("The budget of {name} has no effect: no module in use runs there."));
     }
     if placement.budgets.bytes(device) == Some(0) {
-        return Some(format!("The budget of {name} leaves nothing, as less than {} GiB are free there. It is ignored.", -gib));
+        return Some(format!(
+            "The budget of {name} leaves nothing, as less than {} GiB are free there. What runs there is cut as small as it can be.",
+            -gib
+        ));
     }
     if running.iter().any(|module| is_in_ram(&placement.seat(*module).weights, devices)) {
         return None;
@@ -63,6 +67,14 @@ fn budget(placement: &Placement, in_use: &[Module], device: &Device, devices: &[
         "The budget of {name} saves no weights: nothing that runs there ({modules}) has weights in RAM, to be copied piece by piece. Let \
          weights live in RAM (--params-backend) to save memory."
     ))
+}
+
+/// The budget for all devices says nothing to the processor.
+fn budget_for_all(placement: &Placement, in_use: &[Module], devices: &[Device]) -> Option<String> {
+    placement.budgets.all()?;
+    let elsewhere = |module: &Module| find(&placement.seat(*module).runs_on, devices).is_some_and(|device| device.kind != DeviceKind::Cpu);
+    let told = "The memory budget has no effect: the processor is not held to it, and nothing runs on another device.";
+    (!in_use.iter().any(elsewhere)).then(|| told.to_owned())
 }
 
 fn is_in_ram(home: &Home, devices: &[Device]) -> bool {
@@ -92,7 +104,7 @@ mod tests {
             ("", "diffusion=cpu", "cuda0=6", true),
             ("", "cpu", "6", true),
             ("", "te=cpu", "-1", false),
-            ("cpu", "", "6", false),
+            ("te=cpu", "diffusion=cpu,vae=cpu", "6", false),
         ] {
             assert_eq!(noted(backend, params, max_vram, stream), Vec::<String>::new(), "{backend} {params} {max_vram}");
         }
@@ -101,9 +113,8 @@ mod tests {
     #[test]
     fn streaming_that_the_engine_would_ignore_is_told() {
         for (backend, params, max_vram, said) in [
-            ("", "diffusion=cpu", "", "without a budget for CUDA0"),
-            ("", "diffusion=cpu", "-100", "without a budget for CUDA0"),
-            ("", "diffusion=cpu", "cuda1=6", "without a budget for CUDA0"),
+            ("", "diffusion=cpu", "", "without a memory budget for CUDA0"),
+            ("", "diffusion=cpu", "cuda1=6", "without a memory budget for CUDA0"),
             ("", "te=cpu", "6", "live on CUDA0"),
             ("", "diffusion=disk,te=cpu", "6", "read from the disk"),
             ("cpu", "", "", "runs on CPU"),
@@ -116,6 +127,7 @@ mod tests {
     #[test]
     fn a_budget_that_the_engine_would_ignore_is_told() {
         for (backend, params, max_vram, said) in [
+            ("cpu", "", "6", "The memory budget has no effect"),
             ("", "", "cpu=8", "The budget of CPU is for planning only"),
             ("", "cpu", "cuda1=6", "The budget of CUDA1 has no effect"),
             ("", "cpu", "cuda0=-100", "The budget of CUDA0 leaves nothing, as less than 100 GiB"),

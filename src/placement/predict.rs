@@ -217,8 +217,8 @@ impl Prediction {
                 Home::Device(name) => Some(find(name, rooms)?),
                 Home::Disk => None,
             };
-            let budget = rooms.get(run).and_then(|room| placement.budgets.bytes(&room.device)).is_some_and(|bytes| bytes > 0);
-            let cut = if budget && can_be_cut(needs, rooms, run, home) { needs.cut_bytes() } else { None };
+            let has_budget = rooms.get(run).is_some_and(|room| placement.budgets.bytes(&room.device).is_some());
+            let cut = if has_budget && can_be_cut(needs, rooms, run, home) { needs.cut_bytes() } else { None };
             seats.push((*module, needs, Load { run, home, cut_bytes: cut }));
         }
         // Each cut graph grows from its largest piece into what the others leave.
@@ -390,6 +390,7 @@ mod tests {
         assert_eq!(diffusion("20"), (false, 60, 10, true));
         assert_eq!(diffusion("5"), (true, 35, 10, true));
         assert_eq!(diffusion("1"), (true, 2, 10, false));
+        assert_eq!(diffusion("-99"), (true, 2, 10, false));
         assert_eq!(diffusion("0"), (false, 60, 10, true));
     }
 

@@ -52,7 +52,7 @@ pub enum PlacementError {
     },
     /// A budget is no number.
     #[error(
-        "\"{0}\" is not a budget; write the GiB that may be used, for example 6 or cuda0=6, or -1 to leave 1 GiB free, or 0 for no budget"
+        "\"{0}\" is not a budget; write the GiB that may be used, for example 6 or cuda0=6, -1 to leave 1 GiB free, or 0 for no budget"
     )]
     Budget(String),
 }

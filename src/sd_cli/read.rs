@@ -152,6 +152,7 @@ fn action(name: &str) -> Option<Action> {
         "--vae-on-cpu" => Set(|it| it.old.vae_on_cpu = true),
         "--control-net-cpu" => Set(|it| it.old.control_net_cpu = true),
         "--offload-to-cpu" => Set(|it| it.old.offload_to_cpu = true),
+        "--rpc-servers" => Take(|_, _| Err("servers are no part of a recipe; give them to Atelier itself (--rpc-servers)".to_owned())),
         "--upscale-model" => Take(|_, _| Err("enlarge the finished picture in a step of its own".to_owned())),
         "-o" | "--output" | "--preview" | "--preview-path" | "--preview-interval" | "--output-begin-idx" => {
             Take(|_, _| Err("where pictures and previews go is not part of a recipe".to_owned()))

@@ -74,7 +74,7 @@ fn what_a_command_does_not_say_is_as_sd_cli_has_it() {
 fn nothing_is_dropped_silently() {
     let told = left_out(
         "CUDA=1 sd-cli stray -m m --mmap --type q8_0 --shiny bright --glow --steps many -W 0 --backend te= --max-vram six -o out.png \
-         --strength 0.5 --control-strength 1 --fa -M vid_gen --seed",
+         --rpc-servers localhost:50052 --strength 0.5 --control-strength 1 --fa -M vid_gen --seed",
     );
     let begins = [
         "CUDA=1: it belongs to no option",
@@ -89,6 +89,7 @@ fn nothing_is_dropped_silently() {
         "--backend te=: \"te=\" names no module",
         "--max-vram six: \"six\" is not a budget",
         "-o out.png: where pictures",
+        "--rpc-servers localhost:50052: servers are no part of a recipe",
         "--fa: Atelier uses flash attention",
         "-M vid_gen: Atelier makes single pictures",
         "--seed: its value is missing",
