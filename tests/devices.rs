@@ -14,7 +14,7 @@ use atelier::cli::json::Line;
 use atelier::devices::{Device, DeviceKind};
 use atelier::engine::{Cause, End, Event, OutOfMemory, Phase, PhaseKind, simulate_devices};
 use atelier::paths::HOME_VARIABLE;
-use atelier::recipe::{FileRole, ModelFiles, PlacementText, Recipe};
+use atelier::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
 use support::engine::{Engine, Said};
 use support::{folder, recipe};
 use testkit::tiny;
@@ -22,12 +22,15 @@ use testkit::tiny;
 /// The event at which something is done to a job.
 type Moment = fn(&Event) -> bool;
 
+fn deep_options() -> tiny::Options {
+    tiny::Options { layers: 6, encoder_layers: 4, encoder_width: 64, ..tiny::Options::default() }
+}
+
 /// A model with enough layers to be cut into segments, in the diffusion module and in the text encoder.
 fn deep() -> &'static ModelFiles {
     static DEEP: OnceLock<ModelFiles> = OnceLock::new();
     DEEP.get_or_init(|| {
-        let options = tiny::Options { layers: 6, encoder_layers: 4, encoder_width: 64, ..tiny::Options::default() };
-        let files = tiny::zimage(&folder("deep"), &options).unwrap();
+        let files = tiny::zimage(&folder("deep"), &deep_options()).unwrap();
         [(FileRole::Diffusion, files.diffusion), (FileRole::Llm, files.llm), (FileRole::Taesd, files.taesd)].into_iter().collect()
     })
 }
@@ -207,6 +210,9 @@ fn after_a_cancel_in_segments_the_next_picture_is_right() {
     let alone = alone();
     let recipe = deep_on(placed("all=GPU0", "all=cpu", "0.004"));
     let whole = alone.run(&deep_on(placed("cpu", "", ""))).pixels().to_vec();
+    let loras = vec![Lora { path: tiny::lora(&folder("lora"), &deep_options()).unwrap(), strength: 1.0 }];
+    let with_lora = alone.run(&Recipe { loras: loras.clone(), ..deep_on(placed("cpu", "", "")) }).pixels().to_vec();
+    assert_ne!(with_lora, whole);
     let moments: [(&str, Moment); 4] = [
         ("while encoding", |event| matches!(event, Event::Phase { phase: Phase::Encoding, .. })),
         ("while the text encoder loads", |event| {
@@ -220,6 +226,8 @@ fn after_a_cancel_in_segments_the_next_picture_is_right() {
         alone.engine.handle().unload().unwrap();
         let cancelled = alone.engine.run_until(&Recipe { prompt: when.into(), ..recipe.clone() }, moment);
         assert!(matches!(cancelled.end(), End::Cancelled), "{when}: {:?}", cancelled.end());
+        // A LoRA makes another graph, in which what was left behind would lie elsewhere.
+        assert_eq!(alone.run(&Recipe { loras: loras.clone(), ..recipe.clone() }).pixels(), with_lora, "with a LoRA after a cancel {when}");
         assert_eq!(alone.run(&recipe).pixels(), whole, "after a cancel {when}");
     }
 }
