@@ -63,6 +63,8 @@ pub struct GenerateFlags {
     #[command(flatten)]
     pub(super) devices: DeviceFlags,
     #[command(flatten)]
+    pub(super) servers: ServerFlags,
+    #[command(flatten)]
     pub(super) modules: ModuleFlags,
 
     /// Take model, prompt, settings and placement from this command line of sd-cli, instead of from flags
@@ -225,10 +227,9 @@ pub(super) struct DeviceFlags {
     /// CPU threads; 0 or less leaves one core for other work
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, help_heading = DEVICES)]
     pub(super) threads: Option<i32>,
-    #[command(flatten)]
-    pub(super) servers: ServerFlags,
 }
 
+// Apart from `DeviceFlags`: servers are no setting of a recipe, so they may stand beside `--from-command`.
 #[derive(Debug, Args)]
 pub(super) struct ServerFlags {
     /// Machines that lend their devices (`atelier serve-device`), as RPC0, RPC1... in this order
@@ -282,6 +283,8 @@ pub struct UpscaleFlags {
     pub(super) output: PathBuf,
     #[command(flatten)]
     pub(super) devices: DeviceFlags,
+    #[command(flatten)]
+    pub(super) servers: ServerFlags,
     #[command(flatten)]
     pub(super) report: ReportFlags,
 }

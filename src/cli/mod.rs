@@ -137,8 +137,8 @@ where
                 Err(error) => refused(&error, err.as_mut()),
             };
         }
-        Command::Generate(flags) => (resolve::generate(&flags, paths, builtin), flags.devices.servers, flags.report),
-        Command::Upscale(flags) => (resolve::upscale(&flags), flags.devices.servers, flags.report),
+        Command::Generate(flags) => (resolve::generate(&flags, paths, builtin), flags.servers, flags.report),
+        Command::Upscale(flags) => (resolve::upscale(&flags), flags.servers, flags.report),
         Command::Devices(flags) => {
             let listed = list_devices(&flags, &start(), out, err.as_mut());
             return listed.map_or_else(|error| failed(&error, err.as_mut()), |()| Exit::Done);
