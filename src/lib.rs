@@ -9,6 +9,7 @@ pub mod recipe;
 
 pub mod engine;
 pub mod placement;
+pub mod sd_cli;
 
 pub mod gallery;
 pub mod library;

@@ -12,10 +12,13 @@ const LOG_VARIABLE: &str = "ATELIER_LOG";
 fn main() -> ExitCode {
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("warn,winit=error"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    match cli::parse(std::env::args_os()) {
-        Ok(Some(command)) => cli::run(command, start_engine),
-        Ok(None) => window(),
-        Err(code) => code,
+    let invocation = match cli::parse(std::env::args_os()).and_then(|it| cli::add_simulated_devices(&it).map(|()| it)) {
+        Ok(invocation) => invocation,
+        Err(code) => return code,
+    };
+    match invocation.command {
+        Some(command) => cli::run(command, start_engine),
+        None => window(),
     }
 }
 

@@ -9,6 +9,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+mod lora_tags;
+
+pub use lora_tags::take_loras;
+
 /// Everything needed to make a picture again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

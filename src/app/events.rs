@@ -48,7 +48,7 @@ impl App {
                 LogLevel::Warn => tracing::warn!("{text}"),
                 LogLevel::Error => tracing::error!("{text}"),
             },
-            Event::Devices(_) => {}
+            Event::Devices(_) | Event::Server { .. } => {}
             Event::End { job, end } => self.end(ctx, job, end),
         }
     }
@@ -92,7 +92,7 @@ impl App {
         match end {
             End::Done { notes, .. } if !notes.is_empty() => self.notice(ctx, notes.join(" ")),
             End::Done { .. } | End::Cancelled => {}
-            End::Failed(Failure { sentence, hint, log }) => self.state.error = Some(ErrorCard { sentence, hint, details: log }),
+            End::Failed(Failure { sentence, hint, log, .. }) => self.state.error = Some(ErrorCard { sentence, hint, details: log }),
         }
     }
 

@@ -332,7 +332,12 @@ fn a_picture_forms_before_ones_eyes_and_is_kept() {
 fn a_failure_says_what_happened_and_what_to_do_and_goes_away() {
     let mut studio = Studio::open(ready());
     let (job, ..) = studio.generate();
-    let failure = Failure { sentence: "The card is full.".into(), hint: "Make it smaller.".into(), log: vec!["cudaMalloc failed".into()] };
+    let failure = Failure {
+        sentence: "The card is full.".into(),
+        hint: "Make it smaller.".into(),
+        log: vec!["cudaMalloc failed".into()],
+        cause: None,
+    };
     studio.port.send(Event::End { job, end: End::Failed(failure) });
     studio.harness.run();
     assert!(studio.sees("The card is full.") && studio.sees("Make it smaller."));

@@ -7,18 +7,24 @@ use indicatif::HumanBytes;
 
 use super::json::Line;
 use crate::devices::Device;
-use crate::engine::{Event, Handle};
+use crate::engine::{Event, Handle, ServerAddress};
 
 /// Drivers of graphics cards take their time on the first question.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Asks the engine for the devices.
-pub(super) fn ask(handle: &Handle) -> anyhow::Result<Vec<Device>> {
+/// Asks the engine for the devices, those of other machines included. A server that cannot be used is told on `err`.
+pub(super) fn ask(handle: &Handle, servers: &[ServerAddress], err: &mut dyn Write) -> anyhow::Result<Vec<Device>> {
+    for server in servers {
+        handle.add_server(server.clone())?;
+    }
     handle.list_devices()?;
     let deadline = Instant::now() + PATIENCE;
     while let Some(left) = deadline.checked_duration_since(Instant::now()) {
-        if let Some(Event::Devices(devices)) = handle.next_within(left) {
-            return Ok(devices);
+        match handle.next_within(left) {
+            Some(Event::Devices(devices)) => return Ok(devices),
+            // The table is worth having without it, and where nobody reads the warning too.
+            Some(Event::Server { added: Err(problem), .. }) => drop(writeln!(err, "warning: {problem}")),
+            _ => {}
         }
     }
     anyhow::bail!("the engine did not name its devices; run it again, and look at your graphics driver if that does not help")

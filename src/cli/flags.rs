@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::devices::SimulatedDevices;
+use crate::engine::{DEFAULT_PORT, ServerAddress};
 use crate::gallery::MAX_SIDE;
 use crate::recipe::{Lora, Recipe, Sampler, Scheduler};
 
@@ -16,10 +18,16 @@ const INPUTS: &str = "Pictures to start from";
 const DEVICES: &str = "Devices and memory";
 const OUTPUT: &str = "Output";
 
+/// The groups of flags that a recipe is made from.
+const SETTINGS: [&str; 6] = ["ModelFlags", "PictureFlags", "SamplingFlags", "InputFlags", "DeviceFlags", "ModuleFlags"];
+
 /// Make images on your own machine. Without a command the window opens. Without a model's file the built-in model is used.
 #[derive(Debug, Parser)]
 #[command(name = "atelier", version)]
 pub(super) struct Cli {
+    /// Add graphics cards that the processor plays, to try placements out: NAME:GIB,...
+    #[arg(long, global = true, value_name = "DEVICES", help_heading = DEVICES)]
+    pub(super) simulate_devices: Option<SimulatedDevices>,
     #[command(subcommand)]
     pub(super) command: Option<Command>,
 }
@@ -33,6 +41,12 @@ pub enum Command {
     Upscale(Box<UpscaleFlags>),
     /// List the devices that models can run on.
     Devices(DevicesFlags),
+    /// Lend this machine's devices to Atelier on another machine.
+    ///
+    /// The connection has no encryption and no login: whoever reaches the port can use the devices and read what is sent. So only this
+    /// machine itself is listened to, unless --allow-network is given. The safe way from another machine is an SSH tunnel; there, run
+    /// `ssh -N -L 50052:127.0.0.1:50052 USER@THIS_MACHINE` and use the server 127.0.0.1:50052.
+    ServeDevice(ServeFlags),
 }
 
 /// Flags of `generate`.
@@ -49,8 +63,16 @@ pub struct GenerateFlags {
     #[command(flatten)]
     pub(super) devices: DeviceFlags,
     #[command(flatten)]
+    pub(super) servers: ServerFlags,
+    #[command(flatten)]
     pub(super) modules: ModuleFlags,
 
+    /// Take model, prompt, settings and placement from this command line of sd-cli, instead of from flags
+    #[arg(long, value_name = "COMMAND", help_heading = MODEL, conflicts_with_all = SETTINGS)]
+    pub(super) from_command: Option<String>,
+    /// Print a command line of sd-cli that makes the same, and make no picture
+    #[arg(long, help_heading = OUTPUT)]
+    pub(super) as_command: bool,
     /// Write the picture to exactly this PNG file, or into this folder. The further pictures of a batch become OUT_2.png, OUT_3.png.
     /// Without it they go into your pictures folder, under names of their own
     #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
@@ -123,8 +145,8 @@ pub(super) struct ModelFlags {
 #[derive(Debug, Args)]
 pub(super) struct PictureFlags {
     /// What the picture should show
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
-    pub(super) prompt: String,
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "from_command", help_heading = PICTURE)]
+    pub(super) prompt: Option<String>,
     /// What it should not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, default_value = "", hide_default_value = true, help_heading = PICTURE)]
     pub(super) negative_prompt: String,
@@ -193,7 +215,7 @@ pub(super) struct DeviceFlags {
     /// Where their weights live: as above, and disk is a place too
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) params_backend: String,
-    /// Most memory to use on the device, in GiB; -1 leaves 1 GiB free
+    /// Most memory to use, in GiB: 6 on every graphics device, or cuda0=6,vulkan0=2; -1 leaves 1 GiB free
     #[arg(long, value_name = "GIB", default_value = "", hide_default_value = true, allow_hyphen_values = true, help_heading = DEVICES)]
     pub(super) max_vram: String,
     /// Keep what fits in the budget and stream the rest
@@ -205,6 +227,14 @@ pub(super) struct DeviceFlags {
     /// CPU threads; 0 or less leaves one core for other work
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, help_heading = DEVICES)]
     pub(super) threads: Option<i32>,
+}
+
+// Apart from `DeviceFlags`: servers are no setting of a recipe, so they may stand beside `--from-command`.
+#[derive(Debug, Args)]
+pub(super) struct ServerFlags {
+    /// Machines that lend their devices (`atelier serve-device`), as RPC0, RPC1... in this order
+    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',', help_heading = DEVICES)]
+    pub(super) rpc_servers: Vec<ServerAddress>,
 }
 
 #[derive(Debug, Args)]
@@ -254,6 +284,8 @@ pub struct UpscaleFlags {
     #[command(flatten)]
     pub(super) devices: DeviceFlags,
     #[command(flatten)]
+    pub(super) servers: ServerFlags,
+    #[command(flatten)]
     pub(super) report: ReportFlags,
 }
 
@@ -263,6 +295,31 @@ pub struct DevicesFlags {
     /// Print one line of JSON
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) servers: ServerFlags,
+}
+
+/// Flags of `serve-device`.
+#[derive(Debug, Args)]
+pub struct ServeFlags {
+    /// Address to listen at
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(super) host: String,
+    /// Port to listen at; 0 takes one that is free
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_PORT)]
+    pub(super) port: u16,
+    /// Device to lend; may be repeated. Without it every graphics card, or the processor where there is none
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(super) device: Vec<String>,
+    /// Keep large weights in this folder, so that they travel only once; it may be emptied at any time
+    #[arg(long, value_name = "DIR")]
+    pub(super) cache: Option<PathBuf>,
+    /// Let other machines connect: no encryption, no login, so only in a network you trust
+    #[arg(long)]
+    pub(super) allow_network: bool,
+    /// CPU threads; 0 or less leaves one core for other work
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
+    pub(super) threads: Option<i32>,
 }
 
 fn side() -> clap::builder::RangedI64ValueParser<u32> {
@@ -328,7 +385,7 @@ mod tests {
     fn help_and_height_are_told_apart() {
         let read = |args: &[&str]| Cli::try_parse_from([&["atelier", "generate"], args].concat());
         assert_eq!(read(&["-h"]).unwrap_err().kind(), clap::error::ErrorKind::DisplayHelp);
-        let Ok(Cli { command: Some(Command::Generate(flags)) }) = read(&["-p", "x", "-H", "640", "-W", "320"]) else { panic!() };
+        let Ok(Cli { command: Some(Command::Generate(flags)), .. }) = read(&["-p", "x", "-H", "640", "-W", "320"]) else { panic!() };
         assert_eq!((flags.picture.width, flags.picture.height), (Some(320), Some(640)));
     }
 }

@@ -55,7 +55,10 @@ impl Told<'_> {
 
 /// Runs a job and returns how it went.
 pub(super) fn follow(handle: &Arc<Handle>, job: Job, interrupt: &Interrupt, told: &mut Told<'_>) -> Exit {
-    let Job { task, output, previews, model } = job;
+    let Job { task, output, previews, model, left_out } = job;
+    for note in &left_out {
+        told.progress.say(note);
+    }
     let id = match handle.submit(task) {
         Ok(id) => id,
         Err(busy) => {
@@ -112,12 +115,13 @@ pub(super) fn follow(handle: &Arc<Handle>, job: Job, interrupt: &Interrupt, told
                 }
             }
             Event::End { job, end } if job == id => {
-                let end = unwritten.map_or(end, |error| {
-                    End::Failed(Failure { sentence: sentence(&error.to_string()), hint: String::new(), log: Vec::new() })
-                });
+                let end =
+                    unwritten.map_or(end, |error| End::Failed(Failure { sentence: sentence(&error.to_string()), ..Failure::default() }));
                 return tell_end(id, &end, told);
             }
-            Event::Devices(_) | Event::End { .. } => {}
+            // The job tells what it needed.
+            Event::Server { added: Err(problem), .. } => told.progress.say(&format!("warning: {problem}")),
+            Event::Server { added: Ok(_), .. } | Event::Devices(_) | Event::End { .. } => {}
         }
     }
 }

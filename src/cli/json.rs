@@ -13,7 +13,8 @@
 //! - `log`: `level` (`debug` with `--verbose` only, `info`, `warn`, `error`), `text`.
 //! - `end`, the last line, exactly once: `job`, `outcome`, and with `done`: `pictures` (`picture`, `seed`), `timings` (seconds),
 //!   `notes` (what to know of the pictures, in sentences); with
-//!   `failed`: `sentence`, `hint`, `log`; with `cancelled`: nothing.
+//!   `failed`: `sentence`, `hint`, `log`, and where a device had no room `out_of_memory` (`device`, `phase`, `bytes_wanted`,
+//!   `bytes_free`); with `cancelled`: nothing.
 //! - `devices`, the only line of `atelier devices --json`: `devices` (`name`, `description`, `kind`, `memory_total_bytes`,
 //!   `memory_free_bytes`).
 //!
@@ -101,9 +102,29 @@ pub enum Phase {
 #[serde(tag = "outcome", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the module's text documents every field")]
 pub enum Outcome {
-    Done { pictures: Vec<Made>, timings: Timings, notes: Vec<String> },
+    Done {
+        pictures: Vec<Made>,
+        timings: Timings,
+        notes: Vec<String>,
+    },
     Cancelled,
-    Failed { sentence: String, hint: String, log: Vec<String> },
+    Failed {
+        sentence: String,
+        hint: String,
+        log: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        out_of_memory: Option<OutOfMemory>,
+    },
+}
+
+/// Memory that a device did not have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the module's text documents every field")]
+pub struct OutOfMemory {
+    pub device: String,
+    pub phase: String,
+    pub bytes_wanted: u64,
+    pub bytes_free: u64,
 }
 
 /// A picture that was made.
@@ -202,7 +223,16 @@ impl Line {
                 }
             }
             engine::End::Cancelled => Outcome::Cancelled,
-            engine::End::Failed(engine::Failure { sentence, hint, log }) => Outcome::Failed { sentence, hint, log },
+            engine::End::Failed(engine::Failure { sentence, hint, log, cause }) => {
+                let out_of_memory = match cause {
+                    Some(engine::Cause::OutOfMemory(missing)) => {
+                        let engine::OutOfMemory { device, phase, bytes_wanted, bytes_free } = missing;
+                        Some(OutOfMemory { device, phase: phase.key().to_owned(), bytes_wanted, bytes_free })
+                    }
+                    Some(engine::Cause::Remote(_)) | None => None,
+                };
+                Outcome::Failed { sentence, hint, log, out_of_memory }
+            }
         };
         Self::End { job: job.0, outcome }
     }
@@ -216,6 +246,7 @@ impl Line {
                 DeviceKind::Gpu => "gpu",
                 DeviceKind::IntegratedGpu => "integrated_gpu",
                 DeviceKind::Accelerator => "accelerator",
+                DeviceKind::Remote => "remote",
             }
             .to_owned(),
             memory_total_bytes: it.memory_total_bytes,
@@ -271,9 +302,14 @@ mod tests {
         assert_eq!(json(&Line::step(job, step)), expected);
         assert_eq!(json(&Line::log(engine::LogLevel::Warn, "hm".into())), r#"{"event":"log","level":"warn","text":"hm"}"#);
         assert_eq!(json(&Line::end(job, &engine::End::Cancelled)), r#"{"event":"end","job":1,"outcome":"cancelled"}"#);
-        let failure = engine::Failure { sentence: "No.".into(), hint: "Try.".into(), log: vec!["x".into()] };
+        let failure = engine::Failure { sentence: "No.".into(), hint: "Try.".into(), log: vec!["x".into()], cause: None };
         let expected = r#"{"event":"end","job":1,"outcome":"failed","sentence":"No.","hint":"Try.","log":["x"]}"#;
         assert_eq!(json(&Line::end(job, &engine::End::Failed(failure))), expected);
+        let missing = engine::OutOfMemory { device: "GPU0".into(), phase: engine::PhaseKind::Denoising, bytes_wanted: 2, bytes_free: 1 };
+        let failure = engine::Failure { cause: Some(engine::Cause::OutOfMemory(missing)), ..engine::Failure::default() };
+        let expected = r#""out_of_memory":{"device":"GPU0","phase":"denoising","bytes_wanted":2,"bytes_free":1}}"#;
+        let line = json(&Line::end(job, &engine::End::Failed(failure)));
+        assert!(line.ends_with(expected), "{line}");
         let pictures = vec![engine::PictureInfo { index: 0, seed: 7 }];
         let end = engine::End::Done { pictures, timings: engine::Timings::default(), notes: vec!["Hm.".into()] };
         let done = json(&Line::end(job, &end));

@@ -1,4 +1,4 @@
-//! The command line: `atelier generate`, `upscale` and `devices`.
+//! The command line: `atelier generate`, `upscale`, `devices` and `serve-device`.
 //!
 //! Flags are read first (`flags`) and understood second (`resolve`); then one job is followed to its end (`job`). Invariants: standard
 //! output carries paths or, with `--json`, one event a line (`json`), and nothing else; the exit code is 0 done, 1 failed, 2 wrong flags,
@@ -12,6 +12,7 @@ pub mod json;
 mod output;
 mod progress;
 mod resolve;
+mod serve;
 mod stdout;
 
 use std::ffi::OsString;
@@ -21,14 +22,17 @@ use std::sync::Arc;
 
 use clap::{CommandFactory, Parser};
 
-pub use flags::{Command, DevicesFlags, GenerateFlags, UpscaleFlags};
+pub use flags::{Command, DevicesFlags, GenerateFlags, ServeFlags, UpscaleFlags};
 use interrupt::{Interrupt, Press};
 use job::Told;
 use progress::Progress;
+use resolve::UsageError;
 
-use crate::engine::Handle;
+use crate::devices::SimulatedDevices;
+use crate::engine::{Handle, simulate_devices};
 use crate::library::{Builtin, BuiltinError};
 use crate::paths::Paths;
+use crate::sd_cli::Copied;
 
 /// Called, from any thread, when the engine has something to say.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
@@ -48,13 +52,38 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Reads the flags. `Ok(None)`: no command was given, the window is meant. `Err`: help was shown, or what is wrong was said; the program
-/// ends with this code.
-pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Option<Command>, ExitCode> {
-    flags::Cli::try_parse_from(args).map(|cli| cli.command).map_err(|error| {
+/// What the program was asked to do.
+#[derive(Debug)]
+pub struct Invocation {
+    /// `None`: no command was given, the window is meant.
+    pub command: Option<Command>,
+    simulate: Option<SimulatedDevices>,
+}
+
+/// Simulated devices, in the words of `--simulate-devices`, for programs that are started without flags. The flag wins.
+pub const SIMULATE_VARIABLE: &str = "ATELIER_SIMULATE_DEVICES";
+
+/// Reads the flags. `Err`: help was shown, or what is wrong was said; the program ends with this code.
+pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, ExitCode> {
+    flags::Cli::try_parse_from(args).map(|cli| Invocation { command: cli.command, simulate: cli.simulate_devices }).map_err(|error| {
         // Where neither output can be written to, the code says it all.
         let _ = error.print();
         if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+    })
+}
+
+/// Adds the simulated devices that the flags or the environment ask for. To be called before an engine is started. `Err`: what is wrong
+/// was said; the program ends with this code.
+pub fn add_simulated_devices(invocation: &Invocation) -> Result<(), ExitCode> {
+    let added = match (&invocation.simulate, std::env::var(SIMULATE_VARIABLE)) {
+        (Some(devices), _) => simulate_devices(devices).map_err(anyhow::Error::from),
+        (None, Ok(text)) => text.parse().map_err(anyhow::Error::from).and_then(|devices| Ok(simulate_devices(&devices)?)),
+        (None, Err(_)) => Ok(()),
+    };
+    added.map_err(|error| {
+        // The exit code says it too.
+        let _ = writeln!(io::stderr(), "error: {error}");
+        Exit::Usage.into()
     })
 }
 
@@ -68,7 +97,7 @@ pub fn help() -> ExitCode {
 /// Runs a command with the engine that `start_engine` starts, if it needs one.
 pub fn run(command: Command, start_engine: impl FnOnce(Wake) -> Handle) -> ExitCode {
     let interrupt = Arc::new(Interrupt::default());
-    let err: Box<dyn Write> = Box::new(io::stderr());
+    let err: Box<dyn Write + Send> = Box::new(io::stderr());
     let terminal = io::stderr().is_terminal();
     let surroundings = Surroundings {
         out: &mut *stdout::own(),
@@ -84,8 +113,8 @@ pub fn run(command: Command, start_engine: impl FnOnce(Wake) -> Handle) -> ExitC
 
 /// What a command finds around it; tests put their own in its place.
 struct Surroundings<'a, P> {
-    out: &'a mut dyn Write,
-    err: Box<dyn Write>,
+    out: &'a mut (dyn Write + Send),
+    err: Box<dyn Write + Send>,
     terminal: bool,
     paths: P,
     builtin: fn() -> Result<Builtin, BuiltinError>,
@@ -101,22 +130,27 @@ where
     let Surroundings { out, mut err, terminal, paths, builtin, interrupt, listen } = surroundings;
     // The loop waits for events on the handle itself.
     let start = || Arc::new(start_engine(Box::new(|| ())));
-    let (job, report) = match command {
-        Command::Generate(flags) => (resolve::generate(&flags, paths, builtin), flags.report),
-        Command::Upscale(flags) => (resolve::upscale(&flags), flags.report),
+    let (job, servers, report) = match command {
+        Command::Generate(flags) if flags.as_command => {
+            return match resolve::as_command(&flags, builtin) {
+                Ok(copied) => tell_command(&copied, out, err.as_mut()),
+                Err(error) => refused(&error, err.as_mut()),
+            };
+        }
+        Command::Generate(flags) => (resolve::generate(&flags, paths, builtin), flags.servers, flags.report),
+        Command::Upscale(flags) => (resolve::upscale(&flags), flags.servers, flags.report),
         Command::Devices(flags) => {
-            let listed = list_devices(&flags, &start(), out);
+            let listed = list_devices(&flags, &start(), out, err.as_mut());
             return listed.map_or_else(|error| failed(&error, err.as_mut()), |()| Exit::Done);
+        }
+        Command::ServeDevice(flags) => {
+            let error = serve::serve(flags, out, err.as_mut());
+            return failed(&error, err.as_mut());
         }
     };
     let job = match job {
         Ok(job) => job,
-        Err(error) => {
-            let exit = if error.is_not_of_the_flags() { Exit::Failed } else { Exit::Usage };
-            // The exit code says it too.
-            let _ = writeln!(err, "error: {error}");
-            return exit;
-        }
+        Err(error) => return refused(&error, err.as_mut()),
     };
     let handle = start();
     interrupt.watch(&handle);
@@ -124,6 +158,11 @@ where
     let mut told = Told { out, progress, json: report.json, verbose: report.verbose, out_closed: false };
     if let Err(error) = listen(&interrupt) {
         told.progress.say(&format!("warning: Ctrl-C will end the program at once: {error}"));
+    }
+    for server in servers.rpc_servers {
+        if let Err(busy) = handle.add_server(server) {
+            told.progress.say(&format!("warning: {busy}"));
+        }
     }
     job::follow(&handle, job, &interrupt, &mut told)
 }
@@ -137,8 +176,26 @@ fn listen_for_ctrl_c(interrupt: &Arc<Interrupt>) -> Result<(), ctrlc::Error> {
     })
 }
 
-fn list_devices(flags: &DevicesFlags, handle: &Handle, out: &mut dyn Write) -> anyhow::Result<()> {
-    let devices = devices::ask(handle)?;
+fn refused(error: &UsageError, err: &mut dyn Write) -> Exit {
+    // The exit code says it too.
+    let _ = writeln!(err, "error: {error}");
+    if error.is_not_of_the_flags() { Exit::Failed } else { Exit::Usage }
+}
+
+/// The command line on standard output, what it lacks beside it.
+fn tell_command(copied: &Copied, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+    for note in &copied.left_out {
+        // Nothing can be said where standard error is closed.
+        let _ = writeln!(err, "{note}");
+    }
+    match writeln!(out, "{}", copied.line).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => failed(&error.into(), err),
+        Ok(()) | Err(_) => Exit::Done,
+    }
+}
+
+fn list_devices(flags: &DevicesFlags, handle: &Handle, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<()> {
+    let devices = devices::ask(handle, &flags.servers.rpc_servers, err)?;
     match devices::tell(&devices, flags.json, out) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         Ok(()) | Err(_) => Ok(()),

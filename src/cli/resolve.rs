@@ -8,8 +8,9 @@ use super::output::Output;
 use crate::engine::{PreviewOptions, Task};
 use crate::library::{self, Builtin, BuiltinError};
 use crate::paths::{NoHome, Paths};
-use crate::placement::{self, PlacementError};
+use crate::placement::{self, OldFlags, PlacementError};
 use crate::recipe::{ControlImage, FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe};
+use crate::sd_cli::{self, CommandError, Copied, Pasted};
 
 /// The flags cannot mean anything.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,8 @@ pub(super) enum UsageError {
     NoControlNet,
     #[error(transparent)]
     Placement(#[from] PlacementError),
+    #[error(transparent)]
+    Command(#[from] CommandError),
     #[error(transparent)]
     NoHome(#[from] NoHome),
     #[error(transparent)]
@@ -43,6 +46,8 @@ pub(super) struct Job {
     pub(super) previews: Option<PathBuf>,
     /// What the model is called, where a manifest says so.
     pub(super) model: Option<String>,
+    /// What was asked for and is not done, as sentences.
+    pub(super) left_out: Vec<String>,
 }
 
 pub(super) fn generate(
@@ -50,7 +55,7 @@ pub(super) fn generate(
     paths: impl FnOnce() -> Result<Paths, NoHome>,
     builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
 ) -> Result<Job, UsageError> {
-    let recipe = recipe(flags, builtin)?;
+    let (recipe, left_out) = recipe(flags, builtin)?;
     let model = library::model_name(&recipe.files);
     let output = match &flags.output {
         Some(path) if path.is_dir() => Output::Folder { folder: path.clone(), recipe: Box::new(recipe.clone()) },
@@ -63,38 +68,62 @@ pub(super) fn generate(
         (Some(_), PreviewMethod::Proj) => PreviewOptions::Projection { every },
         (Some(_), PreviewMethod::Tae) => PreviewOptions::TinyAutoencoder { every },
     };
-    Ok(Job { task: Task::Generate { recipe: Box::new(recipe), preview }, output, previews: flags.preview.clone(), model })
+    let task = Task::Generate { recipe: Box::new(recipe), preview };
+    Ok(Job { task, output, previews: flags.preview.clone(), model, left_out })
+}
+
+/// What these flags ask for as a command line of sd-cli.
+pub(super) fn as_command(flags: &GenerateFlags, builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<Copied, UsageError> {
+    let (recipe, mut left_out) = recipe(flags, builtin)?;
+    let copied = sd_cli::write(&recipe);
+    left_out.extend(copied.left_out);
+    Ok(Copied { left_out, ..copied })
 }
 
 pub(super) fn upscale(flags: &UpscaleFlags) -> Result<Job, UsageError> {
     let task = Task::Upscale {
         image: ImageSource::File(flags.input.clone()),
         model: flags.model.clone(),
-        placement: placement(&flags.devices, &[])?,
+        placement: placement(&flags.devices, OldFlags::default())?,
         threads: threads(flags.devices.threads),
     };
     let output = Output::Enlarged { path: png(&flags.output)?, source: flags.input.clone(), model: flags.model.clone() };
-    Ok(Job { task, output, previews: None, model: None })
+    Ok(Job { task, output, previews: None, model: None, left_out: Vec::new() })
 }
 
-fn recipe(flags: &GenerateFlags, builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<Recipe, UsageError> {
+/// The recipe, and what of a pasted command it does not have.
+fn recipe(flags: &GenerateFlags, builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<(Recipe, Vec<String>), UsageError> {
+    let (recipe, left_out) = match &flags.from_command {
+        Some(command) => {
+            let Pasted { recipe, left_out } = sd_cli::read(command)?;
+            (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect())
+        }
+        None => (recipe_of_flags(flags, builtin)?, Vec::new()),
+    };
+    if recipe.files.get(FileRole::Model).or(recipe.files.get(FileRole::Diffusion)).is_none() {
+        return Err(UsageError::NoModel);
+    }
+    if recipe.control.is_some() && recipe.files.get(FileRole::Controlnet).is_none() {
+        return Err(UsageError::NoControlNet);
+    }
+    Ok((recipe, left_out))
+}
+
+fn recipe_of_flags(flags: &GenerateFlags, builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<Recipe, UsageError> {
     let GenerateFlags { model, picture, sampling, inputs, devices, modules, .. } = flags;
     let mut usual = Recipe { files: files(model), ..Recipe::default() };
     if usual.files.is_empty() {
         builtin()?.apply(&mut usual);
     }
-    let files = &usual.files;
-    if files.get(FileRole::Model).or(files.get(FileRole::Diffusion)).is_none() {
-        return Err(UsageError::NoModel);
-    }
-    if inputs.control_image.is_some() && files.get(FileRole::Controlnet).is_none() {
-        return Err(UsageError::NoControlNet);
-    }
-    let on_cpu = [(modules.clip_on_cpu, "te=cpu"), (modules.vae_on_cpu, "vae=cpu"), (modules.control_net_cpu, "controlnet=cpu")];
-    let on_cpu: Vec<&str> = on_cpu.into_iter().filter_map(|(asked, entry)| asked.then_some(entry)).collect();
+    let old = OldFlags {
+        clip_on_cpu: modules.clip_on_cpu,
+        vae_on_cpu: modules.vae_on_cpu,
+        control_net_cpu: modules.control_net_cpu,
+        offload_to_cpu: false,
+    };
     let file = |path: &PathBuf| ImageSource::File(path.clone());
     Ok(Recipe {
-        prompt: picture.prompt.clone(),
+        prompt: picture.prompt.clone().unwrap_or_default(),
         negative_prompt: picture.negative_prompt.clone(),
         width: picture.width.unwrap_or(usual.width),
         height: picture.height.unwrap_or(usual.height),
@@ -116,7 +145,7 @@ fn recipe(flags: &GenerateFlags, builtin: impl FnOnce() -> Result<Builtin, Built
         reference_images: inputs.ref_image.iter().map(file).collect(),
         control: inputs.control_image.as_ref().map(|path| ControlImage { image: file(path), strength: inputs.control_strength }),
         loras: model.lora.clone(),
-        placement: placement(devices, &on_cpu)?,
+        placement: placement(devices, old)?,
         threads: threads(devices.threads),
         files: usual.files,
     })
@@ -140,24 +169,19 @@ fn files(flags: &ModelFlags) -> ModelFiles {
     by_role.into_iter().filter_map(|(role, path)| Some((role, path.clone()?))).collect()
 }
 
-/// What the old flags ask for goes first, so that explicit entries win.
-fn placement(flags: &DeviceFlags, on_cpu: &[&str]) -> Result<PlacementText, PlacementError> {
-    let join = |first: &[&str], text: &str| {
-        let entries = first.iter().copied().chain([text.trim()]).filter(|entry| !entry.is_empty());
-        entries.collect::<Vec<_>>().join(",")
-    };
-    let offloaded: &[&str] = if flags.offload_to_cpu { &["*=cpu"] } else { &[] };
-    let text = PlacementText {
-        backend: join(on_cpu, &flags.backend),
-        params_backend: join(offloaded, &flags.params_backend),
-        max_vram: flags.max_vram.trim().to_owned(),
+fn placement(flags: &DeviceFlags, old: OldFlags) -> Result<PlacementText, PlacementError> {
+    let old = OldFlags { offload_to_cpu: flags.offload_to_cpu, ..old };
+    let text = old.before(&PlacementText {
+        backend: flags.backend.clone(),
+        params_backend: flags.params_backend.clone(),
+        max_vram: flags.max_vram.clone(),
         stream_layers: flags.stream_layers,
-    };
+    });
     placement::check_shape(&text)?;
     Ok(text)
 }
 
-fn threads(asked: Option<i32>) -> Option<u32> {
+pub(super) fn threads(asked: Option<i32>) -> Option<u32> {
     asked.and_then(|threads| u32::try_from(threads).ok()).filter(|threads| *threads > 0)
 }
 
@@ -184,7 +208,7 @@ mod tests {
         match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
             Command::Generate(flags) => generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), builtin),
             Command::Upscale(flags) => upscale(&flags),
-            Command::Devices(_) => panic!("no job"),
+            Command::Devices(_) | Command::ServeDevice(_) => panic!("no job"),
         }
     }
 
@@ -393,7 +417,13 @@ mod tests {
         use clap::error::ErrorKind;
         assert!(matches!(job(&["generate", "-p", "x", "--vae", "v"]), Err(UsageError::NoModel)));
         assert!(matches!(job(&["generate", "-p", "x", "-m", "m", "--control-image", "c"]), Err(UsageError::NoControlNet)));
-        for placement in [["--backend", "disk"], ["--backend", "head=cpu"], ["--max-vram", "cuda0=6"], ["--params-backend", "te="]] {
+        for placement in [
+            ["--backend", "disk"],
+            ["--backend", "head=cpu"],
+            ["--max-vram", "cuda0="],
+            ["--max-vram", "cuda0=six"],
+            ["--params-backend", "te="],
+        ] {
             let refused = job(&[&["generate", "-p", "x", "-m", "m"], &placement[..]].concat());
             assert!(matches!(refused, Err(UsageError::Placement(_))), "{placement:?}");
         }
@@ -441,6 +471,20 @@ mod tests {
         assert!(matches!(job_beside(&["generate", "-p", "x", "--vae", "v"], || panic!("nor here")), Err(UsageError::NoModel)));
         let missing = job(&["generate", "-p", "x"]).unwrap_err();
         assert!(missing.is_not_of_the_flags() && missing.to_string().contains("Reinstall Atelier"), "{missing}");
+    }
+
+    #[test]
+    fn a_pasted_command_stands_for_all_settings_and_keeps_what_it_lacks_in_sight() {
+        let it = job(&["generate", "--from-command", "sd-cli -m m.gguf -p 'a cat' --steps 4 --mmap", "-o", "x.png"]).unwrap();
+        assert_eq!(it.left_out, ["left out: --mmap: Atelier has no such setting"]);
+        let Task::Generate { recipe, .. } = it.task else { panic!("no recipe") };
+        assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.seed), ("a cat", 4, 42));
+        assert!(matches!(job(&["generate", "--from-command", "sd-cli -p 'a cat'"]), Err(UsageError::NoModel)));
+        assert!(job(&["generate", "--from-command", "sd -m m --backend rpc0", "--rpc-servers", "127.0.0.1:50052"]).is_ok());
+        assert!(matches!(job(&["generate", "--from-command", "a cat"]), Err(UsageError::Command(_))));
+        for flag in [["-p", "x"], ["-m", "m"], ["--steps", "4"], ["--backend", "cpu"], ["--init", "i.png"]] {
+            assert_eq!(refused(&[&["--from-command", "sd -m m"], &flag[..]].concat()), clap::error::ErrorKind::ArgumentConflict);
+        }
     }
 
     #[test]

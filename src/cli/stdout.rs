@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 /// The real standard output, for this program alone.
-pub(super) fn own() -> Box<dyn Write> {
+pub(super) fn own() -> Box<dyn Write + Send> {
     #[cfg(unix)]
     if let Ok(real) = divert() {
         return Box::new(real);

@@ -54,7 +54,7 @@ fn run_into(
     home: &Path,
     args: &[&str],
     interrupt: &Arc<Interrupt>,
-    out: &mut dyn Write,
+    out: &mut (dyn Write + Send),
     engine: impl FnOnce(&Port) + Send + 'static,
 ) -> (Exit, String) {
     let command = flags::Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap();
@@ -85,6 +85,20 @@ fn run_once(args: &[&str], engine: impl FnOnce(&Port) + Send + 'static) -> (Ran,
     let home = tempfile::tempdir().unwrap();
     let ran = run_with(home.path(), args, &Arc::default(), engine);
     (ran, home)
+}
+
+#[test]
+fn settings_are_printed_as_a_command_without_an_engine() {
+    let home = tempfile::tempdir().unwrap();
+    let print = |args: &[&str]| run_with(home.path(), args, &Arc::default(), |_| panic!("the engine was started"));
+    let ran = print(&generate(&["--seed", "3", "--as-command"]));
+    assert_eq!((ran.exit, ran.err.as_str()), (Exit::Done, ""));
+    assert!(ran.out.starts_with("sd-cli --model model.gguf --prompt 'a lake' ") && ran.out.ends_with("--diffusion-fa\n"), "{}", ran.out);
+    let again = print(&["generate", "--as-command", "--from-command", ran.out.trim()]);
+    assert_eq!((again.exit, again.out), (Exit::Done, ran.out));
+    let lacking = print(&["generate", "--as-command", "--from-command", "sd -m m --mmap"]);
+    assert_eq!((lacking.exit, lacking.err.as_str()), (Exit::Done, "left out: --mmap: Atelier has no such setting\n"));
+    assert_eq!(print(&["generate", "--as-command", "--from-command", "a cat"]).exit, Exit::Usage);
 }
 
 const GENERATE: &[&str] = &["generate", "-m", "model.gguf", "-p", "a lake"];
@@ -231,7 +245,8 @@ fn a_failure_is_a_sentence_and_a_hint_and_leaves_standard_output_empty() {
     let engine = |port: &Port| {
         let (job, _) = task(port);
         port.start(job).unwrap();
-        let failure = Failure { sentence: "The file is cut short.".into(), hint: "Download it again.".into(), log: vec!["x".into()] };
+        let failure =
+            Failure { sentence: "The file is cut short.".into(), hint: "Download it again.".into(), log: vec!["x".into()], cause: None };
         port.send(Event::End { job, end: End::Failed(failure) });
     };
     let (ran, _home) = run_once(&generate(&[]), engine);

@@ -6,7 +6,9 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use super::ffi::{CallError, Context, Load, Sink};
+use super::ffi::{self, CallError, Context, Limits, Load, Sink};
+use crate::devices::Device;
+use crate::placement::{Module, budget_on};
 
 /// The contexts in memory.
 #[derive(Default)]
@@ -17,7 +19,51 @@ pub(super) struct Cache {
 struct Resident {
     load: Load,
     stamps: Vec<Stamp>,
+    /// The devices as they were just before: what was free then is what the model and everything it needs could have.
+    devices_before: Vec<Device>,
     context: Context,
+}
+
+/// What may be used of the devices; it can change from job to job without loading anything again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Budgeted {
+    pub(super) budgets: Vec<Budget>,
+    pub(super) stream_layers: bool,
+}
+
+/// The most that a module may use of the device it runs on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Budget {
+    pub(super) module: Module,
+    /// A device's whole name.
+    pub(super) device: String,
+    /// GiB; negative: what is free less that many.
+    pub(super) gib: f64,
+}
+
+impl Budgeted {
+    fn limits(&self, devices: &[Device]) -> Limits {
+        let mut limits = Limits { stream_layers: self.stream_layers, ..Limits::default() };
+        for budget in &self.budgets {
+            let bytes = budget.bytes(devices);
+            match budget.module {
+                Module::Diffusion => limits.diffusion = bytes,
+                Module::Te => limits.te = bytes,
+                Module::ClipVision => limits.clip_vision = bytes,
+                Module::Vae => limits.vae = bytes,
+                Module::Controlnet | Module::Photomaker | Module::Upscaler => {}
+            }
+        }
+        limits
+    }
+}
+
+impl Budget {
+    /// In bytes. 0, which means no limit, only where the device does not say how much is free.
+    fn bytes(&self, devices: &[Device]) -> u64 {
+        let device = devices.iter().find(|device| device.name == self.device);
+        device.and_then(|device| budget_on(device, self.gib)).map_or(0, |bytes| bytes.max(1))
+    }
 }
 
 /// A file as it was when its header was read: one that was replaced since is another model.
@@ -29,17 +75,21 @@ struct Stamp {
 }
 
 impl Cache {
-    /// The context for these files and settings, loaded now where it is not resident.
-    pub(super) fn context(&mut self, load: &Load, sink: &dyn Sink) -> Result<&mut Context, CallError> {
+    /// The context for these files and settings, loaded now where it is not resident, and held to these budgets.
+    pub(super) fn context(&mut self, load: &Load, budgeted: &Budgeted, sink: &dyn Sink) -> Result<&mut Context, CallError> {
         let stamps = stamps(load);
         if !self.resident.as_ref().is_some_and(|resident| resident.load == *load && resident.stamps == stamps) {
             // The old model goes first, so that both are never in memory.
             self.resident = None;
+            let devices_before = ffi::devices();
             let context = Context::new(load, sink)?;
-            self.resident = Some(Resident { load: load.clone(), stamps, context });
+            self.resident = Some(Resident { load: load.clone(), stamps, devices_before, context });
         }
         match &mut self.resident {
-            Some(resident) => Ok(&mut resident.context),
+            Some(resident) => {
+                resident.context.limit(&budgeted.limits(&resident.devices_before))?;
+                Ok(&mut resident.context)
+            }
             None => unreachable!("a context was stored above"),
         }
     }
@@ -62,4 +112,24 @@ fn stamps(load: &Load) -> Vec<Stamp> {
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::DeviceKind;
+
+    #[test]
+    fn a_budget_is_bytes_or_what_was_free_less_some_and_never_nothing() {
+        let (kind, description) = (DeviceKind::Gpu, String::new());
+        let devices = [Device { name: "GPU0".into(), description, kind, memory_total_bytes: 8 << 30, memory_free_bytes: 6 << 30 }];
+        let limits = |gib| {
+            let budgets = vec![Budget { module: Module::Te, device: "GPU0".into(), gib }];
+            Budgeted { budgets, stream_layers: true }.limits(&devices)
+        };
+        assert_eq!(limits(1.5), Limits { te: 3 << 29, stream_layers: true, ..Limits::default() });
+        assert_eq!((limits(-1.0).te, limits(-7.0).te), (5 << 30, 1));
+        let silent = [Device { memory_total_bytes: 0, memory_free_bytes: 0, ..devices[0].clone() }];
+        assert_eq!(Budget { module: Module::Te, device: "GPU0".into(), gib: -1.0 }.bytes(&silent), 0);
+    }
 }

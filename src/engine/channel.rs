@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::event::{End, Event, Failure};
+use super::remote::ServerAddress;
 use super::request::{JobId, Request, Task};
 
 /// Requests that may wait; a person never queues so many.
@@ -86,7 +87,9 @@ impl State {
                 }
                 self.events.push_back(event);
             }
-            Event::Begin { .. } | Event::Phase { .. } | Event::Picture { .. } | Event::Devices(_) => self.events.push_back(event),
+            Event::Begin { .. } | Event::Phase { .. } | Event::Picture { .. } | Event::Devices(_) | Event::Server { .. } => {
+                self.events.push_back(event);
+            }
         }
     }
 
@@ -158,6 +161,14 @@ impl Handle {
     /// Where too many requests wait or the engine is gone.
     pub fn list_devices(&self) -> Result<(), Busy> {
         self.send(Request::ListDevices)
+    }
+
+    /// Makes the devices of a server usable; `Event::Server` answers.
+    ///
+    /// # Errors
+    /// Where too many requests wait or the engine is gone.
+    pub fn add_server(&self, server: ServerAddress) -> Result<(), Busy> {
+        self.send(Request::AddServer(server))
     }
 
     /// Gives back the memory of every model that no job uses.
@@ -312,7 +323,7 @@ impl Drop for Port {
             let end = End::Failed(Failure {
                 sentence: "The engine stopped before this picture was finished.".into(),
                 hint: "Restart Atelier and generate again; your prompt and settings are kept.".into(),
-                log: Vec::new(),
+                ..Failure::default()
             });
             state.push(Event::End { job, end });
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::remote::{Problem, ServerAddress};
 use super::request::JobId;
 use crate::devices::Device;
 use crate::placement::Module;
@@ -56,8 +57,15 @@ pub enum Event {
         /// The line, without its line break.
         text: String,
     },
-    /// The devices of this machine, in answer to `Request::ListDevices`.
+    /// The devices, in answer to `Request::ListDevices`, and as they were found before each job.
     Devices(Vec<Device>),
+    /// What came of `Request::AddServer`.
+    Server {
+        /// The server.
+        server: ServerAddress,
+        /// Its devices as they are named here, or why it cannot be used.
+        added: Result<Vec<Device>, Problem>,
+    },
     /// The job is over. Comes exactly once for each job, whatever happens.
     End {
         /// The job.
@@ -191,7 +199,7 @@ pub enum End {
 }
 
 /// Why a job failed, in words for a person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// What went wrong, in one sentence.
     pub sentence: String,
@@ -199,6 +207,74 @@ pub struct Failure {
     pub hint: String,
     /// The engine's last log lines.
     pub log: Vec<String>,
+    /// What a program can act on, where the engine knows it.
+    #[serde(default)]
+    pub cause: Option<Cause>,
+}
+
+/// A cause of failure that has remedies of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// A device had no room.
+    OutOfMemory(OutOfMemory),
+    /// A remote device could not be reached, or went away.
+    Remote(Problem),
+}
+
+/// Memory that a device did not have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutOfMemory {
+    /// The device's name.
+    pub device: String,
+    /// When it was wanted.
+    pub phase: PhaseKind,
+    /// Bytes asked for at once.
+    pub bytes_wanted: u64,
+    /// Bytes that were free then.
+    pub bytes_free: u64,
+}
+
+/// A phase by its name alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseKind {
+    /// Reading headers or weights.
+    Loading,
+    /// Reading the prompt or the init image.
+    Encoding,
+    /// Denoising.
+    Denoising,
+    /// Turning latents into pixels.
+    Decoding,
+    /// Enlarging.
+    Upscaling,
+}
+
+impl PhaseKind {
+    /// The name in JSON.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Loading => "loading",
+            Self::Encoding => "encoding",
+            Self::Denoising => "denoising",
+            Self::Decoding => "decoding",
+            Self::Upscaling => "upscaling",
+        }
+    }
+
+    /// The word for a sentence: "while denoising".
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Loading => "loading",
+            Self::Encoding => "reading the prompt",
+            Self::Denoising => "denoising",
+            Self::Decoding => "decoding",
+            Self::Upscaling => "enlarging",
+        }
+    }
 }
 
 /// Seconds spent in each phase.

@@ -1,7 +1,9 @@
 //! From what the engine says when it fails to what a person can do about it. Pure.
 
-use super::event::Failure;
+use super::event::{Cause, Failure, OutOfMemory};
 use super::ffi::{CallError, Status};
+use super::remote::{Problem, last_problem};
+use crate::library::size;
 
 /// What a kind of failure looks like in the engine's words, and what to say instead. The first that matches wins.
 const KNOWN: &[(&[&str], &str, &str)] = &[
@@ -56,21 +58,54 @@ pub(super) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
             "The engine stopped inside a calculation.",
             "The model was unloaded; generate again. If it happens again, check that its files belong together.",
         ),
-        (Status::Failed | Status::Cancelled, None) => ("The engine could not make this picture.", "The details show what it said."),
+        (Status::Failed | Status::Cancelled | Status::Lost, None) => {
+            ("The engine could not make this picture.", "The details show what it said.")
+        }
     };
     let mut log = log;
     if !error.message.is_empty() {
         log.push(error.message.clone());
     }
-    Failure { sentence: sentence.into(), hint: hint.into(), log }
+    if let Some(server) = &error.lost {
+        return lost(last_problem().unwrap_or_else(|| Problem::Lost(server.clone())), log);
+    }
+    match &error.out_of_memory {
+        Some(missing) => {
+            let OutOfMemory { device, phase, bytes_wanted, bytes_free } = missing;
+            let (wanted, free) = (size(*bytes_wanted), size(*bytes_free));
+            Failure {
+                sentence: format!("{device} has too little memory: {} wanted {wanted}, and {free} were free.", phase.label()),
+                hint: KNOWN[0].2.into(),
+                log,
+                cause: Some(Cause::OutOfMemory(missing.clone())),
+            }
+        }
+        None => Failure { sentence: sentence.into(), hint: hint.into(), log, cause: None },
+    }
+}
+
+/// A problem is a clause that says what happened, and one that says what to do.
+fn lost(problem: Problem, log: Vec<String>) -> Failure {
+    let text = problem.to_string();
+    let (what, hint) = text.split_once("; ").unwrap_or((&text, "try again"));
+    Failure { sentence: sentence(what), hint: sentence(hint), log, cause: Some(Cause::Remote(problem)) }
+}
+
+/// An error as a sentence: a capital first, a full stop last.
+pub(super) fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_uppercase().collect::<String>()).unwrap_or_default();
+    let stop = if text.ends_with('.') { "" } else { "." };
+    format!("{first}{}{stop}", chars.as_str())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::event::PhaseKind;
 
     fn failure(status: Status, message: &str, log: &[&str]) -> Failure {
-        let error = CallError { status, message: message.into() };
+        let error = CallError { status, message: message.into(), out_of_memory: None, lost: None };
         of_call(&error, log.iter().map(|&line| line.into()).collect())
     }
 
@@ -85,6 +120,29 @@ mod tests {
     fn an_assert_about_shapes_means_files_that_do_not_fit() {
         let failure = failure(Status::Aborted, "ggml.c:3: GGML_ASSERT(ggml_can_mul_mat(a, b)) failed", &[]);
         assert!(failure.sentence.contains("do not fit"), "{failure:?}");
+    }
+
+    #[test]
+    fn a_device_without_room_is_named_with_the_bytes() {
+        let missing = OutOfMemory { device: "GPU1".into(), phase: PhaseKind::Decoding, bytes_wanted: 3_000_000, bytes_free: 1_000_000 };
+        let error = CallError { status: Status::NoMemory, message: String::new(), out_of_memory: Some(missing.clone()), lost: None };
+        let failure = of_call(&error, Vec::new());
+        assert_eq!(failure.sentence, "GPU1 has too little memory: decoding wanted 3.0 MB, and 1.0 MB were free.");
+        assert_eq!(failure.cause, Some(Cause::OutOfMemory(missing)));
+    }
+
+    #[test]
+    fn a_lost_server_is_named_with_what_to_do() {
+        let error = CallError { status: Status::Lost, message: String::new(), out_of_memory: None, lost: Some("studio:50052".into()) };
+        let failure = of_call(&error, Vec::new());
+        assert_eq!(failure.sentence, "The connection to studio:50052 was lost.");
+        assert_eq!(failure.hint, "Check that `atelier serve-device` still runs there, then try again.");
+        assert_eq!(failure.cause, Some(Cause::Remote(Problem::Lost("studio:50052".into()))));
+    }
+
+    #[test]
+    fn an_error_reads_as_a_sentence() {
+        assert_eq!(sentence("there is no \"x\""), "There is no \"x\".");
     }
 
     #[test]

@@ -8,12 +8,15 @@ mod channel;
 mod event;
 mod failure;
 mod ffi;
+mod places;
+mod remote;
 mod request;
 mod run;
 mod sink;
 mod thread;
 
 pub use channel::{Busy, EventSender, Handle, Port, channel};
-pub use event::{Begin, End, Event, Failure, LogLevel, Phase, Picture, PictureInfo, Preview, Step, Timings};
+pub use event::{Begin, Cause, End, Event, Failure, LogLevel, OutOfMemory, Phase, PhaseKind, Picture, PictureInfo, Preview, Step, Timings};
+pub use remote::{DEFAULT_PORT, LendError, LendEvent, Lending, Problem, RemoteReport, ServerAddress, lend, probe};
 pub use request::{JobId, PreviewOptions, Request, Task};
-pub use thread::start;
+pub use thread::{NotAdded, simulate_devices, start};

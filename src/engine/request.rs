@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::remote::ServerAddress;
 use crate::recipe::{ImageSource, PlacementText, Recipe};
 
 /// A job's number, unique while the engine lives.
@@ -30,6 +31,8 @@ pub enum Request {
     },
     /// Name the devices; answered by `Event::Devices`.
     ListDevices,
+    /// Make the devices of a server usable, as RPC0, RPC1... in the order in which servers are added; answered by `Event::Server`.
+    AddServer(ServerAddress),
     /// Give back the memory of every model that no job uses.
     Unload,
 }

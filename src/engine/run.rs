@@ -4,16 +4,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
+use super::cache::Budgeted;
 use super::event::{Begin, End, Event, Failure, Picture, PictureInfo};
-use super::failure;
+use super::failure::{self, sentence};
 use super::ffi::{self, CallError, Load, Mask, PreviewMode, Shot, Sink, Status, Upscaler};
+use super::places::Places;
 use super::request::{JobId, PreviewOptions};
 use super::sink::JobSink;
 use super::thread::Engine;
 use crate::devices::Device;
 use crate::gallery::{fit_image, read_image, read_mask};
 use crate::library::{Checked, snap};
-use crate::placement::{Assignments, PlacementError, check_devices, parse_backend, parse_max_vram, parse_params_backend, resolve_device};
 use crate::recipe::{FileRole, ImageSource, PlacementText, Recipe, Rgb8};
 
 /// Pixels of a side; the engine has no limit of its own, memory sets one long before.
@@ -28,6 +29,7 @@ const MOST_PICTURES: u32 = 1000;
 pub(super) fn generate(engine: &mut Engine, job: JobId, recipe: &Recipe, preview: PreviewOptions, sink: &JobSink) -> End {
     match prepare(engine, recipe).and_then(|plan| {
         sink.send(Event::Begin { job, begin: plan.begin.clone() });
+        sink.send(Event::Devices(plan.devices.clone()));
         pictures(engine, job, &plan, preview, sink)
     }) {
         Ok((pictures, notes)) => End::Done { pictures, timings: sink.timings(), notes },
@@ -54,10 +56,12 @@ pub(super) fn upscale(
                 "Choose an ESRGAN file, for example RealESRGAN x4.",
             ));
         }
-        let places = Places::new(placement)?;
+        let devices = ffi::devices();
+        let places = placed(placement, &devices)?;
         let image = read_image(image).map_err(|error| failed(error.to_string(), "Choose another picture."))?;
         let begin = Begin { width: image.width(), height: image.height(), steps: 0, seeds: Vec::new(), notes: Vec::new() };
         sink.send(Event::Begin { job, begin });
+        sink.send(Event::Devices(devices));
         let mut upscaler = Upscaler::new(model, cpu_threads(threads), &places.backend, &places.params_backend, sink)
             .map_err(|error| stop(&error, sink))?;
         let large = upscaler.run(&image, sink).map_err(|error| stop(&error, sink))?;
@@ -71,26 +75,34 @@ pub(super) fn upscale(
 /// Why a job ends early.
 enum Stop {
     Cancelled,
-    Failed(Failure),
+    Failed(Box<Failure>),
 }
 
 impl From<Stop> for End {
     fn from(stop: Stop) -> Self {
         match stop {
             Stop::Cancelled => Self::Cancelled,
-            Stop::Failed(failure) => Self::Failed(failure),
+            Stop::Failed(failure) => Self::Failed(*failure),
         }
     }
 }
 
 fn failed(sentence: impl Into<String>, hint: impl Into<String>) -> Stop {
-    Stop::Failed(Failure { sentence: sentence.into(), hint: hint.into(), log: Vec::new() })
+    Stop::Failed(Box::new(Failure { sentence: sentence.into(), hint: hint.into(), ..Failure::default() }))
+}
+
+fn placed(text: &PlacementText, devices: &[Device]) -> Result<Places, Stop> {
+    Places::resolve(text, devices).map_err(|error| failed(sentence(&error.to_string()), "Change the placement, or leave it empty."))
 }
 
 fn stop(error: &CallError, sink: &JobSink) -> Stop {
     match error.status {
         Status::Cancelled => Stop::Cancelled,
-        Status::Failed | Status::Aborted | Status::NoMemory => Stop::Failed(failure::of_call(error, sink.log_lines())),
+        // The connection may have been given up because of the cancel.
+        Status::Lost if sink.cancelled() => Stop::Cancelled,
+        Status::Failed | Status::Aborted | Status::NoMemory | Status::Lost => {
+            Stop::Failed(Box::new(failure::of_call(error, sink.log_lines())))
+        }
     }
 }
 
@@ -99,6 +111,9 @@ struct Plan {
     recipe: Recipe,
     begin: Begin,
     load: Load,
+    budgeted: Budgeted,
+    /// As they were found before this job.
+    devices: Vec<Device>,
     vae_tiling: bool,
     init: Option<Rgb8>,
     mask: Option<Mask>,
@@ -167,16 +182,17 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
         .map(|source| read_image(source).map_err(|error| failed(error.to_string(), "Choose another picture.")))
         .collect::<Result<Vec<_>, _>>()?;
 
-    let places = Places::new(&recipe.placement)?;
+    let devices = ffi::devices();
+    let places = placed(&recipe.placement, &devices)?;
+    notes.extend(places.notes(&recipe.files, &devices));
     let load = Load {
         files: recipe.files.clone(),
         threads: cpu_threads(recipe.threads),
         flash_attention: recipe.flash_attention,
         backend: places.backend,
         params_backend: places.params_backend,
-        max_vram: places.max_vram,
-        stream_layers: recipe.placement.stream_layers,
     };
+    let budgeted = Budgeted { budgets: places.budgets, stream_layers: recipe.placement.stream_layers };
 
     let first = if recipe.seed < 0 { i64::from(rand::random::<u32>()) } else { recipe.seed };
     let count = recipe.batch_count.clamp(1, MOST_PICTURES);
@@ -185,7 +201,7 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     }
     let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
     let begin = Begin { width, height, steps: steps_to_run(&recipe), seeds, notes };
-    Ok(Plan { recipe, begin, load, vae_tiling, init, mask, references, control })
+    Ok(Plan { recipe, begin, load, budgeted, devices, vae_tiling, init, mask, references, control })
 }
 
 /// Steps that the engine will run: from an init image only the last ones.
@@ -225,13 +241,16 @@ fn pictures(
             references: &plan.references,
             control: plan.control.as_ref(),
         };
-        let image = engine.cache.context(&plan.load, sink).and_then(|context| context.generate(&shot, preview, sink)).map_err(|error| {
-            // A context that failed is not trusted again; one that was cancelled is whole.
-            if error.status != Status::Cancelled {
-                engine.cache.clear();
-            }
-            stop(&error, sink)
-        })?;
+        let image =
+            engine.cache.context(&plan.load, &plan.budgeted, sink).and_then(|context| context.generate(&shot, preview, sink)).map_err(
+                |error| {
+                    // A context that failed is not trusted again; one that was cancelled is whole.
+                    if error.status != Status::Cancelled {
+                        engine.cache.clear();
+                    }
+                    stop(&error, sink)
+                },
+            )?;
         if is_flat(&image) {
             notes.push(format!(
                 "The picture of seed {seed} has one colour only. Another quantisation of the model, another device, or flash attention off may help."
@@ -269,77 +288,15 @@ fn is_flat(image: &Rgb8) -> bool {
 }
 
 /// Threads for the CPU: as asked, else all cores but one, which the interface needs.
-fn cpu_threads(asked: Option<u32>) -> u32 {
+pub(super) fn cpu_threads(asked: Option<u32>) -> u32 {
     let cores = thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1));
     asked.unwrap_or_else(|| cores.saturating_sub(1)).clamp(1, cores.max(1) * 4)
-}
-
-/// A placement in the engine's words, with every device named.
-struct Places {
-    backend: String,
-    params_backend: String,
-    max_vram: f32,
-}
-
-impl Places {
-    fn new(text: &PlacementText) -> Result<Self, Stop> {
-        Self::resolve(text, &ffi::devices())
-            .map_err(|error| failed(sentence(&error.to_string()), "Change the placement, or leave it empty."))
-    }
-
-    fn resolve(text: &PlacementText, devices: &[Device]) -> Result<Self, PlacementError> {
-        check_devices(text, devices)?;
-        let named = |assignments: Assignments, or_default: bool| -> Result<String, PlacementError> {
-            let name = |place: &str| {
-                if place.eq_ignore_ascii_case("disk") { Ok("disk".to_owned()) } else { Ok(resolve_device(place, devices)?.name.clone()) }
-            };
-            let fallback = match &assignments.fallback {
-                Some(place) => Some(name(place)?),
-                None if or_default => Some(name("")?),
-                None => None,
-            };
-            let modules = assignments.modules.iter().map(|(module, place)| Ok((*module, name(place)?))).collect::<Result<_, _>>()?;
-            Ok(Assignments { fallback, modules }.to_string())
-        };
-        Ok(Self {
-            // Left to itself the engine would take the first device that calls itself a GPU, a remote one included.
-            backend: named(parse_backend(&text.backend)?, true)?,
-            params_backend: named(parse_params_backend(&text.params_backend)?, false)?,
-            max_vram: parse_max_vram(&text.max_vram)?,
-        })
-    }
-}
-
-/// An error as a sentence: a capital first, a full stop last.
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars.next().map(|c| c.to_uppercase().collect::<String>()).unwrap_or_default();
-    let stop = if text.ends_with('.') { "" } else { "." };
-    format!("{first}{}{stop}", chars.as_str())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::DeviceKind;
     use crate::recipe::InitImage;
-
-    fn device(name: &str, kind: DeviceKind) -> Device {
-        Device { name: name.into(), description: String::new(), kind, memory_total_bytes: 1, memory_free_bytes: 1 }
-    }
-
-    #[test]
-    fn an_empty_placement_names_the_first_gpu_and_a_partial_one_keeps_it_for_the_rest() {
-        let devices = [device("CPU", DeviceKind::Cpu), device("CUDA0", DeviceKind::Gpu)];
-        let places = |backend: &str, params: &str| {
-            let text = PlacementText { backend: backend.into(), params_backend: params.into(), ..PlacementText::default() };
-            Places::resolve(&text, &devices).map(|places| (places.backend, places.params_backend))
-        };
-        assert_eq!(places("", ""), Ok(("all=CUDA0".into(), String::new())));
-        assert_eq!(places("te=cpu", "diffusion=cpu,te=DISK"), Ok(("all=CUDA0,te=CPU".into(), "diffusion=CPU,te=disk".into())));
-        assert!(places("cuda7", "").is_err());
-        assert!(places("disk", "").is_err());
-    }
 
     #[test]
     fn from_an_init_image_only_the_last_steps_run() {
@@ -354,10 +311,5 @@ mod tests {
     fn one_colour_is_flat_and_one_other_pixel_is_not() {
         assert!(is_flat(&Rgb8::new(2, 1, vec![1, 2, 3, 1, 2, 3]).unwrap()));
         assert!(!is_flat(&Rgb8::new(2, 1, vec![1, 2, 3, 1, 2, 4]).unwrap()));
-    }
-
-    #[test]
-    fn an_error_reads_as_a_sentence() {
-        assert_eq!(sentence("there is no \"x\""), "There is no \"x\".");
     }
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::channel::EventSender;
-use super::event::{Event, LogLevel, Phase, Preview, Step, Timings};
-use super::ffi::{RawPhase, Sink};
+use super::event::{Event, LogLevel, Phase, PhaseKind, Preview, Step, Timings};
+use super::ffi::Sink;
 use super::request::JobId;
 use crate::placement::Module;
 use crate::recipe::Rgb8;
@@ -26,7 +26,7 @@ pub(super) struct JobSink {
 struct State {
     picture: u32,
     /// What the time since `since` is spent on.
-    busy_with: RawPhase,
+    busy_with: PhaseKind,
     since: Instant,
     begun: Instant,
     timings: Timings,
@@ -39,7 +39,7 @@ impl JobSink {
         let now = Instant::now();
         let state = State {
             picture: 0,
-            busy_with: RawPhase::Loading,
+            busy_with: PhaseKind::Loading,
             since: now,
             begun: now,
             timings: Timings::default(),
@@ -57,7 +57,7 @@ impl JobSink {
     /// Seconds in each phase until now.
     pub(super) fn timings(&self) -> Timings {
         let mut state = self.lock();
-        state.account(RawPhase::Loading);
+        state.account(PhaseKind::Loading);
         Timings { total_secs: state.begun.elapsed().as_secs_f64(), ..state.timings }
     }
 
@@ -86,14 +86,14 @@ impl JobSink {
 
 impl State {
     /// Books the time since the last change, and begins to book for `next`.
-    fn account(&mut self, next: RawPhase) {
+    fn account(&mut self, next: PhaseKind) {
         let secs = self.since.elapsed().as_secs_f64();
         self.since = Instant::now();
         let bucket = match self.busy_with {
-            RawPhase::Loading => &mut self.timings.load_secs,
-            RawPhase::Encoding => &mut self.timings.encode_secs,
-            RawPhase::Denoising | RawPhase::Upscaling => &mut self.timings.denoise_secs,
-            RawPhase::Decoding => &mut self.timings.decode_secs,
+            PhaseKind::Loading => &mut self.timings.load_secs,
+            PhaseKind::Encoding => &mut self.timings.encode_secs,
+            PhaseKind::Denoising | PhaseKind::Upscaling => &mut self.timings.denoise_secs,
+            PhaseKind::Decoding => &mut self.timings.decode_secs,
         };
         *bucket += secs;
         self.busy_with = next;
@@ -120,28 +120,28 @@ impl Sink for JobSink {
         self.send(Event::Log { job: Some(self.job), level, text: text.to_owned() });
     }
 
-    fn phase(&self, phase: RawPhase) {
+    fn phase(&self, phase: PhaseKind) {
         let mut state = self.lock();
         state.account(phase);
         let picture = state.picture;
         drop(state);
         self.send_phase(match phase {
-            RawPhase::Loading => Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
-            RawPhase::Encoding => Phase::Encoding,
-            RawPhase::Denoising => Phase::Denoising { picture },
-            RawPhase::Decoding => Phase::Decoding { picture },
-            RawPhase::Upscaling => Phase::Upscaling { tile: 0, tiles: 0 },
+            PhaseKind::Loading => Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
+            PhaseKind::Encoding => Phase::Encoding,
+            PhaseKind::Denoising => Phase::Denoising { picture },
+            PhaseKind::Decoding => Phase::Decoding { picture },
+            PhaseKind::Upscaling => Phase::Upscaling { tile: 0, tiles: 0 },
         });
     }
 
     fn load(&self, module: Option<Module>, done: u64, total: u64) {
-        self.lock().account(RawPhase::Loading);
+        self.lock().account(PhaseKind::Loading);
         self.send_phase(Phase::Loading { module, bytes_done: done, bytes_total: total });
     }
 
     fn step(&self, done: u32, total: u32, fraction: f32, secs: f32) {
         let state = self.lock();
-        let (picture, upscaling) = (state.picture, state.busy_with == RawPhase::Upscaling);
+        let (picture, upscaling) = (state.picture, state.busy_with == PhaseKind::Upscaling);
         drop(state);
         if upscaling {
             self.send_phase(Phase::Upscaling { tile: done, tiles: total });

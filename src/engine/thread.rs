@@ -11,9 +11,11 @@ use super::cache::Cache;
 use super::channel::{Handle, Port, channel};
 use super::event::{End, Event, Failure};
 use super::ffi;
+use super::remote;
 use super::request::{Request, Task};
 use super::run;
 use super::sink::JobSink;
+use crate::devices::SimulatedDevices;
 use crate::library::HeaderCache;
 
 /// Deep graphs are built by recursion in the engine.
@@ -36,6 +38,29 @@ pub fn start(wake: impl Fn() + Send + Sync + 'static) -> Handle {
             handle
         }
     }
+}
+
+/// A simulated device could not be added.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the device {name} cannot be simulated: {why}")]
+pub struct NotAdded {
+    /// The device.
+    pub name: String,
+    /// The engine's words.
+    pub why: String,
+}
+
+/// Adds devices that the processor plays, of type GPU and with memory of their own, for tests and demonstrations. To be called before
+/// an engine is started; they stay as long as the process.
+///
+/// # Errors
+/// Where a device has one of the names.
+pub fn simulate_devices(devices: &SimulatedDevices) -> Result<(), NotAdded> {
+    let _running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    devices
+        .0
+        .iter()
+        .try_for_each(|device| ffi::simulate(device).map_err(|error| NotAdded { name: device.name.clone(), why: error.message }))
 }
 
 /// What stays between jobs.
@@ -65,9 +90,16 @@ fn serve(port: &Port) {
                         sentence: "Atelier made a mistake while it worked on this picture.".into(),
                         hint: "The model was unloaded; generate again. If it happens again, please report it with the details.".into(),
                         log: sink.log_lines(),
+                        cause: None,
                     })
                 });
                 port.send(Event::End { job, end });
+            }
+            Request::AddServer(server) => {
+                // The engine reads its list of devices while a job runs.
+                let _running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+                let added = remote::add(&server);
+                port.send(Event::Server { server, added });
             }
             Request::ListDevices => port.send(Event::Devices(ffi::devices())),
             Request::Unload => engine.cache.clear(),

@@ -1,17 +1,19 @@
-//! The text form of a placement, read by sd-cli's rules: `all=cuda0,te=cpu`, `diffusion=cpu,te=disk`, `6`.
+//! The text form of a placement, read by sd-cli's rules: `all=cuda0,te=cpu`.
 //!
 //! Invariants: what is read here is read by the engine in the same way, or refused before the engine sees it; a text made from a value
-//! reads back as that value. Not here: what fits where.
+//! reads back as that value. Not here: budgets (`budgets`), which devices the names mean (`names`, `value`), what fits where (`plan`).
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::Module;
-use crate::devices::{Device, DeviceKind};
+use super::budgets::check_budgets;
+use super::names::{find_module, means_all};
+use super::{Module, Placement};
+use crate::devices::Device;
 use crate::recipe::PlacementText;
 
 /// The word for weights that stay in their file and are read again when they are needed.
-const DISK: &str = "disk";
+pub(super) const DISK: &str = "disk";
 
 /// Why a placement text was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,18 +22,25 @@ pub enum PlacementError {
     #[error("\"{0}\" names no module or no device; write it as module=device, for example te=cpu")]
     Half(String),
     /// No module has this name.
-    #[error("there is no module \"{0}\"; choose one of diffusion, te, clip_vision, vae, controlnet, photomaker, upscaler or all")]
-    UnknownModule(String),
+    #[error("there is no module \"{name}\"; choose one of diffusion, te, clip_vision, vae, controlnet, photomaker, upscaler or all{}", perhaps(closest.as_ref()))]
+    UnknownModule {
+        /// What was asked for.
+        name: String,
+        /// The module that was probably meant.
+        closest: Option<String>,
+    },
     /// Modules cannot run on a disk.
-    #[error("a module cannot run on the disk; write disk in the weights' place (--params-backend) instead")]
+    #[error("a module cannot run on the disk, which only keeps weights; write disk in the weights' place (--params-backend) instead")]
     RunsOnDisk,
     /// No device has this name.
-    #[error("there is no device \"{name}\" on this machine; choose one of {known}")]
+    #[error("there is no device \"{name}\" on this machine; choose one of {known}{}", perhaps(closest.as_ref()))]
     UnknownDevice {
         /// What was asked for.
         name: String,
         /// What there is.
         known: String,
+        /// The device that was probably meant.
+        closest: Option<String>,
     },
     /// More than one device begins with this name.
     #[error("\"{name}\" could be {matching}; write the whole name")]
@@ -42,11 +51,14 @@ pub enum PlacementError {
         matching: String,
     },
     /// A budget is no number.
-    #[error("\"{0}\" is not a budget; write the GiB that may be used, for example 6, or -1 to leave 1 GiB free, or 0 for no budget")]
+    #[error(
+        "\"{0}\" is not a budget; write the GiB that may be used, for example 6 or cuda0=6, -1 to leave 1 GiB free, or 0 for no budget"
+    )]
     Budget(String),
-    /// Budgets for single devices.
-    #[error("budgets for single devices (\"{0}\") come in a later version; write one number of GiB for now, for example 6")]
-    BudgetPerDevice(String),
+}
+
+fn perhaps(closest: Option<&String>) -> String {
+    closest.map(|closest| format!("; did you mean {closest}?")).unwrap_or_default()
 }
 
 /// Which module goes where, as a text says it.
@@ -71,11 +83,10 @@ impl Assignments {
             if module.is_empty() || place.is_empty() {
                 return Err(PlacementError::Half(entry.to_owned()));
             }
-            if ["all", "default", "*"].iter().any(|all| module.eq_ignore_ascii_case(all)) {
+            if means_all(module) {
                 assignments.fallback = Some(place.to_owned());
             } else {
-                let module = module_named(module).ok_or_else(|| PlacementError::UnknownModule(module.to_owned()))?;
-                assignments.modules.insert(module, place.to_owned());
+                assignments.modules.insert(find_module(module)?, place.to_owned());
             }
         }
         Ok(assignments)
@@ -87,7 +98,7 @@ impl Assignments {
         self.modules.get(&module).or(self.fallback.as_ref()).map_or("", String::as_str)
     }
 
-    fn places(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn places(&self) -> impl Iterator<Item = &str> {
         self.fallback.iter().chain(self.modules.values()).map(String::as_str)
     }
 }
@@ -104,22 +115,6 @@ impl fmt::Display for Assignments {
     }
 }
 
-/// The module with this name or alias; case, hyphens and underscores do not matter.
-#[must_use]
-pub fn module_named(name: &str) -> Option<Module> {
-    let plain: String = name.trim().chars().filter(|c| !matches!(c, '-' | '_')).map(|c| c.to_ascii_lowercase()).collect();
-    Some(match plain.as_str() {
-        "diffusion" | "model" | "unet" | "dit" => Module::Diffusion,
-        "te" | "clip" | "text" | "textencoder" | "textencoders" | "conditioner" | "cond" | "llm" | "t5" | "t5xxl" => Module::Te,
-        "clipvision" | "vision" => Module::ClipVision,
-        "vae" | "firststage" | "autoencoder" | "tae" => Module::Vae,
-        "controlnet" | "control" => Module::Controlnet,
-        "photomaker" | "photomakerid" | "pmid" | "photo" => Module::Photomaker,
-        "upscaler" | "esrgan" | "hires" => Module::Upscaler,
-        _ => return None,
-    })
-}
-
 /// Reads where modules run (`--backend`).
 pub fn parse_backend(text: &str) -> Result<Assignments, PlacementError> {
     let assignments = Assignments::parse(text)?;
@@ -131,102 +126,57 @@ pub fn parse_params_backend(text: &str) -> Result<Assignments, PlacementError> {
     Assignments::parse(text)
 }
 
-/// Reads a budget (`--max-vram`) in GiB. Empty and 0: none. Negative: what is free, less that many GiB.
-pub fn parse_max_vram(text: &str) -> Result<f32, PlacementError> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Ok(0.0);
-    }
-    if text.contains('=') || text.contains(',') {
-        return Err(PlacementError::BudgetPerDevice(text.to_owned()));
-    }
-    text.parse::<f32>().ok().filter(|gib| gib.is_finite()).ok_or_else(|| PlacementError::Budget(text.to_owned()))
-}
-
 /// Whether the texts have the right shape, whatever devices there are.
 pub fn check_shape(text: &PlacementText) -> Result<(), PlacementError> {
     parse_backend(&text.backend)?;
     parse_params_backend(&text.params_backend)?;
-    parse_max_vram(&text.max_vram)?;
-    Ok(())
+    check_budgets(&text.max_vram)
 }
 
 /// Whether the texts have the right shape and name only these devices.
 pub fn check_devices(text: &PlacementText, devices: &[Device]) -> Result<(), PlacementError> {
-    check_shape(text)?;
-    let (backend, params) = (parse_backend(&text.backend)?, parse_params_backend(&text.params_backend)?);
-    for place in backend.places().chain(params.places().filter(|place| !is_disk(place))) {
-        resolve_device(place, devices)?;
-    }
-    Ok(())
+    Placement::parse(text, devices).map(drop)
 }
 
-/// The device that a name means: a whole name or the beginning of exactly one, in any case; `auto`, `default` and nothing: GPU, then
-/// integrated GPU, then CPU; `gpu`: the first GPU, else the first integrated one.
-pub fn resolve_device<'a>(name: &str, devices: &'a [Device]) -> Result<&'a Device, PlacementError> {
-    let name = name.trim().to_ascii_lowercase();
-    let first = |kind| devices.iter().find(|device| device.kind == kind);
-    let unknown = || PlacementError::UnknownDevice { name: name.clone(), known: names(devices.iter()) };
-    let graphics = || first(DeviceKind::Gpu).or_else(|| first(DeviceKind::IntegratedGpu));
-    match name.as_str() {
-        "" | "auto" | "default" => return graphics().or_else(|| first(DeviceKind::Cpu)).ok_or_else(unknown),
-        "gpu" => return graphics().ok_or_else(unknown),
-        _ => {}
-    }
-    if let Some(exact) = devices.iter().find(|device| device.name.eq_ignore_ascii_case(&name)) {
-        return Ok(exact);
-    }
-    let matching: Vec<&Device> = devices.iter().filter(|device| device.name.to_ascii_lowercase().starts_with(&name)).collect();
-    match matching[..] {
-        [one] => Ok(one),
-        [] => Err(unknown()),
-        _ => Err(PlacementError::AmbiguousDevice { matching: names(matching.into_iter()), name }),
-    }
-}
-
-fn names<'a>(devices: impl Iterator<Item = &'a Device>) -> String {
-    devices.map(|device| device.name.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-fn is_disk(place: &str) -> bool {
+pub(super) fn is_disk(place: &str) -> bool {
     place.eq_ignore_ascii_case(DISK)
+}
+
+/// sd-cli's placement flags from before `--backend`. They go first, so that explicit entries win.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OldFlags {
+    /// `--clip-on-cpu`: the text encoder runs on the CPU.
+    pub clip_on_cpu: bool,
+    /// `--vae-on-cpu`: the VAE runs on the CPU.
+    pub vae_on_cpu: bool,
+    /// `--control-net-cpu`: the ControlNet runs on the CPU.
+    pub control_net_cpu: bool,
+    /// `--offload-to-cpu`: all weights live in RAM.
+    pub offload_to_cpu: bool,
+}
+
+impl OldFlags {
+    /// Puts what the flags ask for before what the text says.
+    #[must_use]
+    pub fn before(self, text: &PlacementText) -> PlacementText {
+        let join = |first: &[(bool, &str)], text: &str| {
+            let asked = first.iter().filter(|(asked, _)| *asked).map(|(_, entry)| *entry);
+            asked.chain([text.trim()]).filter(|entry| !entry.is_empty()).collect::<Vec<_>>().join(",")
+        };
+        let on_cpu = [(self.clip_on_cpu, "te=cpu"), (self.vae_on_cpu, "vae=cpu"), (self.control_net_cpu, "controlnet=cpu")];
+        PlacementText {
+            backend: join(&on_cpu, &text.backend),
+            params_backend: join(&[(self.offload_to_cpu, "*=cpu")], &text.params_backend),
+            max_vram: text.max_vram.trim().to_owned(),
+            stream_layers: text.stream_layers,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::workstation;
     use super::*;
-
-    fn device(name: &str, kind: DeviceKind) -> Device {
-        Device { name: name.into(), description: String::new(), kind, memory_total_bytes: 0, memory_free_bytes: 0 }
-    }
-
-    fn workstation() -> Vec<Device> {
-        vec![
-            device("CPU", DeviceKind::Cpu),
-            device("Vulkan0", DeviceKind::IntegratedGpu),
-            device("CUDA0", DeviceKind::Gpu),
-            device("CUDA1", DeviceKind::Gpu),
-        ]
-    }
-
-    #[test]
-    fn every_alias_names_its_module_in_any_spelling() {
-        let aliases: [(Module, &[&str]); 7] = [
-            (Module::Diffusion, &["diffusion", "model", "UNet", "dit"]),
-            (Module::Te, &["te", "clip", "text", "text-encoder", "TextEncoders", "conditioner", "cond", "llm", "t5", "T5XXL"]),
-            (Module::ClipVision, &["clip_vision", "clip-vision", "ClipVision", "vision"]),
-            (Module::Vae, &["vae", "first_stage", "autoencoder", "tae"]),
-            (Module::Controlnet, &["controlnet", "control-net", "control"]),
-            (Module::Photomaker, &["photomaker", "photomaker_id", "pmid", "photo"]),
-            (Module::Upscaler, &["upscaler", "esrgan", "hires"]),
-        ];
-        for (module, names) in aliases {
-            for name in names {
-                assert_eq!(module_named(name), Some(module), "{name}");
-            }
-        }
-        assert_eq!(module_named("sampler"), None);
-    }
 
     #[test]
     fn a_bare_name_and_every_word_for_all_set_the_fallback() {
@@ -251,53 +201,34 @@ mod tests {
     fn entries_that_mean_nothing_are_refused() {
         assert_eq!(parse_backend("te="), Err(PlacementError::Half("te=".into())));
         assert_eq!(parse_backend("=cpu"), Err(PlacementError::Half("=cpu".into())));
-        assert_eq!(parse_backend("sampler=cpu"), Err(PlacementError::UnknownModule("sampler".into())));
+        assert!(matches!(parse_backend("sampler=cpu"), Err(PlacementError::UnknownModule { name, .. }) if name == "sampler"));
         assert_eq!(parse_backend("vae=Disk"), Err(PlacementError::RunsOnDisk));
         assert_eq!(parse_backend("disk"), Err(PlacementError::RunsOnDisk));
         assert!(parse_params_backend("disk").is_ok());
     }
 
     #[test]
-    fn a_budget_is_one_number_for_now() {
-        assert_eq!(parse_max_vram(""), Ok(0.0));
-        assert_eq!(parse_max_vram(" 6.5 "), Ok(6.5));
-        assert_eq!(parse_max_vram("-1"), Ok(-1.0));
-        assert_eq!(parse_max_vram("cuda0=6,vulkan0=2"), Err(PlacementError::BudgetPerDevice("cuda0=6,vulkan0=2".into())));
-        for text in ["six", "nan", "inf", "6GB"] {
-            assert_eq!(parse_max_vram(text), Err(PlacementError::Budget(text.into())));
-        }
-    }
-
-    #[test]
-    fn devices_are_found_as_the_engine_finds_them() {
-        let devices = workstation();
-        let found = |name| resolve_device(name, &devices).map(|device| device.name.as_str());
-        assert_eq!(found("cuda1"), Ok("CUDA1"));
-        assert_eq!(found("vulk"), Ok("Vulkan0"));
-        for name in ["", "auto", "Default", "gpu"] {
-            assert_eq!(found(name), Ok("CUDA0"), "{name}");
-        }
-        assert!(matches!(found("cuda"), Err(PlacementError::AmbiguousDevice { matching, .. }) if matching == "CUDA0, CUDA1"));
-        assert!(matches!(found("metal"), Err(PlacementError::UnknownDevice { known, .. }) if known.contains("Vulkan0")));
-    }
-
-    #[test]
-    fn without_graphics_the_processor_is_the_default_and_gpu_is_refused() {
-        let devices = [device("CPU", DeviceKind::Cpu)];
-        assert_eq!(resolve_device("auto", &devices).unwrap().name, "CPU");
-        assert!(resolve_device("gpu", &devices).is_err());
-    }
-
-    #[test]
     fn a_placement_is_checked_against_the_devices_there_are() {
-        let text = |backend: &str, params: &str| PlacementText {
+        let text = |backend: &str, params: &str, max_vram: &str| PlacementText {
             backend: backend.into(),
             params_backend: params.into(),
-            ..PlacementText::default()
+            max_vram: max_vram.into(),
+            stream_layers: false,
         };
-        assert_eq!(check_devices(&text("all=cuda0,te=cpu", "te=disk"), &workstation()), Ok(()));
-        assert!(matches!(check_devices(&text("te=rocm0", ""), &workstation()), Err(PlacementError::UnknownDevice { .. })));
-        assert!(matches!(check_devices(&text("", "te=rocm0"), &workstation()), Err(PlacementError::UnknownDevice { .. })));
-        assert_eq!(check_devices(&text("disk", ""), &workstation()), Err(PlacementError::RunsOnDisk));
+        assert_eq!(check_devices(&text("all=cuda0,te=cpu", "te=disk", "cuda0=6"), &workstation()), Ok(()));
+        for wrong in [text("te=rocm0", "", ""), text("", "te=rocm0", ""), text("", "", "rocm0=6")] {
+            assert!(matches!(check_devices(&wrong, &workstation()), Err(PlacementError::UnknownDevice { .. })), "{wrong:?}");
+            assert_eq!(check_shape(&wrong), Ok(()));
+        }
+        assert_eq!(check_devices(&text("disk", "", ""), &workstation()), Err(PlacementError::RunsOnDisk));
+    }
+
+    #[test]
+    fn old_flags_go_first_so_that_explicit_entries_win() {
+        let flags = OldFlags { clip_on_cpu: true, vae_on_cpu: true, control_net_cpu: true, offload_to_cpu: true };
+        let text = PlacementText { backend: " te=cuda0 ".into(), params_backend: "te=disk".into(), ..PlacementText::default() };
+        let both = flags.before(&text);
+        assert_eq!((both.backend.as_str(), both.params_backend.as_str()), ("te=cpu,vae=cpu,controlnet=cpu,te=cuda0", "*=cpu,te=disk"));
+        assert_eq!(OldFlags::default().before(&PlacementText::default()), PlacementText::default());
     }
 }

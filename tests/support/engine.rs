@@ -4,7 +4,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use atelier::devices::Device;
-use atelier::engine::{Begin, End, Event, Failure, Handle, JobId, Phase, Picture, Preview, PreviewOptions, Task, start};
+use atelier::engine::{Begin, End, Event, Failure, Handle, JobId, Phase, Picture, Preview, PreviewOptions, Problem, Task, start};
 use atelier::recipe::Recipe;
 
 /// Longer than anything here takes on the slowest machine: reaching it is a failure.
@@ -84,6 +84,13 @@ impl Engine {
         events.into_iter().find_map(|event| if let Event::Devices(devices) = event { Some(devices) } else { None }).unwrap()
     }
 
+    /// What came of adding a server: its devices as they are named here, or why not.
+    pub(crate) fn add_server(&self, server: &str) -> Result<Vec<Device>, Problem> {
+        self.handle.add_server(server.parse().unwrap()).unwrap();
+        let events = self.wait(|events| events.iter().any(|event| matches!(event, Event::Server { .. })));
+        events.into_iter().find_map(|event| if let Event::Server { added, .. } = event { Some(added) } else { None }).unwrap()
+    }
+
     fn wait(&self, enough: impl Fn(&[Event]) -> bool) -> Vec<Event> {
         let state = self.caught.events.lock().unwrap();
         let (mut state, timeout) = self.caught.arrived.wait_timeout_while(state, LIMIT, |state| !enough(&state.0)).unwrap();
@@ -101,7 +108,7 @@ fn job_of(event: &Event) -> Option<JobId> {
         | Event::Picture { job, .. }
         | Event::End { job, .. } => Some(*job),
         Event::Log { job, .. } => *job,
-        Event::Devices(_) => None,
+        Event::Devices(_) | Event::Server { .. } => None,
     }
 }
 

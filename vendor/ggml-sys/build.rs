@@ -3,7 +3,7 @@
 //! The shim reaches into the engine in three ways, each of which depends on the engine's own text. So nothing is assumed: a text that is
 //! not found exactly once stops the build with a sentence that names it.
 //! 1. The data members of the engine's context are cut out of its source into a header, so that the shim knows their layout.
-//! 2. Two sources are compiled into the shim with a few lines changed. Linked whole, they take the place of the archive's objects.
+//! 2. Some sources are compiled into the shim with a few lines changed. Linked whole, they take the place of the archive's objects.
 //! 3. The structs that cross the border are measured by the C++ compiler; `tests/layout.rs` compares with what Rust thinks.
 
 use std::env;
@@ -94,7 +94,9 @@ const LAYOUT: &[(&str, &[&str])] = &[
     ("sd_hires_params_t", &["enabled", "custom_sigmas_count"]),
     ("sd_pm_params_t", &["id_images", "style_strength"]),
     ("atelier_callbacks", &["user", "log", "phase", "load", "step", "preview", "cancelled"]),
-    ("atelier_device", &["name", "description", "type", "memory_free", "memory_total"]),
+    ("atelier_device", &["name", "description", "type", "memory_free", "memory_total", "remote"]),
+    ("atelier_shortage", &["device", "phase", "bytes_wanted", "bytes_free"]),
+    ("atelier_limits", &["diffusion", "te", "clip_vision", "vae", "stream_layers"]),
 ];
 
 /// A change to a vendored source: the text that must stand there exactly once, and what takes its place.
@@ -149,6 +151,105 @@ const LOADER: &[Change] = &[
     },
 ];
 
+/// Sockets learn to be shared between threads, to be broken for good, and to be opened by Rust; `shim/transport.cpp` takes the place of
+/// the source that belongs to this header.
+const TRANSPORT: &[Change] = &[
+    Change { find: "#include <memory>\n", put: "#include <memory>\n#include <mutex>\n#include <string>\n" },
+    Change {
+        find: "    socket_ptr accept();\n",
+        put: "    socket_ptr accept();\n\n\
+              \x20   bool broken() const;\n\
+              \x20   void break_off();\n\
+              \x20   std::recursive_timed_mutex & mutex();\n\
+              \x20   void remember_memory(uint32_t device, size_t free, size_t total);\n\
+              \x20   void remembered_memory(uint32_t device, size_t * free, size_t * total);\n\
+              \x20   static socket_ptr adopt(int64_t socket, const std::string & endpoint);\n",
+    },
+];
+
+/// A remote device learns to fail without ending the process, to be asked by several threads, to be waited for after each part of a
+/// graph, and to come back; the lender's cache keeps only what is whole.
+const RPC: &[Change] = &[
+    Change {
+        find: "#define RPC_STATUS_ASSERT(x) if (!(x)) GGML_ABORT(\"Remote RPC server crashed or returned malformed response\")\n",
+        put: "#include \"remote.h\"\n#define RPC_STATUS_ASSERT(x) if (!(x)) atelier::rpc_lost()\n",
+    },
+    // An IPv6 address has colons of its own.
+    Change { find: "    size_t pos = endpoint.find(':');\n", put: "    size_t pos = endpoint.rfind(':');\n" },
+    // Nobody can make this side reserve all its memory by a number alone.
+    Change {
+        find: "    try {\n        input.resize(size);\n",
+        put: "    if (size > (uint64_t(1) << 36)) {\n        return false;\n    }\n    try {\n        input.resize(size);\n",
+    },
+    Change {
+        find: "    uint8_t cmd_byte = cmd;\n",
+        put: "    if (sock == nullptr) {\n        return false;\n    }\n    std::lock_guard<std::recursive_timed_mutex> lock(sock->mutex());\n    uint8_t cmd_byte = cmd;\n",
+    },
+    // Request and answer belong together.
+    Change {
+        find: "    if (!send_rpc_cmd(sock, cmd, input, input_size)) {\n",
+        put: "    if (sock == nullptr) {\n        return false;\n    }\n    std::lock_guard<std::recursive_timed_mutex> lock(sock->mutex());\n    if (!send_rpc_cmd(sock, cmd, input, input_size)) {\n",
+    },
+    // After an answer of another length nothing on this socket can be trusted.
+    Change { find: "    if (out_size != output_size) {\n", put: "    if (out_size != output_size) {\n        sock->break_off();\n" },
+    Change {
+        find: "        if (auto sock = it->second.lock()) {\n",
+        put: "        if (auto sock = it->second.lock(); sock != nullptr && !sock->broken()) {\n",
+    },
+    // What a server held is gone with it.
+    Change {
+        find: "    bool status = send_rpc_cmd(ctx->sock, RPC_CMD_FREE_BUFFER, &request, sizeof(request), nullptr, 0);\n    RPC_STATUS_ASSERT(status);\n",
+        put: "    send_rpc_cmd(ctx->sock, RPC_CMD_FREE_BUFFER, &request, sizeof(request), nullptr, 0);\n",
+    },
+    // A graph is sent and not waited for; an answer to anything else comes after it.
+    Change {
+        find: "static void ggml_backend_rpc_synchronize(ggml_backend_t backend) {\n    GGML_UNUSED(backend);\n    // this is no-op because we don't have any async operations\n}\n",
+        put: "static void get_device_memory(const std::shared_ptr<socket_t> & sock, uint32_t device, size_t * free, size_t * total);\n\
+              static void ggml_backend_rpc_synchronize(ggml_backend_t backend) {\n\
+              \x20   ggml_backend_rpc_context * ctx = (ggml_backend_rpc_context *)backend->context;\n\
+              \x20   size_t free;\n\
+              \x20   size_t total;\n\
+              \x20   get_device_memory(get_socket(ctx->endpoint), ctx->device, &free, &total);\n\
+              }\n",
+    },
+    Change {
+        find: "    *free = response.free_mem;\n    *total = response.total_mem;\n",
+        put: "    *free = response.free_mem;\n    *total = response.total_mem;\n    sock->remember_memory(device, *free, *total);\n",
+    },
+    // While the device computes, what was last heard of its memory is answer enough.
+    Change {
+        find: "    auto sock = get_socket(endpoint);\n    if (sock == nullptr) {\n        *free = 0;\n",
+        put: "    auto sock = atelier::rpc_worth_asking(endpoint) ? get_socket(endpoint) : nullptr;\n\
+              \x20   std::unique_lock<std::recursive_timed_mutex> lock;\n\
+              \x20   if (sock != nullptr) {\n\
+              \x20       lock = std::unique_lock<std::recursive_timed_mutex>(sock->mutex(), std::chrono::milliseconds(100));\n\
+              \x20       if (!lock.owns_lock()) {\n\
+              \x20           sock->remembered_memory(device, free, total);\n\
+              \x20           return;\n\
+              \x20       }\n\
+              \x20   }\n\
+              \x20   if (sock == nullptr) {\n        *free = 0;\n",
+    },
+    Change {
+        find: "        std::ofstream ofs(cache_file, std::ios::binary);\n        ofs.write((const char *)data, size);\n        GGML_LOG_INFO(\"[%s] saved to '%s'\\n\", __func__, cache_file.string().c_str());\n",
+        put: "        atelier::rpc_cache_store(cache_file, (const uint8_t *)data, size);\n",
+    },
+    Change {
+        find: "    ifs.read((char *)data.data(), size);\n    return true;\n",
+        put: "    ifs.read((char *)data.data(), size);\n    return ifs.good() && fnv_hash(data.data(), size) == hash;\n",
+    },
+    Change {
+        find: "        std::string dev_desc = std::string(endpoint);\n",
+        put: "        std::string dev_desc = std::string(endpoint) + \"#\" + std::to_string(ind);\n",
+    },
+    Change {
+        find: "GGML_BACKEND_DL_IMPL(ggml_backend_rpc_reg)\n",
+        put: "void atelier_rpc_serve_client(const std::vector<ggml_backend_t> & backends, const char * cache_dir, socket_ptr sock) {\n\
+              \x20   rpc_serve_client(backends, cache_dir, sock);\n\
+              }\n",
+    },
+];
+
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=shim");
@@ -159,6 +260,8 @@ fn main() {
     write(&out.join("engine_layout.h"), &engine_layout(&engine));
     let graph_cut = patched(&engine, "src/core/ggml_graph_cut.cpp", GRAPH_CUT, &out);
     let loader = patched(&engine, "src/model_loader.cpp", LOADER, &out);
+    let rpc = patched(&engine, "ggml/src/ggml-rpc/ggml-rpc.cpp", RPC, &out);
+    patched(&engine, "ggml/src/ggml-rpc/transport.h", TRANSPORT, &out);
     let (layout_cpp, layout_rs) = layout();
     write(&out.join("layout.cpp"), &layout_cpp);
     write(&out.join("layout.rs"), &layout_rs);
@@ -179,15 +282,10 @@ fn main() {
     for folder in ["", "src", "include", "src/core", "thirdparty", "ggml/include", "ggml/src", "ggml/src/ggml-rpc"] {
         build.include(engine.join(folder));
     }
-    for source in ["shim/shim.cpp", "shim/job.cpp", "shim/hook.cpp"] {
+    for source in ["shim/shim.cpp", "shim/job.cpp", "shim/hook.cpp", "shim/simulate.cpp", "shim/transport.cpp", "shim/remote.cpp"] {
         build.file(source);
     }
-    for source in ["ggml/src/ggml-rpc/ggml-rpc.cpp", "ggml/src/ggml-rpc/transport.cpp"] {
-        let path = engine.join(source);
-        assert!(path.is_file(), "{ENGINE} no longer brings {source}, which the shim compiles; look where ggml's RPC sources went");
-        build.file(path);
-    }
-    build.file(graph_cut).file(loader).file(out.join("layout.cpp"));
+    build.file(graph_cut).file(loader).file(rpc).file(out.join("layout.cpp"));
     // Whole, or the linker keeps the archive's own objects instead of the changed ones.
     build.cargo_metadata(false).compile("atelier_shim");
     println!("cargo:rustc-link-search=native={}", out.display());
@@ -260,6 +358,7 @@ fn layout() -> (String, String) {
     }
     cpp += "};\n";
     rust += "];\n";
+    rust += &format!("/// The engine that this crate was written for.\npub const ENGINE: &str = {ENGINE:?};\n");
     (cpp, rust)
 }
 

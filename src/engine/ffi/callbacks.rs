@@ -4,24 +4,14 @@ use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::engine::event::LogLevel;
+use crate::engine::event::{LogLevel, PhaseKind};
 use crate::placement::Module;
 use crate::recipe::Rgb8;
-
-/// A phase, as the engine tells them apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum RawPhase {
-    Loading,
-    Encoding,
-    Denoising,
-    Decoding,
-    Upscaling,
-}
 
 /// Where a job's news go. `log` and `cancelled` also come from the engine's loading threads.
 pub(in crate::engine) trait Sink: Sync {
     fn log(&self, level: LogLevel, text: &str);
-    fn phase(&self, phase: RawPhase);
+    fn phase(&self, phase: PhaseKind);
     fn load(&self, module: Option<Module>, done: u64, total: u64);
     fn step(&self, done: u32, total: u32, fraction: f32, secs: f32);
     fn preview(&self, step: u32, image: Rgb8);
@@ -77,15 +67,21 @@ unsafe extern "C" fn on_log(user: *mut c_void, level: c_int, text: *const c_char
 }
 
 unsafe extern "C" fn on_phase(user: *mut c_void, phase: c_int) {
-    let phase = match phase {
-        ggml_sys::ATELIER_PHASE_LOADING => RawPhase::Loading,
-        ggml_sys::ATELIER_PHASE_ENCODING => RawPhase::Encoding,
-        ggml_sys::ATELIER_PHASE_DENOISING => RawPhase::Denoising,
-        ggml_sys::ATELIER_PHASE_DECODING => RawPhase::Decoding,
-        ggml_sys::ATELIER_PHASE_UPSCALING => RawPhase::Upscaling,
-        _ => return,
-    };
-    with_sink(user, (), |sink| sink.phase(phase));
+    if let Some(phase) = phase_kind(phase) {
+        with_sink(user, (), |sink| sink.phase(phase));
+    }
+}
+
+/// `atelier_phase` of shim.h.
+pub(super) const fn phase_kind(phase: c_int) -> Option<PhaseKind> {
+    match phase {
+        ggml_sys::ATELIER_PHASE_LOADING => Some(PhaseKind::Loading),
+        ggml_sys::ATELIER_PHASE_ENCODING => Some(PhaseKind::Encoding),
+        ggml_sys::ATELIER_PHASE_DENOISING => Some(PhaseKind::Denoising),
+        ggml_sys::ATELIER_PHASE_DECODING => Some(PhaseKind::Decoding),
+        ggml_sys::ATELIER_PHASE_UPSCALING => Some(PhaseKind::Upscaling),
+        _ => None,
+    }
 }
 
 unsafe extern "C" fn on_load(user: *mut c_void, module: c_int, done: u64, total: u64) {

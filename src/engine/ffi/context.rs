@@ -4,7 +4,7 @@ use std::ptr::{NonNull, null_mut};
 
 use super::callbacks::{Callbacks, Sink, copy_rgb};
 use super::error::CallError;
-use super::params::{Load, PreviewMode, RawLoad, RawShot, Shot};
+use super::params::{Limits, Load, PreviewMode, RawLoad, RawShot, Shot};
 use crate::recipe::Rgb8;
 
 /// A model in the engine. Weights are read when they are first needed and stay until this is dropped.
@@ -20,6 +20,14 @@ impl Context {
         let status = unsafe { ggml_sys::atelier_context_new(&raw const raw.raw, callbacks.as_ptr(), &raw mut context) };
         CallError::check(status)?;
         NonNull::new(context).map(Self).ok_or_else(|| CallError::new("the engine gave no context"))
+    }
+
+    /// Sets what each module may use of its device, for the pictures that follow.
+    pub(in crate::engine) fn limit(&mut self, limits: &Limits) -> Result<(), CallError> {
+        let Limits { diffusion, te, clip_vision, vae, stream_layers } = *limits;
+        let raw = ggml_sys::atelier_limits { diffusion, te, clip_vision, vae, stream_layers };
+        // SAFETY: a live context that only this value holds, and a whole struct of ours.
+        CallError::check(unsafe { ggml_sys::atelier_context_limit(self.0.as_ptr(), &raw const raw) })
     }
 
     /// Makes one picture.

@@ -8,37 +8,49 @@ mod callbacks;
 mod context;
 mod error;
 mod params;
+mod remote;
 mod upscaler;
 
 #[cfg(test)]
 mod tests;
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
-use crate::devices::{Device, DeviceKind};
+use crate::devices::{Device, DeviceKind, SimulatedDevice};
 
-pub(super) use callbacks::{RawPhase, Sink};
+pub(super) use callbacks::Sink;
 pub(super) use context::Context;
 pub(super) use error::{CallError, Status};
-pub(super) use params::{Load, Mask, PreviewMode, Shot};
+pub(super) use params::{Limits, Load, Mask, PreviewMode, Shot};
+#[cfg(test)]
+pub(super) use remote::set_patience;
+pub(super) use remote::{add_server, devices_of, serve, wire_parts};
 pub(super) use upscaler::Upscaler;
 
 /// The devices that ggml knows, with their memory as it is now.
 pub(super) fn devices() -> Vec<Device> {
     // SAFETY: takes nothing; the shim initialises itself.
     let count = unsafe { ggml_sys::atelier_device_count() };
-    (0..count).filter_map(device).collect()
+    (0..count).filter_map(device).map(|(device, _)| device).collect()
 }
 
-fn device(index: usize) -> Option<Device> {
-    let mut raw =
-        ggml_sys::atelier_device { name: std::ptr::null(), description: std::ptr::null(), type_: 0, memory_free: 0, memory_total: 0 };
+/// A device; where it is another machine's, with its server's address and its number there.
+fn device(index: usize) -> Option<(Device, Option<(String, usize)>)> {
+    let mut raw = ggml_sys::atelier_device {
+        name: std::ptr::null(),
+        description: std::ptr::null(),
+        type_: 0,
+        memory_free: 0,
+        memory_total: 0,
+        remote: false,
+    };
     // SAFETY: `raw` is a whole struct of ours; the shim checks the index and fills it.
     let status = unsafe { ggml_sys::atelier_device_get(index, &raw mut raw) };
     if status != ggml_sys::ATELIER_OK {
         return None;
     }
     let kind = match raw.type_ {
+        _ if raw.remote => DeviceKind::Remote,
         0 => DeviceKind::Cpu,
         1 => DeviceKind::Gpu,
         2 => DeviceKind::IntegratedGpu,
@@ -47,13 +59,20 @@ fn device(index: usize) -> Option<Device> {
         _ => DeviceKind::Accelerator,
     };
     let (memory_total_bytes, free) = if kind == DeviceKind::Cpu { ram() } else { (raw.memory_total, raw.memory_free) };
-    Some(Device {
-        name: text(raw.name),
-        description: text(raw.description),
-        kind,
-        memory_total_bytes,
-        memory_free_bytes: free.min(memory_total_bytes),
-    })
+    let mut description = text(raw.description);
+    let place = description.rsplit_once('#').filter(|_| raw.remote).map(|(server, index)| (server.to_owned(), index.parse().unwrap_or(0)));
+    if let Some((server, index)) = &place {
+        description = super::remote::description(server, *index);
+    }
+    let device = Device { name: text(raw.name), description, kind, memory_total_bytes, memory_free_bytes: free.min(memory_total_bytes) };
+    Some((device, place))
+}
+
+/// Adds a device that the processor plays.
+pub(super) fn simulate(device: &SimulatedDevice) -> Result<(), CallError> {
+    let name = CString::new(device.name.as_str()).map_err(|_| CallError::new("a device's name holds a NUL character"))?;
+    // SAFETY: the shim copies the name.
+    CallError::check(unsafe { ggml_sys::atelier_simulate_device(name.as_ptr(), device.memory_bytes) })
 }
 
 /// RAM in bytes, whole and available: ggml calls all of it free.

@@ -18,8 +18,16 @@ pub(in crate::engine) struct Load {
     /// Devices by name, never empty: the engine's own choice would be the first GPU, whatever it is.
     pub(in crate::engine) backend: String,
     pub(in crate::engine) params_backend: String,
-    /// GiB; 0 is none.
-    pub(in crate::engine) max_vram: f32,
+}
+
+/// The most bytes of its device that a module's graph may use, weights included; 0 is no limit. They can change between pictures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::engine) struct Limits {
+    pub(in crate::engine) diffusion: u64,
+    pub(in crate::engine) te: u64,
+    pub(in crate::engine) clip_vision: u64,
+    pub(in crate::engine) vae: u64,
+    /// Keep the diffusion layers that fit and stream the others; needs a limit and weights in RAM.
     pub(in crate::engine) stream_layers: bool,
 }
 
@@ -109,8 +117,6 @@ impl RawLoad {
         raw.diffusion_flash_attn = load.flash_attention;
         // With a VAE beside it, the tiny autoencoder only draws previews.
         raw.tae_preview_only = load.files.get(FileRole::Vae).is_some() && load.files.get(FileRole::Taesd).is_some();
-        raw.max_vram = load.max_vram;
-        raw.stream_layers = load.stream_layers;
         // The other mode drops all weights at every change of a LoRA.
         raw.lora_apply_mode = ggml_sys::lora_apply_mode_t::LORA_APPLY_AT_RUNTIME;
         Ok(Self { raw, _strings: strings })

@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use testkit::{broken, tiny};
 
-use super::{CallError, Context, Load, PreviewMode, RawPhase, Shot, Sink, Status, force_hook};
-use crate::engine::event::LogLevel;
+use super::{CallError, Context, Load, PreviewMode, Shot, Sink, Status, force_hook};
+use crate::engine::event::{LogLevel, PhaseKind};
 use crate::placement::Module;
 use crate::recipe::{FileRole, Recipe, Rgb8};
 
@@ -29,8 +29,8 @@ struct Quiet {
 
 impl Sink for Quiet {
     fn log(&self, _: LogLevel, _: &str) {}
-    fn phase(&self, phase: RawPhase) {
-        self.denoising.store(phase == RawPhase::Denoising, Ordering::Relaxed);
+    fn phase(&self, phase: PhaseKind) {
+        self.denoising.store(phase == PhaseKind::Denoising, Ordering::Relaxed);
     }
     fn load(&self, _: Option<Module>, _: u64, _: u64) {}
     fn step(&self, done: u32, _: u32, _: f32, _: f32) {
@@ -52,8 +52,6 @@ fn load(files: &tiny::TinyFiles) -> Load {
         flash_attention: true,
         backend: "CPU".into(),
         params_backend: String::new(),
-        max_vram: 0.0,
-        stream_layers: false,
     }
 }
 

@@ -1,6 +1,7 @@
-// Lets a running graph be stopped, and says how far it is.
+// Lets a running graph be stopped, says how far it is, and notices which device has no room.
 //
 // A CPU backend asks after every node by itself. Any other device gets its graphs in chunks, with a look at the cancel flag between them.
+// An allocation that a device refuses comes back as a null pointer that says nothing, so it is seen here, where it is asked for.
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -17,11 +18,18 @@ namespace {
 
 using InitBackend  = ggml_backend_t (*)(ggml_backend_dev_t, const char*);
 using GraphCompute = ggml_status (*)(ggml_backend_t, ggml_cgraph*);
+using AllocBuffer  = ggml_backend_buffer_t (*)(ggml_backend_buffer_type_t, size_t);
 
 std::mutex hook_mutex;
 std::map<ggml_backend_dev_t, InitBackend> original_init;
 // One device's backends share their functions.
 std::map<ggml_backend_dev_t, GraphCompute> original_compute;
+
+struct Allocator {
+    AllocBuffer alloc;
+    ggml_backend_dev_t device;
+};
+std::map<ggml_backend_buffer_type_t, Allocator> original_alloc;
 
 std::atomic<int> fixed_nodes{0};
 std::atomic<bool> force_chunks{false};
@@ -29,6 +37,8 @@ std::atomic<bool> force_chunks{false};
 // Long enough that starting a chunk does not matter, short enough that stopping feels immediate.
 constexpr int64_t CHUNK_US_LOW  = 15 * 1000;
 constexpr int64_t CHUNK_US_HIGH = 60 * 1000;
+// Each chunk for another machine carries the whole graph behind it.
+constexpr int64_t REMOTE_FACTOR = 4;
 constexpr int CHUNK_NODES_FIRST = 32;
 constexpr int CHUNK_NODES_LEAST = 4;
 
@@ -56,6 +66,7 @@ ggml_status compute_in_chunks(ggml_backend_t backend, ggml_cgraph* graph) {
     job->graph_begins(graph->n_nodes);
     thread_local int nodes_learned = CHUNK_NODES_FIRST;
     const int fixed                = fixed_nodes.load(std::memory_order_relaxed);
+    const int64_t factor           = is_remote(backend->device) ? REMOTE_FACTOR : 1;
     for (int begin = 0; begin < graph->n_nodes;) {
         if (job->cancelled()) {
             return GGML_STATUS_ABORTED;
@@ -70,9 +81,9 @@ ggml_status compute_in_chunks(ggml_backend_t backend, ggml_cgraph* graph) {
         }
         ggml_backend_synchronize(backend);
         const int64_t took_us = ggml_time_us() - start_us;
-        if (took_us < CHUNK_US_LOW && end - begin == nodes_learned) {
+        if (took_us < CHUNK_US_LOW * factor && end - begin == nodes_learned) {
             nodes_learned *= 2;
-        } else if (took_us > CHUNK_US_HIGH && nodes_learned > CHUNK_NODES_LEAST) {
+        } else if (took_us > CHUNK_US_HIGH * factor && nodes_learned > CHUNK_NODES_LEAST) {
             nodes_learned /= 2;
         }
         job->computed(end - begin);
@@ -92,6 +103,37 @@ ggml_status compute_with_own_check(ggml_backend_t backend, ggml_cgraph* graph) {
     return compute_of(backend)(backend, graph);
 }
 
+ggml_backend_buffer_t alloc_noticed(ggml_backend_buffer_type_t type, size_t size) {
+    Allocator original = {};
+    {
+        std::lock_guard<std::mutex> lock(hook_mutex);
+        original = original_alloc[type];
+    }
+    ggml_backend_buffer_t buffer = original.alloc(type, size);
+    Job* job                     = current_job();
+    if (buffer == nullptr && job != nullptr) {
+        size_t free_bytes  = 0;
+        size_t total_bytes = 0;
+        if (ggml_backend_dev_type(original.device) != GGML_BACKEND_DEVICE_TYPE_CPU) {
+            ggml_backend_dev_memory(original.device, &free_bytes, &total_bytes);
+        }
+        job->no_room(ggml_backend_dev_name(original.device), size, free_bytes);
+    }
+    return buffer;
+}
+
+void notice_allocations(ggml_backend_t backend) {
+    ggml_backend_buffer_type_t type = ggml_backend_get_default_buffer_type(backend);
+    if (type == nullptr) {
+        return;
+    }
+    std::lock_guard<std::mutex> lock(hook_mutex);
+    if (type->iface.alloc_buffer != alloc_noticed) {
+        original_alloc[type]     = {type->iface.alloc_buffer, backend->device};
+        type->iface.alloc_buffer = alloc_noticed;
+    }
+}
+
 ggml_backend_t init_hooked(ggml_backend_dev_t device, const char* params) {
     InitBackend init = nullptr;
     {
@@ -102,6 +144,7 @@ ggml_backend_t init_hooked(ggml_backend_dev_t device, const char* params) {
     if (backend == nullptr) {
         return nullptr;
     }
+    notice_allocations(backend);
     const bool own_check = ggml_backend_is_cpu(backend) && !force_chunks.load(std::memory_order_relaxed);
     {
         std::lock_guard<std::mutex> lock(hook_mutex);
@@ -118,8 +161,13 @@ ggml_backend_t init_hooked(ggml_backend_dev_t device, const char* params) {
 
 }  // namespace
 
+std::mutex& device_list() {
+    static std::mutex& mutex = *new std::mutex;
+    return mutex;
+}
+
 void hook_devices() {
-    std::lock_guard<std::mutex> lock(hook_mutex);
+    std::scoped_lock lock(device_list(), hook_mutex);
     for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {
         ggml_backend_dev_t device = ggml_backend_dev_get(i);
         if (device->iface.init_backend != init_hooked) {

@@ -61,7 +61,7 @@ void on_preview(int step, int frames, sd_image_t* images, bool, void*) {
 }
 
 void on_abort(const char* message) {
-    if (may_throw && std::uncaught_exceptions() == 0) {
+    if (can_throw()) {
         throw Aborted{message};
     }
     if (Job* job = current_job()) {
@@ -70,6 +70,10 @@ void on_abort(const char* message) {
 }
 
 }  // namespace
+
+bool can_throw() {
+    return may_throw && std::uncaught_exceptions() == 0;
+}
 
 Job* current_job() {
     return job_of_thread;
@@ -193,6 +197,21 @@ void Job::computed(int nodes) {
     }
 }
 
+void Job::no_room(const char* device, uint64_t wanted, uint64_t free) {
+    shortage_ = {device, phase_, wanted, free};
+}
+
+void Job::lose(const std::string& server) {
+    std::lock_guard<std::mutex> lock(lost_mutex_);
+    lost_server_ = server;
+    lost_        = true;
+}
+
+std::string Job::lost_server() const {
+    std::lock_guard<std::mutex> lock(lost_mutex_);
+    return lost_server_;
+}
+
 void Job::report_step(float fraction) {
     step_report_us_ = ggml_time_us();
     if (callbacks_.step != nullptr) {
@@ -243,7 +262,7 @@ void atelier_job_adopt(void* job) {
 }
 
 bool atelier_job_cancelled(void* job) {
-    return job != nullptr && static_cast<Job*>(job)->cancelled();
+    return job != nullptr && (static_cast<Job*>(job)->cancelled() || static_cast<Job*>(job)->lost());
 }
 
 void atelier_job_load_begin(void* job, const char* tensor_name, uint64_t total) {

@@ -1,11 +1,15 @@
 // The job of this thread: where callbacks go, and what the engine is doing.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 
 #include "shim.h"
+
+struct ggml_backend_device;
 
 namespace atelier {
 
@@ -39,6 +43,15 @@ public:
     // A preview after each step of which this says so.
     void show_previews_if(preview_t mode, std::function<bool(int step, int steps)> wanted);
 
+    // A device had no room; the last one is remembered for the failure that follows.
+    void no_room(const char* device, uint64_t wanted, uint64_t free);
+    const atelier_shortage* shortage() const { return shortage_.device == nullptr ? nullptr : &shortage_; }
+
+    // The connection to a server broke; may be called from a loading thread.
+    void lose(const std::string& server);
+    bool lost() const { return lost_; }
+    std::string lost_server() const;
+
     void expect_graphs_per_step(int graphs) { graphs_per_step_ = graphs; }
     void graph_begins(int nodes);
 
@@ -66,6 +79,12 @@ private:
     int64_t nodes_in_step_ = 0;
     int64_t nodes_expected_ = 0;
     int64_t step_report_us_ = 0;
+
+    atelier_shortage shortage_ = {};
+
+    std::atomic<bool> lost_{false};
+    mutable std::mutex lost_mutex_;
+    std::string lost_server_;
 };
 
 // The job of this thread; null outside of one.
@@ -83,8 +102,24 @@ private:
     Job* outer_;
 };
 
+// Whether an exception thrown now is caught by the shim.
+bool can_throw();
+
 void install_callbacks();
 void hook_devices();
+
+// Held while ggml's list of devices grows or is read: it is a plain vector.
+std::mutex& device_list();
+
+// See atelier_simulate_device; false where the name is taken.
+bool simulate_device(const char* name, size_t memory_bytes);
+// Simulated devices compute with so many threads.
+void set_simulated_threads(int n);
+
+// See atelier_rpc_add_server and atelier_rpc_serve.
+bool add_server(const char* endpoint);
+bool is_remote(ggml_backend_device* device);
+bool serve(int64_t socket, const char* const* devices, size_t count, int threads, const char* cache_dir);
 
 }  // namespace atelier
 

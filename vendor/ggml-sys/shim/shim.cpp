@@ -7,12 +7,15 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "conditioning.h"
 #include "engine_layout.h"
 #include "ggml-backend.h"
 #include "job.h"
+#include "model/vae/vae.hpp"
 #include "preview.h"
+#include "remote.h"
 #include "upscaler.h"
 
 using atelier::Aborted;
@@ -22,18 +25,43 @@ using atelier::JobScope;
 namespace {
 
 thread_local std::string last_error;
+thread_local atelier_shortage last_shortage = {};
+thread_local std::string last_lost;
 
 // Runs `work`, which returns a status, as this thread's job; nothing thrown gets past it.
 template <typename Work>
 atelier_status guarded(Job* job, Work work) noexcept {
     last_error.clear();
-    const auto stopped = [job](atelier_status otherwise) { return job != nullptr && job->cancelled() ? ATELIER_CANCELLED : otherwise; };
+    last_shortage      = {};
+    last_lost.clear();
+    const auto stopped = [job](atelier_status otherwise) {
+        // Also after a cancel: the context holds memory that is no more.
+        if (job != nullptr && job->lost()) {
+            last_lost = job->lost_server();
+            return ATELIER_LOST;
+        }
+        if (job != nullptr && job->cancelled()) {
+            return ATELIER_CANCELLED;
+        }
+        // The engine goes on from a null pointer in many ways, most of them an assert; what began it is what a person needs to know.
+        if (job != nullptr && job->shortage() != nullptr) {
+            last_shortage = *job->shortage();
+            return ATELIER_NO_MEMORY;
+        }
+        return otherwise;
+    };
     try {
         JobScope scope(job);
-        return work();
+        const atelier_status status = work();
+        const bool whole = status == ATELIER_OK || status == ATELIER_CANCELLED;
+        return whole && (job == nullptr || !job->lost()) ? status : stopped(status);
     } catch (const Aborted& aborted) {
         last_error = aborted.message;
         return stopped(ATELIER_ABORTED);
+    } catch (const atelier::Lost& lost) {
+        last_error = "the connection to " + lost.server + " was lost";
+        last_lost  = lost.server;
+        return ATELIER_LOST;
     } catch (const std::bad_alloc&) {
         last_error = "out of memory";
         return ATELIER_NO_MEMORY;
@@ -51,8 +79,9 @@ atelier_status refuse(const char* why) {
     return ATELIER_BAD_CALL;
 }
 
-// Lets `cache_tensor_map` be reached: a run that failed in segments leaves pointers there that the next one would follow.
+// Reaches what a runner keeps to itself.
 struct RunnerAccess : GGMLRunner {
+    // A run that failed in segments leaves pointers here that the next one would follow.
     static void forget_cached_tensors(GGMLRunner* runner) {
         if (runner != nullptr) {
             (runner->*(&RunnerAccess::cache_tensor_map)).clear();
@@ -60,7 +89,40 @@ struct RunnerAccess : GGMLRunner {
     }
 
     static ggml_backend_t backend_of(GGMLRunner* runner) { return runner->*(&RunnerAccess::runtime_backend); }
+
+    static void limit(GGMLRunner* runner, uint64_t bytes, bool stream) {
+        if (runner == nullptr) {
+            return;
+        }
+        const bool changed = runner->*(&RunnerAccess::max_graph_vram_bytes) != bytes;
+        runner->set_max_graph_vram_bytes(bytes);
+        runner->set_stream_layers_enabled(stream);
+        if (changed) {
+            // Streaming holds on to the largest limit it has seen.
+            runner->*(&RunnerAccess::observed_max_effective_budget_) = 0;
+        }
+    }
 };
+
+// The runners within a conditioner of this type, if it is one.
+template <typename Type, typename... Runner>
+void add_runners(const Conditioner* conditioner, std::vector<GGMLRunner*>& runners, Runner Type::*... members) {
+    if (const auto* it = dynamic_cast<const Type*>(conditioner)) {
+        (runners.push_back((it->*members).get()), ...);
+    }
+}
+
+std::vector<GGMLRunner*> runners_of(const Conditioner* conditioner) {
+    std::vector<GGMLRunner*> runners;
+    add_runners(conditioner, runners, &FrozenCLIPEmbedderWithCustomWords::text_model, &FrozenCLIPEmbedderWithCustomWords::text_model2);
+    add_runners(conditioner, runners, &SD3CLIPEmbedder::clip_l, &SD3CLIPEmbedder::clip_g, &SD3CLIPEmbedder::t5);
+    add_runners(conditioner, runners, &FluxCLIPEmbedder::clip_l, &FluxCLIPEmbedder::t5);
+    add_runners(conditioner, runners, &T5CLIPEmbedder::t5);
+    add_runners(conditioner, runners, &AnimaConditioner::llm);
+    add_runners(conditioner, runners, &LLMEmbedder::llm);
+    add_runners(conditioner, runners, &LTXAVEmbedder::llm, &LTXAVEmbedder::projector);
+    return runners;
+}
 
 }  // namespace
 
@@ -69,8 +131,12 @@ struct atelier_context {
     std::shared_ptr<atelier::RememberingConditioner> conditioner;
     // Made when it is first needed; remembers what decoding costs.
     std::shared_ptr<atelier::ThriftyPreview> thrifty;
+    std::vector<GGMLRunner*> text_encoders;
 
     ~atelier_context() {
+        // They hold runners of the engine, which must not outlive its devices.
+        thrifty.reset();
+        conditioner.reset();
         if (sd != nullptr) {
             free_sd_ctx(sd);
         }
@@ -81,6 +147,23 @@ struct atelier_context {
         RunnerAccess::forget_cached_tensors(sd->sd->high_noise_diffusion_model.get());
         RunnerAccess::forget_cached_tensors(sd->sd->first_stage_model.get());
         RunnerAccess::forget_cached_tensors(sd->sd->preview_vae.get());
+        RunnerAccess::forget_cached_tensors(sd->sd->clip_vision.get());
+        for (GGMLRunner* runner : text_encoders) {
+            RunnerAccess::forget_cached_tensors(runner);
+        }
+    }
+
+    void limit(const atelier_limits& limits) const {
+        StableDiffusionGGML* it = sd->sd;
+        const bool stream = limits.stream_layers && limits.diffusion > 0 && it->backend_manager.params_backend_is_cpu(SDBackendModule::DIFFUSION);
+        RunnerAccess::limit(it->diffusion_model.get(), limits.diffusion, stream);
+        RunnerAccess::limit(it->high_noise_diffusion_model.get(), limits.diffusion, stream);
+        RunnerAccess::limit(it->first_stage_model.get(), limits.vae, false);
+        RunnerAccess::limit(it->preview_vae.get(), limits.vae, false);
+        RunnerAccess::limit(it->clip_vision.get(), limits.clip_vision, false);
+        for (GGMLRunner* runner : text_encoders) {
+            RunnerAccess::limit(runner, limits.te, false);
+        }
     }
 };
 
@@ -134,23 +217,61 @@ const char* atelier_last_error(void) {
     return last_error.c_str();
 }
 
+bool atelier_last_shortage(atelier_shortage* out) {
+    if (out == nullptr || last_shortage.device == nullptr) {
+        return false;
+    }
+    *out = last_shortage;
+    return true;
+}
+
 size_t atelier_device_count(void) {
     atelier_init();
+    std::lock_guard<std::mutex> lock(atelier::device_list());
     return ggml_backend_dev_count();
 }
 
 atelier_status atelier_device_get(size_t index, atelier_device* out) {
-    if (out == nullptr || index >= ggml_backend_dev_count()) {
+    ggml_backend_dev_t device = nullptr;
+    {
+        std::lock_guard<std::mutex> lock(atelier::device_list());
+        device = index < ggml_backend_dev_count() ? ggml_backend_dev_get(index) : nullptr;
+    }
+    if (out == nullptr || device == nullptr) {
         return refuse("no such device");
     }
     return guarded(nullptr, [=] {
-        ggml_backend_dev_t device = ggml_backend_dev_get(index);
         size_t free_bytes         = 0;
         size_t total_bytes        = 0;
-        ggml_backend_dev_memory(device, &free_bytes, &total_bytes);
-        *out = {ggml_backend_dev_name(device), ggml_backend_dev_description(device), ggml_backend_dev_type(device), free_bytes, total_bytes};
+        const bool remote         = atelier::is_remote(device);
+        try {
+            ggml_backend_dev_memory(device, &free_bytes, &total_bytes);
+        } catch (const atelier::Lost&) {
+            free_bytes = total_bytes = 0;
+        }
+        *out = {ggml_backend_dev_name(device), ggml_backend_dev_description(device), ggml_backend_dev_type(device), free_bytes, total_bytes, remote};
         return ATELIER_OK;
     });
+}
+
+const char* atelier_last_lost(void) {
+    return last_lost.c_str();
+}
+
+atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes) {
+    if (name == nullptr || name[0] == '\0') {
+        return refuse("a device needs a name");
+    }
+    atelier_init();
+    const atelier_status status = guarded(nullptr, [=] {
+        if (!atelier::simulate_device(name, static_cast<size_t>(memory_bytes))) {
+            last_error = "there is a device of this name";
+            return ATELIER_FAILED;
+        }
+        atelier::hook_devices();
+        return ATELIER_OK;
+    });
+    return status;
 }
 
 atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out) {
@@ -160,6 +281,7 @@ atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_
     *out = nullptr;
     atelier_init();
     Job job(*callbacks);
+    atelier::set_simulated_threads(params->n_threads);
     return guarded(&job, [&] {
         job.enter(ATELIER_PHASE_LOADING);
         auto context = std::make_unique<atelier_context>();
@@ -169,6 +291,7 @@ atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_
             return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
         }
         StableDiffusionGGML* sd = context->sd->sd;
+        context->text_encoders  = runners_of(sd->cond_stage_model.get());
         // PhotoMaker looks for the concrete conditioner behind the pointer.
         const bool photomaker = params->photo_maker_path != nullptr && params->photo_maker_path[0] != '\0';
         if (sd->cond_stage_model != nullptr && !photomaker) {
@@ -183,6 +306,16 @@ atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_
 void atelier_context_free(atelier_context* context) {
     guarded(nullptr, [=] {
         delete context;
+        return ATELIER_OK;
+    });
+}
+
+atelier_status atelier_context_limit(atelier_context* context, const atelier_limits* limits) {
+    if (context == nullptr || limits == nullptr) {
+        return refuse("limits need a context");
+    }
+    return guarded(nullptr, [=] {
+        context->limit(*limits);
         return ATELIER_OK;
     });
 }
@@ -233,12 +366,16 @@ atelier_status atelier_context_generate(atelier_context* context,
         return ATELIER_OK;
     });
     if (status != ATELIER_OK) {
-        std::string sentence = std::move(last_error);
+        std::string sentence            = std::move(last_error);
+        const atelier_shortage shortage = last_shortage;
+        std::string lost                = std::move(last_lost);
         guarded(nullptr, [=] {
             context->forget_cached_tensors();
             return ATELIER_OK;
         });
-        last_error = std::move(sentence);
+        last_error    = std::move(sentence);
+        last_shortage = shortage;
+        last_lost     = std::move(lost);
     }
     return status;
 }
@@ -262,6 +399,7 @@ atelier_status atelier_upscaler_new(const char* path,
     *out = nullptr;
     atelier_init();
     Job job(*callbacks);
+    atelier::set_simulated_threads(n_threads);
     return guarded(&job, [&] {
         job.enter(ATELIER_PHASE_LOADING);
         auto upscaler      = std::make_unique<atelier_upscaler>();
@@ -294,6 +432,34 @@ atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image
         if (out->data == nullptr) {
             last_error = "the upscaler made no picture";
             return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
+        }
+        return ATELIER_OK;
+    });
+}
+
+atelier_status atelier_rpc_add_server(const char* endpoint) {
+    if (endpoint == nullptr) {
+        return refuse("a server needs an address");
+    }
+    atelier_init();
+    return guarded(nullptr, [=] {
+        if (!atelier::add_server(endpoint)) {
+            last_error = "the server lends nothing";
+            return ATELIER_FAILED;
+        }
+        return ATELIER_OK;
+    });
+}
+
+atelier_status atelier_rpc_serve(int64_t socket, const char* const* devices, size_t count, int threads, const char* cache_dir) {
+    if (devices == nullptr || count == 0) {
+        return refuse("nothing to lend");
+    }
+    atelier_init();
+    return guarded(nullptr, [=] {
+        if (!atelier::serve(socket, devices, count, threads, cache_dir)) {
+            last_error = "a device could not be used";
+            return ATELIER_FAILED;
         }
         return ATELIER_OK;
     });

@@ -20,8 +20,9 @@ typedef enum {
     ATELIER_FAILED    = 1,  // the engine said no; the context can be used again
     ATELIER_CANCELLED = 2,  // `cancelled` returned true; the context can be used again
     ATELIER_ABORTED   = 3,  // an assert or exception was caught; the context must be freed
-    ATELIER_NO_MEMORY = 4,  // an allocation failed; the context must be freed
+    ATELIER_NO_MEMORY = 4,  // an allocation failed, see atelier_last_shortage; the context must be freed
     ATELIER_BAD_CALL  = 5,  // a null or meaningless argument
+    ATELIER_LOST      = 6,  // a remote device went away, see atelier_last_lost; the context must be freed
 } atelier_status;
 
 typedef enum {
@@ -62,7 +63,27 @@ typedef struct {
     int type;  // enum ggml_backend_dev_type
     uint64_t memory_free;
     uint64_t memory_total;
+    // Of another machine; the description is its server's address, `#`, and its number there. Total 0: the server does not answer.
+    bool remote;
 } atelier_device;
+
+// Memory that a device did not have.
+typedef struct {
+    const char* device;
+    int phase;  // atelier_phase
+    uint64_t bytes_wanted;
+    uint64_t bytes_free;  // 0 for the processor, whose memory ggml does not count
+} atelier_shortage;
+
+// The most bytes of its device that a module's graph may use, weights included; 0: no limit. None has an effect on the processor.
+typedef struct {
+    uint64_t diffusion;
+    uint64_t te;
+    uint64_t clip_vision;
+    uint64_t vae;
+    // Keep the diffusion layers that fit and stream the others. Needs a limit for the diffusion module, and its weights in RAM.
+    bool stream_layers;
+} atelier_limits;
 
 typedef struct atelier_context atelier_context;
 typedef struct atelier_upscaler atelier_upscaler;
@@ -76,12 +97,21 @@ void atelier_set_hook(int nodes, bool force);
 
 // Why the last call on this thread failed; "" where it did not. Valid until the next call on this thread.
 const char* atelier_last_error(void);
+// What was missing where the last call on this thread returned ATELIER_NO_MEMORY and a device is to blame; else false.
+bool atelier_last_shortage(atelier_shortage* out);
+// The address of the server where the last call on this thread returned ATELIER_LOST.
+const char* atelier_last_lost(void);
 
 size_t atelier_device_count(void);
 atelier_status atelier_device_get(size_t index, atelier_device* out);
+// Adds a device of type GPU that the processor computes, with so much memory of its own. Before the first context; names are unique.
+atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes);
 
 atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out);
 void atelier_context_free(atelier_context* context);
+// Between pictures, any number of times.
+atelier_status atelier_context_limit(atelier_context* context, const atelier_limits* limits);
+
 // For `preview_every`: through the decoder, as large and as often as a fifth of the picture's time pays for.
 #define ATELIER_PREVIEW_THRIFTY (-1)
 
@@ -108,6 +138,19 @@ void atelier_upscaler_free(atelier_upscaler* upscaler);
 atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image, const atelier_callbacks* callbacks, sd_image_t* out);
 
 void atelier_image_free(sd_image_t* image);
+
+// Opens and greets a connection to a server: a socket that blocks, with time limits of its own on reading and writing, or -1. It may be
+// called on any thread that calls in.
+typedef int64_t (*atelier_dialer)(const char* endpoint);
+void atelier_rpc_set_dialer(atelier_dialer dial);
+// How long a server may say nothing while an answer is due; 0: as long as is usual.
+void atelier_rpc_set_patience(uint64_t milliseconds);
+// What both ends must agree on beside the greeting: protocol and the length of names.
+const char* atelier_rpc_version(void);
+// Adds the devices of a server, `host:port`, named RPC0, RPC1... in the order in which they were added.
+atelier_status atelier_rpc_add_server(const char* endpoint);
+// Lends devices to the borrower behind a greeted socket, which is closed at the end. Returns when the borrower leaves.
+atelier_status atelier_rpc_serve(int64_t socket, const char* const* devices, size_t count, int threads, const char* cache_dir);
 
 #ifdef __cplusplus
 }

@@ -26,6 +26,8 @@ pub const ATELIER_ABORTED: atelier_status = 3;
 pub const ATELIER_NO_MEMORY: atelier_status = 4;
 /// A null or meaningless argument.
 pub const ATELIER_BAD_CALL: atelier_status = 5;
+/// A remote device went away; the context must be freed.
+pub const ATELIER_LOST: atelier_status = 6;
 
 /// Reading headers or weights.
 pub const ATELIER_PHASE_LOADING: c_int = 0;
@@ -85,14 +87,51 @@ pub struct atelier_device {
     pub type_: c_int,
     /// Free bytes.
     pub memory_free: u64,
-    /// All bytes.
+    /// All bytes; 0 where the server of a remote device does not answer.
     pub memory_total: u64,
+    /// Whether it is another machine's; then the description is its server's address, `#`, and its number there.
+    pub remote: bool,
+}
+
+/// Opens and greets a connection to a server; a socket, or -1.
+pub type atelier_dialer = Option<unsafe extern "C" fn(endpoint: *const c_char) -> i64>;
+
+/// Memory that a device did not have.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_shortage {
+    /// The device's name; it lives as long as the process.
+    pub device: *const c_char,
+    /// The phase in which it was wanted.
+    pub phase: c_int,
+    /// Bytes asked for at once.
+    pub bytes_wanted: u64,
+    /// Bytes that were free; 0 for the processor.
+    pub bytes_free: u64,
+}
+
+/// The most bytes of its device that each module's graph may use; 0: no limit.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_limits {
+    /// For the diffusion module.
+    pub diffusion: u64,
+    /// For each text encoder.
+    pub te: u64,
+    /// For the CLIP vision encoder.
+    pub clip_vision: u64,
+    /// For the VAE.
+    pub vae: u64,
+    /// Whether diffusion layers that do not fit are streamed.
+    pub stream_layers: bool,
 }
 
 unsafe extern "C" {
     pub fn atelier_init();
     pub fn atelier_set_hook(nodes: c_int, force: bool);
     pub fn atelier_last_error() -> *const c_char;
+    pub fn atelier_last_shortage(out: *mut atelier_shortage) -> bool;
+    pub fn atelier_last_lost() -> *const c_char;
     pub fn atelier_device_count() -> usize;
     pub fn atelier_device_get(index: usize, out: *mut atelier_device) -> atelier_status;
     pub fn atelier_context_new(
@@ -100,6 +139,8 @@ unsafe extern "C" {
         callbacks: *const atelier_callbacks,
         out: *mut *mut atelier_context,
     ) -> atelier_status;
+    pub fn atelier_simulate_device(name: *const c_char, memory_bytes: u64) -> atelier_status;
+    pub fn atelier_context_limit(context: *mut atelier_context, limits: *const atelier_limits) -> atelier_status;
     pub fn atelier_context_free(context: *mut atelier_context);
     pub fn atelier_context_generate(
         context: *mut atelier_context,
@@ -128,9 +169,17 @@ unsafe extern "C" {
         out: *mut sd_image_t,
     ) -> atelier_status;
     pub fn atelier_image_free(image: *mut sd_image_t);
-
-    /// Adds the devices of a ggml RPC server (`host:port`); null where it cannot be reached.
-    pub fn ggml_backend_rpc_add_server(endpoint: *const c_char) -> *mut c_void;
+    pub fn atelier_rpc_set_dialer(dial: atelier_dialer);
+    pub fn atelier_rpc_set_patience(milliseconds: u64);
+    pub fn atelier_rpc_version() -> *const c_char;
+    pub fn atelier_rpc_add_server(endpoint: *const c_char) -> atelier_status;
+    pub fn atelier_rpc_serve(
+        socket: i64,
+        devices: *const *const c_char,
+        count: usize,
+        threads: c_int,
+        cache_dir: *const c_char,
+    ) -> atelier_status;
 }
 
 include!(concat!(env!("OUT_DIR"), "/layout.rs"));

@@ -1,0 +1,195 @@
+//! What would make a plan fit that does not, or make it better: each change is tried, and only those that help are offered.
+//!
+//! Invariant: the plan of a fix fits. Not here: what another size or quantisation takes; who asks brings that along ([`Alternative`]).
+
+use std::fmt;
+
+use super::plan::{Pin, Pins, Plan, Question, fitting};
+use super::predict::{Needs, Room};
+use super::search::BY_WORTH;
+use super::{GIB, Home, Module, PlacementError};
+
+/// A change to a recipe or a placement. Shown, it asks for itself.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// Decode in tiles.
+    VaeTiling,
+    /// Let pinned weights live somewhere else.
+    Weights {
+        /// Whose.
+        module: Module,
+        /// Where they go.
+        home: Home,
+    },
+    /// Let pinned weights wait in RAM and be copied piece by piece.
+    Pieces {
+        /// Whose.
+        module: Module,
+    },
+    /// Raise a budget.
+    Budget {
+        /// Of this device.
+        device: String,
+        /// To this many GiB.
+        gib: f64,
+    },
+    /// Let a pinned module run on another device.
+    RunsOn {
+        /// Which.
+        module: Module,
+        /// Where.
+        device: String,
+    },
+    /// Another file for a module, with smaller weights.
+    Quantisation {
+        /// For which module.
+        module: Module,
+        /// What the file is called.
+        name: String,
+    },
+    /// A smaller picture.
+    Size {
+        /// Pixels.
+        width: u32,
+        /// Pixels.
+        height: u32,
+    },
+}
+
+impl Change {
+    /// How much is lost by it: nothing to see, then time, then what was wanted.
+    const fn loss(&self) -> u32 {
+        match self {
+            Self::VaeTiling => 1,
+            Self::Weights { home: Home::Device(_), .. } => 2,
+            Self::Budget { .. } => 3,
+            Self::Pieces { .. } => 4,
+            Self::RunsOn { .. } => 5,
+            Self::Weights { home: Home::Disk, .. } => 6,
+            Self::Quantisation { .. } => 7,
+            Self::Size { .. } => 8,
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::VaeTiling => f.write_str("Decode in tiles"),
+            Self::Weights { module, home: Home::Disk } => write!(f, "Read the weights of the {} from the disk each time", module.noun()),
+            Self::Weights { module, home: Home::Device(name) } => write!(f, "Let the weights of the {} live on {name}", module.noun()),
+            Self::Pieces { module } => write!(f, "Copy the weights of the {} from RAM piece by piece", module.noun()),
+            Self::Budget { device, gib } => write!(f, "Raise the budget of {device} to {gib} GiB"),
+            Self::RunsOn { module, device } => write!(f, "Run the {} on {device}", module.noun()),
+            Self::Quantisation { module, name } => write!(f, "Use {name} for the {}", module.noun()),
+            Self::Size { width, height } => write!(f, "Make the picture {width} × {height}"),
+        }
+    }
+}
+
+/// What else the recipe could be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alternative {
+    /// How it differs.
+    pub changes: Vec<Change>,
+    /// What it takes.
+    pub needs: Needs,
+}
+
+/// A change, or some together, with which it fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fix {
+    /// What to change.
+    pub changes: Vec<Change>,
+    /// The plan then.
+    pub plan: Plan,
+}
+
+/// More are no help.
+const MOST_FIXES: usize = 3;
+
+/// The changes with which there is a plan that helps, the smallest loss first.
+pub(super) fn fixes(question: &Question<'_>, helps: impl Fn(&Plan) -> bool) -> Result<Vec<Fix>, PlacementError> {
+    let mut found = Vec::new();
+    for alternative in question.alternatives {
+        found.extend(try_pins(question, alternative, question.pins)?);
+    }
+    let same = Alternative { changes: Vec::new(), needs: question.needs.clone() };
+    for pins in relaxed(question.pins) {
+        found.extend(try_pins(question, &same, &pins)?);
+    }
+    for room in question.rooms {
+        found.extend(try_budget(question, room, &helps)?);
+    }
+    found.retain(|fix| helps(&fix.plan));
+    if found.is_empty() {
+        for alternative in question.alternatives.iter().chain([&same]) {
+            found.extend(try_pins(question, alternative, &Pins::new())?);
+        }
+    }
+    found.retain(|fix| helps(&fix.plan) && !fix.changes.is_empty());
+    found.sort_by_key(|fix| (fix.changes.iter().map(Change::loss).max(), fix.changes.len(), fix.plan.score));
+    let mut fixes: Vec<Fix> = Vec::new();
+    for fix in found {
+        if fixes.iter().all(|it| it.changes != fix.changes) {
+            fixes.push(fix);
+        }
+    }
+    fixes.truncate(MOST_FIXES);
+    Ok(fixes)
+}
+
+/// The pins with one module's weights set free, and with one module set free altogether; those of least worth first.
+fn relaxed(pins: &Pins) -> impl Iterator<Item = Pins> {
+    let pinned = BY_WORTH.into_iter().rev().filter_map(|module| Some((module, pins.get(&module)?)));
+    pinned.flat_map(|(module, pin)| {
+        let weights_free = Pin { weights: None, ..pin.clone() };
+        [weights_free, Pin::default()].map(|pin| pins.clone().into_iter().chain([(module, pin)]).collect())
+    })
+}
+
+fn try_pins(question: &Question<'_>, alternative: &Alternative, pins: &Pins) -> Result<Option<Fix>, PlacementError> {
+    let Some(plan) = fitting(&Question { needs: &alternative.needs, pins, ..*question })? else { return Ok(None) };
+    let mut changes = alternative.changes.clone();
+    for (module, pin) in question.pins.iter().filter(|(module, _)| alternative.needs.modules.contains_key(module)) {
+        let seat = plan.placement.seat(*module);
+        if pin.runs_on.as_ref().is_some_and(|device| *device != seat.runs_on) {
+            changes.push(Change::RunsOn { module: *module, device: seat.runs_on.clone() });
+        }
+        let in_pieces = plan.prediction.modules.get(module).is_some_and(|it| it.in_pieces);
+        match &pin.weights {
+            Some(home) if *home != seat.weights && in_pieces => changes.push(Change::Pieces { module: *module }),
+            Some(home) if *home != seat.weights => changes.push(Change::Weights { module: *module, home: seat.weights.clone() }),
+            Some(_) | None => {}
+        }
+    }
+    Ok(Some(Fix { changes, plan }))
+}
+
+/// Where this device's budget by itself is in the way: the least that it would have to be raised to.
+fn try_budget(question: &Question<'_>, room: &Room, helps: impl Fn(&Plan) -> bool) -> Result<Option<Fix>, PlacementError> {
+    let raised = |tenths: u64| {
+        let budgets = question.budgets.clone().with(&room.device.name, tenths as f64 / 10.0);
+        Ok(fitting(&Question { budgets: &budgets, ..*question })?.filter(&helps))
+    };
+    // More budget never makes a plan worse, so it can be halved in on.
+    let (mut too_low, mut enough) = (tenths(room.limit_bytes(question.budgets)), tenths(room.free_bytes()));
+    if too_low >= enough {
+        return Ok(None);
+    }
+    let mut plan = raised(enough)?;
+    while plan.is_some() && too_low + 1 < enough {
+        let middle = too_low.midpoint(enough);
+        match raised(middle)? {
+            Some(better) => (plan, enough) = (Some(better), middle),
+            None => too_low = middle,
+        }
+    }
+    let change = Change::Budget { device: room.device.name.clone(), gib: enough as f64 / 10.0 };
+    Ok(plan.map(|plan| Fix { changes: vec![change], plan }))
+}
+
+/// Full tenths of a GiB within this many bytes.
+fn tenths(bytes: u64) -> u64 {
+    (u128::from(bytes) * 10 / u128::from(GIB)) as u64
+}

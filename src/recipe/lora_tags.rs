@@ -1,0 +1,49 @@
+//! `<lora:name:strength>` in a prompt: how A1111, sd-cli and others name low-rank adapters.
+
+/// Takes every `<lora:name:strength>` out of a prompt, with one space before it: what is left, and names and strengths in their order.
+#[must_use]
+pub fn take_loras(prompt: &str) -> (String, Vec<(String, f32)>) {
+    let (mut kept, mut loras) = (String::new(), Vec::new());
+    let mut rest = prompt;
+    while let Some(at) = rest.find("<lora:") {
+        let (before, tag) = rest.split_at(at);
+        let (start, after) = tag.split_at(1);
+        let closed = after.find(['<', '>']).and_then(|end| after.get(..end).zip(after.get(end..)?.strip_prefix('>')));
+        let inside = closed.and_then(|(inside, after)| {
+            let mut parts = inside.split(':').skip(1);
+            let name = parts.next().filter(|name| !name.is_empty())?;
+            let strength = parts.next().map_or(Some(1.0), |text| text.parse::<f32>().ok().filter(|it| it.is_finite()))?;
+            Some(((name.to_owned(), strength), after))
+        });
+        if let Some((lora, after)) = inside {
+            kept.push_str(before.strip_suffix(' ').unwrap_or(before));
+            loras.push(lora);
+            rest = after;
+        } else {
+            kept.push_str(before);
+            kept.push_str(start);
+            rest = after;
+        }
+    }
+    kept.push_str(rest);
+    (kept, loras)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_taken_out_with_the_space_before_them() {
+        let (prompt, loras) = take_loras("a lake <lora:ink:0.5>, still <lora:|x|y><lora:z:-1>");
+        assert_eq!(prompt, "a lake, still");
+        assert_eq!(loras, [("ink".to_owned(), 0.5), ("|x|y".to_owned(), 1.0), ("z".to_owned(), -1.0)]);
+    }
+
+    #[test]
+    fn a_tag_that_is_no_lora_stays_in_the_prompt() {
+        for prompt in ["<lora:>", "<lora:x:high>", "<lora:x", "a < b"] {
+            assert_eq!(take_loras(prompt), (prompt.to_owned(), Vec::new()));
+        }
+    }
+}

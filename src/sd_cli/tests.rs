@@ -1,0 +1,242 @@
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::recipe::{ControlImage, ImageSource, InitImage, Lora, PlacementText, Rgb8, Sampler, Scheduler};
+
+fn pasted(line: &str) -> Pasted {
+    read(line).unwrap()
+}
+
+fn left_out(line: &str) -> Vec<String> {
+    pasted(line).left_out.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_whole_command_becomes_a_recipe() {
+    let it = pasted(
+        "./bin/sd-cli --diffusion-model z_image_turbo-Q3_K.gguf --vae ae.safetensors --llm Qwen3-4B.gguf -p 'a \"red\" lake <lora:ink:0.8>' \
+         -n fog --cfg-scale 1.0 --steps 8 -W 1024 -H 512 -s 7 -b 2 --sampling-method euler_a --scheduler karras --flow-shift 3 --eta 0.5 \
+         --guidance 4 --clip-skip 2 -i in.png --strength 0.4 --mask m.png -r a.png -r b.png --control-net cn --control-image c.png \
+         --lora-model-dir /loras --lora-apply-mode at_runtime -M img_gen -t 4 --diffusion-fa --vae-tiling --offload-to-cpu --clip-on-cpu \
+         --params-backend te=disk --max-vram cuda0=6 --stream-layers",
+    );
+    let image = |name: &str| ImageSource::File(name.into());
+    let mut expected = Recipe {
+        prompt: "a \"red\" lake".into(),
+        negative_prompt: "fog".into(),
+        width: 1024,
+        height: 512,
+        steps: 8,
+        guidance: 1.0,
+        distilled_guidance: 4.0,
+        sampler: Some(Sampler::EulerA),
+        scheduler: Some(Scheduler::Karras),
+        eta: Some(0.5),
+        flow_shift: Some(3.0),
+        clip_skip: Some(2),
+        seed: 7,
+        batch_count: 2,
+        vae_tiling: true,
+        flash_attention: true,
+        init: Some(InitImage { image: image("in.png"), strength: 0.4 }),
+        mask: Some(image("m.png")),
+        reference_images: vec![image("a.png"), image("b.png")],
+        control: Some(ControlImage { image: image("c.png"), strength: 0.9 }),
+        loras: vec![Lora { path: "/loras/ink.safetensors".into(), strength: 0.8 }],
+        placement: PlacementText {
+            backend: "te=cpu".into(),
+            params_backend: "*=cpu,te=disk".into(),
+            max_vram: "cuda0=6".into(),
+            stream_layers: true,
+        },
+        threads: Some(4),
+        ..Recipe::default()
+    };
+    expected.files.set(FileRole::Diffusion, "z_image_turbo-Q3_K.gguf");
+    expected.files.set(FileRole::Vae, "ae.safetensors");
+    expected.files.set(FileRole::Llm, "Qwen3-4B.gguf");
+    expected.files.set(FileRole::Controlnet, "cn");
+    assert_eq!(it.recipe, expected);
+    let only = "<lora:ink:0.8>: the file is taken to be ink.safetensors";
+    assert_eq!(it.left_out.iter().map(ToString::to_string).collect::<Vec<_>>(), [only]);
+}
+
+#[test]
+fn what_a_command_does_not_say_is_as_sd_cli_has_it() {
+    let it = pasted("sd -m m.gguf -p x").recipe;
+    assert_eq!((it.seed, it.flash_attention, it.width, it.steps, it.guidance), (42, false, 512, 20, 7.0));
+    assert_eq!(pasted("sd -p x -i a.png").recipe.init.map(|init| init.strength), Some(0.75));
+}
+
+#[test]
+fn nothing_is_dropped_silently() {
+    let told = left_out(
+        "CUDA=1 sd-cli stray -m m --mmap --type q8_0 --shiny bright --glow --steps many -W 0 --backend te= --max-vram six -o out.png \
+         --rpc-servers localhost:50052 --strength 0.5 --control-strength 1 --fa -M vid_gen --seed",
+    );
+    let begins = [
+        "CUDA=1: it belongs to no option",
+        "sd-cli: it belongs to no option",
+        "stray: it belongs to no option",
+        "--mmap: Atelier has no such setting",
+        "--type q8_0: Atelier has no such setting",
+        "--shiny bright: this option is not known",
+        "--glow: this option is not known",
+        "--steps many: write a whole number above 0",
+        "-W 0: write a whole number above 0",
+        "--backend te=: \"te=\" names no module",
+        "--max-vram six: \"six\" is not a budget",
+        "-o out.png: where pictures",
+        "--rpc-servers localhost:50052: servers are no part of a recipe",
+        "--fa: Atelier uses flash attention",
+        "-M vid_gen: Atelier makes single pictures",
+        "--seed: its value is missing",
+        "--strength: there is no picture",
+        "--control-strength: there is no picture",
+    ];
+    assert_eq!(told.len(), begins.len(), "{told:#?}");
+    for (told, begin) in told.iter().zip(begins) {
+        assert!(told.starts_with(begin), "{told} / {begin}");
+    }
+    assert_eq!(left_out("sd -p '<lora:|high_noise|x:1>' -m m"), ["<lora:|high_noise|x:1>: Atelier has no such setting"]);
+    assert_eq!(left_out("sd -m m --vae v --tae t").len(), 1);
+    assert_eq!(left_out("sd -m m --vae v --tae t --taesd-preview-only"), Vec::<String>::new());
+}
+
+#[test]
+fn a_value_may_look_like_an_option_or_stand_behind_an_equals_sign() {
+    let it = pasted("sd -n --no-fog -s -3 --steps=9 --backend=te=cpu --max-vram -1 -p --");
+    assert_eq!(it.left_out, []);
+    assert_eq!((it.recipe.negative_prompt.as_str(), it.recipe.seed, it.recipe.steps, it.recipe.prompt.as_str()), ("--no-fog", -3, 9, "--"));
+    assert_eq!((it.recipe.placement.backend.as_str(), it.recipe.placement.max_vram.as_str()), ("te=cpu", "-1"));
+}
+
+#[test]
+fn loras_of_one_name_count_together_and_the_folder_may_be_said_later() {
+    let it = pasted("sd -p 'a<lora:x.gguf:1><lora:/y/z.safetensors:0.5> cat<lora:x.gguf:0.25>' --lora-model-dir l").recipe;
+    assert_eq!(it.prompt, "a cat");
+    let expected = [("l/x.gguf", 1.25), ("/y/z.safetensors", 0.5)].map(|(path, strength)| Lora { path: path.into(), strength });
+    assert_eq!(it.loras, expected);
+}
+
+#[test]
+fn what_is_no_command_is_refused_with_advice() {
+    assert_eq!(read("sd -p 'a cat"), Err(CommandError::Unclosed));
+    for text in ["", "a red lake", "sd-cli"] {
+        assert_eq!(read(text), Err(CommandError::NoOptions), "{text}");
+    }
+}
+
+#[test]
+fn a_command_written_on_windows_is_read() {
+    let it = pasted("C:\\tools\\sd-cli.exe -m \"C:\\my models\\m.safetensors\" ^\r\n -p \"a cat\"");
+    assert_eq!(it.left_out, []);
+    assert_eq!(it.recipe.files.get(FileRole::Model), Some(std::path::Path::new("C:\\my models\\m.safetensors")));
+}
+
+#[test]
+fn a_recipe_is_written_as_people_write_commands() {
+    let mut recipe = Recipe { prompt: "a red lake".into(), seed: 3, ..Recipe::default() };
+    recipe.files.set(FileRole::Model, "m.gguf");
+    recipe.loras = ["/loras/ink.safetensors", "/loras/old/oil.gguf"].map(|path| Lora { path: path.into(), strength: 0.5 }).into();
+    recipe.placement.backend = " te=cpu ".into();
+    let expected = "sd-cli --model m.gguf --lora-model-dir /loras --lora-apply-mode at_runtime --prompt \
+                    'a red lake <lora:ink.safetensors:0.5> <lora:old/oil.gguf:0.5>' --width 512 --height 512 --steps 20 --cfg-scale 7 \
+                    --seed 3 --backend 'te=cpu' --diffusion-fa";
+    assert_eq!(write(&recipe), Copied { line: expected.into(), left_out: Vec::new() });
+}
+
+#[test]
+fn what_a_command_cannot_say_is_told() {
+    let pixels = Rgb8::new(1, 1, vec![0; 3]).map(ImageSource::Pixels).unwrap();
+    let mut recipe = Recipe { mask: Some(pixels), ..Recipe::default() };
+    recipe.files.set(FileRole::Upscaler, "u.pth");
+    recipe.loras = vec![Lora { path: "a:b.gguf".into(), strength: 1.0 }];
+    let copied = write(&recipe);
+    assert_eq!(copied.left_out.len(), 3, "{:?}", copied.left_out);
+    assert!(!copied.line.contains("--mask") && !copied.line.contains("lora"), "{}", copied.line);
+}
+
+proptest! {
+    #[test]
+    fn a_recipe_comes_back_from_its_command(recipe in recipe()) {
+        let copied = write(&recipe);
+        prop_assert_eq!(&copied.left_out, &Vec::<String>::new());
+        let back = read(&copied.line).unwrap();
+        prop_assert_eq!(back, Pasted { recipe, left_out: Vec::new() }, "{}", copied.line);
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "[ -~\n]{0,80}", wild in any::<String>()) {
+        for line in [text.clone(), wild, format!("sd -p {text}")] {
+            if let Ok(it) = read(&line) {
+                prop_assert!(it.recipe.width > 0 && it.recipe.guidance.is_finite());
+            }
+        }
+    }
+}
+
+fn recipe() -> impl Strategy<Value = Recipe> {
+    let text = || any::<String>().prop_filter("a tag is a LoRA", |text| !text.contains("<lora:"));
+    let path = || any::<String>().prop_filter("a file has a name", |name| !name.is_empty()).prop_map(PathBuf::from);
+    let image = move || path().prop_map(ImageSource::File);
+    let files = proptest::collection::btree_map(proptest::sample::select(FILE_FLAGS.map(|(role, _)| role).to_vec()), path(), 0..5);
+    let lora = ("(/|)([a-z]{1,3}/){0,2}[a-z ]{1,6}\\.(safetensors|gguf)", -2.0..2.0f32);
+    let loras = proptest::collection::btree_map(lora.0, lora.1, 0..3);
+    let sampling = (
+        proptest::option::of(proptest::sample::select(Sampler::ALL)),
+        proptest::option::of(proptest::sample::select(Scheduler::ALL)),
+        proptest::option::of(-10.0..10.0f32),
+        proptest::option::of(any::<f32>().prop_filter("finite", |it| it.is_finite())),
+        proptest::option::of(1..12u32),
+        proptest::option::of(1..64u32),
+    );
+    let numbers = (1..9999u32, 1..9999u32, 1..200u32, any::<i64>(), 1..99u32, -5.0..30.0f32, 0.0..9.0f32);
+    let images = (
+        proptest::option::of((image(), 0.0..1.0f32)),
+        proptest::option::of(image()),
+        proptest::collection::vec(image(), 0..3),
+        proptest::option::of((image(), 0.0..1.0f32)),
+    );
+    let places = (
+        proptest::sample::select(vec!["", "te=cpu", "all=CUDA0,vae=CPU"]),
+        proptest::sample::select(vec!["", "disk", "all=CPU,te=disk"]),
+        proptest::sample::select(vec!["", "6", "CUDA0=6,Vulkan0=-1.5"]),
+        any::<[bool; 3]>(),
+    );
+    (text(), text(), files, loras, sampling, numbers, images, places).prop_map(
+        |(prompt, negative_prompt, files, loras, sampling, numbers, images, (backend, params_backend, max_vram, switches))| Recipe {
+            files: files.into_iter().collect(),
+            prompt,
+            negative_prompt,
+            width: numbers.0,
+            height: numbers.1,
+            steps: numbers.2,
+            seed: numbers.3,
+            batch_count: numbers.4,
+            guidance: numbers.5,
+            distilled_guidance: numbers.6,
+            sampler: sampling.0,
+            scheduler: sampling.1,
+            eta: sampling.2,
+            flow_shift: sampling.3,
+            clip_skip: sampling.4,
+            threads: sampling.5,
+            init: images.0.map(|(image, strength)| InitImage { image, strength }),
+            mask: images.1,
+            reference_images: images.2,
+            control: images.3.map(|(image, strength)| ControlImage { image, strength }),
+            loras: loras.into_iter().map(|(path, strength)| Lora { path: path.into(), strength }).collect(),
+            placement: PlacementText {
+                backend: backend.into(),
+                params_backend: params_backend.into(),
+                max_vram: max_vram.into(),
+                stream_layers: switches[0],
+            },
+            flash_attention: switches[1],
+            vae_tiling: switches[2],
+        },
+    )
+}

@@ -1,0 +1,147 @@
+//! From a recipe to a command line.
+
+use std::fmt::Display;
+use std::path::{Component, Path, PathBuf};
+
+use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults};
+use crate::recipe::{FileRole, ImageSource, Lora, Recipe};
+
+/// A recipe as a command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// The command, quoted for Unix shells.
+    pub line: String,
+    /// What of the recipe a command line cannot say, as sentences.
+    pub left_out: Vec<String>,
+}
+
+/// Writes a recipe as a command line of sd-cli. It names files as the recipe does.
+#[must_use]
+pub fn write(recipe: &Recipe) -> Copied {
+    let mut line = Line { words: vec!["sd-cli".to_owned()], left_out: Vec::new() };
+    let defaults = defaults();
+    for (role, path) in recipe.files.iter() {
+        match FILE_FLAGS.iter().find(|(it, _)| *it == role).and_then(|(_, names)| names.first()) {
+            Some(flag) => line.path(flag, path),
+            None => line.left_out.push("Enlarging is a step of its own; the upscaler is left out.".to_owned()),
+        }
+    }
+    if recipe.files.get(FileRole::Vae).is_some() && recipe.files.get(FileRole::Taesd).is_some() {
+        line.flag("--taesd-preview-only");
+    }
+    let tags = line.loras(&recipe.loras);
+    line.option("--prompt", &format!("{}{tags}", recipe.prompt));
+    if !recipe.negative_prompt.is_empty() {
+        line.option("--negative-prompt", &recipe.negative_prompt);
+    }
+    line.option("--width", &recipe.width);
+    line.option("--height", &recipe.height);
+    line.option("--steps", &recipe.steps);
+    line.option("--cfg-scale", &recipe.guidance);
+    if recipe.distilled_guidance != defaults.distilled_guidance {
+        line.option("--guidance", &recipe.distilled_guidance);
+    }
+    line.optional("--sampling-method", recipe.sampler);
+    line.optional("--scheduler", recipe.scheduler);
+    line.optional("--eta", recipe.eta);
+    line.optional("--flow-shift", recipe.flow_shift);
+    line.optional("--clip-skip", recipe.clip_skip);
+    line.option("--seed", &recipe.seed);
+    if recipe.batch_count != defaults.batch_count {
+        line.option("--batch-count", &recipe.batch_count);
+    }
+    if let Some(init) = &recipe.init {
+        line.picture("--init-img", &init.image, "The picture to start from");
+        line.option("--strength", &init.strength);
+    }
+    if let Some(mask) = &recipe.mask {
+        line.picture("--mask", mask, "The mask");
+    }
+    for reference in &recipe.reference_images {
+        line.picture("--ref-image", reference, "A reference picture");
+    }
+    if let Some(control) = &recipe.control {
+        line.picture("--control-image", &control.image, "The ControlNet's picture");
+        line.option("--control-strength", &control.strength);
+    }
+    let placement = &recipe.placement;
+    let places = [("--backend", &placement.backend), ("--params-backend", &placement.params_backend), ("--max-vram", &placement.max_vram)];
+    for (flag, text) in places.into_iter().filter(|(_, text)| !text.trim().is_empty()) {
+        line.option(flag, &text.trim());
+    }
+    for (flag, set) in
+        [("--stream-layers", placement.stream_layers), ("--diffusion-fa", recipe.flash_attention), ("--vae-tiling", recipe.vae_tiling)]
+    {
+        if set {
+            line.flag(flag);
+        }
+    }
+    line.optional("--threads", recipe.threads);
+    Copied { line: shell_words::join(&line.words), left_out: line.left_out }
+}
+
+struct Line {
+    words: Vec<String>,
+    left_out: Vec<String>,
+}
+
+impl Line {
+    fn flag(&mut self, name: &str) {
+        self.words.push(name.to_owned());
+    }
+
+    fn option(&mut self, name: &str, value: &dyn Display) {
+        self.words.extend([name.to_owned(), value.to_string()]);
+    }
+
+    fn optional(&mut self, name: &str, value: Option<impl Display>) {
+        if let Some(value) = value {
+            self.option(name, &value);
+        }
+    }
+
+    fn path(&mut self, name: &str, path: &Path) {
+        match path.to_str() {
+            Some(path) => self.option(name, &path),
+            None => self.left_out.push(format!("{}: its name cannot be written as text.", path.display())),
+        }
+    }
+
+    fn picture(&mut self, name: &str, image: &ImageSource, what: &str) {
+        match image {
+            ImageSource::File(path) => self.path(name, path),
+            ImageSource::Pixels(_) => self.left_out.push(format!("{what} is in no file yet; save it first.")),
+        }
+    }
+
+    /// Names the folder that the LoRAs have in common, and gives the tags that name them within it.
+    fn loras(&mut self, loras: &[Lora]) -> String {
+        let Some(folder) = common_folder(loras) else { return String::new() };
+        let mut tags = String::new();
+        for Lora { path, strength } in loras {
+            let name = path.strip_prefix(&folder).unwrap_or(path).to_str();
+            // The tag's own signs cannot be part of a name.
+            match name.filter(|name| !name.is_empty() && !name.contains([':', '<', '>']) && !name.starts_with('|')) {
+                Some(name) => tags.extend([" <lora:", name, ":", &strength.to_string(), ">"]),
+                None => self.left_out.push(format!("{}: sd-cli cannot name a LoRA like this.", path.display())),
+            }
+        }
+        if !tags.is_empty() {
+            let here = folder.as_os_str().is_empty();
+            self.path("--lora-model-dir", if here { Path::new(HERE) } else { &folder });
+            self.option("--lora-apply-mode", &LORA_APPLY_MODE);
+        }
+        tags
+    }
+}
+
+/// The innermost folder that all these files are in; `None` where there are no files.
+fn common_folder(loras: &[Lora]) -> Option<PathBuf> {
+    let folders = loras.iter().map(|lora| lora.path.parent().unwrap_or(Path::new("")).to_path_buf());
+    folders.reduce(|one, other| {
+        let same = one.components().zip(other.components()).take_while(|(a, b)| a == b).map(|(it, _)| it);
+        let same: PathBuf = same.collect();
+        // A root alone is no folder that helps.
+        if same.components().all(|it| matches!(it, Component::RootDir | Component::Prefix(_))) { PathBuf::new() } else { same }
+    })
+}

@@ -1,0 +1,278 @@
+//! Placement carried out: modules on devices that the processor plays, budgets, and what happens where there is no room.
+//!
+//! The devices belong to the process: `GPU0` and `GPU1` of 1 GiB, `MINI` and `NANO` of a few MiB.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use atelier::cli::SIMULATE_VARIABLE;
+use atelier::cli::json::Line;
+use atelier::devices::{Device, DeviceKind};
+use atelier::engine::{Cause, End, Event, OutOfMemory, Phase, PhaseKind, simulate_devices};
+use atelier::paths::HOME_VARIABLE;
+use atelier::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
+use support::engine::{Engine, Said};
+use support::{folder, recipe};
+use testkit::tiny;
+
+/// The event at which something is done to a job.
+type Moment = fn(&Event) -> bool;
+
+fn deep_options() -> tiny::Options {
+    tiny::Options { layers: 6, encoder_layers: 4, encoder_width: 64, ..tiny::Options::default() }
+}
+
+/// A model with enough layers to be cut into segments, in the diffusion module and in the text encoder.
+fn deep() -> &'static ModelFiles {
+    static DEEP: OnceLock<ModelFiles> = OnceLock::new();
+    DEEP.get_or_init(|| {
+        let files = tiny::zimage(&folder("deep"), &deep_options()).unwrap();
+        [(FileRole::Diffusion, files.diffusion), (FileRole::Llm, files.llm), (FileRole::Taesd, files.taesd)].into_iter().collect()
+    })
+}
+
+/// An engine that has the simulated devices to itself.
+struct Alone {
+    engine: Engine,
+    _lock: MutexGuard<'static, ()>,
+}
+
+fn alone() -> Alone {
+    static DEVICES: OnceLock<()> = OnceLock::new();
+    static LOCK: Mutex<()> = Mutex::new(());
+    let lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    DEVICES.get_or_init(|| simulate_devices(&"GPU0:1,GPU1:1,MINI:0.014,NANO:0.002".parse().unwrap()).unwrap());
+    Alone { engine: Engine::start(), _lock: lock }
+}
+
+impl Alone {
+    fn run(&self, recipe: &Recipe) -> Said {
+        self.engine.run(recipe)
+    }
+
+    fn device(&self, name: &str) -> Device {
+        self.engine.handle().list_devices().unwrap();
+        self.engine.devices().into_iter().find(|device| device.name == name).unwrap()
+    }
+}
+
+fn placed(backend: &str, params_backend: &str, max_vram: &str) -> PlacementText {
+    PlacementText { backend: backend.into(), params_backend: params_backend.into(), max_vram: max_vram.into(), stream_layers: false }
+}
+
+fn on(placement: PlacementText) -> Recipe {
+    Recipe { placement, ..recipe() }
+}
+
+fn deep_on(placement: PlacementText) -> Recipe {
+    Recipe { files: deep().clone(), placement, ..recipe() }
+}
+
+/// What the engine said of graphs that it cut: into how many segments, or with what budget it streams them.
+fn cuts(said: &Said) -> Vec<&str> {
+    let lines = said.events.iter().filter_map(|event| if let Event::Log { text, .. } = event { Some(text.as_str()) } else { None });
+    lines.filter(|line| line.contains("graph cut max_vram") || line.contains("streaming budget")).collect()
+}
+
+#[test]
+fn every_placement_makes_the_same_picture_as_the_processor_alone() {
+    let alone = alone();
+    let cpu = alone.run(&on(placed("cpu", "", ""))).pixels().to_vec();
+    for (backend, params) in [
+        ("te=cpu,diffusion=GPU0,vae=GPU1", ""),
+        ("all=GPU0", ""),
+        ("gpu", ""),
+        ("", ""),
+        ("*=cpu,LLM=gpu1", ""),
+        ("default=cpu,dit=GPU1", ""),
+        ("all=cpu,auto-encoder=GPU0", ""),
+        ("all=GPU0,cond=cpu,TAE=GPU1", "all=cpu"),
+        ("all=GPU0", "diffusion=GPU1,te=disk"),
+        ("all=GPU0,vae=GPU1", "disk"),
+    ] {
+        assert_eq!(alone.run(&on(placed(backend, params, ""))).pixels(), cpu, "{backend} {params}");
+    }
+}
+
+#[test]
+fn every_alias_of_a_module_is_accepted() {
+    let alone = alone();
+    let cpu = alone.run(&on(placed("cpu", "", ""))).pixels().to_vec();
+    let of = |module: &str| alone.run(&on(placed(&format!("all=cpu,{module}=GPU0"), "", "")));
+    for module in
+        ["model", "unet", "clip", "text", "textencoders", "conditioner", "t5xxl", "vision", "firststage", "control", "pmid", "hires"]
+    {
+        assert_eq!(of(module).pixels(), cpu, "{module}");
+    }
+    assert!(of("sampler").failure().sentence.contains("sampler"));
+}
+
+#[test]
+fn what_a_model_holds_of_a_device_is_counted_and_given_back() {
+    let alone = alone();
+    let whole = alone.device("GPU0");
+    assert_eq!((whole.kind, whole.memory_total_bytes, whole.memory_free_bytes), (DeviceKind::Gpu, 1 << 30, 1 << 30));
+    let said = alone.run(&on(placed("te=cpu,diffusion=GPU0,vae=cpu", "", "")));
+    assert!(matches!(said.end(), End::Done { .. }));
+    let file = support::files().get(FileRole::Diffusion).unwrap().metadata().unwrap().len();
+    let held = whole.memory_total_bytes - alone.device("GPU0").memory_free_bytes;
+    assert!((file * 9 / 10..file * 3).contains(&held), "{held} bytes held for a file of {file}");
+    assert_eq!(alone.device("GPU1").memory_free_bytes, 1 << 30);
+    alone.engine.handle().unload().unwrap();
+    assert_eq!(alone.device("GPU0"), whole);
+}
+
+#[test]
+fn free_memory_is_measured_again_before_each_run() {
+    let alone = alone();
+    let free = |said: &Said| {
+        let devices = said.events.iter().find_map(|event| if let Event::Devices(devices) = event { Some(devices) } else { None }).unwrap();
+        devices.iter().find(|device| device.name == "GPU0").unwrap().memory_free_bytes
+    };
+    let recipe = on(placed("te=cpu,diffusion=GPU0,vae=cpu", "", ""));
+    let (first, second) = (alone.run(&recipe), alone.run(&recipe));
+    assert_eq!(free(&first), 1 << 30);
+    assert!(free(&second) < 1 << 30, "the resident model is seen");
+}
+
+#[test]
+fn a_graph_cut_to_a_budget_makes_the_same_picture() {
+    let alone = alone();
+    let whole = alone.run(&deep_on(placed("cpu", "", "")));
+    let whole = whole.pixels();
+    let on_gpu = alone.run(&deep_on(placed("all=GPU0", "all=cpu", "")));
+    assert_eq!((on_gpu.pixels(), cuts(&on_gpu)), (whole, Vec::new()), "nothing is cut without a budget");
+    for max_vram in ["0.004", "0.006", "0.01", "GPU0=0.005", "gpu0=0.02", "-0.99"] {
+        for stream_layers in [false, true] {
+            let placement = PlacementText { stream_layers, ..placed("all=GPU0", "all=cpu", max_vram) };
+            let said = alone.run(&deep_on(placement));
+            assert_eq!(said.pixels(), whole, "{max_vram} {stream_layers}");
+            assert!(!cuts(&said).is_empty(), "{max_vram} {stream_layers}: {:?}", said.events);
+        }
+    }
+    // Too little for two layers together, and enough for all.
+    for max_vram in ["0.001", "8"] {
+        assert_eq!(alone.run(&deep_on(placed("all=GPU0", "all=cpu", max_vram))).pixels(), whole, "{max_vram}");
+    }
+}
+
+#[test]
+fn a_budget_holds_for_its_own_device_and_can_change_without_loading_again() {
+    let alone = alone();
+    let run = |max_vram: &str| alone.run(&deep_on(placed("te=GPU1,diffusion=GPU0,vae=cpu", "all=cpu", max_vram)));
+    let plain = run("");
+    let cut = |max_vram: &str, module: &str| {
+        let said = run(max_vram);
+        assert_eq!(said.pixels(), plain.pixels(), "{max_vram}");
+        let headers_read = said.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: None, .. }));
+        assert!(!headers_read, "{max_vram}: the model was opened again");
+        cuts(&said).iter().filter(|line| line.to_lowercase().contains(module)).count()
+    };
+    assert!(cut("GPU0=0.004", "z_image") > 0);
+    assert_eq!(cut("GPU1=0.004", "z_image"), 0);
+    assert_eq!(cut("GPU0=0", "z_image"), 0);
+}
+
+#[test]
+fn a_model_that_does_not_fit_whole_fits_in_segments() {
+    let alone = alone();
+    let whole = alone.run(&deep_on(placed("cpu", "", ""))).pixels().to_vec();
+    let backend = "te=cpu,diffusion=MINI,vae=cpu";
+    let failure = alone.run(&deep_on(placed(backend, "all=cpu", "")));
+    assert!(matches!(failure.failure().cause, Some(Cause::OutOfMemory(_))), "{failure:?}", failure = failure.failure());
+    assert_eq!(alone.run(&deep_on(placed(backend, "all=cpu", "0.008"))).pixels(), whole);
+    assert_eq!(alone.device("MINI").memory_free_bytes, alone.device("MINI").memory_total_bytes, "what was staged is given back");
+}
+
+#[test]
+fn a_device_without_room_is_named_with_the_phase_and_the_bytes_and_the_engine_goes_on() {
+    let alone = alone();
+    let cpu = alone.run(&on(placed("cpu", "", ""))).pixels().to_vec();
+    for (module, expected) in [("diffusion", PhaseKind::Denoising), ("te", PhaseKind::Encoding), ("vae", PhaseKind::Decoding)] {
+        let said = alone.run(&on(placed(&format!("all=cpu,{module}=NANO"), "", "")));
+        let failure = said.failure();
+        let Some(Cause::OutOfMemory(OutOfMemory { device, phase, bytes_wanted, bytes_free })) = &failure.cause else {
+            panic!("{failure:?}")
+        };
+        assert_eq!((device.as_str(), *phase), ("NANO", expected), "{failure:?}");
+        assert!(bytes_wanted > bytes_free && *bytes_free <= alone.device("NANO").memory_total_bytes, "{failure:?}");
+        assert!(failure.sentence.starts_with("NANO has too little memory: ") && !failure.hint.is_empty(), "{failure:?}");
+        assert_eq!(alone.run(&on(placed("cpu", "", ""))).pixels(), cpu, "after no room for {module}");
+    }
+}
+
+#[test]
+fn after_a_cancel_in_segments_the_next_picture_is_right() {
+    let alone = alone();
+    let recipe = deep_on(placed("all=GPU0", "all=cpu", "0.004"));
+    let whole = alone.run(&deep_on(placed("cpu", "", ""))).pixels().to_vec();
+    let loras = vec![Lora { path: tiny::lora(&folder("lora"), &deep_options()).unwrap(), strength: 1.0 }];
+    let with_lora = alone.run(&Recipe { loras: loras.clone(), ..deep_on(placed("cpu", "", "")) }).pixels().to_vec();
+    assert_ne!(with_lora, whole);
+    let moments: [(&str, Moment); 4] = [
+        ("while encoding", |event| matches!(event, Event::Phase { phase: Phase::Encoding, .. })),
+        ("while the text encoder loads", |event| {
+            matches!(event, Event::Phase { phase: Phase::Loading { module: Some(atelier::placement::Module::Te), .. }, .. })
+        }),
+        ("inside a step", |event| matches!(event, Event::Step { step, .. } if step.done == 1)),
+        ("while decoding", |event| matches!(event, Event::Phase { phase: Phase::Decoding { .. }, .. })),
+    ];
+    for (when, moment) in moments {
+        // Another prompt, so that the text encoder runs.
+        alone.engine.handle().unload().unwrap();
+        let cancelled = alone.engine.run_until(&Recipe { prompt: when.into(), ..recipe.clone() }, moment);
+        assert!(matches!(cancelled.end(), End::Cancelled), "{when}: {:?}", cancelled.end());
+        // A LoRA makes another graph, in which what was left behind would lie elsewhere.
+        assert_eq!(alone.run(&Recipe { loras: loras.clone(), ..recipe.clone() }).pixels(), with_lora, "with a LoRA after a cancel {when}");
+        assert_eq!(alone.run(&recipe).pixels(), whole, "after a cancel {when}");
+    }
+}
+
+#[test]
+fn after_running_out_of_memory_in_segments_the_next_picture_is_right() {
+    let alone = alone();
+    let whole = alone.run(&deep_on(placed("cpu", "", ""))).pixels().to_vec();
+    let backend = "te=cpu,diffusion=MINI,vae=cpu";
+    // The segments of a generous budget are too large for the device.
+    let failed = alone.run(&deep_on(placed(backend, "all=cpu", "0.018")));
+    assert!(matches!(failed.failure().cause, Some(Cause::OutOfMemory(_))), "{:?}", failed.failure());
+    assert!(!cuts(&failed).is_empty());
+    assert_eq!(alone.run(&deep_on(placed(backend, "all=cpu", "0.008"))).pixels(), whole);
+}
+
+#[test]
+fn what_has_no_effect_is_said_before_the_run() {
+    let alone = alone();
+    let note = |placement: PlacementText| alone.run(&on(PlacementText { stream_layers: true, ..placement })).begin().notes.join(" ");
+    assert!(note(placed("GPU0", "cpu", "")).contains("without a memory budget"));
+    assert!(note(placed("GPU0", "", "1")).contains("live in RAM"));
+    assert_eq!(note(placed("GPU0", "cpu", "1")), "");
+}
+
+fn listed(command: &mut Command) -> Output {
+    command.env(HOME_VARIABLE, folder("home")).output().unwrap()
+}
+
+#[test]
+fn the_program_lists_simulated_devices_by_flag_and_by_variable() {
+    let atelier = || Command::new(env!("CARGO_BIN_EXE_atelier"));
+    let names = |output: Output| {
+        let text = String::from_utf8(output.stdout).unwrap();
+        let Line::Devices { devices } = serde_json::from_str(&text).unwrap() else { panic!("{text}") };
+        devices.into_iter().filter(|it| it.kind == "gpu").map(|it| (it.name, it.memory_total_bytes)).collect::<Vec<_>>()
+    };
+    let flag = names(listed(atelier().args(["devices", "--json", "--simulate-devices", "GPU0:8,GPU1:6"])));
+    assert!(flag.ends_with(&[("GPU0".into(), 8 << 30), ("GPU1".into(), 6 << 30)]), "{flag:?}");
+    let variable = names(listed(atelier().args(["devices", "--json"]).env(SIMULATE_VARIABLE, "CARD:2")));
+    assert!(variable.ends_with(&[("CARD".into(), 2 << 30)]), "{variable:?}");
+    for wrong in
+        [listed(atelier().args(["--simulate-devices", "GPU0", "devices"])), listed(atelier().arg("devices").env(SIMULATE_VARIABLE, "x"))]
+    {
+        assert_eq!(wrong.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&wrong.stderr).starts_with("error: "), "{wrong:?}");
+    }
+}

@@ -1,0 +1,268 @@
+// Devices for tests and demonstrations: of type GPU, computed by the processor, with memory of their own size.
+//
+// They behave as a graphics card does where it matters to placement: their memory is not the host's (nothing is read or written past the
+// buffer's own functions), what is allocated is counted, and what goes past the total is refused with a null buffer.
+#include <atomic>
+#include <cstring>
+#include <list>
+#include <mutex>
+#include <string>
+
+#include "ggml-backend-impl.h"
+#include "ggml-backend.h"
+#include "ggml-cpu.h"
+#include "job.h"
+
+namespace atelier {
+
+namespace {
+
+std::atomic<int> threads{1};
+
+struct Simulated {
+    std::string name;
+    size_t total = 0;
+    std::atomic<size_t> used{0};
+    ggml_backend_buffer_type buffer_type = {};
+    ggml_backend_device device           = {};
+
+    // Counts `bytes` in, if there is room for them.
+    bool take(size_t bytes) {
+        size_t before = used.load();
+        do {
+            if (bytes > total - before) {
+                return false;
+            }
+        } while (!used.compare_exchange_weak(before, before + bytes));
+        return true;
+    }
+};
+
+Simulated* of(ggml_backend_dev_t device) {
+    return static_cast<Simulated*>(device->context);
+}
+
+// Buffers: the processor's, counted.
+
+struct Memory {
+    Simulated* owner;
+    ggml_backend_buffer_t inner;
+};
+
+Memory* of(ggml_backend_buffer_t buffer) {
+    return static_cast<Memory*>(buffer->context);
+}
+
+void free_buffer(ggml_backend_buffer_t buffer) {
+    Memory* memory = of(buffer);
+    memory->owner->used -= buffer->size;
+    ggml_backend_buffer_free(memory->inner);
+    delete memory;
+}
+
+void* buffer_base(ggml_backend_buffer_t buffer) {
+    return ggml_backend_buffer_get_base(of(buffer)->inner);
+}
+
+void memset_tensor(ggml_backend_buffer_t, ggml_tensor* tensor, uint8_t value, size_t offset, size_t size) {
+    std::memset(static_cast<char*>(tensor->data) + offset, value, size);
+}
+
+void set_tensor(ggml_backend_buffer_t, ggml_tensor* tensor, const void* data, size_t offset, size_t size) {
+    std::memcpy(static_cast<char*>(tensor->data) + offset, data, size);
+}
+
+void get_tensor(ggml_backend_buffer_t, const ggml_tensor* tensor, void* data, size_t offset, size_t size) {
+    std::memcpy(data, static_cast<const char*>(tensor->data) + offset, size);
+}
+
+void clear_buffer(ggml_backend_buffer_t buffer, uint8_t value) {
+    ggml_backend_buffer_clear(of(buffer)->inner, value);
+}
+
+// Buffer type
+
+const char* buffer_type_name(ggml_backend_buffer_type_t type) {
+    return static_cast<Simulated*>(type->context)->name.c_str();
+}
+
+ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t type, size_t size) {
+    auto* device = static_cast<Simulated*>(type->context);
+    if (!device->take(size)) {
+        return nullptr;
+    }
+    ggml_backend_buffer_t inner = ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), size);
+    if (inner == nullptr) {
+        device->used -= size;
+        return nullptr;
+    }
+    ggml_backend_buffer_i functions = {};
+    functions.free_buffer           = free_buffer;
+    functions.get_base              = buffer_base;
+    functions.memset_tensor         = memset_tensor;
+    functions.set_tensor            = set_tensor;
+    functions.get_tensor            = get_tensor;
+    functions.clear                 = clear_buffer;
+    return ggml_backend_buffer_init(type, functions, new Memory{device, inner}, size);
+}
+
+size_t alignment(ggml_backend_buffer_type_t) {
+    return ggml_backend_buft_get_alignment(ggml_backend_cpu_buffer_type());
+}
+
+bool is_host(ggml_backend_buffer_type_t) {
+    return false;
+}
+
+// Backend: the processor's, under another name.
+
+ggml_guid_t backend_guid() {
+    static ggml_guid guid = {'a', 't', 'e', 'l', 'i', 'e', 'r', ' ', 's', 'i', 'm', 'u', 'l', 'a', 't', 'e'};
+    return &guid;
+}
+
+ggml_backend_t inner_of(ggml_backend_t backend) {
+    return static_cast<ggml_backend_t>(backend->context);
+}
+
+const char* backend_name(ggml_backend_t backend) {
+    return of(backend->device)->name.c_str();
+}
+
+void free_backend(ggml_backend_t backend) {
+    ggml_backend_free(inner_of(backend));
+    delete backend;
+}
+
+ggml_status compute(ggml_backend_t backend, ggml_cgraph* graph) {
+    ggml_backend_cpu_set_n_threads(inner_of(backend), threads.load());
+    return ggml_backend_graph_compute(inner_of(backend), graph);
+}
+
+// Device
+
+const char* device_name(ggml_backend_dev_t device) {
+    return of(device)->name.c_str();
+}
+
+const char* device_description(ggml_backend_dev_t) {
+    return "Simulated with the processor";
+}
+
+void device_memory(ggml_backend_dev_t device, size_t* free, size_t* total) {
+    *total = of(device)->total;
+    *free  = of(device)->total - of(device)->used.load();
+}
+
+enum ggml_backend_dev_type device_type(ggml_backend_dev_t) {
+    return GGML_BACKEND_DEVICE_TYPE_GPU;
+}
+
+void device_properties(ggml_backend_dev_t device, ggml_backend_dev_props* properties) {
+    *properties             = {};
+    properties->name        = device_name(device);
+    properties->description = device_description(device);
+    properties->type        = device_type(device);
+    device_memory(device, &properties->memory_free, &properties->memory_total);
+}
+
+ggml_backend_t init_backend(ggml_backend_dev_t device, const char*) {
+    ggml_backend_t inner = ggml_backend_cpu_init();
+    if (inner == nullptr) {
+        return nullptr;
+    }
+    ggml_backend_i functions = {};
+    functions.get_name       = backend_name;
+    functions.free           = free_backend;
+    functions.graph_compute  = compute;
+    return new ggml_backend{backend_guid(), functions, device, inner};
+}
+
+ggml_backend_buffer_type_t device_buffer_type(ggml_backend_dev_t device) {
+    return &of(device)->buffer_type;
+}
+
+ggml_backend_dev_t processor() {
+    return ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
+}
+
+bool supports_op(ggml_backend_dev_t, const ggml_tensor* op) {
+    return ggml_backend_dev_supports_op(processor(), op);
+}
+
+bool supports_buffer_type(ggml_backend_dev_t device, ggml_backend_buffer_type_t type) {
+    return type == &of(device)->buffer_type;
+}
+
+// ggml wants to know where a device came from.
+
+const char* origin_name(ggml_backend_reg_t) {
+    return "Simulated";
+}
+
+// Devices live as long as the process: ggml keeps pointers to them.
+std::mutex devices_mutex;
+std::list<Simulated>& devices = *new std::list<Simulated>;
+
+size_t origin_count(ggml_backend_reg_t) {
+    std::lock_guard<std::mutex> lock(devices_mutex);
+    return devices.size();
+}
+
+ggml_backend_dev_t origin_device(ggml_backend_reg_t, size_t index) {
+    std::lock_guard<std::mutex> lock(devices_mutex);
+    for (Simulated& it : devices) {
+        if (index-- == 0) {
+            return &it.device;
+        }
+    }
+    return nullptr;
+}
+
+void* origin_function(ggml_backend_reg_t, const char*) {
+    return nullptr;
+}
+
+ggml_backend_reg_t origin() {
+    static ggml_backend_reg reg = {GGML_BACKEND_API_VERSION, {origin_name, origin_count, origin_device, origin_function}, nullptr};
+    return &reg;
+}
+
+}  // namespace
+
+void set_simulated_threads(int n) {
+    threads = n > 0 ? n : 1;
+}
+
+bool simulate_device(const char* name, size_t memory_bytes) {
+    if (ggml_backend_dev_by_name(name) != nullptr) {
+        return false;
+    }
+    Simulated* it = nullptr;
+    {
+        std::lock_guard<std::mutex> lock(devices_mutex);
+        it = &devices.emplace_back();
+    }
+    it->name                      = name;
+    it->total                     = memory_bytes;
+    it->buffer_type.iface         = {buffer_type_name, alloc_buffer, alignment, nullptr, nullptr, is_host};
+    it->buffer_type.device        = &it->device;
+    it->buffer_type.context       = it;
+    it->device.reg                = origin();
+    it->device.context            = it;
+    ggml_backend_device_i& iface  = it->device.iface;
+    iface.get_name                = device_name;
+    iface.get_description         = device_description;
+    iface.get_memory              = device_memory;
+    iface.get_type                = device_type;
+    iface.get_props               = device_properties;
+    iface.init_backend            = init_backend;
+    iface.get_buffer_type         = device_buffer_type;
+    iface.supports_op             = supports_op;
+    iface.supports_buft           = supports_buffer_type;
+    std::lock_guard<std::mutex> lock(device_list());
+    ggml_backend_device_register(&it->device);
+    return true;
+}
+
+}  // namespace atelier
