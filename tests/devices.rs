@@ -49,6 +49,16 @@ fn alone() -> Alone {
     Alone { engine: Engine::start(), _lock: lock }
 }
 
+impl Drop for Alone {
+    /// What the engine holds is given back before the next test counts: the engine's own thread may be the last to let go of it.
+    fn drop(&mut self) {
+        if !std::thread::panicking() && self.engine.handle().unload().is_ok() {
+            self.engine.handle().list_devices().unwrap();
+            self.engine.devices();
+        }
+    }
+}
+
 impl Alone {
     fn run(&self, recipe: &Recipe) -> Said {
         self.engine.run(recipe)
