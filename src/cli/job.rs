@@ -121,7 +121,11 @@ pub(super) fn follow(handle: &Arc<Handle>, job: Job, interrupt: &Interrupt, told
             }
             // The job tells what it needed.
             Event::Server { added: Err(problem), .. } => told.progress.say(&format!("warning: {problem}")),
-            Event::Server { added: Ok(_), .. } | Event::Devices(_) | Event::End { .. } => {}
+            Event::Server { added: Ok(_), .. }
+            | Event::Devices(_)
+            | Event::Estimated { .. }
+            | Event::Measured { .. }
+            | Event::End { .. } => {}
         }
     }
 }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use super::event::{End, Event, Failure};
 use super::remote::ServerAddress;
 use super::request::{JobId, Request, Task};
+use crate::recipe::Recipe;
 
 /// Requests that may wait; a person never queues so many.
 const REQUESTS: usize = 4096;
@@ -87,9 +88,13 @@ impl State {
                 }
                 self.events.push_back(event);
             }
-            Event::Begin { .. } | Event::Phase { .. } | Event::Picture { .. } | Event::Devices(_) | Event::Server { .. } => {
-                self.events.push_back(event);
-            }
+            Event::Begin { .. }
+            | Event::Phase { .. }
+            | Event::Picture { .. }
+            | Event::Estimated { .. }
+            | Event::Measured { .. }
+            | Event::Devices(_)
+            | Event::Server { .. } => self.events.push_back(event),
         }
     }
 
@@ -153,6 +158,14 @@ impl Handle {
             self.shared.lock().open.remove(&job);
         })?;
         Ok(job)
+    }
+
+    /// Asks what a recipe takes; `Event::Estimated` answers, unless a newer question comes first.
+    ///
+    /// # Errors
+    /// Where too many requests wait or the engine is gone.
+    pub fn estimate(&self, recipe: Recipe) -> Result<(), Busy> {
+        self.send(Request::Estimate(Box::new(recipe)))
     }
 
     /// Asks for the devices; `Event::Devices` answers.

@@ -1,5 +1,6 @@
 //! What the engine says. Plain data: it could cross a pipe from another process unchanged.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -7,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::remote::{Problem, ServerAddress};
 use super::request::JobId;
 use crate::devices::Device;
-use crate::placement::Module;
-use crate::recipe::Rgb8;
+use crate::placement::{self, Alternative, Module, Needs};
+use crate::recipe::{Recipe, Rgb8};
 
 /// Everything the engine can say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,6 +58,20 @@ pub enum Event {
         /// The line, without its line break.
         text: String,
     },
+    /// What a recipe takes, in answer to `Request::Estimate`.
+    Estimated {
+        /// The recipe that was asked about.
+        recipe: Box<Recipe>,
+        /// What it takes, or why that cannot be said.
+        estimate: Result<Estimate, Failure>,
+    },
+    /// What a job took of each device, just before its `End`.
+    Measured {
+        /// The job.
+        job: JobId,
+        /// By device and phase.
+        peaks: Vec<Peak>,
+    },
     /// The devices, in answer to `Request::ListDevices`, and as they were found before each job.
     Devices(Vec<Device>),
     /// What came of `Request::AddServer`.
@@ -73,6 +88,30 @@ pub enum Event {
         /// How it went.
         end: End,
     },
+}
+
+/// What a recipe takes, and what it could be instead.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// What its modules take.
+    pub needs: Needs,
+    /// Smaller sizes, decoding in tiles, other quantisations at hand: what a planner may offer where it does not fit.
+    pub alternatives: Vec<Alternative>,
+    /// What each device takes for itself as soon as it is used, in bytes, by its whole name: learned from what was measured.
+    pub slack_bytes: BTreeMap<String, u64>,
+}
+
+/// The most that a device held in a phase of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Peak {
+    /// The device's whole name.
+    pub device: String,
+    /// When.
+    pub phase: placement::Phase,
+    /// Bytes that Atelier held there, of this job's model and of others that stayed loaded.
+    pub bytes: u64,
+    /// What was predicted; `None` where nothing was.
+    pub predicted_bytes: Option<u64>,
 }
 
 /// What a job will really do, once sizes are snapped and seeds drawn.
@@ -296,7 +335,7 @@ pub struct Timings {
 mod tests {
     use super::*;
     use crate::engine::{PreviewOptions, Request, Task};
-    use crate::recipe::{ImageSource, Recipe};
+    use crate::recipe::ImageSource;
 
     #[test]
     fn requests_and_events_could_cross_a_pipe() {

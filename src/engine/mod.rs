@@ -16,7 +16,10 @@ mod sink;
 mod thread;
 
 pub use channel::{Busy, EventSender, Handle, Port, channel};
-pub use event::{Begin, Cause, End, Event, Failure, LogLevel, OutOfMemory, Phase, PhaseKind, Picture, PictureInfo, Preview, Step, Timings};
+pub use event::{
+    Begin, Cause, End, Estimate, Event, Failure, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, Picture, PictureInfo, Preview, Step,
+    Timings,
+};
 pub use remote::{DEFAULT_PORT, LendError, LendEvent, Lending, Problem, RemoteReport, ServerAddress, lend, probe};
 pub use request::{JobId, PreviewOptions, Request, Task};
 pub use thread::{NotAdded, simulate_devices, start};

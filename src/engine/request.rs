@@ -29,6 +29,8 @@ pub enum Request {
         /// What to do.
         task: Task,
     },
+    /// What a recipe takes, found out beside whatever runs; answered by `Event::Estimated`. Only the newest question is answered.
+    Estimate(Box<Recipe>),
     /// Name the devices; answered by `Event::Devices`.
     ListDevices,
     /// Make the devices of a server usable, as RPC0, RPC1... in the order in which servers are added; answered by `Event::Server`.

@@ -101,6 +101,10 @@ fn serve(port: &Port) {
                 let added = remote::add(&server);
                 port.send(Event::Server { server, added });
             }
+            Request::Estimate(recipe) => {
+                let estimate = Err(Failure { sentence: "Nothing is known of this model yet.".into(), ..Failure::default() });
+                port.send(Event::Estimated { recipe, estimate });
+            }
             Request::ListDevices => port.send(Event::Devices(ffi::devices())),
             Request::Unload => engine.cache.clear(),
         }

@@ -4,13 +4,16 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::plan::{Pin, Pins, Plan, Question, fitting};
 use super::predict::{Needs, Room};
 use super::search::BY_WORTH;
 use super::{GIB, Home, Module, PlacementError};
 
 /// A change to a recipe or a placement. Shown, it asks for itself.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Change {
     /// Decode in tiles.
     VaeTiling,
@@ -88,7 +91,7 @@ impl fmt::Display for Change {
 }
 
 /// What else the recipe could be.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Alternative {
     /// How it differs.
     pub changes: Vec<Change>,

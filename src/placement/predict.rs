@@ -10,12 +10,15 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::ledger::{Ledger, Load};
 use super::{Budgets, GIB, Home, Module, Placement, PlacementError};
 use crate::devices::{Device, DeviceKind};
 
 /// A part of a job, by what runs in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Weights are read.
     Load,
@@ -50,7 +53,7 @@ impl Phase {
 }
 
 /// What a module takes, whatever device it is on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModuleNeeds {
     /// Its weights in memory, after the loader's conversions.
     pub weight_bytes: u64,
@@ -76,7 +79,7 @@ impl ModuleNeeds {
 }
 
 /// What the modules in use take, for one recipe.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Needs {
     /// By module; a module that the recipe does not use is not in it.
     pub modules: BTreeMap<Module, ModuleNeeds>,

@@ -3,6 +3,8 @@
 //! Invariants: every device is named by its whole name; [`Placement::text`] is canonical (one value, one text), and reading it gives the
 //! value back. Not here: whether it fits (`predict`), which is best (`plan`).
 
+use serde::{Deserialize, Serialize};
+
 use super::names::resolve_device;
 use super::text::{Assignments, DISK, is_disk, parse_backend, parse_params_backend};
 use super::{Budgets, Module, PlacementError};
@@ -10,7 +12,8 @@ use crate::devices::Device;
 use crate::recipe::PlacementText;
 
 /// Where a module's weights live.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Home {
     /// In a device's memory. Where the module runs on another one, they are copied there while it runs.
     Device(String),
