@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use super::cache::Budgeted;
+use super::cache::{Budgeted, Want};
 use super::event::{Begin, End, Event, Failure, Picture, PictureInfo};
 use super::failure::{self, sentence};
 use super::ffi::{self, CallError, Load, Mask, PreviewMode, Shot, Sink, Status, Upscaler};
@@ -15,6 +15,7 @@ use super::thread::Engine;
 use crate::devices::Device;
 use crate::gallery::{fit_image, read_image, read_mask};
 use crate::library::{Checked, snap};
+use crate::placement::Placement;
 use crate::recipe::{FileRole, ImageSource, PlacementText, Recipe, Rgb8};
 
 /// Pixels of a side; the engine has no limit of its own, memory sets one long before.
@@ -112,6 +113,7 @@ struct Plan {
     begin: Begin,
     load: Load,
     budgeted: Budgeted,
+    placement: Placement,
     /// As they were found before this job.
     devices: Vec<Device>,
     vae_tiling: bool,
@@ -185,6 +187,7 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     let devices = ffi::devices();
     let places = placed(&recipe.placement, &devices)?;
     notes.extend(places.notes(&recipe.files, &devices));
+    let placement = places.placement;
     let load = Load {
         files: recipe.files.clone(),
         threads: cpu_threads(recipe.threads),
@@ -201,7 +204,7 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     }
     let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
     let begin = Begin { width, height, steps: steps_to_run(&recipe), seeds, notes };
-    Ok(Plan { recipe, begin, load, budgeted, devices, vae_tiling, init, mask, references, control })
+    Ok(Plan { recipe, begin, load, budgeted, placement, devices, vae_tiling, init, mask, references, control })
 }
 
 /// Steps that the engine will run: from an init image only the last ones.
@@ -225,6 +228,8 @@ fn pictures(
 ) -> Result<(Vec<PictureInfo>, Vec<String>), Stop> {
     let preview = preview_mode(preview, &plan.load);
     let (mut made, mut notes) = (Vec::new(), Vec::new());
+    let want = Want { load: &plan.load, budgeted: &plan.budgeted, placement: &plan.placement, needs: None };
+    let lease = engine.cache.lease(&want, sink, &|_| {}).map_err(|error| stop(&error, sink))?;
     for (index, seed) in (0..).zip(&plan.begin.seeds) {
         if sink.cancelled() {
             return Err(Stop::Cancelled);
@@ -241,16 +246,16 @@ fn pictures(
             references: &plan.references,
             control: plan.control.as_ref(),
         };
-        let image =
-            engine.cache.context(&plan.load, &plan.budgeted, sink).and_then(|context| context.generate(&shot, preview, sink)).map_err(
-                |error| {
-                    // A context that failed is not trusted again; one that was cancelled is whole.
-                    if error.status != Status::Cancelled {
-                        engine.cache.clear();
-                    }
-                    stop(&error, sink)
-                },
-            )?;
+        let image = match lease.context().generate(&shot, preview, sink) {
+            Ok(image) => image,
+            Err(error) => {
+                // A context that failed is not trusted again; one that was cancelled is whole.
+                if error.status != Status::Cancelled {
+                    lease.discard();
+                }
+                return Err(stop(&error, sink));
+            }
+        };
         if is_flat(&image) {
             notes.push(format!(
                 "The picture of seed {seed} has one colour only. Another quantisation of the model, another device, or flash attention off may help."

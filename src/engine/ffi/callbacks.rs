@@ -72,6 +72,11 @@ unsafe extern "C" fn on_phase(user: *mut c_void, phase: c_int) {
     }
 }
 
+/// `atelier_module` of shim.h, which has the order of `Module`.
+pub(super) fn module_of(number: c_int) -> Option<Module> {
+    usize::try_from(number).ok().and_then(|index| Module::ALL.get(index).copied())
+}
+
 /// `atelier_phase` of shim.h.
 pub(super) const fn phase_kind(phase: c_int) -> Option<PhaseKind> {
     match phase {
@@ -85,10 +90,7 @@ pub(super) const fn phase_kind(phase: c_int) -> Option<PhaseKind> {
 }
 
 unsafe extern "C" fn on_load(user: *mut c_void, module: c_int, done: u64, total: u64) {
-    // The order of `atelier_module` in shim.h.
-    const MODULES: [Module; 7] =
-        [Module::Diffusion, Module::Te, Module::ClipVision, Module::Vae, Module::Controlnet, Module::Photomaker, Module::Upscaler];
-    let module = usize::try_from(module).ok().and_then(|index| MODULES.get(index).copied());
+    let module = module_of(module);
     with_sink(user, (), |sink| sink.load(module, done, total));
 }
 

@@ -19,7 +19,7 @@ use std::ffi::{CStr, CString};
 use crate::devices::{Device, DeviceKind, SimulatedDevice};
 
 pub(super) use callbacks::Sink;
-pub(super) use context::Context;
+pub(super) use context::{Context, Holding};
 pub(super) use error::{CallError, Status};
 pub(super) use params::{Limits, Load, Mask, PreviewMode, Shot};
 #[cfg(test)]

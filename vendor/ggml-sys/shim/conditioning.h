@@ -4,6 +4,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <typeinfo>
 
 #include "conditioning/conditioner.hpp"
 #include "job.h"
@@ -16,6 +17,8 @@ public:
 
     // Names the LoRAs of the coming calls.
     void set_lora_key(std::string key) { lora_key_ = std::move(key); }
+    // Whether both encode in the same way.
+    bool same_kind(const RememberingConditioner& other) const { return typeid(*inner_) == typeid(*other.inner_); }
     uint64_t hits() const { return hits_; }
     uint64_t misses() const { return misses_; }
 

@@ -49,6 +49,8 @@ struct atelier_context {
     // Made when it is first needed; remembers what decoding costs.
     std::shared_ptr<atelier::ThriftyPreview> thrifty;
     std::vector<GGMLRunner*> text_encoders;
+    // What a borrowed module took the place of.
+    std::vector<std::shared_ptr<void>> replaced;
 
     atelier_context()                                  = default;
     atelier_context(const atelier_context&)            = delete;
@@ -57,6 +59,7 @@ struct atelier_context {
         // They hold runners of the engine, which must not outlive its devices.
         thrifty.reset();
         conditioner.reset();
+        replaced.clear();
         if (sd != nullptr) {
             free_sd_ctx(sd);
         }
