@@ -122,6 +122,8 @@ pub(super) fn follow(handle: &Arc<Handle>, job: Job, interrupt: &Interrupt, told
             // The job tells what it needed.
             Event::Server { added: Err(problem), .. } => told.progress.say(&format!("warning: {problem}")),
             Event::Server { added: Ok(_), .. }
+            | Event::Waiting { .. }
+            | Event::Residency(_)
             | Event::Devices(_)
             | Event::Estimated { .. }
             | Event::Measured { .. }

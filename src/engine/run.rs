@@ -10,7 +10,7 @@ use super::failure::{self, sentence};
 use super::ffi::{self, CallError, Load, Mask, PreviewMode, Shot, Sink, Status, Upscaler};
 use super::places::Places;
 use super::request::{JobId, PreviewOptions};
-use super::sink::JobSink;
+use super::sink::{JobSink, WarmSink};
 use super::thread::Engine;
 use crate::devices::Device;
 use crate::gallery::{fit_image, read_image, read_mask};
@@ -27,7 +27,7 @@ const STEPS: (u32, u32) = (1, 1000);
 const MOST_PICTURES: u32 = 1000;
 
 /// Makes the pictures of a recipe.
-pub(super) fn generate(engine: &mut Engine, job: JobId, recipe: &Recipe, preview: PreviewOptions, sink: &JobSink) -> End {
+pub(super) fn generate(engine: &Engine, job: JobId, recipe: &Recipe, preview: PreviewOptions, sink: &JobSink) -> End {
     match prepare(engine, recipe).and_then(|plan| {
         sink.send(Event::Begin { job, begin: plan.begin.clone() });
         sink.send(Event::Devices(plan.devices.clone()));
@@ -40,7 +40,7 @@ pub(super) fn generate(engine: &mut Engine, job: JobId, recipe: &Recipe, preview
 
 /// Enlarges a picture.
 pub(super) fn upscale(
-    engine: &mut Engine,
+    engine: &Engine,
     job: JobId,
     image: &ImageSource,
     model: &Path,
@@ -48,8 +48,8 @@ pub(super) fn upscale(
     threads: Option<u32>,
     sink: &JobSink,
 ) -> End {
-    let mut run = || -> Result<End, Stop> {
-        let known = engine.headers.get(model).map_err(|error| failed(error.sentence, error.hint))?;
+    let run = || -> Result<End, Stop> {
+        let known = engine.headers().get(model).map_err(|error| failed(error.sentence, error.hint))?;
         if known.kind.role != Some(FileRole::Upscaler) {
             let name = model.file_name().unwrap_or_default().to_string_lossy();
             return Err(failed(
@@ -124,9 +124,9 @@ struct Plan {
 }
 
 /// Checks everything that the engine would answer with an assert, and reads the pictures.
-fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
+fn prepare(engine: &Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     let Checked { files, size_multiple, mut notes, .. } =
-        engine.headers.check(&recipe.files, &recipe.loras).map_err(|problem| failed(problem.sentence, problem.hint))?;
+        engine.headers().check(&recipe.files, &recipe.loras).map_err(|problem| failed(problem.sentence, problem.hint))?;
     let mut recipe = Recipe { files, ..recipe.clone() };
 
     let width = snap(recipe.width, size_multiple, SIDES.0, SIDES.1);
@@ -187,15 +187,7 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     let devices = ffi::devices();
     let places = placed(&recipe.placement, &devices)?;
     notes.extend(places.notes(&recipe.files, &devices));
-    let placement = places.placement;
-    let load = Load {
-        files: recipe.files.clone(),
-        threads: cpu_threads(recipe.threads),
-        flash_attention: recipe.flash_attention,
-        backend: places.backend,
-        params_backend: places.params_backend,
-    };
-    let budgeted = Budgeted { budgets: places.budgets, stream_layers: recipe.placement.stream_layers };
+    let (load, budgeted, placement) = opening(&recipe, places);
 
     let first = if recipe.seed < 0 { i64::from(rand::random::<u32>()) } else { recipe.seed };
     let count = recipe.batch_count.clamp(1, MOST_PICTURES);
@@ -205,6 +197,38 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
     let begin = Begin { width, height, steps: steps_to_run(&recipe), seeds, notes };
     Ok(Plan { recipe, begin, load, budgeted, placement, devices, vae_tiling, init, mask, references, control })
+}
+
+/// What a context for a checked recipe is made of, what it may use, and where.
+fn opening(recipe: &Recipe, places: Places) -> (Load, Budgeted, Placement) {
+    let load = Load {
+        files: recipe.files.clone(),
+        threads: cpu_threads(recipe.threads),
+        flash_attention: recipe.flash_attention,
+        backend: places.backend,
+        params_backend: places.params_backend,
+    };
+    let budgeted = Budgeted { budgets: places.budgets, stream_layers: recipe.placement.stream_layers };
+    (load, budgeted, places.placement)
+}
+
+/// Loads the model of a recipe and makes nothing with it. What is wrong with it is told when a picture is asked for.
+pub(super) fn warm(engine: &Engine, recipe: &Recipe, sink: &WarmSink) {
+    let Ok(checked) = engine.headers().check(&recipe.files, &recipe.loras) else { return };
+    let recipe = Recipe { files: checked.files, ..recipe.clone() };
+    let Ok(places) = Places::resolve(&recipe.placement, &ffi::devices()) else { return };
+    let (load, budgeted, placement) = opening(&recipe, places);
+    let want = Want { load: &load, budgeted: &budgeted, placement: &placement, needs: None };
+    let warmed = engine.cache.lease(&want, sink, &|_| {}).and_then(|lease| {
+        let warmed = lease.warm(sink);
+        if warmed.as_ref().is_err_and(|error| error.status != Status::Cancelled) {
+            lease.discard();
+        }
+        warmed
+    });
+    if let Err(error) = warmed {
+        tracing::debug!("a model was not loaded beforehand: {error}");
+    }
 }
 
 /// Steps that the engine will run: from an init image only the last ones.
@@ -220,7 +244,7 @@ fn steps_to_run(recipe: &Recipe) -> u32 {
 }
 
 fn pictures(
-    engine: &mut Engine,
+    engine: &Engine,
     job: JobId,
     plan: &Plan,
     preview: PreviewOptions,
@@ -229,7 +253,8 @@ fn pictures(
     let preview = preview_mode(preview, &plan.load);
     let (mut made, mut notes) = (Vec::new(), Vec::new());
     let want = Want { load: &plan.load, budgeted: &plan.budgeted, placement: &plan.placement, needs: None };
-    let lease = engine.cache.lease(&want, sink, &|_| {}).map_err(|error| stop(&error, sink))?;
+    let waits = |behind: &[String]| sink.send(Event::Waiting { job, behind: behind.to_vec() });
+    let lease = engine.cache.lease(&want, sink, &waits).map_err(|error| stop(&error, sink))?;
     for (index, seed) in (0..).zip(&plan.begin.seeds) {
         if sink.cancelled() {
             return Err(Stop::Cancelled);

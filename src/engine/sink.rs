@@ -161,6 +161,30 @@ impl Sink for JobSink {
     }
 }
 
+/// Where the news of a model go that is loaded before a job asks for it: nowhere.
+pub(super) struct WarmSink {
+    cancel: Arc<AtomicBool>,
+}
+
+impl WarmSink {
+    pub(super) const fn new(cancel: Arc<AtomicBool>) -> Self {
+        Self { cancel }
+    }
+}
+
+impl Sink for WarmSink {
+    fn log(&self, _: LogLevel, text: &str) {
+        tracing::debug!(target: "engine", "{text}");
+    }
+    fn phase(&self, _: PhaseKind) {}
+    fn load(&self, _: Option<Module>, _: u64, _: u64) {}
+    fn step(&self, _: u32, _: u32, _: f32, _: f32) {}
+    fn preview(&self, _: u32, _: Rgb8) {}
+    fn cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+}
+
 /// The engine begins its lines with a source file and line number, which help nobody here.
 fn without_place(line: &str) -> &str {
     line.split_once(" - ")
