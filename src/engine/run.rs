@@ -254,7 +254,8 @@ fn pictures(
     let (mut made, mut notes) = (Vec::new(), Vec::new());
     let want = Want { load: &plan.load, budgeted: &plan.budgeted, placement: &plan.placement, needs: None };
     let waits = |behind: &[String]| sink.send(Event::Waiting { job, behind: behind.to_vec() });
-    let lease = engine.cache.lease(&want, sink, &waits).map_err(|error| stop(&error, sink))?;
+    let lease = || engine.cache.lease(&want, sink, &waits).map_err(|error| stop(&error, sink));
+    let mut leased = lease()?;
     for (index, seed) in (0..).zip(&plan.begin.seeds) {
         if sink.cancelled() {
             return Err(Stop::Cancelled);
@@ -271,14 +272,20 @@ fn pictures(
             references: &plan.references,
             control: plan.control.as_ref(),
         };
-        let image = match lease.context().generate(&shot, preview, sink) {
-            Ok(image) => image,
-            Err(error) => {
-                // A context that failed is not trusted again; one that was cancelled is whole.
-                if error.status != Status::Cancelled {
-                    lease.discard();
+        let image = loop {
+            match leased.context().generate(&shot, preview, sink) {
+                Ok(image) => break image,
+                // One that was cancelled is whole.
+                Err(error) if error.status == Status::Cancelled => return Err(stop(&error, sink)),
+                Err(error) => {
+                    leased.discard();
+                    // What was predicted was wrong. Other models leave the device, which happens once at most: then there are none.
+                    let device = error.out_of_memory.as_ref().map(|it| it.device.clone());
+                    if sink.cancelled() || !device.is_some_and(|device| engine.cache.make_way(&device)) {
+                        return Err(stop(&error, sink));
+                    }
+                    leased = lease()?;
                 }
-                return Err(stop(&error, sink));
             }
         };
         if is_flat(&image) {

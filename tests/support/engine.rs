@@ -4,7 +4,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use atelier::devices::Device;
-use atelier::engine::{Begin, End, Event, Failure, Handle, JobId, Phase, Picture, Preview, PreviewOptions, Problem, Task, start};
+use atelier::engine::{Begin, End, Event, Failure, Handle, JobId, Phase, Picture, Preview, PreviewOptions, Problem, Residency, Task, start};
 use atelier::recipe::Recipe;
 
 /// Longer than anything here takes on the slowest machine: reaching it is a failure.
@@ -15,6 +15,8 @@ type Moment = Box<dyn Fn(&Event) -> bool + Send>;
 #[derive(Default)]
 struct Caught {
     events: Mutex<(Vec<Event>, Option<Moment>)>,
+    /// Belongs to no job, and comes when it comes.
+    residency: Mutex<Residency>,
     arrived: Condvar,
 }
 
@@ -38,6 +40,10 @@ impl Engine {
             let Some(handle) = seen.get().and_then(Weak::upgrade) else { return };
             let mut state = catching.events.lock().unwrap();
             while let Some(event) = handle.try_next() {
+                if let Event::Residency(residency) = event {
+                    *catching.residency.lock().unwrap() = residency;
+                    continue;
+                }
                 let job = job_of(&event);
                 let cancel = state.1.as_ref().is_some_and(|moment| moment(&event));
                 state.0.push(event);
@@ -76,6 +82,17 @@ impl Engine {
     pub(crate) fn until_ends(&self, ends: usize) -> Vec<Event> {
         let count = |events: &[Event]| events.iter().filter(|event| matches!(event, Event::End { .. })).count();
         self.wait(|events| count(events) >= ends)
+    }
+
+    /// What is in memory, once that is as it should be.
+    pub(crate) fn residency(&self, enough: impl Fn(&Residency) -> bool) -> Residency {
+        let state = self.caught.events.lock().unwrap();
+        let is_so = || enough(&self.caught.residency.lock().unwrap());
+        let (state, timeout) = self.caught.arrived.wait_timeout_while(state, LIMIT, |_| !is_so()).unwrap();
+        drop(state);
+        let residency = self.caught.residency.lock().unwrap().clone();
+        assert!(!timeout.timed_out(), "in memory is only {residency:?}");
+        residency
     }
 
     /// The answer to a request for the devices.

@@ -246,6 +246,18 @@ impl Cache {
         }
     }
 
+    /// Frees every context that nobody uses and that holds something on this device, unless it is kept. Returns whether one went.
+    pub(super) fn make_way(&self, device: &str) -> bool {
+        let mut state = self.lock();
+        let all_of_it = BTreeMap::from([(device.to_owned(), Memory { free_bytes: 0, reserve_bytes: 1 })]);
+        let mut went = false;
+        while let Some(id) = state.policy.surplus(&all_of_it) {
+            state.evict(id);
+            went = true;
+        }
+        went
+    }
+
     /// Frees one context, unless it is in use.
     pub(super) fn unload(&self, id: ResidentId) {
         self.lock().unload(EntryId(id.0));
