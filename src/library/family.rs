@@ -63,6 +63,38 @@ pub(super) enum Latents {
 }
 
 impl Family {
+    /// All of them.
+    pub const ALL: [Self; 22] = [
+        Self::Sd1,
+        Self::Sd2,
+        Self::Sdxl,
+        Self::Sd3,
+        Self::Svd,
+        Self::Flux,
+        Self::Flux2,
+        Self::Flux2Klein,
+        Self::Chroma,
+        Self::ChromaRadiance,
+        Self::QwenImage,
+        Self::ZImage,
+        Self::OvisImage,
+        Self::Anima,
+        Self::ErnieImage,
+        Self::Lens,
+        Self::LongCat,
+        Self::Pid,
+        Self::Ideogram4,
+        Self::HidreamO1,
+        Self::Wan,
+        Self::Ltx,
+    ];
+
+    /// The family with this [`label`](Self::label), in any case.
+    #[must_use]
+    pub fn from_label(label: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.label().eq_ignore_ascii_case(label))
+    }
+
     /// The name shown to a person.
     #[must_use]
     pub const fn label(self) -> &'static str {

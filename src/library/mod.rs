@@ -7,6 +7,7 @@
 
 mod builtin;
 mod cache;
+mod catalogue;
 mod check;
 mod dtype;
 mod family;
@@ -23,12 +24,13 @@ mod hostile;
 
 pub use builtin::{BUILTIN_VARIABLE, Builtin, BuiltinError};
 pub use cache::{HeaderCache, Known};
+pub use catalogue::{Catalogue, Offer};
 pub use check::{Checked, Problem, check_files, snap};
 pub use dtype::Dtype;
 pub use family::Family;
 pub use header::{Fault, Format, Header, HeaderError, TensorInfo, read_header, size};
 pub use kind::{FileKind, identify};
 pub use manifest::{
-    Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, PreviewWay, Role, Sha256, Variant,
-    model_name,
+    Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, PreviewWay, Role, Sha256,
+    Variant, model_name,
 };
