@@ -152,7 +152,7 @@ impl Catalogue {
 
 /// Whether every word of the text is somewhere in the entry.
 #[must_use]
-pub fn matches(entry: &Manifest, text: &str) -> bool {
+pub(super) fn matches(entry: &Manifest, text: &str) -> bool {
     let licence = entry.licence.as_ref().map_or("", |it| it.name());
     let mut hay = [&entry.id, &entry.name, entry.family.as_deref().unwrap_or_default(), &entry.description, licence].join("\n");
     for file in &entry.files {

@@ -189,6 +189,18 @@ impl Family {
         }
     }
 
+    /// The width of its text encoder, where the diffusion module has no tensor that tells it.
+    pub(super) const fn encoder_width(self) -> Option<u64> {
+        match self {
+            Self::Anima => Some(1024),
+            Self::Pid => Some(2304),
+            Self::Lens => Some(2880),
+            Self::ErnieImage => Some(3072),
+            Self::Ideogram4 => Some(4096),
+            _ => None,
+        }
+    }
+
     /// The tokens that its tokenizer knows. A smaller table ends the engine's process.
     pub(super) const fn tokens(self) -> Option<u64> {
         match self {

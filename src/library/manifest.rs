@@ -155,7 +155,7 @@ impl Manifest {
             let what = error.to_string();
             let what = what.split_once(" at line ").map_or(what.as_str(), |(what, _)| what);
             // A text that its line ends is found by the first character of the next line, of which no column was read.
-            let line = if error.column() == 0 { error.line().saturating_sub(1) } else { error.line() };
+            let line = if error.column() == 0 && !error.is_eof() { error.line().saturating_sub(1) } else { error.line() };
             wrong(line, what.to_owned())
         })?;
         for files in std::iter::once(&manifest.files).chain(manifest.variants.iter().map(|it| &it.files)) {

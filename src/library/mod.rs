@@ -5,10 +5,12 @@
 //! is given files that do not fit. A model as a whole is described by its [`Manifest`]; one comes with the program ([`Builtin`]).
 //! No egui, no engine.
 
+mod assemble;
 mod builtin;
 mod cache;
 mod catalogue;
 mod check;
+pub mod disk;
 mod dtype;
 mod family;
 mod gguf;
@@ -16,12 +18,14 @@ mod header;
 mod kind;
 mod lora;
 mod manifest;
+mod places;
 mod safetensors;
 mod sniff;
 
 #[cfg(test)]
 mod hostile;
 
+pub use assemble::{Assembly, Missing, assemble};
 pub use builtin::{BUILTIN_VARIABLE, Builtin, BuiltinError};
 pub use cache::{HeaderCache, Known};
 pub use catalogue::{Catalogue, Offer};
@@ -34,3 +38,4 @@ pub use manifest::{
     Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, PreviewWay, Role, Sha256,
     Variant, model_name,
 };
+pub use places::{Places, PlacesError};

@@ -282,7 +282,9 @@ fn main() {
     for folder in ["", "src", "include", "src/core", "thirdparty", "ggml/include", "ggml/src", "ggml/src/ggml-rpc"] {
         build.include(engine.join(folder));
     }
-    for source in ["shim/shim.cpp", "shim/context.cpp", "shim/job.cpp", "shim/hook.cpp", "shim/simulate.cpp", "shim/transport.cpp", "shim/remote.cpp"] {
+    for source in
+        ["shim/shim.cpp", "shim/context.cpp", "shim/job.cpp", "shim/hook.cpp", "shim/simulate.cpp", "shim/transport.cpp", "shim/remote.cpp"]
+    {
         build.file(source);
     }
     build.file(graph_cut).file(loader).file(rpc).file(out.join("layout.cpp"));
