@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::family::Family;
-use super::manifest::{Manifest, ManifestError, ModelFile, Role, read_text};
+use super::manifest::{Defaults, Manifest, ManifestError, ModelFile, Role, read_text};
 use crate::recipe::FileRole;
 
 mod split;
@@ -130,6 +130,20 @@ impl Catalogue {
         let alike = |entry: &&Manifest| strsim::normalized_damerau_levenshtein(&entry.id, id);
         let best = self.entries.iter().max_by(|one, two| alike(one).total_cmp(&alike(two)))?;
         (alike(&best) > 0.5).then_some(best.id.as_str())
+    }
+
+    /// The settings that suit a model of this family: those of the entry whose main file is called most like this one.
+    #[must_use]
+    pub fn defaults_for(&self, family: Family, file: &str) -> Defaults {
+        let alike = |entry: &&Manifest| {
+            let main = |it: &&ModelFile| matches!(it.role, Role::Part(FileRole::Model | FileRole::Diffusion));
+            let names = entry.files.iter().filter(main).map(|it| it.filename.as_str().to_lowercase());
+            let file = file.to_lowercase();
+            names.map(|name| strsim::normalized_damerau_levenshtein(&name, &file)).max_by(f64::total_cmp)
+        };
+        let of_family = self.entries.iter().filter(|it| it.family.as_deref().and_then(Family::from_label) == Some(family));
+        let with_worth = of_family.filter_map(|entry| Some((entry, alike(&entry)?)));
+        with_worth.max_by(|one, two| one.1.total_cmp(&two.1)).map(|(entry, _)| entry.defaults.clone()).unwrap_or_default()
     }
 
     /// The file that a model of this family would take in this role, and where it comes from. `near` prefers the entry that has a file of

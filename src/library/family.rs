@@ -1,5 +1,7 @@
 //! Families of models, and what each needs beside its diffusion module. Facts alone; no files.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
 use crate::recipe::FileRole;
 
 /// A family of models: those that the engine runs the same way.
@@ -220,5 +222,18 @@ impl Family {
             Self::QwenImage | Self::Anima => Latents::Wan,
             Self::Svd | Self::ChromaRadiance | Self::Pid | Self::HidreamO1 | Self::Wan | Self::Ltx => Latents::Other,
         }
+    }
+}
+
+impl Serialize for Family {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.label())
+    }
+}
+
+impl<'de> Deserialize<'de> for Family {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let label = String::deserialize(deserializer)?;
+        Self::from_label(&label).ok_or_else(|| de::Error::custom(format!("there is no family \"{label}\"")))
     }
 }

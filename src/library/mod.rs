@@ -18,9 +18,13 @@ mod header;
 mod kind;
 mod lora;
 mod manifest;
+mod models;
 mod places;
+mod removal;
 mod safetensors;
 mod sniff;
+mod usage;
+mod verify;
 
 #[cfg(test)]
 mod hostile;
@@ -38,4 +42,8 @@ pub use manifest::{
     Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, PreviewWay, Role, Sha256,
     Variant, model_name,
 };
+pub use models::{Card, CardFile, CardState, Installed, Loose, Models, Runnable, installed};
 pub use places::{Places, PlacesError};
+pub use removal::{Downloaded, Removal, RemovalError, Stays, to_trash};
+pub use usage::{FolderUse, ModelUse, Usage, usage};
+pub use verify::{Verdict, Verified, verify};

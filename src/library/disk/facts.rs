@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::library::check::expected_width;
 use crate::library::family::Family;
@@ -47,7 +47,6 @@ pub struct Facts {
     /// What the file is for.
     pub role: Option<Role>,
     /// The family, where the file alone tells.
-    #[serde(serialize_with = "label", deserialize_with = "family")]
     pub family: Option<Family>,
     /// What to call it: `Qwen3-4B text encoder`.
     pub name: String,
@@ -171,16 +170,6 @@ fn tags(text: &str) -> Vec<(String, u64)> {
 fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().filter(|c| !c.is_control()).take(MOST_CHARACTERS).collect()
-}
-
-#[allow(clippy::ref_option, reason = "serde hands the field as it is")]
-fn label<S: Serializer>(family: &Option<Family>, serializer: S) -> Result<S::Ok, S::Error> {
-    family.map(Family::label).serialize(serializer)
-}
-
-/// A family that another version knew is none here; the file's name says it still.
-fn family<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Family>, D::Error> {
-    Ok(Option::<String>::deserialize(deserializer)?.as_deref().and_then(Family::from_label))
 }
 
 #[cfg(test)]

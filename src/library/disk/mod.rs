@@ -20,6 +20,7 @@ pub use facts::{About, Facts, Training, look_into};
 pub(super) use layout::same_folder;
 pub use layout::{Folder, Hint, Layout};
 pub use scanner::{Scanner, ScannerOptions, Stock};
+pub(super) use walk::modified;
 pub use walk::{Found, Walk, walk};
 
 use super::manifest::Role;

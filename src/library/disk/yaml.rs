@@ -63,10 +63,9 @@ fn without_comment(line: &str) -> &str {
     for (at, c) in line.char_indices() {
         match quote {
             Some(open) if c == open => quote = None,
-            Some(_) => {}
             None if c == '#' && before.is_whitespace() => return line.get(..at).unwrap_or(line),
             None if (c == '"' || c == '\'') && before.is_whitespace() => quote = Some(c),
-            None => {}
+            Some(_) | None => {}
         }
         before = c;
     }

@@ -9,7 +9,7 @@ use crate::library::manifest::Role;
 use crate::recipe::FileRole;
 
 /// A state that does not come within this time never comes; no test waits so long where it passes.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 fn options(dir: &Path, added: &[&str], watch: bool) -> ScannerOptions {
     ScannerOptions {
