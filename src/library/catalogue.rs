@@ -118,13 +118,7 @@ impl Catalogue {
         self.entries.iter().find(|it| it.id == id)
     }
 
-    /// The entries that every one of these words is in: in the id, name, family, description, licence, or a file's name.
-    #[must_use]
-    pub fn search(&self, text: &str) -> Vec<&Manifest> {
-        self.entries.iter().filter(|entry| matches(entry, text)).collect()
-    }
-
-    /// Ids like this one, the most alike first, for "did you mean".
+    /// The id that is most like this one, for "did you mean".
     #[must_use]
     pub fn like(&self, id: &str) -> Option<&str> {
         let alike = |entry: &&Manifest| strsim::normalized_damerau_levenshtein(&entry.id, id);
@@ -162,19 +156,6 @@ impl Catalogue {
             Some(Offer { model: entry.id.clone(), file: file.clone() })
         })
     }
-}
-
-/// Whether every word of the text is somewhere in the entry.
-#[must_use]
-pub(super) fn matches(entry: &Manifest, text: &str) -> bool {
-    let licence = entry.licence.as_ref().map_or("", |it| it.name());
-    let mut hay = [&entry.id, &entry.name, entry.family.as_deref().unwrap_or_default(), &entry.description, licence].join("\n");
-    for file in &entry.files {
-        hay.push('\n');
-        hay.push_str(file.filename.as_str());
-    }
-    let hay = hay.to_lowercase();
-    text.to_lowercase().split_whitespace().all(|word| hay.contains(word))
 }
 
 /// The person's own catalogue files, by name.

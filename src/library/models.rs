@@ -113,6 +113,27 @@ impl CardState {
     }
 }
 
+impl Card {
+    /// Whether some of it is on this machine.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        self.state != CardState::Catalogue
+    }
+
+    /// Whether every one of these words is somewhere in it: in the id, name, family, description, licence, or a file's name.
+    #[must_use]
+    pub fn matches(&self, text: &str) -> bool {
+        let licence = self.licence.as_ref().map_or("", |it| it.name());
+        let mut hay = [&self.id, &self.name, self.family.as_deref().unwrap_or_default(), &self.description, licence].join("\n");
+        for file in &self.files {
+            hay.push('\n');
+            hay.push_str(&file.name);
+        }
+        let hay = hay.to_lowercase();
+        text.to_lowercase().split_whitespace().all(|word| hay.contains(word))
+    }
+}
+
 /// A file of a model in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardFile {
@@ -247,16 +268,22 @@ impl Models {
                 hint: format!("Get it with: atelier models pull {name}{bytes}."),
             });
         }
+        Err(self.unknown(name))
+    }
+
+    /// There is no model of this name: what to say, with the name that may have been meant.
+    #[must_use]
+    pub fn unknown(&self, name: &str) -> Problem {
         let known = self.installed.iter().map(|it| it.manifest.id.as_str()).chain(self.loose.iter().map(|it| it.id.as_str()));
         let alike = |id: &str| strsim::normalized_damerau_levenshtein(id, name);
         let near = known.chain(self.catalogue.like(name)).max_by(|one, two| alike(one).total_cmp(&alike(two)));
-        Err(Problem {
+        Problem {
             sentence: format!("There is no model and no file called {name}."),
             hint: match near.filter(|it| alike(it) > 0.5) {
                 Some(near) => format!("Did you mean {near}?"),
                 None => "See what there is with: atelier models list.".into(),
             },
-        })
+        }
     }
 
     fn card_of_installed(&self, it: &Installed) -> Card {

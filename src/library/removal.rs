@@ -115,12 +115,11 @@ impl Removal {
                 Some(it) if !same(it) => Some(Stays::Changed),
                 Some(_) => user_of(&path, &removal.model, models).map(Stays::UsedBy),
             };
-            match why {
-                Some(why) => removal.staying.push((path, why)),
-                None => {
-                    removal.bytes += about.len();
-                    removal.going.push(path);
-                }
+            if let Some(why) = why {
+                removal.staying.push((path, why));
+            } else {
+                removal.bytes += about.len();
+                removal.going.push(path);
             }
         }
         if removal.going.is_empty() {

@@ -117,12 +117,8 @@ fn every_shipped_entry_can_be_fetched_and_says_what_it_is() {
 }
 
 #[test]
-fn words_are_searched_for_in_any_order() {
+fn a_slip_of_the_pen_is_understood() {
     let catalogue = Catalogue::shipped();
-    let found = |text: &str| catalogue.search(text).iter().map(|it| it.id.as_str()).collect::<Vec<_>>();
-    assert_eq!(found("TURBO z-image"), ["z-image-turbo"]);
-    assert!(found("apache flux").contains(&"flux.1-schnell") && !found("apache flux").contains(&"flux.1-dev"));
-    assert!(found("no such words").is_empty());
     assert_eq!(catalogue.like("z-image-turob"), Some("z-image-turbo"));
     assert_eq!(catalogue.like("qqqqqqqqq"), None);
 }

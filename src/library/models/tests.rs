@@ -93,3 +93,13 @@ fn ids_of_loose_files_are_made_of_their_names_and_never_meet() {
     let taken = HashSet::from(["a".to_owned(), "a-2".to_owned()]);
     assert_eq!((free_id("a", &taken), free_id("b", &taken)), ("a-3".into(), "b".into()));
 }
+
+#[test]
+fn words_are_searched_for_in_any_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let cards = Models::new(dir.path(), Catalogue::shipped(), &Stock::default()).cards();
+    let found = |text: &str| cards.iter().filter(|it| it.matches(text)).map(|it| it.id.as_str()).collect::<Vec<_>>();
+    assert_eq!(found("TURBO z-image"), ["z-image-turbo"]);
+    assert!(found("apache flux").contains(&"flux.1-schnell") && !found("apache flux").contains(&"flux.1-dev"));
+    assert!(found("no such words").is_empty());
+}

@@ -24,9 +24,9 @@ impl World {
             for file in files {
                 let (path, twin) = (folder.join(file), world.root().join("one").join(file));
                 if twin.is_file() {
-                    fs::hard_link(&twin, &path).unwrap()
+                    fs::hard_link(&twin, &path).unwrap();
                 } else {
-                    fs::write(&path, file.repeat(100)).unwrap()
+                    fs::write(&path, file.repeat(100)).unwrap();
                 }
                 let about = fs::metadata(&path).unwrap();
                 world.downloaded.push(Downloaded { path, bytes: about.len(), modified: modified(&about), sha256: None });
