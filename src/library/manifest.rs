@@ -90,6 +90,34 @@ pub struct ModelFile {
     /// Where it is on Hugging Face.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hf: Option<HuggingFace>,
+    /// Where it is a zip archive: what is taken out of it. The archive itself is not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unpack: Option<Unpack>,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+/// What is taken out of an archive; everything else in it is left alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Unpack {
+    /// The files.
+    pub files: Vec<Packed>,
+    /// Whether they go into the model's folder itself, without the archive's own folders.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flat: bool,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+/// A file in an archive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Packed {
+    /// Its name as it stands in the archive, with `/`.
+    pub name: FileName,
+    /// What it is for.
+    pub role: Role,
     /// What this version does not know.
     #[serde(flatten)]
     pub other: Map<String, Value>,
@@ -222,6 +250,37 @@ impl Manifest {
         model.variant = Some(variant.name.clone());
         model.checked = variant.checked;
         Some(model)
+    }
+
+    /// The model as it is on the disk: what was taken out of archives stands in their place.
+    #[must_use]
+    pub fn unpacked(&self) -> Self {
+        let mut model = self.clone();
+        model.files = Vec::new();
+        for file in &self.files {
+            let Some(list) = &file.unpack else {
+                model.files.push(file.clone());
+                continue;
+            };
+            for packed in &list.files {
+                let name = packed.name.as_str();
+                let place = if list.flat { name.rsplit('/').next().unwrap_or(name) } else { name };
+                // The last part of a name inside the folder is one too.
+                let filename = FileName::try_from(place.to_owned()).unwrap_or_else(|_| packed.name.clone());
+                model.files.push(ModelFile {
+                    role: packed.role,
+                    filename,
+                    size: None,
+                    about: None,
+                    sha256: None,
+                    url: None,
+                    hf: None,
+                    unpack: None,
+                    other: packed.other.clone(),
+                });
+            }
+        }
+        model
     }
 
     /// What its files take together on disk, where all of them say it, if only about.
