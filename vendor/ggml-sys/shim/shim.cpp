@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "accounts.h"
 #include "conditioning.h"
 #include "engine_layout.h"
 #include "ggml-backend.h"
@@ -27,6 +28,13 @@ namespace {
 thread_local std::string last_error;
 thread_local atelier_shortage last_shortage = {};
 thread_local std::string last_lost;
+thread_local atelier::Peaks last_peaks;
+
+// The engine's list of devices and its log are set while a context is opened.
+std::mutex& opening() {
+    static std::mutex& mutex = *new std::mutex;
+    return mutex;
+}
 
 // Runs `work`, which returns a status, as this thread's job; nothing thrown gets past it.
 template <typename Work>
@@ -128,6 +136,9 @@ std::vector<GGMLRunner*> runners_of(const Conditioner* conditioner) {
 
 struct atelier_context {
     sd_ctx_t* sd = nullptr;
+    // Of an estimator; its buffers know it too.
+    std::shared_ptr<atelier::Ledger> ledger;
+    uint64_t runs = 0;
     std::shared_ptr<atelier::RememberingConditioner> conditioner;
     // Made when it is first needed; remembers what decoding costs.
     std::shared_ptr<atelier::ThriftyPreview> thrifty;
@@ -225,6 +236,17 @@ bool atelier_last_shortage(atelier_shortage* out) {
     return true;
 }
 
+size_t atelier_last_peaks(atelier_peak* out, size_t capacity) {
+    size_t index = 0;
+    for (const auto& it : last_peaks) {
+        if (index < capacity) {
+            out[index] = {it.first.second, it.first.first, it.second};
+        }
+        ++index;
+    }
+    return index;
+}
+
 size_t atelier_device_count(void) {
     atelier_init();
     std::lock_guard<std::mutex> lock(atelier::device_list());
@@ -274,18 +296,17 @@ atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes) 
     return status;
 }
 
-atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out) {
-    if (params == nullptr || callbacks == nullptr || out == nullptr) {
-        return refuse("a context needs parameters and callbacks");
-    }
-    *out = nullptr;
-    atelier_init();
-    Job job(*callbacks);
-    atelier::set_simulated_threads(params->n_threads);
+namespace {
+
+atelier_status open_context(Job& job, const sd_ctx_params_t* params, atelier_context** out) {
     return guarded(&job, [&] {
         job.enter(ATELIER_PHASE_LOADING);
-        auto context = std::make_unique<atelier_context>();
-        context->sd  = new_sd_ctx(params);
+        auto context    = std::make_unique<atelier_context>();
+        context->ledger = job.ledger();
+        {
+            std::lock_guard<std::mutex> lock(opening());
+            context->sd = new_sd_ctx(params);
+        }
         if (context->sd == nullptr) {
             last_error = "the engine could not open the model";
             return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
@@ -295,10 +316,70 @@ atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_
         // PhotoMaker looks for the concrete conditioner behind the pointer.
         const bool photomaker = params->photo_maker_path != nullptr && params->photo_maker_path[0] != '\0';
         if (sd->cond_stage_model != nullptr && !photomaker) {
-            context->conditioner  = std::make_shared<atelier::RememberingConditioner>(sd->cond_stage_model);
+            context->conditioner = std::make_shared<atelier::RememberingConditioner>(sd->cond_stage_model);
             sd->cond_stage_model = context->conditioner;
         }
         *out = context.release();
+        return ATELIER_OK;
+    });
+}
+
+}  // namespace
+
+atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out) {
+    if (params == nullptr || callbacks == nullptr || out == nullptr) {
+        return refuse("a context needs parameters and callbacks");
+    }
+    *out = nullptr;
+    atelier_init();
+    Job job(*callbacks);
+    atelier::set_simulated_threads(params->n_threads);
+    return open_context(job, params, out);
+}
+
+atelier_status atelier_estimator_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out) {
+    if (params == nullptr || callbacks == nullptr || out == nullptr) {
+        return refuse("an estimator needs parameters and callbacks");
+    }
+    *out = nullptr;
+    atelier_init();
+    Job job(*callbacks, std::make_shared<atelier::Ledger>());
+    return open_context(job, params, out);
+}
+
+atelier_status atelier_estimator_run(atelier_context* estimator,
+                                     const sd_img_gen_params_t* params,
+                                     const atelier_limits* limits,
+                                     const atelier_callbacks* callbacks,
+                                     atelier_need* out,
+                                     size_t capacity,
+                                     size_t* count) {
+    if (estimator == nullptr || estimator->ledger == nullptr || params == nullptr || limits == nullptr || callbacks == nullptr || out == nullptr ||
+        count == nullptr) {
+        return refuse("an estimate needs an estimator and parameters");
+    }
+    *count = 0;
+    Job job(*callbacks, estimator->ledger);
+    return guarded(&job, [&] {
+        estimator->ledger->begin();
+        estimator->limit(*limits);
+        if (estimator->conditioner != nullptr) {
+            // What is remembered of an encoding takes nothing, and is nothing.
+            estimator->conditioner->set_lora_key(std::to_string(estimator->runs++));
+        }
+        job.enter(ATELIER_PHASE_ENCODING);
+        sd_image_t* images = generate_image(estimator->sd, params);
+        if (images == nullptr) {
+            last_error = "the engine would make no picture";
+            return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
+        }
+        std::free(images[0].data);
+        std::free(images);
+        for (const atelier_need& need : estimator->ledger->needs()) {
+            if (*count < capacity) {
+                out[(*count)++] = need;
+            }
+        }
         return ATELIER_OK;
     });
 }
@@ -365,6 +446,7 @@ atelier_status atelier_context_generate(atelier_context* context,
         }
         return ATELIER_OK;
     });
+    last_peaks = job.peaks();
     if (status != ATELIER_OK) {
         std::string sentence            = std::move(last_error);
         const atelier_shortage shortage = last_shortage;
@@ -426,7 +508,7 @@ atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image
     }
     *out = {};
     Job job(*callbacks);
-    return guarded(&job, [&] {
+    const atelier_status status = guarded(&job, [&] {
         job.enter(ATELIER_PHASE_UPSCALING);
         *out = upscale(upscaler->upscaler, image, static_cast<uint32_t>(get_upscale_factor(upscaler->upscaler)));
         if (out->data == nullptr) {
@@ -435,6 +517,8 @@ atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image
         }
         return ATELIER_OK;
     });
+    last_peaks = job.peaks();
+    return status;
 }
 
 atelier_status atelier_rpc_add_server(const char* endpoint) {
