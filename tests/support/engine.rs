@@ -106,9 +106,10 @@ fn job_of(event: &Event) -> Option<JobId> {
         | Event::Step { job, .. }
         | Event::Preview { job, .. }
         | Event::Picture { job, .. }
+        | Event::Measured { job, .. }
         | Event::End { job, .. } => Some(*job),
         Event::Log { job, .. } => *job,
-        Event::Devices(_) | Event::Server { .. } => None,
+        Event::Devices(_) | Event::Server { .. } | Event::Estimated { .. } => None,
     }
 }
 

@@ -315,7 +315,7 @@ fn main() {
     for folder in ["", "src", "include", "src/core", "thirdparty", "ggml/include", "ggml/src", "ggml/src/ggml-rpc"] {
         build.include(engine.join(folder));
     }
-    for source in ["shim", "job", "hook", "accounts", "phantom", "simulate", "transport", "remote"] {
+    for source in ["shim", "context", "estimate", "job", "hook", "accounts", "phantom", "simulate", "transport", "remote"] {
         build.file(format!("shim/{source}.cpp"));
     }
     build.file(graph_cut).file(loader).file(manager).file(backend).file(rpc).file(out.join("layout.cpp"));

@@ -1,182 +1,39 @@
 #include "shim.h"
 
-#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "accounts.h"
-#include "conditioning.h"
-#include "engine_layout.h"
+#include "context.h"
 #include "ggml-backend.h"
+#include "guard.h"
 #include "job.h"
-#include "model/vae/vae.hpp"
-#include "preview.h"
-#include "remote.h"
 #include "upscaler.h"
 
-using atelier::Aborted;
+using atelier::guarded;
 using atelier::Job;
-using atelier::JobScope;
+using atelier::last_error;
+using atelier::last_lost;
+using atelier::last_peaks;
+using atelier::last_shortage;
+using atelier::refuse;
 
-namespace {
+namespace atelier {
 
 thread_local std::string last_error;
 thread_local atelier_shortage last_shortage = {};
 thread_local std::string last_lost;
-thread_local atelier::Peaks last_peaks;
-
-// The engine's list of devices and its log are set while a context is opened.
-std::mutex& opening() {
-    static std::mutex& mutex = *new std::mutex;
-    return mutex;
-}
-
-// Runs `work`, which returns a status, as this thread's job; nothing thrown gets past it.
-template <typename Work>
-atelier_status guarded(Job* job, Work work) noexcept {
-    last_error.clear();
-    last_shortage      = {};
-    last_lost.clear();
-    const auto stopped = [job](atelier_status otherwise) {
-        // Also after a cancel: the context holds memory that is no more.
-        if (job != nullptr && job->lost()) {
-            last_lost = job->lost_server();
-            return ATELIER_LOST;
-        }
-        if (job != nullptr && job->cancelled()) {
-            return ATELIER_CANCELLED;
-        }
-        // The engine goes on from a null pointer in many ways, most of them an assert; what began it is what a person needs to know.
-        if (job != nullptr && job->shortage() != nullptr) {
-            last_shortage = *job->shortage();
-            return ATELIER_NO_MEMORY;
-        }
-        return otherwise;
-    };
-    try {
-        JobScope scope(job);
-        const atelier_status status = work();
-        const bool whole = status == ATELIER_OK || status == ATELIER_CANCELLED;
-        return whole && (job == nullptr || !job->lost()) ? status : stopped(status);
-    } catch (const Aborted& aborted) {
-        last_error = aborted.message;
-        return stopped(ATELIER_ABORTED);
-    } catch (const atelier::Lost& lost) {
-        last_error = "the connection to " + lost.server + " was lost";
-        last_lost  = lost.server;
-        return ATELIER_LOST;
-    } catch (const std::bad_alloc&) {
-        last_error = "out of memory";
-        return ATELIER_NO_MEMORY;
-    } catch (const std::exception& exception) {
-        last_error = exception.what();
-        return stopped(ATELIER_ABORTED);
-    } catch (...) {
-        last_error = "an unknown exception";
-        return stopped(ATELIER_ABORTED);
-    }
-}
+thread_local Peaks last_peaks;
 
 atelier_status refuse(const char* why) {
     last_error = why;
     return ATELIER_BAD_CALL;
 }
 
-// Reaches what a runner keeps to itself.
-struct RunnerAccess : GGMLRunner {
-    // A run that failed in segments leaves pointers here that the next one would follow.
-    static void forget_cached_tensors(GGMLRunner* runner) {
-        if (runner != nullptr) {
-            (runner->*(&RunnerAccess::cache_tensor_map)).clear();
-        }
-    }
-
-    static ggml_backend_t backend_of(GGMLRunner* runner) { return runner->*(&RunnerAccess::runtime_backend); }
-
-    static void limit(GGMLRunner* runner, uint64_t bytes, bool stream) {
-        if (runner == nullptr) {
-            return;
-        }
-        const bool changed = runner->*(&RunnerAccess::max_graph_vram_bytes) != bytes;
-        runner->set_max_graph_vram_bytes(bytes);
-        runner->set_stream_layers_enabled(stream);
-        if (changed) {
-            // Streaming holds on to the largest limit it has seen.
-            runner->*(&RunnerAccess::observed_max_effective_budget_) = 0;
-        }
-    }
-};
-
-// The runners within a conditioner of this type, if it is one.
-template <typename Type, typename... Runner>
-void add_runners(const Conditioner* conditioner, std::vector<GGMLRunner*>& runners, Runner Type::*... members) {
-    if (const auto* it = dynamic_cast<const Type*>(conditioner)) {
-        (runners.push_back((it->*members).get()), ...);
-    }
-}
-
-std::vector<GGMLRunner*> runners_of(const Conditioner* conditioner) {
-    std::vector<GGMLRunner*> runners;
-    add_runners(conditioner, runners, &FrozenCLIPEmbedderWithCustomWords::text_model, &FrozenCLIPEmbedderWithCustomWords::text_model2);
-    add_runners(conditioner, runners, &SD3CLIPEmbedder::clip_l, &SD3CLIPEmbedder::clip_g, &SD3CLIPEmbedder::t5);
-    add_runners(conditioner, runners, &FluxCLIPEmbedder::clip_l, &FluxCLIPEmbedder::t5);
-    add_runners(conditioner, runners, &T5CLIPEmbedder::t5);
-    add_runners(conditioner, runners, &AnimaConditioner::llm);
-    add_runners(conditioner, runners, &LLMEmbedder::llm);
-    add_runners(conditioner, runners, &LTXAVEmbedder::llm, &LTXAVEmbedder::projector);
-    return runners;
-}
-
-}  // namespace
-
-struct atelier_context {
-    sd_ctx_t* sd = nullptr;
-    // Of an estimator; its buffers know it too.
-    std::shared_ptr<atelier::Ledger> ledger;
-    uint64_t runs = 0;
-    std::shared_ptr<atelier::RememberingConditioner> conditioner;
-    // Made when it is first needed; remembers what decoding costs.
-    std::shared_ptr<atelier::ThriftyPreview> thrifty;
-    std::vector<GGMLRunner*> text_encoders;
-
-    ~atelier_context() {
-        // They hold runners of the engine, which must not outlive its devices.
-        thrifty.reset();
-        conditioner.reset();
-        if (sd != nullptr) {
-            free_sd_ctx(sd);
-        }
-    }
-
-    void forget_cached_tensors() const {
-        RunnerAccess::forget_cached_tensors(sd->sd->diffusion_model.get());
-        RunnerAccess::forget_cached_tensors(sd->sd->high_noise_diffusion_model.get());
-        RunnerAccess::forget_cached_tensors(sd->sd->first_stage_model.get());
-        RunnerAccess::forget_cached_tensors(sd->sd->preview_vae.get());
-        RunnerAccess::forget_cached_tensors(sd->sd->clip_vision.get());
-        for (GGMLRunner* runner : text_encoders) {
-            RunnerAccess::forget_cached_tensors(runner);
-        }
-    }
-
-    void limit(const atelier_limits& limits) const {
-        StableDiffusionGGML* it = sd->sd;
-        const bool stream = limits.stream_layers && limits.diffusion > 0 && it->backend_manager.params_backend_is_cpu(SDBackendModule::DIFFUSION);
-        RunnerAccess::limit(it->diffusion_model.get(), limits.diffusion, stream);
-        RunnerAccess::limit(it->high_noise_diffusion_model.get(), limits.diffusion, stream);
-        RunnerAccess::limit(it->first_stage_model.get(), limits.vae, false);
-        RunnerAccess::limit(it->preview_vae.get(), limits.vae, false);
-        RunnerAccess::limit(it->clip_vision.get(), limits.clip_vision, false);
-        for (GGMLRunner* runner : text_encoders) {
-            RunnerAccess::limit(runner, limits.te, false);
-        }
-    }
-};
+}  // namespace atelier
 
 namespace {
 
@@ -187,7 +44,7 @@ public:
         const std::shared_ptr<VAE>& inner = decoder_ != nullptr ? decoder_ : sd_->first_stage_model;
         if (context->thrifty == nullptr) {
             const bool last  = decoder_ == nullptr;
-            context->thrifty = std::make_shared<atelier::ThriftyPreview>(inner, sd_->version, RunnerAccess::backend_of(inner.get()), last);
+            context->thrifty = std::make_shared<atelier::ThriftyPreview>(inner, sd_->version, atelier::RunnerAccess::backend_of(inner.get()), last);
         }
         const int scale = inner->get_scale_factor();
         context->thrifty->begin(params.width / scale, params.height / scale, params.vae_tiling_params.enabled);
@@ -296,36 +153,6 @@ atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes) 
     return status;
 }
 
-namespace {
-
-atelier_status open_context(Job& job, const sd_ctx_params_t* params, atelier_context** out) {
-    return guarded(&job, [&] {
-        job.enter(ATELIER_PHASE_LOADING);
-        auto context    = std::make_unique<atelier_context>();
-        context->ledger = job.ledger();
-        {
-            std::lock_guard<std::mutex> lock(opening());
-            context->sd = new_sd_ctx(params);
-        }
-        if (context->sd == nullptr) {
-            last_error = "the engine could not open the model";
-            return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
-        }
-        StableDiffusionGGML* sd = context->sd->sd;
-        context->text_encoders  = runners_of(sd->cond_stage_model.get());
-        // PhotoMaker looks for the concrete conditioner behind the pointer.
-        const bool photomaker = params->photo_maker_path != nullptr && params->photo_maker_path[0] != '\0';
-        if (sd->cond_stage_model != nullptr && !photomaker) {
-            context->conditioner = std::make_shared<atelier::RememberingConditioner>(sd->cond_stage_model);
-            sd->cond_stage_model = context->conditioner;
-        }
-        *out = context.release();
-        return ATELIER_OK;
-    });
-}
-
-}  // namespace
-
 atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out) {
     if (params == nullptr || callbacks == nullptr || out == nullptr) {
         return refuse("a context needs parameters and callbacks");
@@ -334,54 +161,7 @@ atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_
     atelier_init();
     Job job(*callbacks);
     atelier::set_simulated_threads(params->n_threads);
-    return open_context(job, params, out);
-}
-
-atelier_status atelier_estimator_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out) {
-    if (params == nullptr || callbacks == nullptr || out == nullptr) {
-        return refuse("an estimator needs parameters and callbacks");
-    }
-    *out = nullptr;
-    atelier_init();
-    Job job(*callbacks, std::make_shared<atelier::Ledger>());
-    return open_context(job, params, out);
-}
-
-atelier_status atelier_estimator_run(atelier_context* estimator,
-                                     const sd_img_gen_params_t* params,
-                                     const atelier_limits* limits,
-                                     const atelier_callbacks* callbacks,
-                                     atelier_need* out,
-                                     size_t capacity,
-                                     size_t* count) {
-    if (estimator == nullptr || estimator->ledger == nullptr || params == nullptr || limits == nullptr || callbacks == nullptr || out == nullptr ||
-        count == nullptr) {
-        return refuse("an estimate needs an estimator and parameters");
-    }
-    *count = 0;
-    Job job(*callbacks, estimator->ledger);
-    return guarded(&job, [&] {
-        estimator->ledger->begin();
-        estimator->limit(*limits);
-        if (estimator->conditioner != nullptr) {
-            // What is remembered of an encoding takes nothing, and is nothing.
-            estimator->conditioner->set_lora_key(std::to_string(estimator->runs++));
-        }
-        job.enter(ATELIER_PHASE_ENCODING);
-        sd_image_t* images = generate_image(estimator->sd, params);
-        if (images == nullptr) {
-            last_error = "the engine would make no picture";
-            return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
-        }
-        std::free(images[0].data);
-        std::free(images);
-        for (const atelier_need& need : estimator->ledger->needs()) {
-            if (*count < capacity) {
-                out[(*count)++] = need;
-            }
-        }
-        return ATELIER_OK;
-    });
+    return atelier::open_context(job, params, out);
 }
 
 void atelier_context_free(atelier_context* context) {

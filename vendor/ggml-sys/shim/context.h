@@ -1,0 +1,96 @@
+// A loaded model, and the way to what the engine's runners keep to themselves.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "accounts.h"
+#include "conditioning.h"
+#include "engine_layout.h"
+#include "ggml-backend.h"
+#include "model/vae/vae.hpp"
+#include "preview.h"
+#include "shim.h"
+
+namespace atelier {
+
+// Reaches what a runner keeps to itself.
+struct RunnerAccess : GGMLRunner {
+    // A run that failed in segments leaves pointers here that the next one would follow.
+    static void forget_cached_tensors(GGMLRunner* runner) {
+        if (runner != nullptr) {
+            (runner->*(&RunnerAccess::cache_tensor_map)).clear();
+        }
+    }
+
+    static ggml_backend_t backend_of(GGMLRunner* runner) { return runner->*(&RunnerAccess::runtime_backend); }
+
+    static void limit(GGMLRunner* runner, uint64_t bytes, bool stream) {
+        if (runner == nullptr) {
+            return;
+        }
+        const bool changed = runner->*(&RunnerAccess::max_graph_vram_bytes) != bytes;
+        runner->set_max_graph_vram_bytes(bytes);
+        runner->set_stream_layers_enabled(stream);
+        if (changed) {
+            // Streaming holds on to the largest limit it has seen.
+            runner->*(&RunnerAccess::observed_max_effective_budget_) = 0;
+        }
+    }
+};
+
+// The runners within a conditioner, whatever its type.
+std::vector<GGMLRunner*> runners_of(const Conditioner* conditioner);
+
+// Opens a model for a job; an estimate's job opens an estimator.
+atelier_status open_context(Job& job, const sd_ctx_params_t* params, atelier_context** out);
+
+}  // namespace atelier
+
+struct atelier_context {
+    sd_ctx_t* sd = nullptr;
+    // Of an estimator; its buffers know it too.
+    std::shared_ptr<atelier::Ledger> ledger;
+    // Pictures that an estimator was asked about.
+    uint64_t runs = 0;
+    std::shared_ptr<atelier::RememberingConditioner> conditioner;
+    // Made when it is first needed; remembers what decoding costs.
+    std::shared_ptr<atelier::ThriftyPreview> thrifty;
+    std::vector<GGMLRunner*> text_encoders;
+
+    atelier_context()                                  = default;
+    atelier_context(const atelier_context&)            = delete;
+    atelier_context& operator=(const atelier_context&) = delete;
+    ~atelier_context() {
+        // They hold runners of the engine, which must not outlive its devices.
+        thrifty.reset();
+        conditioner.reset();
+        if (sd != nullptr) {
+            free_sd_ctx(sd);
+        }
+    }
+
+    void forget_cached_tensors() const {
+        atelier::RunnerAccess::forget_cached_tensors(sd->sd->diffusion_model.get());
+        atelier::RunnerAccess::forget_cached_tensors(sd->sd->high_noise_diffusion_model.get());
+        atelier::RunnerAccess::forget_cached_tensors(sd->sd->first_stage_model.get());
+        atelier::RunnerAccess::forget_cached_tensors(sd->sd->preview_vae.get());
+        atelier::RunnerAccess::forget_cached_tensors(sd->sd->clip_vision.get());
+        for (GGMLRunner* runner : text_encoders) {
+            atelier::RunnerAccess::forget_cached_tensors(runner);
+        }
+    }
+
+    void limit(const atelier_limits& limits) const {
+        StableDiffusionGGML* it = sd->sd;
+        const bool stream = limits.stream_layers && limits.diffusion > 0 && it->backend_manager.params_backend_is_cpu(SDBackendModule::DIFFUSION);
+        atelier::RunnerAccess::limit(it->diffusion_model.get(), limits.diffusion, stream);
+        atelier::RunnerAccess::limit(it->high_noise_diffusion_model.get(), limits.diffusion, stream);
+        atelier::RunnerAccess::limit(it->first_stage_model.get(), limits.vae, false);
+        atelier::RunnerAccess::limit(it->preview_vae.get(), limits.vae, false);
+        atelier::RunnerAccess::limit(it->clip_vision.get(), limits.clip_vision, false);
+        for (GGMLRunner* runner : text_encoders) {
+            atelier::RunnerAccess::limit(runner, limits.te, false);
+        }
+    }
+};
