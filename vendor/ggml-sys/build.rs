@@ -157,10 +157,7 @@ const LOADER: &[Change] = &[
 
 /// Every buffer of every device is made and freed here.
 const BACKEND: &[Change] = &[
-    Change {
-        find: "#include \"ggml-impl.h\"\n",
-        put: "#include \"ggml-impl.h\"\n\n#include \"job.h\"\n",
-    },
+    Change { find: "#include \"ggml-impl.h\"\n", put: "#include \"ggml-impl.h\"\n\n#include \"job.h\"\n" },
     Change {
         find: "    return buft->iface.alloc_buffer(buft, size);\n",
         put: "    ggml_backend_buffer_t atelier_buffer = buft->iface.alloc_buffer(buft, size);\n\

@@ -19,6 +19,9 @@ namespace atelier {
 // The most bytes of each device, by phase and by the device's name, which lives as long as the process.
 using Peaks = std::map<std::pair<int, const char*>, uint64_t>;
 
+// What the last picture or enlarging of this thread took.
+extern thread_local Peaks last_peaks;
+
 // Raises a phase's peaks to what is held now.
 void note_held(int phase, Peaks& peaks);
 // Bytes held now; 0 for a device that nothing was ever allocated on.

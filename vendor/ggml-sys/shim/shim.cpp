@@ -212,6 +212,8 @@ atelier_status atelier_context_generate(atelier_context* context,
             scope.emplace(context, *params);
             job.show_previews_if(PREVIEW_TAE, [context](int step, int steps) { return context->thrifty->affordable(step, steps); });
         }
+        // Of pictures before.
+        job.note_memory();
         job.enter(ATELIER_PHASE_ENCODING);
         sd_image_t* images = generate_image(context->sd, params);
         if (images == nullptr) {
