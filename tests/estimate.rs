@@ -55,16 +55,17 @@ fn predicted(recipe: &Recipe, estimate: &Estimate, devices: &[Device]) -> BTreeM
 }
 
 impl Alone {
-    /// The second picture of a model finds all weights where they live, as predictions count them; its prompt is another, as long, so that
-    /// the text encoder runs again. What it took is what was predicted, to the byte.
+    /// The second picture of a model finds all weights where they live, as predictions count them; its prompts are others, as long, so
+    /// that the text encoder runs again. What it took is what was predicted, to the byte.
     fn check(&self, recipe: &Recipe) {
         let what = format!("{:?} {}x{}", recipe.placement, recipe.width, recipe.height);
         let estimate = self.engine.estimate(recipe).unwrap();
         self.engine.handle().unload().unwrap();
         self.engine.handle().list_devices().unwrap();
         let predicted = predicted(recipe, &estimate, &self.engine.devices());
-        for prompt in ["a hill", "a lake"] {
-            let said = self.engine.run(&Recipe { prompt: prompt.into(), ..recipe.clone() });
+        for (prompt, negative) in [("a hill", "snow"), ("a lake", "rain")] {
+            let negative_prompt = recipe.negative_prompt.replace("rain", negative);
+            let said = self.engine.run(&Recipe { prompt: prompt.into(), negative_prompt, ..recipe.clone() });
             assert!(matches!(said.end(), End::Done { .. }), "{what}: {:?}", said.end());
             for peak in said.peaks() {
                 let predicted = predicted[&(peak.device.clone(), peak.phase)];

@@ -52,8 +52,9 @@ atelier_status open_context(Job& job, const sd_ctx_params_t* params, atelier_con
         // PhotoMaker looks for the concrete conditioner behind the pointer.
         const bool photomaker = params->photo_maker_path != nullptr && params->photo_maker_path[0] != '\0';
         if (sd->cond_stage_model != nullptr && !photomaker) {
-            context->conditioner = std::make_shared<RememberingConditioner>(sd->cond_stage_model);
-            sd->cond_stage_model = context->conditioner;
+            const atelier_context* it = context.get();
+            context->conditioner      = std::make_shared<RememberingConditioner>(sd->cond_stage_model, [it] { it->vae_done(); });
+            sd->cond_stage_model      = context->conditioner;
         }
         *out = context.release();
         return ATELIER_OK;

@@ -81,6 +81,15 @@ struct atelier_context {
         }
     }
 
+    // The engine leaves the decoder's staged weights where they ran, for as long as the model is open.
+    void vae_done() const {
+        for (GGMLRunner* runner : {sd->sd->first_stage_model.get(), sd->sd->preview_vae.get()}) {
+            if (runner != nullptr) {
+                runner->runner_done();
+            }
+        }
+    }
+
     void limit(const atelier_limits& limits) const {
         StableDiffusionGGML* it = sd->sd;
         const bool stream = limits.stream_layers && limits.diffusion > 0 && it->backend_manager.params_backend_is_cpu(SDBackendModule::DIFFUSION);

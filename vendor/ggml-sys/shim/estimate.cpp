@@ -45,6 +45,7 @@ atelier_status atelier_estimator_run(atelier_context* estimator,
         }
         job.enter(ATELIER_PHASE_ENCODING);
         sd_image_t* images = generate_image(estimator->sd, params);
+        estimator->vae_done();
         if (images == nullptr) {
             last_error = "the engine would make no picture";
             return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;

@@ -216,6 +216,7 @@ atelier_status atelier_context_generate(atelier_context* context,
         job.note_memory();
         job.enter(ATELIER_PHASE_ENCODING);
         sd_image_t* images = generate_image(context->sd, params);
+        context->vae_done();
         if (images == nullptr) {
             last_error = "the engine made no picture";
             return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
@@ -234,6 +235,7 @@ atelier_status atelier_context_generate(atelier_context* context,
         const atelier_shortage shortage = last_shortage;
         std::string lost                = std::move(last_lost);
         guarded(nullptr, [=] {
+            context->vae_done();
             context->forget_cached_tensors();
             return ATELIER_OK;
         });
