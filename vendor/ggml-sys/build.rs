@@ -94,7 +94,7 @@ const LAYOUT: &[(&str, &[&str])] = &[
     ("sd_hires_params_t", &["enabled", "custom_sigmas_count"]),
     ("sd_pm_params_t", &["id_images", "style_strength"]),
     ("atelier_callbacks", &["user", "log", "phase", "load", "step", "preview", "cancelled"]),
-    ("atelier_device", &["name", "description", "type", "memory_free", "memory_total", "remote"]),
+    ("atelier_device", &["name", "description", "type", "memory_free", "memory_total", "remote", "card"]),
     ("atelier_shortage", &["device", "phase", "bytes_wanted", "bytes_free"]),
     ("atelier_limits", &["diffusion", "te", "clip_vision", "vae", "stream_layers"]),
 ];
