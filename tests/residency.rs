@@ -11,9 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use atelier::engine::{
-    End, Event, Handle, JobId, Phase, PreviewOptions, Residency, Resident, Task, simulate_devices, start,
-};
+use atelier::engine::{End, Event, Handle, JobId, Phase, PreviewOptions, Residency, Resident, Task, simulate_devices, start};
 use atelier::placement::Module;
 use atelier::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
 use support::engine::{Engine, Said};
@@ -230,7 +228,8 @@ impl Held {
 
     fn until_ends(&self, ends: usize) -> Vec<Event> {
         let count = |events: &[Event]| events.iter().filter(|event| matches!(event, Event::End { .. })).count();
-        let (events, timeout) = self.state.1.wait_timeout_while(self.state.0.lock().unwrap(), LIMIT, |events| count(events) < ends).unwrap();
+        let (events, timeout) =
+            self.state.1.wait_timeout_while(self.state.0.lock().unwrap(), LIMIT, |events| count(events) < ends).unwrap();
         assert!(!timeout.timed_out(), "only {events:?}");
         events.clone()
     }

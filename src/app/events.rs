@@ -48,7 +48,12 @@ impl App {
                 LogLevel::Warn => tracing::warn!("{text}"),
                 LogLevel::Error => tracing::error!("{text}"),
             },
-            Event::Devices(_) | Event::Server { .. } | Event::Estimated { .. } | Event::Measured { .. } | Event::Waiting { .. } | Event::Residency(_) => {}
+            Event::Devices(_)
+            | Event::Server { .. }
+            | Event::Estimated { .. }
+            | Event::Measured { .. }
+            | Event::Waiting { .. }
+            | Event::Residency(_) => {}
             Event::End { job, end } => self.end(ctx, job, end),
         }
     }

@@ -129,8 +129,7 @@ fn prepare(engine: &Engine, recipe: &Recipe) -> Result<Plan, Stop> {
         engine.headers().check(&recipe.files, &recipe.loras).map_err(|problem| failed(problem.sentence, problem.hint))?;
     let mut recipe = Recipe { files, ..recipe.clone() };
 
-    let width = snap(recipe.width, size_multiple, SIDES.0, SIDES.1);
-    let height = snap(recipe.height, size_multiple, SIDES.0, SIDES.1);
+    let (width, height) = sized(&recipe, size_multiple);
     if (width, height) != (recipe.width, recipe.height) {
         notes.push(format!("The size is now {width} x {height}: this model makes multiples of {size_multiple} pixels."));
     }
@@ -150,8 +149,8 @@ fn prepare(engine: &Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     }
     recipe.eta = recipe.eta.filter(|eta| eta.is_finite());
     recipe.flow_shift = recipe.flow_shift.filter(|shift| shift.is_finite());
-    // With one tile or less there is nothing to cut, and the engine does not survive trying.
-    let vae_tiling = recipe.vae_tiling && width.min(height) > VAE_TILE;
+    (recipe.width, recipe.height) = (width, height);
+    let vae_tiling = tiled(&recipe);
     if recipe.vae_tiling && !vae_tiling {
         notes.push(format!("VAE tiling is off: the picture is no larger than one tile of {VAE_TILE} pixels."));
     }
@@ -231,6 +230,18 @@ pub(super) fn warm(engine: &Engine, recipe: &Recipe, sink: &WarmSink) {
     }
 }
 
+/// The size that will be made, in pixels.
+pub(super) fn sized(recipe: &Recipe, size_multiple: u32) -> (u32, u32) {
+    let side = |asked| snap(asked, size_multiple, SIDES.0, SIDES.1);
+    (side(recipe.width), side(recipe.height))
+}
+
+/// Whether a picture of this size is decoded in tiles: with one tile or less there is nothing to cut, and the engine does not survive
+/// trying.
+pub(super) fn tiled(recipe: &Recipe) -> bool {
+    recipe.vae_tiling && recipe.width.min(recipe.height) > VAE_TILE
+}
+
 /// Steps that the engine will run: from an init image only the last ones.
 fn steps_to_run(recipe: &Recipe) -> u32 {
     match &recipe.init {
@@ -273,7 +284,9 @@ fn pictures(
             control: plan.control.as_ref(),
         };
         let image = loop {
-            match leased.context().generate(&shot, preview, sink) {
+            let ran = leased.context().generate(&shot, preview, sink);
+            sink.measured(ffi::last_peaks());
+            match ran {
                 Ok(image) => break image,
                 // One that was cancelled is whole.
                 Err(error) if error.status == Status::Cancelled => return Err(stop(&error, sink)),

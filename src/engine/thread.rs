@@ -7,12 +7,13 @@ use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::thread;
 use std::time::Duration;
 
 use super::cache::Cache;
 use super::channel::{EventSender, Handle, Message, Port, channel, work_for_engine};
+use super::estimate;
 use super::event::{End, Event, Failure};
 use super::ffi;
 use super::remote::{self, ServerAddress};
@@ -32,13 +33,18 @@ const RELIEVE_EVERY: Duration = Duration::from_secs(5);
 /// The C++ engine reads its list of devices while a job runs: jobs of all engines in this process read, who adds a device writes.
 static DEVICES: RwLock<()> = RwLock::new(());
 
+/// For as long as this is held, no device is added.
+pub(super) fn devices_stay() -> RwLockReadGuard<'static, ()> {
+    DEVICES.read().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Starts the engine. `wake` is called, from any thread, whenever a new event can be read. Dropping the handle stops the engine.
 ///
 /// Where the system gives no thread, the handle refuses every job.
 #[must_use]
 pub fn start(wake: impl Fn() + Send + Sync + 'static) -> Handle {
     let (handle, port) = channel(wake);
-    match thread::Builder::new().name("engine".into()).spawn(move || serve(port)) {
+    match thread::Builder::new().name("engine".into()).spawn(move || serve_all(port)) {
         Ok(thread) => handle.joining(thread),
         // The port went down with the closure, so the handle knows.
         Err(error) => {
@@ -140,16 +146,25 @@ struct Scheduler {
     warming: Option<Warming>,
 }
 
+/// Questions have a thread of their own, which ends with this one: none may be in the engine when the process exits.
+fn serve_all(port: Port) {
+    let (questions, sender) = (port.questions(), port.sender());
+    let answering = move || {
+        work_for_engine();
+        estimate::serve(&questions, &sender);
+    };
+    let thread = thread::Builder::new().name("estimates".into()).stack_size(STACK_BYTES).spawn(answering);
+    serve(port);
+    match thread {
+        Ok(thread) => drop(thread.join()),
+        Err(error) => tracing::error!("the thread for estimates could not be started: {error}"),
+    }
+}
+
 fn serve(port: Port) {
     work_for_engine();
-    let mut scheduler = Scheduler {
-        engine: Arc::default(),
-        port,
-        waiting: VecDeque::new(),
-        running: Vec::new(),
-        to_warm: None,
-        warming: None,
-    };
+    let mut scheduler =
+        Scheduler { engine: Arc::default(), port, waiting: VecDeque::new(), running: Vec::new(), to_warm: None, warming: None };
     let mut open = true;
     while open || !scheduler.running.is_empty() || scheduler.warming.is_some() {
         match scheduler.port.next_within(RELIEVE_EVERY) {
@@ -178,18 +193,17 @@ impl Scheduler {
                 self.waiting.push_back((Work::Job(job, task), needed));
             }
             Request::AddServer(server) => self.waiting.push_back((Work::AddServer(server), Needed::All)),
-            Request::Estimate(recipe) => {
-                let estimate = Err(Failure { sentence: "Nothing is known of this model yet.".into(), ..Failure::default() });
-                self.port.send(Event::Estimated { recipe, estimate });
-            }
-            Request::ListDevices => self.port.send(Event::Devices(ffi::devices())),
+            // They are asked of the other thread.
+            Request::Estimate(_) | Request::ListDevices => {}
             Request::Unload => {
                 self.stop_warming();
                 self.engine.cache.clear();
+                self.port.unloaded();
                 self.tell_residency();
             }
             Request::UnloadModel(model) => {
                 self.engine.cache.unload(model);
+                self.port.unloaded();
                 self.tell_residency();
             }
             Request::KeepModel(model, kept) => {
@@ -250,7 +264,7 @@ impl Scheduler {
         let (cancel, wanted) = (Arc::new(AtomicBool::new(false)), recipe.clone());
         let sink = WarmSink::new(Arc::clone(&cancel));
         let work = move || {
-            let _devices = DEVICES.read().unwrap_or_else(PoisonError::into_inner);
+            let _devices = devices_stay();
             if catch_unwind(AssertUnwindSafe(|| run::warm(&engine, &wanted, &sink))).is_err() {
                 engine.cache.clear();
             }
@@ -273,7 +287,7 @@ impl Scheduler {
         let (engine, sender, back) = (Arc::clone(&self.engine), self.port.sender(), self.port.back());
         let failed = self.port.sender();
         let work = move || {
-            let _devices = DEVICES.read().unwrap_or_else(PoisonError::into_inner);
+            let _devices = devices_stay();
             let end = one_job(&engine, job, &task, sender.clone(), cancel);
             sender.send(Event::End { job, end });
             sender.send(Event::Residency(engine.cache.residency()));
@@ -327,7 +341,7 @@ fn one_job(engine: &Engine, job: JobId, task: &Task, sender: EventSender, cancel
         Task::Generate { recipe, preview } => run::generate(engine, job, recipe, *preview, &sink),
         Task::Upscale { image, model, placement, threads } => run::upscale(engine, job, image, model, placement, *threads, &sink),
     }));
-    outcome.unwrap_or_else(|_| {
+    let end = outcome.unwrap_or_else(|_| {
         engine.cache.clear();
         End::Failed(Failure {
             sentence: "Atelier made a mistake while it worked on this picture.".into(),
@@ -335,5 +349,10 @@ fn one_job(engine: &Engine, job: JobId, task: &Task, sender: EventSender, cancel
             log: sink.log_lines(),
             cause: None,
         })
-    })
+    });
+    let peaks = sink.peaks();
+    if !peaks.is_empty() {
+        sink.send(Event::Measured { job, peaks });
+    }
+    end
 }

@@ -114,7 +114,7 @@ const GRAPH_CUT: &[Change] = &[Change {
 }];
 
 /// The loader learns to say which bytes of which module it reads, to stop when asked, to let its threads' log lines find their job, to
-/// write nothing on standard output, and not to sleep 0.2 s after each module.
+/// write nothing on standard output, not to sleep 0.2 s after each module, and to read nothing into what is no memory.
 const LOADER: &[Change] = &[
     Change { find: "#include \"name_conversion.h\"\n", put: "#include \"name_conversion.h\"\n\n#include \"job.h\"\n" },
     Change {
@@ -142,6 +142,10 @@ const LOADER: &[Change] = &[
         put: "                    if (atelier_job_cancelled(atelier_job)) {\n                        failed = true;\n                    }\n                    size_t idx = tensor_idx.fetch_add(1);\n",
     },
     Change {
+        find: "                    // skip mmapped tensors\n",
+        put: "                    if (atelier_buffer_is_phantom(dst_tensor->buffer)) {\n                        continue;\n                    }\n\n                    // skip mmapped tensors\n",
+    },
+    Change {
         find: "            std::this_thread::sleep_for(std::chrono::milliseconds(total_tensors_to_process <= 4 ? 10 : 200));\n",
         put: "            atelier_job_load_progress(atelier_job, bytes_processed.load());\n            std::this_thread::sleep_for(std::chrono::milliseconds(1));\n",
     },
@@ -154,7 +158,10 @@ const LOADER: &[Change] = &[
 
 /// Each thread, and so each job, has a preview callback of its own, and a buffer for its log lines.
 const UTIL: &[Change] = &[
-    Change { find: "static sd_preview_cb_t sd_preview_cb = nullptr;\n", put: "static thread_local sd_preview_cb_t sd_preview_cb = nullptr;\n" },
+    Change {
+        find: "static sd_preview_cb_t sd_preview_cb = nullptr;\n",
+        put: "static thread_local sd_preview_cb_t sd_preview_cb = nullptr;\n",
+    },
     Change { find: "static void* sd_preview_cb_data      = nullptr;\n", put: "static thread_local void* sd_preview_cb_data = nullptr;\n" },
     Change {
         find: "preview_t sd_preview_mode            = PREVIEW_NONE;\n",
@@ -163,7 +170,34 @@ const UTIL: &[Change] = &[
     Change { find: "int sd_preview_interval              = 1;\n", put: "static thread_local int sd_preview_interval = 1;\n" },
     Change { find: "bool sd_preview_denoised             = true;\n", put: "static thread_local bool sd_preview_denoised = true;\n" },
     Change { find: "bool sd_preview_noisy                = false;\n", put: "static thread_local bool sd_preview_noisy = false;\n" },
-    Change { find: "    static char log_buffer[LOG_BUFFER_SIZE + 1];\n", put: "    static thread_local char log_buffer[LOG_BUFFER_SIZE + 1];\n" },
+    Change {
+        find: "    static char log_buffer[LOG_BUFFER_SIZE + 1];\n",
+        put: "    static thread_local char log_buffer[LOG_BUFFER_SIZE + 1];\n",
+    },
+];
+
+/// Every buffer of every device is made and freed here.
+const BACKEND: &[Change] = &[
+    Change { find: "#include \"ggml-impl.h\"\n", put: "#include \"ggml-impl.h\"\n\n#include \"job.h\"\n" },
+    Change {
+        find: "    return buft->iface.alloc_buffer(buft, size);\n",
+        put: "    ggml_backend_buffer_t atelier_buffer = buft->iface.alloc_buffer(buft, size);\n\
+              \x20   atelier_buffer_made(buft, size, atelier_buffer);\n\
+              \x20   return atelier_buffer;\n",
+    },
+    Change {
+        find: "    if (buffer->iface.free_buffer != NULL) {\n",
+        put: "    atelier_buffer_freed(buffer);\n    if (buffer->iface.free_buffer != NULL) {\n",
+    },
+];
+
+/// The manager of weights says whose weights it is about to prepare.
+const MANAGER: &[Change] = &[
+    Change { find: "#include \"core/util.h\"\n", put: "#include \"core/util.h\"\n#include \"job.h\"\n" },
+    Change {
+        find: "    if (!load_tensors_to_params_backend(required_states)) {\n",
+        put: "    atelier_job_prepares(required_states.front()->name.c_str());\n    if (!load_tensors_to_params_backend(required_states)) {\n",
+    },
 ];
 
 /// Sockets learn to be shared between threads, to be broken for good, and to be opened by Rust; `shim/transport.cpp` takes the place of
@@ -276,6 +310,8 @@ fn main() {
     let graph_cut = patched(&engine, "src/core/ggml_graph_cut.cpp", GRAPH_CUT, &out);
     let loader = patched(&engine, "src/model_loader.cpp", LOADER, &out);
     let util = patched(&engine, "src/core/util.cpp", UTIL, &out);
+    let manager = patched(&engine, "src/model_manager.cpp", MANAGER, &out);
+    let backend = patched(&engine, "ggml/src/ggml-backend.cpp", BACKEND, &out);
     let rpc = patched(&engine, "ggml/src/ggml-rpc/ggml-rpc.cpp", RPC, &out);
     patched(&engine, "ggml/src/ggml-rpc/transport.h", TRANSPORT, &out);
     let (layout_cpp, layout_rs) = layout();
@@ -298,19 +334,10 @@ fn main() {
     for folder in ["", "src", "include", "src/core", "thirdparty", "ggml/include", "ggml/src", "ggml/src/ggml-rpc"] {
         build.include(engine.join(folder));
     }
-    for source in [
-        "shim/shim.cpp",
-        "shim/context.cpp",
-        "shim/residency.cpp",
-        "shim/job.cpp",
-        "shim/hook.cpp",
-        "shim/simulate.cpp",
-        "shim/transport.cpp",
-        "shim/remote.cpp",
-    ] {
-        build.file(source);
+    for source in ["shim", "context", "residency", "estimate", "job", "hook", "accounts", "phantom", "simulate", "transport", "remote"] {
+        build.file(format!("shim/{source}.cpp"));
     }
-    build.file(graph_cut).file(loader).file(util).file(rpc).file(out.join("layout.cpp"));
+    build.file(graph_cut).file(loader).file(util).file(manager).file(backend).file(rpc).file(out.join("layout.cpp"));
     // Whole, or the linker keeps the archive's own objects instead of the changed ones.
     build.cargo_metadata(false).compile("atelier_shim");
     println!("cargo:rustc-link-search=native={}", out.display());

@@ -7,28 +7,41 @@ use std::time::SystemTime;
 use super::policy::Bytes;
 use crate::engine::ffi::Load;
 use crate::placement::{Home, Module, Placement, parse_backend, parse_params_backend};
-use crate::recipe::{FileRole, ModelFiles};
+use crate::recipe::{FileRole, Lora, ModelFiles};
 
 /// Files with the settings with which they were opened.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Key {
     load: Load,
-    stamps: Vec<Stamp>,
+    stamps: Vec<(FileRole, Stamp)>,
 }
 
 /// A file as it was when its header was read: one that was replaced since is another model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Stamp {
-    role: FileRole,
+pub(in crate::engine) struct Stamp {
     path: PathBuf,
     bytes: u64,
     modified: Option<SystemTime>,
 }
 
+impl Stamp {
+    fn of(path: &Path) -> Self {
+        let metadata = path.metadata().ok();
+        let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok());
+        Self { path: path.to_owned(), bytes: metadata.as_ref().map_or(0, Metadata::len), modified }
+    }
+}
+
+/// The files as they are now.
+pub(in crate::engine) fn stamps(files: &ModelFiles, loras: &[Lora]) -> Vec<Stamp> {
+    let paths = files.iter().map(|(_, path)| path).chain(loras.iter().map(|lora| lora.path.as_path()));
+    paths.map(Stamp::of).collect()
+}
+
 /// Everything on which a module's weights depend that another model could have too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shareable {
-    stamps: Vec<Stamp>,
+    stamps: Vec<(FileRole, Stamp)>,
     threads: u32,
     flash_attention: bool,
     runs_on: String,
@@ -40,12 +53,7 @@ const AUTOENCODERS: [FileRole; 2] = [FileRole::Vae, FileRole::Taesd];
 
 impl Key {
     pub(super) fn new(load: &Load) -> Self {
-        let stamp = |(role, path): (FileRole, &Path)| {
-            let metadata = path.metadata().ok();
-            let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok());
-            Stamp { role, path: path.to_owned(), bytes: metadata.as_ref().map_or(0, Metadata::len), modified }
-        };
-        Self { load: load.clone(), stamps: load.files.iter().map(stamp).collect() }
+        Self { load: load.clone(), stamps: load.files.iter().map(|(role, path)| (role, Stamp::of(path))).collect() }
     }
 
     pub(super) const fn files(&self) -> &ModelFiles {
@@ -70,7 +78,7 @@ impl Key {
         if module == Module::Te && self.load.files.get(FileRole::Model).is_some() {
             return None;
         }
-        let stamps: Vec<Stamp> = self.stamps.iter().filter(|stamp| roles.contains(&stamp.role)).cloned().collect();
+        let stamps: Vec<(FileRole, Stamp)> = self.stamps.iter().filter(|(role, _)| roles.contains(role)).cloned().collect();
         if stamps.is_empty() {
             return None;
         }

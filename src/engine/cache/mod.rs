@@ -17,8 +17,9 @@ use super::ffi::{self, CallError, Context, Limits, Load, Sink};
 use crate::devices::{Device, DeviceKind};
 use crate::placement::{Module, Needs, Placement, Prediction, Room, budget_on};
 use key::Key;
+pub(super) use key::{Stamp, stamps};
 use policy::{Bytes, Decision, EntryId, Memory, Part, Policy};
-pub use resident::{Residency, Resident, ResidentId, ResidentPart, Reserve};
+pub use resident::{Reserve, Residency, Resident, ResidentId, ResidentPart};
 
 /// How often a job that waits for another one's memory looks whether it was cancelled.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -399,7 +400,11 @@ impl State {
             let came_back = after.memory_free_bytes.saturating_sub(before.memory_free_bytes);
             let kept_back = held.saturating_sub(came_back);
             // Allocators round.
-            if kept_back > held / 20 { self.unreturned.insert(after.name.clone(), kept_back) } else { self.unreturned.remove(&after.name) };
+            if kept_back > held / 20 {
+                self.unreturned.insert(after.name.clone(), kept_back)
+            } else {
+                self.unreturned.remove(&after.name)
+            };
         }
     }
 
@@ -477,7 +482,8 @@ mod tests {
     #[test]
     fn a_budget_is_bytes_or_what_was_free_less_some_and_never_nothing() {
         let (kind, description) = (DeviceKind::Gpu, String::new());
-        let devices = [Device { name: "GPU0".into(), description, kind, card: None, memory_total_bytes: 8 << 30, memory_free_bytes: 6 << 30 }];
+        let devices =
+            [Device { name: "GPU0".into(), description, kind, card: None, memory_total_bytes: 8 << 30, memory_free_bytes: 6 << 30 }];
         let limits = |gib| {
             let budgets = vec![Budget { module: Module::Te, device: "GPU0".into(), gib }];
             Budgeted { budgets, stream_layers: true }.limits(&devices)

@@ -152,7 +152,8 @@ impl Policy {
 
     /// Parts that were read for this model and that some model holds.
     pub(super) fn parts_of_owner(&self, id: EntryId) -> impl Iterator<Item = Part> {
-        let parts: BTreeSet<Part> = self.entries.values().flat_map(|entry| entry.parts.iter().copied()).filter(|(owner, _)| *owner == id).collect();
+        let parts: BTreeSet<Part> =
+            self.entries.values().flat_map(|entry| entry.parts.iter().copied()).filter(|(owner, _)| *owner == id).collect();
         parts.into_iter()
     }
 
@@ -182,7 +183,8 @@ impl Policy {
 
     /// What to do for a model that needs so much more than is there already. `itself` must not go to make room for itself.
     pub(super) fn decide(&self, need: &Bytes, memory: &BTreeMap<String, Memory>, itself: Option<EntryId>) -> Decision {
-        let lacking: BTreeSet<&str> = need.iter().filter(|(device, need)| lacks(memory, device, **need)).map(|(device, _)| device.as_str()).collect();
+        let lacking: BTreeSet<&str> =
+            need.iter().filter(|(device, need)| lacks(memory, device, **need)).map(|(device, _)| device.as_str()).collect();
         if lacking.is_empty() {
             return Decision::Admit;
         }

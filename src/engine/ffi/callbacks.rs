@@ -90,8 +90,7 @@ pub(super) const fn phase_kind(phase: c_int) -> Option<PhaseKind> {
 }
 
 unsafe extern "C" fn on_load(user: *mut c_void, module: c_int, done: u64, total: u64) {
-    let module = module_of(module);
-    with_sink(user, (), |sink| sink.load(module, done, total));
+    with_sink(user, (), |sink| sink.load(module_of(module), done, total));
 }
 
 unsafe extern "C" fn on_step(user: *mut c_void, done: c_int, total: c_int, fraction: f32, secs: f32) {

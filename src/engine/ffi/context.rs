@@ -68,8 +68,7 @@ impl Context {
     /// Sets what each module may use of its device, for the pictures that follow.
     pub(in crate::engine) fn limit(&self, limits: &Limits) -> Result<(), CallError> {
         let _alone = self.alone();
-        let Limits { diffusion, te, clip_vision, vae, stream_layers } = *limits;
-        let raw = ggml_sys::atelier_limits { diffusion, te, clip_vision, vae, stream_layers };
+        let raw = limits.raw();
         // SAFETY: a live context that no other thread uses now, and a whole struct of ours.
         CallError::check(unsafe { ggml_sys::atelier_context_limit(self.pointer(), &raw const raw) })
     }

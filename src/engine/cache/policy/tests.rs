@@ -95,7 +95,10 @@ fn less_free_than_the_reserve_takes_one_model_after_the_other() {
 #[derive(Clone, Debug)]
 enum Op {
     /// A model needs so much of each device; it may borrow the encoder of the n-th open model.
-    Open { need: [u64; 3], borrow: Option<usize> },
+    Open {
+        need: [u64; 3],
+        borrow: Option<usize>,
+    },
     Use(usize),
     Done(usize),
     Keep(usize, bool),
@@ -150,7 +153,10 @@ impl World {
                     prop_assert_eq!(self.users.get(&id).copied().unwrap_or(0), 0, "evicted while in use");
                     prop_assert!(!self.policy.is_kept(id));
                     order.push(self.policy.entries[&id].used_at);
-                    let lacking: Vec<_> = DEVICES.iter().filter(|device| need[**device] > 0 && need[**device] + self.reserve > memory[**device].free_bytes).collect();
+                    let lacking: Vec<_> = DEVICES
+                        .iter()
+                        .filter(|device| need[**device] > 0 && need[**device] + self.reserve > memory[**device].free_bytes)
+                        .collect();
                     let on = |bytes: &Bytes| lacking.iter().any(|device| bytes.get(**device).is_some_and(|bytes| *bytes > 0));
                     prop_assert!(self.policy.parts(id).any(|(_, bytes)| on(bytes)), "it held nothing that was wanted");
                     self.policy.remove(id);
