@@ -14,10 +14,48 @@ pub struct Device {
     pub description: String,
     /// What kind of device it is.
     pub kind: DeviceKind,
+    /// The card behind it, where that is known: its PCI address as ggml writes it (`0000:01:00.0`), for a card of another machine
+    /// followed by its server. Two devices with the same card are two backends of it and share its memory.
+    #[serde(default)]
+    pub card: Option<String>,
     /// Memory in bytes; 0 where the device does not say.
     pub memory_total_bytes: u64,
     /// Memory not in use, in bytes.
     pub memory_free_bytes: u64,
+}
+
+impl Device {
+    /// Whether both are the same card, seen by two backends.
+    #[must_use]
+    pub fn shares_card(&self, other: &Self) -> bool {
+        self.card.is_some() && self.card == other.card
+    }
+
+    /// How much its backend is to be preferred on a card that others offer too; the lower, the better: the maker's own (CUDA, `ROCm`,
+    /// Metal), Vulkan, `OpenCL`.
+    #[must_use]
+    pub fn backend_rank(&self) -> usize {
+        const LAST: [&str; 2] = ["vulkan", "opencl"];
+        let begins = |prefix: &str| self.name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
+        LAST.into_iter().position(begins).map_or(0, |place| place + 1)
+    }
+}
+
+/// The devices card by card, in the order of each card's first device; of one card, the preferred backend first. A device whose card is
+/// not known is a card of its own.
+#[must_use]
+pub fn cards(devices: &[Device]) -> Vec<Vec<&Device>> {
+    let mut cards: Vec<Vec<&Device>> = Vec::new();
+    for device in devices {
+        match cards.iter_mut().find(|card| card.iter().any(|it| it.shares_card(device))) {
+            Some(card) => card.push(device),
+            None => cards.push(vec![device]),
+        }
+    }
+    for card in &mut cards {
+        card.sort_by_key(|device| device.backend_rank());
+    }
+    cards
 }
 
 /// What kind of device it is.
@@ -51,7 +89,8 @@ impl DeviceKind {
     }
 }
 
-/// Devices that the processor plays, for tests and demonstrations: `GPU0:8,GPU1:6` is two graphics cards of 8 and 6 GiB.
+/// Devices that the processor plays, for tests and demonstrations: `GPU0:8,GPU1:6` is two graphics cards of 8 and 6 GiB,
+/// `CUDA0:8@0000:01:00.0,Vulkan0:8@0000:01:00.0` one card with two backends, which share its memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SimulatedDevices(pub Vec<SimulatedDevice>);
 
@@ -62,6 +101,8 @@ pub struct SimulatedDevice {
     pub name: String,
     /// Memory in bytes; what goes past it is refused.
     pub memory_bytes: u64,
+    /// The card that it says it is: letters, digits, colons, dots, hyphens.
+    pub card: Option<String>,
 }
 
 /// A text does not describe simulated devices.
@@ -95,12 +136,17 @@ impl FromStr for SimulatedDevices {
 fn simulated(entry: &str) -> Option<SimulatedDevice> {
     // Words with a meaning of their own in a placement.
     const TAKEN: [&str; 5] = ["cpu", "gpu", "disk", "auto", "default"];
-    let (name, gib) = entry.split_once(':')?;
+    let (name, size) = entry.split_once(':')?;
+    let (gib, card) = size.split_once('@').map_or((size, None), |(gib, card)| (gib, Some(card.trim())));
     let name = name.trim();
     let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     let gib = gib.trim().parse::<f64>().ok().filter(|gib| gib.is_finite() && *gib > 0.0 && *gib <= 1e6)?;
-    (plain && !TAKEN.iter().any(|taken| name.eq_ignore_ascii_case(taken)))
-        .then(|| SimulatedDevice { name: name.to_owned(), memory_bytes: (gib * f64::from(1 << 30)) as u64 })
+    let is_card = |card: &str| !card.is_empty() && card.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '.' | '-'));
+    (plain && card.is_none_or(is_card) && !TAKEN.iter().any(|taken| name.eq_ignore_ascii_case(taken))).then(|| SimulatedDevice {
+        name: name.to_owned(),
+        memory_bytes: (gib * f64::from(1 << 30)) as u64,
+        card: card.map(str::to_owned),
+    })
 }
 
 #[cfg(test)]
@@ -114,8 +160,55 @@ mod tests {
         };
         assert_eq!(read(" GPU0:8, GPU1:0.5,"), Ok(vec![("GPU0".into(), 8 << 30), ("GPU1".into(), 1 << 29)]));
         assert_eq!(read(""), Ok(Vec::new()));
-        for text in ["GPU0", "GPU0:", ":8", "GPU0:0", "GPU0:-1", "GPU0:nan", "GPU0:8,gpu0:6", "cpu:8", "a b:8", "a=b:8", "GPU0:8GB"] {
+        for text in [
+            "GPU0",
+            "GPU0:",
+            ":8",
+            "GPU0:0",
+            "GPU0:-1",
+            "GPU0:nan",
+            "GPU0:8,gpu0:6",
+            "cpu:8",
+            "a b:8",
+            "a=b:8",
+            "GPU0:8GB",
+            "GPU0:8@",
+            "GPU0:8@a b",
+            "GPU0@a:8",
+        ] {
             assert!(read(text).unwrap_err().to_string().contains("GPU0:8,GPU1:6"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_simulated_device_may_say_which_card_it_is() {
+        let devices: SimulatedDevices = "CUDA0:8@0000:01:00.0, GPU1:0.5 @ x".parse().unwrap();
+        let read: Vec<_> = devices.0.into_iter().map(|it| (it.name, it.memory_bytes, it.card)).collect();
+        assert_eq!(read, [("CUDA0".into(), 8 << 30, Some("0000:01:00.0".into())), ("GPU1".into(), 1 << 29, Some("x".into()))]);
+    }
+
+    #[test]
+    fn two_backends_of_a_card_are_one_card_and_the_makers_own_comes_first() {
+        let device = |name: &str, card: Option<&str>| Device {
+            name: name.into(),
+            description: String::new(),
+            kind: DeviceKind::Gpu,
+            card: card.map(str::to_owned),
+            memory_total_bytes: 1,
+            memory_free_bytes: 1,
+        };
+        let devices = [
+            device("Vulkan0", Some("a")),
+            device("CPU", None),
+            device("vulkan1", Some("b")),
+            device("CUDA0", Some("b")),
+            device("OpenCL0", Some("a")),
+            device("GPU0", None),
+        ];
+        let names: Vec<Vec<&str>> = cards(&devices).iter().map(|card| card.iter().map(|it| it.name.as_str()).collect()).collect();
+        assert_eq!(names, [vec!["Vulkan0", "OpenCL0"], vec!["CPU"], vec!["CUDA0", "vulkan1"], vec!["GPU0"]]);
+        // From a server that is older.
+        let old = r#"{"name":"CPU","description":"","kind":"cpu","memory_total_bytes":1,"memory_free_bytes":1}"#;
+        assert_eq!(serde_json::from_str::<Device>(old).unwrap().card, None);
     }
 }

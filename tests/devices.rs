@@ -1,6 +1,6 @@
 //! Placement carried out: modules on devices that the processor plays, budgets, and what happens where there is no room.
 //!
-//! The devices belong to the process: `GPU0` and `GPU1` of 1 GiB, `MINI` and `NANO` of a few MiB.
+//! The devices belong to the process: `GPU0` and `GPU1` of 1 GiB, `MINI` and `NANO` of a few MiB, `CUDA7` and `Vulkan7` that are one card.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -45,7 +45,9 @@ fn alone() -> Alone {
     static DEVICES: OnceLock<()> = OnceLock::new();
     static LOCK: Mutex<()> = Mutex::new(());
     let lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-    DEVICES.get_or_init(|| simulate_devices(&"GPU0:1,GPU1:1,MINI:0.014,NANO:0.002".parse().unwrap()).unwrap());
+    DEVICES.get_or_init(|| {
+        simulate_devices(&"GPU0:1,GPU1:1,MINI:0.014,NANO:0.002,CUDA7:1@0000:07:00.0,Vulkan7:1@0000:07:00.0".parse().unwrap()).unwrap();
+    });
     Alone { engine: Engine::start(), _lock: lock }
 }
 
@@ -263,6 +265,19 @@ fn what_has_no_effect_is_said_before_the_run() {
     assert_eq!(note(placed("GPU0", "cpu", "1")), "");
 }
 
+#[test]
+fn what_one_backend_of_a_card_takes_is_gone_for_the_other() {
+    let alone = alone();
+    let (cuda, vulkan) = (alone.device("CUDA7"), alone.device("Vulkan7"));
+    assert!(cuda.shares_card(&vulkan) && !cuda.shares_card(&alone.device("GPU0")));
+    let whole = vulkan.memory_free_bytes;
+    let expected = alone.run(&on(placed("cpu", "", ""))).pixels().to_vec();
+    assert_eq!(alone.run(&on(placed("all=CUDA7", "", ""))).pixels(), expected);
+    let held = whole - alone.device("CUDA7").memory_free_bytes;
+    assert!(held > 1 << 20, "{held} bytes of weights");
+    assert_eq!(alone.device("Vulkan7").memory_free_bytes, whole - held);
+}
+
 fn listed(command: &mut Command) -> Output {
     command.env(HOME_VARIABLE, folder("home")).output().unwrap()
 }
@@ -279,6 +294,11 @@ fn the_program_lists_simulated_devices_by_flag_and_by_variable() {
     assert!(flag.ends_with(&[("GPU0".into(), 8 << 30), ("GPU1".into(), 6 << 30)]), "{flag:?}");
     let variable = names(listed(atelier().args(["devices", "--json"]).env(SIMULATE_VARIABLE, "CARD:2")));
     assert!(variable.ends_with(&[("CARD".into(), 2 << 30)]), "{variable:?}");
+    let both = "CUDA0:8@0000:01:00.0,Vulkan0:8@0000:01:00.0";
+    let output = listed(atelier().args(["devices", "--simulate-devices", both]));
+    let table = String::from_utf8(output.stdout).unwrap();
+    let same = table.lines().find(|line| line.starts_with("Vulkan0 ")).unwrap();
+    assert!(same.contains("shared") && same.ends_with("The same card as CUDA0 (0000:01:00.0): choose one"), "{table}");
     for wrong in
         [listed(atelier().args(["--simulate-devices", "GPU0", "devices"])), listed(atelier().arg("devices").env(SIMULATE_VARIABLE, "x"))]
     {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::HumanBytes;
 
 use super::json::Line;
-use crate::devices::Device;
+use crate::devices::{Device, cards};
 use crate::engine::{Event, Handle, ServerAddress};
 
 /// Drivers of graphics cards take their time on the first question.
@@ -37,12 +37,27 @@ pub(super) fn tell(devices: &[Device], json: bool, out: &mut dyn Write) -> io::R
     out.flush()
 }
 
+/// Two backends of a card stand under each other, the better one first; the memory is there once.
 fn table(devices: &[Device]) -> String {
     let memory = |bytes: u64| if bytes == 0 { "-".to_owned() } else { HumanBytes(bytes).to_string() };
     let title = ["NAME", "TYPE", "MEMORY", "FREE", "DESCRIPTION"].map(str::to_owned);
-    let rows = devices.iter().map(|it| {
+    let row = |it: &Device| {
         let kind = it.kind.label().to_owned();
         [it.name.clone(), kind, memory(it.memory_total_bytes), memory(it.memory_free_bytes), it.description.clone()]
+    };
+    let rows = cards(devices).into_iter().flat_map(|backends| {
+        let first = backends.first().copied();
+        backends.into_iter().map(move |it| match first.filter(|first| first.name != it.name) {
+            None => row(it),
+            Some(first) => {
+                let same = format!(
+                    "The same card as {}{}: choose one",
+                    first.name,
+                    it.card.as_ref().map_or_else(String::new, |card| format!(" ({card})"))
+                );
+                [it.name.clone(), it.kind.label().to_owned(), "shared".to_owned(), "shared".to_owned(), same]
+            }
+        })
     });
     let rows: Vec<[String; 5]> = std::iter::once(title).chain(rows).collect();
     let mut widths = [0; 5];
@@ -67,19 +82,27 @@ mod tests {
 
     #[test]
     fn the_table_is_aligned_and_says_what_is_not_known() {
-        let device = |name: &str, kind, total, description: &str| Device {
+        let device = |name: &str, kind, total, description: &str, card: Option<&str>| Device {
             name: name.into(),
             description: description.into(),
             kind,
+            card: card.map(str::to_owned),
             memory_total_bytes: total,
             memory_free_bytes: total / 2,
         };
-        let devices =
-            [device("CPU", DeviceKind::Cpu, 0, "Some processor"), device("Vulkan0", DeviceKind::IntegratedGpu, 8 << 30, "Some graphics")];
+        let card = Some("0000:01:00.0");
+        let devices = [
+            device("CPU", DeviceKind::Cpu, 0, "Some processor", None),
+            device("Vulkan0", DeviceKind::Gpu, 24 << 30, "Some card", card),
+            device("Vulkan1", DeviceKind::IntegratedGpu, 8 << 30, "Some graphics", None),
+            device("CUDA0", DeviceKind::Gpu, 24 << 30, "Some card", card),
+        ];
         let expected = "\
-NAME     TYPE            MEMORY    FREE      DESCRIPTION
-CPU      CPU             -         -         Some processor
-Vulkan0  integrated GPU  8.00 GiB  4.00 GiB  Some graphics
+NAME     TYPE            MEMORY     FREE       DESCRIPTION
+CPU      CPU             -          -          Some processor
+CUDA0    GPU             24.00 GiB  12.00 GiB  Some card
+Vulkan0  GPU             shared     shared     The same card as CUDA0 (0000:01:00.0): choose one
+Vulkan1  integrated GPU  8.00 GiB   4.00 GiB   Some graphics
 ";
         assert_eq!(table(&devices), expected);
     }

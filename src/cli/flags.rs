@@ -25,7 +25,7 @@ const SETTINGS: [&str; 6] = ["ModelFlags", "PictureFlags", "SamplingFlags", "Inp
 #[derive(Debug, Parser)]
 #[command(name = "atelier", version)]
 pub(super) struct Cli {
-    /// Add graphics cards that the processor plays, to try placements out: NAME:GIB,...
+    /// Add graphics cards that the processor plays, to try placements out: NAME:GIB[@CARD],...
     #[arg(long, global = true, value_name = "DEVICES", help_heading = DEVICES)]
     pub(super) simulate_devices: Option<SimulatedDevices>,
     #[command(subcommand)]

@@ -16,7 +16,7 @@
 //!   `failed`: `sentence`, `hint`, `log`, and where a device had no room `out_of_memory` (`device`, `phase`, `bytes_wanted`,
 //!   `bytes_free`); with `cancelled`: nothing.
 //! - `devices`, the only line of `atelier devices --json`: `devices` (`name`, `description`, `kind`, `memory_total_bytes`,
-//!   `memory_free_bytes`).
+//!   `memory_free_bytes`, and where it is known `card`: devices of the same card are backends of it and share its memory).
 //!
 //! Pictures count from 0. What is wrong with the flags is said on standard error, with exit code 2 and no line.
 
@@ -164,6 +164,8 @@ pub struct Device {
     pub name: String,
     pub description: String,
     pub kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<String>,
     pub memory_total_bytes: u64,
     pub memory_free_bytes: u64,
 }
@@ -249,6 +251,7 @@ impl Line {
                 DeviceKind::Remote => "remote",
             }
             .to_owned(),
+            card: it.card.clone(),
             memory_total_bytes: it.memory_total_bytes,
             memory_free_bytes: it.memory_free_bytes,
         };

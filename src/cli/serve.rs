@@ -75,6 +75,7 @@ mod tests {
             name: "CUDA0".into(),
             description: "A card".into(),
             kind: DeviceKind::Gpu,
+            card: None,
             memory_total_bytes: 8 << 30,
             memory_free_bytes: 1,
         };

@@ -379,7 +379,14 @@ fn an_enlarged_picture_keeps_what_its_source_said() {
 fn names_devices(port: &Port) {
     assert_eq!(port.next(), Some(Request::ListDevices));
     let kind = DeviceKind::IntegratedGpu;
-    let device = Device { name: "Vulkan0".into(), description: "Some graphics".into(), kind, memory_total_bytes: 8, memory_free_bytes: 4 };
+    let device = Device {
+        name: "Vulkan0".into(),
+        description: "Some graphics".into(),
+        kind,
+        card: None,
+        memory_total_bytes: 8,
+        memory_free_bytes: 4,
+    };
     port.send(Event::Devices(vec![device]));
 }
 

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     fn device(name: &str, kind: DeviceKind) -> Device {
-        Device { name: name.into(), description: String::new(), kind, memory_total_bytes: 1, memory_free_bytes: 1 }
+        Device { name: name.into(), description: String::new(), kind, card: None, memory_total_bytes: 1, memory_free_bytes: 1 }
     }
 
     fn devices() -> [Device; 3] {

@@ -1,6 +1,7 @@
 //! The books behind predictions and plans: what each device holds in each phase, as modules are added one by one.
 //!
-//! Invariant: adding a module never lowers what a device holds, and never what is missing; the planner's search relies on it.
+//! Invariants: adding a module never lowers what a device holds, and never what is missing (the planner's search relies on it); the memory
+//! of a card that two devices share is counted once.
 
 use super::predict::{DevicePrediction, ModuleNeeds, Phase, Room, Use};
 use super::{Budgets, GIB};
@@ -41,6 +42,8 @@ struct Page {
     slack: u64,
     is_ram: bool,
     shares_ram: bool,
+    /// The first room of the same card: its own number, unless another backend of the card comes before it.
+    card: usize,
     is_used: bool,
     resident: u64,
     /// Staged weights and compute buffers.
@@ -67,7 +70,7 @@ pub(super) struct Ledger {
 impl Ledger {
     /// Empty books.
     pub(super) fn new(rooms: &[Room], budgets: &Budgets) -> Self {
-        let pages = rooms.iter().map(|room| {
+        let pages = rooms.iter().enumerate().map(|(own, room)| {
             let limit = room.limit_bytes(budgets);
             let has_budget = budgets.bytes(&room.device) == Some(limit);
             Page {
@@ -76,6 +79,7 @@ impl Ledger {
                 slack: room.slack_bytes,
                 is_ram: room.is_ram(),
                 shares_ram: room.shares_ram,
+                card: rooms.iter().position(|it| it.device.shares_card(&room.device)).unwrap_or(own),
                 is_used: false,
                 resident: 0,
                 running: [Use::default(); Phase::ALL.len()],
@@ -109,9 +113,9 @@ impl Ledger {
     /// By how many bytes the devices are over their limits, all together. Memory that two devices share is counted once.
     pub(super) fn missing_bytes(&self) -> u64 {
         let (mut own, mut shared, mut ram) = (0_u64, 0_u64, 0_u64);
-        for page in &self.pages {
-            let peak = Phase::ALL.into_iter().map(|phase| page.total(phase).saturating_add(self.shared(page, phase))).max();
-            let missing = peak.unwrap_or(0).saturating_sub(page.limit);
+        for (card, page) in self.pages.iter().enumerate().filter(|(n, page)| page.card == *n) {
+            let backends = self.pages.iter().filter(|it| it.card == card);
+            let missing = backends.map(|it| self.missing_on(it)).max().unwrap_or(0);
             let sum = match (page.is_ram, page.shares_ram) {
                 (true, _) => &mut ram,
                 (false, true) => &mut shared,
@@ -122,14 +126,20 @@ impl Ledger {
         own.saturating_add(shared.max(ram))
     }
 
+    fn missing_on(&self, page: &Page) -> u64 {
+        let peak = Phase::ALL.into_iter().map(|phase| self.held(page, phase)).max();
+        peak.unwrap_or(0).saturating_sub(page.limit)
+    }
+
     /// The most that the graph of a module in these books may take, in all phases in which it runs.
     pub(super) fn graph_limit(&self, needs: &ModuleNeeds, load: &Load) -> u64 {
         let Some(page) = self.pages.get(load.run) else { return 0 };
         let limits = needs.compute_bytes.keys().map(|phase| {
-            let ram = self.pages.iter().find(|it| it.is_ram && page.shares_ram);
-            let left = |page: &Page| page.limit.saturating_sub(page.total(*phase).saturating_add(self.shared(page, *phase)));
+            // Whatever its graph takes, these hold too.
+            let pages = self.pages.iter().filter(|it| (it.is_ram && page.shares_ram) || (it.is_used && it.card == page.card));
+            let left = pages.map(|it| it.limit.saturating_sub(self.held(it, *phase))).min().unwrap_or(page.limit);
             let own = if phase.side_by_side() { load.in_phase(needs, *phase) } else { page.running[*phase as usize] };
-            left(page).min(ram.map_or(u64::MAX, left)).saturating_add(own.total_bytes())
+            left.saturating_add(own.total_bytes())
         });
         limits.min().unwrap_or(u64::MAX)
     }
@@ -144,10 +154,17 @@ impl Ledger {
         self.pages.iter().zip(rooms).map(device).collect()
     }
 
-    /// What others take of this device's memory.
+    /// What is taken of this device's memory, by others too.
+    fn held(&self, page: &Page, phase: Phase) -> u64 {
+        page.total(phase).saturating_add(self.shared(page, phase))
+    }
+
+    /// What others take of this device's memory: of RAM, devices that have none of their own; of a card, its other backends, once this one
+    /// is used.
     fn shared(&self, page: &Page, phase: Phase) -> u64 {
-        let sharers = self.pages.iter().filter(|it| page.is_ram && it.shares_ram && it.is_used);
-        sharers.map(|it| it.total(phase)).fold(0, u64::saturating_add)
+        let is_other = |it: &&Page| it.is_used && !std::ptr::eq(*it, page);
+        let shares = |it: &&Page| (page.is_ram && it.shares_ram) || (page.is_used && it.card == page.card);
+        self.pages.iter().filter(is_other).filter(shares).map(|it| it.total(phase)).fold(0, u64::saturating_add)
     }
 }
 

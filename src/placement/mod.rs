@@ -114,7 +114,7 @@ mod testing {
     /// A device with memory in GiB.
     pub(super) fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device {
         let description = format!("Some {}", kind.label());
-        Device { name: name.into(), description, kind, memory_total_bytes: total_gib * GIB, memory_free_bytes: free_gib * GIB }
+        Device { name: name.into(), description, kind, card: None, memory_total_bytes: total_gib * GIB, memory_free_bytes: free_gib * GIB }
     }
 
     pub(super) fn workstation() -> Vec<Device> {

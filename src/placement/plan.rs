@@ -1,8 +1,9 @@
 //! The planner: the best placement that fits, round what is pinned; or what is missing, and what would make it fit.
 //!
 //! Invariants, each of them a property test: a plan stays within free memory and budgets; a pin is kept; more memory never makes a plan
-//! worse ([`Plan::score`]); the same question has the same answer. A pinned module leaves the others to the planner. Not here: what a seat
-//! costs and how the best are found (`search`), the bytes (`predict`), where free memory and needs come from.
+//! worse ([`Plan::score`]); of a card, only one backend is used unless pins name more; the same question has the same answer. A pinned
+//! module leaves the others to the planner. Not here: what a seat costs and how the best are found (`search`), the bytes (`predict`), where
+//! free memory and needs come from.
 
 use std::collections::BTreeMap;
 
@@ -22,6 +23,13 @@ pub struct Pin {
     pub runs_on: Option<String>,
     /// Where its weights live; `None`: the planner's choice.
     pub weights: Option<Home>,
+}
+
+impl Pin {
+    /// Whether it has something to do with this device.
+    pub(super) fn names(&self, device: &str) -> bool {
+        self.runs_on.as_deref() == Some(device) || matches!(&self.weights, Some(Home::Device(home)) if home == device)
+    }
 }
 
 /// The pinned modules.
@@ -170,7 +178,7 @@ fn told(question: &Question<'_>, seekers: &[Seeker<'_>], seats: &[Choice]) -> Re
 /// Whether a module runs on the processor, although there is a better device and nobody asked for it.
 fn burdens_processor(question: &Question<'_>, plan: &Plan) -> Result<bool, PlacementError> {
     let is_ram = |name: &str| question.rooms.iter().any(|room| room.is_ram() && room.device.name == name);
-    let has_better = question.rooms.get(best_room(question.rooms)?).is_some_and(|room| !room.is_ram());
+    let has_better = question.rooms.get(best_room(question.rooms, question.pins)?).is_some_and(|room| !room.is_ram());
     let is_pinned = |module| question.pins.get(module).is_some_and(|pin| pin.runs_on.is_some());
     let mut modules = plan.prediction.modules.iter();
     Ok(has_better && modules.any(|(module, it)| is_ram(&it.runs_on) && !is_pinned(module)))
@@ -178,7 +186,7 @@ fn burdens_processor(question: &Question<'_>, plan: &Plan) -> Result<bool, Place
 
 fn placement(question: &Question<'_>, seekers: &[Seeker<'_>], seats: &[Choice]) -> Result<Placement, PlacementError> {
     let name = |room: usize| question.rooms.get(room).map(|room| room.device.name.clone()).unwrap_or_default();
-    let mut placement = Placement::all_on(&name(best_room(question.rooms)?));
+    let mut placement = Placement::all_on(&name(best_room(question.rooms, question.pins)?));
     placement.budgets = question.budgets.clone();
     placement.stream_layers = question.stream_layers;
     // A pin holds also while its module is not in use.

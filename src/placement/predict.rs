@@ -134,7 +134,7 @@ pub struct Use {
     pub compute_bytes: u64,
     /// What the device takes for itself.
     pub slack_bytes: u64,
-    /// Of RAM: what devices without memory of their own take.
+    /// What others take of the same memory: of RAM, devices without memory of their own; of a card, its other backends.
     pub shared_bytes: u64,
 }
 
@@ -205,7 +205,7 @@ pub struct Prediction {
     pub devices: Vec<DevicePrediction>,
     /// The modules in use.
     pub modules: BTreeMap<Module, ModulePrediction>,
-    /// By how many bytes it does not fit, all devices together; 0 where it fits.
+    /// By how many bytes it does not fit, all devices together and each card once; 0 where it fits.
     pub missing_bytes: u64,
 }
 

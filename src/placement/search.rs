@@ -4,7 +4,7 @@
 //! same question has the same answer.
 
 use super::ledger::{Ledger, Load};
-use super::plan::{Pin, Question};
+use super::plan::{Pins, Question};
 use super::predict::{ModuleNeeds, Room, can_be_cut, find};
 use super::{Home, Module, PlacementError};
 use crate::devices::DeviceKind;
@@ -52,23 +52,38 @@ pub(super) struct Seeker<'a> {
 
 /// The modules in use, by worth.
 pub(super) fn seekers<'a>(question: &Question<'a>) -> Result<Vec<Seeker<'a>>, PlacementError> {
-    let best = best_room(question.rooms)?;
+    let best = best_room(question.rooms, question.pins)?;
     let in_use = BY_WORTH.into_iter().filter_map(|module| Some((module, question.needs.modules.get(&module)?)));
     let seekers = in_use.map(|(module, needs)| {
-        let choices = choices(module, needs, question.pins.get(&module), question.rooms, best)?;
+        let choices = choices(module, needs, question.pins, question.rooms, best)?;
         Ok(Seeker { module, needs, choices })
     });
     seekers.collect()
 }
 
-/// The device that the engine would choose by itself: GPU, then integrated GPU, then CPU.
-pub(super) fn best_room(rooms: &[Room]) -> Result<usize, PlacementError> {
+/// The device that the engine would choose by itself: GPU, then integrated GPU, then CPU; of a card, the backend that is to be used.
+pub(super) fn best_room(rooms: &[Room], pins: &Pins) -> Result<usize, PlacementError> {
     let kinds = [DeviceKind::Gpu, DeviceKind::IntegratedGpu, DeviceKind::Cpu];
-    let mut by_kind = kinds.into_iter().filter_map(|kind| rooms.iter().position(|room| room.device.kind == kind));
+    let mut by_kind = kinds.into_iter().filter_map(|kind| {
+        let is_first = |(n, room): (usize, &Room)| room.device.kind == kind && !stands_aside(n, rooms, pins);
+        rooms.iter().enumerate().position(is_first)
+    });
     by_kind.next().map_or_else(|| find("CPU", rooms), Ok)
 }
 
-fn choices(module: Module, needs: &ModuleNeeds, pin: Option<&Pin>, rooms: &[Room], best: usize) -> Result<Vec<Choice>, PlacementError> {
+/// Whether another backend of the same card is used instead of this one: one that a pin names, else the preferred one.
+fn stands_aside(room: usize, rooms: &[Room], pins: &Pins) -> bool {
+    let Some(own) = rooms.get(room) else { return true };
+    let rank = |n: usize, it: &Room| {
+        let is_named = pins.values().any(|pin| pin.names(&it.device.name));
+        (!is_named, it.device.backend_rank(), n)
+    };
+    let mut others = rooms.iter().enumerate().filter(|(_, it)| it.device.shares_card(&own.device));
+    others.any(|(n, it)| rank(n, it) < rank(room, own))
+}
+
+fn choices(module: Module, needs: &ModuleNeeds, pins: &Pins, rooms: &[Room], best: usize) -> Result<Vec<Choice>, PlacementError> {
+    let pin = pins.get(&module);
     let pinned_run = pin.and_then(|pin| pin.runs_on.as_ref()).map(|name| find(name, rooms)).transpose()?;
     let pinned_home = match pin.and_then(|pin| pin.weights.as_ref()) {
         None => None,
@@ -80,7 +95,8 @@ fn choices(module: Module, needs: &ModuleNeeds, pin: Option<&Pin>, rooms: &[Room
     let mut choices = Vec::new();
     for (run, room) in rooms.iter().enumerate() {
         // Other kinds are used only where they are named.
-        let usable = matches!(room.device.kind, DeviceKind::Cpu | DeviceKind::Gpu | DeviceKind::IntegratedGpu);
+        let usable =
+            matches!(room.device.kind, DeviceKind::Cpu | DeviceKind::Gpu | DeviceKind::IntegratedGpu) && !stands_aside(run, rooms, pins);
         if pinned_run.map_or(!usable, |pinned| pinned != run) {
             continue;
         }

@@ -94,7 +94,7 @@ const LAYOUT: &[(&str, &[&str])] = &[
     ("sd_hires_params_t", &["enabled", "custom_sigmas_count"]),
     ("sd_pm_params_t", &["id_images", "style_strength"]),
     ("atelier_callbacks", &["user", "log", "phase", "load", "step", "preview", "cancelled"]),
-    ("atelier_device", &["name", "description", "type", "memory_free", "memory_total", "remote"]),
+    ("atelier_device", &["name", "description", "type", "memory_free", "memory_total", "remote", "card"]),
     ("atelier_shortage", &["device", "phase", "bytes_wanted", "bytes_free"]),
     ("atelier_limits", &["diffusion", "te", "clip_vision", "vae", "stream_layers"]),
 ];
@@ -282,7 +282,9 @@ fn main() {
     for folder in ["", "src", "include", "src/core", "thirdparty", "ggml/include", "ggml/src", "ggml/src/ggml-rpc"] {
         build.include(engine.join(folder));
     }
-    for source in ["shim/shim.cpp", "shim/context.cpp", "shim/job.cpp", "shim/hook.cpp", "shim/simulate.cpp", "shim/transport.cpp", "shim/remote.cpp"] {
+    for source in
+        ["shim/shim.cpp", "shim/context.cpp", "shim/job.cpp", "shim/hook.cpp", "shim/simulate.cpp", "shim/transport.cpp", "shim/remote.cpp"]
+    {
         build.file(source);
     }
     build.file(graph_cut).file(loader).file(rpc).file(out.join("layout.cpp"));

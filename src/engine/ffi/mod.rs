@@ -43,6 +43,7 @@ fn device(index: usize) -> Option<(Device, Option<(String, usize)>)> {
         memory_free: 0,
         memory_total: 0,
         remote: false,
+        card: std::ptr::null(),
     };
     // SAFETY: `raw` is a whole struct of ours; the shim checks the index and fills it.
     let status = unsafe { ggml_sys::atelier_device_get(index, &raw mut raw) };
@@ -61,18 +62,21 @@ fn device(index: usize) -> Option<(Device, Option<(String, usize)>)> {
     let (memory_total_bytes, free) = if kind == DeviceKind::Cpu { ram() } else { (raw.memory_total, raw.memory_free) };
     let mut description = text(raw.description);
     let place = description.rsplit_once('#').filter(|_| raw.remote).map(|(server, index)| (server.to_owned(), index.parse().unwrap_or(0)));
+    let mut card = Some(text(raw.card)).filter(|card| !card.is_empty());
     if let Some((server, index)) = &place {
-        description = super::remote::description(server, *index);
+        (description, card) = super::remote::identity(server, *index);
     }
-    let device = Device { name: text(raw.name), description, kind, memory_total_bytes, memory_free_bytes: free.min(memory_total_bytes) };
-    Some((device, place))
+    let memory_free_bytes = free.min(memory_total_bytes);
+    Some((Device { name: text(raw.name), description, kind, card, memory_total_bytes, memory_free_bytes }, place))
 }
 
 /// Adds a device that the processor plays.
 pub(super) fn simulate(device: &SimulatedDevice) -> Result<(), CallError> {
-    let name = CString::new(device.name.as_str()).map_err(|_| CallError::new("a device's name holds a NUL character"))?;
-    // SAFETY: the shim copies the name.
-    CallError::check(unsafe { ggml_sys::atelier_simulate_device(name.as_ptr(), device.memory_bytes) })
+    let nul = |_| CallError::new("a device's name holds a NUL character");
+    let name = CString::new(device.name.as_str()).map_err(nul)?;
+    let card = CString::new(device.card.as_deref().unwrap_or_default()).map_err(nul)?;
+    // SAFETY: the shim copies both texts.
+    CallError::check(unsafe { ggml_sys::atelier_simulate_device(name.as_ptr(), device.memory_bytes, card.as_ptr()) })
 }
 
 /// RAM in bytes, whole and available: ggml calls all of it free.

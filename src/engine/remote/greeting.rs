@@ -150,7 +150,12 @@ fn read_devices(from: &mut impl Read) -> Result<Vec<Device>, Misunderstood> {
     let devices: Vec<Device> = serde_json::from_slice(&read_bytes(from, length)?).map_err(|_| Misunderstood::Stranger)?;
     Ok(devices
         .into_iter()
-        .map(|device| Device { name: readable(&device.name), description: readable(&device.description), ..device })
+        .map(|device| Device {
+            name: readable(&device.name),
+            description: readable(&device.description),
+            card: device.card.as_deref().map(readable),
+            ..device
+        })
         .collect())
 }
 
@@ -179,7 +184,14 @@ mod tests {
     use crate::devices::DeviceKind;
 
     fn device(description: &str) -> Device {
-        Device { name: "GPU0".into(), description: description.into(), kind: DeviceKind::Gpu, memory_total_bytes: 8, memory_free_bytes: 4 }
+        Device {
+            name: "GPU0".into(),
+            description: description.into(),
+            kind: DeviceKind::Gpu,
+            card: None,
+            memory_total_bytes: 8,
+            memory_free_bytes: 4,
+        }
     }
 
     #[test]

@@ -288,8 +288,14 @@ mod tests {
 
     #[test]
     fn cards_are_lent_before_the_processor_and_never_what_is_borrowed() {
-        let device =
-            |name: &str, kind| Device { name: name.into(), description: String::new(), kind, memory_total_bytes: 1, memory_free_bytes: 1 };
+        let device = |name: &str, kind| Device {
+            name: name.into(),
+            description: String::new(),
+            kind,
+            card: None,
+            memory_total_bytes: 1,
+            memory_free_bytes: 1,
+        };
         let all = [device("CPU", DeviceKind::Cpu), device("CUDA0", DeviceKind::Gpu), device("RPC0", DeviceKind::Remote)];
         let names = |names: &[&str], devices: &[Device]| {
             let names: Vec<String> = names.iter().map(|&name| name.into()).collect();

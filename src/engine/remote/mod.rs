@@ -30,10 +30,11 @@ pub(super) fn add(server: &ServerAddress) -> Result<Vec<Device>, Problem> {
     Ok(ffi::devices_of(server.as_str()))
 }
 
-/// Calls a lent device by its maker's name and its server.
-pub(super) fn description(server: &str, index: usize) -> String {
-    let maker = dial::lent_by(server).into_iter().nth(index).map(|device| device.description);
-    maker.filter(|maker| !maker.is_empty()).map_or_else(|| format!("At {server}"), |maker| format!("{maker} at {server}"))
+/// What a lent device is called, by its maker's name and its server, and which card of that server it is.
+pub(super) fn identity(server: &str, index: usize) -> (String, Option<String>) {
+    let (maker, card) = dial::lent_by(server).into_iter().nth(index).map_or_else(Default::default, |it| (it.description, it.card));
+    let description = if maker.is_empty() { format!("At {server}") } else { format!("{maker} at {server}") };
+    (description, card.map(|card| format!("{card} at {server}")))
 }
 
 #[cfg(test)]

@@ -184,6 +184,41 @@ fn pins_and_budgets_that_stand_in_the_way_are_named() {
     assert!(asked.plan().is_ok());
 }
 
+/// The machine of [`asked`] with a card of this size that two backends offer, the general one first.
+fn asked_of_one_card(ram: u64, tenths: u64) -> Asked {
+    let mut asked = asked(ram, &[tenths]);
+    asked.rooms.insert(1, room("Vulkan0", DeviceKind::Gpu, tenths));
+    for room in &mut asked.rooms[1..] {
+        room.device.card = Some("0000:01:00.0".to_owned());
+    }
+    asked
+}
+
+#[test]
+fn of_a_card_the_makers_own_backend_is_used_unless_a_pin_names_another() {
+    expect(&asked_of_one_card(320, 240), "all=CUDA0", "", "");
+    expect(&asked_of_one_card(320, 240).pin(Module::Vae, Some("Vulkan0"), None), "all=Vulkan0", "", "");
+    let both = asked_of_one_card(320, 240).pin(Module::Vae, Some("Vulkan0"), None).pin(Module::Diffusion, Some("CUDA0"), None);
+    expect(&both, "all=CUDA0,vae=Vulkan0", "", "");
+}
+
+#[test]
+fn the_memory_of_a_card_is_there_once() {
+    let both = |tenths| asked_of_one_card(320, tenths).pin(Module::Vae, Some("Vulkan0"), None).pin(Module::Diffusion, Some("CUDA0"), None);
+    // 6.0 and 1.0 on one backend, 0.3 and 6.5 on the other, 7.5 of the text encoder, and each backend's 0.5: decoding holds most.
+    expect(&both(213), "all=CUDA0,vae=Vulkan0", "", "");
+    expect(&both(212), "all=CUDA0,vae=Vulkan0", "te=CPU", "");
+    let plan = both(213).plan().unwrap();
+    let decoding = |name: &str| plan.prediction.device(name).unwrap().in_phase(Phase::Decode);
+    assert_eq!(decoding("CUDA0").total_bytes(), decoding("Vulkan0").total_bytes());
+    assert_eq!(decoding("Vulkan0").shared_bytes, decoding("CUDA0").total_bytes() - decoding("CUDA0").shared_bytes);
+    // What is missing is missing once.
+    let on_card = |name: &str| Some(Home::Device(name.to_owned()));
+    let short = both(100).pin(Module::Te, Some("CUDA0"), on_card("CUDA0")).pin(Module::Diffusion, Some("CUDA0"), on_card("CUDA0"));
+    let short = short.pin(Module::Vae, Some("Vulkan0"), on_card("Vulkan0")).short();
+    assert_eq!(gib(short.missing_bytes), "11.3 GiB");
+}
+
 #[test]
 fn a_pin_on_a_device_that_is_gone_is_an_error() {
     assert!(matches!(asked(320, &[240]).pin(Module::Te, Some("CUDA7"), None).plan(), Err(NoPlan::Device(_))));
@@ -228,6 +263,47 @@ proptest! {
                 prop_assert!(peak <= room.limit_bytes(&asked.budgets), "{}: {} of {}", device.name, peak, device.limit_bytes);
                 prop_assert!(peak <= room.device.memory_free_bytes);
             }
+        }
+    }
+
+    #[test]
+    fn a_card_with_two_backends_is_one_card(asked in any_question()) {
+        let plan = match asked.plan() {
+            Ok(plan) => plan,
+            Err(NoPlan::Short(short)) => short.nearest,
+            Err(other) => panic!("{other}"),
+        };
+        let devices: Vec<Device> = asked.rooms.iter().map(|room| room.device.clone()).collect();
+        for card in crate::devices::cards(&devices) {
+            let seats = || asked.needs.modules.keys().map(|module| plan.placement.seat(*module));
+            let is_used = |name: &str| seats().any(|seat| seat.runs_on == name || seat.weights == Home::Device(name.to_owned()));
+            let (named, free): (Vec<&Device>, Vec<&Device>) =
+                card.iter().filter(|it| is_used(&it.name)).partition(|it| asked.pins.values().any(|pin| pin.names(&it.name)));
+            prop_assert!(free.len() <= usize::from(named.is_empty()), "{:?} beside {:?}", free, named);
+            // Whatever its backends hold together is on the card once.
+            let own = |name: &str, phase| {
+                let it = plan.prediction.device(name).unwrap().in_phase(phase);
+                it.resident_bytes + it.staged_bytes + it.compute_bytes + it.slack_bytes
+            };
+            for device in card.iter().filter(|it| plan.prediction.fits() && is_used(&it.name)) {
+                for phase in Phase::ALL {
+                    prop_assert!(card.iter().map(|it| own(&it.name, phase)).sum::<u64>() <= device.memory_free_bytes);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_second_backend_changes_no_plan(asked in any_question()) {
+        let mut one = Asked { pins: Pins::new(), ..asked };
+        let two = one.clone();
+        let devices: Vec<Device> = one.rooms.iter().map(|room| room.device.clone()).collect();
+        let chosen: Vec<String> = crate::devices::cards(&devices).iter().map(|card| card[0].name.clone()).collect();
+        one.rooms.retain(|room| chosen.contains(&room.device.name));
+        match (one.plan(), two.plan()) {
+            (Ok(one), Ok(two)) => prop_assert_eq!((one.placement, one.score), (two.placement, two.score)),
+            (Err(NoPlan::Short(one)), Err(NoPlan::Short(two))) => prop_assert_eq!(one.missing_bytes, two.missing_bytes),
+            (one, two) => prop_assert!(false, "{:?} {:?}", one, two),
         }
     }
 
@@ -307,10 +383,19 @@ fn by_trying_all(seekers: &[Seeker<'_>], ledger: &Ledger) -> Option<u32> {
 const NAMES: [&str; 4] = ["CPU", "CUDA0", "CUDA1", "Vulkan0"];
 
 fn any_question() -> impl Strategy<Value = Asked> {
-    let rooms = (20..600u64, proptest::collection::vec(5..260u64, 0..3), proptest::option::of(10..200u64)).prop_map(|(ram, gpus, igpu)| {
-        let gpus = gpus.into_iter().zip(&NAMES[1..]).map(|(tenths, name)| room(name, DeviceKind::Gpu, tenths));
-        let igpu = igpu.map(|tenths| room("Vulkan0", DeviceKind::IntegratedGpu, tenths));
-        std::iter::once(room("CPU", DeviceKind::Cpu, ram)).chain(gpus).chain(igpu).collect::<Vec<_>>()
+    // Vulkan0 is a unit of its own, or sees the first of the cards a second time.
+    let vulkan = proptest::option::of((10..200u64, any::<bool>()));
+    let rooms = (20..600u64, proptest::collection::vec(5..260u64, 0..3), vulkan).prop_map(|(ram, gpus, vulkan)| {
+        let mut cards: Vec<Room> = gpus.iter().zip(&NAMES[1..]).map(|(tenths, name)| room(name, DeviceKind::Gpu, *tenths)).collect();
+        if let Some((tenths, again)) = vulkan {
+            let kind = if again { DeviceKind::Gpu } else { DeviceKind::IntegratedGpu };
+            cards.push(room("Vulkan0", kind, tenths));
+            let last = cards.len() - 1;
+            for n in [0, last] {
+                cards[n].device.card = again.then(|| "0000:01:00.0".to_owned());
+            }
+        }
+        std::iter::once(room("CPU", DeviceKind::Cpu, ram)).chain(cards).collect::<Vec<_>>()
     });
     let module = proptest::sample::select(Module::ALL.to_vec());
     let compute = proptest::collection::btree_map(proptest::sample::select(Phase::ALL.to_vec()), 0..70u64, 0..3);

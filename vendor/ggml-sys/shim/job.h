@@ -112,7 +112,7 @@ void hook_devices();
 std::mutex& device_list();
 
 // See atelier_simulate_device; false where the name is taken.
-bool simulate_device(const char* name, size_t memory_bytes);
+bool simulate_device(const char* name, size_t memory_bytes, const char* card);
 // Simulated devices compute with so many threads.
 void set_simulated_threads(int n);
 

@@ -106,15 +106,15 @@ atelier_status atelier_device_get(size_t index, atelier_device* out) {
         return refuse("no such device");
     }
     return guarded(nullptr, [=] {
-        size_t free_bytes         = 0;
-        size_t total_bytes        = 0;
+        ggml_backend_dev_props it = {};
         const bool remote         = atelier::is_remote(device);
         try {
-            ggml_backend_dev_memory(device, &free_bytes, &total_bytes);
+            ggml_backend_dev_get_props(device, &it);
         } catch (const atelier::Lost&) {
-            free_bytes = total_bytes = 0;
+            it.memory_free = it.memory_total = 0;
         }
-        *out = {ggml_backend_dev_name(device), ggml_backend_dev_description(device), ggml_backend_dev_type(device), free_bytes, total_bytes, remote};
+        *out = {ggml_backend_dev_name(device), ggml_backend_dev_description(device), ggml_backend_dev_type(device), it.memory_free,
+                it.memory_total, remote, it.device_id};
         return ATELIER_OK;
     });
 }
@@ -123,13 +123,13 @@ const char* atelier_last_lost(void) {
     return last_lost.c_str();
 }
 
-atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes) {
+atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, const char* card) {
     if (name == nullptr || name[0] == '\0') {
         return refuse("a device needs a name");
     }
     atelier_init();
     const atelier_status status = guarded(nullptr, [=] {
-        if (!atelier::simulate_device(name, static_cast<size_t>(memory_bytes))) {
+        if (!atelier::simulate_device(name, static_cast<size_t>(memory_bytes), card == nullptr ? "" : card)) {
             last_error = "there is a device of this name";
             return ATELIER_FAILED;
         }

@@ -65,6 +65,7 @@ typedef struct {
     uint64_t memory_total;
     // Of another machine; the description is its server's address, `#`, and its number there. Total 0: the server does not answer.
     bool remote;
+    const char* card;  // its PCI address, or null; two devices with the same are two backends of one card
 } atelier_device;
 
 // Memory that a device did not have.
@@ -105,7 +106,8 @@ const char* atelier_last_lost(void);
 size_t atelier_device_count(void);
 atelier_status atelier_device_get(size_t index, atelier_device* out);
 // Adds a device of type GPU that the processor computes, with so much memory of its own. Before the first context; names are unique.
-atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes);
+// Devices of the same `card`, which may be "" or null, share their memory.
+atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, const char* card);
 
 atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out);
 void atelier_context_free(atelier_context* context);

@@ -2,9 +2,11 @@
 //
 // They behave as a graphics card does where it matters to placement: their memory is not the host's (nothing is read or written past the
 // buffer's own functions), what is allocated is counted, and what goes past the total is refused with a null buffer.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -19,22 +21,31 @@ namespace {
 
 std::atomic<int> threads{1};
 
+// Bytes in use, by all devices of a card.
+using Used = std::atomic<size_t>;
+
 struct Simulated {
     std::string name;
+    std::string card;
     size_t total = 0;
-    std::atomic<size_t> used{0};
+    std::shared_ptr<Used> used;
     ggml_backend_buffer_type buffer_type = {};
     ggml_backend_device device           = {};
 
     // Counts `bytes` in, if there is room for them.
     bool take(size_t bytes) {
-        size_t before = used.load();
+        size_t before = used->load();
         do {
-            if (bytes > total - before) {
+            if (before > total || bytes > total - before) {
                 return false;
             }
-        } while (!used.compare_exchange_weak(before, before + bytes));
+        } while (!used->compare_exchange_weak(before, before + bytes));
         return true;
+    }
+
+    size_t free() const {
+        const size_t now = used->load();
+        return now < total ? total - now : 0;
     }
 };
 
@@ -55,7 +66,7 @@ Memory* of(ggml_backend_buffer_t buffer) {
 
 void free_buffer(ggml_backend_buffer_t buffer) {
     Memory* memory = of(buffer);
-    memory->owner->used -= buffer->size;
+    *memory->owner->used -= buffer->size;
     ggml_backend_buffer_free(memory->inner);
     delete memory;
 }
@@ -93,7 +104,7 @@ ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t type, size_t size)
     }
     ggml_backend_buffer_t inner = ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), size);
     if (inner == nullptr) {
-        device->used -= size;
+        *device->used -= size;
         return nullptr;
     }
     ggml_backend_buffer_i functions = {};
@@ -151,7 +162,7 @@ const char* device_description(ggml_backend_dev_t) {
 
 void device_memory(ggml_backend_dev_t device, size_t* free, size_t* total) {
     *total = of(device)->total;
-    *free  = of(device)->total - of(device)->used.load();
+    *free  = of(device)->free();
 }
 
 enum ggml_backend_dev_type device_type(ggml_backend_dev_t) {
@@ -163,6 +174,7 @@ void device_properties(ggml_backend_dev_t device, ggml_backend_dev_props* proper
     properties->name        = device_name(device);
     properties->description = device_description(device);
     properties->type        = device_type(device);
+    properties->device_id   = of(device)->card.empty() ? nullptr : of(device)->card.c_str();
     device_memory(device, &properties->memory_free, &properties->memory_total);
 }
 
@@ -234,14 +246,18 @@ void set_simulated_threads(int n) {
     threads = n > 0 ? n : 1;
 }
 
-bool simulate_device(const char* name, size_t memory_bytes) {
+bool simulate_device(const char* name, size_t memory_bytes, const char* card) {
     if (ggml_backend_dev_by_name(name) != nullptr) {
         return false;
     }
     Simulated* it = nullptr;
     {
         std::lock_guard<std::mutex> lock(devices_mutex);
-        it = &devices.emplace_back();
+        const auto same = std::find_if(devices.begin(), devices.end(), [=](const Simulated& other) { return card[0] != '\0' && other.card == card; });
+        auto used       = same == devices.end() ? std::make_shared<Used>(0) : same->used;
+        it              = &devices.emplace_back();
+        it->used        = std::move(used);
+        it->card        = card;
     }
     it->name                      = name;
     it->total                     = memory_bytes;

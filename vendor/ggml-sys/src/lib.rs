@@ -91,6 +91,8 @@ pub struct atelier_device {
     pub memory_total: u64,
     /// Whether it is another machine's; then the description is its server's address, `#`, and its number there.
     pub remote: bool,
+    /// The PCI address of the card; null where it is not known.
+    pub card: *const c_char,
 }
 
 /// Opens and greets a connection to a server; a socket, or -1.
@@ -139,7 +141,7 @@ unsafe extern "C" {
         callbacks: *const atelier_callbacks,
         out: *mut *mut atelier_context,
     ) -> atelier_status;
-    pub fn atelier_simulate_device(name: *const c_char, memory_bytes: u64) -> atelier_status;
+    pub fn atelier_simulate_device(name: *const c_char, memory_bytes: u64, card: *const c_char) -> atelier_status;
     pub fn atelier_context_limit(context: *mut atelier_context, limits: *const atelier_limits) -> atelier_status;
     pub fn atelier_context_free(context: *mut atelier_context);
     pub fn atelier_context_generate(
