@@ -138,7 +138,15 @@ struct StoredPlacement {
 impl From<&NamedPlacement> for StoredPlacement {
     fn from(named: &NamedPlacement) -> Self {
         let PlacementText { backend, params_backend, max_vram, stream_layers } = named.text.clone();
-        Self { model: named.model.clone(), name: named.name.clone(), backend, params_backend, max_vram, stream_layers, pins: keys(&named.pins) }
+        Self {
+            model: named.model.clone(),
+            name: named.name.clone(),
+            backend,
+            params_backend,
+            max_vram,
+            stream_layers,
+            pins: keys(&named.pins),
+        }
     }
 }
 

@@ -163,7 +163,7 @@ impl App {
             Report::NotCopied(error) => self.state.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted?")),
             Report::Preview(job, picture, image) => self.preview_ready(ctx, job, picture, image),
             Report::Chosen(purpose, answer) => self.chosen(ctx, purpose, answer),
-            Report::Probed(server, found) => self.server_tested(&server, found),
+            Report::Probed(server, found) => self.server_tested(&server, &found),
         }
     }
 

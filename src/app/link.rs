@@ -25,6 +25,8 @@ const LOOK_SECS: f64 = 3.0;
 pub(super) struct Link {
     /// What the engine was asked about last.
     asked: Option<Asked>,
+    /// Whether the answer is still to come.
+    pending: bool,
     /// What the recipe has become, and since when.
     changed: Option<(Asked, f64)>,
     listed_at_secs: Option<f64>,
@@ -81,15 +83,18 @@ impl App {
 
     fn ask_estimate(&mut self, ctx: &egui::Context, now: f64) {
         let asked = Asked::of(&self.state.recipe);
-        if self.link.asked.as_ref() == Some(&asked) {
+        let board = &mut self.state.board;
+        let answered = board.estimate.is_some() || board.failure.is_some();
+        if self.link.asked.as_ref() == Some(&asked) && (answered || self.link.pending) {
             self.link.changed = None;
+            board.waiting = self.link.pending;
             return;
         }
         if self.state.recipe.files.is_empty() {
-            self.state.board.waiting = false;
+            board.waiting = false;
             return;
         }
-        self.state.board.waiting = true;
+        board.waiting = true;
         let since = match &self.link.changed {
             Some((changed, since)) if *changed == asked => *since,
             _ => {
@@ -103,12 +108,18 @@ impl App {
         if rest > 0.0 {
             ctx.request_repaint_after_secs(rest as f32);
         } else if sent(self.handle.estimate(self.state.recipe.clone())) {
-            (self.link.asked, self.link.changed) = (Some(asked), None);
+            (self.link.asked, self.link.pending, self.link.changed) = (Some(asked), true, None);
         }
     }
 
     pub(super) fn estimated(&mut self, recipe: &Recipe, estimate: Result<Estimate, Failure>) {
-        if self.link.asked.as_ref() != Some(&Asked::of(recipe)) || Asked::of(&self.state.recipe) != Asked::of(recipe) {
+        let about = Asked::of(recipe);
+        if self.link.asked.as_ref() != Some(&about) {
+            return;
+        }
+        self.link.pending = false;
+        if Asked::of(&self.state.recipe) != about {
+            self.link.asked = None;
             return;
         }
         let board = &mut self.state.board;
@@ -150,7 +161,7 @@ impl App {
         self.list_devices();
     }
 
-    pub(super) fn server_tested(&mut self, address: &ServerAddress, report: Result<RemoteReport, Problem>) {
+    pub(super) fn server_tested(&mut self, address: &ServerAddress, report: &Result<RemoteReport, Problem>) {
         if let Some(server) = self.server(address) {
             server.testing = false;
             server.tested = Some(report.as_ref().map(found).map_err(ToString::to_string));
@@ -223,7 +234,10 @@ impl App {
             BoardCommand::Budget(device, gib) => {
                 self.place(|placement| placement.budgets = placement.budgets.clone().with(&device, gib.unwrap_or(0.0)));
             }
-            BoardCommand::Backend(from, to) => self.place(|placement| change_backend(placement, &from, &to)),
+            BoardCommand::Backend(from, to) => {
+                self.state.board.choose_backend(&from, &to);
+                self.place(|placement| change_backend(placement, &from, &to));
+            }
             BoardCommand::ShowPlan => self.state.board.want_plan(true),
             BoardCommand::DismissPlan => self.state.board.want_plan(false),
             BoardCommand::ApplyPlan => {
@@ -373,8 +387,11 @@ fn change_backend(placement: &mut Placement, from: &str, to: &str) {
 /// A placement as flags of sd-cli, quoted for Unix shells.
 fn flags(text: &PlacementText) -> String {
     let said = [("--backend", &text.backend), ("--params-backend", &text.params_backend), ("--max-vram", &text.max_vram)];
-    let mut words: Vec<String> =
-        said.into_iter().filter(|(_, value)| !value.is_empty()).map(|(flag, value)| format!("{flag} {}", shell_words::quote(value))).collect();
+    let mut words: Vec<String> = said
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(flag, value)| format!("{flag} {}", shell_words::quote(value)))
+        .collect();
     if text.stream_layers {
         words.push("--stream-layers".to_owned());
     }

@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::engine::{DEFAULT_PORT, Problem, ServerAddress, probe};
 use super::files::{Answer, FileTask, PixelTask, Purpose, Report, ask, file_task, pixel_task};
+use crate::engine::{DEFAULT_PORT, Problem, ServerAddress, probe};
 
 /// Tasks that wait in a thread's own queue; more wait on the window's side.
 const QUEUE: usize = 64;

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use super::moves::{agree, differences};
 use super::{Board, Known};
-use crate::engine::OutOfMemory;
-use crate::engine::PhaseKind;
-use crate::placement::{Change, NoPlan, Phase, Pin, Pins, Placement, Plan, Question, Room, Shortage, plan};
+use crate::engine::{OutOfMemory, PhaseKind};
+use crate::placement::{Budgets, Change, Home, Module, NoPlan, Phase, Pin, Pins, Placement, Plan, Question, Room, Shortage, plan};
 use crate::recipe::{FileRole, PlacementText, Recipe};
 
 /// More are no help.
@@ -37,7 +36,14 @@ pub struct Remedy {
 
 impl Remedy {
     fn new(changes: Vec<Change>, placement: &Placement) -> Self {
-        let label = changes.iter().enumerate().map(|(n, change)| {
+        // Weights that go where their module goes need no words.
+        let goes_along = |change: &&Change| match change {
+            Change::Weights { module, home: Home::Device(home) } => {
+                changes.iter().any(|other| matches!(other, Change::RunsOn { module: it, device } if it == module && device == home))
+            }
+            _ => false,
+        };
+        let label = changes.iter().filter(|change| !goes_along(change)).enumerate().map(|(n, change)| {
             let text = change.to_string();
             if n == 0 { text } else { with_small_start(&text) }
         });
@@ -64,7 +70,7 @@ impl Remedy {
 }
 
 /// The file of this name beside the file of the module that it stands in for: of several, the one whose name begins most like it.
-fn beside(recipe: &Recipe, module: crate::placement::Module, name: &str) -> Option<(FileRole, PathBuf)> {
+fn beside(recipe: &Recipe, module: Module, name: &str) -> Option<(FileRole, PathBuf)> {
     let common = |other: &str| other.chars().zip(name.chars()).take_while(|(one, other)| one == other).count();
     let files = recipe.files.iter().filter(|(role, _)| super::asked::module_of(*role) == Some(module));
     let named = files.filter_map(|(role, path)| Some((role, path, path.file_name()?.to_str()?)));
@@ -81,7 +87,7 @@ impl Board {
     /// The planner's answer for the placement as it is.
     pub(super) fn work_out_fit(&self) -> Fit {
         let Some(known) = self.known() else { return Fit::Unknown };
-        match plan(&self.question(&known, &self.pins_of(known.placement), &self.rooms)) {
+        match plan(&question(&known, &self.pins_of(known.placement), &self.rooms)) {
             Ok(plan) if agree(&plan.placement, known.placement, known.estimate.needs.modules.keys().copied()) => Fit::Same,
             Ok(plan) => Fit::Plan(Box::new(plan)),
             Err(NoPlan::Short(shortage)) => Fit::Short(shortage),
@@ -92,10 +98,11 @@ impl Board {
     /// What helps where the placement does not fit these rooms, the smallest loss first.
     pub(super) fn remedies(&self, rooms: &[Room]) -> Vec<Remedy> {
         let Some(known) = self.known() else { return Vec::new() };
-        let as_it_is = Pins::from_iter(known.estimate.needs.modules.keys().map(|module| (*module, pin(known.placement, *module))));
+        let in_use = known.estimate.needs.modules.keys();
+        let as_it_is: Pins = in_use.map(|module| (*module, pin(known.placement, *module))).collect();
         let mut remedies: Vec<Remedy> = Vec::new();
         for pins in [self.pins_of(known.placement), as_it_is] {
-            let fixes = match plan(&self.question(&known, &pins, rooms)) {
+            let fixes = match plan(&question(&known, &pins, rooms)) {
                 Ok(plan) => {
                     let changes = differences((known.placement, known.prediction), (&plan.placement, &plan.prediction));
                     if !changes.is_empty() {
@@ -118,6 +125,7 @@ impl Board {
     }
 
     /// What helps after a device had no room: as above, but believing what was met and not what was predicted.
+    #[must_use]
     pub fn remedies_after(&self, met: &OutOfMemory) -> Vec<Remedy> {
         let mut rooms = self.rooms.clone();
         let phase = match met.phase {
@@ -130,7 +138,7 @@ impl Board {
         if let Some(room) = rooms.iter_mut().find(|room| room.device.name == met.device) {
             // It had all that was expected but what could not be had.
             let had = expected.map_or(met.bytes_free, |bytes| bytes.saturating_sub(met.bytes_wanted.saturating_sub(met.bytes_free)));
-            let kept = if room.is_ram() { room.device.memory_free_bytes.saturating_sub(room.limit_bytes(&Default::default())) } else { 0 };
+            let kept = if room.is_ram() { room.device.memory_free_bytes.saturating_sub(room.limit_bytes(&Budgets::default())) } else { 0 };
             room.device.memory_free_bytes = room.device.memory_free_bytes.min(had.saturating_add(kept));
         }
         self.remedies(&rooms)
@@ -140,20 +148,20 @@ impl Board {
     fn pins_of(&self, placement: &Placement) -> Pins {
         self.pins.iter().map(|module| (*module, pin(placement, *module))).collect()
     }
+}
 
-    fn question<'a>(&'a self, known: &Known<'a>, pins: &'a Pins, rooms: &'a [Room]) -> Question<'a> {
-        Question {
-            rooms,
-            needs: &known.estimate.needs,
-            pins,
-            budgets: &known.placement.budgets,
-            stream_layers: known.placement.stream_layers,
-            alternatives: &known.estimate.alternatives,
-        }
+fn question<'a>(known: &Known<'a>, pins: &'a Pins, rooms: &'a [Room]) -> Question<'a> {
+    Question {
+        rooms,
+        needs: &known.estimate.needs,
+        pins,
+        budgets: &known.placement.budgets,
+        stream_layers: known.placement.stream_layers,
+        alternatives: &known.estimate.alternatives,
     }
 }
 
-fn pin(placement: &Placement, module: crate::placement::Module) -> Pin {
+fn pin(placement: &Placement, module: Module) -> Pin {
     let seat = placement.seat(module);
     Pin { runs_on: Some(seat.runs_on.clone()), weights: Some(seat.weights.clone()) }
 }

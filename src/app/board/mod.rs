@@ -9,12 +9,10 @@ mod command;
 mod fit;
 mod moves;
 mod server;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::devices::{Device, DeviceKind};
+use crate::devices::{Device, DeviceKind, cards};
 use crate::engine::{Estimate, Peak};
 use crate::placement::{Budgets, Home, Module, Phase, Placement, Plan, Prediction, Room, notes, parse_backend, parse_params_backend, pins};
 use crate::recipe::{PlacementText, Recipe};
@@ -76,6 +74,8 @@ pub struct Board {
     pub typed_name: Option<String>,
     /// What of a pasted command did not reach the recipe, as sentences.
     pub left_out: Vec<String>,
+    /// Backends that were chosen for cards that several offer.
+    backends: BTreeSet<String>,
     outcomes: Vec<(Move, Outcome)>,
     /// The person wants to see the plan, or does not.
     wants_plan: Option<bool>,
@@ -222,14 +222,38 @@ impl Board {
         self.measured.iter().find(|peak| peak.device == device && peak.phase == phase)
     }
 
-    /// The devices that have a column, and those that are the same card seen through other backends.
+    /// The devices that have a column: of a card that several backends offer, those in use, else the chosen or the best one. What helps
+    /// the processor has none unless it is used.
     #[must_use]
     pub fn columns(&self) -> Vec<&Device> {
-        let used = |device: &Device| {
-            let Some(placement) = &self.placement else { return false };
-            self.modules.iter().map(|module| placement.seat(*module)).any(|it| it.runs_on == device.name || it.weights.is(&device.name))
-        };
-        self.devices.iter().filter(|device| device.kind != DeviceKind::Accelerator || used(device)).collect()
+        let mut columns = Vec::new();
+        for card in cards(&self.devices) {
+            let used: Vec<&Device> = card.iter().copied().filter(|device| self.is_used(&device.name)).collect();
+            let chosen = card.iter().find(|device| self.backends.contains(&device.name)).or(card.first());
+            match chosen {
+                _ if !used.is_empty() => columns.extend(used),
+                Some(device) if device.kind != DeviceKind::Accelerator => columns.push(*device),
+                Some(_) | None => {}
+            }
+        }
+        columns
+    }
+
+    /// The same card, as other backends offer it.
+    #[must_use]
+    pub fn other_backends(&self, device: &Device) -> Vec<&Device> {
+        self.devices.iter().filter(|other| other.name != device.name && other.shares_card(device)).collect()
+    }
+
+    /// Shows a card through this backend while nothing is there.
+    pub fn choose_backend(&mut self, from: &str, to: &str) {
+        self.backends.remove(from);
+        self.backends.insert(to.to_owned());
+    }
+
+    fn is_used(&self, device: &str) -> bool {
+        let Some(placement) = &self.placement else { return false };
+        self.modules.iter().map(|module| placement.seat(*module)).any(|it| it.runs_on == device || it.weights.is(device))
     }
 
     /// The engine named its devices.
@@ -270,7 +294,8 @@ fn room(device: &Device, held: &BTreeMap<String, u64>, slack: &BTreeMap<String, 
 /// What is wrong with each text by itself. Without devices only their shape can be judged.
 fn text_errors(text: &PlacementText, devices: &[Device]) -> [Option<String>; 3] {
     let only = |part: PlacementText| if devices.is_empty() { None } else { Placement::parse(&part, devices).err() };
-    let backend = parse_backend(&text.backend).err().or_else(|| only(PlacementText { backend: text.backend.clone(), ..PlacementText::default() }));
+    let backend =
+        parse_backend(&text.backend).err().or_else(|| only(PlacementText { backend: text.backend.clone(), ..PlacementText::default() }));
     let params = parse_params_backend(&text.params_backend)
         .err()
         .or_else(|| only(PlacementText { params_backend: text.params_backend.clone(), ..PlacementText::default() }));

@@ -6,7 +6,7 @@ use eframe::egui::{Color32, Id, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, 
 
 use crate::app::board::Board;
 use crate::devices::Device;
-use crate::placement::{Phase, Use, gib};
+use crate::placement::{Budgets, Phase, Use, gib};
 use crate::ui::theme::{self, Palette};
 
 /// Seconds in which a bar grows or shrinks.
@@ -46,7 +46,7 @@ impl Bar {
             _ => Use { resident_bytes: held, ..Use::default() },
         };
         let free = room.map_or(device.memory_free_bytes, |room| room.device.memory_free_bytes);
-        let usual = || room.map_or(free, |room| room.limit_bytes(&Default::default()));
+        let usual = || room.map_or(free, |room| room.limit_bytes(&Budgets::default()));
         Self {
             total: device.memory_total_bytes,
             others: device.memory_total_bytes.saturating_sub(free),
@@ -89,8 +89,12 @@ impl Bar {
 
     /// Everything in words, a line each.
     pub(super) fn words(&self, palette: &Palette) -> String {
-        let mut lines: Vec<String> =
-            self.parts(palette).into_iter().filter(|(_, bytes, _)| *bytes > 0).map(|(what, bytes, _)| format!("{}  {what}", gib(bytes))).collect();
+        let mut lines: Vec<String> = self
+            .parts(palette)
+            .into_iter()
+            .filter(|(_, bytes, _)| *bytes > 0)
+            .map(|(what, bytes, _)| format!("{}  {what}", gib(bytes)))
+            .collect();
         if let Some(phase) = self.phase {
             lines.insert(0, format!("Predicted, {} phase:", phase.label()));
         }
@@ -142,6 +146,10 @@ pub(super) fn paint(ui: &Ui, rect: Rect, bar: &Bar, id: Id, dim: bool) {
         painter.rect_filled(end, 2.0, fade(palette.error));
         hatch(painter, end, Stroke::new(1.5, palette.panel), true);
         painter.rect_stroke(end, 2.0, Stroke::new(1.5, fade(palette.error)), StrokeKind::Inside);
+        if bar.total > 0 && bar.sum() > bar.total {
+            // Where the device ends.
+            painter.vline(x(bar.total), (rect.top() - 3.0)..=(rect.bottom() + 3.0), Stroke::new(2.0, palette.strong));
+        }
     } else if bar.budget.is_none() && bar.limit > 0 && bar.others.saturating_add(bar.limit) < bar.total {
         // What is kept for other programs.
         let from = x(bar.others.saturating_add(bar.limit));

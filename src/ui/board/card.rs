@@ -1,8 +1,8 @@
 //! A card: a module where it runs, and its weights where they live. What it looks like, and what keys and menus do to it.
 
 use eframe::egui::{
-    Align2, Color32, CornerRadius, EventFilter, FontId, Id, Key, Painter, Popup, Rect, Response, RichText, Role, Sense, Shape, Stroke, StrokeKind,
-    Ui, WidgetInfo, pos2, vec2,
+    Align2, Color32, CornerRadius, EventFilter, FontId, Id, Key, Painter, Popup, Rect, Response, RichText, Role, Sense, Shape, Stroke,
+    StrokeKind, Ui, WidgetInfo, pos2, vec2,
 };
 
 use crate::app::board::{Board, BoardCommand, Move, Outcome, Part};
@@ -24,6 +24,7 @@ const RADIUS: u8 = 7;
 #[derive(Clone, Debug)]
 pub(super) struct Look {
     pub(super) title: String,
+    pub(super) label: &'static str,
     /// Bytes of compute and of weights copied in, and a word where it is cut.
     pub(super) compute: Option<u64>,
     pub(super) staged: u64,
@@ -41,6 +42,7 @@ impl Look {
         let predicted = board.prediction.as_ref().and_then(|it| it.modules.get(&module));
         Some(Self {
             title: title(module),
+            label: module.label(),
             compute: predicted.map(|it| it.compute_bytes),
             staged: predicted.map_or(0, |it| if it.weights.is(&it.runs_on) { 0 } else { it.staged_bytes }),
             in_pieces: predicted.is_some_and(|it| it.in_pieces),
@@ -112,7 +114,7 @@ pub(super) fn paint_weights(painter: &Painter, rect: Rect, look: &Look, palette:
     let line = painter.with_clip_rect(rect.shrink(3.0).intersect(painter.clip_rect()));
     let words = match look.weights {
         Some(bytes) if look.joined => format!("{} weights", gib(bytes)),
-        Some(bytes) => format!("{} {}", gib(bytes), look.title.to_lowercase().replace("vae", "VAE").replace("clip", "CLIP")),
+        Some(bytes) => format!("{} {}", gib(bytes), look.label),
         None => "weights".to_owned(),
     };
     let color = if look.dim { palette.weak } else { palette.text };
@@ -158,7 +160,11 @@ pub(super) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: 
     let what = if pinned { "Unpin" } else { "Pin" };
     let pin = small_button(ui, pin, id.with("pin"), icon, &format!("{what} the {}", module.label()), color);
     let command = BoardCommand::Pin(module);
-    let hint = if pinned { "Pinned: a suggestion leaves it where it is. Press P to let it go." } else { "Pin: a suggestion leaves it where it is. Press P on the card." };
+    let hint = if pinned {
+        "Pinned: a suggestion leaves it where it is. Press P to let it go."
+    } else {
+        "Pin: a suggestion leaves it where it is. Press P on the card."
+    };
     if pin.on_hover_text(hint).clicked() {
         commands.push(Command::Board(command));
     }

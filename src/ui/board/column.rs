@@ -1,8 +1,8 @@
 //! The head of a column: a device's name, its bar with the budget's handle, and what each phase takes of it.
 
 use eframe::egui::{
-    Align, Button, CursorIcon, DragValue, EventFilter, Id, Key, Label, Layout, Rect, Response, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo,
-    pos2, vec2,
+    Align, Button, ComboBox, CursorIcon, DragValue, EventFilter, Id, Key, Label, Layout, Rect, Response, Role, Sense, Stroke, Ui,
+    UiBuilder, WidgetInfo, pos2, vec2,
 };
 
 use super::bar::{self, Bar, small};
@@ -12,7 +12,7 @@ use crate::app::{Command, Commands};
 use crate::devices::{Device, DeviceKind};
 use crate::placement::{GIB, Phase, gib};
 use crate::ui::icons::{self, Icon};
-use crate::ui::parts::{ask, bare_icon, bold};
+use crate::ui::parts::{self, ask, bare_icon, bold};
 use crate::ui::theme;
 
 /// Height of a head, in points.
@@ -39,7 +39,8 @@ pub(super) fn head(ui: &mut Ui, state: &State, commands: &mut Commands, device: 
     let wide = ui.available_width();
     ui.allocate_ui_with_layout(vec2(wide, 19.0), Layout::right_to_left(Align::Center), |ui| {
         if !silent && bar.total > 0 {
-            let text = format!("{} / {}", tenths(bar.sum()), tenths(bar.total));
+            let unit = if wide > 190.0 { " GiB" } else { "" };
+            let text = format!("{} / {}{unit}", tenths(bar.sum()), tenths(bar.total));
             let color = if bar.over() > 0 { palette.error } else { palette.text };
             ui.add(Label::new(small(text, color).size(11.5))).on_hover_text("GiB in use, of all there are.");
         }
@@ -48,7 +49,12 @@ pub(super) fn head(ui: &mut Ui, state: &State, commands: &mut Commands, device: 
             ui.add(Label::new(bold(title(device)).size(13.5).color(color)).truncate());
         });
     });
-    ui.add(Label::new(small(&device.description, palette.weak)).truncate()).on_hover_text(kind_words(device));
+    let others = board.other_backends(device);
+    if others.is_empty() {
+        ui.add(Label::new(small(&device.description, palette.weak)).truncate()).on_hover_text(kind_words(device));
+    } else {
+        backends(ui, commands, device, &others);
+    }
     ui.add_space(5.0);
     if silent {
         let text = "It does not answer now. Look under Remote devices.";
@@ -84,6 +90,33 @@ pub(super) fn disk_head(ui: &mut Ui, rect: Rect) {
 fn kind_words(device: &Device) -> String {
     let memory = if device.memory_total_bytes > 0 { format!(", {}", gib(device.memory_total_bytes)) } else { String::new() };
     format!("{}\n{}{memory}", device.description, device.kind.label())
+}
+
+/// The choice of a backend for a card that several offer.
+fn backends(ui: &mut Ui, commands: &mut Commands, device: &Device, others: &[&Device]) {
+    let palette = theme::palette(ui);
+    let wide = ui.available_width();
+    ui.scope(|ui| {
+        ui.spacing_mut().interact_size.y = 18.0;
+        ui.spacing_mut().button_padding = vec2(6.0, 1.0);
+        let command = |other: &Device| BoardCommand::Backend(device.name.clone(), other.name.clone());
+        let combo = ComboBox::from_id_salt(("backend", &device.name))
+            .icon(parts::chevron)
+            .width(wide)
+            .truncate()
+            .selected_text(small(&device.description, palette.text))
+            .show_ui(ui, |ui| {
+                let _ = ui.selectable_label(true, &device.name);
+                for other in others {
+                    let tooltip = command(other).tooltip();
+                    if ui.selectable_label(false, &other.name).on_hover_text(tooltip).clicked() {
+                        commands.push(Command::Board(command(other)));
+                    }
+                }
+            });
+        let words = format!("{}\nThis card is offered by several backends. Choose one.", device.description);
+        combo.response.on_hover_text(words).accessible_name(format!("Backend of {}", device.description));
+    });
 }
 
 /// GiB with one decimal.
@@ -168,11 +201,24 @@ fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
         if response.has_focus() {
             ui.painter().rect_stroke(rect, 4.0, Stroke::new(1.0, palette.accent), eframe::egui::StrokeKind::Inside);
         }
-        let color = if over { palette.error } else { palette.text };
+        let color = if over {
+            palette.error
+        } else if used == 0 {
+            palette.weak
+        } else {
+            palette.text
+        };
         let painter = ui.painter_at(rect);
         let label = if width < 46.0 { short(phase) } else { phase.label() };
-        painter.text(rect.min + vec2(4.0, 2.0), eframe::egui::Align2::LEFT_TOP, label, eframe::egui::FontId::proportional(10.5), palette.weak);
-        painter.text(rect.min + vec2(4.0, 14.0), eframe::egui::Align2::LEFT_TOP, tenths(used), eframe::egui::FontId::proportional(11.5), color);
+        painter.text(
+            rect.min + vec2(4.0, 2.0),
+            eframe::egui::Align2::LEFT_TOP,
+            label,
+            eframe::egui::FontId::proportional(10.5),
+            palette.weak,
+        );
+        let value = if used == 0 { "–".to_owned() } else { tenths(used) };
+        painter.text(rect.min + vec2(4.0, 14.0), eframe::egui::Align2::LEFT_TOP, value, eframe::egui::FontId::proportional(11.5), color);
         let share = (used as f64 / prediction.limit_bytes.max(1) as f64).min(1.0) as f32;
         let line = Rect::from_min_size(pos2(rect.left() + 4.0, rect.bottom() - 3.5), vec2((rect.width() - 8.0) * share, 2.5));
         ui.painter().rect_filled(line, 1.0, if over { palette.error } else { palette.resident });

@@ -3,8 +3,8 @@
 use eframe::egui::{Align2, FontId, Id, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use super::bar::{self, Bar};
-use super::side::remedies;
 use super::column;
+use super::side::remedies;
 use crate::app::board::{Board, BoardCommand, Fit};
 use crate::app::state::{Screen, State};
 use crate::app::{Command, Commands};
@@ -104,7 +104,10 @@ pub(in crate::ui) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Co
                 command_button(ui, state, commands, Command::Go(Screen::Devices));
             });
         }
-        _ => remedies(ui, state, commands, board.remedies.get(..1).unwrap_or_default(), |index| Command::Board(BoardCommand::Remedy(index))),
+        _ => {
+            let best = board.remedies.get(..1).unwrap_or_default();
+            remedies(ui, state, commands, best, |index| Command::Board(BoardCommand::Remedy(index)));
+        }
     }
 }
 
@@ -119,13 +122,15 @@ mod tests {
             name: name.into(),
             description: String::new(),
             kind,
+            card: None,
             memory_total_bytes: GIB,
             memory_free_bytes: GIB,
         };
         let mut placement = Placement::all_on("GPU0");
         placement.set(Module::Te, Seat { runs_on: "GPU0".into(), weights: Home::Device("CPU".into()) });
         let devices = vec![device("GPU0", DeviceKind::Gpu), device("GPU1", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu)];
-        let board = Board { devices, modules: vec![Module::Diffusion, Module::Te], placement: Some(placement), ..Board::default() };
+        let mut board = Board::kept(&crate::settings::Settings::default());
+        (board.devices, board.modules, board.placement) = (devices, vec![Module::Diffusion, Module::Te], Some(placement));
         let told: Vec<_> = in_use(&board).into_iter().map(|it| (it.name.as_str(), modules_on(&board, it).join(", "))).collect();
         assert_eq!(told, [("GPU0", "diffusion, text encoder".to_owned()), ("CPU", "text encoder weights".to_owned())]);
     }

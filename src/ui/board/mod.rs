@@ -12,8 +12,8 @@ mod text;
 use std::collections::HashMap;
 
 use eframe::egui::{
-    Align, Align2, CursorIcon, DragAndDrop, FontId, Frame, Id, LayerId, Layout, Margin, Order, Panel, Pos2, Rect, RichText, ScrollArea, Sense,
-    Shape, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2, vec2,
+    Align, Align2, CursorIcon, DragAndDrop, FontId, Frame, Id, LayerId, Layout, Margin, Order, Panel, Pos2, Rect, RichText, ScrollArea,
+    Sense, Shape, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2, vec2,
 };
 
 use super::parts::bold;
@@ -133,10 +133,10 @@ fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let lifted = DragAndDrop::payload::<Lifted>(ui.ctx());
     for (row, module) in modules.iter().enumerate() {
         let Some(look) = Look::of(board, *module) else { continue };
-        ghosts(ui, board, &grid, row, *module);
         let held = lifted.as_deref().filter(|lifted| lifted.module == *module);
-        if let Some(held) = held {
-            zones(ui, board, commands, &grid, row, held);
+        match held {
+            Some(held) => zones(ui, board, commands, &grid, row, held),
+            None => ghosts(ui, board, &grid, row, *module),
         }
         cards_of(ui, state, commands, &grid, row, *module, &look, held, area.min);
         if let Some(held) = held {
@@ -241,7 +241,7 @@ fn zones(ui: &mut Ui, board: &Board, commands: &mut Commands, grid: &Grid, row: 
                 Outcome::Here => (String::new(), palette.weak),
                 Outcome::Works => (what.to_owned(), palette.accent),
                 Outcome::Short(bytes) => (format!("{what}: {} too much", gib(*bytes)), palette.warn),
-                Outcome::Never(_) => ("✕".to_owned(), palette.weak),
+                Outcome::Never(_) => ("Not here".to_owned(), palette.weak),
             };
             let painter = ui.painter();
             if *outcome != Outcome::Here {

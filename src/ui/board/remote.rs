@@ -35,47 +35,50 @@ pub(super) fn servers(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, server: &Server) {
     let palette = theme::palette(ui);
     let address = &server.address;
-    Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(theme::RADIUS).inner_margin(Margin::same(10)).show(ui, |ui| {
-        ui.set_width(ui.available_width());
-        let silent = matches!(server.state, ServerState::Silent(_));
-        ui.horizontal(|ui| {
-            let wide = ui.available_width() - 30.0;
-            ui.allocate_ui(eframe::egui::vec2(wide, 22.0), |ui| {
-                ui.set_min_width(wide);
-                let color = if silent { palette.weak } else { palette.text };
-                ui.add(Label::new(RichText::new(address.as_str()).color(color)).truncate());
+    Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(theme::RADIUS).inner_margin(Margin::same(10)).show(
+        ui,
+        |ui| {
+            ui.set_width(ui.available_width());
+            let silent = matches!(server.state, ServerState::Silent(_));
+            ui.horizontal(|ui| {
+                let wide = ui.available_width() - 30.0;
+                ui.allocate_ui(eframe::egui::vec2(wide, 22.0), |ui| {
+                    ui.set_min_width(wide);
+                    let color = if silent { palette.weak } else { palette.text };
+                    ui.add(Label::new(RichText::new(address.as_str()).color(color)).truncate());
+                });
+                let remove = Command::Board(BoardCommand::RemoveServer(address.clone()));
+                ask(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &format!("Remove {address}")));
             });
-            let remove = Command::Board(BoardCommand::RemoveServer(address.clone()));
-            ask(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &format!("Remove {address}")));
-        });
-        let (words, color) = match &server.state {
-            ServerState::Asking => ("Asking…".to_owned(), palette.weak),
-            ServerState::Lends(devices) if devices.is_empty() => ("It lends nothing.".to_owned(), palette.warn),
-            ServerState::Lends(devices) => (format!("Lends {}.", devices.join(", ")), palette.weak),
-            ServerState::Silent(why) => (upper_first(why), palette.warn),
-        };
-        ui.add(Label::new(RichText::new(words).size(12.0).color(color)).wrap());
-        match &server.tested {
-            Some(Ok(found)) => {
-                ui.add(Label::new(RichText::new(found).size(12.0).color(palette.text)).wrap());
+            let (words, color) = match &server.state {
+                ServerState::Asking => ("Asking…".to_owned(), palette.weak),
+                ServerState::Lends(devices) if devices.is_empty() => ("It lends nothing.".to_owned(), palette.warn),
+                ServerState::Lends(devices) => (format!("Lends {}.", devices.join(", ")), palette.weak),
+                ServerState::Silent(why) => (upper_first(why), palette.warn),
+            };
+            ui.add(Label::new(RichText::new(words).size(12.0).color(color)).wrap());
+            match &server.tested {
+                Some(Ok(found)) => {
+                    ui.add(Label::new(RichText::new(found).size(12.0).color(palette.text)).wrap());
+                }
+                Some(Err(why)) if !silent => {
+                    ui.add(Label::new(RichText::new(upper_first(why)).size(12.0).color(palette.warn)).wrap());
+                }
+                Some(Err(_)) | None if server.testing => {
+                    ui.label(RichText::new("Testing…").size(12.0).color(palette.weak));
+                }
+                Some(Err(_)) | None => {}
             }
-            Some(Err(why)) if !silent => {
-                ui.add(Label::new(RichText::new(upper_first(why)).size(12.0).color(palette.warn)).wrap());
-            }
-            Some(Err(_)) | None if server.testing => {
-                ui.label(RichText::new("Testing…").size(12.0).color(palette.weak));
-            }
-            Some(Err(_)) | None => {}
-        }
-        ui.horizontal_wrapped(|ui| {
-            if silent {
-                command_button(ui, state, commands, Command::Board(BoardCommand::RetryServer(address.clone())));
-            }
-            command_button(ui, state, commands, Command::Board(BoardCommand::TestServer(address.clone())));
-            let copy = Command::Board(BoardCommand::CopyTunnel(address.clone()));
-            command_button(ui, state, commands, copy).on_hover_text(tunnel(address));
-        });
-    });
+            ui.horizontal_wrapped(|ui| {
+                if silent {
+                    command_button(ui, state, commands, Command::Board(BoardCommand::RetryServer(address.clone())));
+                }
+                command_button(ui, state, commands, Command::Board(BoardCommand::TestServer(address.clone())));
+                let copy = Command::Board(BoardCommand::CopyTunnel(address.clone()));
+                command_button(ui, state, commands, copy).on_hover_text(tunnel(address));
+            });
+        },
+    );
 }
 
 /// A sentence that began in the middle of another one.

@@ -114,9 +114,7 @@ fn shortage_card(ui: &mut Ui, state: &State, commands: &mut Commands, shortage: 
 /// A button for each thing that would help.
 pub(in crate::ui) fn remedies(ui: &mut Ui, state: &State, commands: &mut Commands, all: &[Remedy], command: impl Fn(usize) -> Command) {
     for (index, remedy) in all.iter().enumerate() {
-        ask(ui, state, commands, command(index), |ui| {
-            ui.add(Button::new(&remedy.label).wrap().min_size(vec2(ui.available_width(), 28.0)))
-        });
+        ask(ui, state, commands, command(index), |ui| ui.add(Button::new(&remedy.label).wrap().min_size(vec2(ui.available_width(), 28.0))));
     }
 }
 
@@ -158,7 +156,8 @@ fn named(ui: &mut Ui, state: &State, commands: &mut Commands) {
             let command = Command::Board(BoardCommand::UseNamed(named.name.clone()));
             let wide = ui.available_width() - parts::ROW_HEIGHT - ui.spacing().item_spacing.x;
             ask(ui, state, commands, command, |ui| {
-                ui.add(Button::selectable(used, &named.name).truncate().min_size(vec2(wide, parts::ROW_HEIGHT)))
+                let name = format!("Use this placement: {}", named.name);
+                ui.add(Button::selectable(used, &named.name).truncate().min_size(vec2(wide, parts::ROW_HEIGHT))).accessible_name(name)
             });
             let name = format!("Delete {}", named.name);
             let command = Command::Board(BoardCommand::DeleteNamed(named.name.clone()));
@@ -198,9 +197,7 @@ pub(super) fn type_line(
             response.request_focus();
         }
         let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
-        let button = ask(ui, state, commands, take.clone(), |ui| {
-            ui.add(Button::new(take.label()).min_size(vec2(56.0, parts::ROW_HEIGHT)))
-        });
+        let button = ask(ui, state, commands, take.clone(), |ui| ui.add(Button::new(take.label()).min_size(vec2(56.0, parts::ROW_HEIGHT))));
         if entered {
             commands.push(take.clone());
         } else if text != typed && !button.clicked() {
