@@ -146,10 +146,16 @@ impl Board {
         let slack = self.estimate.as_ref().map_or(&no_slack, |it| &it.slack_bytes);
         self.rooms = self.devices.iter().map(|device| room(device, &self.held, slack)).collect();
         self.text_errors = text_errors(text, &self.devices);
-        if !self.devices.is_empty()
-            && let Ok(placement) = Placement::parse(text, &self.devices)
-        {
-            self.placement = Some(placement);
+        if !self.devices.is_empty() {
+            let is_there = |name: &str| self.devices.iter().any(|device| device.name == name);
+            let still_there = |placement: &Placement| {
+                let seats = Module::ALL.into_iter().map(|module| placement.seat(module));
+                seats.into_iter().all(|seat| is_there(&seat.runs_on) && (seat.weights == Home::Disk || is_there(seat.weights.name())))
+            };
+            // A text that cannot be read leaves the board as it is; where there is nothing to leave, it shows the usual placement.
+            let last = self.placement.take().filter(still_there);
+            let usual = || Placement::parse(&PlacementText::default(), &self.devices).ok();
+            self.placement = Placement::parse(text, &self.devices).ok().or(last).or_else(usual);
         }
         self.modules = match &self.estimate {
             Some(estimate) => estimate.needs.modules.keys().copied().collect(),

@@ -275,13 +275,13 @@ fn too_much_is_said_with_bytes_and_phase_and_the_suggestion_mends_it() {
 fn a_suggestion_leaves_a_pinned_module_where_it_is() {
     let mut studio = board(10);
     let free = studio.app().state.board.plan_shown().unwrap().placement.clone();
-    assert!(!free.seat(Module::Te).weights.is("GPU0"), "unpinned, the text encoder makes room");
-    studio.click("Pin the text encoder");
+    assert_ne!(free.seat(Module::Vae), &Seat::at("GPU0"), "unpinned, the VAE makes room");
+    studio.click("Pin the VAE");
     studio.rest();
     let plan = studio.app().state.board.plan_shown().unwrap();
-    assert_eq!(plan.placement.seat(Module::Te), &Seat::at("GPU0"));
+    assert_eq!(plan.placement.seat(Module::Vae), &Seat::at("GPU0"));
     assert!(plan.reasons.iter().any(|reason| reason.contains("(pinned)")), "{:?}", plan.reasons);
-    studio.click("Unpin the text encoder");
+    studio.click("Unpin the VAE");
     studio.rest();
     assert_eq!(studio.app().state.board.plan_shown().unwrap().placement, free);
 }

@@ -47,6 +47,10 @@ fn verdict(ui: &mut Ui, state: &State, commands: &mut Commands) {
         line(ui, Icon::Warning, palette.warn, failure);
         return;
     }
+    if board.text_errors.iter().any(Option::is_some) {
+        let words = "The text below the board cannot be read; the board shows the placement without it. Correct the text, or move a card.";
+        line(ui, Icon::Warning, palette.warn, words);
+    }
     match &board.prediction {
         None => {
             ui.label(RichText::new("Finding out what this model takes…").color(palette.weak));
