@@ -263,6 +263,12 @@ impl TryFrom<String> for Sha256 {
     }
 }
 
+impl From<[u8; 32]> for Sha256 {
+    fn from(sum: [u8; 32]) -> Self {
+        Self(sum)
+    }
+}
+
 impl From<Sha256> for String {
     fn from(sum: Sha256) -> Self {
         sum.to_string()

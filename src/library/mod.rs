@@ -8,6 +8,7 @@
 mod builtin;
 mod cache;
 mod check;
+pub mod downloads;
 mod dtype;
 mod family;
 mod gguf;
