@@ -53,6 +53,30 @@ impl Paths {
         })
     }
 
+    /// Where the person keeps models and what they agreed to, beside the settings.
+    #[must_use]
+    pub fn library_file(&self) -> PathBuf {
+        self.settings_file.with_file_name("library.json")
+    }
+
+    /// The person's own catalogues of models, beside the settings.
+    #[must_use]
+    pub fn catalogues(&self) -> PathBuf {
+        self.settings_file.with_file_name("catalogues")
+    }
+
+    /// What model files were found to be; can be made again.
+    #[must_use]
+    pub fn facts_file(&self) -> PathBuf {
+        self.data.join("model-files.json")
+    }
+
+    /// Which files Atelier downloaded: the only ones that it may delete.
+    #[must_use]
+    pub fn receipts_file(&self) -> PathBuf {
+        self.data.join("downloaded.json")
+    }
+
     /// All folders beneath one.
     #[must_use]
     pub fn beneath(home: &Path) -> Self {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::cache::{HeaderCache, Known};
 use super::family::{Family, Latents};
-use super::header::{HeaderError, file_name};
+use super::header::{Header, HeaderError, file_name};
 use super::lora;
 use crate::recipe::{FileRole, Lora, ModelFiles};
 
@@ -200,11 +200,7 @@ impl Set {
             .iter()
             .filter(|group| !group.iter().any(|role| self.has(*role)))
             .filter_map(|group| group.first())
-            .map(|role| match (role, family.language_model()) {
-                (FileRole::Llm, Some(model)) => format!("a text encoder ({model})"),
-                (FileRole::Vae, _) => "a VAE".into(),
-                _ => format!("the {}", decapitalised(role.label())),
-            })
+            .map(|role| part_name(family, *role))
             .collect();
         if let [parts @ .., last] = missing.as_slice() {
             let list = if parts.is_empty() { last.clone() } else { format!("{} and {last}", parts.join(", ")) };
@@ -214,27 +210,6 @@ impl Set {
             });
         }
         Ok(())
-    }
-
-    /// The widths that the text encoder must have, as the diffusion module tells: the tensor that takes its output in.
-    fn expected_width(&self, family: Family) -> Option<(FileRole, u64)> {
-        let header = &self.known(self.main_role()?)?.header;
-        let shape = |name: &str| {
-            let is = |it: &str| it == name || it.strip_prefix(super::kind::DIFFUSION_PREFIX) == Some(name);
-            header.tensors.iter().find(|it| is(&it.name)).map(|it| it.shape.as_slice())
-        };
-        match family {
-            Family::ZImage => shape("cap_embedder.0.weight")?.first().map(|width| (FileRole::Llm, *width)),
-            Family::QwenImage | Family::OvisImage | Family::LongCat => {
-                shape("txt_in.weight").or_else(|| shape("context_embedder.weight"))?.get(1).map(|width| (FileRole::Llm, *width))
-            }
-            // These take three of the encoder's layers at once.
-            Family::Flux2 | Family::Flux2Klein => {
-                shape("txt_in.weight")?.get(1).filter(|it| **it % 3 == 0).map(|width| (FileRole::Llm, *width / 3))
-            }
-            Family::Flux | Family::Chroma => shape("txt_in.weight")?.get(1).map(|width| (FileRole::T5xxl, *width)),
-            _ => None,
-        }
     }
 
     fn check_text_encoder(&self, family: Family) -> Result<(), Problem> {
@@ -252,7 +227,7 @@ impl Set {
                 hint: right_encoder(family),
             });
         }
-        if let Some((role, needed)) = self.expected_width(family)
+        if let Some((role, needed)) = self.main_role().and_then(|it| self.known(it)).and_then(|it| expected_width(&it.header, family))
             && let Some(width) = self.known(role).and_then(|it| it.kind.text_width)
             && width != needed
         {
@@ -281,6 +256,35 @@ impl Set {
             }
         }
         Ok(())
+    }
+}
+
+/// The text encoder that a diffusion module reads, by its role and width: the tensor that takes the encoder's output in tells it.
+pub(super) fn expected_width(header: &Header, family: Family) -> Option<(FileRole, u64)> {
+    let shape = |name: &str| {
+        let is = |it: &str| it == name || it.strip_prefix(super::kind::DIFFUSION_PREFIX) == Some(name);
+        header.tensors.iter().find(|it| is(&it.name)).map(|it| it.shape.as_slice())
+    };
+    match family {
+        Family::ZImage => shape("cap_embedder.0.weight")?.first().map(|width| (FileRole::Llm, *width)),
+        Family::QwenImage | Family::OvisImage | Family::LongCat => {
+            shape("txt_in.weight").or_else(|| shape("context_embedder.weight"))?.get(1).map(|width| (FileRole::Llm, *width))
+        }
+        // These take three of the encoder's layers at once.
+        Family::Flux2 | Family::Flux2Klein => {
+            shape("txt_in.weight")?.get(1).filter(|it| **it % 3 == 0).map(|width| (FileRole::Llm, *width / 3))
+        }
+        Family::Flux | Family::Chroma => shape("txt_in.weight")?.get(1).map(|width| (FileRole::T5xxl, *width)),
+        _ => None,
+    }
+}
+
+/// A part that a model of this family needs, with its article.
+pub(super) fn part_name(family: Family, role: FileRole) -> String {
+    match (role, family.language_model()) {
+        (FileRole::Llm, Some(model)) => format!("a text encoder ({model})"),
+        (FileRole::Vae, _) => "a VAE".into(),
+        _ => format!("the {}", decapitalised(role.label())),
     }
 }
 

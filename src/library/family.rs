@@ -1,5 +1,7 @@
 //! Families of models, and what each needs beside its diffusion module. Facts alone; no files.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
 use crate::recipe::FileRole;
 
 /// A family of models: those that the engine runs the same way.
@@ -63,6 +65,38 @@ pub(super) enum Latents {
 }
 
 impl Family {
+    /// All of them.
+    pub const ALL: [Self; 22] = [
+        Self::Sd1,
+        Self::Sd2,
+        Self::Sdxl,
+        Self::Sd3,
+        Self::Svd,
+        Self::Flux,
+        Self::Flux2,
+        Self::Flux2Klein,
+        Self::Chroma,
+        Self::ChromaRadiance,
+        Self::QwenImage,
+        Self::ZImage,
+        Self::OvisImage,
+        Self::Anima,
+        Self::ErnieImage,
+        Self::Lens,
+        Self::LongCat,
+        Self::Pid,
+        Self::Ideogram4,
+        Self::HidreamO1,
+        Self::Wan,
+        Self::Ltx,
+    ];
+
+    /// The family with this [`label`](Self::label), in any case.
+    #[must_use]
+    pub fn from_label(label: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.label().eq_ignore_ascii_case(label))
+    }
+
     /// The name shown to a person.
     #[must_use]
     pub const fn label(self) -> &'static str {
@@ -157,6 +191,18 @@ impl Family {
         }
     }
 
+    /// The width of its text encoder, where the diffusion module has no tensor that tells it.
+    pub(super) const fn encoder_width(self) -> Option<u64> {
+        match self {
+            Self::Anima => Some(1024),
+            Self::Pid => Some(2304),
+            Self::Lens => Some(2880),
+            Self::ErnieImage => Some(3072),
+            Self::Ideogram4 => Some(4096),
+            _ => None,
+        }
+    }
+
     /// The tokens that its tokenizer knows. A smaller table ends the engine's process.
     pub(super) const fn tokens(self) -> Option<u64> {
         match self {
@@ -176,5 +222,18 @@ impl Family {
             Self::QwenImage | Self::Anima => Latents::Wan,
             Self::Svd | Self::ChromaRadiance | Self::Pid | Self::HidreamO1 | Self::Wan | Self::Ltx => Latents::Other,
         }
+    }
+}
+
+impl Serialize for Family {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.label())
+    }
+}
+
+impl<'de> Deserialize<'de> for Family {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let label = String::deserialize(deserializer)?;
+        Self::from_label(&label).ok_or_else(|| de::Error::custom(format!("there is no family \"{label}\"")))
     }
 }

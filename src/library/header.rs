@@ -8,6 +8,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::dtype::Dtype;
 use super::{gguf, safetensors, sniff};
 
@@ -15,6 +17,9 @@ use super::{gguf, safetensors, sniff};
 pub(super) const MAX_HEADER_BYTES: u64 = 100_000_000;
 /// Texts in the metadata that are longer are left out; a chat template has a few thousand characters.
 pub(super) const MAX_TEXT_BYTES: u64 = 65_536;
+
+/// The longest text of the metadata that is kept under this name: how often each word came in the pictures that a LoRA was trained on.
+pub(super) const TAGS: (&str, u64) = ("ss_tag_frequency", 1 << 20);
 
 /// A container for tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +67,8 @@ pub struct Header {
 }
 
 /// Why a file cannot be used, in kinds that a program can tell apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Fault {
     /// It cannot be opened or read.
     Unreadable,

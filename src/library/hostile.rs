@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 
+use super::disk::Facts;
 use super::header::{HeaderError, read_from};
 use super::{Header, identify};
 
@@ -38,6 +39,9 @@ fn read(bytes: &[u8], file_bytes: u64) -> Result<Header, HeaderError> {
     }
     let kind = identify(&header);
     assert!(!kind.name.is_empty());
+    // What is kept of a file for long is short, whatever the file says.
+    let facts = Facts::of(&header);
+    assert!(serde_json::to_string(&facts).unwrap().len() < 100_000);
     Ok(header)
 }
 
@@ -81,6 +85,32 @@ proptest! {
         let at = at.min(bytes.len() - 8);
         bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
         let _ = read(&bytes, 1 << 30);
+    }
+
+    #[test]
+    fn a_header_that_ends_anywhere_never_panics(which in 0usize..4, cut in 0usize..4096, claimed in prop_oneof![Just(None), any::<u64>().prop_map(Some)]) {
+        let mut bytes = GOOD[which].clone();
+        bytes.truncate(cut);
+        let _ = read(&bytes, claimed.unwrap_or(bytes.len() as u64));
+    }
+
+    #[test]
+    fn any_metadata_is_read_or_refused(
+        key in prop_oneof![Just("ss_tag_frequency"), Just("modelspec.trigger_phrase"), Just("modelspec.title"), Just("ss_network_dim")],
+        text in prop_oneof![
+            "\\PC{0,80}",
+            "\\{(\"[a-z]{0,4}\":\\{(\"[a-z ]{0,8}\":[0-9]{1,22},?){0,4}\\},?){0,3}\\}",
+            (0usize..2000).prop_map(|depth| "[".repeat(depth)),
+            (0usize..70_000).prop_map(|length| "x".repeat(length)),
+        ],
+    ) {
+        let metadata = serde_json::json!({ key: text, "other": 1 });
+        let tensor = serde_json::json!({"dtype": "F16", "shape": [4, 4], "data_offsets": [0, 32]});
+        let json = serde_json::json!({"__metadata__": metadata, "lora_unet_x.lora_down.weight": tensor}).to_string();
+        let mut bytes = (json.len() as u64).to_le_bytes().to_vec();
+        bytes.extend_from_slice(json.as_bytes());
+        let header = read(&bytes, bytes.len() as u64 + 32);
+        prop_assert!(header.is_ok());
     }
 
     #[test]

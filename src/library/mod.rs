@@ -5,9 +5,12 @@
 //! is given files that do not fit. A model as a whole is described by its [`Manifest`]; one comes with the program ([`Builtin`]).
 //! No egui, no engine.
 
+mod assemble;
 mod builtin;
 mod cache;
+mod catalogue;
 mod check;
+pub mod disk;
 pub mod downloads;
 mod dtype;
 mod family;
@@ -16,20 +19,32 @@ mod header;
 mod kind;
 mod lora;
 mod manifest;
+mod models;
+mod places;
+mod removal;
 mod safetensors;
 mod sniff;
+mod usage;
+mod verify;
 
 #[cfg(test)]
 mod hostile;
 
+pub use assemble::{Assembly, Missing, assemble};
 pub use builtin::{BUILTIN_VARIABLE, Builtin, BuiltinError};
 pub use cache::{HeaderCache, Known};
+pub use catalogue::{Catalogue, Offer};
 pub use check::{Checked, Problem, check_files, snap};
 pub use dtype::Dtype;
 pub use family::Family;
 pub use header::{Fault, Format, Header, HeaderError, TensorInfo, read_header, size};
 pub use kind::{FileKind, identify};
 pub use manifest::{
-    Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, PreviewWay, Role, Sha256, Variant,
-    model_name,
+    Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, PreviewWay, Role, Sha256,
+    Variant, model_name,
 };
+pub use models::{Card, CardFile, CardState, Installed, Loose, Models, Runnable, installed};
+pub use places::{Places, PlacesError};
+pub use removal::{Downloaded, Removal, RemovalError, Stays, to_trash};
+pub use usage::{FolderUse, ModelUse, Usage, usage};
+pub use verify::{Verdict, Verified, verify};

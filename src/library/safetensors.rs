@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::dtype::Dtype;
-use super::header::{Contents, Flaw, MAX_HEADER_BYTES, MAX_TEXT_BYTES, TensorInfo, shown};
+use super::header::{Contents, Flaw, MAX_HEADER_BYTES, MAX_TEXT_BYTES, TAGS, TensorInfo, shown};
 
 /// The engine reads five dimensions.
 const MAX_DIMENSIONS: usize = 5;
@@ -91,7 +91,9 @@ impl<'de> Visitor<'de> for EntriesVisitor {
         while let Some(name) = map.next_key::<String>()? {
             if name == "__metadata__" {
                 let metadata: BTreeMap<String, Text> = map.next_value()?;
-                entries.metadata.extend(metadata.into_iter().filter_map(|(key, Text(text))| text.map(|text| (key, text))));
+                let short = |key: &str, text: &str| text.len() as u64 <= MAX_TEXT_BYTES || key == TAGS.0;
+                let texts = metadata.into_iter().filter_map(|(key, Text(text))| text.map(|text| (key, text)));
+                entries.metadata.extend(texts.filter(|(key, text)| short(key, text)));
             } else {
                 entries.tensors.push((name, map.next_value()?));
             }
@@ -119,7 +121,7 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Text, E> {
-        Ok(Text((text.len() as u64 <= MAX_TEXT_BYTES).then(|| text.to_owned())))
+        Ok(Text((text.len() as u64 <= TAGS.1).then(|| text.to_owned())))
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Text, E> {

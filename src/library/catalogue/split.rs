@@ -1,0 +1,70 @@
+//! Cuts a JSON array into its entries without understanding them, so that one wrong entry does not cost the others.
+
+/// A part of a catalogue's text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece<'a> {
+    /// What stands between two commas of the array, and the line (from 1) on which it begins.
+    Entry { text: &'a str, line: usize },
+    /// The text is no array here.
+    Wrong { line: usize, what: &'static str },
+}
+
+/// The entries of an array, or the one entry that the text is.
+pub(super) fn split(text: &str) -> Vec<Piece<'_>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let begin = text.len() - text.trim_start().len();
+    let line_at = |at: usize| text.get(..at).unwrap_or_default().matches('\n').count() + 1;
+    let Some(inner) = text.get(begin..).and_then(|it| it.strip_prefix('[')) else {
+        return if text.trim_start().starts_with('{') {
+            vec![entry(text, 0, text.len(), &line_at)]
+        } else {
+            vec![Piece::Wrong { line: line_at(begin), what: "a list of models is expected, in square brackets" }]
+        };
+    };
+    let from = begin + 1;
+    let mut pieces = Vec::new();
+    let (mut depth, mut start) = (0usize, from);
+    let (mut in_text, mut escaped) = (false, false);
+    for (at, c) in inner.char_indices().map(|(at, c)| (from + at, c)) {
+        if in_text {
+            // A text ends with its line at the latest: one that was left open spoils its own entry only.
+            in_text = !(c == '\n' || (c == '"' && !escaped));
+            escaped = c == '\\' && !escaped;
+            continue;
+        }
+        match c {
+            '"' => (in_text, escaped) = (true, false),
+            '{' | '[' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            ']' if depth > 0 => depth -= 1,
+            ',' if depth == 0 => {
+                pieces.push(entry(text, start, at, &line_at));
+                start = at + 1;
+            }
+            ']' => {
+                if !pieces.is_empty() || !text.get(start..at).unwrap_or_default().trim().is_empty() {
+                    pieces.push(entry(text, start, at, &line_at));
+                }
+                let rest = text.get(at + 1..).unwrap_or_default();
+                if !rest.trim().is_empty() {
+                    let at = text.len() - rest.trim_start().len();
+                    pieces.push(Piece::Wrong { line: line_at(at), what: "something follows the end of the list" });
+                }
+                return pieces;
+            }
+            _ => {}
+        }
+    }
+    pieces.push(entry(text, start, text.len(), &line_at));
+    pieces.push(Piece::Wrong { line: line_at(text.len()), what: "the list has no end; a bracket is missing" });
+    pieces
+}
+
+fn entry<'a>(text: &'a str, start: usize, end: usize, line_at: &impl Fn(usize) -> usize) -> Piece<'a> {
+    let whole = text.get(start..end).unwrap_or_default();
+    let begin = start + (whole.len() - whole.trim_start().len());
+    if whole.trim().is_empty() {
+        return Piece::Wrong { line: line_at(start), what: "an entry is missing between two commas" };
+    }
+    Piece::Entry { text: whole.trim(), line: line_at(begin) }
+}

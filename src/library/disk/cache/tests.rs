@@ -1,0 +1,36 @@
+use super::*;
+
+fn found(path: &str, bytes: u64, modified: u64) -> Found {
+    Found { path: path.into(), bytes, modified: Some(modified), hint: None }
+}
+
+#[test]
+fn a_file_is_known_until_its_size_or_time_changes_also_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("new/files.json");
+    let mut cache = FactsCache::open(&path);
+    cache.save().unwrap();
+    assert!(!path.exists(), "nothing is new");
+    let file = found("/m/a.gguf", 10, 1_000_000_007);
+    assert_eq!(cache.get(&file), None);
+    cache.put(&file, &About::Pickle);
+    cache.put(&found("/m/b.gguf", 1, 1), &About::Unread);
+    cache.save().unwrap();
+    let mut cache = FactsCache::open(&path);
+    assert_eq!(cache.get(&file), Some(About::Pickle));
+    assert_eq!(cache.get(&found("/m/a.gguf", 11, 1_000_000_007)), None);
+    assert_eq!(cache.get(&found("/m/a.gguf", 10, 1_000_000_008)), None);
+    assert_eq!(cache.get(&Found { modified: None, ..file.clone() }), None);
+    assert_eq!(cache.get(&found("/m/b.gguf", 1, 1)), None);
+}
+
+#[test]
+fn a_damaged_cache_is_an_empty_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("files.json");
+    for text in ["", "{", "[]", r#"{"version":999,"files":{}}"#, r#"{"version":1,"files":{"/a":{"bytes":1,"modified":1,"about":"dunno"}}}"#]
+    {
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(FactsCache::open(&path).get(&found("/a", 1, 1)), None, "{text}");
+    }
+}

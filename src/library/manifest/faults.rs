@@ -1,0 +1,62 @@
+//! What can be wrong with a manifest, and with the files that it names.
+
+use std::io;
+use std::path::PathBuf;
+
+/// A manifest could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// It could not be read.
+    #[error("{path} could not be read: {source}. Check that the file is there and may be read.", path = path.display())]
+    Read {
+        /// The manifest.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Something in it is wrong.
+    #[error("{path}, line {line}: {what}. Correct this line, or get the model again.", path = path.display())]
+    Wrong {
+        /// The manifest.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong, without a full stop.
+        what: String,
+    },
+}
+
+/// A file of a model is not as its manifest says.
+#[derive(Debug, thiserror::Error)]
+pub enum FaultyFile {
+    /// It is not there, or may not be read.
+    #[error("{path} could not be read: {source}. Get the model again.", path = path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A link leads out of the model's folder.
+    #[error("{path} leads out of the model's folder. Put the file itself there, or get the model again.", path = path.display())]
+    Outside {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It has another size.
+    #[error("{path} has {found} bytes and should have {expected}. It is damaged or not whole: get the model again.", path = path.display())]
+    Size {
+        /// The file.
+        path: PathBuf,
+        /// Bytes it should have.
+        expected: u64,
+        /// Bytes it has.
+        found: u64,
+    },
+    /// It has other contents.
+    #[error("{path} is not the file that its manifest names. It is damaged: get the model again.", path = path.display())]
+    Contents {
+        /// The file.
+        path: PathBuf,
+    },
+}

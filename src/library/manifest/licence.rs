@@ -1,0 +1,73 @@
+//! The terms that a model comes under.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The terms that a model comes under.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Licence {
+    /// An SPDX expression, such as `MIT OR Apache-2.0`.
+    Spdx(String),
+    /// Terms of its own.
+    Named {
+        /// Their name.
+        name: String,
+        /// Where they stand.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        url: Option<String>,
+        /// Whether they must be accepted, with an account, before the files can be had.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        gated: bool,
+        /// Whether they forbid earning money with the pictures or the model.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        non_commercial: bool,
+        /// Whether the person accepted them, in the manifest of a model that was downloaded.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        accepted: bool,
+        /// What this version does not know.
+        #[serde(flatten)]
+        other: Map<String, Value>,
+    },
+}
+
+impl Licence {
+    /// What they are called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Spdx(name) | Self::Named { name, .. } => name,
+        }
+    }
+
+    /// Where they stand, if the entry says so.
+    #[must_use]
+    pub fn url(&self) -> Option<&str> {
+        match self {
+            Self::Spdx(_) => None,
+            Self::Named { url, .. } => url.as_deref(),
+        }
+    }
+
+    /// Whether a person should see them once before the model is used: they are gated, or forbid commercial use.
+    #[must_use]
+    pub const fn asks(&self) -> bool {
+        match self {
+            Self::Spdx(_) => false,
+            Self::Named { gated, non_commercial, .. } => *gated || *non_commercial,
+        }
+    }
+
+    /// Whether an account must have accepted them before the files can be had.
+    #[must_use]
+    pub const fn is_gated(&self) -> bool {
+        matches!(self, Self::Named { gated: true, .. })
+    }
+
+    /// Writes down that the person accepted them.
+    pub const fn accept(&mut self) {
+        if let Self::Named { accepted, .. } = self {
+            *accepted = true;
+        }
+    }
+}
