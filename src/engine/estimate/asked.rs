@@ -3,6 +3,7 @@
 use super::super::event::Failure;
 use super::super::ffi::{Load, Mask, Shot};
 use super::super::run::{cpu_threads, sized, tiled};
+use super::Unanswered;
 use crate::gallery::image_size;
 use crate::library::{Checked, HeaderCache};
 use crate::recipe::{PlacementText, Recipe, Rgb8, Sampler, Scheduler};
@@ -29,8 +30,8 @@ pub(super) struct Blank {
 
 impl Asked {
     /// The recipe, checked as a job would check it.
-    pub(super) fn new(headers: &mut HeaderCache, recipe: &Recipe) -> Result<(Self, Vec<String>), Failure> {
-        let Checked { files, size_multiple, notes, .. } = headers.check(&recipe.files, &recipe.loras).map_err(|problem| Failure {
+    pub(super) fn new(headers: &mut HeaderCache, recipe: &Recipe) -> Result<Self, Unanswered> {
+        let Checked { files, size_multiple, .. } = headers.check(&recipe.files, &recipe.loras).map_err(|problem| Failure {
             sentence: problem.sentence,
             hint: problem.hint,
             ..Failure::default()
@@ -64,10 +65,11 @@ impl Asked {
                 sentence: "This picture is larger than Atelier can estimate.".into(),
                 hint: "Choose a smaller size.".into(),
                 ..Failure::default()
-            });
+            }
+            .into());
         }
         let tiling = tiled(&recipe);
-        Ok((Self { recipe, size_multiple, tiling, references }, notes))
+        Ok(Self { recipe, size_multiple, tiling, references })
     }
 
     /// The same with another size.

@@ -73,8 +73,7 @@ impl From<Failure> for Unanswered {
 impl Estimates {
     /// What a recipe takes, and what it could be instead. `outdated` is asked often.
     pub(super) fn estimate(&mut self, recipe: &Recipe, devices: &[Device], outdated: &dyn Outdated) -> Result<Estimate, Unanswered> {
-        let (asked, notes) = Asked::new(&mut self.headers, recipe)?;
-        drop(notes);
+        let asked = Asked::new(&mut self.headers, recipe)?;
         let needs = self.needs(&asked, devices, outdated)?;
         let alternatives = self.alternatives(&asked, &needs, devices, outdated)?;
         Ok(Estimate { needs, alternatives, slack_bytes: BTreeMap::new() })
