@@ -96,10 +96,10 @@ fn models_that_fit_side_by_side_are_loaded_once() {
         assert_eq!(first.pixels(), again.pixels());
     }
     assert_ne!(first.0.pixels(), first.1.pixels());
-    let residency = it.engine.residency(|it| holds(it, 2));
+    let residency = it.engine.residency(|it| holds(it, 2) && it.models[0].encodings_found == 2);
     assert_eq!(residency.models[0].files, a.files, "the latest used comes first");
     assert!(residency.models.iter().all(|model| uses(model, "GPU0") == model.bytes() && model.bytes() > 2 << 20));
-    assert_eq!((residency.models[0].encodings_made, residency.models[0].encodings_found), (1, 2));
+    assert_eq!(residency.models[0].encodings_made, 1);
 }
 
 #[test]
