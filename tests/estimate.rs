@@ -179,3 +179,49 @@ fn estimates_and_devices_are_answered_while_a_picture_is_made() {
     seen.extend(alone.engine.until_ends(1));
     assert!(matches!(seen.last(), Some(Event::End { end: End::Cancelled, .. })), "it was still being made: {seen:?}");
 }
+
+/// Compute buffers in MiB: of the diffusion module while denoising, and of the VAE a pixel of the picture, in bytes.
+fn compute(estimate: &Estimate, recipe: &Recipe) -> (f64, u64) {
+    let of = |module: Module, phase| estimate.needs.modules[&module].compute_bytes[&phase];
+    let pixels = u64::from(recipe.width) * u64::from(recipe.height);
+    (of(Module::Diffusion, Phase::Denoise) as f64 / f64::from(1 << 20), of(Module::Vae, Phase::Decode) / pixels)
+}
+
+/// A recipe of 1024 x 1024 for files of which there are only headers.
+fn large(files: ModelFiles) -> Recipe {
+    Recipe { files, width: 1024, height: 1024, flash_attention: true, ..on("GPU0", "", "") }
+}
+
+#[test]
+fn headers_of_large_models_give_the_sizes_that_are_known_of_them() {
+    let alone = alone();
+    let parts = |parts: testkit::headers::Parts| {
+        let mut files: ModelFiles = [(FileRole::Diffusion, parts.diffusion), (FileRole::Vae, parts.vae)].into_iter().collect();
+        match parts.clip_l {
+            Some(clip_l) => {
+                files.set(FileRole::ClipL, clip_l);
+                files.set(FileRole::T5xxl, parts.text);
+            }
+            None => files.set(FileRole::Llm, parts.text),
+        }
+        files
+    };
+    let xl = folder("sdxl").join("model.safetensors");
+    testkit::headers::sdxl(&xl).unwrap();
+    let sdxl = Recipe { guidance: 7.0, flash_attention: false, ..large([(FileRole::Model, xl)].into_iter().collect()) };
+    let flux = large(parts(testkit::headers::flux_dev(&folder("flux")).unwrap()));
+    let zimage = large(parts(testkit::headers::zimage(&folder("zimage")).unwrap()));
+    for (name, recipe, weights_gb, denoise_mib) in
+        [("SDXL", sdxl, 6.7, 830.86), ("Flux.1-dev", flux, 33.0, 780.0), ("Z-Image", zimage, 20.0, 694.0)]
+    {
+        let estimate = alone.engine.estimate(&recipe).unwrap();
+        let (denoise, a_pixel) = compute(&estimate, &recipe);
+        let weights = estimate.needs.modules.values().map(|it| it.weight_bytes).sum::<u64>() as f64 / 1e9;
+        println!("{name}: {weights} GB, {denoise} MiB, {a_pixel} bytes a pixel, {:?}", estimate.needs);
+        assert!((weights / weights_gb - 1.0).abs() < 0.05, "{name}: {weights} GB");
+        assert!((denoise - denoise_mib).abs() < 1.0, "{name}: {denoise} MiB");
+        assert_eq!(a_pixel, 6656, "{name}");
+        let diffusion = &estimate.needs.modules[&Module::Diffusion];
+        assert!(diffusion.least_bytes.unwrap() < diffusion.weight_bytes / 4, "{name}: {diffusion:?}");
+    }
+}
