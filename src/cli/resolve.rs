@@ -241,7 +241,7 @@ mod tests {
         match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
             Command::Generate(flags) => generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), builtin),
             Command::Upscale(flags) => upscale(&flags),
-            Command::Devices(_) | Command::ServeDevice(_) => panic!("no job"),
+            Command::Plan(_) | Command::Devices(_) | Command::ServeDevice(_) => panic!("no job"),
         }
     }
 
