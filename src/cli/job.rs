@@ -114,6 +114,7 @@ pub(super) fn follow(handle: &Arc<Handle>, job: Job, interrupt: &Interrupt, told
                     told.line(&Line::log(level, text));
                 }
             }
+            Event::Measured { job, peaks } => told.line(&Line::measured(job, &peaks)),
             Event::End { job, end } if job == id => {
                 let end =
                     unwritten.map_or(end, |error| End::Failed(Failure { sentence: sentence(&error.to_string()), ..Failure::default() }));
@@ -126,7 +127,6 @@ pub(super) fn follow(handle: &Arc<Handle>, job: Job, interrupt: &Interrupt, told
             | Event::Residency(_)
             | Event::Devices(_)
             | Event::Estimated { .. }
-            | Event::Measured { .. }
             | Event::End { .. } => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The command line: `atelier generate`, `upscale`, `devices` and `serve-device`.
+//! The command line: `atelier generate`, `upscale`, `plan`, `devices` and `serve-device`.
 //!
 //! Flags are read first (`flags`) and understood second (`resolve`); then one job is followed to its end (`job`). Invariants: standard
 //! output carries paths or, with `--json`, one event a line (`json`), and nothing else; the exit code is 0 done, 1 failed, 2 wrong flags,
@@ -10,6 +10,7 @@ mod interrupt;
 mod job;
 pub mod json;
 mod output;
+mod plan;
 mod progress;
 mod resolve;
 mod serve;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 
 use clap::{CommandFactory, Parser};
 
-pub use flags::{Command, DevicesFlags, GenerateFlags, ServeFlags, UpscaleFlags};
+pub use flags::{Command, DevicesFlags, GenerateFlags, PlanFlags, ServeFlags, UpscaleFlags};
 use interrupt::{Interrupt, Press};
 use job::Told;
 use progress::Progress;
@@ -139,6 +140,21 @@ where
         }
         Command::Generate(flags) => (resolve::generate(&flags, paths, builtin), flags.servers, flags.report),
         Command::Upscale(flags) => (resolve::upscale(&flags), flags.servers, flags.report),
+        Command::Plan(flags) => {
+            return match plan::recipe(&flags, builtin) {
+                Ok(recipe) => match plan::tell(&recipe, &flags, &start(), out, err.as_mut()) {
+                    Ok(fits) => {
+                        if fits {
+                            Exit::Done
+                        } else {
+                            Exit::Failed
+                        }
+                    }
+                    Err(error) => failed(&error, err.as_mut()),
+                },
+                Err(error) => refused(&error, err.as_mut()),
+            };
+        }
         Command::Devices(flags) => {
             let listed = list_devices(&flags, &start(), out, err.as_mut());
             return listed.map_or_else(|error| failed(&error, err.as_mut()), |()| Exit::Done);

@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::flags::{DeviceFlags, GenerateFlags, ModelFlags, PreviewMethod, UpscaleFlags};
+use super::flags::{
+    DeviceFlags, GenerateFlags, InputFlags, ModelFlags, ModuleFlags, PictureFlags, PlanFlags, PreviewMethod, SamplingFlags, UpscaleFlags,
+};
 use super::output::Output;
 use crate::engine::{PreviewOptions, Task};
 use crate::library::{self, Builtin, BuiltinError};
@@ -93,24 +95,55 @@ pub(super) fn upscale(flags: &UpscaleFlags) -> Result<Job, UsageError> {
 
 /// The recipe, and what of a pasted command it does not have.
 fn recipe(flags: &GenerateFlags, builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<(Recipe, Vec<String>), UsageError> {
-    let (recipe, left_out) = match &flags.from_command {
-        Some(command) => {
-            let Pasted { recipe, left_out } = sd_cli::read(command)?;
-            (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect())
-        }
-        None => (recipe_of_flags(flags, builtin)?, Vec::new()),
+    let (recipe, left_out) = if let Some(command) = &flags.from_command {
+        let Pasted { recipe, left_out } = sd_cli::read(command)?;
+        (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect())
+    } else {
+        let GenerateFlags { model, picture, sampling, inputs, devices, modules, .. } = flags;
+        (recipe_of_flags(&Settings { model, picture, sampling, inputs, devices, modules }, builtin)?, Vec::new())
     };
+    complete(&recipe)?;
+    Ok((recipe, left_out))
+}
+
+/// The recipe that is to be planned.
+pub(super) fn plan(flags: &PlanFlags, builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<Recipe, UsageError> {
+    let PlanFlags { model, sampling, inputs, devices, modules, .. } = flags;
+    let picture = &PictureFlags {
+        prompt: Some(flags.prompt.clone()),
+        negative_prompt: flags.negative_prompt.clone(),
+        width: flags.width,
+        height: flags.height,
+        seed: 0,
+        batch_count: 1,
+    };
+    let recipe = recipe_of_flags(&Settings { model, picture, sampling, inputs, devices, modules }, builtin)?;
+    complete(&recipe)?;
+    Ok(recipe)
+}
+
+fn complete(recipe: &Recipe) -> Result<(), UsageError> {
     if recipe.files.get(FileRole::Model).or(recipe.files.get(FileRole::Diffusion)).is_none() {
         return Err(UsageError::NoModel);
     }
     if recipe.control.is_some() && recipe.files.get(FileRole::Controlnet).is_none() {
         return Err(UsageError::NoControlNet);
     }
-    Ok((recipe, left_out))
+    Ok(())
 }
 
-fn recipe_of_flags(flags: &GenerateFlags, builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<Recipe, UsageError> {
-    let GenerateFlags { model, picture, sampling, inputs, devices, modules, .. } = flags;
+/// The flags that a recipe is made from.
+struct Settings<'a> {
+    model: &'a ModelFlags,
+    picture: &'a PictureFlags,
+    sampling: &'a SamplingFlags,
+    inputs: &'a InputFlags,
+    devices: &'a DeviceFlags,
+    modules: &'a ModuleFlags,
+}
+
+fn recipe_of_flags(flags: &Settings<'_>, builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<Recipe, UsageError> {
+    let Settings { model, picture, sampling, inputs, devices, modules } = *flags;
     let mut usual = Recipe { files: files(model), ..Recipe::default() };
     if usual.files.is_empty() {
         builtin()?.apply(&mut usual);
@@ -208,7 +241,7 @@ mod tests {
         match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
             Command::Generate(flags) => generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), builtin),
             Command::Upscale(flags) => upscale(&flags),
-            Command::Devices(_) | Command::ServeDevice(_) => panic!("no job"),
+            Command::Plan(_) | Command::Devices(_) | Command::ServeDevice(_) => panic!("no job"),
         }
     }
 

@@ -15,7 +15,7 @@ use super::thread::Engine;
 use crate::devices::Device;
 use crate::gallery::{fit_image, read_image, read_mask};
 use crate::library::{Checked, snap};
-use crate::placement::Placement;
+use crate::placement::{DevicePrediction, Placement, Prediction, Room, gib};
 use crate::recipe::{FileRole, ImageSource, PlacementText, Recipe, Rgb8};
 
 /// Pixels of a side; the engine has no limit of its own, memory sets one long before.
@@ -28,7 +28,12 @@ const MOST_PICTURES: u32 = 1000;
 
 /// Makes the pictures of a recipe.
 pub(super) fn generate(engine: &Engine, job: JobId, recipe: &Recipe, preview: PreviewOptions, sink: &JobSink) -> End {
-    match prepare(engine, recipe).and_then(|plan| {
+    match prepare(engine, recipe).and_then(|mut plan| {
+        if let Some(prediction) = predicted(engine, &plan) {
+            plan.begin.notes.extend(prediction.devices.iter().filter_map(shortage));
+            sink.predict(prediction.clone());
+            plan.prediction = Some(prediction);
+        }
         sink.send(Event::Begin { job, begin: plan.begin.clone() });
         sink.send(Event::Devices(plan.devices.clone()));
         pictures(engine, job, &plan, preview, sink)
@@ -114,6 +119,8 @@ struct Plan {
     load: Load,
     budgeted: Budgeted,
     placement: Placement,
+    /// What it will take, where that is known.
+    prediction: Option<Prediction>,
     /// As they were found before this job.
     devices: Vec<Device>,
     vae_tiling: bool,
@@ -195,7 +202,7 @@ fn prepare(engine: &Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     }
     let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
     let begin = Begin { width, height, steps: steps_to_run(&recipe), seeds, notes };
-    Ok(Plan { recipe, begin, load, budgeted, placement, devices, vae_tiling, init, mask, references, control })
+    Ok(Plan { recipe, begin, load, budgeted, placement, prediction: None, devices, vae_tiling, init, mask, references, control })
 }
 
 /// What a context for a checked recipe is made of, what it may use, and where.
@@ -217,7 +224,7 @@ pub(super) fn warm(engine: &Engine, recipe: &Recipe, sink: &WarmSink) {
     let recipe = Recipe { files: checked.files, ..recipe.clone() };
     let Ok(places) = Places::resolve(&recipe.placement, &ffi::devices()) else { return };
     let (load, budgeted, placement) = opening(&recipe, places);
-    let want = Want { load: &load, budgeted: &budgeted, placement: &placement, needs: None };
+    let want = Want { load: &load, budgeted: &budgeted, placement: &placement, prediction: None };
     let warmed = engine.cache.lease(&want, sink, &|_| {}).and_then(|lease| {
         let warmed = lease.warm(sink);
         if warmed.as_ref().is_err_and(|error| error.status != Status::Cancelled) {
@@ -242,6 +249,33 @@ pub(super) fn tiled(recipe: &Recipe) -> bool {
     recipe.vae_tiling && recipe.width.min(recipe.height) > VAE_TILE
 }
 
+/// What the job will take, where somebody asked that before, on devices as they are now.
+fn predicted(engine: &Engine, plan: &Plan) -> Option<Prediction> {
+    let needs = engine.answers.of(&mut engine.headers(), &plan.recipe, &plan.devices)?;
+    let slack = engine.measured.slack(&plan.devices);
+    let room = |device: &Device| {
+        // What is in memory is the model that is used, or can go before it comes.
+        let memory_free_bytes = device.memory_free_bytes.saturating_add(ffi::held_bytes(&device.name)).min(device.memory_total_bytes);
+        Room::new(Device { memory_free_bytes, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
+    };
+    let rooms: Vec<Room> = plan.devices.iter().map(room).collect();
+    Prediction::of(&plan.placement, &needs, &rooms).ok()
+}
+
+/// A sentence where a device is expected to have too little.
+fn shortage(device: &DevicePrediction) -> Option<String> {
+    let (phase, used) = device.peak();
+    (device.missing_bytes() > 0).then(|| {
+        format!(
+            "This may not fit: in the {} phase {} would hold {}, and {} are to be had.",
+            phase.label(),
+            device.name,
+            gib(used.total_bytes()),
+            gib(device.limit_bytes)
+        )
+    })
+}
+
 /// Steps that the engine will run: from an init image only the last ones.
 fn steps_to_run(recipe: &Recipe) -> u32 {
     match &recipe.init {
@@ -263,10 +297,11 @@ fn pictures(
 ) -> Result<(Vec<PictureInfo>, Vec<String>), Stop> {
     let preview = preview_mode(preview, &plan.load);
     let (mut made, mut notes) = (Vec::new(), Vec::new());
-    let want = Want { load: &plan.load, budgeted: &plan.budgeted, placement: &plan.placement, needs: None };
+    let want = Want { load: &plan.load, budgeted: &plan.budgeted, placement: &plan.placement, prediction: plan.prediction.as_ref() };
     let waits = |behind: &[String]| sink.send(Event::Waiting { job, behind: behind.to_vec() });
     let lease = || engine.cache.lease(&want, sink, &waits).map_err(|error| stop(&error, sink));
     let mut leased = lease()?;
+    sink.beside(leased.others());
     for (index, seed) in (0..).zip(&plan.begin.seeds) {
         if sink.cancelled() {
             return Err(Stop::Cancelled);

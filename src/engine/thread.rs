@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
@@ -13,9 +14,10 @@ use std::time::Duration;
 
 use super::cache::Cache;
 use super::channel::{EventSender, Handle, Message, Port, channel, work_for_engine};
-use super::estimate;
+use super::estimate::{self, Answers};
 use super::event::{End, Event, Failure};
 use super::ffi;
+use super::measured::Measured;
 use super::remote::{self, ServerAddress};
 use super::request::{JobId, Request, Task};
 use super::run;
@@ -43,8 +45,18 @@ pub(super) fn devices_stay() -> RwLockReadGuard<'static, ()> {
 /// Where the system gives no thread, the handle refuses every job.
 #[must_use]
 pub fn start(wake: impl Fn() + Send + Sync + 'static) -> Handle {
+    start_with(wake, Measured::default())
+}
+
+/// Starts the engine as [`start`] does, and keeps what it learns of devices in this file, which need not be there yet.
+#[must_use]
+pub fn start_remembering(wake: impl Fn() + Send + Sync + 'static, file: &Path) -> Handle {
+    start_with(wake, Measured::open(file))
+}
+
+fn start_with(wake: impl Fn() + Send + Sync + 'static, measured: Measured) -> Handle {
     let (handle, port) = channel(wake);
-    match thread::Builder::new().name("engine".into()).spawn(move || serve_all(port)) {
+    match thread::Builder::new().name("engine".into()).spawn(move || serve_all(port, measured)) {
         Ok(thread) => handle.joining(thread),
         // The port went down with the closure, so the handle knows.
         Err(error) => {
@@ -82,6 +94,8 @@ pub fn simulate_devices(devices: &SimulatedDevices) -> Result<(), NotAdded> {
 pub(super) struct Engine {
     pub(super) cache: Cache,
     headers: Mutex<HeaderCache>,
+    pub(super) answers: Answers,
+    pub(super) measured: Measured,
 }
 
 impl Engine {
@@ -147,24 +161,26 @@ struct Scheduler {
 }
 
 /// Questions have a thread of their own, which ends with this one: none may be in the engine when the process exits.
-fn serve_all(port: Port) {
+fn serve_all(port: Port, measured: Measured) {
+    let engine = Engine { measured, ..Engine::default() };
     let (questions, sender) = (port.questions(), port.sender());
+    let (answers, learned) = (engine.answers.clone(), engine.measured.clone());
     let answering = move || {
         work_for_engine();
-        estimate::serve(&questions, &sender);
+        estimate::serve(&questions, &sender, &answers, &learned);
     };
     let thread = thread::Builder::new().name("estimates".into()).stack_size(STACK_BYTES).spawn(answering);
-    serve(port);
+    serve(port, engine);
     match thread {
         Ok(thread) => drop(thread.join()),
         Err(error) => tracing::error!("the thread for estimates could not be started: {error}"),
     }
 }
 
-fn serve(port: Port) {
+fn serve(port: Port, engine: Engine) {
     work_for_engine();
     let mut scheduler =
-        Scheduler { engine: Arc::default(), port, waiting: VecDeque::new(), running: Vec::new(), to_warm: None, warming: None };
+        Scheduler { engine: Arc::new(engine), port, waiting: VecDeque::new(), running: Vec::new(), to_warm: None, warming: None };
     let mut open = true;
     while open || !scheduler.running.is_empty() || scheduler.warming.is_some() {
         match scheduler.port.next_within(RELIEVE_EVERY) {
@@ -351,6 +367,10 @@ fn one_job(engine: &Engine, job: JobId, task: &Task, sender: EventSender, cancel
         })
     });
     let peaks = sink.peaks();
+    if let (Task::Generate { recipe, .. }, End::Done { .. }) = (task, &end) {
+        let (devices, slack) = engine.cache.slack();
+        engine.measured.learn(recipe, &peaks, &devices, &slack);
+    }
     if !peaks.is_empty() {
         sink.send(Event::Measured { job, peaks });
     }

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 
 use super::ffi::{self, CallError, Context, Limits, Load, Sink};
 use crate::devices::{Device, DeviceKind};
-use crate::placement::{Module, Needs, Placement, Prediction, Room, budget_on};
+use crate::placement::{DevicePrediction, Module, Placement, Prediction, budget_on};
 use key::Key;
 pub(super) use key::{Stamp, stamps};
 use policy::{Bytes, Decision, EntryId, Memory, Part, Policy};
@@ -62,7 +62,7 @@ pub(super) struct Want<'a> {
     pub(super) budgeted: &'a Budgeted,
     pub(super) placement: &'a Placement,
     /// What it takes, where that is known; else it is guessed from the sizes of the files.
-    pub(super) needs: Option<&'a Needs>,
+    pub(super) prediction: Option<&'a Prediction>,
 }
 
 /// What may be used of the devices; it can change from job to job without loading anything again.
@@ -109,11 +109,15 @@ impl Budget {
 
 impl Want<'_> {
     /// The most that it takes of each device at once.
-    fn bytes(&self, devices: &[Device]) -> Bytes {
-        let Some(needs) = self.needs else { return key::guessed_bytes(self.load, self.placement) };
-        let rooms: Vec<Room> = devices.iter().map(|device| Room::new(device.clone(), 0)).collect();
-        let Ok(prediction) = Prediction::of(self.placement, needs, &rooms) else { return Bytes::new() };
-        prediction.devices.iter().map(|device| (device.name.clone(), device.peak().1.total_bytes())).collect()
+    fn bytes(&self) -> Bytes {
+        let Some(prediction) = self.prediction else { return key::guessed_bytes(self.load, self.placement) };
+        let most = |device: &DevicePrediction| {
+            let peak = device.peak().1;
+            // A device that holds something of ours has taken for itself what it takes.
+            let slack = if ffi::held_bytes(&device.name) > 0 { peak.slack_bytes } else { 0 };
+            (device.name.clone(), peak.total_bytes().saturating_sub(slack))
+        };
+        prediction.devices.iter().map(most).collect()
     }
 }
 
@@ -133,6 +137,20 @@ impl Lease<'_> {
     /// The context can no longer be trusted; nor can those that share modules with it.
     pub(super) fn discard(mut self) {
         self.spoiled = true;
+    }
+
+    /// What other models hold of each device now.
+    pub(super) fn others(&self) -> BTreeMap<String, u64> {
+        let state = self.cache.lock();
+        let mut all = state.policy.held();
+        for (_, bytes) in state.policy.parts(self.id) {
+            for (device, bytes) in bytes {
+                if let Some(all) = all.get_mut(device) {
+                    *all = all.saturating_sub(*bytes);
+                }
+            }
+        }
+        all
     }
 
     /// Reads the weights that the first picture would read.
@@ -178,7 +196,7 @@ impl Cache {
             }
             None => state.announce(&key),
         };
-        let need = want.bytes(&ffi::devices());
+        let need = want.bytes();
         state = self.make_room(state, id, &need, sink, waits)?;
         if found.is_none()
             && let Err(error) = state.open(id, key, want.load, sink)
@@ -286,6 +304,26 @@ impl Cache {
             went = true;
         }
         went
+    }
+
+    /// The devices of the resident model as they were before it was opened, and what each took for itself since then: what is not free any
+    /// more, less the buffers that are counted. Nothing without a model or beside another one, or where only memory that is counted was used.
+    pub(super) fn slack(&self) -> (Vec<Device>, BTreeMap<String, u64>) {
+        let state = self.lock();
+        let mut contexts = state.contexts.values();
+        let (Some(only), None) = (contexts.next(), contexts.next()) else { return Default::default() };
+        let used: Vec<_> = only.devices_before.iter().filter(|device| ffi::held_bytes(&device.name) > 0).cloned().collect();
+        if used.iter().all(|device| device.kind == DeviceKind::Cpu) {
+            return Default::default();
+        }
+        let now = ffi::devices();
+        let slack = used.iter().filter_map(|before| {
+            let now = now.iter().find(|now| now.name == before.name)?;
+            let gone = before.memory_free_bytes.checked_sub(now.memory_free_bytes)?;
+            Some((before.name.clone(), gone.saturating_sub(ffi::held_bytes(&before.name))))
+        });
+        let slack = slack.collect();
+        (used, slack)
     }
 
     /// What is in memory, the latest used first.

@@ -170,7 +170,6 @@ impl Policy {
     }
 
     /// What all models hold of each device.
-    #[cfg(test)]
     pub(super) fn held(&self) -> Bytes {
         let mut held = Bytes::new();
         for bytes in self.bytes.values() {
