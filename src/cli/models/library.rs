@@ -1,6 +1,6 @@
 //! Finding the library, for every command that needs it.
 
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
 use super::flags::LibraryFlags;
@@ -23,7 +23,8 @@ impl Library {
         let places = Places::read(&paths.library_file())?;
         let mut options = places.scanner(paths, false);
         if let Some(root) = &flags.models_root {
-            options.models_root.clone_from(root);
+            // Paths are remembered, and must hold from anywhere.
+            options.models_root = absolute(root).unwrap_or_else(|_| root.clone());
         }
         let (catalogue, problems) = Catalogue::open(&paths.catalogues(), &flags.catalogue);
         Ok(Self { options, catalogue, problems: problems.iter().map(ToString::to_string).collect(), places })
