@@ -3,7 +3,7 @@
 //! The file has its own types, converted by hand, so that the rest of the program can change without losing anybody's prompt.
 //! Invariants: a file that cannot be read is kept beside as `.bad` and never overwritten; one unknown word loses one setting, not all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::paths;
+use crate::placement::{Module, module_named};
 use crate::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe};
 
 /// The version that this program writes.
@@ -37,6 +38,25 @@ pub struct Settings {
     pub builtin: bool,
     /// The settings of the next picture.
     pub recipe: Recipe,
+    /// The modules that the planner leaves where they are; `None`: those that the placement's text names.
+    pub pins: Option<BTreeSet<Module>>,
+    /// Placements with names.
+    pub placements: Vec<NamedPlacement>,
+    /// Other machines whose devices are borrowed, `host:port`.
+    pub servers: Vec<String>,
+}
+
+/// A placement with a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedPlacement {
+    /// The names of the model's files.
+    pub model: String,
+    /// Its name.
+    pub name: String,
+    /// Where everything runs and lives.
+    pub text: PlacementText,
+    /// The modules that the planner leaves where they are.
+    pub pins: BTreeSet<Module>,
 }
 
 /// Where the window was, in points.
@@ -95,6 +115,54 @@ struct StoredSettings {
     model: String,
     #[serde(default)]
     recipe: StoredRecipe,
+    #[serde(default)]
+    pins: Option<Vec<String>>,
+    #[serde(default)]
+    placements: Vec<StoredPlacement>,
+    #[serde(default)]
+    servers: Vec<String>,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct StoredPlacement {
+    model: String,
+    name: String,
+    backend: String,
+    params_backend: String,
+    max_vram: String,
+    stream_layers: bool,
+    pins: Vec<String>,
+}
+
+impl From<&NamedPlacement> for StoredPlacement {
+    fn from(named: &NamedPlacement) -> Self {
+        let PlacementText { backend, params_backend, max_vram, stream_layers } = named.text.clone();
+        Self {
+            model: named.model.clone(),
+            name: named.name.clone(),
+            backend,
+            params_backend,
+            max_vram,
+            stream_layers,
+            pins: keys(&named.pins),
+        }
+    }
+}
+
+impl From<StoredPlacement> for NamedPlacement {
+    fn from(stored: StoredPlacement) -> Self {
+        let StoredPlacement { model, name, backend, params_backend, max_vram, stream_layers, pins } = stored;
+        Self { model, name, text: PlacementText { backend, params_backend, max_vram, stream_layers }, pins: modules(&pins) }
+    }
+}
+
+fn keys(modules: &BTreeSet<Module>) -> Vec<String> {
+    modules.iter().map(|module| module.key().to_owned()).collect()
+}
+
+fn modules(keys: &[String]) -> BTreeSet<Module> {
+    keys.iter().filter_map(|key| module_named(key)).collect()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -234,6 +302,9 @@ impl From<&Settings> for StoredSettings {
             window: settings.window,
             model: if settings.builtin { BUILTIN } else { "files" }.into(),
             recipe: StoredRecipe::from(&settings.recipe),
+            pins: settings.pins.as_ref().map(keys),
+            placements: settings.placements.iter().map(StoredPlacement::from).collect(),
+            servers: settings.servers.clone(),
         }
     }
 }
@@ -256,6 +327,9 @@ impl From<StoredSettings> for Settings {
             window: stored.window.and_then(WindowPlace::sane),
             builtin: stored.model == BUILTIN,
             recipe: stored.recipe.into(),
+            pins: stored.pins.as_deref().map(modules),
+            placements: stored.placements.into_iter().map(NamedPlacement::from).collect(),
+            servers: stored.servers,
         }
     }
 }
@@ -362,6 +436,14 @@ mod tests {
             window: Some(WindowPlace { x: Some(-5.0), y: None, width: 1440.0, height: 900.0, maximized: false }),
             builtin: true,
             recipe,
+            pins: Some([Module::Te, Module::Vae].into()),
+            placements: vec![NamedPlacement {
+                model: "z.gguf".into(),
+                name: "two cards".into(),
+                text: PlacementText { backend: "all=cuda0,te=cuda1".into(), stream_layers: true, ..PlacementText::default() },
+                pins: [Module::Te].into(),
+            }],
+            servers: vec!["studio.local:50052".into()],
         }
     }
 

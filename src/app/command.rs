@@ -7,13 +7,18 @@ use std::path::PathBuf;
 
 use eframe::egui::{Key, KeyboardShortcut, Modifiers};
 
-use super::state::{PictureId, PreviewChoice, State, ThemeChoice};
+use super::board::BoardCommand;
+use super::state::{PictureId, PreviewChoice, Screen, State, ThemeChoice};
 use super::view::View;
 use crate::recipe::{FileRole, Recipe};
 
 /// Everything that a person can ask of the window.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
+    /// Show another part of the program.
+    Go(Screen),
+    /// Something about devices and placement.
+    Board(BoardCommand),
     /// Make pictures with the recipe shown.
     Generate,
     /// Stop the picture that is forming.
@@ -113,7 +118,9 @@ pub struct Shortcut {
 
 impl Command {
     /// The commands that have a shortcut. Those with more modifiers come before those with fewer.
-    pub const WITH_SHORTCUT: [Self; 17] = [
+    pub const WITH_SHORTCUT: [Self; 19] = [
+        Self::Go(Screen::Create),
+        Self::Go(Screen::Devices),
         Self::OpenFolder,
         Self::Generate,
         Self::Cancel,
@@ -137,6 +144,8 @@ impl Command {
     #[must_use]
     pub fn label(&self) -> &'static str {
         match self {
+            Self::Go(screen) => screen.label(),
+            Self::Board(command) => command.label(),
             Self::Generate => "Generate",
             Self::Cancel => "Cancel",
             Self::ClearQueue => "Clear queue",
@@ -188,6 +197,8 @@ impl Command {
     #[must_use]
     pub fn tooltip(&self) -> &'static str {
         match self {
+            Self::Go(screen) => screen.tooltip(),
+            Self::Board(command) => command.tooltip(),
             Self::Generate => "Make pictures with these settings. While one forms, the next waits its turn.",
             Self::Cancel => "Stop the picture that is forming. Finished pictures are kept.",
             Self::ClearQueue => "Take every waiting picture out of the queue. The forming one goes on.",
@@ -241,6 +252,8 @@ impl Command {
         let key =
             |modifiers, logical_key, while_typing| Some(Shortcut { keys: KeyboardShortcut::new(modifiers, logical_key), while_typing });
         match self {
+            Self::Go(Screen::Create) => key(Modifiers::COMMAND, Key::Num1, true),
+            Self::Go(Screen::Devices) => key(Modifiers::COMMAND, Key::Num2, true),
             Self::Generate => key(Modifiers::COMMAND, Key::Enter, true),
             Self::Cancel => key(Modifiers::NONE, Key::Escape, true),
             Self::FocusPrompt => key(Modifiers::COMMAND, Key::L, true),
@@ -258,7 +271,8 @@ impl Command {
             Self::ZoomOut => key(Modifiers::NONE, Key::Minus, false),
             Self::ZoomFit => key(Modifiers::NONE, Key::Num0, false),
             Self::ZoomActual => key(Modifiers::NONE, Key::Num1, false),
-            Self::ClearQueue
+            Self::Board(_)
+            | Self::ClearQueue
             | Self::ChangeRecipe(_)
             | Self::TryPrompt(_)
             | Self::UseBuiltin
@@ -293,6 +307,11 @@ impl Command {
     /// A sentence for a person that says what is missing.
     pub fn enabled(&self, state: &State) -> Result<(), &'static str> {
         match self {
+            Self::Board(BoardCommand::RemedyAgain(index)) => {
+                let remedy = state.error.as_ref().and_then(|error| error.remedies.get(*index));
+                remedy.map(drop).ok_or("This message is gone.")
+            }
+            Self::Board(command) => command.enabled(&state.board),
             Self::Generate => state.ready(),
             Self::Cancel => state.jobs.running().map(drop).ok_or("Nothing is forming now."),
             Self::ClearQueue => (state.jobs.waiting() > 0).then_some(()).ok_or("Nothing waits."),
@@ -315,7 +334,8 @@ impl Command {
                 state.canvas_size_px().map(drop).ok_or("There is no picture yet.")
             }
             Self::CopyError | Self::DismissError => state.error.as_ref().map(drop).ok_or("There is no message."),
-            Self::Follow
+            Self::Go(_)
+            | Self::Follow
             | Self::FocusPrompt
             | Self::ChangeRecipe(_)
             | Self::TryPrompt(_)

@@ -28,7 +28,9 @@ impl App {
         }
         ctx.request_repaint();
         match command {
-            Command::Generate => self.generate(),
+            Command::Go(screen) => self.go(screen),
+            Command::Board(command) => self.board_command(ctx, command),
+            Command::Generate => self.generate(self.state.recipe.clone()),
             Command::Cancel => self.cancel(),
             Command::ClearQueue => {
                 let waiting: Vec<_> = self.state.jobs.iter().skip(1).map(|job| job.id).collect();
@@ -135,10 +137,11 @@ impl App {
         }
     }
 
-    fn generate(&mut self) {
-        let (recipe, preview) = (self.state.recipe.clone(), self.state.preview_options());
+    pub(super) fn generate(&mut self, recipe: Recipe) {
+        let preview = self.state.preview_options();
         match self.handle.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview }) {
             Ok(job) => {
+                self.remember_prediction(job);
                 self.state.jobs.push(job, recipe);
                 self.state.error = None;
                 self.state.session.follow();
@@ -181,7 +184,7 @@ impl App {
     }
 
     /// What one says, and what is not about the model, stays as it is.
-    fn use_own_files(&mut self) {
+    pub(super) fn use_own_files(&mut self) {
         let own = self.state.own.take().map(|own| *own).unwrap_or_default();
         let now = std::mem::take(&mut self.state.recipe);
         self.state.recipe = Recipe {

@@ -8,7 +8,7 @@ use super::App;
 use super::files::{Answer, Dropped, FileTask, PixelTask, Purpose, Report};
 use super::session::{PictureId, Stored};
 use super::state::{ErrorCard, Forming};
-use crate::engine::{End, Event, Failure, JobId, LogLevel, Picture};
+use crate::engine::{Cause, End, Event, Failure, JobId, LogLevel, Picture};
 use crate::recipe::{ImageSource, InitImage, Lora};
 
 /// How much of a new start picture is painted anew.
@@ -48,7 +48,10 @@ impl App {
                 LogLevel::Warn => tracing::warn!("{text}"),
                 LogLevel::Error => tracing::error!("{text}"),
             },
-            Event::Devices(_) | Event::Server { .. } | Event::Estimated { .. } | Event::Measured { .. } => {}
+            Event::Devices(devices) => self.devices_found(devices),
+            Event::Server { server, added } => self.server_answered(&server, added),
+            Event::Estimated { recipe, estimate } => self.estimated(&recipe, estimate),
+            Event::Measured { job, peaks } => self.measured(job, peaks),
             Event::End { job, end } => self.end(ctx, job, end),
         }
     }
@@ -80,7 +83,8 @@ impl App {
     }
 
     fn end(&mut self, ctx: &egui::Context, job: JobId, end: End) {
-        self.state.jobs.remove(job);
+        let ended = self.state.jobs.remove(job);
+        self.job_ended(&end);
         // A last preview stays until its picture is ready for the screen, so that nothing flickers.
         let picture_comes = matches!(end, End::Done { .. }) && self.picture_busy.is_some();
         if !picture_comes && self.state.forming.as_ref().is_some_and(|forming| forming.job == job) {
@@ -92,7 +96,13 @@ impl App {
         match end {
             End::Done { notes, .. } if !notes.is_empty() => self.notice(ctx, notes.join(" ")),
             End::Done { .. } | End::Cancelled => {}
-            End::Failed(Failure { sentence, hint, log, .. }) => self.state.error = Some(ErrorCard { sentence, hint, details: log }),
+            End::Failed(Failure { sentence, hint, log, cause }) => {
+                let mut card = ErrorCard { details: log, ..ErrorCard::new(sentence, hint) };
+                if let (Some(Cause::OutOfMemory(met)), Some(job)) = (cause, ended) {
+                    self.add_remedies(&mut card, &met, &job);
+                }
+                self.state.error = Some(card);
+            }
         }
     }
 
@@ -153,6 +163,7 @@ impl App {
             Report::NotCopied(error) => self.state.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted?")),
             Report::Preview(job, picture, image) => self.preview_ready(ctx, job, picture, image),
             Report::Chosen(purpose, answer) => self.chosen(ctx, purpose, answer),
+            Report::Probed(server, found) => self.server_tested(&server, &found),
         }
     }
 

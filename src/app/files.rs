@@ -12,7 +12,7 @@ use eframe::egui::ColorImage;
 
 use super::pixels;
 use super::session::PictureId;
-use crate::engine::{JobId, PictureInfo, Preview};
+use crate::engine::{JobId, PictureInfo, Preview, Problem, RemoteReport, ServerAddress};
 use crate::gallery::{self, GalleryError};
 use crate::library;
 use crate::paths;
@@ -121,6 +121,8 @@ pub enum Report {
     Preview(JobId, u32, ColorImage),
     /// A file dialog was closed.
     Chosen(Purpose, Answer),
+    /// What was found at a server.
+    Probed(ServerAddress, Result<RemoteReport, Problem>),
 }
 
 /// What a file is.

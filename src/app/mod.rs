@@ -4,10 +4,12 @@
 //! carries those out. Nothing here waits: disks, dialogs and pixels have threads of their own, the engine has its own.
 //! Nothing here draws; that is [`crate::ui`].
 
+pub mod board;
 mod command;
 mod dispatch;
 mod events;
 pub mod files;
+mod link;
 mod pixels;
 pub mod progress;
 mod session;
@@ -35,6 +37,7 @@ use files::FileTask;
 use state::{Closing, Notice, PreviewChoice, State, ThemeChoice};
 use workers::{Wake, Workers};
 
+pub use board::BoardCommand;
 pub use command::{Command, Commands, Shortcut};
 pub use session::{PictureId, SessionPicture, Stored};
 pub use view::View;
@@ -58,6 +61,7 @@ pub struct App {
     picture_busy: Option<PictureId>,
     checked_files: Vec<PathBuf>,
     looks_asked: BTreeSet<PathBuf>,
+    link: link::Link,
 }
 
 /// What is kept for the next start, and when.
@@ -106,6 +110,8 @@ impl App {
         ui::theme::choose(ctx, theme);
         let (recipe, own) = first_recipe(&settings, options.builtin.as_deref().ok());
         let state = State {
+            screen: state::Screen::default(),
+            board: board::Board::kept(&settings),
             recipe,
             builtin: options.builtin.clone(),
             own,
@@ -139,7 +145,7 @@ impl App {
             pictures_folder: settings.pictures_folder.clone(),
             written: settings,
         };
-        Ok(Self {
+        let mut app = Self {
             state,
             handle,
             workers,
@@ -149,7 +155,10 @@ impl App {
             picture_busy: None,
             checked_files: Vec::new(),
             looks_asked: BTreeSet::new(),
-        })
+            link: link::Link::default(),
+        };
+        app.find_devices();
+        Ok(app)
     }
 
     /// The state, to be read.
@@ -168,6 +177,7 @@ impl App {
         }
         self.want_pixels(ctx);
         self.check_files();
+        self.follow_board(ctx);
         self.closing(ctx);
         self.keep(ctx);
         let now = ctx.time();
@@ -355,6 +365,9 @@ impl App {
             } else {
                 self.state.recipe.clone()
             },
+            pins: self.link.pins_known.then(|| self.state.board.pins.clone()).or_else(|| self.kept.written.pins.clone()),
+            placements: self.state.board.named.clone(),
+            servers: self.state.board.servers.iter().map(|server| server.address.to_string()).collect(),
         }
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use eframe::egui::{TextureHandle, Vec2, vec2};
 
+use super::board::{Board, Remedy};
 use super::progress::Progress;
 use super::session::Session;
 use super::view::View;
@@ -19,6 +20,10 @@ pub use super::session::PictureId;
 
 /// The state of the window.
 pub struct State {
+    /// What the window shows.
+    pub screen: Screen,
+    /// Where everything runs, and what that takes.
+    pub board: Board,
     /// The settings of the next picture.
     pub recipe: Recipe,
     /// The model that comes with the program; where it cannot be used, a sentence that says why.
@@ -138,6 +143,39 @@ pub struct Forming {
     pub width: u32,
     /// Height of the picture in pixels.
     pub height: u32,
+}
+
+/// What the window shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Screen {
+    /// Prompt and pictures.
+    #[default]
+    Create,
+    /// Where everything runs.
+    Devices,
+}
+
+impl Screen {
+    /// All of them, in the order of their keys.
+    pub const ALL: [Self; 2] = [Self::Create, Self::Devices];
+
+    /// The word shown.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Create => "Create",
+            Self::Devices => "Devices",
+        }
+    }
+
+    /// What is there.
+    #[must_use]
+    pub const fn tooltip(self) -> &'static str {
+        match self {
+            Self::Create => "Describe a picture and watch it form.",
+            Self::Devices => "See where each part of the model runs, what that takes, and change it.",
+        }
+    }
 }
 
 /// How pictures are shown while they form.
@@ -286,7 +324,7 @@ impl Jobs {
 }
 
 /// What went wrong, in words for a person.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ErrorCard {
     /// What went wrong.
     pub sentence: String,
@@ -294,13 +332,17 @@ pub struct ErrorCard {
     pub hint: String,
     /// What helps somebody who mends it.
     pub details: Vec<String>,
+    /// What would help, with a button each.
+    pub remedies: Vec<Remedy>,
+    /// The recipe that failed, with the seed that it had.
+    pub failed: Option<Box<Recipe>>,
 }
 
 impl ErrorCard {
     /// A card without details.
     #[must_use]
     pub fn new(sentence: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { sentence: sentence.into(), hint: hint.into(), details: Vec::new() }
+        Self { sentence: sentence.into(), hint: hint.into(), details: Vec::new(), remedies: Vec::new(), failed: None }
     }
 
     /// All of it as text.

@@ -21,6 +21,8 @@ use crate::placement::Module;
 use crate::recipe::{FileRole, ImageSource, InitImage, Lora, Recipe, Rgb8};
 use crate::settings::{self, Settings};
 
+mod board;
+
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);
 
@@ -102,8 +104,18 @@ impl Studio {
         self.take()
     }
 
+    /// The next job that was asked for; what else was asked meanwhile is passed over.
+    fn next_run(&mut self) -> Option<Request> {
+        loop {
+            match self.port.next() {
+                Some(Request::Estimate(_) | Request::ListDevices | Request::AddServer(_)) => {}
+                other => return other,
+            }
+        }
+    }
+
     fn take(&mut self) -> (JobId, Recipe, Arc<std::sync::atomic::AtomicBool>) {
-        let Some(Request::Run { job, task: Task::Generate { recipe, .. } }) = self.port.next() else { panic!("another request") };
+        let Some(Request::Run { job, task: Task::Generate { recipe, .. } }) = self.next_run() else { panic!("another request") };
         let cancel = self.port.start(job).unwrap();
         (job, *recipe, cancel)
     }
@@ -215,7 +227,7 @@ fn at_the_first_start_the_built_in_model_is_chosen_by_its_name_and_paints_at_onc
     studio.click(example);
     assert_eq!(studio.app().state.recipe.prompt, example);
     studio.press(Modifiers::COMMAND, Key::Enter);
-    let Some(Request::Run { task: Task::Generate { recipe, preview }, .. }) = studio.port.next() else { panic!("another request") };
+    let Some(Request::Run { task: Task::Generate { recipe, preview }, .. }) = studio.next_run() else { panic!("another request") };
     assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.guidance, recipe.width, recipe.height), (example, 6, 1.0, 128, 96));
     assert_eq!((&recipe.files, preview), (builtin.files(), PreviewOptions::Thrifty));
     studio.harness.check_accessibility();
@@ -624,6 +636,7 @@ fn crowded(size: [f32; 2]) -> Studio {
         sentence: "A sentence that is long enough to be wrapped on a small screen, because it does not fit.".into(),
         hint: "A hint that is long enough to be wrapped as well, because it explains what to do next in full.".into(),
         details: vec!["a line".into()],
+        ..super::state::ErrorCard::new("", "")
     });
     app.state.unplaced.push("/models/dreamy.safetensors".into());
     studio.harness.run_ok();

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::files::{Answer, FileTask, PixelTask, Purpose, Report, ask, file_task, pixel_task};
+use crate::engine::{DEFAULT_PORT, Problem, ServerAddress, probe};
 
 /// Tasks that wait in a thread's own queue; more wait on the window's side.
 const QUEUE: usize = 64;
@@ -64,6 +65,21 @@ impl Workers {
         });
         if spawned.is_err() {
             report(&self.sender, &self.wake, Report::Chosen(purpose, Answer::NoDialog));
+        }
+    }
+
+    /// Looks at a server on a thread of its own; `Report::Probed` answers.
+    pub(super) fn probe(&self, server: ServerAddress) {
+        let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
+        let asked = server.clone();
+        let spawned = thread::Builder::new().name("probe".into()).spawn(move || {
+            let (host, port) = asked.as_str().rsplit_once(':').unwrap_or((asked.as_str(), ""));
+            let found = probe(host, port.parse().unwrap_or(DEFAULT_PORT));
+            report(&sender, &wake, Report::Probed(asked, found));
+        });
+        if spawned.is_err() {
+            let problem = Problem::Lost(server.to_string());
+            report(&self.sender, &self.wake, Report::Probed(server, Err(problem)));
         }
     }
 

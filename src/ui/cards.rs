@@ -6,9 +6,9 @@ use eframe::egui::{
 
 use super::icons::{self, Icon};
 use super::parts::{self, bold, command_button, icon_button};
-use super::theme;
+use super::{board, theme};
 use crate::app::state::{Closing, State};
-use crate::app::{Command, Commands};
+use crate::app::{BoardCommand, Command, Commands};
 
 /// Width of the error card, in points.
 const CARD_WIDTH: f32 = 520.0;
@@ -33,6 +33,11 @@ pub(super) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
                 icon_button(ui, state, commands, Icon::Close, Command::DismissError);
             });
             ui.add_space(2.0);
+            if !error.remedies.is_empty() {
+                let words = format!("{}:", BoardCommand::RemedyAgain(0).label());
+                ui.label(RichText::new(words).color(palette.weak));
+                board::remedies(ui, state, commands, &error.remedies, |index| Command::Board(BoardCommand::RemedyAgain(index)));
+            }
             if !error.details.is_empty() {
                 CollapsingHeader::new("Details")
                     .id_salt("error details")

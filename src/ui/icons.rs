@@ -25,6 +25,9 @@ pub(super) enum Icon {
     HalfMoon,
     Pencil,
     Dots,
+    Pin,
+    Pinned,
+    Check,
     Warning,
 }
 
@@ -134,6 +137,15 @@ pub(super) fn paint(painter: &Painter, rect: Rect, icon: Icon, stroke: Stroke) {
                 dot(x, 8.0, 1.2);
             }
         }
+        Icon::Pin | Icon::Pinned => {
+            if icon == Icon::Pinned {
+                painter.rect_filled(Rect::from_min_max(at(5.6, 2.6), at(10.4, 8.6)), 1.0, stroke.color);
+            }
+            frame(5.6, 2.6, 10.4, 8.6, 1.0);
+            line(&[(3.8, 8.8), (12.2, 8.8)]);
+            line(&[(8.0, 8.8), (8.0, 13.6)]);
+        }
+        Icon::Check => line(&[(3.0, 8.4), (6.6, 12.0), (13.0, 4.6)]),
         Icon::Warning => {
             line(&[(8.0, 2.4), (14.2, 13.4), (1.8, 13.4), (8.0, 2.4)]);
             line(&[(8.0, 6.4), (8.0, 9.8)]);

@@ -4,6 +4,7 @@
 
 pub mod theme;
 
+mod board;
 mod canvas;
 mod cards;
 mod filmstrip;
@@ -18,7 +19,7 @@ mod toolbar;
 
 use eframe::egui::{self, CentralPanel, Context, Event, Frame, Margin, Panel, Popup, Ui};
 
-use crate::app::state::{Closing, State};
+use crate::app::state::{Closing, Screen, State};
 use crate::app::{Command, Commands};
 
 pub use canvas::rect as canvas_rect;
@@ -34,14 +35,17 @@ pub fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         .exact_size(SIDE_WIDTH)
         .show_separator_line(false)
         .frame(Frame::new().fill(palette.panel))
-        .show(ui, |ui| settings_panel::settings_panel(ui, state, commands));
+        .show(ui, |ui| match state.screen {
+            Screen::Create => settings_panel::settings_panel(ui, state, commands),
+            Screen::Devices => board::side_panel(ui, state, commands),
+        });
     CentralPanel::no_frame().frame(Frame::new().fill(palette.canvas)).show(ui, |ui| {
         Panel::top("toolbar")
             .resizable(false)
             .show_separator_line(false)
             .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 12, top: 9, bottom: 7 }))
             .show(ui, |ui| toolbar::toolbar_panel(ui, state, commands));
-        if !state.session.is_empty() {
+        if !state.session.is_empty() && state.screen == Screen::Create {
             Panel::bottom("filmstrip")
                 .resizable(false)
                 .show_separator_line(false)
@@ -55,7 +59,10 @@ pub fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 6, bottom: 10 }))
                 .show(ui, |ui| progress::progress_panel(ui, state, commands));
         }
-        CentralPanel::no_frame().show(ui, |ui| canvas::canvas_panel(ui, state, commands));
+        CentralPanel::no_frame().show(ui, |ui| match state.screen {
+            Screen::Create => canvas::canvas_panel(ui, state, commands),
+            Screen::Devices => board::board_panel(ui, state, commands),
+        });
     });
     cards::drop_hint(ui);
     if state.closing != Closing::No && state.closing != Closing::Now {

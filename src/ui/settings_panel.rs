@@ -8,8 +8,8 @@ use eframe::egui::{
 
 use super::icons::Icon;
 use super::parts::{self, Scale, WHOLE, ask, bold, heading, icon_button, optional_row, row, slider_row};
-use super::{model, size, source, theme};
-use crate::app::state::{PreviewChoice, State};
+use super::{board, model, size, source, theme};
+use crate::app::state::{PreviewChoice, Screen, State};
 use crate::app::{Command, Commands};
 use crate::recipe::{Recipe, Sampler, Scheduler};
 
@@ -42,9 +42,13 @@ pub(super) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     }
 }
 
-fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
+pub(super) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     ui.spacing_mut().item_spacing.y = 8.0;
+    if state.screen == Screen::Create {
+        board::compact(ui, state, commands);
+    }
+    board::shortage_hint(ui, state, commands);
     if let Err(reason) = state.ready() {
         ui.label(RichText::new(reason).color(palette.weak));
     } else if let Some(advice) = state.advice() {
@@ -248,41 +252,8 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                 row(ui, "VAE tiling", |ui| ui.checkbox(&mut recipe.vae_tiling, "Save memory").on_hover_text(tiling));
                 let flash = "Needs less memory, and is often faster. Switch it off where pictures come out broken.";
                 row(ui, "Attention", |ui| ui.checkbox(&mut recipe.flash_attention, "Flash attention").on_hover_text(flash));
-                ui.add_space(4.0);
-                ui.label(RichText::new("Where it runs, as on the command line").color(theme::palette(ui).weak));
-                let placement = &mut recipe.placement;
-                text_row(
-                    ui,
-                    "Runs on",
-                    &mut placement.backend,
-                    "auto",
-                    "Which device each part runs on, such as all=cuda0,te=cpu. Empty: the best one.",
-                );
-                text_row(
-                    ui,
-                    "Weights in",
-                    &mut placement.params_backend,
-                    "where it runs",
-                    "Where the weights of each part live, such as diffusion=cpu,te=disk.",
-                );
-                text_row(
-                    ui,
-                    "Max VRAM",
-                    &mut placement.max_vram,
-                    "no limit",
-                    "The most graphics memory to use, in GiB, such as 6 or cuda0=6.",
-                );
-                let stream = "Keep what fits into graphics memory and stream the rest. Needs a limit above.";
-                row(ui, "", |ui| ui.checkbox(&mut placement.stream_layers, "Stream what does not fit").on_hover_text(stream));
             });
         })
         .header_response
-        .on_hover_text("Previews, details of the model, and where it runs.");
-}
-
-fn text_row(ui: &mut Ui, label: &str, text: &mut String, hint: &str, hover: &str) {
-    row(ui, label, |ui| {
-        let edit = TextEdit::singleline(text).hint_text(hint.to_owned());
-        parts::line_edit(ui, ui.available_width(), edit).on_hover_text(hover).accessible_name(label);
-    });
+        .on_hover_text("Previews and details of the model.");
 }

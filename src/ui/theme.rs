@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use eframe::egui::epaint::text::VariationCoords;
+use eframe::egui::text::{LayoutJob, TextFormat};
 use eframe::egui::{
     Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, Shadow, Stroke, Style, TextStyle, Theme,
     ThemePreference, Ui, Visuals, style, vec2,
@@ -51,6 +53,16 @@ pub struct Palette {
     pub error: Color32,
     /// What needs a look.
     pub warn: Color32,
+    /// On bars of memory: weights that live there.
+    pub resident: Color32,
+    /// On bars of memory: weights copied there for what runs.
+    pub staged: Color32,
+    /// On bars of memory: compute buffers.
+    pub compute: Color32,
+    /// On bars of memory: what a device takes for itself.
+    pub slack: Color32,
+    /// On bars of memory: other programs.
+    pub others: Color32,
     /// Under cards.
     pub shadow: Color32,
     /// Over everything behind a dialog.
@@ -74,6 +86,11 @@ const DARK: Palette = Palette {
     selection: Color32::from_rgb(0x3a, 0x45, 0x80),
     error: Color32::from_rgb(0xff, 0x84, 0x78),
     warn: Color32::from_rgb(0xf0, 0xb9, 0x55),
+    resident: Color32::from_rgb(0x6f, 0x86, 0xf5),
+    staged: Color32::from_rgb(0xc3, 0xae, 0xf7),
+    compute: Color32::from_rgb(0x46, 0xbd, 0xa6),
+    slack: Color32::from_rgb(0x86, 0x86, 0x90),
+    others: Color32::from_rgb(0x58, 0x58, 0x60),
     shadow: Color32::from_black_alpha(110),
     veil: Color32::from_black_alpha(140),
 };
@@ -95,6 +112,11 @@ const LIGHT: Palette = Palette {
     selection: Color32::from_rgb(0xc3, 0xcd, 0xff),
     error: Color32::from_rgb(0xb3, 0x26, 0x1e),
     warn: Color32::from_rgb(0x8a, 0x55, 0x00),
+    resident: Color32::from_rgb(0x3d, 0x55, 0xd9),
+    staged: Color32::from_rgb(0x95, 0x7b, 0xd8),
+    compute: Color32::from_rgb(0x12, 0x86, 0x74),
+    slack: Color32::from_rgb(0x7c, 0x7c, 0x86),
+    others: Color32::from_rgb(0xa9, 0xa9, 0xb1),
     shadow: Color32::from_black_alpha(40),
     veil: Color32::from_black_alpha(90),
 };
@@ -122,6 +144,13 @@ pub fn accented<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
         add(ui)
     })
     .inner
+}
+
+/// Bold text for a painter.
+#[must_use]
+pub fn bold_job(text: &str, size: f32, color: Color32) -> LayoutJob {
+    let format = TextFormat { coords: VariationCoords::new([(b"wght", 600.0)]), ..TextFormat::simple(FontId::proportional(size), color) };
+    LayoutJob::single_section(text.to_owned(), format)
 }
 
 /// Gives the window its fonts and both themes.
@@ -253,6 +282,16 @@ mod tests {
                 assert!(contrast(palette.on_accent, accent) >= 4.5, "on accent: {}", contrast(palette.on_accent, accent));
             }
             assert!(contrast(palette.strong, palette.selection) >= 4.5, "selection");
+        }
+    }
+
+    #[test]
+    fn what_fills_a_bar_stands_out_from_it() {
+        for palette in [DARK, LIGHT] {
+            for fill in [palette.resident, palette.staged, palette.compute, palette.slack, palette.error] {
+                assert!(contrast(fill, palette.field) >= 3.0, "{fill:?}: {}", contrast(fill, palette.field));
+            }
+            assert!(contrast(palette.others, palette.field) >= 2.0, "others: {}", contrast(palette.others, palette.field));
         }
     }
 

@@ -1,11 +1,11 @@
 //! The bar over the canvas: what is shown, what can be done with it, zoom and theme.
 
-use eframe::egui::{Align, Button, Label, Layout, RichText, Ui, vec2};
+use eframe::egui::{Align, Button, Frame, Label, Layout, RichText, Ui, vec2};
 
 use super::icons::Icon;
 use super::parts::{ask, icon_button};
 use super::{canvas, theme};
-use crate::app::state::{State, ThemeChoice};
+use crate::app::state::{Screen, State, ThemeChoice};
 use crate::app::{Command, Commands};
 
 /// Draws the bar.
@@ -20,7 +20,7 @@ pub(super) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         };
         icon_button(ui, state, commands, icon, Command::SetTheme(state.theme.next()));
         icon_button(ui, state, commands, Icon::Folder, Command::OpenFolder);
-        if state.canvas_size_px().is_some() {
+        if state.canvas_size_px().is_some() && state.screen == Screen::Create {
             gap(ui);
             icon_button(ui, state, commands, Icon::Fit, Command::ZoomFit);
             icon_button(ui, state, commands, Icon::Plus, Command::ZoomIn);
@@ -34,7 +34,7 @@ pub(super) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             });
             icon_button(ui, state, commands, Icon::Minus, Command::ZoomOut);
         }
-        if !state.session.is_empty() {
+        if !state.session.is_empty() && state.screen == Screen::Create {
             gap(ui);
             icon_button(ui, state, commands, Icon::Save, Command::SaveAs);
             icon_button(ui, state, commands, Icon::Copy, Command::CopyPicture);
@@ -42,8 +42,27 @@ pub(super) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             icon_button(ui, state, commands, Icon::Reuse, Command::UseSettings);
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            ui.add(Label::new(RichText::new(title(state)).color(palette.weak)).truncate());
+            screens(ui, state, commands);
+            ui.add_space(10.0);
+            if state.screen == Screen::Create {
+                ui.add(Label::new(RichText::new(title(state)).color(palette.weak)).truncate());
+            }
         });
+    });
+}
+
+/// The switch between the parts of the program.
+fn screens(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(theme::RADIUS + 1).inner_margin(2).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        for screen in Screen::ALL {
+            let here = state.screen == screen;
+            ask(ui, state, commands, Command::Go(screen), |ui| {
+                let text = RichText::new(screen.label()).color(if here { palette.strong } else { palette.weak });
+                ui.add(Button::selectable(here, text).min_size(vec2(66.0, 22.0)))
+            });
+        }
     });
 }
 

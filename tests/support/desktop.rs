@@ -160,6 +160,20 @@ impl Desktop {
         self.xdotool(&["mousemove", "--sync", &x.to_string(), &y.to_string()])
     }
 
+    /// Drags from one point of the screen to another, in pixels, as a hand does: a little at a time.
+    pub(crate) fn drag(&mut self, from: (u32, u32), to: (u32, u32)) -> Result<()> {
+        const PARTS: u32 = 8;
+        self.move_to(from.0, from.1)?;
+        self.xdotool(&["mousedown", "1"])?;
+        for part in 1..=PARTS {
+            let between = |from: u32, to: u32| (from * (PARTS - part) + to * part) / PARTS;
+            self.move_to(between(from.0, to.0), between(from.1, to.1))?;
+            // The program answers once it has seen the pointer there.
+            self.controls()?;
+        }
+        self.xdotool(&["mouseup", "1"])
+    }
+
     /// Types a text into whatever has the keyboard: what a plain keyboard writes. For other letters xdotool changes the keyboard under
     /// the program's hands, and letters get lost.
     pub(crate) fn type_text(&mut self, text: &str) -> Result<()> {

@@ -1,0 +1,399 @@
+//! Between the board and the engine: when the engine is asked what a recipe takes and which devices there are, what its answers change,
+//! and what the board's commands do. Nothing here waits.
+
+use std::collections::BTreeMap;
+
+use eframe::egui;
+
+use super::App;
+use super::board::{Asked, BoardCommand, Server, ServerState, found, tunnel};
+use super::state::{ErrorCard, Job, Screen};
+use crate::devices::Device;
+use crate::engine::{Busy, End, Estimate, Failure, JobId, OutOfMemory, Peak, Problem, RemoteReport, ServerAddress};
+use crate::placement::{Home, Module, Phase, Placement, Prediction, Seat};
+use crate::recipe::{PlacementText, Recipe};
+use crate::sd_cli;
+use crate::settings::NamedPlacement;
+
+/// Seconds that a recipe must stay as it is before the engine is asked what it takes.
+const ASK_AFTER_SECS: f64 = 0.15;
+/// Seconds between two looks at the devices while they are on the screen.
+const LOOK_SECS: f64 = 3.0;
+
+/// What was asked of the engine, and when.
+#[derive(Default)]
+pub(super) struct Link {
+    /// What the engine was asked about last.
+    asked: Option<Asked>,
+    /// Whether the answer is still to come.
+    pending: bool,
+    /// What the recipe has become, and since when.
+    changed: Option<(Asked, f64)>,
+    listed_at_secs: Option<f64>,
+    listing: bool,
+    /// What was predicted for jobs that have not ended.
+    predicted: BTreeMap<JobId, Prediction>,
+    /// Whether it is known which modules are pinned: from the settings, or from the text once there are devices to read it with.
+    pub(super) pins_known: bool,
+}
+
+impl App {
+    /// Asks for the devices, borrowed ones included.
+    pub(super) fn find_devices(&mut self) {
+        self.link.pins_known = self.kept.written.pins.is_some();
+        self.list_devices();
+        let servers: Vec<ServerAddress> = self.state.board.servers.iter().map(|server| server.address.clone()).collect();
+        for server in servers {
+            self.ask_server(server);
+        }
+    }
+
+    fn list_devices(&mut self) {
+        self.link.listing = sent(self.handle.list_devices());
+    }
+
+    fn ask_server(&mut self, address: ServerAddress) {
+        if let Some(server) = self.server(&address) {
+            server.state = ServerState::Asking;
+        }
+        sent(self.handle.add_server(address));
+    }
+
+    fn server(&mut self, address: &ServerAddress) -> Option<&mut Server> {
+        self.state.board.servers.iter_mut().find(|server| server.address == *address)
+    }
+
+    /// Lets the board follow the recipe and asks the engine what it needs to know.
+    pub(super) fn follow_board(&mut self, ctx: &egui::Context) {
+        let now = ctx.time();
+        self.ask_estimate(ctx, now);
+        if let Some(secs) = self.state.board.follow(&self.state.recipe, now) {
+            ctx.request_repaint_after_secs(secs as f32);
+        }
+        let listed_at = *self.link.listed_at_secs.get_or_insert(now);
+        if self.state.screen == Screen::Devices {
+            let due = listed_at + LOOK_SECS - now;
+            if due > 0.0 {
+                ctx.request_repaint_after_secs(due as f32);
+            } else if !self.link.listing {
+                self.list_devices();
+            }
+        }
+    }
+
+    fn ask_estimate(&mut self, ctx: &egui::Context, now: f64) {
+        let asked = Asked::of(&self.state.recipe);
+        let board = &mut self.state.board;
+        let answered = board.estimate.is_some() || board.failure.is_some();
+        if self.link.asked.as_ref() == Some(&asked) && (answered || self.link.pending) {
+            self.link.changed = None;
+            board.waiting = self.link.pending;
+            return;
+        }
+        if self.state.recipe.files.is_empty() {
+            board.waiting = false;
+            return;
+        }
+        board.waiting = true;
+        let since = match &self.link.changed {
+            Some((changed, since)) if *changed == asked => *since,
+            _ => {
+                // The first question of a start has nothing to wait for.
+                let since = if self.link.asked.is_none() { now - ASK_AFTER_SECS } else { now };
+                self.link.changed = Some((asked.clone(), since));
+                since
+            }
+        };
+        let rest = since + ASK_AFTER_SECS - now;
+        if rest > 0.0 {
+            ctx.request_repaint_after_secs(rest as f32);
+        } else if sent(self.handle.estimate(self.state.recipe.clone())) {
+            (self.link.asked, self.link.pending, self.link.changed) = (Some(asked), true, None);
+        }
+    }
+
+    pub(super) fn estimated(&mut self, recipe: &Recipe, estimate: Result<Estimate, Failure>) {
+        let about = Asked::of(recipe);
+        if self.link.asked.as_ref() != Some(&about) {
+            return;
+        }
+        self.link.pending = false;
+        if Asked::of(&self.state.recipe) != about {
+            self.link.asked = None;
+            return;
+        }
+        let board = &mut self.state.board;
+        board.waiting = false;
+        (board.estimate, board.failure) = match estimate {
+            Ok(estimate) => (Some(estimate), None),
+            Err(failure) => (None, Some(format!("{} {}", failure.sentence, failure.hint).trim().to_owned())),
+        };
+        board.touch();
+    }
+
+    pub(super) fn devices_found(&mut self, mut devices: Vec<Device>) {
+        self.link.listing = false;
+        self.link.listed_at_secs = None;
+        let board = &mut self.state.board;
+        if self.state.jobs.running().is_some_and(|job| job.begun) {
+            // What a forming picture takes is not gone for the next one.
+            for device in &mut devices {
+                if let Some(before) = board.devices.iter().find(|before| before.name == device.name) {
+                    device.memory_free_bytes = before.memory_free_bytes;
+                }
+            }
+        }
+        board.set_devices(devices);
+        if !self.link.pins_known {
+            self.link.pins_known = true;
+            let text = self.state.recipe.placement.clone();
+            board.pin_what_is_said(&text);
+        }
+    }
+
+    pub(super) fn server_answered(&mut self, address: &ServerAddress, added: Result<Vec<Device>, Problem>) {
+        if let Some(server) = self.server(address) {
+            server.state = match added {
+                Ok(devices) => ServerState::Lends(devices.into_iter().map(|device| device.name).collect()),
+                Err(problem) => ServerState::Silent(problem.to_string()),
+            };
+        }
+        self.list_devices();
+    }
+
+    pub(super) fn server_tested(&mut self, address: &ServerAddress, report: &Result<RemoteReport, Problem>) {
+        if let Some(server) = self.server(address) {
+            server.testing = false;
+            server.tested = Some(report.as_ref().map(found).map_err(ToString::to_string));
+        }
+    }
+
+    /// Keeps what is predicted for a job, to tell later what of its memory stays.
+    pub(super) fn remember_prediction(&mut self, job: JobId) {
+        let board = &self.state.board;
+        if let Some(prediction) = board.prediction.as_ref().filter(|_| !board.waiting) {
+            self.link.predicted.insert(job, prediction.clone());
+        }
+    }
+
+    pub(super) fn measured(&mut self, job: JobId, peaks: Vec<Peak>) {
+        let predicted = self.link.predicted.remove(&job);
+        let mut held = BTreeMap::new();
+        for peak in peaks.iter().filter(|peak| peak.phase != Phase::Load) {
+            // What a phase took beside the weights that stay is given back when it ends.
+            let passing = predicted.as_ref().and_then(|it| it.device(&peak.device)).map_or(0, |it| {
+                let used = it.in_phase(peak.phase);
+                used.staged_bytes.saturating_add(used.compute_bytes)
+            });
+            let stays = peak.bytes.saturating_sub(passing);
+            held.entry(peak.device.clone()).and_modify(|least: &mut u64| *least = stays.min(*least)).or_insert(stays);
+        }
+        self.state.board.held = held;
+        self.state.board.measured = peaks;
+        self.state.board.touch();
+    }
+
+    pub(super) fn job_ended(&mut self, end: &End) {
+        if matches!(end, End::Failed(_)) {
+            // The engine lets go of a model that failed.
+            self.state.board.held.clear();
+            self.state.board.touch();
+        }
+        if self.state.jobs.is_empty() {
+            self.link.predicted.clear();
+        }
+        self.list_devices();
+    }
+
+    /// What would help, where the recipe is still the one that failed.
+    pub(super) fn add_remedies(&self, card: &mut ErrorCard, met: &OutOfMemory, job: &Job) {
+        let now = &self.state.recipe;
+        if Asked::of(now) != Asked::of(&job.recipe) || now.placement != job.recipe.placement {
+            return;
+        }
+        card.remedies = self.state.board.remedies_after(met);
+        let mut failed = job.recipe.clone();
+        failed.seed = job.progress.seed(0).unwrap_or(failed.seed);
+        card.failed = Some(Box::new(failed));
+    }
+
+    pub(super) fn go(&mut self, screen: Screen) {
+        if screen == Screen::Devices && self.state.screen != screen {
+            self.list_devices();
+        }
+        self.state.screen = screen;
+    }
+
+    pub(super) fn board_command(&mut self, ctx: &egui::Context, command: BoardCommand) {
+        match command {
+            BoardCommand::Move(wanted) => {
+                self.place(|placement| wanted.make(placement));
+                self.pin(wanted.module, true);
+            }
+            BoardCommand::Pin(module) => self.pin(module, !self.state.board.pins.contains(&module)),
+            BoardCommand::Budget(device, gib) => {
+                self.place(|placement| placement.budgets = placement.budgets.clone().with(&device, gib.unwrap_or(0.0)));
+            }
+            BoardCommand::Backend(from, to) => {
+                self.state.board.choose_backend(&from, &to);
+                self.place(|placement| change_backend(placement, &from, &to));
+            }
+            BoardCommand::ShowPlan => self.state.board.want_plan(true),
+            BoardCommand::DismissPlan => self.state.board.want_plan(false),
+            BoardCommand::ApplyPlan => {
+                if let Some(plan) = self.state.board.plan_shown() {
+                    self.state.recipe.placement = plan.placement.text();
+                }
+            }
+            BoardCommand::Remedy(index) => {
+                if let Some(remedy) = self.state.board.remedies.get(index).cloned() {
+                    remedy.apply(&mut self.state.recipe);
+                }
+            }
+            BoardCommand::RemedyAgain(index) => self.remedy_again(index),
+            BoardCommand::Text(text) => {
+                self.state.board.pin_what_is_said(&text);
+                self.state.recipe.placement = text;
+            }
+            BoardCommand::Paste(line) => self.paste(ctx, &line),
+            BoardCommand::DismissLeftOut => self.state.board.left_out.clear(),
+            BoardCommand::CopyFlags => {
+                ctx.copy_text(flags(&self.state.recipe.placement));
+                self.notice(ctx, "Copied");
+            }
+            BoardCommand::CopyCommand => {
+                let copied = sd_cli::write(&self.state.recipe);
+                ctx.copy_text(copied.line);
+                self.notice(ctx, [vec!["Copied.".to_owned()], copied.left_out].concat().join(" "));
+            }
+            BoardCommand::TypeName(name) => self.state.board.typed_name = name,
+            BoardCommand::SaveNamed => self.save_named(),
+            BoardCommand::UseNamed(name) => self.use_named(&name),
+            BoardCommand::DeleteNamed(name) => {
+                let board = &mut self.state.board;
+                board.named.retain(|it| it.model != board.model || it.name != name);
+            }
+            BoardCommand::TypeServer(text) => self.state.board.typed_server = text,
+            BoardCommand::AddServer => self.add_server(),
+            BoardCommand::TestServer(address) => {
+                if let Some(server) = self.server(&address) {
+                    (server.testing, server.tested) = (true, None);
+                }
+                self.workers.probe(address);
+            }
+            BoardCommand::RetryServer(address) => self.ask_server(address),
+            BoardCommand::RemoveServer(address) => {
+                self.state.board.servers.retain(|server| server.address != address);
+                self.notice(ctx, "Removed. Its devices go away when Atelier is started again.");
+            }
+            BoardCommand::CopyTunnel(address) => {
+                ctx.copy_text(tunnel(&address));
+                self.notice(ctx, "Copied");
+            }
+        }
+    }
+
+    /// Changes the placement on the board, and so the text.
+    fn place(&mut self, change: impl FnOnce(&mut Placement)) {
+        if let Some(mut placement) = self.state.board.placement.clone() {
+            change(&mut placement);
+            self.state.recipe.placement = placement.text();
+        }
+    }
+
+    fn pin(&mut self, module: Module, pinned: bool) {
+        self.link.pins_known = true;
+        let board = &mut self.state.board;
+        if pinned {
+            board.pins.insert(module);
+        } else {
+            board.pins.remove(&module);
+        }
+        board.touch();
+    }
+
+    fn remedy_again(&mut self, index: usize) {
+        let Some(card) = self.state.error.take() else { return };
+        let (Some(remedy), Some(failed)) = (card.remedies.get(index), card.failed) else { return };
+        remedy.apply(&mut self.state.recipe);
+        let mut again = *failed;
+        remedy.apply(&mut again);
+        self.generate(again);
+    }
+
+    /// A command's model, prompt, sizes and placement; what it does not name stays as it is.
+    fn paste(&mut self, ctx: &egui::Context, line: &str) {
+        let pasted = match sd_cli::read(line) {
+            Ok(pasted) => pasted,
+            Err(error) => {
+                self.notice(ctx, error.to_string());
+                return;
+            }
+        };
+        let mut recipe = pasted.recipe;
+        if recipe.files.is_empty() {
+            recipe.files = self.state.recipe.files.clone();
+        } else if self.state.uses_builtin() {
+            self.use_own_files();
+        }
+        if recipe.prompt.is_empty() {
+            recipe.prompt.clone_from(&self.state.recipe.prompt);
+        }
+        self.state.board.left_out = pasted.left_out.iter().map(ToString::to_string).collect();
+        self.state.board.pin_what_is_said(&recipe.placement);
+        self.state.recipe = recipe;
+        self.notice(ctx, "Taken over from the command.");
+    }
+
+    fn save_named(&mut self) {
+        let board = &mut self.state.board;
+        let Some(name) = board.typed_name.take().map(|name| name.trim().to_owned()) else { return };
+        board.named.retain(|it| it.model != board.model || it.name != name);
+        let (model, pins) = (board.model.clone(), board.pins.clone());
+        board.named.push(NamedPlacement { model, name, text: self.state.recipe.placement.clone(), pins });
+    }
+
+    fn use_named(&mut self, name: &str) {
+        let board = &mut self.state.board;
+        let Some(named) = board.named.iter().find(|it| it.model == board.model && it.name == name) else { return };
+        board.pins.clone_from(&named.pins);
+        self.state.recipe.placement = named.text.clone();
+        board.touch();
+    }
+
+    fn add_server(&mut self) {
+        let board = &mut self.state.board;
+        let Some(Ok(address)) = board.typed_server.take().map(|text| text.parse::<ServerAddress>()) else { return };
+        board.servers.push(Server::new(address.clone()));
+        self.ask_server(address);
+    }
+}
+
+/// Whether a request went out; where not, the log says why.
+fn sent(sent: Result<(), Busy>) -> bool {
+    sent.inspect_err(|busy| tracing::warn!("the engine was not asked: {busy}")).is_ok()
+}
+
+/// Everything that is on one backend of a card goes to another.
+fn change_backend(placement: &mut Placement, from: &str, to: &str) {
+    for module in Module::ALL {
+        let seat = placement.seat(module).clone();
+        let runs_on = if seat.runs_on == from { to.to_owned() } else { seat.runs_on };
+        let weights = if seat.weights.is(from) { Home::Device(to.to_owned()) } else { seat.weights };
+        placement.set(module, Seat { runs_on, weights });
+    }
+}
+
+/// A placement as flags of sd-cli, quoted for Unix shells.
+fn flags(text: &PlacementText) -> String {
+    let said = [("--backend", &text.backend), ("--params-backend", &text.params_backend), ("--max-vram", &text.max_vram)];
+    let mut words: Vec<String> = said
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(flag, value)| format!("{flag} {}", shell_words::quote(value)))
+        .collect();
+    if text.stream_layers {
+        words.push("--stream-layers".to_owned());
+    }
+    words.join(" ")
+}
