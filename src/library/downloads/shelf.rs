@@ -106,6 +106,10 @@ pub(super) fn link_or_copy(twin: &Kept, target: &Path, gauge: &Gauge, stopped: i
         part::remove_part(target);
         return Ok(Some(Kept { path: target.to_owned(), ..twin.clone() }));
     }
+    copy_to(twin, target, gauge, stopped)
+}
+
+fn copy_to(twin: &Kept, target: &Path, gauge: &Gauge, stopped: impl Fn() -> bool) -> Result<Option<Kept>, PartError> {
     let mut copy = Part::open(target, gauge, &stopped)?;
     copy.begin(Note { source: Some(twin.source.clone()), wanted: Some(twin.sha256), ..Note::default() })?;
     read_blocks(&twin.path, &stopped, |block| {
@@ -201,6 +205,22 @@ mod tests {
         assert_eq!(shelf.twins(None, Some(&note("\"v2\""))).len(), 0);
         fs::write(&first, "something else").unwrap();
         assert_eq!(shelf.twins(Some(sum), None).len(), 0);
+    }
+
+    #[test]
+    fn a_copy_is_checked_before_it_has_a_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second) = (folder.path().join("a"), folder.path().join("b"));
+        fs::write(&first, "contents").unwrap();
+        let sum = Sha256::of(&b"contents"[..]).unwrap();
+        let twin = Kept::of(&first, &source(), sum, None).unwrap();
+        let copy = |stop: bool| copy_to(&twin, &second, &Gauge::default(), || stop);
+        assert!(matches!(copy(true), Err(PartError::Stopped)) && !second.exists());
+        assert_eq!(copy(false).unwrap().unwrap().path, second);
+        assert_eq!(fs::read(&second).unwrap(), b"contents");
+        fs::remove_file(&second).unwrap();
+        fs::write(&first, "tampered").unwrap();
+        assert!(copy(false).unwrap().is_none() && !second.exists());
     }
 
     #[cfg(unix)]
