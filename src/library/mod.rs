@@ -18,6 +18,7 @@ mod fetch;
 mod gguf;
 mod header;
 mod kind;
+mod link;
 mod lora;
 mod manifest;
 mod models;
@@ -41,6 +42,7 @@ pub use family::Family;
 pub use fetch::download_job;
 pub use header::{Fault, Format, Header, HeaderError, TensorInfo, read_header, size};
 pub use kind::{FileKind, identify};
+pub use link::Link;
 pub use manifest::{
     Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed, PreviewWay, Role,
     Sha256, Unpack, Variant, model_name,

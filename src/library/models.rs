@@ -422,7 +422,7 @@ fn sum(files: &[CardFile]) -> Option<u64> {
 }
 
 /// A file's name in the letters of an id.
-fn slug(path: &Path) -> String {
+pub(super) fn slug(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
     let letters: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' }).collect();
     let letters = letters.trim_matches(['-', '.']);
