@@ -325,3 +325,15 @@ pub(super) fn end_of_frame(ui: &Ui) {
         ui.ctx().request_repaint();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_told_in_per_cent_and_none_is_not_told() {
+        assert_eq!(error_words(1013, 1000), " (1.3 % more)");
+        assert_eq!(error_words(900, 1000), " (10.0 % less)");
+        assert_eq!((error_words(1000, 1000), error_words(5, 0)), (String::new(), String::new()));
+    }
+}
