@@ -65,9 +65,15 @@ fn a_card_dragged_to_another_device_runs_there() -> Result<()> {
     begins(&mut desktop, "Text encoder runs on GPU1")?;
     desktop.wait("the text", LONG, |desktop| desktop.find_by(|it| it.name == "Runs on" && it.value == "all=GPU0,te=GPU1"))?;
     // What the board says is what the engine does.
+    begins(&mut desktop, "GPU1 encode: ")?;
     desktop.click("Generate")?;
-    let saved = desktop.wait("a picture in the folder", LONG, |_| Ok(pictures(home.path()).pop()))?;
-    assert!(String::from_utf8_lossy(&fs::read(saved)?).contains("all=GPU0,te=GPU1"), "the picture does not say where it was made");
+    desktop.wait("a picture in the folder", LONG, |_| Ok(pictures(home.path()).pop()))?;
+    for measured in ["GPU0 decode: ", "GPU1 encode: "] {
+        let told = |it: &Control| it.name.starts_with(measured) && it.name.contains(", measured ");
+        let told = desktop.wait(measured, LONG, |desktop| desktop.find_by(told))?;
+        // What was off by more than a twentieth of a per cent would be told.
+        assert!(!told.name.contains('%'), "{}", told.name);
+    }
     desktop.close()?;
     assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
     Ok(())
@@ -87,14 +93,14 @@ fn shown(home: &Path, theme: &str, width: u32, placement: serde_json::Value) -> 
 #[test]
 fn the_board_is_seen_in_both_themes_and_on_a_small_screen() -> Result<()> {
     let spread = || json!({ "backend": "all=GPU0,te=GPU1,vae=GPU1", "params_backend": "diffusion=cpu", "max_vram": "GPU0=1.5" });
-    for (name, size, theme, width, placement) in [
-        ("board-dark.png", (1440, 900), "dark", 512, spread()),
-        ("board-light.png", (1440, 900), "light", 896, json!({})),
-        ("board-small.png", (1024, 700), "dark", 768, json!({ "backend": "all=GPU0,te=cpu" })),
+    for (name, size, theme, width, devices, placement) in [
+        ("board-dark.png", (1440, 900), "dark", 768, "GPU0:3,GPU1:6", spread()),
+        ("board-light.png", (1440, 900), "light", 896, "GPU0:6,GPU1:4", json!({})),
+        ("board-small.png", (1024, 700), "dark", 768, "GPU0:6,GPU1:4", json!({ "backend": "all=GPU0,te=cpu" })),
     ] {
         let home = tempfile::tempdir()?;
         let settings = shown(home.path(), theme, width, placement)?;
-        let mut desktop = open(home.path(), size, settings, "GPU0:6,GPU1:4")?;
+        let mut desktop = open(home.path(), size, settings, devices)?;
         for control in ["Memory of GPU0", "Memory of GPU1", "Memory of CPU", "Diffusion runs on GPU0", "VAE runs on"] {
             begins(&mut desktop, control)?;
         }

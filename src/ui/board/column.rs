@@ -269,12 +269,15 @@ fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Devi
             let set = Command::Board(BoardCommand::Budget(device.name.clone(), Some(gib.max(0.1))));
             let name = format!("Set a budget for {}", device.name);
             ask(ui, state, commands, set, |ui| {
+                ui.spacing_mut().button_padding.x = 4.0;
                 ui.add(Button::new(small("Set a budget", palette.weak)).frame_when_inactive(false)).accessible_name(name)
             });
         }
         if bar.over() > 0 {
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                ui.label(small(format!("+{}", gib(bar.over())), palette.error)).on_hover_text("So much is missing.");
+                if wide > 190.0 {
+                    ui.label(small(format!("+{}", gib(bar.over())), palette.error)).on_hover_text("So much is missing.");
+                }
                 let (rect, _) = ui.allocate_exact_size(vec2(14.0, 14.0), Sense::hover());
                 icons::paint(ui.painter(), rect, Icon::Warning, Stroke::new(1.0, palette.error));
             });
