@@ -173,9 +173,9 @@ impl App {
     }
 
     /// Keeps what is predicted for a job, to tell later what of its memory stays.
-    pub(super) fn remember_prediction(&mut self, job: JobId) {
+    pub(super) fn remember_prediction(&mut self, job: JobId, recipe: &Recipe) {
         let board = &self.state.board;
-        if let Some(prediction) = board.prediction.as_ref().filter(|_| !board.waiting) {
+        if let Some(prediction) = board.prediction.as_ref().filter(|_| board.is_about(recipe)) {
             self.link.predicted.insert(job, prediction.clone());
         }
     }
@@ -211,8 +211,7 @@ impl App {
 
     /// What would help, where the recipe is still the one that failed.
     pub(super) fn add_remedies(&self, card: &mut ErrorCard, met: &OutOfMemory, job: &Job) {
-        let now = &self.state.recipe;
-        if Asked::of(now) != Asked::of(&job.recipe) || now.placement != job.recipe.placement {
+        if !self.state.board.is_about(&job.recipe) {
             return;
         }
         card.remedies = self.state.board.remedies_after(met);
