@@ -130,15 +130,12 @@ fn recipe(
     find: impl Find,
     builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
 ) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
-    let (recipe, left_out, name) = match &flags.from_command {
-        Some(command) => {
-            let Pasted { recipe, left_out } = sd_cli::read(command)?;
-            (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect(), None)
-        }
-        None => {
-            let (recipe, name) = recipe_of_flags(flags, find, builtin)?;
-            (recipe, Vec::new(), name)
-        }
+    let (recipe, left_out, name) = if let Some(command) = &flags.from_command {
+        let Pasted { recipe, left_out } = sd_cli::read(command)?;
+        (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect(), None)
+    } else {
+        let (recipe, name) = recipe_of_flags(flags, find, builtin)?;
+        (recipe, Vec::new(), name)
     };
     if recipe.files.get(FileRole::Model).or(recipe.files.get(FileRole::Diffusion)).is_none() {
         return Err(UsageError::NoModel);

@@ -241,7 +241,7 @@ impl Work<'_> {
         Places::change(&self.paths.library_file(), |places| {
             if forget {
                 forgotten = places.forget_folder(folder);
-                named = folder.to_owned();
+                folder.clone_into(&mut named);
             } else {
                 places.add_folder(folder)?;
                 named = places.folders.last().cloned().unwrap_or_default();
