@@ -17,6 +17,7 @@ use std::thread;
 
 use atelier::library::{BUILTIN_VARIABLE, Sha256};
 use atelier::paths::HOME_VARIABLE;
+use atelier::recipe::FileRole::{Diffusion, Llm, Taesd};
 use serde_json::{Value, json};
 use support::{files, folder};
 
@@ -164,7 +165,6 @@ fn a_model_is_pulled_checked_painted_with_shared_and_taken_away() {
     let picture = paint(&world, "tiny");
     let files = files();
     let path = |role| files.get(role).unwrap().to_str().unwrap();
-    use atelier::recipe::FileRole::{Diffusion, Llm, Taesd};
     let out = world.home.join("by-files.png");
     let by_files = ["--diffusion-model", path(Diffusion), "--llm", path(Llm), "--taesd", path(Taesd), "--steps", "2", "--cfg", "1"];
     let rest = ["-W", "64", "-H", "64", "-p", "a lake", "--seed", "3", "-t", "1", "-o", out.to_str().unwrap()];
