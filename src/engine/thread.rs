@@ -108,8 +108,8 @@ fn serve(port: &Port, mut engine: Engine) {
                 let sink = JobSink::new(job, port.sender(), cancel);
                 let outcome = catch_unwind(AssertUnwindSafe(|| match &task {
                     Task::Generate { recipe, preview } => run::generate(&mut engine, job, recipe, *preview, &sink),
-                    Task::Upscale { image, model, placement, threads } => {
-                        run::upscale(&mut engine, job, image, model, placement, *threads, &sink)
+                    Task::Upscale { image, model, allow_pickle, placement, threads } => {
+                        run::upscale(&mut engine, job, image, (model, *allow_pickle), placement, *threads, &sink)
                     }
                 }));
                 let end = outcome.unwrap_or_else(|_| {
