@@ -233,7 +233,7 @@ fn headers_of_large_models_give_the_sizes_that_are_known_of_them() {
         println!("{name}: {weights} GB, {denoise} MiB, {a_pixel} bytes a pixel");
         assert!((weights / weights_gb - 1.0).abs() < 0.05, "{name}: {weights} GB");
         assert!((denoise - denoise_mib).abs() < 1.0, "{name}: {denoise} MiB");
-        assert_eq!(a_pixel, vae, "{name}");
+        assert!((vae..vae + 8).contains(&a_pixel), "{name}: {a_pixel}");
         let diffusion = &estimate.needs.modules[&Module::Diffusion];
         assert!(diffusion.least_bytes.unwrap() < diffusion.weight_bytes / 4, "{name}: {diffusion:?}");
     }

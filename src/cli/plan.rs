@@ -9,20 +9,12 @@ use indicatif::HumanBytes;
 use super::devices;
 use super::flags::PlanFlags;
 use super::json::{Fit, Fixed, Line, Plan, Predicted};
-use super::resolve;
-use super::resolve::UsageError;
 use crate::engine::{Estimate, Event, Handle};
-use crate::library::{Builtin, BuiltinError};
 use crate::placement::{self, NoPlan, Placement, Question, Room};
 use crate::recipe::Recipe;
 
 /// Headers of a large model on a slow disk take a while to read.
 const PATIENCE: Duration = Duration::from_mins(5);
-
-/// The recipe that the flags mean.
-pub(super) fn recipe(flags: &PlanFlags, builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<Recipe, UsageError> {
-    resolve::plan(flags, builtin)
-}
 
 /// Finds out and tells; `Ok(false)` where nothing fits.
 pub(super) fn tell(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<bool> {

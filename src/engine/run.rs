@@ -14,7 +14,7 @@ use super::sink::{JobSink, WarmSink};
 use super::thread::Engine;
 use crate::devices::Device;
 use crate::gallery::{fit_image, read_image, read_mask};
-use crate::library::{Checked, snap};
+use crate::library::{Checked, Fault, snap};
 use crate::placement::{DevicePrediction, Placement, Prediction, Room, gib};
 use crate::recipe::{FileRole, ImageSource, PlacementText, Recipe, Rgb8};
 
@@ -48,19 +48,23 @@ pub(super) fn upscale(
     engine: &Engine,
     job: JobId,
     image: &ImageSource,
-    model: &Path,
+    (model, allow_pickle): (&Path, bool),
     placement: &PlacementText,
     threads: Option<u32>,
     sink: &JobSink,
 ) -> End {
     let run = || -> Result<End, Stop> {
-        let known = engine.headers().get(model).map_err(|error| failed(error.sentence, error.hint))?;
-        if known.kind.role != Some(FileRole::Upscaler) {
-            let name = model.file_name().unwrap_or_default().to_string_lossy();
-            return Err(failed(
-                format!("{name} is {}, not an upscaler.", known.kind.described()),
-                "Choose an ESRGAN file, for example RealESRGAN x4.",
-            ));
+        match engine.headers().get(model) {
+            Ok(known) if known.kind.role != Some(FileRole::Upscaler) => {
+                let name = model.file_name().unwrap_or_default().to_string_lossy();
+                return Err(failed(
+                    format!("{name} is {}, not an upscaler.", known.kind.described()),
+                    "Choose an ESRGAN file, for example RealESRGAN x4.",
+                ));
+            }
+            Ok(_) => {}
+            Err(error) if allow_pickle && error.fault == Fault::Pickle => {}
+            Err(error) => return Err(failed(error.sentence, error.hint)),
         }
         let devices = ffi::devices();
         let places = placed(placement, &devices)?;

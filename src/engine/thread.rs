@@ -355,7 +355,9 @@ fn one_job(engine: &Engine, job: JobId, task: &Task, sender: EventSender, cancel
     let sink = JobSink::new(job, sender, cancel);
     let outcome = catch_unwind(AssertUnwindSafe(|| match task {
         Task::Generate { recipe, preview } => run::generate(engine, job, recipe, *preview, &sink),
-        Task::Upscale { image, model, placement, threads } => run::upscale(engine, job, image, model, placement, *threads, &sink),
+        Task::Upscale { image, model, allow_pickle, placement, threads } => {
+            run::upscale(engine, job, image, (model, *allow_pickle), placement, *threads, &sink)
+        }
     }));
     let end = outcome.unwrap_or_else(|_| {
         engine.cache.clear();

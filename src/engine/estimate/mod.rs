@@ -107,6 +107,23 @@ impl Estimates {
         Ok(needs)
     }
 
+    /// What a picture takes that takes no more than another, whose least is told for its own: to be exact there would cost more than it is
+    /// worth for what is only offered.
+    fn smaller_needs(&mut self, asked: &Asked, than: &Needs, devices: &[Device], outdated: &dyn Outdated) -> Result<Needs, Unanswered> {
+        let question = Question { cut_on: None, ..Question::new(asked, devices)? };
+        let mut needs = if let Some(needs) = self.answers.find(&question) {
+            needs
+        } else {
+            let whole = assembled(&self.run(asked, &question.load, &Limits::default(), outdated)?, &[]);
+            self.answers.keep(question, whole.clone());
+            whole
+        };
+        for (module, its) in &mut needs.modules {
+            its.least_bytes = than.modules.get(module).and_then(|than| than.least_bytes);
+        }
+        Ok(needs)
+    }
+
     fn run(&mut self, asked: &Asked, load: &Load, limits: &Limits, outdated: &dyn Outdated) -> Result<Vec<Need>, Unanswered> {
         let sink = Asking { outdated, log: Mutex::default() };
         let shot = asked.shot();

@@ -10,6 +10,7 @@ pub mod real;
 pub mod tiny;
 
 mod gguf;
+mod pickle;
 mod tensor;
 mod weights;
 
