@@ -40,6 +40,8 @@ pub enum Command {
     Generate(Box<GenerateFlags>),
     /// Enlarge a picture with an ESRGAN model.
     Upscale(Box<UpscaleFlags>),
+    /// Tell what a picture would take of each device, and the placement that fits best; nothing is loaded or made.
+    Plan(Box<PlanFlags>),
     /// Find, download, check and tidy up models.
     Models(Box<ModelsFlags>),
     /// List the devices that models can run on.
@@ -298,6 +300,38 @@ pub struct UpscaleFlags {
     pub(super) library: LibraryFlags,
     #[command(flatten)]
     pub(super) report: ReportFlags,
+}
+
+/// Flags of `plan`.
+#[derive(Debug, Args)]
+pub struct PlanFlags {
+    #[command(flatten)]
+    pub(super) model: ModelFlags,
+    /// The prompt; a long one may take more memory
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, default_value = "", hide_default_value = true, help_heading = PICTURE)]
+    pub(super) prompt: String,
+    /// What the picture should not show
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, default_value = "", hide_default_value = true, help_heading = PICTURE)]
+    pub(super) negative_prompt: String,
+    #[arg(short = 'W', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Width in pixels", Recipe::default().width))]
+    pub(super) width: Option<u32>,
+    #[arg(short = 'H', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Height in pixels", Recipe::default().height))]
+    pub(super) height: Option<u32>,
+    #[command(flatten)]
+    pub(super) sampling: SamplingFlags,
+    #[command(flatten)]
+    pub(super) inputs: InputFlags,
+    #[command(flatten)]
+    pub(super) devices: DeviceFlags,
+    #[command(flatten)]
+    pub(super) servers: ServerFlags,
+    #[command(flatten)]
+    pub(super) modules: ModuleFlags,
+    #[command(flatten)]
+    pub(super) library: LibraryFlags,
+    /// Print one line of JSON
+    #[arg(long, help_heading = OUTPUT)]
+    pub(super) json: bool,
 }
 
 /// Flags of `devices`.

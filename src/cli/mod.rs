@@ -1,4 +1,4 @@
-//! The command line: `atelier generate`, `upscale`, `models`, `devices` and `serve-device`.
+//! The command line: `atelier generate`, `upscale`, `plan`, `models`, `devices` and `serve-device`.
 //!
 //! Flags are read first (`flags`) and understood second (`resolve`); then one job is followed to its end (`job`). Invariants: standard
 //! output carries paths or, with `--json`, one event a line (`json`), and nothing else; the exit code is 0 done, 1 failed, 2 wrong flags,
@@ -11,6 +11,7 @@ mod job;
 pub mod json;
 mod models;
 mod output;
+mod plan;
 mod progress;
 mod resolve;
 mod serve;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 
 use clap::{CommandFactory, Parser};
 
-pub use flags::{Command, DevicesFlags, GenerateFlags, ServeFlags, UpscaleFlags};
+pub use flags::{Command, DevicesFlags, GenerateFlags, PlanFlags, ServeFlags, UpscaleFlags};
 use interrupt::{Interrupt, Press};
 use job::Told;
 pub use models::ModelsFlags;
@@ -160,6 +161,17 @@ where
             let find = |name: &str| models::find_upscaler(name, &flags.library, &paths);
             let pickles = || models::allows_pickles(&paths);
             (resolve::upscale(&flags, find, pickles), flags.servers, flags.report)
+        }
+        Command::Plan(flags) => {
+            let find = |name: &str| models::find(name, &flags.library, &paths);
+            return match resolve::plan(&flags, find, builtin) {
+                Ok(recipe) => match plan::tell(&recipe, &flags, &start(), out, err.as_mut()) {
+                    Ok(true) => Exit::Done,
+                    Ok(false) => Exit::Failed,
+                    Err(error) => failed(&error, err.as_mut()),
+                },
+                Err(error) => refused(&error, err.as_mut()),
+            };
         }
         Command::Devices(flags) => {
             let listed = list_devices(&flags, &start(), out, err.as_mut());

@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::flags::{DeviceFlags, GenerateFlags, ModelFlags, PreviewMethod, UpscaleFlags};
+use super::flags::{
+    DeviceFlags, GenerateFlags, InputFlags, ModelFlags, ModuleFlags, PictureFlags, PlanFlags, PreviewMethod, SamplingFlags, UpscaleFlags,
+};
 use super::models::is_name;
 use super::output::Output;
 use crate::engine::{PreviewOptions, Task};
@@ -136,24 +138,60 @@ fn recipe(
         let Pasted { recipe, left_out } = sd_cli::read(command)?;
         (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect(), None)
     } else {
-        let (recipe, name) = recipe_of_flags(flags, find, builtin)?;
+        let GenerateFlags { model, picture, sampling, inputs, devices, modules, .. } = flags;
+        let (recipe, name) = recipe_of_flags(&Settings { model, picture, sampling, inputs, devices, modules }, find, builtin)?;
         (recipe, Vec::new(), name)
     };
+    complete(&recipe)?;
+    Ok((recipe, left_out, name))
+}
+
+/// The recipe that is to be planned.
+pub(super) fn plan(
+    flags: &PlanFlags,
+    find: impl Find,
+    builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
+) -> Result<Recipe, UsageError> {
+    let PlanFlags { model, sampling, inputs, devices, modules, .. } = flags;
+    let picture = &PictureFlags {
+        prompt: Some(flags.prompt.clone()),
+        negative_prompt: flags.negative_prompt.clone(),
+        width: flags.width,
+        height: flags.height,
+        seed: 0,
+        batch_count: 1,
+    };
+    let (recipe, _) = recipe_of_flags(&Settings { model, picture, sampling, inputs, devices, modules }, find, builtin)?;
+    complete(&recipe)?;
+    Ok(recipe)
+}
+
+fn complete(recipe: &Recipe) -> Result<(), UsageError> {
     if recipe.files.get(FileRole::Model).or(recipe.files.get(FileRole::Diffusion)).is_none() {
         return Err(UsageError::NoModel);
     }
     if recipe.control.is_some() && recipe.files.get(FileRole::Controlnet).is_none() {
         return Err(UsageError::NoControlNet);
     }
-    Ok((recipe, left_out, name))
+    Ok(())
+}
+
+/// The flags that a recipe is made from.
+struct Settings<'a> {
+    model: &'a ModelFlags,
+    picture: &'a PictureFlags,
+    sampling: &'a SamplingFlags,
+    inputs: &'a InputFlags,
+    devices: &'a DeviceFlags,
+    modules: &'a ModuleFlags,
 }
 
 fn recipe_of_flags(
-    flags: &GenerateFlags,
+    flags: &Settings<'_>,
     find: impl Find,
     builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
 ) -> Result<(Recipe, Option<String>), UsageError> {
-    let GenerateFlags { model, picture, sampling, inputs, devices, modules, .. } = flags;
+    let Settings { model, picture, sampling, inputs, devices, modules } = *flags;
     // What cannot be meant is told before anything is looked for.
     let old = OldFlags {
         clip_on_cpu: modules.clip_on_cpu,
@@ -290,7 +328,7 @@ mod tests {
         match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
             Command::Generate(flags) => generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), find, builtin),
             Command::Upscale(flags) => upscale(&flags, |name| Ok(Path::new("/models").join(name).join("up.pth")), || Ok(false)),
-            Command::Models(_) | Command::Devices(_) | Command::ServeDevice(_) => panic!("no job"),
+            Command::Plan(_) | Command::Models(_) | Command::Devices(_) | Command::ServeDevice(_) => panic!("no job"),
         }
     }
 

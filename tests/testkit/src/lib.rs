@@ -5,6 +5,7 @@
 //! its own mistakes.
 
 pub mod broken;
+pub mod headers;
 pub mod real;
 pub mod tiny;
 
