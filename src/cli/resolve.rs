@@ -101,6 +101,8 @@ pub(super) fn upscale(
     find: impl FnOnce(&str) -> Result<PathBuf, UsageError>,
     pickles: impl FnOnce() -> Result<bool, UsageError>,
 ) -> Result<Job, UsageError> {
+    let path = png(&flags.output)?;
+    let placement = placement(&flags.devices, OldFlags::default())?;
     let model = match flags.model.to_str() {
         Some(name) if is_name(&flags.model) => find(name)?,
         _ => flags.model.clone(),
@@ -119,10 +121,10 @@ pub(super) fn upscale(
         image: ImageSource::File(flags.input.clone()),
         model: model.clone(),
         allow_pickle,
-        placement: placement(&flags.devices, OldFlags::default())?,
+        placement,
         threads: threads(flags.devices.threads),
     };
-    let output = Output::Enlarged { path: png(&flags.output)?, source: flags.input.clone(), model };
+    let output = Output::Enlarged { path, source: flags.input.clone(), model };
     Ok(Job { task, output, previews: None, model: None, left_out: Vec::new() })
 }
 
@@ -190,6 +192,14 @@ fn recipe_of_flags(
     builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
 ) -> Result<(Recipe, Option<String>), UsageError> {
     let Settings { model, picture, sampling, inputs, devices, modules } = *flags;
+    // What cannot be meant is told before anything is looked for.
+    let old = OldFlags {
+        clip_on_cpu: modules.clip_on_cpu,
+        vae_on_cpu: modules.vae_on_cpu,
+        control_net_cpu: modules.control_net_cpu,
+        offload_to_cpu: false,
+    };
+    let placement = placement(devices, old)?;
     let mut usual = Recipe { files: files(model), ..Recipe::default() };
     let mut name = None;
     if let Some(asked) = model.model.as_deref().filter(|it| is_name(it)).and_then(Path::to_str) {
@@ -204,12 +214,6 @@ fn recipe_of_flags(
     if usual.files.is_empty() {
         builtin()?.apply(&mut usual);
     }
-    let old = OldFlags {
-        clip_on_cpu: modules.clip_on_cpu,
-        vae_on_cpu: modules.vae_on_cpu,
-        control_net_cpu: modules.control_net_cpu,
-        offload_to_cpu: false,
-    };
     let file = |path: &PathBuf| ImageSource::File(path.clone());
     let recipe = Recipe {
         prompt: picture.prompt.clone().unwrap_or_default(),
@@ -234,7 +238,7 @@ fn recipe_of_flags(
         reference_images: inputs.ref_image.iter().map(file).collect(),
         control: inputs.control_image.as_ref().map(|path| ControlImage { image: file(path), strength: inputs.control_strength }),
         loras: usual.loras.iter().chain(&model.lora).cloned().collect(),
-        placement: placement(devices, old)?,
+        placement,
         threads: threads(devices.threads),
         files: usual.files,
     };
