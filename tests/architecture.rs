@@ -243,6 +243,14 @@ const RULES: &[Rule] = &[
         good: "use crate::recipe::Recipe;",
     },
     Rule {
+        says: "an estimate opens no model that holds anything",
+        within: &["src/engine/estimate/"],
+        except: &[],
+        forbids: Forbidden::Paths(&["crate::engine::ffi::Context", "crate::engine::ffi::Upscaler", "crate::engine::cache::Cache"]),
+        bad: "use crate::engine::{cache::Cache, ffi::Context};",
+        good: "use crate::engine::{cache::stamps, ffi::Estimator};",
+    },
+    Rule {
         says: "sentences for people come from typed errors below the entry; anyhow is for the entry and the command line",
         within: &["src/"],
         except: &["src/main.rs", "src/cli/"],

@@ -53,6 +53,12 @@ impl App {
             Event::Server { server, added } => self.server_answered(&server, added),
             Event::Estimated { recipe, estimate } => self.estimated(&recipe, estimate),
             Event::Measured { job, peaks } => self.measured(job, peaks),
+            Event::Waiting { job, behind } => {
+                if let Some(job) = self.state.jobs.get_mut(job) {
+                    job.progress.waits(behind);
+                }
+            }
+            Event::Residency(residency) => self.state.residency = residency,
             Event::End { job, end } => self.end(ctx, job, end),
         }
     }

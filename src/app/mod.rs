@@ -135,6 +135,7 @@ impl App {
             unplaced: Vec::new(),
             missing: BTreeSet::new(),
             thumbnails: Vec::new(),
+            residency: crate::engine::Residency::default(),
             focus_prompt: true,
         };
         let kept = Kept {

@@ -14,6 +14,8 @@ pub struct Progress {
     step: Option<Step>,
     /// Seconds a step, smoothed; 0 before the first has ended.
     pace_secs: f32,
+    /// Models of other jobs whose memory it waits for.
+    behind: Vec<String>,
 }
 
 impl Progress {
@@ -22,8 +24,14 @@ impl Progress {
         self.begin = Some(begin);
     }
 
+    /// The job waits for memory that models of other jobs hold.
+    pub fn waits(&mut self, behind: Vec<String>) {
+        self.behind = behind;
+    }
+
     /// The job has come to another phase, or further in this one.
     pub fn phase(&mut self, phase: Phase) {
+        self.behind.clear();
         if let Phase::Denoising { picture } = phase
             && self.step.is_some_and(|step| step.picture != picture)
         {
@@ -108,6 +116,7 @@ impl Progress {
             pictures => format!("Picture {} of {pictures} · ", picture + 1),
         };
         match self.phase {
+            _ if !self.behind.is_empty() => format!("Waiting for the memory of {}", self.behind.join(", ")),
             None => "Getting ready".into(),
             Some(Phase::Loading { module: None, .. }) => "Reading the model".into(),
             Some(Phase::Loading { module: Some(module), bytes_done, bytes_total }) => {

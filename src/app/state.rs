@@ -12,7 +12,7 @@ use super::board::{Board, Remedy};
 use super::progress::Progress;
 use super::session::Session;
 use super::view::View;
-use crate::engine::{JobId, PreviewOptions};
+use crate::engine::{JobId, PreviewOptions, Residency};
 use crate::library::{Builtin, PreviewWay};
 use crate::recipe::{FileRole, Recipe};
 
@@ -62,6 +62,8 @@ pub struct State {
     pub missing: BTreeSet<PathBuf>,
     /// Small looks at the start picture and the mask.
     pub thumbnails: Vec<(PathBuf, TextureHandle)>,
+    /// The models in memory.
+    pub residency: Residency,
     /// Asks the prompt to take the keyboard in the next frame.
     pub focus_prompt: bool,
 }

@@ -3,13 +3,15 @@
 //! Invariants: sending never blocks; every submitted job gets exactly one `End`, also when the other end is gone; previews, steps and
 //! log lines are dropped for a slow reader, pictures and ends never.
 
+use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::cache::{Reserve, ResidentId};
 use super::event::{End, Event, Failure};
 use super::remote::ServerAddress;
 use super::request::{JobId, Request, Task};
@@ -24,8 +26,29 @@ const LOG_LINES: usize = 500;
 #[must_use]
 pub fn channel(wake: impl Fn() + Send + Sync + 'static) -> (Handle, Port) {
     let (sender, receiver) = sync_channel(REQUESTS);
+    let back = sender.clone();
     let shared = Arc::new(Shared { state: Mutex::default(), arrived: Condvar::new(), wake: Box::new(wake), next_job: AtomicU64::new(1) });
-    (Handle { sender: Some(sender), shared: Arc::clone(&shared), thread: None }, Port { receiver, shared })
+    (Handle { sender, shared: Arc::clone(&shared), thread: None }, Port { receiver, back, shared })
+}
+
+thread_local! {
+    /// Whether this thread belongs to an engine, which nobody on it may wait for.
+    static OF_ENGINE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// This thread works for an engine from now on.
+pub(super) fn work_for_engine() {
+    OF_ENGINE.set(true);
+}
+
+/// What comes in at the engine's end.
+pub(super) enum Message {
+    /// Somebody asks for something.
+    Request(Request),
+    /// A thread of the engine has done what it was given: this job, or what has no number.
+    Done(Option<JobId>),
+    /// Nobody will ask for anything any more.
+    Closed,
 }
 
 struct Shared {
@@ -38,7 +61,8 @@ struct Shared {
 #[derive(Default)]
 struct State {
     events: VecDeque<Event>,
-    preview: Option<Event>,
+    /// The newest of each job.
+    previews: HashMap<JobId, Event>,
     log_lines: usize,
     /// Jobs that have not ended, with the flag that cancels each.
     open: HashMap<JobId, Open>,
@@ -78,7 +102,9 @@ impl Shared {
 impl State {
     fn push(&mut self, event: Event) {
         match event {
-            Event::Preview { .. } => self.preview = Some(event),
+            Event::Preview { job, .. } => {
+                self.previews.insert(job, event);
+            }
             Event::Step { job, .. } => {
                 if matches!(self.events.back(), Some(Event::Step { job: other, .. }) if *other == job) {
                     self.events.pop_back();
@@ -96,9 +122,7 @@ impl State {
                 self.events.push_back(event);
             }
             Event::End { job, .. } => {
-                if matches!(&self.preview, Some(Event::Preview { job: other, .. }) if *other == job) {
-                    self.preview = None;
-                }
+                self.previews.remove(&job);
                 self.events.push_back(event);
             }
             Event::Begin { .. }
@@ -106,6 +130,8 @@ impl State {
             | Event::Picture { .. }
             | Event::Estimated { .. }
             | Event::Measured { .. }
+            | Event::Waiting { .. }
+            | Event::Residency(_)
             | Event::Devices(_)
             | Event::Server { .. } => self.events.push_back(event),
         }
@@ -113,12 +139,9 @@ impl State {
 
     fn pop(&mut self) -> Option<Event> {
         // A preview is older than the end of its job and newer than most else: it goes first.
-        if let Some(preview) = self.preview.take() {
-            let begun = |job: &JobId| !self.events.iter().any(|it| matches!(it, Event::Begin { job: other, .. } if other == job));
-            if matches!(&preview, Event::Preview { job, .. } if begun(job)) {
-                return Some(preview);
-            }
-            self.preview = Some(preview);
+        let begun = |job: &&JobId| !self.events.iter().any(|it| matches!(it, Event::Begin { job: other, .. } if other == *job));
+        if let Some(job) = self.previews.keys().find(begun).copied() {
+            return self.previews.remove(&job);
         }
         let event = self.events.pop_front()?;
         if matches!(event, Event::Log { .. }) {
@@ -141,8 +164,7 @@ pub enum Busy {
 
 /// The caller's end. Dropping it cancels every job and waits for the engine's thread to end.
 pub struct Handle {
-    /// `None` only while dropping.
-    sender: Option<SyncSender<Request>>,
+    sender: SyncSender<Message>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -197,7 +219,7 @@ impl Handle {
         self.send(Request::AddServer(server))
     }
 
-    /// Gives back the memory of every model that no job uses.
+    /// Gives back the memory of every model that no job uses; `Event::Residency` answers.
     ///
     /// # Errors
     /// Where too many requests wait or the engine is gone.
@@ -205,12 +227,44 @@ impl Handle {
         self.send(Request::Unload)
     }
 
+    /// Gives back the memory of one model, unless a job uses it; `Event::Residency` answers.
+    ///
+    /// # Errors
+    /// Where too many requests wait or the engine is gone.
+    pub fn unload_model(&self, model: ResidentId) -> Result<(), Busy> {
+        self.send(Request::UnloadModel(model))
+    }
+
+    /// Lets a model stay in memory whatever others need, or no longer; `Event::Residency` answers.
+    ///
+    /// # Errors
+    /// Where too many requests wait or the engine is gone.
+    pub fn keep_model(&self, model: ResidentId, kept: bool) -> Result<(), Busy> {
+        self.send(Request::KeepModel(model, kept))
+    }
+
+    /// How much of each device's memory is left to other programs, from now on.
+    ///
+    /// # Errors
+    /// Where too many requests wait or the engine is gone.
+    pub fn set_reserve(&self, reserve: Reserve) -> Result<(), Busy> {
+        self.send(Request::SetReserve(reserve))
+    }
+
+    /// Begins to load the model of a recipe, so that its first picture waits less; `None` stops loading what no job has asked for.
+    ///
+    /// # Errors
+    /// Where too many requests wait or the engine is gone.
+    pub fn warm(&self, recipe: Option<Recipe>) -> Result<(), Busy> {
+        self.send(Request::Warm(recipe.map(Box::new)))
+    }
+
     fn send(&self, request: Request) -> Result<(), Busy> {
         let request = match request {
             Request::Estimate(_) | Request::ListDevices => return self.ask(request),
             request => request,
         };
-        let changes = matches!(request, Request::AddServer(_) | Request::Unload);
+        let changes = matches!(request, Request::AddServer(_) | Request::Unload | Request::UnloadModel(_));
         if changes {
             self.shared.lock().changes_waiting += 1;
         }
@@ -240,8 +294,7 @@ impl Handle {
     }
 
     fn send_job(&self, request: Request) -> Result<(), Busy> {
-        let sender = self.sender.as_ref().ok_or(Busy::Gone)?;
-        sender.try_send(request).map_err(|error| match error {
+        self.sender.try_send(Message::Request(request)).map_err(|error| match error {
             TrySendError::Full(_) => Busy::Full,
             TrySendError::Disconnected(_) => Busy::Gone,
         })
@@ -299,16 +352,17 @@ impl Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         self.cancel_all();
-        self.sender = None;
         {
             let mut state = self.shared.lock();
             state.handle_gone = true;
             state.questions.outdated.store(true, Ordering::Relaxed);
         }
         self.shared.arrived.notify_all();
-        // A `wake` may hold the last handle: the engine's thread cannot wait for itself, and ends by itself.
+        // An engine that is gone needs no message.
+        self.sender.send(Message::Closed).ok();
+        // A `wake` may hold the last handle: the engine's threads cannot wait for themselves, and end by themselves.
         if let Some(thread) = self.thread.take()
-            && thread.thread().id() != std::thread::current().id()
+            && !OF_ENGINE.get()
             && thread.join().is_err()
         {
             tracing::error!("the engine's thread ended by a panic");
@@ -318,7 +372,9 @@ impl Drop for Handle {
 
 /// The engine's end. Dropping it, also by a panic, ends every open job as failed.
 pub struct Port {
-    receiver: Receiver<Request>,
+    receiver: Receiver<Message>,
+    /// For the engine's own threads.
+    back: SyncSender<Message>,
     shared: Arc<Shared>,
 }
 
@@ -326,7 +382,27 @@ impl Port {
     /// The next request, questions excepted; `None` once every [`Handle`] is gone.
     #[must_use]
     pub fn next(&self) -> Option<Request> {
-        self.receiver.recv().ok()
+        loop {
+            match self.receiver.recv() {
+                Ok(Message::Request(request)) => return Some(request),
+                Ok(Message::Done(_)) => {}
+                Ok(Message::Closed) | Err(_) => return None,
+            }
+        }
+    }
+
+    /// What comes in next; `None` where nothing comes in time.
+    pub(super) fn next_within(&self, limit: Duration) -> Option<Message> {
+        match self.receiver.recv_timeout(limit) {
+            Ok(message) => Some(message),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Message::Closed),
+        }
+    }
+
+    /// By which the engine's own threads say that they are done.
+    pub(super) fn back(&self) -> SyncSender<Message> {
+        self.back.clone()
     }
 
     /// Marks a job as running and gives the flag that cancels it; `None` where it was cancelled while it waited.

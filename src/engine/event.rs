@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::cache::Residency;
 use super::remote::{Problem, ServerAddress};
 use super::request::JobId;
 use crate::devices::Device;
@@ -72,6 +73,15 @@ pub enum Event {
         /// By device and phase.
         peaks: Vec<Peak>,
     },
+    /// The job waits for memory that models of other jobs hold.
+    Waiting {
+        /// The job.
+        job: JobId,
+        /// What those models are called.
+        behind: Vec<String>,
+    },
+    /// Which models are in memory, whenever that has changed.
+    Residency(Residency),
     /// The devices, in answer to `Request::ListDevices`, and as they were found before each job.
     Devices(Vec<Device>),
     /// What came of `Request::AddServer`.

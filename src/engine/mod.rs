@@ -9,6 +9,7 @@ mod estimate;
 mod event;
 mod failure;
 mod ffi;
+mod measured;
 mod places;
 mod remote;
 mod request;
@@ -16,6 +17,7 @@ mod run;
 mod sink;
 mod thread;
 
+pub use cache::{Reserve, Residency, Resident, ResidentId, ResidentPart};
 pub use channel::{Busy, EventSender, Handle, Port, Questions, channel};
 pub use event::{
     Begin, Cause, End, Estimate, Event, Failure, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, Picture, PictureInfo, Preview, Step,
@@ -23,4 +25,4 @@ pub use event::{
 };
 pub use remote::{DEFAULT_PORT, LendError, LendEvent, Lending, Problem, RemoteReport, ServerAddress, lend, probe};
 pub use request::{JobId, PreviewOptions, Request, Task};
-pub use thread::{NotAdded, simulate_devices, start};
+pub use thread::{NotAdded, simulate_devices, start, start_remembering};

@@ -11,7 +11,7 @@ pub(super) struct Places {
     pub(super) params_backend: String,
     /// One for each module whose device has one.
     pub(super) budgets: Vec<Budget>,
-    placement: Placement,
+    pub(super) placement: Placement,
 }
 
 /// The modules that the engine can hold to a budget.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::cache::{Reserve, ResidentId};
 use super::remote::ServerAddress;
 use crate::recipe::{ImageSource, PlacementText, Recipe};
 
@@ -35,8 +36,16 @@ pub enum Request {
     ListDevices,
     /// Make the devices of a server usable, as RPC0, RPC1... in the order in which servers are added; answered by `Event::Server`.
     AddServer(ServerAddress),
-    /// Give back the memory of every model that no job uses.
+    /// Give back the memory of every model that no job uses; answered by `Event::Residency`.
     Unload,
+    /// Give back the memory of one model, unless a job uses it; answered by `Event::Residency`.
+    UnloadModel(ResidentId),
+    /// Let a model stay in memory whatever others need, or no longer; answered by `Event::Residency`.
+    KeepModel(ResidentId, bool),
+    /// Leave so much of each device to other programs.
+    SetReserve(Reserve),
+    /// Begin to load the model of a recipe while no job needs what it needs; `None` stops that. `Event::Residency` follows.
+    Warm(Option<Box<Recipe>>),
 }
 
 /// A job.
@@ -55,6 +64,9 @@ pub enum Task {
         image: ImageSource,
         /// The upscaler's file; it says by what factor it enlarges.
         model: PathBuf,
+        /// Whether the person agreed that a pickled file (`.pth`) is opened: no header tells what it is before the engine reads it.
+        #[serde(default)]
+        allow_pickle: bool,
         /// Where the upscaler runs.
         placement: PlacementText,
         /// CPU threads; `None` leaves one core for the interface.

@@ -4,17 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use super::cache::Budgeted;
+use super::cache::{Budgeted, Want};
 use super::event::{Begin, End, Event, Failure, Picture, PictureInfo};
 use super::failure::{self, sentence};
 use super::ffi::{self, CallError, Load, Mask, PreviewMode, Shot, Sink, Status, Upscaler};
 use super::places::Places;
 use super::request::{JobId, PreviewOptions};
-use super::sink::JobSink;
+use super::sink::{JobSink, WarmSink};
 use super::thread::Engine;
 use crate::devices::Device;
 use crate::gallery::{fit_image, read_image, read_mask};
-use crate::library::{Checked, snap};
+use crate::library::{Checked, Fault, snap};
+use crate::placement::{DevicePrediction, Placement, Prediction, Room, gib};
 use crate::recipe::{FileRole, ImageSource, PlacementText, Recipe, Rgb8};
 
 /// Pixels of a side; the engine has no limit of its own, memory sets one long before.
@@ -26,8 +27,13 @@ const STEPS: (u32, u32) = (1, 1000);
 const MOST_PICTURES: u32 = 1000;
 
 /// Makes the pictures of a recipe.
-pub(super) fn generate(engine: &mut Engine, job: JobId, recipe: &Recipe, preview: PreviewOptions, sink: &JobSink) -> End {
-    match prepare(engine, recipe).and_then(|plan| {
+pub(super) fn generate(engine: &Engine, job: JobId, recipe: &Recipe, preview: PreviewOptions, sink: &JobSink) -> End {
+    match prepare(engine, recipe).and_then(|mut plan| {
+        if let Some(prediction) = predicted(engine, &plan) {
+            plan.begin.notes.extend(prediction.devices.iter().filter_map(shortage));
+            sink.predict(prediction.clone());
+            plan.prediction = Some(prediction);
+        }
         sink.send(Event::Begin { job, begin: plan.begin.clone() });
         sink.send(Event::Devices(plan.devices.clone()));
         pictures(engine, job, &plan, preview, sink)
@@ -39,22 +45,26 @@ pub(super) fn generate(engine: &mut Engine, job: JobId, recipe: &Recipe, preview
 
 /// Enlarges a picture.
 pub(super) fn upscale(
-    engine: &mut Engine,
+    engine: &Engine,
     job: JobId,
     image: &ImageSource,
-    model: &Path,
+    (model, allow_pickle): (&Path, bool),
     placement: &PlacementText,
     threads: Option<u32>,
     sink: &JobSink,
 ) -> End {
-    let mut run = || -> Result<End, Stop> {
-        let known = engine.headers.get(model).map_err(|error| failed(error.sentence, error.hint))?;
-        if known.kind.role != Some(FileRole::Upscaler) {
-            let name = model.file_name().unwrap_or_default().to_string_lossy();
-            return Err(failed(
-                format!("{name} is {}, not an upscaler.", known.kind.described()),
-                "Choose an ESRGAN file, for example RealESRGAN x4.",
-            ));
+    let run = || -> Result<End, Stop> {
+        match engine.headers().get(model) {
+            Ok(known) if known.kind.role != Some(FileRole::Upscaler) => {
+                let name = model.file_name().unwrap_or_default().to_string_lossy();
+                return Err(failed(
+                    format!("{name} is {}, not an upscaler.", known.kind.described()),
+                    "Choose an ESRGAN file, for example RealESRGAN x4.",
+                ));
+            }
+            Ok(_) => {}
+            Err(error) if allow_pickle && error.fault == Fault::Pickle => {}
+            Err(error) => return Err(failed(error.sentence, error.hint)),
         }
         let devices = ffi::devices();
         let places = placed(placement, &devices)?;
@@ -112,6 +122,9 @@ struct Plan {
     begin: Begin,
     load: Load,
     budgeted: Budgeted,
+    placement: Placement,
+    /// What it will take, where that is known.
+    prediction: Option<Prediction>,
     /// As they were found before this job.
     devices: Vec<Device>,
     vae_tiling: bool,
@@ -122,9 +135,9 @@ struct Plan {
 }
 
 /// Checks everything that the engine would answer with an assert, and reads the pictures.
-fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
+fn prepare(engine: &Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     let Checked { files, size_multiple, mut notes, .. } =
-        engine.headers.check(&recipe.files, &recipe.loras).map_err(|problem| failed(problem.sentence, problem.hint))?;
+        engine.headers().check(&recipe.files, &recipe.loras).map_err(|problem| failed(problem.sentence, problem.hint))?;
     let mut recipe = Recipe { files, ..recipe.clone() };
 
     let (width, height) = sized(&recipe, size_multiple);
@@ -184,14 +197,7 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     let devices = ffi::devices();
     let places = placed(&recipe.placement, &devices)?;
     notes.extend(places.notes(&recipe.files, &devices));
-    let load = Load {
-        files: recipe.files.clone(),
-        threads: cpu_threads(recipe.threads),
-        flash_attention: recipe.flash_attention,
-        backend: places.backend,
-        params_backend: places.params_backend,
-    };
-    let budgeted = Budgeted { budgets: places.budgets, stream_layers: recipe.placement.stream_layers };
+    let (load, budgeted, placement) = opening(&recipe, places);
 
     let first = if recipe.seed < 0 { i64::from(rand::random::<u32>()) } else { recipe.seed };
     let count = recipe.batch_count.clamp(1, MOST_PICTURES);
@@ -200,7 +206,39 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     }
     let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
     let begin = Begin { width, height, steps: steps_to_run(&recipe), seeds, notes };
-    Ok(Plan { recipe, begin, load, budgeted, devices, vae_tiling, init, mask, references, control })
+    Ok(Plan { recipe, begin, load, budgeted, placement, prediction: None, devices, vae_tiling, init, mask, references, control })
+}
+
+/// What a context for a checked recipe is made of, what it may use, and where.
+fn opening(recipe: &Recipe, places: Places) -> (Load, Budgeted, Placement) {
+    let load = Load {
+        files: recipe.files.clone(),
+        threads: cpu_threads(recipe.threads),
+        flash_attention: recipe.flash_attention,
+        backend: places.backend,
+        params_backend: places.params_backend,
+    };
+    let budgeted = Budgeted { budgets: places.budgets, stream_layers: recipe.placement.stream_layers };
+    (load, budgeted, places.placement)
+}
+
+/// Loads the model of a recipe and makes nothing with it. What is wrong with it is told when a picture is asked for.
+pub(super) fn warm(engine: &Engine, recipe: &Recipe, sink: &WarmSink) {
+    let Ok(checked) = engine.headers().check(&recipe.files, &recipe.loras) else { return };
+    let recipe = Recipe { files: checked.files, ..recipe.clone() };
+    let Ok(places) = Places::resolve(&recipe.placement, &ffi::devices()) else { return };
+    let (load, budgeted, placement) = opening(&recipe, places);
+    let want = Want { load: &load, budgeted: &budgeted, placement: &placement, prediction: None };
+    let warmed = engine.cache.lease(&want, sink, &|_| {}).and_then(|lease| {
+        let warmed = lease.warm(sink);
+        if warmed.as_ref().is_err_and(|error| error.status != Status::Cancelled) {
+            lease.discard();
+        }
+        warmed
+    });
+    if let Err(error) = warmed {
+        tracing::debug!("a model was not loaded beforehand: {error}");
+    }
 }
 
 /// The size that will be made, in pixels.
@@ -213,6 +251,33 @@ pub(super) fn sized(recipe: &Recipe, size_multiple: u32) -> (u32, u32) {
 /// trying.
 pub(super) fn tiled(recipe: &Recipe) -> bool {
     recipe.vae_tiling && recipe.width.min(recipe.height) > VAE_TILE
+}
+
+/// What the job will take, where somebody asked that before, on devices as they are now.
+fn predicted(engine: &Engine, plan: &Plan) -> Option<Prediction> {
+    let needs = engine.answers.of(&mut engine.headers(), &plan.recipe, &plan.devices)?;
+    let slack = engine.measured.slack(&plan.devices);
+    let room = |device: &Device| {
+        // What is in memory is the model that is used, or can go before it comes.
+        let memory_free_bytes = device.memory_free_bytes.saturating_add(ffi::held_bytes(&device.name)).min(device.memory_total_bytes);
+        Room::new(Device { memory_free_bytes, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
+    };
+    let rooms: Vec<Room> = plan.devices.iter().map(room).collect();
+    Prediction::of(&plan.placement, &needs, &rooms).ok()
+}
+
+/// A sentence where a device is expected to have too little.
+fn shortage(device: &DevicePrediction) -> Option<String> {
+    let (phase, used) = device.peak();
+    (device.missing_bytes() > 0).then(|| {
+        format!(
+            "This may not fit: in the {} phase {} would hold {}, and {} are to be had.",
+            phase.label(),
+            device.name,
+            gib(used.total_bytes()),
+            gib(device.limit_bytes)
+        )
+    })
 }
 
 /// Steps that the engine will run: from an init image only the last ones.
@@ -228,7 +293,7 @@ fn steps_to_run(recipe: &Recipe) -> u32 {
 }
 
 fn pictures(
-    engine: &mut Engine,
+    engine: &Engine,
     job: JobId,
     plan: &Plan,
     preview: PreviewOptions,
@@ -236,6 +301,11 @@ fn pictures(
 ) -> Result<(Vec<PictureInfo>, Vec<String>), Stop> {
     let preview = preview_mode(preview, &plan.load);
     let (mut made, mut notes) = (Vec::new(), Vec::new());
+    let want = Want { load: &plan.load, budgeted: &plan.budgeted, placement: &plan.placement, prediction: plan.prediction.as_ref() };
+    let waits = |behind: &[String]| sink.send(Event::Waiting { job, behind: behind.to_vec() });
+    let lease = || engine.cache.lease(&want, sink, &waits).map_err(|error| stop(&error, sink));
+    let mut leased = lease()?;
+    sink.beside(leased.others());
     for (index, seed) in (0..).zip(&plan.begin.seeds) {
         if sink.cancelled() {
             return Err(Stop::Cancelled);
@@ -252,18 +322,24 @@ fn pictures(
             references: &plan.references,
             control: plan.control.as_ref(),
         };
-        let ran = engine.cache.context(&plan.load, &plan.budgeted, sink).and_then(|context| {
-            let ran = context.generate(&shot, preview, sink);
+        let image = loop {
+            let ran = leased.context().generate(&shot, preview, sink);
             sink.measured(ffi::last_peaks());
-            ran
-        });
-        let image = ran.map_err(|error| {
-            // A context that failed is not trusted again; one that was cancelled is whole.
-            if error.status != Status::Cancelled {
-                engine.cache.clear();
+            match ran {
+                Ok(image) => break image,
+                // One that was cancelled is whole.
+                Err(error) if error.status == Status::Cancelled => return Err(stop(&error, sink)),
+                Err(error) => {
+                    leased.discard();
+                    // What was predicted was wrong. Other models leave the device, which happens once at most: then there are none.
+                    let device = error.out_of_memory.as_ref().map(|it| it.device.clone());
+                    if sink.cancelled() || !device.is_some_and(|device| engine.cache.make_way(&device)) {
+                        return Err(stop(&error, sink));
+                    }
+                    leased = lease()?;
+                }
             }
-            stop(&error, sink)
-        })?;
+        };
         if is_flat(&image) {
             notes.push(format!(
                 "The picture of seed {seed} has one colour only. Another quantisation of the model, another device, or flash attention off may help."

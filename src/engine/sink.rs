@@ -10,7 +10,7 @@ use super::estimate;
 use super::event::{Event, LogLevel, Peak, Phase, PhaseKind, Preview, Step, Timings};
 use super::ffi::Sink;
 use super::request::JobId;
-use crate::placement::{self, Module};
+use crate::placement::{self, Module, Prediction};
 use crate::recipe::Rgb8;
 
 /// Log lines kept to explain a failure.
@@ -35,6 +35,9 @@ struct State {
     unused_loras: Vec<String>,
     /// The most bytes of each device in each phase.
     held: BTreeMap<(String, placement::Phase), u64>,
+    predicted: Option<Prediction>,
+    /// What other models held of each device when the job began.
+    others: BTreeMap<String, u64>,
 }
 
 impl JobSink {
@@ -49,6 +52,8 @@ impl JobSink {
             log: VecDeque::new(),
             unused_loras: Vec::new(),
             held: BTreeMap::new(),
+            predicted: None,
+            others: BTreeMap::new(),
         };
         Self { job, sender, cancel, state: Mutex::new(state) }
     }
@@ -75,6 +80,16 @@ impl JobSink {
         self.lock().unused_loras.clone()
     }
 
+    /// What the job is expected to take.
+    pub(super) fn predict(&self, prediction: Prediction) {
+        self.lock().predicted = Some(prediction);
+    }
+
+    /// What models of other jobs hold of each device, which what is measured will include.
+    pub(super) fn beside(&self, others: BTreeMap<String, u64>) {
+        self.lock().others = others;
+    }
+
     /// One picture took this much of the devices.
     pub(super) fn measured(&self, peaks: Vec<(String, PhaseKind, u64)>) {
         let held = &mut self.lock().held;
@@ -86,13 +101,20 @@ impl JobSink {
 
     /// What all pictures took, by device and phase.
     pub(super) fn peaks(&self) -> Vec<Peak> {
+        let state = self.lock();
+        let predicted = |device: &str, phase| {
+            let it = state.predicted.as_ref()?.device(device)?.in_phase(phase);
+            // What the device takes for itself is in no buffer.
+            let others = state.others.get(device).copied().unwrap_or(0);
+            Some(it.resident_bytes.saturating_add(it.staged_bytes).saturating_add(it.compute_bytes).saturating_add(others))
+        };
         let peak = |((device, phase), bytes): (&(String, placement::Phase), &u64)| Peak {
             device: device.clone(),
             phase: *phase,
             bytes: *bytes,
-            predicted_bytes: None,
+            predicted_bytes: predicted(device, *phase),
         };
-        self.lock().held.iter().map(peak).collect()
+        state.held.iter().map(peak).collect()
     }
 
     pub(super) fn send(&self, event: Event) {
@@ -180,6 +202,30 @@ impl Sink for JobSink {
         self.send(Event::Preview { job: self.job, preview: Preview { picture, step, image: Arc::new(image) } });
     }
 
+    fn cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+}
+
+/// Where the news of a model go that is loaded before a job asks for it: nowhere.
+pub(super) struct WarmSink {
+    cancel: Arc<AtomicBool>,
+}
+
+impl WarmSink {
+    pub(super) const fn new(cancel: Arc<AtomicBool>) -> Self {
+        Self { cancel }
+    }
+}
+
+impl Sink for WarmSink {
+    fn log(&self, _: LogLevel, text: &str) {
+        tracing::debug!(target: "engine", "{text}");
+    }
+    fn phase(&self, _: PhaseKind) {}
+    fn load(&self, _: Option<Module>, _: u64, _: u64) {}
+    fn step(&self, _: u32, _: u32, _: f32, _: f32) {}
+    fn preview(&self, _: u32, _: Rgb8) {}
     fn cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }

@@ -1,37 +1,62 @@
-//! The engine's thread: takes requests one by one and owns every context.
+//! The engine's thread: takes requests, and gives each job a thread of its own as soon as the devices that it needs are free.
 //!
-//! Invariants: each job that starts ends with exactly one `End`, whatever happens inside; a panic drops every context and the thread
-//! goes on.
+//! Invariants: each job that starts ends with exactly one `End`, whatever happens inside; jobs that need the same device run one after the
+//! other, in the order in which they came; a panic drops every model that nobody uses and the engine goes on.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::thread;
+use std::time::Duration;
 
 use super::cache::Cache;
-use super::channel::{Handle, Port, channel};
-use super::estimate;
+use super::channel::{EventSender, Handle, Message, Port, channel, work_for_engine};
+use super::estimate::{self, Answers};
 use super::event::{End, Event, Failure};
 use super::ffi;
-use super::remote;
-use super::request::{Request, Task};
+use super::measured::Measured;
+use super::remote::{self, ServerAddress};
+use super::request::{JobId, Request, Task};
 use super::run;
-use super::sink::JobSink;
+use super::sink::{JobSink, WarmSink};
 use crate::devices::SimulatedDevices;
 use crate::library::HeaderCache;
+use crate::placement::{Module, Placement};
+use crate::recipe::{PlacementText, Recipe};
 
 /// Deep graphs are built by recursion in the engine.
 const STACK_BYTES: usize = 16 << 20;
+/// How often an engine with nothing to do looks whether other programs need the memory of its models.
+const RELIEVE_EVERY: Duration = Duration::from_secs(5);
 
-/// The C++ engine has one preview callback and one log for the whole process: one job at a time, however many engines were started.
-static RUNNING: Mutex<()> = Mutex::new(());
+/// The C++ engine reads its list of devices while a job runs: jobs of all engines in this process read, who adds a device writes.
+static DEVICES: RwLock<()> = RwLock::new(());
+
+/// For as long as this is held, no device is added.
+pub(super) fn devices_stay() -> RwLockReadGuard<'static, ()> {
+    DEVICES.read().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Starts the engine. `wake` is called, from any thread, whenever a new event can be read. Dropping the handle stops the engine.
 ///
 /// Where the system gives no thread, the handle refuses every job.
 #[must_use]
 pub fn start(wake: impl Fn() + Send + Sync + 'static) -> Handle {
+    start_with(wake, Measured::default())
+}
+
+/// Starts the engine as [`start`] does, and keeps what it learns of devices in this file, which need not be there yet.
+#[must_use]
+pub fn start_remembering(wake: impl Fn() + Send + Sync + 'static, file: &Path) -> Handle {
+    start_with(wake, Measured::open(file))
+}
+
+fn start_with(wake: impl Fn() + Send + Sync + 'static, measured: Measured) -> Handle {
     let (handle, port) = channel(wake);
-    match thread::Builder::new().name("engine".into()).stack_size(STACK_BYTES).spawn(move || serve_all(&port)) {
+    match thread::Builder::new().name("engine".into()).spawn(move || serve_all(port, measured)) {
         Ok(thread) => handle.joining(thread),
         // The port went down with the closure, so the handle knows.
         Err(error) => {
@@ -57,7 +82,7 @@ pub struct NotAdded {
 /// # Errors
 /// Where a device has one of the names.
 pub fn simulate_devices(devices: &SimulatedDevices) -> Result<(), NotAdded> {
-    let _running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = DEVICES.write().unwrap_or_else(PoisonError::into_inner);
     devices
         .0
         .iter()
@@ -68,62 +93,288 @@ pub fn simulate_devices(devices: &SimulatedDevices) -> Result<(), NotAdded> {
 #[derive(Default)]
 pub(super) struct Engine {
     pub(super) cache: Cache,
-    pub(super) headers: HeaderCache,
+    headers: Mutex<HeaderCache>,
+    pub(super) answers: Answers,
+    pub(super) measured: Measured,
+}
+
+impl Engine {
+    pub(super) fn headers(&self) -> MutexGuard<'_, HeaderCache> {
+        self.headers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The devices that a job keeps others from.
+enum Needed {
+    /// All: it changes them, or nobody knows what it needs.
+    All,
+    /// These, by name.
+    Devices(BTreeSet<String>),
+}
+
+impl Needed {
+    /// What computes for a recipe. The processor is shared, unless denoising is its work: what it does beside that is short.
+    fn by(text: &PlacementText, main: Module) -> Self {
+        let Ok(placement) = Placement::parse(text, &ffi::devices()) else { return Self::All };
+        let on = |module| placement.seat(module).runs_on.clone();
+        let main = on(main);
+        let devices = Module::ALL.into_iter().map(on).filter(|name| *name == main || !name.eq_ignore_ascii_case("cpu"));
+        Self::Devices(devices.collect())
+    }
+
+    fn of(task: &Task) -> Self {
+        match task {
+            Task::Generate { recipe, .. } => Self::by(&recipe.placement, Module::Diffusion),
+            Task::Upscale { placement, .. } => Self::by(placement, Module::Upscaler),
+        }
+    }
+
+    fn collides(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Devices(mine), Self::Devices(other)) => !mine.is_disjoint(other),
+            (Self::All, _) | (_, Self::All) => true,
+        }
+    }
+}
+
+/// What waits for its turn.
+enum Work {
+    Job(JobId, Task),
+    AddServer(ServerAddress),
+}
+
+/// A model that is loaded before a job asks for it.
+struct Warming {
+    recipe: Box<Recipe>,
+    needed: Needed,
+    cancel: Arc<AtomicBool>,
+}
+
+struct Scheduler {
+    engine: Arc<Engine>,
+    port: Port,
+    waiting: VecDeque<(Work, Needed)>,
+    running: Vec<(JobId, Needed)>,
+    /// What is to be loaded once nothing else needs the devices.
+    to_warm: Option<Box<Recipe>>,
+    warming: Option<Warming>,
 }
 
 /// Questions have a thread of their own, which ends with this one: none may be in the engine when the process exits.
-fn serve_all(port: &Port) {
+fn serve_all(port: Port, measured: Measured) {
+    let engine = Engine { measured, ..Engine::default() };
     let (questions, sender) = (port.questions(), port.sender());
-    let answering = move || estimate::serve(&questions, &sender);
+    let (answers, learned) = (engine.answers.clone(), engine.measured.clone());
+    let answering = move || {
+        work_for_engine();
+        estimate::serve(&questions, &sender, &answers, &learned);
+    };
     let thread = thread::Builder::new().name("estimates".into()).stack_size(STACK_BYTES).spawn(answering);
-    serve(port);
+    serve(port, engine);
     match thread {
         Ok(thread) => drop(thread.join()),
         Err(error) => tracing::error!("the thread for estimates could not be started: {error}"),
     }
 }
 
-fn serve(port: &Port) {
-    let mut engine = Engine::default();
-    while let Some(request) = port.next() {
-        match request {
-            Request::Run { job, task } => {
-                let _running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-                let Some(cancel) = port.start(job) else { continue };
-                let sink = JobSink::new(job, port.sender(), cancel);
-                let outcome = catch_unwind(AssertUnwindSafe(|| match &task {
-                    Task::Generate { recipe, preview } => run::generate(&mut engine, job, recipe, *preview, &sink),
-                    Task::Upscale { image, model, placement, threads } => {
-                        run::upscale(&mut engine, job, image, model, placement, *threads, &sink)
-                    }
-                }));
-                let end = outcome.unwrap_or_else(|_| {
-                    engine = Engine::default();
-                    End::Failed(Failure {
-                        sentence: "Atelier made a mistake while it worked on this picture.".into(),
-                        hint: "The model was unloaded; generate again. If it happens again, please report it with the details.".into(),
-                        log: sink.log_lines(),
-                        cause: None,
-                    })
-                });
-                let peaks = sink.peaks();
-                if !peaks.is_empty() {
-                    port.send(Event::Measured { job, peaks });
-                }
-                port.send(Event::End { job, end });
+fn serve(port: Port, engine: Engine) {
+    work_for_engine();
+    let mut scheduler =
+        Scheduler { engine: Arc::new(engine), port, waiting: VecDeque::new(), running: Vec::new(), to_warm: None, warming: None };
+    let mut open = true;
+    while open || !scheduler.running.is_empty() || scheduler.warming.is_some() {
+        match scheduler.port.next_within(RELIEVE_EVERY) {
+            Some(Message::Request(request)) => scheduler.take(request),
+            Some(Message::Done(Some(job))) => scheduler.running.retain(|(running, _)| *running != job),
+            Some(Message::Done(None)) => scheduler.warming = None,
+            Some(Message::Closed) => {
+                open = false;
+                scheduler.waiting.clear();
+                scheduler.stop_warming();
             }
-            Request::AddServer(server) => {
-                // The engine reads its list of devices while a job runs.
-                let _running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-                let added = remote::add(&server);
-                port.send(Event::Server { server, added });
-            }
-            Request::Unload => {
-                engine.cache.clear();
-                port.unloaded();
-            }
-            // They are asked of the other thread.
-            Request::Estimate(_) | Request::ListDevices => {}
+            None => {}
+        }
+        scheduler.begin();
+        if scheduler.running.is_empty() && scheduler.warming.is_none() && scheduler.engine.cache.relieve() {
+            scheduler.tell_residency();
         }
     }
+}
+
+impl Scheduler {
+    fn take(&mut self, request: Request) {
+        match request {
+            Request::Run { job, task } => {
+                let needed = Needed::of(&task);
+                self.waiting.push_back((Work::Job(job, task), needed));
+            }
+            Request::AddServer(server) => self.waiting.push_back((Work::AddServer(server), Needed::All)),
+            // They are asked of the other thread.
+            Request::Estimate(_) | Request::ListDevices => {}
+            Request::Unload => {
+                self.stop_warming();
+                self.engine.cache.clear();
+                self.port.unloaded();
+                self.tell_residency();
+            }
+            Request::UnloadModel(model) => {
+                self.engine.cache.unload(model);
+                self.port.unloaded();
+                self.tell_residency();
+            }
+            Request::KeepModel(model, kept) => {
+                self.engine.cache.keep(model, kept);
+                self.tell_residency();
+            }
+            Request::SetReserve(reserve) => self.engine.cache.set_reserve(reserve),
+            Request::Warm(recipe) => {
+                let same = |warming: &Warming| recipe.as_ref().is_some_and(|recipe| same_model(recipe, &warming.recipe));
+                if !self.warming.as_ref().is_some_and(same) {
+                    self.stop_warming();
+                    self.to_warm = recipe;
+                }
+            }
+        }
+    }
+
+    /// Begins what can begin: what came first goes first on each device.
+    fn begin(&mut self) {
+        let mut at = 0;
+        while let Some((work, needed)) = self.waiting.get(at) {
+            let before = self.waiting.iter().take(at).map(|(_, needed)| needed);
+            let mut others = before.chain(self.running.iter().map(|(_, needed)| needed));
+            let is_free = others.all(|other| !needed.collides(other));
+            // What is being loaded is either what this job wants, and nearly there, or in its way.
+            let in_the_way = self.warming.as_ref().filter(|warming| warming.needed.collides(needed));
+            if let Some(warming) = in_the_way
+                && !matches!(work, Work::Job(_, Task::Generate { recipe, .. }) if same_model(recipe, &warming.recipe))
+            {
+                warming.cancel.store(true, Ordering::Relaxed);
+            }
+            if !is_free || in_the_way.is_some() {
+                at += 1;
+                continue;
+            }
+            match self.waiting.remove(at) {
+                Some((Work::Job(job, task), needed)) => self.run(job, task, needed),
+                Some((Work::AddServer(server), _)) => {
+                    let _alone = DEVICES.write().unwrap_or_else(PoisonError::into_inner);
+                    let added = remote::add(&server);
+                    self.port.send(Event::Server { server, added });
+                }
+                None => return,
+            }
+        }
+        self.begin_to_warm();
+    }
+
+    fn begin_to_warm(&mut self) {
+        let Some(recipe) = self.to_warm.take() else { return };
+        let needed = Needed::by(&recipe.placement, Module::Diffusion);
+        let others = self.waiting.iter().map(|(_, needed)| needed).chain(self.running.iter().map(|(_, needed)| needed));
+        if self.warming.is_some() || others.into_iter().any(|other| needed.collides(other)) {
+            self.to_warm = Some(recipe);
+            return;
+        }
+        let (engine, sender, back) = (Arc::clone(&self.engine), self.port.sender(), self.port.back());
+        let (cancel, wanted) = (Arc::new(AtomicBool::new(false)), recipe.clone());
+        let sink = WarmSink::new(Arc::clone(&cancel));
+        let work = move || {
+            let _devices = devices_stay();
+            if catch_unwind(AssertUnwindSafe(|| run::warm(&engine, &wanted, &sink))).is_err() {
+                engine.cache.clear();
+            }
+            sender.send(Event::Residency(engine.cache.residency()));
+        };
+        if spawn("engine warm", back, None, work) {
+            self.warming = Some(Warming { recipe, needed, cancel });
+        }
+    }
+
+    fn stop_warming(&mut self) {
+        self.to_warm = None;
+        if let Some(warming) = &self.warming {
+            warming.cancel.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn run(&mut self, job: JobId, task: Task, needed: Needed) {
+        let Some(cancel) = self.port.start(job) else { return };
+        let (engine, sender, back) = (Arc::clone(&self.engine), self.port.sender(), self.port.back());
+        let failed = self.port.sender();
+        let work = move || {
+            let _devices = devices_stay();
+            let end = one_job(&engine, job, &task, sender.clone(), cancel);
+            sender.send(Event::End { job, end });
+            sender.send(Event::Residency(engine.cache.residency()));
+        };
+        if spawn(&format!("engine job {job}"), back, Some(job), work) {
+            self.running.push((job, needed));
+        } else {
+            let failure = Failure {
+                sentence: "The computer has no thread left for this picture.".into(),
+                hint: "Close other programs, then generate again.".into(),
+                ..Failure::default()
+            };
+            failed.send(Event::End { job, end: End::Failed(failure) });
+        }
+    }
+
+    fn tell_residency(&self) {
+        self.port.send(Event::Residency(self.engine.cache.residency()));
+    }
+}
+
+/// Whether one context serves both recipes.
+fn same_model(left: &Recipe, right: &Recipe) -> bool {
+    left.files == right.files
+        && left.placement == right.placement
+        && left.flash_attention == right.flash_attention
+        && left.threads == right.threads
+}
+
+/// Does work on a thread of its own and says when it is done, also after a panic. False where the system gives no thread.
+fn spawn(name: &str, back: SyncSender<Message>, job: Option<JobId>, work: impl FnOnce() + Send + 'static) -> bool {
+    /// Says so when it is dropped.
+    struct Done(SyncSender<Message>, Option<JobId>);
+    impl Drop for Done {
+        fn drop(&mut self) {
+            // Where nobody listens any more, nobody waits either.
+            self.0.send(Message::Done(self.1)).ok();
+        }
+    }
+    let work = move || {
+        work_for_engine();
+        let _done = Done(back, job);
+        work();
+    };
+    thread::Builder::new().name(name.into()).stack_size(STACK_BYTES).spawn(work).is_ok()
+}
+
+fn one_job(engine: &Engine, job: JobId, task: &Task, sender: EventSender, cancel: Arc<AtomicBool>) -> End {
+    let sink = JobSink::new(job, sender, cancel);
+    let outcome = catch_unwind(AssertUnwindSafe(|| match task {
+        Task::Generate { recipe, preview } => run::generate(engine, job, recipe, *preview, &sink),
+        Task::Upscale { image, model, allow_pickle, placement, threads } => {
+            run::upscale(engine, job, image, (model, *allow_pickle), placement, *threads, &sink)
+        }
+    }));
+    let end = outcome.unwrap_or_else(|_| {
+        engine.cache.clear();
+        End::Failed(Failure {
+            sentence: "Atelier made a mistake while it worked on this picture.".into(),
+            hint: "The model was unloaded; generate again. If it happens again, please report it with the details.".into(),
+            log: sink.log_lines(),
+            cause: None,
+        })
+    });
+    let peaks = sink.peaks();
+    if let (Task::Generate { recipe, .. }, End::Done { .. }) = (task, &end) {
+        let (devices, slack) = engine.cache.slack();
+        engine.measured.learn(recipe, &peaks, &devices, &slack);
+    }
+    if !peaks.is_empty() {
+        sink.send(Event::Measured { job, peaks });
+    }
+    end
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use atelier::devices::Device;
 use atelier::engine::{
-    Begin, End, Estimate, Event, Failure, Handle, JobId, Peak, Phase, Picture, Preview, PreviewOptions, Problem, Task, start,
+    Begin, End, Estimate, Event, Failure, Handle, JobId, Peak, Phase, Picture, Preview, PreviewOptions, Problem, Residency, Task, start,
 };
 use atelier::recipe::Recipe;
 
@@ -17,6 +17,8 @@ type Moment = Box<dyn Fn(&Event) -> bool + Send>;
 #[derive(Default)]
 struct Caught {
     events: Mutex<(Vec<Event>, Option<Moment>)>,
+    /// Belongs to no job, and comes when it comes.
+    residency: Mutex<Residency>,
     arrived: Condvar,
 }
 
@@ -40,6 +42,10 @@ impl Engine {
             let Some(handle) = seen.get().and_then(Weak::upgrade) else { return };
             let mut state = catching.events.lock().unwrap();
             while let Some(event) = handle.try_next() {
+                if let Event::Residency(residency) = event {
+                    *catching.residency.lock().unwrap() = residency;
+                    continue;
+                }
                 let job = job_of(&event);
                 let cancel = state.1.as_ref().is_some_and(|moment| moment(&event));
                 state.0.push(event);
@@ -80,6 +86,17 @@ impl Engine {
         self.wait(|events| count(events) >= ends)
     }
 
+    /// What is in memory, once that is as it should be.
+    pub(crate) fn residency(&self, enough: impl Fn(&Residency) -> bool) -> Residency {
+        let state = self.caught.events.lock().unwrap();
+        let is_so = || enough(&self.caught.residency.lock().unwrap());
+        let (state, timeout) = self.caught.arrived.wait_timeout_while(state, LIMIT, |_| !is_so()).unwrap();
+        drop(state);
+        let residency = self.caught.residency.lock().unwrap().clone();
+        assert!(!timeout.timed_out(), "in memory is only {residency:?}");
+        residency
+    }
+
     /// The answer to a request for the devices.
     pub(crate) fn devices(&self) -> Vec<Device> {
         let events = self.wait(|events| events.iter().any(|event| matches!(event, Event::Devices(_))));
@@ -87,10 +104,14 @@ impl Engine {
     }
 
     /// What a recipe takes.
-    pub(crate) fn estimate(&self, recipe: &Recipe) -> Result<Estimate, Failure> {
+    pub(crate) fn estimate(&self, recipe: &Recipe) -> Result<Estimate, Box<Failure>> {
         self.handle.estimate(recipe.clone()).unwrap();
         let events = self.wait(|events| events.iter().any(|event| matches!(event, Event::Estimated { .. })));
-        events.into_iter().find_map(|event| if let Event::Estimated { estimate, .. } = event { Some(estimate) } else { None }).unwrap()
+        events
+            .into_iter()
+            .find_map(|event| if let Event::Estimated { estimate, .. } = event { Some(estimate) } else { None })
+            .unwrap()
+            .map_err(Box::new)
     }
 
     /// What came of adding a server: its devices as they are named here, or why not.
@@ -116,9 +137,10 @@ fn job_of(event: &Event) -> Option<JobId> {
         | Event::Preview { job, .. }
         | Event::Picture { job, .. }
         | Event::Measured { job, .. }
+        | Event::Waiting { job, .. }
         | Event::End { job, .. } => Some(*job),
         Event::Log { job, .. } => *job,
-        Event::Devices(_) | Event::Server { .. } | Event::Estimated { .. } => None,
+        Event::Devices(_) | Event::Server { .. } | Event::Estimated { .. } | Event::Residency(_) => None,
     }
 }
 

@@ -95,6 +95,7 @@ const LAYOUT: &[(&str, &[&str])] = &[
     ("sd_pm_params_t", &["id_images", "style_strength"]),
     ("atelier_callbacks", &["user", "log", "phase", "load", "step", "preview", "cancelled"]),
     ("atelier_device", &["name", "description", "type", "memory_free", "memory_total", "remote", "card"]),
+    ("atelier_holding", &["module", "device", "bytes"]),
     ("atelier_shortage", &["device", "phase", "bytes_wanted", "bytes_free"]),
     ("atelier_limits", &["diffusion", "te", "clip_vision", "vae", "stream_layers"]),
 ];
@@ -152,6 +153,26 @@ const LOADER: &[Change] = &[
     Change {
         find: "    int64_t end_time = ggml_time_ms();\n    LOG_INFO(\"loading tensors completed",
         put: "    atelier_job_load_progress(atelier_job, bytes_processed.load());\n    atelier_job_load_end(atelier_job);\n    int64_t end_time = ggml_time_ms();\n    LOG_INFO(\"loading tensors completed",
+    },
+];
+
+/// Each thread, and so each job, has a preview callback of its own, and a buffer for its log lines.
+const UTIL: &[Change] = &[
+    Change {
+        find: "static sd_preview_cb_t sd_preview_cb = nullptr;\n",
+        put: "static thread_local sd_preview_cb_t sd_preview_cb = nullptr;\n",
+    },
+    Change { find: "static void* sd_preview_cb_data      = nullptr;\n", put: "static thread_local void* sd_preview_cb_data = nullptr;\n" },
+    Change {
+        find: "preview_t sd_preview_mode            = PREVIEW_NONE;\n",
+        put: "static thread_local preview_t sd_preview_mode = PREVIEW_NONE;\n",
+    },
+    Change { find: "int sd_preview_interval              = 1;\n", put: "static thread_local int sd_preview_interval = 1;\n" },
+    Change { find: "bool sd_preview_denoised             = true;\n", put: "static thread_local bool sd_preview_denoised = true;\n" },
+    Change { find: "bool sd_preview_noisy                = false;\n", put: "static thread_local bool sd_preview_noisy = false;\n" },
+    Change {
+        find: "    static char log_buffer[LOG_BUFFER_SIZE + 1];\n",
+        put: "    static thread_local char log_buffer[LOG_BUFFER_SIZE + 1];\n",
     },
 ];
 
@@ -288,6 +309,7 @@ fn main() {
     write(&out.join("engine_layout.h"), &engine_layout(&engine));
     let graph_cut = patched(&engine, "src/core/ggml_graph_cut.cpp", GRAPH_CUT, &out);
     let loader = patched(&engine, "src/model_loader.cpp", LOADER, &out);
+    let util = patched(&engine, "src/core/util.cpp", UTIL, &out);
     let manager = patched(&engine, "src/model_manager.cpp", MANAGER, &out);
     let backend = patched(&engine, "ggml/src/ggml-backend.cpp", BACKEND, &out);
     let rpc = patched(&engine, "ggml/src/ggml-rpc/ggml-rpc.cpp", RPC, &out);
@@ -312,10 +334,10 @@ fn main() {
     for folder in ["", "src", "include", "src/core", "thirdparty", "ggml/include", "ggml/src", "ggml/src/ggml-rpc"] {
         build.include(engine.join(folder));
     }
-    for source in ["shim", "context", "estimate", "job", "hook", "accounts", "phantom", "simulate", "transport", "remote"] {
+    for source in ["shim", "context", "residency", "estimate", "job", "hook", "accounts", "phantom", "simulate", "transport", "remote"] {
         build.file(format!("shim/{source}.cpp"));
     }
-    build.file(graph_cut).file(loader).file(manager).file(backend).file(rpc).file(out.join("layout.cpp"));
+    build.file(graph_cut).file(loader).file(util).file(manager).file(backend).file(rpc).file(out.join("layout.cpp"));
     // Whole, or the linker keeps the archive's own objects instead of the changed ones.
     build.cargo_metadata(false).compile("atelier_shim");
     println!("cargo:rustc-link-search=native={}", out.display());

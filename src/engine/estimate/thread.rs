@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::super::channel::{EventSender, Questions};
 use super::super::event::{Event, Failure};
 use super::super::ffi;
+use super::super::measured::Measured;
 use super::super::request::Request;
-use super::{Estimates, Outdated, Unanswered};
+use super::super::thread::devices_stay;
+use super::{Answers, Estimates, Outdated, Unanswered};
 
 impl Outdated for AtomicBool {
     fn is_outdated(&self) -> bool {
@@ -16,14 +18,16 @@ impl Outdated for AtomicBool {
 }
 
 /// Answers until nobody can ask any more.
-pub(in crate::engine) fn serve(questions: &Questions, sender: &EventSender) {
-    let mut estimates = Estimates::default();
+pub(in crate::engine) fn serve(questions: &Questions, sender: &EventSender, answers: &Answers, measured: &Measured) {
+    let fresh = || Estimates::new(answers.clone(), measured.clone());
+    let mut estimates = fresh();
     while let Some((request, outdated)) = questions.next() {
         match request {
             Request::Estimate(recipe) => {
+                let _devices = devices_stay();
                 let answered = catch_unwind(AssertUnwindSafe(|| estimates.estimate(&recipe, &ffi::devices(), outdated.as_ref())))
                     .unwrap_or_else(|_| {
-                        estimates = Estimates::default();
+                        estimates = fresh();
                         Err(Failure {
                             sentence: "Atelier made a mistake while it looked at this model.".into(),
                             hint: "If it happens again, please report it with the model's name.".into(),
@@ -40,7 +44,13 @@ pub(in crate::engine) fn serve(questions: &Questions, sender: &EventSender) {
                 sender.send(Event::Estimated { recipe, estimate });
             }
             Request::ListDevices => sender.send(Event::Devices(ffi::devices())),
-            Request::Run { .. } | Request::AddServer(_) | Request::Unload => {}
+            Request::Run { .. }
+            | Request::AddServer(_)
+            | Request::Unload
+            | Request::UnloadModel(_)
+            | Request::KeepModel(..)
+            | Request::SetReserve(_)
+            | Request::Warm(_) => {}
         }
     }
 }

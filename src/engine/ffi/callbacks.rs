@@ -72,6 +72,11 @@ unsafe extern "C" fn on_phase(user: *mut c_void, phase: c_int) {
     }
 }
 
+/// `atelier_module` of shim.h, which has the order of `Module`.
+pub(super) fn module_of(number: c_int) -> Option<Module> {
+    usize::try_from(number).ok().and_then(|index| Module::ALL.get(index).copied())
+}
+
 /// `atelier_phase` of shim.h.
 pub(super) const fn phase_kind(phase: c_int) -> Option<PhaseKind> {
     match phase {
@@ -85,12 +90,7 @@ pub(super) const fn phase_kind(phase: c_int) -> Option<PhaseKind> {
 }
 
 unsafe extern "C" fn on_load(user: *mut c_void, module: c_int, done: u64, total: u64) {
-    with_sink(user, (), |sink| sink.load(self::module(module), done, total));
-}
-
-/// `atelier_module` of shim.h, which has the order of [`Module`].
-pub(super) fn module(module: c_int) -> Option<Module> {
-    usize::try_from(module).ok().and_then(|index| Module::ALL.get(index).copied())
+    with_sink(user, (), |sink| sink.load(module_of(module), done, total));
 }
 
 unsafe extern "C" fn on_step(user: *mut c_void, done: c_int, total: c_int, fraction: f32, secs: f32) {

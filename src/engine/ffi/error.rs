@@ -32,6 +32,11 @@ pub(in crate::engine) struct CallError {
 }
 
 impl CallError {
+    /// The job's flag was set while it waited.
+    pub(in crate::engine) fn cancelled() -> Self {
+        Self { status: Status::Cancelled, ..Self::new("cancelled") }
+    }
+
     pub(super) fn new(message: impl Into<String>) -> Self {
         Self { status: Status::Failed, message: message.into(), out_of_memory: None, lost: None }
     }

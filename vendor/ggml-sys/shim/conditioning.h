@@ -5,6 +5,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <typeinfo>
 
 #include "conditioning/conditioner.hpp"
 #include "job.h"
@@ -19,6 +20,12 @@ public:
 
     // Names the LoRAs of the coming calls.
     void set_lora_key(std::string key) { lora_key_ = std::move(key); }
+    // Whether both encode in the same way.
+    bool same_kind(const RememberingConditioner& other) const { return typeid(*inner_) == typeid(*other.inner_); }
+    void forget() {
+        entries_.clear();
+        bytes_ = 0;
+    }
     uint64_t hits() const { return hits_; }
     uint64_t misses() const { return misses_; }
 

@@ -51,12 +51,12 @@ struct atelier_context {
     sd_ctx_t* sd = nullptr;
     // Of an estimator; its buffers know it too.
     std::shared_ptr<atelier::Ledger> ledger;
-    // Pictures that an estimator was asked about.
-    uint64_t runs = 0;
     std::shared_ptr<atelier::RememberingConditioner> conditioner;
     // Made when it is first needed; remembers what decoding costs.
     std::shared_ptr<atelier::ThriftyPreview> thrifty;
     std::vector<GGMLRunner*> text_encoders;
+    // What a borrowed module took the place of.
+    std::vector<std::shared_ptr<void>> replaced;
 
     atelier_context()                                  = default;
     atelier_context(const atelier_context&)            = delete;
@@ -65,6 +65,7 @@ struct atelier_context {
         // They hold runners of the engine, which must not outlive its devices.
         thrifty.reset();
         conditioner.reset();
+        replaced.clear();
         if (sd != nullptr) {
             free_sd_ctx(sd);
         }

@@ -20,29 +20,6 @@ thread_local bool may_throw = false;
 
 constexpr const char* LORA = "lora.";
 
-int module_of(const char* tensor_name) {
-    const struct {
-        const char* prefix;
-        int module;
-    } table[] = {
-        {"model.diffusion_model.", ATELIER_MODULE_DIFFUSION},
-        {"model.high_noise_diffusion_model.", ATELIER_MODULE_DIFFUSION},
-        {"text_encoders.", ATELIER_MODULE_TE},
-        {"cond_stage_model.", ATELIER_MODULE_TE},
-        {"first_stage_model.", ATELIER_MODULE_VAE},
-        {"vae.", ATELIER_MODULE_VAE},
-        {"tae.", ATELIER_MODULE_VAE},
-        {"control_model.", ATELIER_MODULE_CONTROLNET},
-        {"pmid.", ATELIER_MODULE_PHOTOMAKER},
-    };
-    for (const auto& row : table) {
-        if (std::strncmp(tensor_name, row.prefix, std::strlen(row.prefix)) == 0) {
-            return row.module;
-        }
-    }
-    return ATELIER_MODULE_NONE;
-}
-
 void on_log(sd_log_level_t level, const char* text, void*) {
     if (Job* job = current_job()) {
         job->log(level, text);
@@ -72,6 +49,29 @@ void on_abort(const char* message) {
 }
 
 }  // namespace
+
+int module_of(const char* tensor_name) {
+    const struct {
+        const char* prefix;
+        int module;
+    } table[] = {
+        {"model.diffusion_model.", ATELIER_MODULE_DIFFUSION},
+        {"model.high_noise_diffusion_model.", ATELIER_MODULE_DIFFUSION},
+        {"text_encoders.", ATELIER_MODULE_TE},
+        {"cond_stage_model.", ATELIER_MODULE_TE},
+        {"first_stage_model.", ATELIER_MODULE_VAE},
+        {"vae.", ATELIER_MODULE_VAE},
+        {"tae.", ATELIER_MODULE_VAE},
+        {"control_model.", ATELIER_MODULE_CONTROLNET},
+        {"pmid.", ATELIER_MODULE_PHOTOMAKER},
+    };
+    for (const auto& row : table) {
+        if (std::strncmp(tensor_name, row.prefix, std::strlen(row.prefix)) == 0) {
+            return row.module;
+        }
+    }
+    return ATELIER_MODULE_NONE;
+}
 
 bool can_throw() {
     return may_throw && std::uncaught_exceptions() == 0;

@@ -120,6 +120,9 @@ private:
     Job* outer_;
 };
 
+// The module to which a weight of this name belongs (atelier_module).
+int module_of(const char* tensor_name);
+
 // Whether an exception thrown now is caught by the shim.
 bool can_throw();
 

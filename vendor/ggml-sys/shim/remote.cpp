@@ -45,6 +45,11 @@ bool add_server(const char* endpoint) {
         std::lock_guard<std::mutex> lock(device_list());
         ggml_backend_register(reg);
     }
+    // Asked for the first time, a device connects to its server; without one it would have no type of buffer, of which the engine makes an
+    // assert. Later it is remembered.
+    for (size_t i = 0; i < ggml_backend_reg_dev_count(reg); ++i) {
+        ggml_backend_dev_buffer_type(ggml_backend_reg_dev_get(reg, i));
+    }
     hook_devices();
     return true;
 }

@@ -149,6 +149,23 @@ void atelier_context_free(atelier_context* context);
 // Between pictures, any number of times.
 atelier_status atelier_context_limit(atelier_context* context, const atelier_limits* limits);
 
+// Weights of a module in a device's memory.
+typedef struct {
+    int module;  // atelier_module
+    const char* device;
+    uint64_t bytes;
+} atelier_holding;
+
+// What the context holds between pictures, borrowed modules left out. At most `capacity` are written; returns how many there are.
+size_t atelier_context_holdings(const atelier_context* context, atelier_holding* out, size_t capacity);
+// Frees the weights of these modules, a bit for each atelier_module. They are read again when they are next needed. Between pictures only.
+atelier_status atelier_context_release(atelier_context* context, uint32_t modules);
+// Text encoder or VAE (bits as above) of another context take the place of this one's own, which was never used. The caller answers for
+// both being of the same files and settings; the lender must outlive the context, and pictures of the two must not be made at once.
+atelier_status atelier_context_borrow(atelier_context* context, atelier_context* lender, uint32_t modules);
+// Reads the weights of these modules now that would be read with the first picture, where they live in memory.
+atelier_status atelier_context_warm(atelier_context* context, uint32_t modules, const atelier_callbacks* callbacks);
+
 // For `preview_every`: through the decoder, as large and as often as a fifth of the picture's time pays for.
 #define ATELIER_PREVIEW_THRIFTY (-1)
 

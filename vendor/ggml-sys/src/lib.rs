@@ -112,6 +112,18 @@ pub struct atelier_shortage {
     pub bytes_free: u64,
 }
 
+/// Weights of a module in a device's memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_holding {
+    /// `atelier_module`.
+    pub module: c_int,
+    /// The device's name; it lives as long as the process.
+    pub device: *const c_char,
+    /// How many bytes.
+    pub bytes: u64,
+}
+
 /// The most that was held of a device in a phase.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -201,6 +213,10 @@ unsafe extern "C" {
         callbacks: *const atelier_callbacks,
         out: *mut sd_image_t,
     ) -> atelier_status;
+    pub fn atelier_context_holdings(context: *const atelier_context, out: *mut atelier_holding, capacity: usize) -> usize;
+    pub fn atelier_context_release(context: *mut atelier_context, modules: u32) -> atelier_status;
+    pub fn atelier_context_borrow(context: *mut atelier_context, lender: *mut atelier_context, modules: u32) -> atelier_status;
+    pub fn atelier_context_warm(context: *mut atelier_context, modules: u32, callbacks: *const atelier_callbacks) -> atelier_status;
     pub fn atelier_context_encodings(context: *const atelier_context, hits: *mut u64, misses: *mut u64);
     pub fn atelier_upscaler_new(
         path: *const c_char,

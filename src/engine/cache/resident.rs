@@ -1,0 +1,92 @@
+//! What is in memory, as plain data for whoever shows it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::devices::{Device, DeviceKind};
+use crate::placement::{GIB, Module};
+use crate::recipe::ModelFiles;
+
+/// The models in memory, the latest used first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Residency {
+    /// The models.
+    pub models: Vec<Resident>,
+    /// By device: bytes that models held which are gone, and that were not free afterwards. Drivers keep some for themselves.
+    pub unreturned_bytes: BTreeMap<String, u64>,
+}
+
+/// A number of a model in memory, which no other ever has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ResidentId(pub u64);
+
+/// A model in memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resident {
+    /// Its number.
+    pub id: ResidentId,
+    /// Its files.
+    pub files: ModelFiles,
+    /// What it holds where.
+    pub parts: Vec<ResidentPart>,
+    /// When it was used last, in seconds since 1970.
+    pub used_at_secs: u64,
+    /// Whether a job uses it now.
+    pub in_use: bool,
+    /// Whether it stays until it is let go.
+    pub kept: bool,
+    /// Text encodings that were remembered, so that no encoder ran.
+    pub encodings_found: u64,
+    /// Text encodings that had to be made.
+    pub encodings_made: u64,
+}
+
+impl Resident {
+    /// Bytes of all its parts, shared ones included.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.parts.iter().map(|part| part.bytes).sum()
+    }
+}
+
+/// Weights of a module in a device's memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResidentPart {
+    /// The module.
+    pub module: Module,
+    /// The device's whole name; the CPU's means RAM.
+    pub device: String,
+    /// How many bytes.
+    pub bytes: u64,
+    /// Whether another model in memory uses the same weights.
+    pub shared: bool,
+}
+
+/// What is left of a device's memory to other programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reserve {
+    /// Per cent of all its memory...
+    pub percent: u8,
+    /// ...but no more bytes than this.
+    pub most_bytes: u64,
+}
+
+impl Default for Reserve {
+    fn default() -> Self {
+        Self { percent: 10, most_bytes: GIB }
+    }
+}
+
+impl Reserve {
+    /// In bytes, for this device. RAM, which every program needs, keeps 2 GiB or a tenth free, whichever is more.
+    #[must_use]
+    pub fn bytes(&self, device: &Device) -> u64 {
+        let total = device.memory_total_bytes;
+        if device.kind == DeviceKind::Cpu {
+            return (2 * GIB).max(total / 10);
+        }
+        (total / 100 * u64::from(self.percent.min(100))).min(self.most_bytes)
+    }
+}

@@ -1,0 +1,287 @@
+//! What stays in memory between jobs, what models share, and what goes when there is no room.
+//!
+//! The devices belong to the process: `GPU0` and `GPU1` of 1 GiB, `SMALL` with room for one tiny model.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use atelier::engine::{End, Event, Handle, JobId, Phase, PreviewOptions, Residency, Resident, Task, simulate_devices, start};
+use atelier::placement::Module;
+use atelier::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
+use support::engine::{Engine, Said};
+use support::{files, folder, recipe};
+use testkit::tiny;
+
+/// An engine that has the devices to itself.
+struct Alone {
+    engine: Engine,
+    _lock: MutexGuard<'static, ()>,
+}
+
+fn devices() {
+    static DEVICES: OnceLock<()> = OnceLock::new();
+    DEVICES.get_or_init(|| simulate_devices(&"GPU0:1,GPU1:1,SMALL:0.026".parse().unwrap()).unwrap());
+}
+
+fn lock() -> MutexGuard<'static, ()> {
+    static LOCK: Mutex<()> = Mutex::new(());
+    let lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    devices();
+    lock
+}
+
+fn alone() -> Alone {
+    let lock = lock();
+    Alone { engine: Engine::start(), _lock: lock }
+}
+
+/// The tiny model with another diffusion module, its text encoder and autoencoder left as they are.
+fn cousin() -> ModelFiles {
+    static DIFFUSION: OnceLock<PathBuf> = OnceLock::new();
+    let diffusion = DIFFUSION.get_or_init(|| {
+        let options = tiny::Options { seed: 77, ..tiny::Options::default() };
+        tiny::zimage(&folder("cousin"), &options).unwrap().diffusion
+    });
+    let mut files = files();
+    files.set(FileRole::Diffusion, diffusion.clone());
+    files
+}
+
+/// A model that has nothing in common with the others.
+fn stranger() -> ModelFiles {
+    static FILES: OnceLock<ModelFiles> = OnceLock::new();
+    let make = || {
+        let options = tiny::Options { seed: 78, ..tiny::Options::default() };
+        let files = tiny::zimage(&folder("stranger"), &options).unwrap();
+        [(FileRole::Diffusion, files.diffusion), (FileRole::Llm, files.llm), (FileRole::Taesd, files.taesd)].into_iter().collect()
+    };
+    FILES.get_or_init(make).clone()
+}
+
+fn on(device: &str, files: ModelFiles) -> Recipe {
+    let placement = PlacementText { backend: device.into(), ..PlacementText::default() };
+    Recipe { files, placement, ..recipe() }
+}
+
+/// The modules whose weights were read.
+fn loaded(said: &Said) -> BTreeSet<Module> {
+    let module = |phase: &Phase| if let Phase::Loading { module, .. } = phase { *module } else { None };
+    said.phases().iter().filter_map(module).collect()
+}
+
+fn holds(residency: &Residency, models: usize) -> bool {
+    residency.models.len() == models && residency.models.iter().all(|model| !model.in_use)
+}
+
+fn uses(model: &Resident, device: &str) -> u64 {
+    model.parts.iter().filter(|part| part.device == device).map(|part| part.bytes).sum()
+}
+
+#[test]
+fn models_that_fit_side_by_side_are_loaded_once() {
+    let it = alone();
+    let (a, b) = (on("GPU0", files()), on("GPU0", stranger()));
+    let first = (it.engine.run(&a), it.engine.run(&b));
+    assert_eq!(loaded(&first.0), BTreeSet::from([Module::Diffusion, Module::Te, Module::Vae]));
+    assert_eq!(loaded(&first.1), loaded(&first.0));
+    let again = (it.engine.run(&a), it.engine.run(&b), it.engine.run(&a));
+    for (first, again) in [(&first.0, &again.0), (&first.1, &again.1), (&first.0, &again.2)] {
+        assert_eq!(loaded(again), BTreeSet::new());
+        assert_eq!(first.pixels(), again.pixels());
+    }
+    assert_ne!(first.0.pixels(), first.1.pixels());
+    let residency = it.engine.residency(|it| holds(it, 2) && it.models[0].encodings_found == 2);
+    assert_eq!(residency.models[0].files, a.files, "the latest used comes first");
+    assert!(residency.models.iter().all(|model| uses(model, "GPU0") == model.bytes() && model.bytes() > 2 << 20));
+    assert_eq!(residency.models[0].encodings_made, 1);
+}
+
+#[test]
+fn a_model_borrows_what_another_one_of_its_family_has_loaded() {
+    let it = alone();
+    let (a, b) = (on("GPU0", files()), on("GPU0", cousin()));
+    let separate = it.engine.run(&b).pixels().to_vec();
+    it.engine.handle().unload().unwrap();
+    let first = it.engine.run(&a);
+    let other = it.engine.run(&b);
+    assert_eq!(loaded(&other), BTreeSet::from([Module::Diffusion]));
+    assert_eq!(other.pixels(), separate);
+    let residency = it.engine.residency(|it| holds(it, 2));
+    let shared: BTreeSet<Module> = residency.models[0].parts.iter().filter(|part| part.shared).map(|part| part.module).collect();
+    assert_eq!(shared, BTreeSet::from([Module::Te, Module::Vae]));
+    // The one that lent goes; what it lent stays for the other.
+    let lender = residency.models.iter().find(|model| model.files == a.files).unwrap().id;
+    it.engine.handle().unload_model(lender).unwrap();
+    it.engine.residency(|it| holds(it, 1) && it.models[0].files == b.files);
+    let unused = it.engine.run(&b);
+    assert_eq!((loaded(&unused), unused.pixels()), (BTreeSet::new(), separate.as_slice()));
+    // And it borrows it back.
+    let back = it.engine.run(&a);
+    assert_eq!((loaded(&back), back.pixels()), (BTreeSet::from([Module::Diffusion]), first.pixels()));
+    it.engine.handle().unload().unwrap();
+    it.engine.residency(|it| it.models.is_empty());
+    it.engine.handle().list_devices().unwrap();
+    let gpu = it.engine.devices().into_iter().find(|device| device.name == "GPU0").unwrap();
+    assert_eq!(gpu.memory_free_bytes, gpu.memory_total_bytes, "everything was given back");
+}
+
+#[test]
+fn where_there_is_room_for_one_the_least_recently_used_goes() {
+    let it = alone();
+    let (a, b) = (on("SMALL", files()), on("SMALL", stranger()));
+    let first = it.engine.run(&a).pixels().to_vec();
+    let other = it.engine.run(&b);
+    assert_eq!(loaded(&other).len(), 3);
+    let residency = it.engine.residency(|it| holds(it, 1) && it.models[0].files == b.files);
+    assert_eq!(residency.unreturned_bytes, BTreeMap::new());
+    let again = it.engine.run(&a);
+    assert_eq!((loaded(&again).len(), again.pixels()), (3, first.as_slice()));
+}
+
+#[test]
+fn a_kept_model_stays_until_it_is_let_go() {
+    let it = alone();
+    let (a, b) = (on("SMALL", files()), on("SMALL", stranger()));
+    it.engine.run(&a);
+    let kept = it.engine.residency(|it| holds(it, 1)).models[0].id;
+    it.engine.handle().keep_model(kept, true).unwrap();
+    let said = it.engine.run(&b);
+    assert!(matches!(said.end(), End::Failed(_)), "{:?}", said.end());
+    it.engine.residency(|it| holds(it, 1) && it.models[0].kept && it.models[0].id == kept);
+    assert_eq!(loaded(&it.engine.run(&a)), BTreeSet::new());
+    it.engine.handle().keep_model(kept, false).unwrap();
+    assert!(matches!(it.engine.run(&b).end(), End::Done { .. }));
+}
+
+#[test]
+fn a_model_that_is_warm_needs_no_loading() {
+    let it = alone();
+    let a = on("GPU0", files());
+    it.engine.handle().warm(Some(a.clone())).unwrap();
+    let warm = it.engine.residency(|it| holds(it, 1) && it.models[0].bytes() > 0);
+    let said = it.engine.run(&a);
+    assert_eq!(loaded(&said), BTreeSet::new());
+    let used = it.engine.residency(|it| holds(it, 1) && it.models[0].encodings_made == 1);
+    assert_eq!((used.models[0].id, used.models[0].bytes()), (warm.models[0].id, warm.models[0].bytes()), "nothing was missing");
+}
+
+#[test]
+fn a_lora_comes_and_goes_and_changes_without_a_reload() {
+    let it = alone();
+    let a = on("GPU0", files());
+    let plain = it.engine.run(&a).pixels().to_vec();
+    let path = tiny::lora(&folder("lora"), &tiny::Options::default()).unwrap();
+    let with = |strength| Recipe { loras: vec![Lora { path: path.clone(), strength }], ..a.clone() };
+    let strong = it.engine.run(&with(1.0));
+    let weak = it.engine.run(&with(0.25));
+    let none = it.engine.run(&a);
+    let modules = |said: &Said| loaded(said).len();
+    assert_eq!((modules(&none), none.pixels()), (0, plain.as_slice()));
+    assert_ne!(strong.pixels(), weak.pixels());
+    assert_ne!(strong.pixels(), plain);
+    // The LoRA's own file is read each time, and nothing of the model.
+    let model = it.engine.residency(|it| holds(it, 1));
+    assert_eq!(model.models.len(), 1);
+}
+
+/// An engine whose job threads can be held at an event until another one has come.
+struct Held {
+    handle: Arc<Handle>,
+    state: Arc<(Mutex<Vec<Event>>, Condvar)>,
+}
+
+const LIMIT: Duration = Duration::from_mins(2);
+
+impl Held {
+    /// A job that says an event for which `holds` is true goes on only once one has come for which `frees` is true.
+    fn start(holds: fn(&Event) -> bool, frees: fn(&[Event]) -> bool) -> Self {
+        let state: Arc<(Mutex<Vec<Event>>, Condvar)> = Arc::default();
+        let slot: Arc<OnceLock<Weak<Handle>>> = Arc::default();
+        let (seen, shared) = (Arc::clone(&slot), Arc::clone(&state));
+        let wake = move || {
+            let Some(handle) = seen.get().and_then(Weak::upgrade) else { return };
+            let mut hold = false;
+            let mut events = shared.0.lock().unwrap();
+            while let Some(event) = handle.try_next() {
+                hold |= holds(&event);
+                events.push(event);
+            }
+            shared.1.notify_all();
+            if hold {
+                drop(shared.1.wait_timeout_while(events, LIMIT, |events| !frees(events)).unwrap());
+            }
+        };
+        let handle = Arc::new(start(wake));
+        slot.set(Arc::downgrade(&handle)).unwrap();
+        Self { handle, state }
+    }
+
+    fn submit(&self, recipe: &Recipe) -> JobId {
+        self.handle.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Projection { every: 1 } }).unwrap()
+    }
+
+    fn until_ends(&self, ends: usize) -> Vec<Event> {
+        let count = |events: &[Event]| events.iter().filter(|event| matches!(event, Event::End { .. })).count();
+        let (events, timeout) =
+            self.state.1.wait_timeout_while(self.state.0.lock().unwrap(), LIMIT, |events| count(events) < ends).unwrap();
+        assert!(!timeout.timed_out(), "only {events:?}");
+        events.clone()
+    }
+}
+
+fn pixels(events: &[Event], job: JobId) -> Vec<u8> {
+    let picture = |event: &Event| match event {
+        Event::Picture { job: it, picture } if *it == job => Some(picture.image.pixels().to_vec()),
+        _ => None,
+    };
+    events.iter().find_map(picture).unwrap()
+}
+
+#[test]
+fn two_devices_compute_at_once_and_each_job_gets_its_own_news() {
+    let _lock = lock();
+    let (a, b) = (on("GPU0", files()), Recipe { prompt: "a hill".into(), steps: 2, ..on("GPU1", stranger()) });
+    let separate: Vec<Vec<u8>> = {
+        let engine = Engine::start();
+        [&a, &b].map(|recipe| engine.run(recipe).pixels().to_vec()).into()
+    };
+    // The first job stands in its first step until the second one has a picture.
+    let engine = Held::start(
+        |event| matches!(event, Event::Step { job: JobId(1), .. }),
+        |events| events.iter().any(|event| matches!(event, Event::Picture { job: JobId(2), .. })),
+    );
+    let jobs = [engine.submit(&a), engine.submit(&b)];
+    assert_eq!(jobs, [JobId(1), JobId(2)]);
+    let events = engine.until_ends(2);
+    let ends: Vec<JobId> = events.iter().filter_map(|event| if let Event::End { job, .. } = event { Some(*job) } else { None }).collect();
+    assert_eq!(ends, [JobId(2), JobId(1)]);
+    assert_eq!(jobs.map(|job| pixels(&events, job)).to_vec(), separate);
+    let steps = |of: JobId| {
+        let step = |event: &Event| match event {
+            Event::Step { job, step } if *job == of => Some(step.total),
+            _ => None,
+        };
+        events.iter().filter_map(step).collect::<BTreeSet<u32>>()
+    };
+    assert_eq!((steps(jobs[0]), steps(jobs[1])), (BTreeSet::from([3]), BTreeSet::from([2])));
+    let previewed = |of: JobId| events.iter().any(|event| matches!(event, Event::Preview { job, .. } if *job == of));
+    assert!(previewed(jobs[0]) && previewed(jobs[1]));
+}
+
+#[test]
+fn jobs_on_one_device_keep_their_order() {
+    let _lock = lock();
+    let engine = Held::start(|_| false, |_| true);
+    let recipes = [on("GPU0", files()), on("GPU0", stranger()), on("GPU0", files())];
+    let jobs = recipes.map(|recipe| engine.submit(&recipe));
+    let events = engine.until_ends(3);
+    let begun = |of: JobId| events.iter().position(|event| matches!(event, Event::Begin { job, .. } if *job == of)).unwrap();
+    let ended = |of: JobId| events.iter().position(|event| matches!(event, Event::End { job, .. } if *job == of)).unwrap();
+    assert!(ended(jobs[0]) < begun(jobs[1]) && ended(jobs[1]) < begun(jobs[2]));
+}
