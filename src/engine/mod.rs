@@ -5,6 +5,7 @@
 
 mod cache;
 mod channel;
+mod drivers;
 mod event;
 mod failure;
 mod ffi;

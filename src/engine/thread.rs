@@ -9,7 +9,8 @@ use std::thread;
 
 use super::cache::Cache;
 use super::channel::{Handle, Port, channel};
-use super::event::{End, Event, Failure};
+use super::drivers;
+use super::event::{End, Event, Failure, LogLevel};
 use super::ffi;
 use super::remote;
 use super::request::{Request, Task};
@@ -72,6 +73,7 @@ pub(super) struct Engine {
 
 fn serve(port: &Port) {
     let mut engine = Engine::default();
+    let mut warned = false;
     while let Some(request) = port.next() {
         match request {
             Request::Run { job, task } => {
@@ -105,7 +107,14 @@ fn serve(port: &Port) {
                 let estimate = Err(Failure { sentence: "Nothing is known of this model yet.".into(), ..Failure::default() });
                 port.send(Event::Estimated { recipe, estimate });
             }
-            Request::ListDevices => port.send(Event::Devices(ffi::devices())),
+            Request::ListDevices => {
+                if !std::mem::replace(&mut warned, true)
+                    && let Some(text) = drivers::missing()
+                {
+                    port.send(Event::Log { job: None, level: LogLevel::Warn, text });
+                }
+                port.send(Event::Devices(ffi::devices()));
+            }
             Request::Unload => engine.cache.clear(),
         }
     }

@@ -109,6 +109,9 @@ atelier_status atelier_device_get(size_t index, atelier_device* out);
 // Devices of the same `card`, which may be "" or null, share their memory.
 atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, const char* card);
 
+// Whether the library through which programs find Vulkan devices is on this machine. Only in a build with Vulkan.
+bool atelier_vulkan_loader(void);
+
 atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out);
 void atelier_context_free(atelier_context* context);
 // Between pictures, any number of times.

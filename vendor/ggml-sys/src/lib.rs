@@ -142,6 +142,8 @@ unsafe extern "C" {
         out: *mut *mut atelier_context,
     ) -> atelier_status;
     pub fn atelier_simulate_device(name: *const c_char, memory_bytes: u64, card: *const c_char) -> atelier_status;
+    #[cfg(feature = "vulkan")]
+    pub fn atelier_vulkan_loader() -> bool;
     pub fn atelier_context_limit(context: *mut atelier_context, limits: *const atelier_limits) -> atelier_status;
     pub fn atelier_context_free(context: *mut atelier_context);
     pub fn atelier_context_generate(
