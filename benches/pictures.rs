@@ -1,8 +1,11 @@
-//! How long pictures take: `cargo xtask bench [-- --sd15] [--rounds N]`.
+//! How long pictures take: `cargo xtask bench [-- --sd15] [--rounds N]`; how fast files come in: `cargo xtask bench -- --downloads`.
 //!
 //! Two tables, measured in one run on this machine. Pictures: a cold start as a person meets it (a process for a picture), the next picture
 //! with everything loaded, and the same pictures from the bare engine, interleaved so that both see the same machine. Frames: the window's
 //! own work a frame (state, layout and shapes; not the graphics card's) while the engine works on all cores.
+
+#[path = "parts/downloads.rs"]
+mod downloads;
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Lines, Write as _};
@@ -37,6 +40,9 @@ fn main() -> Outcome<()> {
     let with_sd15 = arguments.iter().any(|argument| argument == "--sd15");
     let rounds =
         arguments.iter().position(|argument| argument == "--rounds").and_then(|at| arguments.get(at + 1)?.parse().ok()).unwrap_or(15);
+    if arguments.iter().any(|argument| argument == "--downloads") {
+        return downloads::measure(rounds.min(5));
+    }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench");
     std::fs::create_dir_all(&folder)?;
 

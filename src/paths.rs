@@ -122,6 +122,24 @@ pub fn write_atomic_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_atomic(path, |file| file.write_all(bytes))
 }
 
+/// [`write_atomic_bytes`] for a secret: nobody but its owner may read the file, from its first moment on.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = folder_of(path);
+    fs::create_dir_all(folder)?;
+    // Temporary files are private; what takes the place of the old file brings its own permissions.
+    let mut temp = tempfile::Builder::new().prefix(".atelier-").suffix(".part").tempfile_in(folder)?;
+    temp.write_all(bytes)?;
+    temp.as_file().sync_all()?;
+    settle(temp, path)
+}
+
+/// Gives a file that is whole its name, replacing the one there. Both are in one folder, and the file has been flushed.
+pub fn rename_whole(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)?;
+    sync_folder(to);
+    Ok(())
+}
+
 /// Writes a new file whole, under the first of these names that is free in the folder, and returns its path. Never replaces a file.
 pub fn write_new(
     folder: &Path,

@@ -159,6 +159,22 @@ const RULES: &[Rule] = &[
         good: "use crate::engine::PictureInfo;",
     },
     Rule {
+        says: "only the downloads speak to servers of models, on a thread of their own",
+        within: &["src/"],
+        except: &["src/library/downloads/"],
+        forbids: Forbidden::Paths(&["tokio", "reqwest", "rustls", "zip"]),
+        bad: "use tokio::sync::mpsc;",
+        good: "use crate::library::downloads::Downloads;",
+    },
+    Rule {
+        says: "the downloads know neither the engine nor what a model is",
+        within: &["src/library/downloads/"],
+        except: &[],
+        forbids: Forbidden::Paths(&["crate::engine", "crate::recipe", "crate::gallery", "crate::placement"]),
+        bad: "use crate::engine::Handle;",
+        good: "use crate::library::{FileName, Sha256};",
+    },
+    Rule {
         says: "a person's folders are only read: what is on the disk is looked at by those who cannot change it",
         within: &["src/library/disk/"],
         except: &[

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use super::ffi::{self, CallError, Context, Limits, Load, Sink};
 use crate::devices::Device;
 use crate::placement::{Module, budget_on};
+use crate::recipe::{Lora, ModelFiles};
 
 /// The contexts in memory.
 #[derive(Default)]
@@ -67,8 +68,8 @@ impl Budget {
 }
 
 /// A file as it was when its header was read: one that was replaced since is another model.
-#[derive(Debug, PartialEq, Eq)]
-struct Stamp {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
     path: PathBuf,
     bytes: u64,
     modified: Option<SystemTime>,
@@ -77,7 +78,7 @@ struct Stamp {
 impl Cache {
     /// The context for these files and settings, loaded now where it is not resident, and held to these budgets.
     pub(super) fn context(&mut self, load: &Load, budgeted: &Budgeted, sink: &dyn Sink) -> Result<&mut Context, CallError> {
-        let stamps = stamps(load);
+        let stamps = stamps(&load.files, &[]);
         if !self.resident.as_ref().is_some_and(|resident| resident.load == *load && resident.stamps == stamps) {
             // The old model goes first, so that both are never in memory.
             self.resident = None;
@@ -100,10 +101,14 @@ impl Cache {
     }
 }
 
-fn stamps(load: &Load) -> Vec<Stamp> {
-    load.files
+/// The files as they are now.
+pub(super) fn stamps(files: &ModelFiles, loras: &[Lora]) -> Vec<Stamp> {
+    let loras = loras.iter().map(|lora| lora.path.as_path());
+    files
         .iter()
-        .map(|(_, path)| {
+        .map(|(_, path)| path)
+        .chain(loras)
+        .map(|path| {
             let metadata = path.metadata().ok();
             Stamp {
                 path: path.to_owned(),

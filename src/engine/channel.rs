@@ -43,6 +43,19 @@ struct State {
     /// Jobs that have not ended, with the flag that cancels each.
     open: HashMap<JobId, Open>,
     engine_gone: bool,
+    handle_gone: bool,
+    questions: Asked,
+    /// Servers to be added and models to be given back: devices are named after that.
+    changes_waiting: usize,
+}
+
+/// What is asked beside the jobs; only the newest of each kind.
+#[derive(Default)]
+struct Asked {
+    estimate: Option<Box<Recipe>>,
+    devices: bool,
+    /// Set when the estimate that is being made is not wanted any more.
+    outdated: Arc<AtomicBool>,
 }
 
 struct Open {
@@ -193,6 +206,40 @@ impl Handle {
     }
 
     fn send(&self, request: Request) -> Result<(), Busy> {
+        let request = match request {
+            Request::Estimate(_) | Request::ListDevices => return self.ask(request),
+            request => request,
+        };
+        let changes = matches!(request, Request::AddServer(_) | Request::Unload);
+        if changes {
+            self.shared.lock().changes_waiting += 1;
+        }
+        self.send_job(request).inspect_err(|_| {
+            if changes {
+                self.shared.lock().changes_waiting -= 1;
+            }
+        })
+    }
+
+    /// What is answered beside the jobs goes past their queue.
+    fn ask(&self, request: Request) -> Result<(), Busy> {
+        let mut state = self.shared.lock();
+        if state.engine_gone {
+            return Err(Busy::Gone);
+        }
+        match request {
+            Request::Estimate(recipe) => {
+                state.questions.outdated.store(true, Ordering::Relaxed);
+                state.questions.estimate = Some(recipe);
+            }
+            _ => state.questions.devices = true,
+        }
+        drop(state);
+        self.shared.arrived.notify_all();
+        Ok(())
+    }
+
+    fn send_job(&self, request: Request) -> Result<(), Busy> {
         let sender = self.sender.as_ref().ok_or(Busy::Gone)?;
         sender.try_send(request).map_err(|error| match error {
             TrySendError::Full(_) => Busy::Full,
@@ -253,6 +300,12 @@ impl Drop for Handle {
     fn drop(&mut self) {
         self.cancel_all();
         self.sender = None;
+        {
+            let mut state = self.shared.lock();
+            state.handle_gone = true;
+            state.questions.outdated.store(true, Ordering::Relaxed);
+        }
+        self.shared.arrived.notify_all();
         // A `wake` may hold the last handle: the engine's thread cannot wait for itself, and ends by itself.
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != std::thread::current().id()
@@ -270,7 +323,7 @@ pub struct Port {
 }
 
 impl Port {
-    /// The next request; `None` once every [`Handle`] is gone.
+    /// The next request, questions excepted; `None` once every [`Handle`] is gone.
     #[must_use]
     pub fn next(&self) -> Option<Request> {
         self.receiver.recv().ok()
@@ -285,6 +338,20 @@ impl Port {
         Some(Arc::clone(&open.cancel))
     }
 
+    /// A request to unload was carried out.
+    pub fn unloaded(&self) {
+        let mut state = self.shared.lock();
+        state.changes_waiting = state.changes_waiting.saturating_sub(1);
+        drop(state);
+        self.shared.arrived.notify_all();
+    }
+
+    /// What is asked beside the jobs, for a thread of its own.
+    #[must_use]
+    pub fn questions(&self) -> Questions {
+        Questions { shared: Arc::clone(&self.shared) }
+    }
+
     /// Something that sends events, and can be given to callbacks on other threads.
     #[must_use]
     pub fn sender(&self) -> EventSender {
@@ -294,6 +361,34 @@ impl Port {
     /// Sends an event; an `End` for a job that has already ended is dropped.
     pub fn send(&self, event: Event) {
         send(&self.shared, event);
+    }
+}
+
+/// The questions that are answered beside the jobs.
+pub struct Questions {
+    shared: Arc<Shared>,
+}
+
+impl Questions {
+    /// The next question, with a flag that is set once nobody waits for its answer; `None` once every [`Handle`] is gone.
+    #[must_use]
+    pub fn next(&self) -> Option<(Request, Arc<AtomicBool>)> {
+        let mut state = self.shared.lock();
+        loop {
+            if state.handle_gone {
+                return None;
+            }
+            let working = state.open.values().any(|open| open.started);
+            if state.questions.devices && (state.changes_waiting == 0 || working) {
+                state.questions.devices = false;
+                return Some((Request::ListDevices, Arc::default()));
+            }
+            if let Some(recipe) = state.questions.estimate.take() {
+                state.questions.outdated = Arc::default();
+                return Some((Request::Estimate(recipe), Arc::clone(&state.questions.outdated)));
+            }
+            state = self.shared.arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 }
 
@@ -319,6 +414,9 @@ fn send(shared: &Shared, event: Event) {
     }
     // A line of a job's log can wait: its end comes for certain, and waking a reader for each line costs more than the line.
     let can_wait = matches!(event, Event::Log { job: Some(_), .. });
+    if matches!(event, Event::Server { .. }) {
+        state.changes_waiting = state.changes_waiting.saturating_sub(1);
+    }
     state.push(event);
     drop(state);
     if !can_wait {

@@ -6,6 +6,7 @@
 mod cache;
 mod channel;
 mod drivers;
+mod estimate;
 mod event;
 mod failure;
 mod ffi;
@@ -16,7 +17,7 @@ mod run;
 mod sink;
 mod thread;
 
-pub use channel::{Busy, EventSender, Handle, Port, channel};
+pub use channel::{Busy, EventSender, Handle, Port, Questions, channel};
 pub use event::{
     Begin, Cause, End, Estimate, Event, Failure, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, Picture, PictureInfo, Preview, Step,
     Timings,

@@ -127,8 +127,7 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
         engine.headers.check(&recipe.files, &recipe.loras).map_err(|problem| failed(problem.sentence, problem.hint))?;
     let mut recipe = Recipe { files, ..recipe.clone() };
 
-    let width = snap(recipe.width, size_multiple, SIDES.0, SIDES.1);
-    let height = snap(recipe.height, size_multiple, SIDES.0, SIDES.1);
+    let (width, height) = sized(&recipe, size_multiple);
     if (width, height) != (recipe.width, recipe.height) {
         notes.push(format!("The size is now {width} x {height}: this model makes multiples of {size_multiple} pixels."));
     }
@@ -148,8 +147,8 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     }
     recipe.eta = recipe.eta.filter(|eta| eta.is_finite());
     recipe.flow_shift = recipe.flow_shift.filter(|shift| shift.is_finite());
-    // With one tile or less there is nothing to cut, and the engine does not survive trying.
-    let vae_tiling = recipe.vae_tiling && width.min(height) > VAE_TILE;
+    (recipe.width, recipe.height) = (width, height);
+    let vae_tiling = tiled(&recipe);
     if recipe.vae_tiling && !vae_tiling {
         notes.push(format!("VAE tiling is off: the picture is no larger than one tile of {VAE_TILE} pixels."));
     }
@@ -204,6 +203,18 @@ fn prepare(engine: &mut Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     Ok(Plan { recipe, begin, load, budgeted, devices, vae_tiling, init, mask, references, control })
 }
 
+/// The size that will be made, in pixels.
+pub(super) fn sized(recipe: &Recipe, size_multiple: u32) -> (u32, u32) {
+    let side = |asked| snap(asked, size_multiple, SIDES.0, SIDES.1);
+    (side(recipe.width), side(recipe.height))
+}
+
+/// Whether a picture of this size is decoded in tiles: with one tile or less there is nothing to cut, and the engine does not survive
+/// trying.
+pub(super) fn tiled(recipe: &Recipe) -> bool {
+    recipe.vae_tiling && recipe.width.min(recipe.height) > VAE_TILE
+}
+
 /// Steps that the engine will run: from an init image only the last ones.
 fn steps_to_run(recipe: &Recipe) -> u32 {
     match &recipe.init {
@@ -241,16 +252,18 @@ fn pictures(
             references: &plan.references,
             control: plan.control.as_ref(),
         };
-        let image =
-            engine.cache.context(&plan.load, &plan.budgeted, sink).and_then(|context| context.generate(&shot, preview, sink)).map_err(
-                |error| {
-                    // A context that failed is not trusted again; one that was cancelled is whole.
-                    if error.status != Status::Cancelled {
-                        engine.cache.clear();
-                    }
-                    stop(&error, sink)
-                },
-            )?;
+        let ran = engine.cache.context(&plan.load, &plan.budgeted, sink).and_then(|context| {
+            let ran = context.generate(&shot, preview, sink);
+            sink.measured(ffi::last_peaks());
+            ran
+        });
+        let image = ran.map_err(|error| {
+            // A context that failed is not trusted again; one that was cancelled is whole.
+            if error.status != Status::Cancelled {
+                engine.cache.clear();
+            }
+            stop(&error, sink)
+        })?;
         if is_flat(&image) {
             notes.push(format!(
                 "The picture of seed {seed} has one colour only. Another quantisation of the model, another device, or flash attention off may help."

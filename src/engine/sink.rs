@@ -1,15 +1,16 @@
 //! From the engine's callbacks to events of a job, with the time each phase took and the log lines that explain a failure.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::channel::EventSender;
-use super::event::{Event, LogLevel, Phase, PhaseKind, Preview, Step, Timings};
+use super::estimate;
+use super::event::{Event, LogLevel, Peak, Phase, PhaseKind, Preview, Step, Timings};
 use super::ffi::Sink;
 use super::request::JobId;
-use crate::placement::Module;
+use crate::placement::{self, Module};
 use crate::recipe::Rgb8;
 
 /// Log lines kept to explain a failure.
@@ -32,6 +33,8 @@ struct State {
     timings: Timings,
     log: VecDeque<String>,
     unused_loras: Vec<String>,
+    /// The most bytes of each device in each phase.
+    held: BTreeMap<(String, placement::Phase), u64>,
 }
 
 impl JobSink {
@@ -45,6 +48,7 @@ impl JobSink {
             timings: Timings::default(),
             log: VecDeque::new(),
             unused_loras: Vec::new(),
+            held: BTreeMap::new(),
         };
         Self { job, sender, cancel, state: Mutex::new(state) }
     }
@@ -69,6 +73,26 @@ impl JobSink {
     /// LoRA files of which the engine could use nothing.
     pub(super) fn unused_loras(&self) -> Vec<String> {
         self.lock().unused_loras.clone()
+    }
+
+    /// One picture took this much of the devices.
+    pub(super) fn measured(&self, peaks: Vec<(String, PhaseKind, u64)>) {
+        let held = &mut self.lock().held;
+        for (device, phase, bytes) in peaks {
+            let peak = held.entry((device, estimate::phase(phase))).or_default();
+            *peak = bytes.max(*peak);
+        }
+    }
+
+    /// What all pictures took, by device and phase.
+    pub(super) fn peaks(&self) -> Vec<Peak> {
+        let peak = |((device, phase), bytes): (&(String, placement::Phase), &u64)| Peak {
+            device: device.clone(),
+            phase: *phase,
+            bytes: *bytes,
+            predicted_bytes: None,
+        };
+        self.lock().held.iter().map(peak).collect()
     }
 
     pub(super) fn send(&self, event: Event) {

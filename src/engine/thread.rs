@@ -9,8 +9,8 @@ use std::thread;
 
 use super::cache::Cache;
 use super::channel::{Handle, Port, channel};
-use super::drivers;
-use super::event::{End, Event, Failure, LogLevel};
+use super::estimate;
+use super::event::{End, Event, Failure};
 use super::ffi;
 use super::remote;
 use super::request::{Request, Task};
@@ -31,7 +31,7 @@ static RUNNING: Mutex<()> = Mutex::new(());
 #[must_use]
 pub fn start(wake: impl Fn() + Send + Sync + 'static) -> Handle {
     let (handle, port) = channel(wake);
-    match thread::Builder::new().name("engine".into()).stack_size(STACK_BYTES).spawn(move || serve(&port)) {
+    match thread::Builder::new().name("engine".into()).stack_size(STACK_BYTES).spawn(move || serve_all(&port)) {
         Ok(thread) => handle.joining(thread),
         // The port went down with the closure, so the handle knows.
         Err(error) => {
@@ -71,9 +71,20 @@ pub(super) struct Engine {
     pub(super) headers: HeaderCache,
 }
 
+/// Questions have a thread of their own, which ends with this one: none may be in the engine when the process exits.
+fn serve_all(port: &Port) {
+    let (questions, sender) = (port.questions(), port.sender());
+    let answering = move || estimate::serve(&questions, &sender);
+    let thread = thread::Builder::new().name("estimates".into()).stack_size(STACK_BYTES).spawn(answering);
+    serve(port);
+    match thread {
+        Ok(thread) => drop(thread.join()),
+        Err(error) => tracing::error!("the thread for estimates could not be started: {error}"),
+    }
+}
+
 fn serve(port: &Port) {
     let mut engine = Engine::default();
-    let mut warned = false;
     while let Some(request) = port.next() {
         match request {
             Request::Run { job, task } => {
@@ -95,6 +106,10 @@ fn serve(port: &Port) {
                         cause: None,
                     })
                 });
+                let peaks = sink.peaks();
+                if !peaks.is_empty() {
+                    port.send(Event::Measured { job, peaks });
+                }
                 port.send(Event::End { job, end });
             }
             Request::AddServer(server) => {
@@ -103,19 +118,12 @@ fn serve(port: &Port) {
                 let added = remote::add(&server);
                 port.send(Event::Server { server, added });
             }
-            Request::Estimate(recipe) => {
-                let estimate = Err(Failure { sentence: "Nothing is known of this model yet.".into(), ..Failure::default() });
-                port.send(Event::Estimated { recipe, estimate });
+            Request::Unload => {
+                engine.cache.clear();
+                port.unloaded();
             }
-            Request::ListDevices => {
-                if !std::mem::replace(&mut warned, true)
-                    && let Some(text) = drivers::missing()
-                {
-                    port.send(Event::Log { job: None, level: LogLevel::Warn, text });
-                }
-                port.send(Event::Devices(ffi::devices()));
-            }
-            Request::Unload => engine.cache.clear(),
+            // They are asked of the other thread.
+            Request::Estimate(_) | Request::ListDevices => {}
         }
     }
 }

@@ -9,6 +9,7 @@ use std::io;
 use std::path::Path;
 
 use image::imageops::{self, FilterType};
+use image::metadata::Orientation;
 use image::{DynamicImage, GenericImageView, ImageBuffer, ImageDecoder, ImageReader, Limits, Luma, Pixel, Rgb, RgbaImage};
 
 use super::GalleryError;
@@ -24,6 +25,22 @@ pub fn read_image(source: &ImageSource) -> Result<Rgb8, GalleryError> {
     match source {
         ImageSource::Pixels(pixels) => not_empty(pixels).cloned(),
         ImageSource::File(path) => rgb_over(&decode(path)?, 255),
+    }
+}
+
+/// Width and height of a picture in pixels, without reading all of it.
+pub fn image_size(source: &ImageSource) -> Result<(u32, u32), GalleryError> {
+    match source {
+        ImageSource::Pixels(pixels) => not_empty(pixels).map(|image| (image.width(), image.height())),
+        ImageSource::File(path) => {
+            let (decoder, orientation) = open(path)?;
+            let (width, height) = decoder.dimensions();
+            let turned = matches!(
+                orientation,
+                Orientation::Rotate90 | Orientation::Rotate270 | Orientation::Rotate90FlipH | Orientation::Rotate270FlipH
+            );
+            Ok(if turned { (height, width) } else { (width, height) })
+        }
     }
 }
 
@@ -76,29 +93,38 @@ where
 }
 
 fn decode(path: &Path) -> Result<RgbaImage, GalleryError> {
+    let (decoder, orientation) = open(path)?;
+    let mut image = DynamicImage::from_decoder(decoder).map_err(|error| refused(path, error))?;
+    image.apply_orientation(orientation);
+    Ok(image.into_rgba8())
+}
+
+fn refused(path: &Path, error: image::ImageError) -> GalleryError {
+    match error {
+        image::ImageError::IoError(error) if error.kind() != io::ErrorKind::UnexpectedEof => GalleryError::read(path, error),
+        error => GalleryError::not_a_picture(path, error),
+    }
+}
+
+/// A picture within the limits, and how it is to be turned.
+fn open(path: &Path) -> Result<(impl ImageDecoder, Orientation), GalleryError> {
     let file = fs::metadata(path).map_err(|error| GalleryError::read(path, error))?;
     if !file.is_file() {
         return Err(GalleryError::not_a_picture(path, "it is not a file"));
     }
-    let refused = |error: image::ImageError| match error {
-        image::ImageError::IoError(error) if error.kind() != io::ErrorKind::UnexpectedEof => GalleryError::read(path, error),
-        error => GalleryError::not_a_picture(path, error),
-    };
     let open = || ImageReader::open(path).and_then(ImageReader::with_guessed_format);
     let mut reader = open().map_err(|error| GalleryError::read(path, error))?;
     let mut limits = Limits::default();
     limits.max_alloc = Some(MOST_MEMORY);
     reader.limits(limits);
-    let mut decoder = reader.into_decoder().map_err(refused)?;
+    let mut decoder = reader.into_decoder().map_err(|error| refused(path, error))?;
     let (width, height) = decoder.dimensions();
     if width > MAX_SIDE || height > MAX_SIDE || decoder.total_bytes() > MOST_MEMORY {
         return Err(GalleryError::TooLarge { path: path.to_path_buf(), width, height, max: MAX_SIDE });
     }
     // A damaged note on how to turn a picture is no reason to refuse it.
-    let orientation = decoder.orientation().unwrap_or(image::metadata::Orientation::NoTransforms);
-    let mut image = DynamicImage::from_decoder(decoder).map_err(refused)?;
-    image.apply_orientation(orientation);
-    Ok(image.into_rgba8())
+    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    Ok((decoder, orientation))
 }
 
 fn rgb_over(image: &RgbaImage, ground: u8) -> Result<Rgb8, GalleryError> {

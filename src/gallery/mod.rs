@@ -11,6 +11,6 @@ mod png;
 mod stored;
 
 pub use error::GalleryError;
-pub use image_in::{MAX_SIDE, fit_image, read_image, read_mask};
+pub use image_in::{MAX_SIDE, fit_image, image_size, read_image, read_mask};
 pub use png::{Metadata, read_metadata, save_picture, write_picture};
 pub use stored::{Missing, Need, Restored, StoredFile, StoredRecipe};

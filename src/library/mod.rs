@@ -11,6 +11,7 @@ mod cache;
 mod catalogue;
 mod check;
 pub mod disk;
+pub mod downloads;
 mod dtype;
 mod family;
 mod gguf;

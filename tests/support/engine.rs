@@ -4,7 +4,9 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use atelier::devices::Device;
-use atelier::engine::{Begin, End, Event, Failure, Handle, JobId, Phase, Picture, Preview, PreviewOptions, Problem, Task, start};
+use atelier::engine::{
+    Begin, End, Estimate, Event, Failure, Handle, JobId, Peak, Phase, Picture, Preview, PreviewOptions, Problem, Task, start,
+};
 use atelier::recipe::Recipe;
 
 /// Longer than anything here takes on the slowest machine: reaching it is a failure.
@@ -84,6 +86,13 @@ impl Engine {
         events.into_iter().find_map(|event| if let Event::Devices(devices) = event { Some(devices) } else { None }).unwrap()
     }
 
+    /// What a recipe takes.
+    pub(crate) fn estimate(&self, recipe: &Recipe) -> Result<Estimate, Failure> {
+        self.handle.estimate(recipe.clone()).unwrap();
+        let events = self.wait(|events| events.iter().any(|event| matches!(event, Event::Estimated { .. })));
+        events.into_iter().find_map(|event| if let Event::Estimated { estimate, .. } = event { Some(estimate) } else { None }).unwrap()
+    }
+
     /// What came of adding a server: its devices as they are named here, or why not.
     pub(crate) fn add_server(&self, server: &str) -> Result<Vec<Device>, Problem> {
         self.handle.add_server(server.parse().unwrap()).unwrap();
@@ -138,6 +147,12 @@ impl Said {
 
     pub(crate) fn pictures(&self) -> Vec<&Picture> {
         self.events.iter().filter_map(|event| if let Event::Picture { picture, .. } = event { Some(picture) } else { None }).collect()
+    }
+
+    /// What it took of the devices.
+    pub(crate) fn peaks(&self) -> &[Peak] {
+        let peaks = self.events.iter().find_map(|event| if let Event::Measured { peaks, .. } = event { Some(peaks) } else { None });
+        peaks.expect("a job that ran says what it took")
     }
 
     /// The pixels of the only picture.

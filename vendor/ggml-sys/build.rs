@@ -113,7 +113,7 @@ const GRAPH_CUT: &[Change] = &[Change {
 }];
 
 /// The loader learns to say which bytes of which module it reads, to stop when asked, to let its threads' log lines find their job, to
-/// write nothing on standard output, and not to sleep 0.2 s after each module.
+/// write nothing on standard output, not to sleep 0.2 s after each module, and to read nothing into what is no memory.
 const LOADER: &[Change] = &[
     Change { find: "#include \"name_conversion.h\"\n", put: "#include \"name_conversion.h\"\n\n#include \"job.h\"\n" },
     Change {
@@ -141,6 +141,10 @@ const LOADER: &[Change] = &[
         put: "                    if (atelier_job_cancelled(atelier_job)) {\n                        failed = true;\n                    }\n                    size_t idx = tensor_idx.fetch_add(1);\n",
     },
     Change {
+        find: "                    // skip mmapped tensors\n",
+        put: "                    if (atelier_buffer_is_phantom(dst_tensor->buffer)) {\n                        continue;\n                    }\n\n                    // skip mmapped tensors\n",
+    },
+    Change {
         find: "            std::this_thread::sleep_for(std::chrono::milliseconds(total_tensors_to_process <= 4 ? 10 : 200));\n",
         put: "            atelier_job_load_progress(atelier_job, bytes_processed.load());\n            std::this_thread::sleep_for(std::chrono::milliseconds(1));\n",
     },
@@ -148,6 +152,30 @@ const LOADER: &[Change] = &[
     Change {
         find: "    int64_t end_time = ggml_time_ms();\n    LOG_INFO(\"loading tensors completed",
         put: "    atelier_job_load_progress(atelier_job, bytes_processed.load());\n    atelier_job_load_end(atelier_job);\n    int64_t end_time = ggml_time_ms();\n    LOG_INFO(\"loading tensors completed",
+    },
+];
+
+/// Every buffer of every device is made and freed here.
+const BACKEND: &[Change] = &[
+    Change { find: "#include \"ggml-impl.h\"\n", put: "#include \"ggml-impl.h\"\n\n#include \"job.h\"\n" },
+    Change {
+        find: "    return buft->iface.alloc_buffer(buft, size);\n",
+        put: "    ggml_backend_buffer_t atelier_buffer = buft->iface.alloc_buffer(buft, size);\n\
+              \x20   atelier_buffer_made(buft, size, atelier_buffer);\n\
+              \x20   return atelier_buffer;\n",
+    },
+    Change {
+        find: "    if (buffer->iface.free_buffer != NULL) {\n",
+        put: "    atelier_buffer_freed(buffer);\n    if (buffer->iface.free_buffer != NULL) {\n",
+    },
+];
+
+/// The manager of weights says whose weights it is about to prepare.
+const MANAGER: &[Change] = &[
+    Change { find: "#include \"core/util.h\"\n", put: "#include \"core/util.h\"\n#include \"job.h\"\n" },
+    Change {
+        find: "    if (!load_tensors_to_params_backend(required_states)) {\n",
+        put: "    atelier_job_prepares(required_states.front()->name.c_str());\n    if (!load_tensors_to_params_backend(required_states)) {\n",
     },
 ];
 
@@ -260,6 +288,8 @@ fn main() {
     write(&out.join("engine_layout.h"), &engine_layout(&engine));
     let graph_cut = patched(&engine, "src/core/ggml_graph_cut.cpp", GRAPH_CUT, &out);
     let loader = patched(&engine, "src/model_loader.cpp", LOADER, &out);
+    let manager = patched(&engine, "src/model_manager.cpp", MANAGER, &out);
+    let backend = patched(&engine, "ggml/src/ggml-backend.cpp", BACKEND, &out);
     let rpc = patched(&engine, "ggml/src/ggml-rpc/ggml-rpc.cpp", RPC, &out);
     patched(&engine, "ggml/src/ggml-rpc/transport.h", TRANSPORT, &out);
     let (layout_cpp, layout_rs) = layout();
@@ -282,16 +312,14 @@ fn main() {
     for folder in ["", "src", "include", "src/core", "thirdparty", "ggml/include", "ggml/src", "ggml/src/ggml-rpc"] {
         build.include(engine.join(folder));
     }
-    for source in
-        ["shim/shim.cpp", "shim/context.cpp", "shim/job.cpp", "shim/hook.cpp", "shim/simulate.cpp", "shim/transport.cpp", "shim/remote.cpp"]
-    {
-        build.file(source);
+    for source in ["shim", "context", "estimate", "job", "hook", "accounts", "phantom", "simulate", "transport", "remote"] {
+        build.file(format!("shim/{source}.cpp"));
     }
     if env::var_os("CARGO_FEATURE_VULKAN").is_some() {
         build.file("shim/vulkan.cpp");
         stand_in_for_vulkan(&out);
     }
-    build.file(graph_cut).file(loader).file(rpc).file(out.join("layout.cpp"));
+    build.file(graph_cut).file(loader).file(manager).file(backend).file(rpc).file(out.join("layout.cpp"));
     // Whole, or the linker keeps the archive's own objects instead of the changed ones.
     build.cargo_metadata(false).compile("atelier_shim");
     println!("cargo:rustc-link-search=native={}", out.display());

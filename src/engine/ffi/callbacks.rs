@@ -85,11 +85,12 @@ pub(super) const fn phase_kind(phase: c_int) -> Option<PhaseKind> {
 }
 
 unsafe extern "C" fn on_load(user: *mut c_void, module: c_int, done: u64, total: u64) {
-    // The order of `atelier_module` in shim.h.
-    const MODULES: [Module; 7] =
-        [Module::Diffusion, Module::Te, Module::ClipVision, Module::Vae, Module::Controlnet, Module::Photomaker, Module::Upscaler];
-    let module = usize::try_from(module).ok().and_then(|index| MODULES.get(index).copied());
-    with_sink(user, (), |sink| sink.load(module, done, total));
+    with_sink(user, (), |sink| sink.load(self::module(module), done, total));
+}
+
+/// `atelier_module` of shim.h, which has the order of [`Module`].
+pub(super) fn module(module: c_int) -> Option<Module> {
+    usize::try_from(module).ok().and_then(|index| Module::ALL.get(index).copied())
 }
 
 unsafe extern "C" fn on_step(user: *mut c_void, done: c_int, total: c_int, fraction: f32, secs: f32) {

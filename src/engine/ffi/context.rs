@@ -24,8 +24,7 @@ impl Context {
 
     /// Sets what each module may use of its device, for the pictures that follow.
     pub(in crate::engine) fn limit(&mut self, limits: &Limits) -> Result<(), CallError> {
-        let Limits { diffusion, te, clip_vision, vae, stream_layers } = *limits;
-        let raw = ggml_sys::atelier_limits { diffusion, te, clip_vision, vae, stream_layers };
+        let raw = limits.raw();
         // SAFETY: a live context that only this value holds, and a whole struct of ours.
         CallError::check(unsafe { ggml_sys::atelier_context_limit(self.0.as_ptr(), &raw const raw) })
     }

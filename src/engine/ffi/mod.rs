@@ -7,6 +7,7 @@
 mod callbacks;
 mod context;
 mod error;
+mod estimate;
 mod params;
 mod remote;
 mod upscaler;
@@ -21,6 +22,7 @@ use crate::devices::{Device, DeviceKind, SimulatedDevice};
 pub(super) use callbacks::Sink;
 pub(super) use context::Context;
 pub(super) use error::{CallError, Status};
+pub(super) use estimate::{Estimator, Need, last_peaks};
 pub(super) use params::{Limits, Load, Mask, PreviewMode, Shot};
 #[cfg(test)]
 pub(super) use remote::set_patience;

@@ -31,6 +31,13 @@ pub(in crate::engine) struct Limits {
     pub(in crate::engine) stream_layers: bool,
 }
 
+impl Limits {
+    pub(super) const fn raw(&self) -> ggml_sys::atelier_limits {
+        let Self { diffusion, te, clip_vision, vae, stream_layers } = *self;
+        ggml_sys::atelier_limits { diffusion, te, clip_vision, vae, stream_layers }
+    }
+}
+
 /// One picture to make with a context.
 pub(in crate::engine) struct Shot<'a> {
     pub(in crate::engine) recipe: &'a Recipe,

@@ -1,6 +1,7 @@
 // Remembers text encodings, so that a batch or a second roll of the same prompt does not run the text encoder again.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -12,7 +13,9 @@ namespace atelier {
 
 class RememberingConditioner : public Conditioner {
 public:
-    explicit RememberingConditioner(std::shared_ptr<Conditioner> inner) : inner_(std::move(inner)) {}
+    // `before` is called when the prompt's turn comes, which is after that of pictures to start from.
+    RememberingConditioner(std::shared_ptr<Conditioner> inner, std::function<void()> before)
+        : inner_(std::move(inner)), before_(std::move(before)) {}
 
     // Names the LoRAs of the coming calls.
     void set_lora_key(std::string key) { lora_key_ = std::move(key); }
@@ -20,6 +23,7 @@ public:
     uint64_t misses() const { return misses_; }
 
     SDCondition get_learned_condition(int n_threads, const ConditionerParams& params) override {
+        before_();
         const std::string key = key_of(params);
         for (auto it = entries_.begin(); it != entries_.end(); ++it) {
             if (it->key == key) {
@@ -104,6 +108,7 @@ private:
     }
 
     std::shared_ptr<Conditioner> inner_;
+    std::function<void()> before_;
     std::list<Entry> entries_;  // newest first
     size_t bytes_ = 0;
     std::string lora_key_;

@@ -1,5 +1,11 @@
 #include "context.h"
 
+#include <memory>
+#include <mutex>
+
+#include "guard.h"
+#include "job.h"
+
 namespace atelier {
 
 namespace {
@@ -24,6 +30,35 @@ std::vector<GGMLRunner*> runners_of(const Conditioner* conditioner) {
     add_runners(conditioner, runners, &LLMEmbedder::llm);
     add_runners(conditioner, runners, &LTXAVEmbedder::llm, &LTXAVEmbedder::projector);
     return runners;
+}
+
+atelier_status open_context(Job& job, const sd_ctx_params_t* params, atelier_context** out) {
+    // Opening sets what belongs to the whole process, the engine's log for one.
+    static std::mutex& opening = *new std::mutex;
+    return guarded(&job, [&] {
+        job.enter(ATELIER_PHASE_LOADING);
+        auto context    = std::make_unique<atelier_context>();
+        context->ledger = job.ledger();
+        {
+            std::lock_guard<std::mutex> lock(opening);
+            context->sd = new_sd_ctx(params);
+        }
+        if (context->sd == nullptr) {
+            last_error = "the engine could not open the model";
+            return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
+        }
+        StableDiffusionGGML* sd = context->sd->sd;
+        context->text_encoders  = runners_of(sd->cond_stage_model.get());
+        // PhotoMaker looks for the concrete conditioner behind the pointer.
+        const bool photomaker = params->photo_maker_path != nullptr && params->photo_maker_path[0] != '\0';
+        if (sd->cond_stage_model != nullptr && !photomaker) {
+            const atelier_context* it = context.get();
+            context->conditioner      = std::make_shared<RememberingConditioner>(sd->cond_stage_model, [it] { it->vae_done(); });
+            sd->cond_stage_model      = context->conditioner;
+        }
+        *out = context.release();
+        return ATELIER_OK;
+    });
 }
 
 }  // namespace atelier

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "accounts.h"
 #include "conditioning.h"
 #include "engine_layout.h"
 #include "ggml-backend.h"
@@ -41,10 +42,17 @@ struct RunnerAccess : GGMLRunner {
 // The runners within a conditioner, whatever its type.
 std::vector<GGMLRunner*> runners_of(const Conditioner* conditioner);
 
+// Opens a model for a job; an estimate's job opens an estimator.
+atelier_status open_context(Job& job, const sd_ctx_params_t* params, atelier_context** out);
+
 }  // namespace atelier
 
 struct atelier_context {
     sd_ctx_t* sd = nullptr;
+    // Of an estimator; its buffers know it too.
+    std::shared_ptr<atelier::Ledger> ledger;
+    // Pictures that an estimator was asked about.
+    uint64_t runs = 0;
     std::shared_ptr<atelier::RememberingConditioner> conditioner;
     // Made when it is first needed; remembers what decoding costs.
     std::shared_ptr<atelier::ThriftyPreview> thrifty;
@@ -70,6 +78,15 @@ struct atelier_context {
         atelier::RunnerAccess::forget_cached_tensors(sd->sd->clip_vision.get());
         for (GGMLRunner* runner : text_encoders) {
             atelier::RunnerAccess::forget_cached_tensors(runner);
+        }
+    }
+
+    // The engine leaves the decoder's staged weights where they ran, for as long as the model is open.
+    void vae_done() const {
+        for (GGMLRunner* runner : {sd->sd->first_stage_model.get(), sd->sd->preview_vae.get()}) {
+            if (runner != nullptr) {
+                runner->runner_done();
+            }
         }
     }
 

@@ -1,7 +1,6 @@
-// Lets a running graph be stopped, says how far it is, and notices which device has no room.
+// Lets a running graph be stopped, and says how far it is.
 //
 // A CPU backend asks after every node by itself. Any other device gets its graphs in chunks, with a look at the cancel flag between them.
-// An allocation that a device refuses comes back as a null pointer that says nothing, so it is seen here, where it is asked for.
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -18,18 +17,11 @@ namespace {
 
 using InitBackend  = ggml_backend_t (*)(ggml_backend_dev_t, const char*);
 using GraphCompute = ggml_status (*)(ggml_backend_t, ggml_cgraph*);
-using AllocBuffer  = ggml_backend_buffer_t (*)(ggml_backend_buffer_type_t, size_t);
 
 std::mutex hook_mutex;
 std::map<ggml_backend_dev_t, InitBackend> original_init;
 // One device's backends share their functions.
 std::map<ggml_backend_dev_t, GraphCompute> original_compute;
-
-struct Allocator {
-    AllocBuffer alloc;
-    ggml_backend_dev_t device;
-};
-std::map<ggml_backend_buffer_type_t, Allocator> original_alloc;
 
 std::atomic<int> fixed_nodes{0};
 std::atomic<bool> force_chunks{false};
@@ -103,38 +95,11 @@ ggml_status compute_with_own_check(ggml_backend_t backend, ggml_cgraph* graph) {
     return compute_of(backend)(backend, graph);
 }
 
-ggml_backend_buffer_t alloc_noticed(ggml_backend_buffer_type_t type, size_t size) {
-    Allocator original = {};
-    {
-        std::lock_guard<std::mutex> lock(hook_mutex);
-        original = original_alloc[type];
-    }
-    ggml_backend_buffer_t buffer = original.alloc(type, size);
-    Job* job                     = current_job();
-    if (buffer == nullptr && job != nullptr) {
-        size_t free_bytes  = 0;
-        size_t total_bytes = 0;
-        if (ggml_backend_dev_type(original.device) != GGML_BACKEND_DEVICE_TYPE_CPU) {
-            ggml_backend_dev_memory(original.device, &free_bytes, &total_bytes);
-        }
-        job->no_room(ggml_backend_dev_name(original.device), size, free_bytes);
-    }
-    return buffer;
-}
-
-void notice_allocations(ggml_backend_t backend) {
-    ggml_backend_buffer_type_t type = ggml_backend_get_default_buffer_type(backend);
-    if (type == nullptr) {
-        return;
-    }
-    std::lock_guard<std::mutex> lock(hook_mutex);
-    if (type->iface.alloc_buffer != alloc_noticed) {
-        original_alloc[type]     = {type->iface.alloc_buffer, backend->device};
-        type->iface.alloc_buffer = alloc_noticed;
-    }
-}
-
 ggml_backend_t init_hooked(ggml_backend_dev_t device, const char* params) {
+    const Job* job = current_job();
+    if (job != nullptr && job->ledger() != nullptr) {
+        return phantom_backend(device);
+    }
     InitBackend init = nullptr;
     {
         std::lock_guard<std::mutex> lock(hook_mutex);
@@ -144,7 +109,6 @@ ggml_backend_t init_hooked(ggml_backend_dev_t device, const char* params) {
     if (backend == nullptr) {
         return nullptr;
     }
-    notice_allocations(backend);
     const bool own_check = ggml_backend_is_cpu(backend) && !force_chunks.load(std::memory_order_relaxed);
     {
         std::lock_guard<std::mutex> lock(hook_mutex);

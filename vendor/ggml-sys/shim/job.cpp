@@ -18,6 +18,8 @@ thread_local Job* job_of_thread = nullptr;
 // Only the thread that called in has the shim's try block below it; a loading thread has not.
 thread_local bool may_throw = false;
 
+constexpr const char* LORA = "lora.";
+
 int module_of(const char* tensor_name) {
     const struct {
         const char* prefix;
@@ -107,6 +109,11 @@ void Job::enter(atelier_phase phase) {
     }
 }
 
+void Job::prepares(const char* tensor_name) {
+    is_lora_ = std::strncmp(tensor_name, LORA, std::strlen(LORA)) == 0;
+    module_  = module_of(is_lora_ ? tensor_name + std::strlen(LORA) : tensor_name);
+}
+
 void Job::encoded() {
     if (phase_ == ATELIER_PHASE_ENCODING) {
         enter(ATELIER_PHASE_DENOISING);
@@ -181,6 +188,7 @@ void Job::progress(int step, int steps, float seconds) {
 }
 
 void Job::graph_begins(int nodes) {
+    note_memory();
     if (phase_ == ATELIER_PHASE_DENOISING && nodes_expected_ == 0) {
         nodes_expected_ = static_cast<int64_t>(nodes) * graphs_per_step_;
     }
@@ -280,5 +288,11 @@ void atelier_job_load_progress(void* job, uint64_t done) {
 void atelier_job_load_end(void* job) {
     if (job != nullptr) {
         static_cast<Job*>(job)->load_end();
+    }
+}
+
+void atelier_job_prepares(const char* tensor_name) {
+    if (Job* job = atelier::current_job()) {
+        job->prepares(tensor_name);
     }
 }

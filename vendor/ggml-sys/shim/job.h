@@ -4,12 +4,13 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
+#include "accounts.h"
 #include "shim.h"
-
-struct ggml_backend_device;
 
 namespace atelier {
 
@@ -20,7 +21,20 @@ struct Aborted {
 
 class Job {
 public:
-    explicit Job(const atelier_callbacks& callbacks) : callbacks_(callbacks) {}
+    // With a ledger, it is an estimate: its backends are phantoms.
+    explicit Job(const atelier_callbacks& callbacks, std::shared_ptr<Ledger> ledger = nullptr)
+        : callbacks_(callbacks), ledger_(std::move(ledger)) {}
+
+    const std::shared_ptr<Ledger>& ledger() const { return ledger_; }
+    atelier_phase phase() const { return phase_; }
+    // The module whose weights the engine prepared last, and whether they were a LoRA's.
+    int module() const { return module_; }
+    bool is_lora() const { return is_lora_; }
+    void prepares(const char* tensor_name);
+
+    // What is held of each device now belongs to this phase.
+    void note_memory() { note_held(phase_, peaks_); }
+    const Peaks& peaks() const { return peaks_; }
 
     bool cancelled() const { return callbacks_.cancelled != nullptr && callbacks_.cancelled(callbacks_.user); }
     void log(int level, const char* text) const;
@@ -60,7 +74,11 @@ private:
     void arm_preview(int step) const;
 
     atelier_callbacks callbacks_;
+    std::shared_ptr<Ledger> ledger_;
+    Peaks peaks_;
     atelier_phase phase_ = ATELIER_PHASE_LOADING;
+    int module_          = ATELIER_MODULE_NONE;
+    bool is_lora_        = false;
 
     preview_t preview_mode_ = PREVIEW_NONE;
     int preview_every_      = 0;
@@ -123,8 +141,12 @@ bool serve(int64_t socket, const char* const* devices, size_t count, int threads
 
 }  // namespace atelier
 
-// Called by the patched loader (see build.rs), which runs threads of its own.
+// Called by changed sources of the engine (see build.rs); the loader runs threads of its own.
 extern "C" {
+void atelier_buffer_made(ggml_backend_buffer_type* type, size_t size, ggml_backend_buffer* buffer);
+void atelier_buffer_freed(ggml_backend_buffer* buffer);
+bool atelier_buffer_is_phantom(const ggml_backend_buffer* buffer);
+void atelier_job_prepares(const char* tensor_name);
 void* atelier_job_current(void);
 void atelier_job_adopt(void* job);
 bool atelier_job_cancelled(void* job);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "accounts.h"
 #include "context.h"
 #include "ggml-backend.h"
 #include "guard.h"
@@ -16,6 +17,7 @@ using atelier::guarded;
 using atelier::Job;
 using atelier::last_error;
 using atelier::last_lost;
+using atelier::last_peaks;
 using atelier::last_shortage;
 using atelier::refuse;
 
@@ -24,6 +26,7 @@ namespace atelier {
 thread_local std::string last_error;
 thread_local atelier_shortage last_shortage = {};
 thread_local std::string last_lost;
+thread_local Peaks last_peaks;
 
 atelier_status refuse(const char* why) {
     last_error = why;
@@ -90,6 +93,17 @@ bool atelier_last_shortage(atelier_shortage* out) {
     return true;
 }
 
+size_t atelier_last_peaks(atelier_peak* out, size_t capacity) {
+    size_t index = 0;
+    for (const auto& it : last_peaks) {
+        if (index < capacity) {
+            out[index] = {it.first.second, it.first.first, it.second};
+        }
+        ++index;
+    }
+    return index;
+}
+
 size_t atelier_device_count(void) {
     atelier_init();
     std::lock_guard<std::mutex> lock(atelier::device_list());
@@ -147,25 +161,7 @@ atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_
     atelier_init();
     Job job(*callbacks);
     atelier::set_simulated_threads(params->n_threads);
-    return guarded(&job, [&] {
-        job.enter(ATELIER_PHASE_LOADING);
-        auto context = std::make_unique<atelier_context>();
-        context->sd  = new_sd_ctx(params);
-        if (context->sd == nullptr) {
-            last_error = "the engine could not open the model";
-            return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
-        }
-        StableDiffusionGGML* sd = context->sd->sd;
-        context->text_encoders  = atelier::runners_of(sd->cond_stage_model.get());
-        // PhotoMaker looks for the concrete conditioner behind the pointer.
-        const bool photomaker = params->photo_maker_path != nullptr && params->photo_maker_path[0] != '\0';
-        if (sd->cond_stage_model != nullptr && !photomaker) {
-            context->conditioner  = std::make_shared<atelier::RememberingConditioner>(sd->cond_stage_model);
-            sd->cond_stage_model = context->conditioner;
-        }
-        *out = context.release();
-        return ATELIER_OK;
-    });
+    return atelier::open_context(job, params, out);
 }
 
 void atelier_context_free(atelier_context* context) {
@@ -216,8 +212,11 @@ atelier_status atelier_context_generate(atelier_context* context,
             scope.emplace(context, *params);
             job.show_previews_if(PREVIEW_TAE, [context](int step, int steps) { return context->thrifty->affordable(step, steps); });
         }
+        // Of pictures before.
+        job.note_memory();
         job.enter(ATELIER_PHASE_ENCODING);
         sd_image_t* images = generate_image(context->sd, params);
+        context->vae_done();
         if (images == nullptr) {
             last_error = "the engine made no picture";
             return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
@@ -230,11 +229,13 @@ atelier_status atelier_context_generate(atelier_context* context,
         }
         return ATELIER_OK;
     });
+    last_peaks = job.peaks();
     if (status != ATELIER_OK) {
         std::string sentence            = std::move(last_error);
         const atelier_shortage shortage = last_shortage;
         std::string lost                = std::move(last_lost);
         guarded(nullptr, [=] {
+            context->vae_done();
             context->forget_cached_tensors();
             return ATELIER_OK;
         });
@@ -291,7 +292,7 @@ atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image
     }
     *out = {};
     Job job(*callbacks);
-    return guarded(&job, [&] {
+    const atelier_status status = guarded(&job, [&] {
         job.enter(ATELIER_PHASE_UPSCALING);
         *out = upscale(upscaler->upscaler, image, static_cast<uint32_t>(get_upscale_factor(upscaler->upscaler)));
         if (out->data == nullptr) {
@@ -300,6 +301,8 @@ atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image
         }
         return ATELIER_OK;
     });
+    last_peaks = job.peaks();
+    return status;
 }
 
 atelier_status atelier_rpc_add_server(const char* endpoint) {

@@ -76,6 +76,24 @@ typedef struct {
     uint64_t bytes_free;  // 0 for the processor, whose memory ggml does not count
 } atelier_shortage;
 
+// The most that was held of a device in a phase, of this job's model and of others.
+typedef struct {
+    const char* device;
+    int phase;  // atelier_phase
+    uint64_t bytes;
+} atelier_peak;
+
+// What a module takes in a phase, in bytes.
+typedef struct {
+    int module;  // atelier_module
+    int phase;   // atelier_phase
+    uint64_t weight_bytes;   // the most weights at one time where it runs
+    uint64_t lora_bytes;     // LoRA weights beside them
+    uint64_t compute_bytes;  // the most of all else at one time
+    uint64_t peak_bytes;     // the most weights and else at one time; without LoRAs
+    int graphs;              // computed until the phase ended; more than in one piece where they are cut
+} atelier_need;
+
 // The most bytes of its device that a module's graph may use, weights included; 0: no limit. None has an effect on the processor.
 typedef struct {
     uint64_t diffusion;
@@ -103,6 +121,12 @@ bool atelier_last_shortage(atelier_shortage* out);
 // The address of the server where the last call on this thread returned ATELIER_LOST.
 const char* atelier_last_lost(void);
 
+// What the last picture or enlarging of this thread took, whether it succeeded or not: how many peaks there are, at most `capacity` of them
+// in `out`.
+size_t atelier_last_peaks(atelier_peak* out, size_t capacity);
+// Bytes that are held of a device now; a name of atelier_device_get.
+uint64_t atelier_held(const char* device);
+
 size_t atelier_device_count(void);
 atelier_status atelier_device_get(size_t index, atelier_device* out);
 // Adds a device of type GPU that the processor computes, with so much memory of its own. Before the first context; names are unique.
@@ -113,6 +137,17 @@ atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, 
 bool atelier_vulkan_loader(void);
 
 atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out);
+// A context that holds nothing and makes no picture: what it is asked to make is only counted. Weights are not read, no device is given
+// work or memory, and both may be done beside a job of another thread.
+atelier_status atelier_estimator_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out);
+// What a picture would take of the context's devices: at most `capacity` entries, `*count` of them.
+atelier_status atelier_estimator_run(atelier_context* estimator,
+                                     const sd_img_gen_params_t* params,
+                                     const atelier_limits* limits,
+                                     const atelier_callbacks* callbacks,
+                                     atelier_need* out,
+                                     size_t capacity,
+                                     size_t* count);
 void atelier_context_free(atelier_context* context);
 // Between pictures, any number of times.
 atelier_status atelier_context_limit(atelier_context* context, const atelier_limits* limits);

@@ -102,7 +102,9 @@ ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t type, size_t size)
     if (!device->take(size)) {
         return nullptr;
     }
-    ggml_backend_buffer_t inner = ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), size);
+    // Past the count of what the processor holds: it counts as this device's.
+    ggml_backend_buffer_type_t host = ggml_backend_cpu_buffer_type();
+    ggml_backend_buffer_t inner     = host->iface.alloc_buffer(host, size);
     if (inner == nullptr) {
         *device->used -= size;
         return nullptr;

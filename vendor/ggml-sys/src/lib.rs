@@ -112,6 +112,38 @@ pub struct atelier_shortage {
     pub bytes_free: u64,
 }
 
+/// The most that was held of a device in a phase.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_peak {
+    /// The device's name; it lives as long as the process.
+    pub device: *const c_char,
+    /// The phase.
+    pub phase: c_int,
+    /// Of this job's model and of others.
+    pub bytes: u64,
+}
+
+/// What a module takes in a phase, in bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct atelier_need {
+    /// The module; -1 for none that Atelier knows.
+    pub module: c_int,
+    /// The phase.
+    pub phase: c_int,
+    /// The most weights at one time where it runs.
+    pub weight_bytes: u64,
+    /// LoRA weights beside them.
+    pub lora_bytes: u64,
+    /// The most of all else at one time.
+    pub compute_bytes: u64,
+    /// The most weights and else at one time.
+    pub peak_bytes: u64,
+    /// Graphs computed.
+    pub graphs: c_int,
+}
+
 /// The most bytes of its device that each module's graph may use; 0: no limit.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -141,6 +173,22 @@ unsafe extern "C" {
         callbacks: *const atelier_callbacks,
         out: *mut *mut atelier_context,
     ) -> atelier_status;
+    pub fn atelier_estimator_new(
+        params: *const sd_ctx_params_t,
+        callbacks: *const atelier_callbacks,
+        out: *mut *mut atelier_context,
+    ) -> atelier_status;
+    pub fn atelier_estimator_run(
+        estimator: *mut atelier_context,
+        params: *const sd_img_gen_params_t,
+        limits: *const atelier_limits,
+        callbacks: *const atelier_callbacks,
+        out: *mut atelier_need,
+        capacity: usize,
+        count: *mut usize,
+    ) -> atelier_status;
+    pub fn atelier_last_peaks(out: *mut atelier_peak, capacity: usize) -> usize;
+    pub fn atelier_held(device: *const c_char) -> u64;
     pub fn atelier_simulate_device(name: *const c_char, memory_bytes: u64, card: *const c_char) -> atelier_status;
     #[cfg(feature = "vulkan")]
     pub fn atelier_vulkan_loader() -> bool;

@@ -1,0 +1,55 @@
+//! The thread that answers questions while the engine's own is at work.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::super::channel::{EventSender, Questions};
+use super::super::drivers;
+use super::super::event::{Event, Failure, LogLevel};
+use super::super::ffi;
+use super::super::request::Request;
+use super::{Estimates, Outdated, Unanswered};
+
+impl Outdated for AtomicBool {
+    fn is_outdated(&self) -> bool {
+        self.load(Ordering::Relaxed)
+    }
+}
+
+/// Answers until nobody can ask any more.
+pub(in crate::engine) fn serve(questions: &Questions, sender: &EventSender) {
+    let mut estimates = Estimates::default();
+    let mut told = false;
+    while let Some((request, outdated)) = questions.next() {
+        match request {
+            Request::Estimate(recipe) => {
+                let answered = catch_unwind(AssertUnwindSafe(|| estimates.estimate(&recipe, &ffi::devices(), outdated.as_ref())))
+                    .unwrap_or_else(|_| {
+                        estimates = Estimates::default();
+                        Err(Failure {
+                            sentence: "Atelier made a mistake while it looked at this model.".into(),
+                            hint: "If it happens again, please report it with the model's name.".into(),
+                            ..Failure::default()
+                        }
+                        .into())
+                    });
+                let estimate = match answered {
+                    Ok(estimate) => Ok(estimate),
+                    Err(Unanswered::Failed(failure)) => Err(*failure),
+                    // A newer question follows.
+                    Err(Unanswered::Outdated) => continue,
+                };
+                sender.send(Event::Estimated { recipe, estimate });
+            }
+            Request::ListDevices => {
+                if !std::mem::replace(&mut told, true)
+                    && let Some(text) = drivers::missing()
+                {
+                    sender.send(Event::Log { job: None, level: LogLevel::Warn, text });
+                }
+                sender.send(Event::Devices(ffi::devices()));
+            }
+            Request::Run { .. } | Request::AddServer(_) | Request::Unload => {}
+        }
+    }
+}

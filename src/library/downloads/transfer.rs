@@ -1,0 +1,451 @@
+//! One file, from wherever it is to its place.
+//!
+//! A file that is there already, or that another model has, is not fetched. What is fetched is written and hashed by a thread of its own
+//! while the next bytes come in. A broken line is gone on with where it broke; bytes of another version are never put together.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use reqwest::{Response, StatusCode, header};
+use tokio::sync::{mpsc, watch};
+use tokio::task::spawn_blocking;
+
+use super::at_hand::{at_hand, make_room};
+use super::event::{Cause, Failure, Stage};
+use super::gauge::Gauge;
+use super::halt::{Halt, halt, lost, mismatch};
+use super::job::{Source, Wanted};
+use super::part::{Note, Part};
+use super::shelf::{Kept, Shelf};
+use super::web::{self, Answer, NoAnswer, Rest, Web};
+use super::writer::{Start, write};
+use super::{FreeSpace, Patience, unpack};
+
+/// Chunks that wait for the disk.
+const WAITING_CHUNKS: usize = 64;
+/// Fewer bytes than this in the time of a stall are a stall too.
+const LEAST_BYTES: u64 = 1024;
+/// How often an answer may make no sense before it is believed.
+const ODD_TRIES: u32 = 3;
+
+/// What every transfer uses.
+pub(super) struct Means {
+    pub(super) web: Web,
+    pub(super) patience: Patience,
+    pub(super) free_space: FreeSpace,
+    pub(super) root: PathBuf,
+    pub(super) shelf: Mutex<Shelf>,
+}
+
+impl Means {
+    pub(super) fn shelf(&self) -> std::sync::MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is to be brought.
+#[derive(Clone)]
+pub(super) struct Order {
+    pub(super) wanted: Wanted,
+    /// The job's folder.
+    pub(super) folder: PathBuf,
+    pub(super) licence_url: Option<String>,
+    /// Whether it waited for another job that brought a file from the same source.
+    pub(super) waited: bool,
+    pub(super) gauge: Arc<Gauge>,
+    pub(super) stop: watch::Receiver<bool>,
+}
+
+impl Order {
+    pub(super) fn target(&self) -> PathBuf {
+        self.wanted.filename.in_folder(&self.folder)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.wanted.filename.as_str()
+    }
+
+    pub(super) fn stopped(&self) -> bool {
+        *self.stop.borrow()
+    }
+}
+
+/// Brings a file to its place. The second value says whether it was brought, and not there already.
+pub(super) async fn bring(means: Arc<Means>, order: Order) -> Result<(Kept, bool), Halt> {
+    let (kept, brought) = Transfer { means: Arc::clone(&means), order: order.clone() }.run().await?;
+    order.gauge.set_total(Some(kept.size));
+    order.gauge.set_bytes(kept.size);
+    if let Some(list) = order.wanted.unpack.clone() {
+        order.gauge.set_stage(Stage::Finishing);
+        let (archive, folder) = (kept.path.clone(), order.folder.clone());
+        let unpacked = blocking(move || {
+            let free = (means.free_space)(&folder).unwrap_or(u64::MAX);
+            let stopped = || order.stopped();
+            unpack::unpack(&archive, &folder, &list, free, &stopped)
+        });
+        unpacked.await?.map_err(|error| error.halt(&kept.path))?;
+    }
+    Ok((kept, brought))
+}
+
+/// How an attempt went wrong.
+enum Bad {
+    /// For good.
+    Halt(Halt),
+    /// Another try may help.
+    Retry {
+        failure: Failure,
+        after: Option<Duration>,
+        /// It makes no sense, and is not tried as often as a line that breaks.
+        odd: bool,
+    },
+    /// The server has another version: begin anew, now.
+    Changed,
+}
+
+impl From<Halt> for Bad {
+    fn from(halt: Halt) -> Self {
+        Self::Halt(halt)
+    }
+}
+
+/// How an attempt went well.
+enum Good {
+    /// All bytes are there, and are to be checked.
+    Whole(Box<Part>),
+    /// It was at hand; and whether it was brought.
+    AtHand(Kept, bool),
+}
+
+struct Transfer {
+    means: Arc<Means>,
+    order: Order,
+}
+
+impl Transfer {
+    async fn run(mut self) -> Result<(Kept, bool), Halt> {
+        self.order.gauge.set_stage(Stage::Checking);
+        if let Some(at_hand) = self.at_hand(None).await? {
+            return Ok(at_hand);
+        }
+        let mut part = self.open().await?;
+        let (mut tries, mut odd_tries, mut best) = (0, 0, part.bytes());
+        let mut connections = u32::from(part.bytes() > 0);
+        let mut begun_anew = false;
+        loop {
+            connections += 1;
+            let (went, back) = self.attempt(part).await;
+            let (failure, after) = match went {
+                Ok(Good::AtHand(kept, brought)) => return Ok((kept, brought)),
+                Ok(Good::Whole(whole)) => {
+                    let kept = self.settle(*whole).await?;
+                    match kept {
+                        Ok(kept) => return Ok((kept, true)),
+                        // A part that was put together may be damaged where the file is not: that is found out once.
+                        Err(_) if connections > 1 && !begun_anew => {
+                            (begun_anew, connections, best) = (true, 0, 0);
+                            part = self.open().await?;
+                            continue;
+                        }
+                        Err(failure) => return Err(Halt::Failed(failure)),
+                    }
+                }
+                Err(Bad::Halt(halt)) => return Err(halt),
+                Err(Bad::Changed) => {
+                    odd_tries += 1;
+                    (best, connections) = (0, 0);
+                    let sentence = format!("The server's {} changes again and again.", self.order.name());
+                    (Failure { sentence, hint: "Try again later.".into(), cause: Cause::Server }, Some(Duration::ZERO))
+                }
+                Err(Bad::Retry { failure, after, odd }) => {
+                    odd_tries += u32::from(odd);
+                    (failure, after)
+                }
+            };
+            part = match back {
+                Some(part) => part,
+                None => self.open().await?,
+            };
+            if part.bytes() > best {
+                // It goes on, however slowly: what failed before does not count.
+                (best, tries) = (part.bytes(), 0);
+            }
+            tries += 1;
+            let patience = &self.means.patience;
+            if tries >= patience.tries || odd_tries > ODD_TRIES || after.is_some_and(|it| it > patience.longest_asked) {
+                return Err(Halt::Failed(failure));
+            }
+            tracing::debug!(file = self.order.name(), tries, "tried again: {}", failure.sentence);
+            self.order.gauge.set_stage(Stage::Retrying);
+            let wait = patience.wait(tries, after, rand::random());
+            tokio::select! {
+                () = wait_for_stop(&mut self.order.stop) => return Err(Halt::Stopped),
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    /// A file that need not be fetched: it is in its place already, or another model has it. `server` is what its server says of it.
+    async fn at_hand(&self, server: Option<Note>) -> Result<Option<(Kept, bool)>, Halt> {
+        let (means, order) = (Arc::clone(&self.means), self.order.clone());
+        blocking(move || at_hand(&means, &order, server.as_ref())).await?
+    }
+
+    async fn open(&self) -> Result<Part, Halt> {
+        let order = self.order.clone();
+        let opened = blocking(move || {
+            let mut part = Part::open(&order.target(), &order.gauge, || order.stopped())?;
+            let goes_on =
+                |note: &Note| note.can_resume() && note.wanted == order.wanted.sha256 && note.source.as_ref() == Some(&order.wanted.source);
+            if !part.note().is_some_and(goes_on) {
+                part.clear()?;
+                order.gauge.set_bytes(0);
+            }
+            Ok(part)
+        });
+        opened.await?.map_err(|error| halt(error, &self.order))
+    }
+
+    /// One connection. The part comes back, unless it was lost with its thread.
+    async fn attempt(&mut self, mut part: Part) -> (Result<Good, Bad>, Option<Part>) {
+        let note = part.note().cloned().unwrap_or_default();
+        if part.bytes() > 0 && note.total == Some(part.bytes()) {
+            return (Ok(Good::Whole(Box::new(part))), None);
+        }
+        if !note.can_resume()
+            && let Err(error) = part.clear()
+        {
+            return (Err(halt(error.into(), &self.order).into()), None);
+        }
+        let there = part.bytes();
+        let if_range = if note.linked.is_some() { None } else { note.strong_etag().or(note.modified.as_deref()) };
+        let rest = (there > 0).then_some(Rest { from: there, if_range });
+        let answer = match self.ask(rest.as_ref()).await {
+            Ok(answer) => answer,
+            Err(bad) => return (Err(bad), Some(part)),
+        };
+        let now = self.note(&answer);
+        let start = match self.judge(&answer, &note, &now, there) {
+            Ok(Some(start)) => start,
+            Ok(None) => return (Ok(Good::Whole(Box::new(part))), None),
+            Err(bad) => {
+                // Whatever is there is of no use where the server has another version, or says that it has less.
+                let stale = matches!(bad, Bad::Changed) || answer.response.status() == StatusCode::RANGE_NOT_SATISFIABLE;
+                if stale && let Err(error) = part.clear() {
+                    return (Err(halt(error.into(), &self.order).into()), None);
+                }
+                return (Err(bad), Some(part));
+            }
+        };
+        let anew = matches!(start, Start::Anew(_));
+        if anew {
+            // Now that the server has named the file, it may turn out to be at hand; a copy needs the part's place.
+            if let Err(error) = part.discard() {
+                return (Err(halt(error.into(), &self.order).into()), None);
+            }
+            match self.at_hand(Some(now.clone())).await {
+                Ok(Some((kept, brought))) => return (Ok(Good::AtHand(kept, brought)), None),
+                Ok(None) => {}
+                Err(halt) => return (Err(halt.into()), None),
+            }
+            part = match self.open().await {
+                Ok(part) => part,
+                Err(halt) => return (Err(halt.into()), None),
+            };
+        }
+        let left = now.total.map(|total| total.saturating_sub(if anew { 0 } else { there }));
+        if let (Some(needed), Ok(free)) = (left, (self.means.free_space)(part.folder()))
+            && free < needed
+        {
+            return (Err(Halt::Full { needed, free }.into()), Some(part));
+        }
+        self.order.gauge.set_total(now.total);
+        self.order.gauge.set_stage(Stage::Loading);
+        self.receive(part, start, answer.response, now.total).await
+    }
+
+    async fn ask(&mut self, rest: Option<&Rest<'_>>) -> Result<Answer, Bad> {
+        let url = self.means.web.address(&self.order.wanted.source).map_err(|sentence| {
+            let hint = "Correct the address, or choose another variant.".into();
+            Halt::Failed(Failure { sentence, hint, cause: Cause::Job })
+        })?;
+        let means = Arc::clone(&self.means);
+        let answer = tokio::select! {
+            biased;
+            () = wait_for_stop(&mut self.order.stop) => return Err(Halt::Stopped.into()),
+            answer = means.web.get(&url, rest) => answer,
+        };
+        answer.map_err(|error| self.line(error))
+    }
+
+    /// What the server says of the file.
+    fn note(&self, answer: &Answer) -> Note {
+        let (headers, wanted) = (answer.response.headers(), &self.order.wanted);
+        let said = match answer.response.status() {
+            StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE => web::content_range(headers).and_then(|it| it.1),
+            _ => web::content_length(headers),
+        };
+        Note {
+            source: Some(wanted.source.clone()),
+            wanted: wanted.sha256,
+            linked: answer.linked,
+            etag: web::text_header(headers, &header::ETAG),
+            modified: web::text_header(headers, &header::LAST_MODIFIED),
+            total: said.or(wanted.size).or(answer.linked_size),
+        }
+    }
+
+    /// How to go on with this answer, where `there` bytes of the version `old` are there; `None` where they are all of it.
+    fn judge(&self, answer: &Answer, old: &Note, now: &Note, there: u64) -> Result<Option<Start>, Bad> {
+        let (status, name) = (answer.response.status(), self.order.name());
+        if !matches!(status, StatusCode::OK | StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE) {
+            let repo = match &self.order.wanted.source {
+                Source::HuggingFace { repo, .. } => Some(repo.as_str()),
+                Source::Url(_) => None,
+            };
+            let (failure, again) = self.means.web.refusal(answer, name, repo, self.order.licence_url.as_deref());
+            let after = web::retry_after(answer.response.headers(), SystemTime::now());
+            return Err(if again { Bad::Retry { failure, after, odd: false } } else { Halt::Failed(failure).into() });
+        }
+        if let (Some(wanted), Some(linked)) = (self.order.wanted.sha256, answer.linked)
+            && wanted != linked
+        {
+            return Err(Halt::Failed(mismatch(name)).into());
+        }
+        let expected = self.order.wanted.size.or(answer.linked_size);
+        if let (Some(expected), Some(total)) = (expected, now.total)
+            && expected != total
+        {
+            let sentence = format!("The server's {name} has {total} bytes, and {expected} were expected.");
+            return Err(odd(sentence, Cause::Mismatch));
+        }
+        match status {
+            StatusCode::RANGE_NOT_SATISFIABLE if there > 0 && now.total == Some(there) && old.is_same(now) => Ok(None),
+            StatusCode::RANGE_NOT_SATISFIABLE => Err(odd(format!("The server says that {name} has no such part."), Cause::Server)),
+            StatusCode::PARTIAL_CONTENT => {
+                let from = web::content_range(answer.response.headers()).and_then(|it| it.0);
+                if from != Some(there) {
+                    return Err(odd(format!("The server sent another part of {name} than was asked for."), Cause::Server));
+                }
+                if there == 0 {
+                    Ok(Some(Start::Anew(now.clone())))
+                } else if old.is_same(now) {
+                    Ok(Some(Start::GoOn { skip: 0 }))
+                } else {
+                    Err(Bad::Changed)
+                }
+            }
+            // The whole file, whether or not a part was asked for.
+            _ if there > 0 && old.is_surely(now) => Ok(Some(Start::GoOn { skip: there })),
+            _ => Ok(Some(Start::Anew(now.clone()))),
+        }
+    }
+
+    /// Takes the body in. `total` is the size of the whole file.
+    async fn receive(&mut self, part: Part, start: Start, mut response: Response, total: Option<u64>) -> (Result<Good, Bad>, Option<Part>) {
+        let (sender, receiver) = mpsc::channel(WAITING_CHUNKS);
+        let mut to_come = match (&start, total) {
+            (_, None) => None,
+            (Start::Anew(_), Some(total)) => Some(total),
+            (Start::GoOn { skip }, Some(total)) => Some((total + skip).saturating_sub(part.bytes())),
+        };
+        let (means, gauge) = (Arc::clone(&self.means), Arc::clone(&self.order.gauge));
+        let writer = spawn_blocking(move || write(part, start, receiver, total, &means.free_space, &gauge));
+        let mut window = (Instant::now(), 0);
+        let broken = loop {
+            let chunk = tokio::select! {
+                biased;
+                () = wait_for_stop(&mut self.order.stop) => break Some(Halt::Stopped.into()),
+                chunk = self.means.web.chunk(&mut response) => chunk,
+            };
+            let chunk = match chunk {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break None,
+                Err(error) => break Some(self.line(error)),
+            };
+            let bytes = chunk.len() as u64;
+            self.order.gauge.fetch(bytes);
+            to_come = match to_come.map(|it| it.checked_sub(bytes)) {
+                None => None,
+                Some(Some(left)) => Some(left),
+                Some(None) => break Some(odd(format!("The server sends more of {} than there is.", self.order.name()), Cause::Server)),
+            };
+            if sender.send(chunk).await.is_err() {
+                // The writer says why.
+                break None;
+            }
+            window.1 += bytes;
+            if window.0.elapsed() > self.means.patience.stall {
+                if window.1 < LEAST_BYTES && to_come != Some(0) {
+                    break Some(self.line(NoAnswer::Line("the server sends next to nothing".into())));
+                }
+                window = (Instant::now(), 0);
+            }
+        };
+        drop((sender, response));
+        let Ok((part, written)) = writer.await else {
+            return (Err(lost().into()), None);
+        };
+        match (written, broken) {
+            (Err(error), _) => (Err(error.halt(&self.order).into()), Some(part)),
+            (Ok(()), Some(bad)) => (Err(bad), Some(part)),
+            (Ok(()), None) if total.is_some_and(|total| part.bytes() != total) => {
+                (Err(self.line(NoAnswer::Line("the connection ended too early".into()))), Some(part))
+            }
+            (Ok(()), None) => (Ok(Good::Whole(Box::new(part))), None),
+        }
+    }
+
+    /// Checks a file whose bytes are all there, and gives it its name; a file that is not the right one is gone afterwards.
+    async fn settle(&self, part: Part) -> Result<Result<Kept, Failure>, Halt> {
+        self.order.gauge.set_stage(Stage::Finishing);
+        let (means, order) = (Arc::clone(&self.means), self.order.clone());
+        let settled = blocking(move || {
+            let note = part.note().cloned().unwrap_or_default();
+            let sum = part.sum();
+            let right = order.wanted.sha256.or(note.linked).is_none_or(|wanted| wanted == sum)
+                && order.wanted.size.is_none_or(|bytes| bytes == part.bytes());
+            if !right {
+                part.discard()?;
+                return Ok(Err(mismatch(order.name())));
+            }
+            make_room(&means, &order.target())?;
+            part.settle()?;
+            let etag = note.strong_etag().map(str::to_owned);
+            Ok(Ok(Kept::of(&order.target(), &order.wanted.source, sum, etag)?))
+        });
+        settled.await?.map_err(|error: io::Error| halt(error.into(), &self.order))
+    }
+
+    fn line(&self, error: NoAnswer) -> Bad {
+        match error {
+            NoAnswer::Line(words) => Bad::Retry {
+                failure: Failure {
+                    sentence: format!("{} could not be downloaded: {words}.", self.order.name()),
+                    hint: "Check the connection and try again; what is there is kept.".into(),
+                    cause: Cause::Unreachable,
+                },
+                after: None,
+                odd: false,
+            },
+            NoAnswer::Nonsense(words) => odd(format!("{} could not be downloaded: {words}.", self.order.name()), Cause::Server),
+        }
+    }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Halt> {
+    spawn_blocking(work).await.map_err(|_| lost())
+}
+
+/// Returns once the job does not want its file any longer.
+async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
+    // Where the queue itself is gone nobody wants it either.
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+fn odd(sentence: String, cause: Cause) -> Bad {
+    let hint = "Try again later, or choose another variant.".into();
+    Bad::Retry { failure: Failure { sentence, hint, cause }, after: None, odd: true }
+}

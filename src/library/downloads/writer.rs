@@ -1,0 +1,84 @@
+//! The thread that writes and hashes what comes in, while the next bytes are on their way.
+
+use std::io;
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use super::FreeSpace;
+use super::gauge::Gauge;
+use super::halt::{Halt, halt};
+use super::part::{Note, Part};
+use super::transfer::Order;
+
+/// After so many bytes the free space is looked at again.
+const SPACE_EVERY: u64 = 64 << 20;
+
+/// How the writer begins.
+pub(super) enum Start {
+    Anew(Note),
+    /// So many bytes of the answer are there already, and left out.
+    GoOn {
+        skip: u64,
+    },
+}
+
+/// Writes and hashes what comes in.
+pub(super) fn write(
+    mut part: Part,
+    start: Start,
+    mut chunks: mpsc::Receiver<Bytes>,
+    total: Option<u64>,
+    free_space: &FreeSpace,
+    gauge: &Gauge,
+) -> (Part, Result<(), WriteError>) {
+    let mut skip = 0;
+    let begun = match start {
+        Start::Anew(note) => part.begin(note),
+        Start::GoOn { skip: bytes } => {
+            skip = bytes;
+            Ok(())
+        }
+    };
+    let left = |part: &Part| total.map_or(0, |total| total.saturating_sub(part.bytes()));
+    let free = |part: &Part| free_space(part.folder()).unwrap_or(0);
+    if let Err(error) = begun {
+        let (needed, free) = (left(&part), free(&part));
+        return (part, Err(WriteError { error, needed, free }));
+    }
+    gauge.set_bytes(part.bytes());
+    let mut look_at = part.bytes() + SPACE_EVERY;
+    while let Some(chunk) = chunks.blocking_recv() {
+        let leave = skip.min(chunk.len() as u64);
+        skip -= leave;
+        let chunk = chunk.slice(leave as usize..);
+        let mut written = part.append(&chunk);
+        gauge.set_bytes(part.bytes());
+        if written.is_ok() && part.bytes() >= look_at {
+            look_at += SPACE_EVERY;
+            if free_space(part.folder()).is_ok_and(|free| free < left(&part)) {
+                written = Err(io::ErrorKind::StorageFull.into());
+            }
+        }
+        if let Err(error) = written {
+            let (needed, free) = (left(&part), free(&part));
+            return (part, Err(WriteError { error, needed, free }));
+        }
+    }
+    (part, Ok(()))
+}
+
+pub(super) struct WriteError {
+    error: io::Error,
+    needed: u64,
+    free: u64,
+}
+
+impl WriteError {
+    pub(super) fn halt(self, order: &Order) -> Halt {
+        match self.error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Halt::Full { needed: self.needed, free: self.free },
+            _ => halt(self.error.into(), order),
+        }
+    }
+}

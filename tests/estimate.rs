@@ -1,0 +1,181 @@
+//! What recipes take: what the engine would allocate against what it does allocate.
+//!
+//! Counted on simulated devices: what is counted there is what the engine asked of a device, to the byte.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use atelier::devices::Device;
+use atelier::engine::{End, Estimate, Event, PreviewOptions, Task, simulate_devices};
+use atelier::placement::{Change, DevicePrediction, Module, Phase, Placement, Prediction, Room};
+use atelier::recipe::{FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe, Rgb8};
+use support::engine::Engine;
+use support::{folder, recipe, resident_bytes};
+use testkit::tiny;
+
+struct Alone {
+    engine: Engine,
+    _lock: MutexGuard<'static, ()>,
+}
+
+fn alone() -> Alone {
+    static DEVICES: OnceLock<()> = OnceLock::new();
+    static LOCK: Mutex<()> = Mutex::new(());
+    let lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    DEVICES.get_or_init(|| simulate_devices(&"GPU0:4,GPU1:4".parse().unwrap()).unwrap());
+    Alone { engine: Engine::start(), _lock: lock }
+}
+
+fn deep() -> &'static ModelFiles {
+    static DEEP: OnceLock<ModelFiles> = OnceLock::new();
+    DEEP.get_or_init(|| {
+        let options = tiny::Options { layers: 6, encoder_layers: 4, encoder_width: 64, ..tiny::Options::default() };
+        let files = tiny::zimage(&folder("deep"), &options).unwrap();
+        [(FileRole::Diffusion, files.diffusion), (FileRole::Llm, files.llm), (FileRole::Taesd, files.taesd)].into_iter().collect()
+    })
+}
+
+fn on(backend: &str, params_backend: &str, max_vram: &str) -> Recipe {
+    let placement =
+        PlacementText { backend: backend.into(), params_backend: params_backend.into(), max_vram: max_vram.into(), stream_layers: false };
+    Recipe { files: deep().clone(), placement, ..recipe() }
+}
+
+/// What is predicted for each device and phase where no device takes anything for itself.
+fn predicted(recipe: &Recipe, estimate: &Estimate, devices: &[Device]) -> BTreeMap<(String, Phase), u64> {
+    let rooms: Vec<Room> = devices.iter().map(|device| Room::new(device.clone(), 0)).collect();
+    let placement = Placement::parse(&recipe.placement, devices).unwrap();
+    let prediction = Prediction::of(&placement, &estimate.needs, &rooms).unwrap();
+    let of = |device: &DevicePrediction| Phase::ALL.map(|phase| ((device.name.clone(), phase), device.in_phase(phase).total_bytes()));
+    prediction.devices.iter().flat_map(of).collect()
+}
+
+impl Alone {
+    /// The second picture of a model finds all weights where they live, as predictions count them; its prompts are others, as long, so
+    /// that the text encoder runs again. What it took is what was predicted, to the byte.
+    fn check(&self, recipe: &Recipe) {
+        let what = format!("{:?} {}x{}", recipe.placement, recipe.width, recipe.height);
+        let estimate = self.engine.estimate(recipe).unwrap();
+        self.engine.handle().unload().unwrap();
+        self.engine.handle().list_devices().unwrap();
+        let predicted = predicted(recipe, &estimate, &self.engine.devices());
+        for (prompt, negative) in [("a hill", "snow"), ("a lake", "rain")] {
+            let negative_prompt = recipe.negative_prompt.replace("rain", negative);
+            let said = self.engine.run(&Recipe { prompt: prompt.into(), negative_prompt, ..recipe.clone() });
+            assert!(matches!(said.end(), End::Done { .. }), "{what}: {:?}", said.end());
+            for peak in said.peaks() {
+                let predicted = predicted[&(peak.device.clone(), peak.phase)];
+                assert!(peak.bytes <= predicted, "{what}: {peak:?} and not {predicted}");
+                assert!(prompt == "a hill" || peak.bytes == predicted, "{what}: {peak:?} and not {predicted}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_predicted_is_what_the_engine_allocates() {
+    let alone = alone();
+    for (backend, params) in [
+        ("cpu", ""),
+        ("GPU0", ""),
+        ("te=cpu,diffusion=GPU0,vae=GPU1", ""),
+        ("GPU0", "cpu"),
+        ("GPU0", "disk"),
+        ("all=GPU0,te=GPU1", "diffusion=cpu,te=disk,vae=GPU1"),
+    ] {
+        alone.check(&on(backend, params, ""));
+    }
+}
+
+#[test]
+fn flags_and_pictures_to_start_from_are_part_of_it() {
+    let alone = alone();
+    let plain = on("GPU0", "cpu", "");
+    let picture = ImageSource::Pixels(Rgb8::new(64, 64, vec![99; 64 * 64 * 3]).unwrap());
+    alone.check(&Recipe { flash_attention: !plain.flash_attention, ..plain.clone() });
+    alone.check(&Recipe { guidance: 3.0, negative_prompt: "rain, and much of it".into(), ..plain.clone() });
+    alone.check(&Recipe { width: 96, height: 64, ..plain.clone() });
+    // Both halves of the VAE count, of which one at a time would be staged: here they live where they run.
+    alone.check(&Recipe { init: Some(InitImage { image: picture, strength: 0.5 }), ..on("GPU0", "", "") });
+    alone.check(&Recipe { width: 272, height: 272, steps: 1, vae_tiling: true, ..plain });
+}
+
+#[test]
+fn the_least_is_what_a_graph_takes_that_is_cut_as_small_as_it_can_be() {
+    let alone = alone();
+    let recipe = on("GPU0", "cpu", "GPU0=0.000001");
+    let estimate = alone.engine.estimate(&recipe).unwrap();
+    let whole = alone.engine.estimate(&on("GPU0", "cpu", "")).unwrap();
+    assert_eq!(estimate.needs, whole.needs, "what a module needs does not depend on budgets");
+    let said = alone.engine.run(&recipe);
+    assert!(matches!(said.end(), End::Done { .. }), "{:?}", said.end());
+    for (module, phase) in [(Module::Te, Phase::Encode), (Module::Diffusion, Phase::Denoise)] {
+        let needs = &estimate.needs.modules[&module];
+        let peak = said.peaks().iter().find(|peak| peak.device == "GPU0" && peak.phase == phase).unwrap();
+        assert_eq!(needs.least_bytes, Some(peak.bytes), "{module:?}");
+        assert!(peak.bytes < needs.weight_bytes + needs.compute_bytes[&phase], "{module:?}");
+    }
+    assert_eq!(estimate.needs.modules[&Module::Vae].least_bytes, None, "the engine cannot cut it");
+}
+
+#[test]
+fn a_model_of_gigabytes_is_looked_at_and_not_loaded() {
+    let alone = alone();
+    let path = folder("sd15").join("model.safetensors");
+    testkit::sd15(&path, 1, testkit::Contents::HeaderOnly).unwrap();
+    let mut recipe = on("GPU0", "", "");
+    recipe.files = [(FileRole::Model, path)].into_iter().collect();
+    (recipe.width, recipe.height, recipe.guidance, recipe.flash_attention) = (512, 512, 7.0, false);
+    alone.engine.handle().list_devices().unwrap();
+    let (free, held) = (alone.engine.devices(), resident_bytes());
+    let plain = alone.engine.estimate(&recipe).unwrap();
+    let flash = alone.engine.estimate(&Recipe { flash_attention: true, ..recipe.clone() }).unwrap();
+    let grown = resident_bytes().saturating_sub(held);
+    let needs = &plain.needs.modules;
+    assert!(needs.values().map(|it| it.weight_bytes).sum::<u64>() > 1_900_000_000, "{needs:?}");
+    assert!(grown < 400_000_000, "{grown} bytes");
+    alone.engine.handle().list_devices().unwrap();
+    let memory = |devices: &[Device]| devices.iter().filter(|it| it.name == "GPU0").map(|it| it.memory_free_bytes).collect::<Vec<_>>();
+    assert_eq!(memory(&alone.engine.devices()), memory(&free));
+    // The sizes that people's logs show.
+    let mib = |bytes: u64| (bytes as f64 / f64::from(1 << 20) * 100.0).round() / 100.0;
+    assert_eq!(mib(needs[&Module::Diffusion].compute_bytes[&Phase::Denoise]), 559.90);
+    assert_eq!(mib(flash.needs.modules[&Module::Diffusion].compute_bytes[&Phase::Denoise]).round(), 123.0);
+    assert_eq!(needs[&Module::Vae].compute_bytes[&Phase::Decode] / (512 * 512), 6656);
+    let changes: Vec<&Change> = plain.alternatives.iter().flat_map(|it| &it.changes).collect();
+    assert!(changes.contains(&&Change::VaeTiling) && changes.contains(&&Change::Size { width: 384, height: 384 }), "{changes:?}");
+}
+
+#[test]
+fn what_cannot_be_a_model_is_told() {
+    let alone = alone();
+    let mut recipe = on("GPU0", "", "");
+    recipe.files.remove(FileRole::Llm);
+    let failure = alone.engine.estimate(&recipe).unwrap_err();
+    assert!(failure.sentence.ends_with('.') && !failure.hint.is_empty(), "{failure:?}");
+    assert!(alone.engine.estimate(&on("GPU7", "", "")).unwrap_err().sentence.contains("GPU7"));
+}
+
+#[test]
+fn estimates_and_devices_are_answered_while_a_picture_is_made() {
+    let alone = alone();
+    let recipe = Recipe { steps: 200, ..on("cpu", "", "") };
+    let handle = alone.engine.handle();
+    let job = handle.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Off }).unwrap();
+    let mut seen = Vec::new();
+    let mut answers = 0;
+    while answers < 3 {
+        let answered = alone.engine.estimate(&Recipe { width: 64 + 16 * answers, ..recipe.clone() }).unwrap();
+        assert!(!answered.needs.modules.is_empty());
+        handle.list_devices().unwrap();
+        assert!(alone.engine.devices().iter().any(|device| device.name == "GPU0"));
+        answers += 1;
+    }
+    handle.cancel(job);
+    seen.extend(alone.engine.until_ends(1));
+    assert!(matches!(seen.last(), Some(Event::End { end: End::Cancelled, .. })), "it was still being made: {seen:?}");
+}
