@@ -23,7 +23,11 @@ fn main() -> ExitCode {
 }
 
 fn start_engine(wake: Wake) -> Handle {
-    atelier::engine::start(wake)
+    // Without a home it works, and learns anew each time.
+    match atelier::paths::Paths::find() {
+        Ok(paths) => atelier::engine::start_remembering(wake, &paths.data.join("measured.json")),
+        Err(_) => atelier::engine::start(wake),
+    }
 }
 
 #[cfg(feature = "gui")]

@@ -71,10 +71,10 @@ impl Paths {
         self.data.join("model-files.json")
     }
 
-    /// Which files Atelier downloaded: the only ones that it may delete.
+    /// What the downloads remember.
     #[must_use]
-    pub fn receipts_file(&self) -> PathBuf {
-        self.data.join("downloaded.json")
+    pub fn downloads(&self) -> PathBuf {
+        self.data.join("downloads")
     }
 
     /// All folders beneath one.

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use atelier::cli::json::{Line, Outcome, Phase};
+use atelier::cli::json::{Line, Outcome, Phase, Plan};
 use atelier::gallery::read_metadata;
 use atelier::library::BUILTIN_VARIABLE;
 use atelier::paths::HOME_VARIABLE;
@@ -229,4 +229,65 @@ fn a_reader_that_leaves_early_costs_no_picture() {
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert!(out.is_file());
+}
+
+/// `atelier plan` for the tiny model.
+fn plan(home: &Path, args: &[&str]) -> Output {
+    let files = files();
+    let mut command = atelier(home, &["--simulate-devices", "GPU0:1,GPU1:0.02", "plan", "-W", "64", "-H", "64", "--cfg", "1"]);
+    for (flag, role) in [("--diffusion-model", FileRole::Diffusion), ("--llm", FileRole::Llm), ("--taesd", FileRole::Taesd)] {
+        command.arg(flag).arg(files.get(role).unwrap());
+    }
+    command.args(args).output().unwrap()
+}
+
+fn planned(output: &Output) -> Plan {
+    match <[Line; 1]>::try_from(lines(output)).unwrap_or_else(|lines| panic!("{lines:?}: {}", text(&output.stderr))) {
+        [Line::Plan(plan)] => *plan,
+        [line] => panic!("{line:?}"),
+    }
+}
+
+#[test]
+fn a_plan_tells_what_each_device_would_hold_and_what_fits_best() {
+    let home = home("plan");
+    let output = plan(&home, &["--backend", "GPU0", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let it = planned(&output);
+    assert_eq!((it.width, it.height, it.asked.backend.as_str(), it.asked.fits), (64, 64, "all=GPU0", true));
+    let device = it.asked.devices.iter().find(|device| device.name == "GPU0").unwrap();
+    let weights: u64 = it.asked.modules.iter().map(|module| module.weight_bytes).sum();
+    let decode = device.phases.iter().find(|phase| phase.phase == atelier::placement::Phase::Decode).unwrap();
+    assert_eq!((decode.resident_bytes, decode.total_bytes), (weights, weights + decode.compute_bytes));
+    assert!(decode.compute_bytes > 0 && it.fit.sentence.is_none() && it.fit.reasons.len() == 3, "{it:?}");
+
+    let output = plan(&home, &["--backend", "GPU0"]);
+    let said = text(&output.stdout);
+    assert!(said.contains("DEVICE") && said.contains("decode") && said.contains("all=GPU0") && said.contains("- The "), "{said}");
+}
+
+#[test]
+fn a_plan_that_does_not_fit_says_what_is_missing_and_what_would_help() {
+    let home = home("plan-short");
+    let output = plan(&home, &["--backend", "GPU1", "--params-backend", "GPU1", "--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    let it = planned(&output);
+    assert!(!it.asked.fits && it.asked.missing_bytes > 0 && !it.fit.fixes.is_empty(), "{it:?}");
+    assert!(it.fit.sentence.as_deref().is_some_and(|sentence| sentence.contains("GPU1")), "{it:?}");
+    let output = plan(&home, &["--backend", "GPU1", "--params-backend", "GPU1"]);
+    assert!(
+        text(&output.stdout).contains("over by") && text(&output.stdout).contains("What would make it fit"),
+        "{}",
+        text(&output.stdout)
+    );
+}
+
+#[test]
+fn a_plan_says_what_would_be_ignored_and_what_is_no_device() {
+    let home = home("plan-notes");
+    let it = planned(&plan(&home, &["--backend", "cpu", "--stream-layers", "--json"]));
+    assert!(it.notes.iter().any(|note| note.starts_with("Streaming layers has no effect")), "{:?}", it.notes);
+    let output = plan(&home, &["--backend", "GPU7"]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
+    assert!(text(&output.stderr).contains("GPU7"), "{}", text(&output.stderr));
 }

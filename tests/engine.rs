@@ -5,6 +5,7 @@
 mod support;
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
 use atelier::engine::{End, Event, Phase, PreviewOptions, Task};
 use atelier::placement::Module;
@@ -291,13 +292,26 @@ fn a_lora_changes_the_picture_without_loading_the_model_again_and_one_that_does_
 fn an_upscaler_enlarges_a_picture() {
     let engine = Engine::start();
     let model = make::upscaler(&folder("upscaler"), 4, 1).unwrap();
-    let upscale =
-        |model| Task::Upscale { image: ImageSource::Pixels(halves()), model, placement: PlacementText::default(), threads: Some(1) };
-    let said = engine.run_task(upscale(model));
+    let said = engine.run_task(upscale_with(model, false));
     let picture = said.pictures()[0];
     assert_eq!((picture.image.width(), picture.image.height()), (256, 256));
     assert!(said.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: Some(Module::Upscaler), .. })));
-    assert!(engine.run_task(upscale(tiny().llm.clone())).failure().sentence.len() > 15);
+    assert!(engine.run_task(upscale_with(tiny().llm.clone(), false)).failure().sentence.len() > 15);
+}
+
+fn upscale_with(model: PathBuf, allow_pickle: bool) -> Task {
+    Task::Upscale { image: ImageSource::Pixels(halves()), model, allow_pickle, placement: PlacementText::default(), threads: Some(1) }
+}
+
+#[test]
+fn a_pickled_upscaler_is_opened_only_where_the_person_agreed_and_gives_the_same_picture() {
+    let engine = Engine::start();
+    let dir = folder("pickle");
+    let (plain, pickle) = (make::upscaler(&dir, 2, 1).unwrap(), make::upscaler_pth(&dir, 2, 1).unwrap());
+    let refused = engine.run_task(upscale_with(pickle.clone(), false));
+    assert!(refused.failure().sentence.contains("PyTorch checkpoint") && refused.phases().is_empty(), "{:?}", refused.failure());
+    let expected = engine.run_task(upscale_with(plain, false));
+    assert_eq!(engine.run_task(upscale_with(pickle, true)).pictures()[0].image, expected.pictures()[0].image);
 }
 
 #[test]

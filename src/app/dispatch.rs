@@ -141,7 +141,7 @@ impl App {
         let preview = self.state.preview_options();
         match self.handle.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview }) {
             Ok(job) => {
-                self.remember_prediction(job);
+                self.remember_prediction(job, &recipe);
                 self.state.jobs.push(job, recipe);
                 self.state.error = None;
                 self.state.session.follow();

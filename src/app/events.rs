@@ -20,6 +20,7 @@ impl App {
     pub(super) fn engine_event(&mut self, ctx: &egui::Context, event: Event) {
         match event {
             Event::Begin { job, begin } => {
+                self.link.begins = true;
                 self.state.last_seed = begin.seeds.first().copied().or(self.state.last_seed);
                 let notes = begin.notes.join(" ");
                 if let Some(job) = self.state.jobs.get_mut(job) {

@@ -31,6 +31,8 @@ pub(super) struct Link {
     changed: Option<(Asked, f64)>,
     listed_at_secs: Option<f64>,
     listing: bool,
+    /// Whether a job has just begun, and the devices were not named since.
+    pub(super) begins: bool,
     /// What was predicted for jobs that have not ended.
     predicted: BTreeMap<JobId, Prediction>,
     /// Whether it is known which modules are pinned: from the settings, or from the text once there are devices to read it with.
@@ -135,7 +137,9 @@ impl App {
         self.link.listing = false;
         self.link.listed_at_secs = None;
         let board = &mut self.state.board;
-        if self.state.jobs.running().is_some_and(|job| job.begun) {
+        // The engine looks once more before it loads anything.
+        let before_the_run = std::mem::take(&mut self.link.begins);
+        if !before_the_run && self.state.jobs.running().is_some_and(|job| job.begun) {
             // What a forming picture takes is not gone for the next one.
             for device in &mut devices {
                 if let Some(before) = board.devices.iter().find(|before| before.name == device.name) {
@@ -169,9 +173,9 @@ impl App {
     }
 
     /// Keeps what is predicted for a job, to tell later what of its memory stays.
-    pub(super) fn remember_prediction(&mut self, job: JobId) {
+    pub(super) fn remember_prediction(&mut self, job: JobId, recipe: &Recipe) {
         let board = &self.state.board;
-        if let Some(prediction) = board.prediction.as_ref().filter(|_| !board.waiting) {
+        if let Some(prediction) = board.prediction.as_ref().filter(|_| board.is_about(recipe)) {
             self.link.predicted.insert(job, prediction.clone());
         }
     }
@@ -207,8 +211,7 @@ impl App {
 
     /// What would help, where the recipe is still the one that failed.
     pub(super) fn add_remedies(&self, card: &mut ErrorCard, met: &OutOfMemory, job: &Job) {
-        let now = &self.state.recipe;
-        if Asked::of(now) != Asked::of(&job.recipe) || now.placement != job.recipe.placement {
+        if !self.state.board.is_about(&job.recipe) {
             return;
         }
         card.remedies = self.state.board.remedies_after(met);

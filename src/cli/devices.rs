@@ -40,7 +40,7 @@ pub(super) fn tell(devices: &[Device], json: bool, out: &mut dyn Write) -> io::R
 }
 
 /// Two backends of a card stand under each other, the better one first; the memory is there once.
-fn table(devices: &[Device]) -> String {
+pub(super) fn table(devices: &[Device]) -> String {
     let memory = |bytes: u64| if bytes == 0 { "-".to_owned() } else { HumanBytes(bytes).to_string() };
     let title = ["NAME", "TYPE", "MEMORY", "FREE", "DESCRIPTION"].map(str::to_owned);
     let row = |it: &Device| {
@@ -61,15 +61,19 @@ fn table(devices: &[Device]) -> String {
             }
         })
     });
-    let rows: Vec<[String; 5]> = std::iter::once(title).chain(rows).collect();
-    let mut widths = [0; 5];
-    for row in &rows {
+    aligned(&std::iter::once(title).chain(rows).collect::<Vec<_>>())
+}
+
+/// Rows with their columns under each other.
+pub(super) fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
+    let mut widths = [0; COLUMNS];
+    for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = cell.chars().count().max(*width);
         }
     }
     let mut table = String::new();
-    for row in &rows {
+    for row in rows {
         let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
         table.push_str(cells.join("  ").trim_end());
         table.push('\n');

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::models::{LibraryFlags, ModelsFlags};
 use crate::devices::SimulatedDevices;
 use crate::engine::{DEFAULT_PORT, ServerAddress};
 use crate::gallery::MAX_SIDE;
@@ -39,6 +40,10 @@ pub enum Command {
     Generate(Box<GenerateFlags>),
     /// Enlarge a picture with an ESRGAN model.
     Upscale(Box<UpscaleFlags>),
+    /// Tell what a picture would take of each device, and the placement that fits best; nothing is loaded or made.
+    Plan(Box<PlanFlags>),
+    /// Find, download, check and tidy up models.
+    Models(Box<ModelsFlags>),
     /// List the devices that models can run on.
     Devices(DevicesFlags),
     /// Lend this machine's devices to Atelier on another machine.
@@ -66,6 +71,8 @@ pub struct GenerateFlags {
     pub(super) servers: ServerFlags,
     #[command(flatten)]
     pub(super) modules: ModuleFlags,
+    #[command(flatten)]
+    pub(super) library: LibraryFlags,
 
     /// Take model, prompt, settings and placement from this command line of sd-cli, instead of from flags
     #[arg(long, value_name = "COMMAND", help_heading = MODEL, conflicts_with_all = SETTINGS)]
@@ -101,8 +108,9 @@ pub(super) enum PreviewMethod {
 
 #[derive(Debug, Args)]
 pub(super) struct ModelFlags {
-    /// Whole model in one file. Where no file of a model is named, the built-in model is used
-    #[arg(short, long, value_name = "FILE", help_heading = MODEL)]
+    /// Model of the library, by its name (`atelier models list`), or a whole model in one file. Without it, and without a file of a model
+    /// below, the built-in model is used
+    #[arg(short, long, value_name = "ID|FILE", help_heading = MODEL)]
     pub(super) model: Option<PathBuf>,
     /// Diffusion module alone
     #[arg(long, alias = "diffusion", value_name = "FILE", help_heading = MODEL)]
@@ -272,9 +280,12 @@ pub(super) struct ReportFlags {
 /// Flags of `upscale`.
 #[derive(Debug, Args)]
 pub struct UpscaleFlags {
-    /// ESRGAN model; it says by what factor it enlarges
-    #[arg(short, long, alias = "upscale-model", value_name = "FILE")]
+    /// ESRGAN model: a file, or an upscaler of the library by its name. It says by what factor it enlarges
+    #[arg(short, long, alias = "upscale-model", value_name = "ID|FILE")]
     pub(super) model: PathBuf,
+    /// Open the model also where it is a pickle (.pth). Such files can be made to harm you: only for those whose maker you trust
+    #[arg(long)]
+    pub(super) allow_pickle: bool,
     /// Picture to enlarge (PNG, JPEG or WebP)
     #[arg(short, long, aliases = ["init", "init-img"], value_name = "IMAGE")]
     pub(super) input: PathBuf,
@@ -286,7 +297,41 @@ pub struct UpscaleFlags {
     #[command(flatten)]
     pub(super) servers: ServerFlags,
     #[command(flatten)]
+    pub(super) library: LibraryFlags,
+    #[command(flatten)]
     pub(super) report: ReportFlags,
+}
+
+/// Flags of `plan`.
+#[derive(Debug, Args)]
+pub struct PlanFlags {
+    #[command(flatten)]
+    pub(super) model: ModelFlags,
+    /// The prompt; a long one may take more memory
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, default_value = "", hide_default_value = true, help_heading = PICTURE)]
+    pub(super) prompt: String,
+    /// What the picture should not show
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, default_value = "", hide_default_value = true, help_heading = PICTURE)]
+    pub(super) negative_prompt: String,
+    #[arg(short = 'W', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Width in pixels", Recipe::default().width))]
+    pub(super) width: Option<u32>,
+    #[arg(short = 'H', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Height in pixels", Recipe::default().height))]
+    pub(super) height: Option<u32>,
+    #[command(flatten)]
+    pub(super) sampling: SamplingFlags,
+    #[command(flatten)]
+    pub(super) inputs: InputFlags,
+    #[command(flatten)]
+    pub(super) devices: DeviceFlags,
+    #[command(flatten)]
+    pub(super) servers: ServerFlags,
+    #[command(flatten)]
+    pub(super) modules: ModuleFlags,
+    #[command(flatten)]
+    pub(super) library: LibraryFlags,
+    /// Print one line of JSON
+    #[arg(long, help_heading = OUTPUT)]
+    pub(super) json: bool,
 }
 
 /// Flags of `devices`.

@@ -114,6 +114,7 @@ pub(super) fn follow(handle: &Arc<Handle>, job: Job, interrupt: &Interrupt, told
                     told.line(&Line::log(level, text));
                 }
             }
+            Event::Measured { job, peaks } => told.line(&Line::measured(job, &peaks)),
             Event::End { job, end } if job == id => {
                 let end =
                     unwritten.map_or(end, |error| End::Failed(Failure { sentence: sentence(&error.to_string()), ..Failure::default() }));
@@ -121,11 +122,7 @@ pub(super) fn follow(handle: &Arc<Handle>, job: Job, interrupt: &Interrupt, told
             }
             // The job tells what it needed.
             Event::Server { added: Err(problem), .. } => told.progress.say(&format!("warning: {problem}")),
-            Event::Server { added: Ok(_), .. }
-            | Event::Devices(_)
-            | Event::Estimated { .. }
-            | Event::Measured { .. }
-            | Event::End { .. } => {}
+            Event::Server { added: Ok(_), .. } | Event::Devices(_) | Event::Estimated { .. } | Event::End { .. } => {}
         }
     }
 }

@@ -17,8 +17,19 @@
 //!   `bytes_free`); with `cancelled`: nothing.
 //! - `devices`, the only line of `atelier devices --json`: `devices` (`name`, `description`, `kind`, `memory_total_bytes`,
 //!   `memory_free_bytes`, and where it is known `card`: devices of the same card are backends of it and share its memory).
+//! - `measured`, before `end`: `job`, `peaks`: the most that was held of each device in each phase (`device`, `phase`, `bytes`, and
+//!   `predicted_bytes` where something was predicted).
+//! - `plan`, the only line of `atelier plan --json`: `width`, `height`, `devices` (as above), `asked`, what the placement takes that was
+//!   asked for (`backend`, `params_backend`, `max_vram`, `stream_layers`, `fits`, `missing_bytes`, `devices`: `name`, `limit_bytes`,
+//!   `missing_bytes`, `phases` with `phase` (`load`, `encode`, `denoise`, `decode`), `resident_bytes`, `staged_bytes`, `compute_bytes`,
+//!   `slack_bytes`, `shared_bytes`, `total_bytes`; `modules`: `module`, `runs_on`, `weights` (a device or `disk`), `weight_bytes`,
+//!   `staged_bytes`, `compute_bytes`, `in_pieces`), `notes` (what the engine would ignore), `fit`: `predicted` (as `asked`, of the
+//!   placement that fits best or lacks least), `reasons`, `sentence` (what is missing; null where it fits), `fixes` (`changes` in words,
+//!   `predicted`). The exit code is 1 where nothing fits.
 //!
 //! Pictures count from 0. What is wrong with the flags is said on standard error, with exit code 2 and no line.
+
+mod plan;
 
 use std::path::Path;
 
@@ -26,6 +37,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::devices::{self, DeviceKind};
 use crate::engine;
+use crate::placement;
+pub use plan::{Fit, Fixed, Plan, Predicted, PredictedDevice, PredictedModule, PredictedPhase};
 
 /// A line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,6 +96,22 @@ pub enum Line {
     Devices {
         devices: Vec<Device>,
     },
+    Measured {
+        job: u64,
+        peaks: Vec<Peak>,
+    },
+    Plan(Box<Plan>),
+}
+
+/// The most that a device held in a phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the module's text documents every field")]
+pub struct Peak {
+    pub device: String,
+    pub phase: placement::Phase,
+    pub bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted_bytes: Option<u64>,
 }
 
 /// Where a job is.
@@ -239,7 +268,17 @@ impl Line {
         Self::End { job: job.0, outcome }
     }
 
+    pub(super) fn measured(job: engine::JobId, peaks: &[engine::Peak]) -> Self {
+        let peak =
+            |it: &engine::Peak| Peak { device: it.device.clone(), phase: it.phase, bytes: it.bytes, predicted_bytes: it.predicted_bytes };
+        Self::Measured { job: job.0, peaks: peaks.iter().map(peak).collect() }
+    }
+
     pub(super) fn devices(devices: &[devices::Device]) -> Self {
+        Self::Devices { devices: Self::device_list(devices) }
+    }
+
+    pub(super) fn device_list(devices: &[devices::Device]) -> Vec<Device> {
         let device = |it: &devices::Device| Device {
             name: it.name.clone(),
             description: it.description.clone(),
@@ -255,7 +294,7 @@ impl Line {
             memory_total_bytes: it.memory_total_bytes,
             memory_free_bytes: it.memory_free_bytes,
         };
-        Self::Devices { devices: devices.iter().map(device).collect() }
+        devices.iter().map(device).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The command line: `atelier generate`, `upscale`, `devices` and `serve-device`.
+//! The command line: `atelier generate`, `upscale`, `plan`, `models`, `devices` and `serve-device`.
 //!
 //! Flags are read first (`flags`) and understood second (`resolve`); then one job is followed to its end (`job`). Invariants: standard
 //! output carries paths or, with `--json`, one event a line (`json`), and nothing else; the exit code is 0 done, 1 failed, 2 wrong flags,
@@ -9,7 +9,9 @@ mod flags;
 mod interrupt;
 mod job;
 pub mod json;
+mod models;
 mod output;
+mod plan;
 mod progress;
 mod resolve;
 mod serve;
@@ -22,9 +24,10 @@ use std::sync::Arc;
 
 use clap::{CommandFactory, Parser};
 
-pub use flags::{Command, DevicesFlags, GenerateFlags, ServeFlags, UpscaleFlags};
+pub use flags::{Command, DevicesFlags, GenerateFlags, PlanFlags, ServeFlags, UpscaleFlags};
 use interrupt::{Interrupt, Press};
 use job::Told;
+pub use models::ModelsFlags;
 use progress::Progress;
 use resolve::UsageError;
 
@@ -125,20 +128,51 @@ struct Surroundings<'a, P> {
 
 fn run_in<P>(command: Command, start_engine: impl FnOnce(Wake) -> Handle, surroundings: Surroundings<'_, P>) -> Exit
 where
-    P: FnOnce() -> Result<Paths, crate::paths::NoHome>,
+    P: Fn() -> Result<Paths, crate::paths::NoHome>,
 {
     let Surroundings { out, mut err, terminal, paths, builtin, interrupt, listen } = surroundings;
     // The loop waits for events on the handle itself.
     let start = || Arc::new(start_engine(Box::new(|| ())));
     let (job, servers, report) = match command {
+        Command::Models(flags) => {
+            let paths = match paths() {
+                Ok(paths) => paths,
+                Err(error) => return failed(&error.into(), err.as_mut()),
+            };
+            if let Err(error) = listen(&interrupt) {
+                // Nothing can be said where standard error is closed.
+                let _ = writeln!(err, "warning: Ctrl-C will end the program at once: {error}");
+            }
+            let trash = crate::library::to_trash;
+            return models::run(*flags, models::Around { out, err: err.as_mut(), terminal, paths, interrupt, trash });
+        }
         Command::Generate(flags) if flags.as_command => {
-            return match resolve::as_command(&flags, builtin) {
+            let find = |name: &str| models::find(name, &flags.library, &paths);
+            return match resolve::as_command(&flags, find, builtin) {
                 Ok(copied) => tell_command(&copied, out, err.as_mut()),
                 Err(error) => refused(&error, err.as_mut()),
             };
         }
-        Command::Generate(flags) => (resolve::generate(&flags, paths, builtin), flags.servers, flags.report),
-        Command::Upscale(flags) => (resolve::upscale(&flags), flags.servers, flags.report),
+        Command::Generate(flags) => {
+            let find = |name: &str| models::find(name, &flags.library, &paths);
+            (resolve::generate(&flags, &paths, find, builtin), flags.servers, flags.report)
+        }
+        Command::Upscale(flags) => {
+            let find = |name: &str| models::find_upscaler(name, &flags.library, &paths);
+            let pickles = || models::allows_pickles(&paths);
+            (resolve::upscale(&flags, find, pickles), flags.servers, flags.report)
+        }
+        Command::Plan(flags) => {
+            let find = |name: &str| models::find(name, &flags.library, &paths);
+            return match resolve::plan(&flags, find, builtin) {
+                Ok(recipe) => match plan::tell(&recipe, &flags, &start(), out, err.as_mut()) {
+                    Ok(true) => Exit::Done,
+                    Ok(false) => Exit::Failed,
+                    Err(error) => failed(&error, err.as_mut()),
+                },
+                Err(error) => refused(&error, err.as_mut()),
+            };
+        }
         Command::Devices(flags) => {
             let listed = list_devices(&flags, &start(), out, err.as_mut());
             return listed.map_or_else(|error| failed(&error, err.as_mut()), |()| Exit::Done);

@@ -1,12 +1,15 @@
-//! From flags to tasks: what the flags mean together. Pure, except that it asks whether an output is a folder, and looks for the built-in
-//! model and for models' names.
+//! From flags to tasks: what the flags mean together. Pure, except that it asks whether an output is a folder, and looks for models: the
+//! built-in one, those of the library, and what files are called.
 
 use std::path::{Path, PathBuf};
 
-use super::flags::{DeviceFlags, GenerateFlags, ModelFlags, PreviewMethod, UpscaleFlags};
+use super::flags::{
+    DeviceFlags, GenerateFlags, InputFlags, ModelFlags, ModuleFlags, PictureFlags, PlanFlags, PreviewMethod, SamplingFlags, UpscaleFlags,
+};
+use super::models::is_name;
 use super::output::Output;
 use crate::engine::{PreviewOptions, Task};
-use crate::library::{self, Builtin, BuiltinError};
+use crate::library::{self, Builtin, BuiltinError, PlacesError, Problem, Runnable};
 use crate::paths::{NoHome, Paths};
 use crate::placement::{self, OldFlags, PlacementError};
 use crate::recipe::{ControlImage, FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe};
@@ -29,12 +32,16 @@ pub(super) enum UsageError {
     NoHome(#[from] NoHome),
     #[error(transparent)]
     Builtin(#[from] BuiltinError),
+    #[error(transparent)]
+    Model(#[from] Problem),
+    #[error(transparent)]
+    Places(#[from] PlacesError),
 }
 
 impl UsageError {
     /// Whether the flags are right, and what they need is not there.
     pub(super) const fn is_not_of_the_flags(&self) -> bool {
-        matches!(self, Self::NoHome(_) | Self::Builtin(_))
+        matches!(self, Self::NoHome(_) | Self::Builtin(_) | Self::Model(_) | Self::Places(_))
     }
 }
 
@@ -50,13 +57,18 @@ pub(super) struct Job {
     pub(super) left_out: Vec<String>,
 }
 
+/// Finds a model of the library by its name.
+pub(super) trait Find: FnOnce(&str) -> Result<Runnable, UsageError> {}
+impl<F: FnOnce(&str) -> Result<Runnable, UsageError>> Find for F {}
+
 pub(super) fn generate(
     flags: &GenerateFlags,
     paths: impl FnOnce() -> Result<Paths, NoHome>,
+    find: impl Find,
     builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
 ) -> Result<Job, UsageError> {
-    let (recipe, left_out) = recipe(flags, builtin)?;
-    let model = library::model_name(&recipe.files);
+    let (recipe, left_out, name) = recipe(flags, find, builtin)?;
+    let model = name.or_else(|| library::model_name(&recipe.files));
     let output = match &flags.output {
         Some(path) if path.is_dir() => Output::Folder { folder: path.clone(), recipe: Box::new(recipe.clone()) },
         Some(path) => Output::Named { path: png(path)?, recipe: Box::new(recipe.clone()) },
@@ -73,45 +85,122 @@ pub(super) fn generate(
 }
 
 /// What these flags ask for as a command line of sd-cli.
-pub(super) fn as_command(flags: &GenerateFlags, builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<Copied, UsageError> {
-    let (recipe, mut left_out) = recipe(flags, builtin)?;
+pub(super) fn as_command(
+    flags: &GenerateFlags,
+    find: impl Find,
+    builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
+) -> Result<Copied, UsageError> {
+    let (recipe, mut left_out, _) = recipe(flags, find, builtin)?;
     let copied = sd_cli::write(&recipe);
     left_out.extend(copied.left_out);
     Ok(Copied { left_out, ..copied })
 }
 
-pub(super) fn upscale(flags: &UpscaleFlags) -> Result<Job, UsageError> {
+pub(super) fn upscale(
+    flags: &UpscaleFlags,
+    find: impl FnOnce(&str) -> Result<PathBuf, UsageError>,
+    pickles: impl FnOnce() -> Result<bool, UsageError>,
+) -> Result<Job, UsageError> {
+    let model = match flags.model.to_str() {
+        Some(name) if is_name(&flags.model) => find(name)?,
+        _ => flags.model.clone(),
+    };
+    let mut allow_pickle = flags.allow_pickle;
+    if let (false, Err(error)) = (allow_pickle, library::read_header(&model))
+        && error.fault == library::Fault::Pickle
+    {
+        allow_pickle = pickles()?;
+        if !allow_pickle {
+            let hint = format!("{} If you trust who made this one, and there is no other: --allow-pickle.", error.hint);
+            return Err(Problem { sentence: error.sentence, hint }.into());
+        }
+    }
     let task = Task::Upscale {
         image: ImageSource::File(flags.input.clone()),
-        model: flags.model.clone(),
+        model: model.clone(),
+        allow_pickle,
         placement: placement(&flags.devices, OldFlags::default())?,
         threads: threads(flags.devices.threads),
     };
-    let output = Output::Enlarged { path: png(&flags.output)?, source: flags.input.clone(), model: flags.model.clone() };
+    let output = Output::Enlarged { path: png(&flags.output)?, source: flags.input.clone(), model };
     Ok(Job { task, output, previews: None, model: None, left_out: Vec::new() })
 }
 
-/// The recipe, and what of a pasted command it does not have.
-fn recipe(flags: &GenerateFlags, builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<(Recipe, Vec<String>), UsageError> {
-    let (recipe, left_out) = match &flags.from_command {
-        Some(command) => {
-            let Pasted { recipe, left_out } = sd_cli::read(command)?;
-            (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect())
-        }
-        None => (recipe_of_flags(flags, builtin)?, Vec::new()),
+/// The recipe, what of a pasted command it does not have, and what its model is called, where it is one of the library.
+fn recipe(
+    flags: &GenerateFlags,
+    find: impl Find,
+    builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
+) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
+    let (recipe, left_out, name) = if let Some(command) = &flags.from_command {
+        let Pasted { recipe, left_out } = sd_cli::read(command)?;
+        (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect(), None)
+    } else {
+        let GenerateFlags { model, picture, sampling, inputs, devices, modules, .. } = flags;
+        let (recipe, name) = recipe_of_flags(&Settings { model, picture, sampling, inputs, devices, modules }, find, builtin)?;
+        (recipe, Vec::new(), name)
     };
+    complete(&recipe)?;
+    Ok((recipe, left_out, name))
+}
+
+/// The recipe that is to be planned.
+pub(super) fn plan(
+    flags: &PlanFlags,
+    find: impl Find,
+    builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
+) -> Result<Recipe, UsageError> {
+    let PlanFlags { model, sampling, inputs, devices, modules, .. } = flags;
+    let picture = &PictureFlags {
+        prompt: Some(flags.prompt.clone()),
+        negative_prompt: flags.negative_prompt.clone(),
+        width: flags.width,
+        height: flags.height,
+        seed: 0,
+        batch_count: 1,
+    };
+    let (recipe, _) = recipe_of_flags(&Settings { model, picture, sampling, inputs, devices, modules }, find, builtin)?;
+    complete(&recipe)?;
+    Ok(recipe)
+}
+
+fn complete(recipe: &Recipe) -> Result<(), UsageError> {
     if recipe.files.get(FileRole::Model).or(recipe.files.get(FileRole::Diffusion)).is_none() {
         return Err(UsageError::NoModel);
     }
     if recipe.control.is_some() && recipe.files.get(FileRole::Controlnet).is_none() {
         return Err(UsageError::NoControlNet);
     }
-    Ok((recipe, left_out))
+    Ok(())
 }
 
-fn recipe_of_flags(flags: &GenerateFlags, builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<Recipe, UsageError> {
-    let GenerateFlags { model, picture, sampling, inputs, devices, modules, .. } = flags;
+/// The flags that a recipe is made from.
+struct Settings<'a> {
+    model: &'a ModelFlags,
+    picture: &'a PictureFlags,
+    sampling: &'a SamplingFlags,
+    inputs: &'a InputFlags,
+    devices: &'a DeviceFlags,
+    modules: &'a ModuleFlags,
+}
+
+fn recipe_of_flags(
+    flags: &Settings<'_>,
+    find: impl Find,
+    builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
+) -> Result<(Recipe, Option<String>), UsageError> {
+    let Settings { model, picture, sampling, inputs, devices, modules } = *flags;
     let mut usual = Recipe { files: files(model), ..Recipe::default() };
+    let mut name = None;
+    if let Some(asked) = model.model.as_deref().filter(|it| is_name(it)).and_then(Path::to_str) {
+        let found = find(asked)?;
+        found.apply(&mut usual);
+        // A file that is named beside the model takes the place of the model's own.
+        for (role, path) in files(model).iter().filter(|(role, _)| *role != FileRole::Model) {
+            usual.files.set(role, path);
+        }
+        name = Some(found.name);
+    }
     if usual.files.is_empty() {
         builtin()?.apply(&mut usual);
     }
@@ -122,7 +211,7 @@ fn recipe_of_flags(flags: &GenerateFlags, builtin: impl FnOnce() -> Result<Built
         offload_to_cpu: false,
     };
     let file = |path: &PathBuf| ImageSource::File(path.clone());
-    Ok(Recipe {
+    let recipe = Recipe {
         prompt: picture.prompt.clone().unwrap_or_default(),
         negative_prompt: picture.negative_prompt.clone(),
         width: picture.width.unwrap_or(usual.width),
@@ -144,11 +233,12 @@ fn recipe_of_flags(flags: &GenerateFlags, builtin: impl FnOnce() -> Result<Built
         mask: inputs.mask.as_ref().map(file),
         reference_images: inputs.ref_image.iter().map(file).collect(),
         control: inputs.control_image.as_ref().map(|path| ControlImage { image: file(path), strength: inputs.control_strength }),
-        loras: model.lora.clone(),
+        loras: usual.loras.iter().chain(&model.lora).cloned().collect(),
         placement: placement(devices, old)?,
         threads: threads(devices.threads),
         files: usual.files,
-    })
+    };
+    Ok((recipe, name))
 }
 
 fn files(flags: &ModelFlags) -> ModelFiles {
@@ -204,11 +294,37 @@ mod tests {
         job_beside(args, || Err(BuiltinError::Missing { looked: Vec::new() }))
     }
 
+    /// A library with one model.
+    fn find(name: &str) -> Result<Runnable, UsageError> {
+        if name != "mine" {
+            return Err(Problem { sentence: format!("There is no {name}."), hint: "Look.".into() }.into());
+        }
+        let files = ModelFiles::from_iter([(FileRole::Diffusion, "/m/d.gguf".into()), (FileRole::Vae, "/m/v.gguf".into())]);
+        let defaults = library::Defaults { steps: Some(6), ..library::Defaults::default() };
+        let loras = vec![Lora { path: "/m/l.gguf".into(), strength: 1.0 }];
+        Ok(Runnable { id: "mine".into(), name: "Mine".into(), files, loras, defaults })
+    }
+
+    #[test]
+    fn a_model_of_the_library_brings_its_settings_and_flags_go_before_them() {
+        let it = job(&["generate", "-p", "x", "-m", "mine", "--vae", "other.gguf", "--lora", "b.gguf"]).unwrap();
+        assert_eq!(it.model.as_deref(), Some("Mine"));
+        let Task::Generate { recipe, .. } = it.task else { panic!("no recipe") };
+        assert_eq!((recipe.steps, recipe.loras.len()), (6, 2));
+        assert_eq!(recipe.files.get(FileRole::Vae), Some(Path::new("other.gguf")));
+        assert_eq!(recipe.files.get(FileRole::Diffusion), Some(Path::new("/m/d.gguf")));
+        assert_eq!(recipe_of(&["-m", "mine", "--steps", "3"]).steps, 3);
+        let missing = job(&["generate", "-p", "x", "-m", "yours"]).unwrap_err();
+        assert!(missing.is_not_of_the_flags() && missing.to_string() == "There is no yours. Look.");
+        let it = job(&["upscale", "-m", "realesrgan", "-i", "a.jpg", "-o", "b.png"]).unwrap();
+        assert!(matches!(&it.task, Task::Upscale { model, .. } if model.ends_with("realesrgan/up.pth")));
+    }
+
     fn job_beside(args: &[&str], builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<Job, UsageError> {
         match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
-            Command::Generate(flags) => generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), builtin),
-            Command::Upscale(flags) => upscale(&flags),
-            Command::Devices(_) | Command::ServeDevice(_) => panic!("no job"),
+            Command::Generate(flags) => generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), find, builtin),
+            Command::Upscale(flags) => upscale(&flags, |name| Ok(Path::new("/models").join(name).join("up.pth")), || Ok(false)),
+            Command::Plan(_) | Command::Models(_) | Command::Devices(_) | Command::ServeDevice(_) => panic!("no job"),
         }
     }
 
@@ -362,7 +478,7 @@ mod tests {
     fn old_flags_are_translated_and_explicit_entries_win() {
         let it = recipe_of(&[
             "-m",
-            "m",
+            "m.gguf",
             "--clip-on-cpu",
             "--vae-on-cpu",
             "--control-net-cpu",
@@ -380,20 +496,20 @@ mod tests {
 
     #[test]
     fn the_later_of_two_opposite_flags_wins() {
-        assert!(recipe_of(&["-m", "m", "--no-diffusion-fa", "--diffusion-fa"]).flash_attention);
-        assert!(!recipe_of(&["-m", "m", "--diffusion-fa", "--no-diffusion-fa"]).flash_attention);
+        assert!(recipe_of(&["-m", "m.gguf", "--no-diffusion-fa", "--diffusion-fa"]).flash_attention);
+        assert!(!recipe_of(&["-m", "m.gguf", "--diffusion-fa", "--no-diffusion-fa"]).flash_attention);
     }
 
     #[test]
     fn upstreams_numbers_for_automatic_are_understood() {
-        let it = recipe_of(&["-m", "m", "--clip-skip", "-1", "-t", "-1"]);
+        let it = recipe_of(&["-m", "m.gguf", "--clip-skip", "-1", "-t", "-1"]);
         assert_eq!((it.clip_skip, it.threads), (None, None));
     }
 
     #[test]
     fn pictures_go_where_they_were_asked_to_go() {
         let folder = tempfile::tempdir().unwrap();
-        let output = |args: &[&str]| job(&[&["generate", "-p", "x", "-m", "m"], args].concat()).map(|job| job.output);
+        let output = |args: &[&str]| job(&[&["generate", "-p", "x", "-m", "m.gguf"], args].concat()).map(|job| job.output);
         assert!(matches!(output(&[]), Ok(Output::Folder { folder, .. }) if folder.ends_with("Pictures/Atelier")));
         assert!(matches!(output(&["-o", "a.PNG"]), Ok(Output::Named { path, .. }) if path == Path::new("a.PNG")));
         assert!(matches!(output(&["-o", folder.path().to_str().unwrap()]), Ok(Output::Folder { folder: it, .. }) if it == folder.path()));
@@ -402,7 +518,7 @@ mod tests {
 
     #[test]
     fn previews_are_made_as_asked() {
-        let preview = |args: &[&str]| match job(&[&["generate", "-p", "x", "-m", "m"], args].concat()).unwrap() {
+        let preview = |args: &[&str]| match job(&[&["generate", "-p", "x", "-m", "m.gguf"], args].concat()).unwrap() {
             Job { task: Task::Generate { preview, .. }, previews, .. } => (preview, previews.is_some()),
             other => panic!("{other:?}"),
         };
@@ -416,7 +532,7 @@ mod tests {
     fn what_cannot_be_meant_is_refused() {
         use clap::error::ErrorKind;
         assert!(matches!(job(&["generate", "-p", "x", "--vae", "v"]), Err(UsageError::NoModel)));
-        assert!(matches!(job(&["generate", "-p", "x", "-m", "m", "--control-image", "c"]), Err(UsageError::NoControlNet)));
+        assert!(matches!(job(&["generate", "-p", "x", "-m", "m.gguf", "--control-image", "c"]), Err(UsageError::NoControlNet)));
         for placement in [
             ["--backend", "disk"],
             ["--backend", "head=cpu"],
@@ -424,14 +540,14 @@ mod tests {
             ["--max-vram", "cuda0=six"],
             ["--params-backend", "te="],
         ] {
-            let refused = job(&[&["generate", "-p", "x", "-m", "m"], &placement[..]].concat());
+            let refused = job(&[&["generate", "-p", "x", "-m", "m.gguf"], &placement[..]].concat());
             assert!(matches!(refused, Err(UsageError::Placement(_))), "{placement:?}");
         }
-        assert_eq!(refused(&["-m", "m"]), ErrorKind::MissingRequiredArgument);
+        assert_eq!(refused(&["-m", "m.gguf"]), ErrorKind::MissingRequiredArgument);
         for bad in [["--sampler", "eular"], ["-W", "0"], ["-W", "20000"], ["--steps", "0"], ["--cfg", "nan"], ["-b", "0"]] {
-            assert_eq!(refused(&[&["-p", "x", "-m", "m"], &bad[..]].concat()), ErrorKind::ValueValidation, "{bad:?}");
+            assert_eq!(refused(&[&["-p", "x", "-m", "m.gguf"], &bad[..]].concat()), ErrorKind::ValueValidation, "{bad:?}");
         }
-        assert_eq!(refused(&["-p", "x", "-m", "m", "--mask", "m.png"]), ErrorKind::MissingRequiredArgument);
+        assert_eq!(refused(&["-p", "x", "-m", "m.gguf", "--mask", "m.png"]), ErrorKind::MissingRequiredArgument);
     }
 
     /// A built-in model that wants 6 steps of Euler at 128x96.
@@ -466,7 +582,7 @@ mod tests {
 
     #[test]
     fn with_a_file_of_a_model_the_built_in_one_is_not_even_looked_for() {
-        let named = job_beside(&["generate", "-p", "x", "-m", "m"], || panic!("nobody asked for it")).unwrap();
+        let named = job_beside(&["generate", "-p", "x", "-m", "m.gguf"], || panic!("nobody asked for it")).unwrap();
         assert_eq!(named.model, None);
         assert!(matches!(job_beside(&["generate", "-p", "x", "--vae", "v"], || panic!("nor here")), Err(UsageError::NoModel)));
         let missing = job(&["generate", "-p", "x"]).unwrap_err();
@@ -482,7 +598,7 @@ mod tests {
         assert!(matches!(job(&["generate", "--from-command", "sd-cli -p 'a cat'"]), Err(UsageError::NoModel)));
         assert!(job(&["generate", "--from-command", "sd -m m --backend rpc0", "--rpc-servers", "127.0.0.1:50052"]).is_ok());
         assert!(matches!(job(&["generate", "--from-command", "a cat"]), Err(UsageError::Command(_))));
-        for flag in [["-p", "x"], ["-m", "m"], ["--steps", "4"], ["--backend", "cpu"], ["--init", "i.png"]] {
+        for flag in [["-p", "x"], ["-m", "m.gguf"], ["--steps", "4"], ["--backend", "cpu"], ["--init", "i.png"]] {
             assert_eq!(refused(&[&["--from-command", "sd -m m"], &flag[..]].concat()), clap::error::ErrorKind::ArgumentConflict);
         }
     }
@@ -492,5 +608,16 @@ mod tests {
         let it = job(&["upscale", "-m", "4x.pth", "-i", "a.jpg", "-o", "b.png", "--backend", "cpu"]).unwrap();
         assert!(matches!(&it.task, Task::Upscale { model, placement, .. } if model.ends_with("4x.pth") && placement.backend == "cpu"));
         assert!(matches!(it.output, Output::Enlarged { .. }));
+    }
+
+    #[test]
+    fn a_pickle_is_opened_only_where_the_person_agreed() {
+        let folder = tempfile::tempdir().unwrap();
+        let model = testkit::tiny::upscaler_pth(folder.path(), 1, 1).unwrap();
+        let args = ["upscale", "-m", model.to_str().unwrap(), "-i", "a.jpg", "-o", "b.png"];
+        let refused = job(&args).unwrap_err();
+        assert!(refused.is_not_of_the_flags() && refused.to_string().contains("--allow-pickle"), "{refused}");
+        let agreed = job(&[&args[..], &["--allow-pickle"]].concat()).unwrap();
+        assert!(matches!(agreed.task, Task::Upscale { allow_pickle: true, .. }));
     }
 }

@@ -268,8 +268,8 @@ fn an_engine_that_dies_is_a_failure() {
 fn flags_that_cannot_be_meant_never_start_the_engine() {
     for args in [
         &["generate", "-p", "x", "--vae", "v"][..],
-        &["generate", "-p", "x", "-m", "m", "--backend", "disk"],
-        &["upscale", "-m", "m", "-i", "a", "-o", "b.jpg"],
+        &["generate", "-p", "x", "-m", "m.gguf", "--backend", "disk"],
+        &["upscale", "-m", "m.gguf", "-i", "a", "-o", "b.jpg"],
     ] {
         let (ran, _home) = run_once(args, |_| panic!("started"));
         assert_eq!((ran.exit, ran.out.as_str()), (Exit::Usage, ""));

@@ -3,11 +3,12 @@
 //! One context stays loaded between jobs; another model takes its place. A later issue keeps several and evicts by need: callers only
 //! ask for a context and say when one can no longer be trusted.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 use super::ffi::{self, CallError, Context, Limits, Load, Sink};
-use crate::devices::Device;
+use crate::devices::{Device, DeviceKind};
 use crate::placement::{Module, budget_on};
 use crate::recipe::{Lora, ModelFiles};
 
@@ -95,6 +96,24 @@ impl Cache {
         }
     }
 
+    /// The devices of the resident model as they were before it was opened, and what each took for itself since then: what is not free any
+    /// more, less the buffers that are counted. Nothing without a model, or where only memory that is counted was used.
+    pub(super) fn slack(&self) -> (Vec<Device>, BTreeMap<String, u64>) {
+        let Some(resident) = &self.resident else { return Default::default() };
+        let used: Vec<_> = resident.devices_before.iter().filter(|device| ffi::held_bytes(&device.name) > 0).cloned().collect();
+        if used.iter().all(|device| device.kind == DeviceKind::Cpu) {
+            return Default::default();
+        }
+        let now = ffi::devices();
+        let slack = used.iter().filter_map(|before| {
+            let now = now.iter().find(|now| now.name == before.name)?;
+            let gone = before.memory_free_bytes.checked_sub(now.memory_free_bytes)?;
+            Some((before.name.clone(), gone.saturating_sub(ffi::held_bytes(&before.name))))
+        });
+        let slack = slack.collect();
+        (used, slack)
+    }
+
     /// Frees every context.
     pub(super) fn clear(&mut self) {
         self.resident = None;
@@ -122,7 +141,6 @@ pub(super) fn stamps(files: &ModelFiles, loras: &[Lora]) -> Vec<Stamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::DeviceKind;
 
     #[test]
     fn a_budget_is_bytes_or_what_was_free_less_some_and_never_nothing() {

@@ -10,6 +10,7 @@ mod estimate;
 mod event;
 mod failure;
 mod ffi;
+mod measured;
 mod places;
 mod remote;
 mod request;
@@ -24,4 +25,4 @@ pub use event::{
 };
 pub use remote::{DEFAULT_PORT, LendError, LendEvent, Lending, Problem, RemoteReport, ServerAddress, lend, probe};
 pub use request::{JobId, PreviewOptions, Request, Task};
-pub use thread::{NotAdded, simulate_devices, start};
+pub use thread::{NotAdded, simulate_devices, start, start_remembering};

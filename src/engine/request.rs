@@ -55,6 +55,9 @@ pub enum Task {
         image: ImageSource,
         /// The upscaler's file; it says by what factor it enlarges.
         model: PathBuf,
+        /// Whether the person agreed that a pickled file (`.pth`) is opened: no header tells what it is before the engine reads it.
+        #[serde(default)]
+        allow_pickle: bool,
         /// Where the upscaler runs.
         placement: PlacementText,
         /// CPU threads; `None` leaves one core for the interface.

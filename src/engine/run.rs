@@ -14,7 +14,8 @@ use super::sink::JobSink;
 use super::thread::Engine;
 use crate::devices::Device;
 use crate::gallery::{fit_image, read_image, read_mask};
-use crate::library::{Checked, snap};
+use crate::library::{Checked, Fault, snap};
+use crate::placement::{DevicePrediction, Placement, Prediction, Room, gib};
 use crate::recipe::{FileRole, ImageSource, PlacementText, Recipe, Rgb8};
 
 /// Pixels of a side; the engine has no limit of its own, memory sets one long before.
@@ -27,7 +28,11 @@ const MOST_PICTURES: u32 = 1000;
 
 /// Makes the pictures of a recipe.
 pub(super) fn generate(engine: &mut Engine, job: JobId, recipe: &Recipe, preview: PreviewOptions, sink: &JobSink) -> End {
-    match prepare(engine, recipe).and_then(|plan| {
+    match prepare(engine, recipe).and_then(|mut plan| {
+        if let Some(prediction) = predicted(engine, &plan) {
+            plan.begin.notes.extend(prediction.devices.iter().filter_map(shortage));
+            sink.predict(prediction);
+        }
         sink.send(Event::Begin { job, begin: plan.begin.clone() });
         sink.send(Event::Devices(plan.devices.clone()));
         pictures(engine, job, &plan, preview, sink)
@@ -42,19 +47,23 @@ pub(super) fn upscale(
     engine: &mut Engine,
     job: JobId,
     image: &ImageSource,
-    model: &Path,
+    (model, allow_pickle): (&Path, bool),
     placement: &PlacementText,
     threads: Option<u32>,
     sink: &JobSink,
 ) -> End {
     let mut run = || -> Result<End, Stop> {
-        let known = engine.headers.get(model).map_err(|error| failed(error.sentence, error.hint))?;
-        if known.kind.role != Some(FileRole::Upscaler) {
-            let name = model.file_name().unwrap_or_default().to_string_lossy();
-            return Err(failed(
-                format!("{name} is {}, not an upscaler.", known.kind.described()),
-                "Choose an ESRGAN file, for example RealESRGAN x4.",
-            ));
+        match engine.headers.get(model) {
+            Ok(known) if known.kind.role != Some(FileRole::Upscaler) => {
+                let name = model.file_name().unwrap_or_default().to_string_lossy();
+                return Err(failed(
+                    format!("{name} is {}, not an upscaler.", known.kind.described()),
+                    "Choose an ESRGAN file, for example RealESRGAN x4.",
+                ));
+            }
+            Ok(_) => {}
+            Err(error) if allow_pickle && error.fault == Fault::Pickle => {}
+            Err(error) => return Err(failed(error.sentence, error.hint)),
         }
         let devices = ffi::devices();
         let places = placed(placement, &devices)?;
@@ -213,6 +222,34 @@ pub(super) fn sized(recipe: &Recipe, size_multiple: u32) -> (u32, u32) {
 /// trying.
 pub(super) fn tiled(recipe: &Recipe) -> bool {
     recipe.vae_tiling && recipe.width.min(recipe.height) > VAE_TILE
+}
+
+/// What the job will take, where somebody asked that before, on devices as they are now.
+fn predicted(engine: &mut Engine, plan: &Plan) -> Option<Prediction> {
+    let needs = engine.answers.of(&mut engine.headers, &plan.recipe, &plan.devices)?;
+    let slack = engine.measured.slack(&plan.devices);
+    let room = |device: &Device| {
+        // A model that is in memory is the one that is used, or it goes before the other comes.
+        let memory_free_bytes = device.memory_free_bytes.saturating_add(ffi::held_bytes(&device.name)).min(device.memory_total_bytes);
+        Room::new(Device { memory_free_bytes, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
+    };
+    let rooms: Vec<Room> = plan.devices.iter().map(room).collect();
+    let placement = Placement::parse(&plan.recipe.placement, &plan.devices).ok()?;
+    Prediction::of(&placement, &needs, &rooms).ok()
+}
+
+/// A sentence where a device is expected to have too little.
+fn shortage(device: &DevicePrediction) -> Option<String> {
+    let (phase, used) = device.peak();
+    (device.missing_bytes() > 0).then(|| {
+        format!(
+            "This may not fit: in the {} phase {} would hold {}, and {} are to be had.",
+            phase.label(),
+            device.name,
+            gib(used.total_bytes()),
+            gib(device.limit_bytes)
+        )
+    })
 }
 
 /// Steps that the engine will run: from an init image only the last ones.

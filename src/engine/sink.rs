@@ -10,7 +10,7 @@ use super::estimate;
 use super::event::{Event, LogLevel, Peak, Phase, PhaseKind, Preview, Step, Timings};
 use super::ffi::Sink;
 use super::request::JobId;
-use crate::placement::{self, Module};
+use crate::placement::{self, Module, Prediction};
 use crate::recipe::Rgb8;
 
 /// Log lines kept to explain a failure.
@@ -35,6 +35,7 @@ struct State {
     unused_loras: Vec<String>,
     /// The most bytes of each device in each phase.
     held: BTreeMap<(String, placement::Phase), u64>,
+    predicted: Option<Prediction>,
 }
 
 impl JobSink {
@@ -49,6 +50,7 @@ impl JobSink {
             log: VecDeque::new(),
             unused_loras: Vec::new(),
             held: BTreeMap::new(),
+            predicted: None,
         };
         Self { job, sender, cancel, state: Mutex::new(state) }
     }
@@ -75,6 +77,11 @@ impl JobSink {
         self.lock().unused_loras.clone()
     }
 
+    /// What the job is expected to take.
+    pub(super) fn predict(&self, prediction: Prediction) {
+        self.lock().predicted = Some(prediction);
+    }
+
     /// One picture took this much of the devices.
     pub(super) fn measured(&self, peaks: Vec<(String, PhaseKind, u64)>) {
         let held = &mut self.lock().held;
@@ -86,13 +93,19 @@ impl JobSink {
 
     /// What all pictures took, by device and phase.
     pub(super) fn peaks(&self) -> Vec<Peak> {
+        let state = self.lock();
+        let predicted = |device: &str, phase| {
+            let it = state.predicted.as_ref()?.device(device)?.in_phase(phase);
+            // What the device takes for itself is in no buffer.
+            Some(it.resident_bytes.saturating_add(it.staged_bytes).saturating_add(it.compute_bytes))
+        };
         let peak = |((device, phase), bytes): (&(String, placement::Phase), &u64)| Peak {
             device: device.clone(),
             phase: *phase,
             bytes: *bytes,
-            predicted_bytes: None,
+            predicted_bytes: predicted(device, *phase),
         };
-        self.lock().held.iter().map(peak).collect()
+        state.held.iter().map(peak).collect()
     }
 
     pub(super) fn send(&self, event: Event) {

@@ -4,14 +4,16 @@
 //! goes on.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::cache::Cache;
 use super::channel::{Handle, Port, channel};
-use super::estimate;
+use super::estimate::{self, Answers};
 use super::event::{End, Event, Failure};
 use super::ffi;
+use super::measured::Measured;
 use super::remote;
 use super::request::{Request, Task};
 use super::run;
@@ -30,8 +32,18 @@ static RUNNING: Mutex<()> = Mutex::new(());
 /// Where the system gives no thread, the handle refuses every job.
 #[must_use]
 pub fn start(wake: impl Fn() + Send + Sync + 'static) -> Handle {
+    start_with(wake, Measured::default())
+}
+
+/// Starts the engine as [`start`] does, and keeps what it learns of devices in this file, which need not be there yet.
+#[must_use]
+pub fn start_remembering(wake: impl Fn() + Send + Sync + 'static, file: &Path) -> Handle {
+    start_with(wake, Measured::open(file))
+}
+
+fn start_with(wake: impl Fn() + Send + Sync + 'static, measured: Measured) -> Handle {
     let (handle, port) = channel(wake);
-    match thread::Builder::new().name("engine".into()).stack_size(STACK_BYTES).spawn(move || serve_all(&port)) {
+    match thread::Builder::new().name("engine".into()).stack_size(STACK_BYTES).spawn(move || serve_all(&port, measured)) {
         Ok(thread) => handle.joining(thread),
         // The port went down with the closure, so the handle knows.
         Err(error) => {
@@ -69,22 +81,25 @@ pub fn simulate_devices(devices: &SimulatedDevices) -> Result<(), NotAdded> {
 pub(super) struct Engine {
     pub(super) cache: Cache,
     pub(super) headers: HeaderCache,
+    pub(super) answers: Answers,
+    pub(super) measured: Measured,
 }
 
 /// Questions have a thread of their own, which ends with this one: none may be in the engine when the process exits.
-fn serve_all(port: &Port) {
+fn serve_all(port: &Port, measured: Measured) {
+    let engine = Engine { measured, ..Engine::default() };
     let (questions, sender) = (port.questions(), port.sender());
-    let answering = move || estimate::serve(&questions, &sender);
+    let (answers, learned) = (engine.answers.clone(), engine.measured.clone());
+    let answering = move || estimate::serve(&questions, &sender, &answers, &learned);
     let thread = thread::Builder::new().name("estimates".into()).stack_size(STACK_BYTES).spawn(answering);
-    serve(port);
+    serve(port, engine);
     match thread {
         Ok(thread) => drop(thread.join()),
         Err(error) => tracing::error!("the thread for estimates could not be started: {error}"),
     }
 }
 
-fn serve(port: &Port) {
-    let mut engine = Engine::default();
+fn serve(port: &Port, mut engine: Engine) {
     while let Some(request) = port.next() {
         match request {
             Request::Run { job, task } => {
@@ -93,12 +108,12 @@ fn serve(port: &Port) {
                 let sink = JobSink::new(job, port.sender(), cancel);
                 let outcome = catch_unwind(AssertUnwindSafe(|| match &task {
                     Task::Generate { recipe, preview } => run::generate(&mut engine, job, recipe, *preview, &sink),
-                    Task::Upscale { image, model, placement, threads } => {
-                        run::upscale(&mut engine, job, image, model, placement, *threads, &sink)
+                    Task::Upscale { image, model, allow_pickle, placement, threads } => {
+                        run::upscale(&mut engine, job, image, (model, *allow_pickle), placement, *threads, &sink)
                     }
                 }));
                 let end = outcome.unwrap_or_else(|_| {
-                    engine = Engine::default();
+                    engine = Engine { answers: engine.answers.clone(), measured: engine.measured.clone(), ..Engine::default() };
                     End::Failed(Failure {
                         sentence: "Atelier made a mistake while it worked on this picture.".into(),
                         hint: "The model was unloaded; generate again. If it happens again, please report it with the details.".into(),
@@ -107,6 +122,10 @@ fn serve(port: &Port) {
                     })
                 });
                 let peaks = sink.peaks();
+                if let (Task::Generate { recipe, .. }, End::Done { .. }) = (&task, &end) {
+                    let (devices, slack) = engine.cache.slack();
+                    engine.measured.learn(recipe, &peaks, &devices, &slack);
+                }
                 if !peaks.is_empty() {
                     port.send(Event::Measured { job, peaks });
                 }

@@ -17,6 +17,8 @@ use split::{Piece, split};
 
 /// The catalogue that comes with the program.
 const SHIPPED: &str = include_str!("../../assets/catalogue.json");
+/// Memory that making a picture takes beside the weights, about.
+const SLACK_BYTES: u64 = 1_500_000_000;
 /// What it is called in errors.
 const SHIPPED_NAME: &str = "catalogue.json";
 
@@ -116,6 +118,25 @@ impl Catalogue {
     #[must_use]
     pub fn entry(&self, id: &str) -> Option<&Manifest> {
         self.entries.iter().find(|it| it.id == id)
+    }
+
+    /// Three good first models for this much memory in bytes (of the graphics card, where there is one): the best that fit, of different
+    /// families; where fewer fit, the smallest of the others.
+    #[must_use]
+    pub fn first_choices(&self, memory: u64) -> Vec<&Manifest> {
+        let mut choices: Vec<(u64, &Manifest)> =
+            self.entries.iter().filter(|it| it.recommended).filter_map(|it| Some((it.bytes()?, it))).collect();
+        choices.sort_by_key(|(bytes, _)| *bytes);
+        // What computing itself takes beside the weights.
+        let fitting = choices.partition_point(|(bytes, _)| bytes.saturating_add(SLACK_BYTES) <= memory);
+        let (fit, large) = choices.split_at(fitting);
+        let mut best: Vec<&Manifest> = Vec::new();
+        for (_, entry) in fit.iter().rev().chain(large) {
+            if best.len() < 3 && !best.iter().any(|it| it.family == entry.family) {
+                best.push(entry);
+            }
+        }
+        best
     }
 
     /// The id that is most like this one, for "did you mean".

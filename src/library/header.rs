@@ -76,6 +76,8 @@ pub enum Fault {
     Empty,
     /// It is something else than a model.
     NotAModel,
+    /// Python pickled it: opening it can run programs, so its header is not read.
+    Pickle,
     /// It ends before its header says.
     CutShort,
     /// Its header contradicts itself.
@@ -157,7 +159,7 @@ pub(super) fn read_from(source: &mut (impl Read + Seek), file_bytes: u64, name: 
     } else if let Some(other) = sniff::what(&start) {
         let sniff::Other { what, hint } = other;
         return Err(HeaderError {
-            fault: Fault::NotAModel,
+            fault: if hint == sniff::PICKLE { Fault::Pickle } else { Fault::NotAModel },
             sentence: format!("{name} is {what}, not a model that Atelier reads."),
             hint: hint.into(),
         });

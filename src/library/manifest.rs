@@ -62,6 +62,9 @@ pub struct Manifest {
     /// Whether every source in it was looked at, with its exact size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<bool>,
+    /// Whether it is a good first model, for those with the memory for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recommended: bool,
     /// What this version does not know.
     #[serde(flatten)]
     pub other: Map<String, Value>,

@@ -14,9 +14,11 @@ pub mod disk;
 pub mod downloads;
 mod dtype;
 mod family;
+mod fetch;
 mod gguf;
 mod header;
 mod kind;
+mod link;
 mod lora;
 mod manifest;
 mod models;
@@ -37,14 +39,16 @@ pub use catalogue::{Catalogue, Offer};
 pub use check::{Checked, Problem, check_files, snap};
 pub use dtype::Dtype;
 pub use family::Family;
+pub use fetch::download_job;
 pub use header::{Fault, Format, Header, HeaderError, TensorInfo, read_header, size};
 pub use kind::{FileKind, identify};
+pub use link::Link;
 pub use manifest::{
-    Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, PreviewWay, Role, Sha256,
-    Variant, model_name,
+    Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed, PreviewWay, Role,
+    Sha256, Unpack, Variant, model_name,
 };
 pub use models::{Card, CardFile, CardState, Installed, Loose, Models, Runnable, installed};
 pub use places::{Places, PlacesError};
-pub use removal::{Downloaded, Removal, RemovalError, Stays, to_trash};
+pub use removal::{Downloaded, Removal, RemovalError, Stays, downloaded, to_trash};
 pub use usage::{FolderUse, ModelUse, Usage, usage};
 pub use verify::{Verdict, Verified, verify};

@@ -271,6 +271,19 @@ impl Models {
         Err(self.unknown(name))
     }
 
+    /// The file of a downloaded upscaler.
+    ///
+    /// # Errors
+    /// Where there is none of this name, or it is not whole.
+    pub fn upscaler(&self, name: &str) -> Result<PathBuf, Problem> {
+        let Some(it) = self.installed_as(name) else { return Err(self.runnable(name).err().unwrap_or_else(|| self.unknown(name))) };
+        let files = it.whole_files()?;
+        files.get(FileRole::Upscaler).map(Path::to_owned).ok_or_else(|| Problem {
+            sentence: format!("{} is no upscaler.", it.manifest.name),
+            hint: "Choose an ESRGAN model; they are found with: atelier models search ESRGAN.".into(),
+        })
+    }
+
     /// There is no model of this name: what to say, with the name that may have been meant.
     #[must_use]
     pub fn unknown(&self, name: &str) -> Problem {
@@ -340,10 +353,7 @@ impl Installed {
     /// Where a file is not as it should be, or it is no model but a part of one.
     pub fn runnable(&self) -> Result<Runnable, Problem> {
         let Manifest { id, name, defaults, .. } = &self.manifest;
-        let files = self.files.as_ref().map_err(|error| Problem {
-            sentence: format!("{name} is not whole. {error}"),
-            hint: format!("Get it again with: atelier models pull {id}."),
-        })?;
+        let files = self.whole_files()?;
         if files.get(FileRole::Model).or(files.get(FileRole::Diffusion)).is_none() {
             return Err(Problem {
                 sentence: format!("{name} makes no pictures by itself: it is a part of other models."),
@@ -353,6 +363,16 @@ impl Installed {
         let loras = self.manifest.files.iter().filter(|it| it.role == Role::Lora);
         let loras = loras.map(|it| Lora { path: it.filename.in_folder(&self.folder), strength: 1.0 }).collect();
         Ok(Runnable { id: id.clone(), name: name.clone(), files: files.clone(), loras, defaults: defaults.clone() })
+    }
+}
+
+impl Installed {
+    fn whole_files(&self) -> Result<&ModelFiles, Problem> {
+        let Manifest { id, name, .. } = &self.manifest;
+        self.files.as_ref().map_err(|error| Problem {
+            sentence: format!("{name} is not whole. {error}"),
+            hint: format!("Get it again with: atelier models pull {id}."),
+        })
     }
 }
 
@@ -402,7 +422,7 @@ fn sum(files: &[CardFile]) -> Option<u64> {
 }
 
 /// A file's name in the letters of an id.
-fn slug(path: &Path) -> String {
+pub(super) fn slug(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
     let letters: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' }).collect();
     let letters = letters.trim_matches(['-', '.']);

@@ -5,8 +5,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::disk::modified;
+use super::downloads;
 use super::manifest::Sha256;
 use super::models::{Installed, Models};
 use super::usage::{all_files, manifest_of};
@@ -22,6 +24,19 @@ pub struct Downloaded {
     pub modified: Option<u64>,
     /// Its sum, as it was checked.
     pub sha256: Option<Sha256>,
+}
+
+/// The files that Atelier downloaded, by the journal in this folder.
+#[must_use]
+pub fn downloaded(journal: &Path) -> Vec<Downloaded> {
+    let nanoseconds = |time: SystemTime| u64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok();
+    let of = |it: downloads::Kept| Downloaded {
+        modified: it.modified.and_then(nanoseconds),
+        path: it.path,
+        bytes: it.size,
+        sha256: Some(it.sha256),
+    };
+    downloads::kept(journal).into_iter().map(of).collect()
 }
 
 /// What would happen where a model is taken away.

@@ -12,7 +12,8 @@ pub(super) struct Other {
 
 const PICTURE: &str = "Choose the model's .safetensors or .gguf file instead.";
 const ARCHIVE: &str = "Unpack it and choose the .safetensors or .gguf file inside.";
-const PICKLE: &str = "Such files can run programs when they are opened; look for the same model as .safetensors.";
+/// The advice on a pickle, which also tells one.
+pub(super) const PICKLE: &str = "Such files can run programs when they are opened; look for the same model as .safetensors.";
 const PAGE: &str =
     "The download probably asked for a login or a licence. Open the model's page, accept it there, and download the file again.";
 

@@ -73,10 +73,10 @@ fn verify_file(
 }
 
 fn is_header_wrong(error: &super::HeaderError) -> bool {
-    use super::Fault::{CutShort, Damaged, Empty, NotAModel, Unreadable, Unsupported};
+    use super::Fault::{CutShort, Damaged, Empty, NotAModel, Pickle, Unreadable, Unsupported};
     match error.fault {
         CutShort | Damaged | Empty | Unreadable => true,
-        NotAModel | Unsupported => false,
+        NotAModel | Pickle | Unsupported => false,
     }
 }
 

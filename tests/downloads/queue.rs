@@ -44,7 +44,7 @@ fn quitting_keeps_the_queue_its_order_and_every_byte() {
     let server = Server::start();
     let mut home = Home::new(|options| options.at_once = 1);
     let body = noise(2, BYTES);
-    server.file("/a", &body, [Fault::Stall(200_000)]);
+    server.file("/a", &body, [Fault::Stall(200_000), Fault::Stall(10_000)]);
     server.file("/b", &body, []);
     for id in ["c", "b", "a"] {
         home.queue().add(job(id, vec![wanted(server.at(if id == "a" { "/a" } else { "/b" }), "f")])).unwrap();
@@ -54,10 +54,20 @@ fn quitting_keeps_the_queue_its_order_and_every_byte() {
     home.queue().reorder("a", Some("c")).unwrap();
     home.queue().resume("a").unwrap();
     home.wait_for_bytes("a", 200_000);
+    home.queue().pause("a").unwrap();
+    paused(&home, "a");
+    home.restart();
+    // How far it was is known without asking anybody.
+    home.wait(|event| (*event == Event::Listed).then_some(()));
+    let progress = home.queue().snapshot().remove(0).progress;
+    assert_eq!((progress.bytes, progress.total), (200_000, Some(BYTES as u64)));
+    home.queue().resume("a").unwrap();
+    home.wait_for_bytes("a", 210_000);
+    // One that ran goes on by itself.
     home.restart();
     home.end("a").unwrap();
     assert_eq!(home.read("a/f"), body);
-    assert_eq!(server.seen("/a").last().unwrap().from(), Some(200_000));
+    assert_eq!(server.seen("/a").last().unwrap().from(), Some(210_000));
     let order = |home: &Home| home.queue().snapshot().iter().map(|it| (it.id.clone(), it.status.clone())).collect::<Vec<_>>();
     let both = [("c".to_owned(), Status::Paused(Why::Asked)), ("b".to_owned(), Status::Paused(Why::Asked))];
     assert_eq!(order(&home), both);

@@ -87,10 +87,14 @@ impl Engine {
     }
 
     /// What a recipe takes.
-    pub(crate) fn estimate(&self, recipe: &Recipe) -> Result<Estimate, Failure> {
+    pub(crate) fn estimate(&self, recipe: &Recipe) -> Result<Estimate, Box<Failure>> {
         self.handle.estimate(recipe.clone()).unwrap();
         let events = self.wait(|events| events.iter().any(|event| matches!(event, Event::Estimated { .. })));
-        events.into_iter().find_map(|event| if let Event::Estimated { estimate, .. } = event { Some(estimate) } else { None }).unwrap()
+        events
+            .into_iter()
+            .find_map(|event| if let Event::Estimated { estimate, .. } = event { Some(estimate) } else { None })
+            .unwrap()
+            .map_err(Box::new)
     }
 
     /// What came of adding a server: its devices as they are named here, or why not.

@@ -3,6 +3,8 @@
 //! The pixels are read from the file in which Xvfb keeps its frame buffer, so a screenshot is what a person would have seen, window
 //! manager or not, and takes no further program.
 
+#![allow(dead_code, reason = "a box of tools: no test needs all of them")]
+
 use std::fs;
 use std::io::Read as _;
 use std::path::PathBuf;

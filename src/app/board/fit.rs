@@ -165,3 +165,31 @@ fn pin(placement: &Placement, module: Module) -> Pin {
     let seat = placement.seat(module);
     Pin { runs_on: Some(seat.runs_on.clone()), weights: Some(seat.weights.clone()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_quantisation_takes_the_place_of_the_file_it_is_most_like() {
+        let mut recipe = Recipe::default();
+        recipe.files.set(FileRole::ClipL, "/m/clip_l-F16.gguf");
+        recipe.files.set(FileRole::T5xxl, "/m/enc/t5xxl-F16.gguf");
+        let change = Change::Quantisation { module: Module::Te, name: "t5xxl-Q8_0.gguf".into() };
+        let remedy = Remedy::new(vec![change, Change::VaeTiling], &Placement::all_on("GPU0"));
+        assert_eq!(remedy.label, "Use t5xxl-Q8_0.gguf for the text encoder, and decode in tiles");
+        remedy.apply(&mut recipe);
+        assert_eq!(recipe.files.get(FileRole::T5xxl), Some(std::path::Path::new("/m/enc/t5xxl-Q8_0.gguf")));
+        assert_eq!(recipe.files.get(FileRole::ClipL), Some(std::path::Path::new("/m/clip_l-F16.gguf")));
+        assert!(recipe.vae_tiling && recipe.placement.backend == "all=GPU0");
+    }
+
+    #[test]
+    fn weights_that_go_along_need_no_words() {
+        let runs = Change::RunsOn { module: Module::Vae, device: "CPU".into() };
+        let weights = |home: Home| Change::Weights { module: Module::Vae, home };
+        let label = |changes: Vec<Change>| Remedy::new(changes, &Placement::all_on("GPU0")).label;
+        assert_eq!(label(vec![runs.clone(), weights(Home::Device("CPU".into()))]), "Run the VAE on CPU");
+        assert!(label(vec![runs, weights(Home::Disk)]).contains("disk"));
+    }
+}

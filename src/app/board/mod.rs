@@ -135,6 +135,13 @@ impl Board {
         None
     }
 
+    /// Whether what is predicted is of this very recipe.
+    #[must_use]
+    pub fn is_about(&self, recipe: &Recipe) -> bool {
+        let followed = self.followed.as_ref().is_some_and(|(text, asked)| *text == recipe.placement && *asked == Asked::of(recipe));
+        followed && !self.waiting
+    }
+
     /// Something else than the recipe has changed.
     pub fn touch(&mut self) {
         self.stale = true;

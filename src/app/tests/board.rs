@@ -198,6 +198,10 @@ fn arrow_keys_move_the_card_and_with_shift_its_weights_and_p_pins_it() {
     assert!(studio.app().state.board.pins.contains(&Module::Te));
     studio.press(Modifiers::NONE, Key::P);
     assert!(!studio.app().state.board.pins.contains(&Module::Te));
+    // The weights by themselves.
+    studio.focus("Weights of the VAE live in GPU0");
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    assert_eq!(studio.seat(Module::Vae), Seat { runs_on: "GPU0".into(), weights: Home::Device("GPU1".into()) });
 }
 
 #[test]

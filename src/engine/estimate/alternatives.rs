@@ -49,7 +49,10 @@ impl Estimates {
             }
         }
         for (changes, other) in others {
-            match self.needs(&other, devices, outdated) {
+            let is_same_model = other.recipe.files == asked.recipe.files;
+            let its =
+                if is_same_model { self.smaller_needs(&other, needs, devices, outdated) } else { self.needs(&other, devices, outdated) };
+            match its {
                 Ok(its) if its != *needs => found.push(Alternative { changes, needs: its }),
                 Ok(_) | Err(Unanswered::Failed(_)) => {}
                 Err(Unanswered::Outdated) => return Err(Unanswered::Outdated),

@@ -9,12 +9,13 @@ mod alternatives;
 mod asked;
 mod thread;
 
-use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::cache::{Stamp, stamps};
 use super::event::{Estimate, Failure, LogLevel, PhaseKind};
 use super::failure;
 use super::ffi::{CallError, Estimator, Limits, Load, Need, Sink};
+use super::measured::Measured;
 use crate::devices::{Device, DeviceKind};
 use crate::library::HeaderCache;
 use crate::placement::{Home, Module, ModuleNeeds, Needs, Phase, Placement, Seat};
@@ -36,8 +37,15 @@ pub(super) struct Estimates {
     headers: HeaderCache,
     /// The newest last.
     open: Vec<Open>,
+    answers: Answers,
+    measured: Measured,
+}
+
+/// What was answered, for whoever asks the same again; clones share it.
+#[derive(Clone, Default)]
+pub(super) struct Answers {
     /// The newest last.
-    known: Vec<(Question, Needs)>,
+    known: Arc<Mutex<Vec<(Question, Needs)>>>,
 }
 
 struct Open {
@@ -71,43 +79,53 @@ impl From<Failure> for Unanswered {
 }
 
 impl Estimates {
+    pub(super) fn new(answers: Answers, measured: Measured) -> Self {
+        Self { answers, measured, ..Self::default() }
+    }
+
     /// What a recipe takes, and what it could be instead. `outdated` is asked often.
     pub(super) fn estimate(&mut self, recipe: &Recipe, devices: &[Device], outdated: &dyn Outdated) -> Result<Estimate, Unanswered> {
         let asked = Asked::new(&mut self.headers, recipe)?;
         let needs = self.needs(&asked, devices, outdated)?;
         let alternatives = self.alternatives(&asked, &needs, devices, outdated)?;
-        Ok(Estimate { needs, alternatives, slack_bytes: BTreeMap::new() })
+        Ok(Estimate { needs, alternatives, slack_bytes: self.measured.slack(devices) })
     }
 
     /// What a picture takes.
     fn needs(&mut self, asked: &Asked, devices: &[Device], outdated: &dyn Outdated) -> Result<Needs, Unanswered> {
-        let placement = Placement::parse(&asked.recipe.placement, devices).map_err(|error| Failure {
-            sentence: failure::sentence(&error.to_string()),
-            hint: "Change the placement, or leave it empty.".into(),
-            ..Failure::default()
-        })?;
-        let load = asked.load(&resident(&placement));
-        let cut_on = in_ram(&placement, devices).map(|placement| placement.text());
-        let question = Question { asked: asked.clone(), stamps: stamps(&load.files, &asked.recipe.loras), load, cut_on };
-        if let Some(index) = self.known.iter().position(|(known, _)| *known == question) {
-            let answer = self.known.remove(index);
-            self.known.push(answer);
-        } else {
-            let whole = self.run(asked, &question.load, &Limits::default(), outdated)?;
-            let cut = match &question.cut_on {
-                Some(text) => self.run(asked, &asked.load(text), &SMALLEST, outdated)?,
-                None => Vec::new(),
-            };
-            if self.known.len() == KNOWN_NEEDS {
-                self.known.remove(0);
-            }
-            self.known.push((question, assembled(&whole, &cut)));
+        let question = Question::new(asked, devices)?;
+        if let Some(needs) = self.answers.find(&question) {
+            return Ok(needs);
         }
-        Ok(self.known.last().map(|(_, needs)| needs.clone()).unwrap_or_default())
+        let whole = self.run(asked, &question.load, &Limits::default(), outdated)?;
+        let cut = match &question.cut_on {
+            Some(text) => self.run(asked, &asked.load(text), &SMALLEST, outdated)?,
+            None => Vec::new(),
+        };
+        let needs = assembled(&whole, &cut);
+        self.answers.keep(question, needs.clone());
+        Ok(needs)
+    }
+
+    /// What a picture takes that takes no more than another, whose least is told for its own: to be exact there would cost more than it is
+    /// worth for what is only offered.
+    fn smaller_needs(&mut self, asked: &Asked, than: &Needs, devices: &[Device], outdated: &dyn Outdated) -> Result<Needs, Unanswered> {
+        let question = Question { cut_on: None, ..Question::new(asked, devices)? };
+        let mut needs = if let Some(needs) = self.answers.find(&question) {
+            needs
+        } else {
+            let whole = assembled(&self.run(asked, &question.load, &Limits::default(), outdated)?, &[]);
+            self.answers.keep(question, whole.clone());
+            whole
+        };
+        for (module, its) in &mut needs.modules {
+            its.least_bytes = than.modules.get(module).and_then(|than| than.least_bytes);
+        }
+        Ok(needs)
     }
 
     fn run(&mut self, asked: &Asked, load: &Load, limits: &Limits, outdated: &dyn Outdated) -> Result<Vec<Need>, Unanswered> {
-        let sink = Asking { outdated, log: std::sync::Mutex::default() };
+        let sink = Asking { outdated, log: Mutex::default() };
         let shot = asked.shot();
         let ran = self.estimator(load, &sink).and_then(|estimator| estimator.run(&shot.as_shot(asked), limits, &sink));
         ran.map_err(|error| {
@@ -132,6 +150,51 @@ impl Estimates {
     }
 }
 
+impl Question {
+    fn new(asked: &Asked, devices: &[Device]) -> Result<Self, Unanswered> {
+        let placement = Placement::parse(&asked.recipe.placement, devices).map_err(|error| Failure {
+            sentence: failure::sentence(&error.to_string()),
+            hint: "Change the placement, or leave it empty.".into(),
+            ..Failure::default()
+        })?;
+        let load = asked.load(&resident(&placement));
+        let cut_on = in_ram(&placement, devices).map(|placement| placement.text());
+        let mut asked = asked.clone();
+        // Where weights live and what may be used changes nothing about what is needed.
+        asked.recipe.placement = PlacementText::default();
+        Ok(Self { stamps: stamps(&load.files, &asked.recipe.loras), asked, load, cut_on })
+    }
+}
+
+impl Answers {
+    /// What a recipe takes, where that was asked before.
+    pub(super) fn of(&self, headers: &mut HeaderCache, recipe: &Recipe, devices: &[Device]) -> Option<Needs> {
+        let asked = Asked::new(headers, recipe).ok()?;
+        self.find(&Question::new(&asked, devices).ok()?)
+    }
+
+    fn find(&self, question: &Question) -> Option<Needs> {
+        let mut known = self.lock();
+        let index = known.iter().position(|(known, _)| known == question)?;
+        let answer = known.remove(index);
+        let needs = answer.1.clone();
+        known.push(answer);
+        Some(needs)
+    }
+
+    fn keep(&self, question: Question, needs: Needs) {
+        let mut known = self.lock();
+        if known.len() >= KNOWN_NEEDS {
+            known.remove(0);
+        }
+        known.push((question, needs));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(Question, Needs)>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Whether somebody still wants the answer.
 pub(super) trait Outdated: Sync {
     fn is_outdated(&self) -> bool;
@@ -140,19 +203,19 @@ pub(super) trait Outdated: Sync {
 /// The news of an estimate: only what the engine says is kept, to explain a failure.
 struct Asking<'a> {
     outdated: &'a dyn Outdated,
-    log: std::sync::Mutex<Vec<String>>,
+    log: Mutex<Vec<String>>,
 }
 
 impl Asking<'_> {
     fn log_lines(&self) -> Vec<String> {
-        self.log.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl Sink for Asking<'_> {
     fn log(&self, level: LogLevel, text: &str) {
         if level >= LogLevel::Warn {
-            self.log.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(text.to_owned());
+            self.log.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
         }
     }
     fn phase(&self, _: PhaseKind) {}

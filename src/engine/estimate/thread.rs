@@ -7,8 +7,9 @@ use super::super::channel::{EventSender, Questions};
 use super::super::drivers;
 use super::super::event::{Event, Failure, LogLevel};
 use super::super::ffi;
+use super::super::measured::Measured;
 use super::super::request::Request;
-use super::{Estimates, Outdated, Unanswered};
+use super::{Answers, Estimates, Outdated, Unanswered};
 
 impl Outdated for AtomicBool {
     fn is_outdated(&self) -> bool {
@@ -17,15 +18,16 @@ impl Outdated for AtomicBool {
 }
 
 /// Answers until nobody can ask any more.
-pub(in crate::engine) fn serve(questions: &Questions, sender: &EventSender) {
-    let mut estimates = Estimates::default();
+pub(in crate::engine) fn serve(questions: &Questions, sender: &EventSender, answers: &Answers, measured: &Measured) {
+    let fresh = || Estimates::new(answers.clone(), measured.clone());
+    let mut estimates = fresh();
     let mut told = false;
     while let Some((request, outdated)) = questions.next() {
         match request {
             Request::Estimate(recipe) => {
                 let answered = catch_unwind(AssertUnwindSafe(|| estimates.estimate(&recipe, &ffi::devices(), outdated.as_ref())))
                     .unwrap_or_else(|_| {
-                        estimates = Estimates::default();
+                        estimates = fresh();
                         Err(Failure {
                             sentence: "Atelier made a mistake while it looked at this model.".into(),
                             hint: "If it happens again, please report it with the model's name.".into(),

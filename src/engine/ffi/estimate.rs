@@ -1,5 +1,6 @@
 //! What pictures would take: contexts that hold nothing, and what was held by those that hold something.
 
+use std::ffi::CString;
 use std::ptr::{NonNull, null_mut};
 
 use super::callbacks::{Callbacks, Sink, module, phase_kind};
@@ -95,4 +96,11 @@ pub(in crate::engine) fn last_peaks() -> Vec<(String, PhaseKind, u64)> {
     let count = unsafe { ggml_sys::atelier_last_peaks(peaks.as_mut_ptr(), peaks.len()) };
     let peak = |raw: &ggml_sys::atelier_peak| Some((super::text(raw.device), phase_kind(raw.phase)?, raw.bytes));
     peaks.iter().take(count).filter_map(peak).collect()
+}
+
+/// Bytes that Atelier holds of a device now.
+pub(in crate::engine) fn held_bytes(device: &str) -> u64 {
+    let Ok(device) = CString::new(device) else { return 0 };
+    // SAFETY: a string that lives past the call.
+    unsafe { ggml_sys::atelier_held(device.as_ptr()) }
 }

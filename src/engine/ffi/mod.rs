@@ -22,7 +22,7 @@ use crate::devices::{Device, DeviceKind, SimulatedDevice};
 pub(super) use callbacks::Sink;
 pub(super) use context::Context;
 pub(super) use error::{CallError, Status};
-pub(super) use estimate::{Estimator, Need, last_peaks};
+pub(super) use estimate::{Estimator, Need, held_bytes, last_peaks};
 pub(super) use params::{Limits, Load, Mask, PreviewMode, Shot};
 #[cfg(test)]
 pub(super) use remote::set_patience;
@@ -71,6 +71,9 @@ fn device(index: usize) -> Option<(Device, Option<(String, usize)>)> {
     let memory_free_bytes = free.min(memory_total_bytes);
     Some((Device { name: text(raw.name), description, kind, card, memory_total_bytes, memory_free_bytes }, place))
 }
+
+/// How a device that the processor plays describes itself; see shim/simulate.cpp.
+pub(super) const SIMULATED: &str = "Simulated with the processor";
 
 /// Adds a device that the processor plays.
 pub(super) fn simulate(device: &SimulatedDevice) -> Result<(), CallError> {

@@ -97,6 +97,8 @@ pub fn look_into(path: &Path) -> About {
     }
     match read_header(path) {
         Ok(header) => About::Known(Arc::new(Facts::of(&header))),
+        // By its contents, whatever it is called.
+        Err(error) if error.fault == Fault::Pickle => About::Pickle,
         Err(error) => About::Faulty { fault: error.fault, sentence: error.sentence, hint: error.hint },
     }
 }

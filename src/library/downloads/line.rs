@@ -118,7 +118,9 @@ impl Slot {
         gauge.set_total(wanted.size);
         let target = wanted.filename.in_folder(folder);
         if state == StoredFile::Wanted {
-            gauge.set_bytes(part::bytes_there(&target));
+            let (bytes, total) = part::bytes_there(&target);
+            gauge.set_bytes(bytes);
+            gauge.set_total(wanted.size.or(total));
         } else {
             gauge.set_stage(Stage::Done);
             let bytes = std::fs::metadata(&target).map(|it| it.len()).ok().or(wanted.size);

@@ -37,6 +37,7 @@ use tokio::sync::mpsc;
 pub use event::{Cause, Entry, Event, Failure, FileProgress, Progress, Stage, Status, Why};
 pub use hub::{HubFile, Repository};
 pub use job::{Job, Source, UnpackList, Wanted};
+pub use shelf::Kept;
 pub use token::{Token, TokenStore};
 
 use mailbox::Mailbox;
@@ -176,6 +177,12 @@ pub enum Refused {
     /// The job cannot be done.
     #[error("{0}")]
     Job(String),
+}
+
+/// The files that were downloaded and are remembered. Reads the journal; the queue need not run.
+#[must_use]
+pub fn kept(journal: &Path) -> Vec<Kept> {
+    journal::read(&journal::path(journal)).shelf.into_kept()
 }
 
 /// The queue, from outside. Dropping it stops everything where it is and waits for the thread; the next start goes on from there.

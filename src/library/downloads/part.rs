@@ -211,12 +211,10 @@ pub(super) fn remove_part(target: &Path) {
     }
 }
 
-/// Bytes of a file that is not whole, without reading them.
-pub(super) fn bytes_there(target: &Path) -> u64 {
-    if read_note(&beside(target, NOTE)).is_none() {
-        return 0;
-    }
-    fs::metadata(beside(target, PART)).map_or(0, |it| it.len())
+/// Bytes of a file that is not whole, without reading them, and of the whole, where the server has told.
+pub(super) fn bytes_there(target: &Path) -> (u64, Option<u64>) {
+    let Some(note) = read_note(&beside(target, NOTE)) else { return (0, None) };
+    (fs::metadata(beside(target, PART)).map_or(0, |it| it.len()), note.total)
 }
 
 fn read_note(path: &Path) -> Option<Note> {
@@ -258,7 +256,7 @@ mod tests {
         part.begin(note("\"a\"")).unwrap();
         part.append(b"01234").unwrap();
         drop(part);
-        assert_eq!(bytes_there(&target), 5);
+        assert_eq!(bytes_there(&target), (5, Some(10)));
         let mut part = open(&target);
         assert_eq!((part.bytes(), part.note()), (5, Some(&note("\"a\""))));
         part.append(b"56789").unwrap();
@@ -273,7 +271,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a");
         fs::write(beside(&target, PART), b"who knows").unwrap();
-        assert_eq!((bytes_there(&target), open(&target).bytes()), (0, 0));
+        assert_eq!((bytes_there(&target), open(&target).bytes()), ((0, None), 0));
         fs::write(beside(&target, NOTE), b"{ broken").unwrap();
         assert_eq!(open(&target).bytes(), 0);
         // More bytes than the file has.

@@ -23,20 +23,20 @@ const MOST_FILES: usize = 4096;
 
 /// A file that was downloaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub struct Kept {
     /// Where it came from.
-    pub(super) source: Source,
+    pub source: Source,
     /// Its hash, as it was checked or found.
-    pub(super) sha256: Sha256,
+    pub sha256: Sha256,
     /// Its size in bytes.
-    pub(super) size: u64,
+    pub size: u64,
     /// Where it is.
-    pub(super) path: PathBuf,
+    pub path: PathBuf,
     /// When it was last changed.
-    pub(super) modified: Option<SystemTime>,
+    pub modified: Option<SystemTime>,
     /// The server's `ETag`, where it names bytes.
     #[serde(default)]
-    pub(super) etag: Option<String>,
+    pub etag: Option<String>,
 }
 
 impl Kept {
@@ -67,6 +67,11 @@ impl Shelf {
             self.kept.remove(0);
         }
         self.kept.push(kept);
+    }
+
+    /// All of them.
+    pub(super) fn into_kept(self) -> Vec<Kept> {
+        self.kept
     }
 
     /// Whether Atelier downloaded the file of this name.

@@ -64,9 +64,6 @@ impl UnpackError {
         match self {
             Self::Stopped => Halt::Stopped,
             Self::Full { needed, free } => Halt::Full { needed, free },
-            Self::Disk(error) if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
-                Halt::Full { needed: 0, free: 0 }
-            }
             Self::Disk(error) => failed(
                 format!("{name} could not be unpacked: {error}."),
                 "Check that the folder may be written to, and try again.",
@@ -100,6 +97,12 @@ pub(super) fn unpack(archive: &Path, folder: &Path, list: &UnpackList, free: u64
     let mut written = Vec::new();
     for entry in &entries {
         if let Err(error) = write(&mut zip, entry, stopped) {
+            let error = match error {
+                UnpackError::Disk(error) if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
+                    UnpackError::Full { needed, free: 0 }
+                }
+                other => other,
+            };
             for path in written {
                 let _ = fs::remove_file(path);
             }

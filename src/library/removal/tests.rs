@@ -1,8 +1,10 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::*;
-use crate::library::disk::{Folder, Stock};
-use crate::library::{Catalogue, Models, installed, usage};
+use crate::library::disk::{About, DiskFile, Folder, Stock};
+use crate::library::{Assembly, Catalogue, Family, Loose, Models, installed, usage};
+use crate::recipe::FileRole;
 
 /// Two downloaded models, of which the second shares a file with the first by a hard link.
 struct World {
@@ -114,6 +116,24 @@ fn what_atelier_did_not_download_is_not_deleted() {
     let models = world.models();
     let elsewhere = Removal::plan(models.installed_as("one").unwrap(), world.dir.path(), &models, &world.downloaded);
     assert!(matches!(elsewhere, Err(RemovalError::Outside { .. })));
+}
+
+#[test]
+fn a_file_that_a_loose_model_uses_stays_with_it() {
+    let world = World::new();
+    let vae = world.root().join("one/ae.safetensors");
+    let main = DiskFile { path: "/far/flux.gguf".into(), bytes: 1, modified: None, hint: None, about: About::Unread };
+    let files = [(FileRole::Diffusion, main.path.clone()), (FileRole::Vae, vae.clone())].into_iter().collect();
+    let assembly = Assembly { family: Family::Flux, files, missing: Vec::new() };
+    let mut models = world.models();
+    models.loose.push(Loose { id: "flux".into(), main: Arc::new(main), assembly });
+    let removal = Removal::plan(models.installed_as("one").unwrap(), &world.root(), &models, &world.downloaded).unwrap();
+    assert_eq!(
+        (removal.going.len(), removal.staying.as_slice(), removal.whole),
+        (1, &[(vae.clone(), Stays::UsedBy("flux".into()))][..], false)
+    );
+    removal.carry_out(&mut world.trash()).unwrap();
+    assert!(vae.is_file() && !world.root().join("one/a.gguf").exists());
 }
 
 #[test]

@@ -151,7 +151,7 @@ pub(super) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: 
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     paint_runs(ui.painter(), rect, look, &palette, false, response.hovered());
     focus_ring(ui, &response, rect, &palette);
-    keys(ui, board, commands, module, &response);
+    keys(ui, board, commands, module, Part::Runs, &response);
 
     let dots = Rect::from_min_size(pos2(rect.right() - BUTTON - 3.0, rect.top() + 3.0), vec2(BUTTON, BUTTON));
     let dots = small_button(ui, dots, id.with("menu"), Icon::Dots, &format!("Where the {} goes", module.label()), palette.weak);
@@ -181,7 +181,7 @@ pub(super) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: 
 }
 
 /// Shows a card's weights where they live.
-pub(super) fn weights(ui: &mut Ui, state: &State, module: Module, rect: Rect, look: &Look) -> Response {
+pub(super) fn weights(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, look: &Look) -> Response {
     let palette = theme::palette(ui);
     let response = ui.interact(rect, Id::unique(("weights", module)), Sense::click_and_drag());
     let Some(seat) = state.board.placement.as_ref().map(|it| it.seat(module).clone()) else { return response };
@@ -190,8 +190,12 @@ pub(super) fn weights(ui: &mut Ui, state: &State, module: Module, rect: Rect, lo
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     paint_weights(ui.painter(), rect, look, &palette, false, response.hovered());
     focus_ring(ui, &response, rect, &palette);
+    keys(ui, &state.board, commands, module, Part::Weights, &response);
+    let pinned = state.board.pins.contains(&module);
+    let menu_name = format!("Where the {} goes", module.label());
+    Popup::menu(&response).accessible_name(&menu_name).show(|ui| menu(ui, &state.board, commands, module, pinned));
     if !response.dragged() {
-        response.clone().on_hover_text("Drag the weights to where they should live.");
+        response.clone().on_hover_text("Drag the weights to where they should live, or use the arrow keys.");
     }
     response
 }
@@ -215,7 +219,7 @@ fn small_button(ui: &Ui, rect: Rect, id: Id, icon: Icon, name: &str, color: Colo
 }
 
 /// What the keys do to the card that has the keyboard.
-fn keys(ui: &Ui, board: &Board, commands: &mut Commands, module: Module, response: &Response) {
+fn keys(ui: &Ui, board: &Board, commands: &mut Commands, module: Module, own: Part, response: &Response) {
     if !response.has_focus() {
         return;
     }
@@ -227,7 +231,7 @@ fn keys(ui: &Ui, board: &Board, commands: &mut Commands, module: Module, respons
         commands.push(Command::Board(BoardCommand::Pin(module)));
     }
     if left != right
-        && let Some(wanted) = beside(board, module, if shift { Part::Weights } else { Part::Runs }, right)
+        && let Some(wanted) = beside(board, module, if shift { Part::Weights } else { own }, right)
     {
         commands.push(Command::Board(BoardCommand::Move(wanted)));
     }

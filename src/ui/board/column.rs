@@ -269,12 +269,15 @@ fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Devi
             let set = Command::Board(BoardCommand::Budget(device.name.clone(), Some(gib.max(0.1))));
             let name = format!("Set a budget for {}", device.name);
             ask(ui, state, commands, set, |ui| {
+                ui.spacing_mut().button_padding.x = 4.0;
                 ui.add(Button::new(small("Set a budget", palette.weak)).frame_when_inactive(false)).accessible_name(name)
             });
         }
         if bar.over() > 0 {
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                ui.label(small(format!("+{}", gib(bar.over())), palette.error)).on_hover_text("So much is missing.");
+                if wide > 190.0 {
+                    ui.label(small(format!("+{}", gib(bar.over())), palette.error)).on_hover_text("So much is missing.");
+                }
                 let (rect, _) = ui.allocate_exact_size(vec2(14.0, 14.0), Sense::hover());
                 icons::paint(ui.painter(), rect, Icon::Warning, Stroke::new(1.0, palette.error));
             });
@@ -323,5 +326,17 @@ pub(super) fn end_of_frame(ui: &Ui) {
     if last.is_some_and(|(_, at)| at != frame) {
         ui.data_mut(|data| data.remove::<(Phase, u64)>(pointed_id()));
         ui.ctx().request_repaint();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_told_in_per_cent_and_none_is_not_told() {
+        assert_eq!(error_words(1013, 1000), " (1.3 % more)");
+        assert_eq!(error_words(900, 1000), " (10.0 % less)");
+        assert_eq!((error_words(1000, 1000), error_words(5, 0)), (String::new(), String::new()));
     }
 }

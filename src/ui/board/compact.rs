@@ -95,19 +95,16 @@ pub(in crate::ui) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Co
     let lacks = board.lacks();
     let Some((device, phase, bytes)) = lacks.first() else { return };
     ui.label(RichText::new(format!("{device} lacks {} in the {} phase.", gib(*bytes), phase.label())).color(palette.warn));
-    match &board.fit {
-        Fit::Plan(_) => {
-            ui.horizontal(|ui| {
-                if board.plan_shown().is_some() {
-                    command_button(ui, state, commands, Command::Board(BoardCommand::ApplyPlan));
-                }
-                command_button(ui, state, commands, Command::Go(Screen::Devices));
-            });
-        }
-        _ => {
-            let best = board.remedies.get(..1).unwrap_or_default();
-            remedies(ui, state, commands, best, |index| Command::Board(BoardCommand::Remedy(index)));
-        }
+    if matches!(board.fit, Fit::Plan(_)) {
+        ui.horizontal(|ui| {
+            if board.plan_shown().is_some() {
+                command_button(ui, state, commands, Command::Board(BoardCommand::ApplyPlan));
+            }
+            command_button(ui, state, commands, Command::Go(Screen::Devices));
+        });
+    } else {
+        let best = board.remedies.get(..1).unwrap_or_default();
+        remedies(ui, state, commands, best, |index| Command::Board(BoardCommand::Remedy(index)));
     }
 }
 

@@ -168,16 +168,16 @@ fn cards_of(
     if !look.joined {
         way(ui, runs, weights);
     }
-    ui.scope(|ui| {
-        let lifts_both = held.is_some_and(|held| held.part == Part::Runs);
-        ui.set_opacity(if lifts_both { 0.35 } else { 1.0 });
-        let response = card::runs(ui, state, commands, module, runs, look);
-        lift(&response, module, Part::Runs, runs);
-        let lifts_weights = held.is_some_and(|held| held.part == Part::Weights || look.joined);
-        ui.set_opacity(if lifts_weights { 0.35 } else { 1.0 });
-        let response = card::weights(ui, state, module, weights, look);
-        lift(&response, module, Part::Weights, weights);
-    });
+    // A child of its own, so that the cards take no room beyond the board's.
+    let mut ui = ui.new_child(UiBuilder::new().max_rect(ui.max_rect()));
+    let lifts_both = held.is_some_and(|held| held.part == Part::Runs);
+    ui.set_opacity(if lifts_both { 0.35 } else { 1.0 });
+    let response = card::runs(&mut ui, state, commands, module, runs, look);
+    lift(&response, module, Part::Runs, runs);
+    let lifts_weights = held.is_some_and(|held| held.part == Part::Weights || look.joined);
+    ui.set_opacity(if lifts_weights { 0.35 } else { 1.0 });
+    let response = card::weights(&mut ui, state, commands, module, weights, look);
+    lift(&response, module, Part::Weights, weights);
 }
 
 fn lift(response: &eframe::egui::Response, module: Module, part: Part, rect: Rect) {

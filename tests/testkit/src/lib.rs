@@ -5,10 +5,12 @@
 //! its own mistakes.
 
 pub mod broken;
+pub mod headers;
 pub mod real;
 pub mod tiny;
 
 mod gguf;
+mod pickle;
 mod tensor;
 mod weights;
 

@@ -19,7 +19,7 @@ const BASE: usize = 320;
 /// Width of the time embedding.
 const TIME: usize = 4 * BASE;
 /// Width of the text encoder.
-const TEXT: usize = 768;
+pub(crate) const TEXT: usize = 768;
 /// Width of the VAE's first blocks.
 const VAE: usize = 128;
 
@@ -33,17 +33,38 @@ pub fn sd15(path: &Path, seed: u64, contents: Contents) -> io::Result<()> {
 }
 
 pub(crate) fn sd15_tensors() -> Tensors {
-    let mut model = Model(Tensors::default());
-    model.unet();
-    model.text_encoder();
-    model.vae();
+    let mut model = Model::default();
+    model.unet(&Unet::SD15);
+    model.text_encoder("cond_stage_model.transformer.text_model");
+    model.vae("first_stage_model.", 4, true);
     model.0
 }
 
-struct Model(Tensors);
+/// The shape of a UNet.
+pub(crate) struct Unet {
+    /// Widths of the levels, as multiples of the base.
+    pub(crate) multiples: &'static [usize],
+    /// Transformer blocks at each level.
+    pub(crate) depths: &'static [usize],
+    /// Transformer blocks in the middle.
+    pub(crate) middle: usize,
+    /// Width of the text's encoding.
+    pub(crate) context: usize,
+    /// Width of what is told beside the text; 0: nothing is.
+    pub(crate) label: usize,
+    /// Whether the way into and out of a transformer is a matrix, and no convolution.
+    pub(crate) linear: bool,
+}
+
+impl Unet {
+    const SD15: Self = Self { multiples: &[1, 2, 4, 4], depths: &[1, 1, 1, 0], middle: 1, context: TEXT, label: 0, linear: false };
+}
+
+#[derive(Default)]
+pub(crate) struct Model(pub(crate) Tensors);
 
 impl Model {
-    fn linear(&mut self, name: &str, outputs: usize, inputs: usize, gain: f32) {
+    pub(crate) fn linear(&mut self, name: &str, outputs: usize, inputs: usize, gain: f32) {
         self.0.weight(format!("{name}.weight"), &[outputs, inputs], Kind::F16, gain);
         self.0.vector(format!("{name}.bias"), outputs, Kind::F16, 0.0);
     }
@@ -53,49 +74,50 @@ impl Model {
         self.0.vector(format!("{name}.bias"), outputs, Kind::F16, 0.0);
     }
 
-    fn norm(&mut self, name: &str, width: usize) {
+    pub(crate) fn norm(&mut self, name: &str, width: usize) {
         self.0.vector(format!("{name}.weight"), width, Kind::F16, 1.0);
         self.0.vector(format!("{name}.bias"), width, Kind::F16, 0.0);
     }
 
-    fn unet(&mut self) {
+    pub(crate) fn unet(&mut self, shape: &Unet) {
         let unet = "model.diffusion_model";
         self.linear(&format!("{unet}.time_embed.0"), TIME, BASE, 1.0);
         self.linear(&format!("{unet}.time_embed.2"), TIME, TIME, 1.0);
+        if shape.label > 0 {
+            self.linear(&format!("{unet}.label_emb.0.0"), TIME, shape.label, 1.0);
+            self.linear(&format!("{unet}.label_emb.0.2"), TIME, TIME, 1.0);
+        }
         self.conv(&format!("{unet}.input_blocks.0.0"), BASE, 4, 3, 1.0);
-        let multiples = [1, 2, 4, 4];
+        let levels = shape.multiples.iter().zip(shape.depths);
+        let last = shape.multiples.len() - 1;
         let (mut width, mut block) = (BASE, 0);
         let mut skips = vec![BASE];
-        for (level, multiple) in multiples.iter().enumerate() {
+        for (level, (multiple, depth)) in levels.clone().enumerate() {
             for _ in 0..2 {
                 block += 1;
                 self.residual(&format!("{unet}.input_blocks.{block}.0"), width, multiple * BASE);
                 width = multiple * BASE;
-                if level < 3 {
-                    self.transformer(&format!("{unet}.input_blocks.{block}.1"), width);
-                }
+                self.transformer(&format!("{unet}.input_blocks.{block}.1"), width, *depth, shape);
                 skips.push(width);
             }
-            if level < 3 {
+            if level < last {
                 block += 1;
                 self.conv(&format!("{unet}.input_blocks.{block}.0.op"), width, width, 3, 1.0);
                 skips.push(width);
             }
         }
         self.residual(&format!("{unet}.middle_block.0"), width, width);
-        self.transformer(&format!("{unet}.middle_block.1"), width);
+        self.transformer(&format!("{unet}.middle_block.1"), width, shape.middle, shape);
         self.residual(&format!("{unet}.middle_block.2"), width, width);
         let mut block = 0;
-        for (level, multiple) in multiples.iter().enumerate().rev() {
+        for (level, (multiple, depth)) in levels.enumerate().rev() {
             for repeat in 0..3 {
                 let skip = skips.pop().unwrap_or(BASE);
                 self.residual(&format!("{unet}.output_blocks.{block}.0"), width + skip, multiple * BASE);
                 width = multiple * BASE;
-                if level < 3 {
-                    self.transformer(&format!("{unet}.output_blocks.{block}.1"), width);
-                }
+                self.transformer(&format!("{unet}.output_blocks.{block}.1"), width, *depth, shape);
                 if level > 0 && repeat == 2 {
-                    let place = if level < 3 { 2 } else { 1 };
+                    let place = if *depth > 0 { 2 } else { 1 };
                     self.conv(&format!("{unet}.output_blocks.{block}.{place}.conv"), width, width, 3, 1.0);
                 }
                 block += 1;
@@ -116,26 +138,34 @@ impl Model {
         }
     }
 
-    fn transformer(&mut self, name: &str, width: usize) {
+    fn transformer(&mut self, name: &str, width: usize, depth: usize, shape: &Unet) {
+        if depth == 0 {
+            return;
+        }
+        let way = |model: &mut Self, part: &str| {
+            let name = format!("{name}.{part}");
+            if shape.linear { model.linear(&name, width, width, 1.0) } else { model.conv(&name, width, width, 1, 1.0) }
+        };
         self.norm(&format!("{name}.norm"), width);
-        self.conv(&format!("{name}.proj_in"), width, width, 1, 1.0);
-        let block = format!("{name}.transformer_blocks.0");
-        for (attention, context) in [("attn1", width), ("attn2", TEXT)] {
-            for (part, inputs) in [("to_q", width), ("to_k", context), ("to_v", context)] {
-                self.0.weight(format!("{block}.{attention}.{part}.weight"), &[width, inputs], Kind::F16, 1.0);
+        way(self, "proj_in");
+        for block in 0..depth {
+            let block = format!("{name}.transformer_blocks.{block}");
+            for (attention, context) in [("attn1", width), ("attn2", shape.context)] {
+                for (part, inputs) in [("to_q", width), ("to_k", context), ("to_v", context)] {
+                    self.0.weight(format!("{block}.{attention}.{part}.weight"), &[width, inputs], Kind::F16, 1.0);
+                }
+                self.linear(&format!("{block}.{attention}.to_out.0"), width, width, 1.0);
             }
-            self.linear(&format!("{block}.{attention}.to_out.0"), width, width, 1.0);
+            self.linear(&format!("{block}.ff.net.0.proj"), 8 * width, width, 1.0);
+            self.linear(&format!("{block}.ff.net.2"), width, 4 * width, 1.0);
+            for norm in ["norm1", "norm2", "norm3"] {
+                self.norm(&format!("{block}.{norm}"), width);
+            }
         }
-        self.linear(&format!("{block}.ff.net.0.proj"), 8 * width, width, 1.0);
-        self.linear(&format!("{block}.ff.net.2"), width, 4 * width, 1.0);
-        for norm in ["norm1", "norm2", "norm3"] {
-            self.norm(&format!("{block}.{norm}"), width);
-        }
-        self.conv(&format!("{name}.proj_out"), width, width, 1, 1.0);
+        way(self, "proj_out");
     }
 
-    fn text_encoder(&mut self) {
-        let text = "cond_stage_model.transformer.text_model";
+    pub(crate) fn text_encoder(&mut self, text: &str) {
         self.0.push(format!("{text}.embeddings.token_embedding.weight"), &[49_408, TEXT], Kind::F16, Init::Normal(1.0));
         self.0.push(format!("{text}.embeddings.position_embedding.weight"), &[77, TEXT], Kind::F16, Init::Normal(0.1));
         for layer in 0..12 {
@@ -151,10 +181,11 @@ impl Model {
         self.norm(&format!("{text}.final_layer_norm"), TEXT);
     }
 
-    fn vae(&mut self) {
+    /// `channels` of the latents; `quantised`: with the convolutions before and after these that older ones have.
+    pub(crate) fn vae(&mut self, prefix: &str, channels: usize, quantised: bool) {
         let multiples = [1, 2, 4, 4];
         let last = 4 * VAE;
-        let encoder = "first_stage_model.encoder";
+        let encoder = &format!("{prefix}encoder");
         self.conv(&format!("{encoder}.conv_in"), VAE, 3, 3, 1.0);
         let mut width = VAE;
         for (level, multiple) in multiples.iter().enumerate() {
@@ -168,12 +199,14 @@ impl Model {
         }
         self.vae_middle(encoder, last);
         self.norm(&format!("{encoder}.norm_out"), last);
-        self.conv(&format!("{encoder}.conv_out"), 8, last, 3, 1.0);
-        self.conv("first_stage_model.quant_conv", 8, 8, 1, 1.0);
-        self.conv("first_stage_model.post_quant_conv", 4, 4, 1, 1.0);
+        self.conv(&format!("{encoder}.conv_out"), 2 * channels, last, 3, 1.0);
+        if quantised {
+            self.conv(&format!("{prefix}quant_conv"), 2 * channels, 2 * channels, 1, 1.0);
+            self.conv(&format!("{prefix}post_quant_conv"), channels, channels, 1, 1.0);
+        }
 
-        let decoder = "first_stage_model.decoder";
-        self.conv(&format!("{decoder}.conv_in"), last, 4, 3, 1.0);
+        let decoder = &format!("{prefix}decoder");
+        self.conv(&format!("{decoder}.conv_in"), last, channels, 3, 1.0);
         self.vae_middle(decoder, last);
         let mut width = last;
         for (level, multiple) in multiples.iter().enumerate().rev() {

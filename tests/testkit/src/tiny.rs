@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::gguf::write_gguf;
+use crate::pickle::write_pth;
 use crate::tensor::{Init, Kind, Tensors, write_safetensors};
 
 /// The head's size, which the engine does not read from the file.
@@ -193,6 +194,19 @@ pub fn unmatched_lora(dir: &Path) -> io::Result<PathBuf> {
 /// # Errors
 /// Where the folder cannot be written, or the factor is another.
 pub fn upscaler(dir: &Path, factor: u32, seed: u64) -> io::Result<PathBuf> {
+    let path = dir.join(format!("tiny-esrgan-x{factor}.safetensors"));
+    write_safetensors(&path, &upscaler_tensors(factor)?, seed, true)?;
+    Ok(path)
+}
+
+/// The same upscaler as PyTorch stores it, in a pickle.
+pub fn upscaler_pth(dir: &Path, factor: u32, seed: u64) -> io::Result<PathBuf> {
+    let path = dir.join(format!("tiny-esrgan-x{factor}.pth"));
+    write_pth(&path, &upscaler_tensors(factor)?, seed)?;
+    Ok(path)
+}
+
+fn upscaler_tensors(factor: u32) -> io::Result<Tensors> {
     if ![1, 2, 4].contains(&factor) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("no ESRGAN enlarges by {factor}")));
     }
@@ -217,9 +231,7 @@ pub fn upscaler(dir: &Path, factor: u32, seed: u64) -> io::Result<PathBuf> {
     }
     conv("conv_hr", CHANNELS, CHANNELS, 1.0, 0.0);
     conv("conv_last", 3, CHANNELS, 0.5, 0.5);
-    let path = dir.join(format!("tiny-esrgan-x{factor}.safetensors"));
-    write_safetensors(&path, &tensors, seed, true)?;
-    Ok(path)
+    Ok(tensors)
 }
 
 /// The width of the feed-forward part: 8/3 of the module's, rounded up to 256.

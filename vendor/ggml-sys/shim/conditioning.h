@@ -19,6 +19,10 @@ public:
 
     // Names the LoRAs of the coming calls.
     void set_lora_key(std::string key) { lora_key_ = std::move(key); }
+    void forget() {
+        entries_.clear();
+        bytes_ = 0;
+    }
     uint64_t hits() const { return hits_; }
     uint64_t misses() const { return misses_; }
 

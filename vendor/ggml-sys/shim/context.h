@@ -51,8 +51,6 @@ struct atelier_context {
     sd_ctx_t* sd = nullptr;
     // Of an estimator; its buffers know it too.
     std::shared_ptr<atelier::Ledger> ledger;
-    // Pictures that an estimator was asked about.
-    uint64_t runs = 0;
     std::shared_ptr<atelier::RememberingConditioner> conditioner;
     // Made when it is first needed; remembers what decoding costs.
     std::shared_ptr<atelier::ThriftyPreview> thrifty;

@@ -39,13 +39,17 @@ atelier_status atelier_estimator_run(atelier_context* estimator,
     return guarded(&job, [&] {
         estimator->ledger->begin();
         estimator->limit(*limits);
-        if (estimator->conditioner != nullptr) {
-            // What is remembered of an encoding takes nothing, and is nothing.
-            estimator->conditioner->set_lora_key(std::to_string(estimator->runs++));
-        }
         job.enter(ATELIER_PHASE_ENCODING);
         sd_image_t* images = generate_image(estimator->sd, params);
         estimator->vae_done();
+        if (estimator->conditioner != nullptr) {
+            // A remembered encoding would take nothing the next time, and is nothing.
+            estimator->conditioner->forget();
+        }
+        // Nor are weights of this run there for the next one. The engine lets go of all of them where LoRAs change, and at no other word.
+        ModelManager& weights = *estimator->sd->sd->model_manager;
+        weights.set_loras({ModelManager::LoraSpec{}}, estimator->sd->sd->version);
+        weights.set_loras({}, estimator->sd->sd->version);
         if (images == nullptr) {
             last_error = "the engine would make no picture";
             return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;

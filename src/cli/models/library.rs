@@ -1,0 +1,111 @@
+//! Finding the library, for every command that needs it.
+
+use std::path::{Path, PathBuf, absolute};
+use std::sync::Arc;
+
+use super::flags::LibraryFlags;
+use crate::cli::resolve::UsageError;
+use crate::library::disk::{Scanner, ScannerOptions, Stock};
+use crate::library::{Catalogue, Models, Places, PlacesError, Problem, Runnable};
+use crate::paths::{NoHome, Paths};
+
+/// The library as the flags and the settings have it.
+pub(in crate::cli) struct Library {
+    options: ScannerOptions,
+    catalogue: Catalogue,
+    /// What is wrong with catalogues, in sentences.
+    pub(in crate::cli) problems: Vec<String>,
+    pub(in crate::cli) places: Places,
+}
+
+impl Library {
+    pub(in crate::cli) fn find(flags: &LibraryFlags, paths: &Paths) -> Result<Self, PlacesError> {
+        let places = Places::read(&paths.library_file())?;
+        let mut options = places.scanner(paths, false);
+        if let Some(root) = &flags.models_root {
+            // Paths are remembered, and must hold from anywhere.
+            options.models_root = absolute(root).unwrap_or_else(|_| root.clone());
+        }
+        let (catalogue, problems) = Catalogue::open(&paths.catalogues(), &flags.catalogue);
+        Ok(Self { options, catalogue, problems: problems.iter().map(ToString::to_string).collect(), places })
+    }
+
+    pub(in crate::cli) fn models_root(&self) -> &Path {
+        &self.options.models_root
+    }
+
+    pub(in crate::cli) const fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// What was downloaded, without a look at other folders.
+    pub(in crate::cli) fn downloaded(&self) -> Models {
+        Models::new(self.models_root(), self.catalogue.clone(), &Stock::default())
+    }
+
+    /// Everything on the disk, looked into. Stops early where `go_on` says so.
+    pub(in crate::cli) fn all(&self, go_on: &dyn Fn() -> bool) -> (Models, Arc<Stock>) {
+        let stock = Scanner::start(self.options.clone(), || ()).complete(go_on);
+        (Models::new(self.models_root(), self.catalogue.clone(), &stock), stock)
+    }
+
+    /// One folder alone, looked into.
+    pub(in crate::cli) fn only(&self, folder: &Path, go_on: &dyn Fn() -> bool) -> Stock {
+        let options = ScannerOptions { models_root: PathBuf::new(), added: vec![folder.to_owned()], ..self.options.clone() };
+        Stock::clone(&Scanner::start(options, || ()).complete(go_on))
+    }
+
+    /// The model of this name. Other folders are looked into only where it was not downloaded.
+    pub(in crate::cli) fn runnable(&self, name: &str) -> Result<Runnable, Problem> {
+        let downloaded = self.downloaded();
+        if downloaded.installed_as(name).is_some() {
+            return downloaded.runnable(name);
+        }
+        self.all(&|| true).0.runnable(name)
+    }
+}
+
+/// The model of this name, for `--model`.
+pub(in crate::cli) fn find(
+    name: &str,
+    flags: &LibraryFlags,
+    paths: impl FnOnce() -> Result<Paths, NoHome>,
+) -> Result<Runnable, UsageError> {
+    Ok(Library::find(flags, &paths()?)?.runnable(name)?)
+}
+
+/// The file of the upscaler of this name.
+pub(in crate::cli) fn find_upscaler(
+    name: &str,
+    flags: &LibraryFlags,
+    paths: impl FnOnce() -> Result<Paths, NoHome>,
+) -> Result<PathBuf, UsageError> {
+    let library = Library::find(flags, &paths()?)?;
+    Ok(library.downloaded().upscaler(name)?)
+}
+
+/// Whether the person agreed that pickles are opened.
+pub(in crate::cli) fn allows_pickles(paths: impl FnOnce() -> Result<Paths, NoHome>) -> Result<bool, UsageError> {
+    Ok(Places::read(&paths()?.library_file())?.allow_pickles)
+}
+
+/// Whether the value of `--model` is the name of a model and not a file.
+pub(in crate::cli) fn is_name(value: &Path) -> bool {
+    let Some(text) = value.to_str() else { return false };
+    let ending = value.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let file = ["safetensors", "sft", "gguf", "ckpt", "pt", "pth", "bin"].contains(&ending.as_str());
+    !file && !text.contains(['/', '\\']) && !value.exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_told_from_a_file() {
+        assert!(is_name(Path::new("z-image-turbo")) && is_name(Path::new("flux.1-dev:T5-Q4_K")));
+        for file in ["m.gguf", "./m", "a/b", "C:\\m", "x.SAFETENSORS", "Cargo.toml"] {
+            assert!(!is_name(Path::new(file)), "{file}");
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! `atelier models`: the library on the command line.
+//!
+//! Everything here asks `library` and prints (`told`); nothing here knows how a folder is read or a file is fetched. A command ends with 0
+//! where all of it was done, 1 where something failed, 2 where there is no such model, 130 where Ctrl-C ended it.
+
+mod flags;
+mod library;
+mod pull;
+mod told;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
+
+pub(super) use flags::LibraryFlags;
+use flags::ModelsCommand;
+pub use flags::ModelsFlags;
+use library::Library;
+pub(super) use library::{allows_pickles, find, find_upscaler, is_name};
+use told::Teller;
+
+use super::Exit;
+use super::interrupt::Interrupt;
+use crate::library::disk::look_into;
+use crate::library::{Card, Installed, Models, Places, Problem, Removal, Verdict, downloaded, size, usage, verify};
+use crate::paths::Paths;
+
+/// What a command finds around it; tests put their own in its place.
+pub(super) struct Around<'a> {
+    pub(super) out: &'a mut dyn Write,
+    pub(super) err: &'a mut dyn Write,
+    /// Whether standard error is a terminal, which can show a bar.
+    pub(super) terminal: bool,
+    pub(super) paths: Paths,
+    pub(super) interrupt: Arc<Interrupt>,
+    pub(super) trash: fn(&Path) -> Result<(), String>,
+}
+
+/// Why a command ends early.
+enum Stop {
+    /// There is no such model.
+    Unknown(Problem),
+    Failed(anyhow::Error),
+    /// Nobody reads standard output any more.
+    Unheard,
+    Cancelled,
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe { Self::Unheard } else { Self::Failed(error.into()) }
+    }
+}
+
+fn failed(error: impl Into<anyhow::Error>) -> Stop {
+    Stop::Failed(error.into())
+}
+
+/// Runs a command of `atelier models`.
+pub(super) fn run(flags: ModelsFlags, around: Around<'_>) -> Exit {
+    let Around { out, err, terminal, paths, interrupt, trash } = around;
+    let mut work = Work { paths, interrupt, terminal, trash, tell: Teller { out, err, json: flags.json } };
+    let (exit, problem) = match work.obey(flags) {
+        Ok(exit) => return exit,
+        Err(Stop::Unheard) => return Exit::Done,
+        Err(Stop::Cancelled) => return Exit::Cancelled,
+        Err(Stop::Unknown(problem)) => (Exit::Usage, problem.to_string()),
+        Err(Stop::Failed(error)) => (Exit::Failed, format!("{error:#}")),
+    };
+    // The exit code says it too.
+    let _ = writeln!(work.tell.err, "error: {problem}");
+    exit
+}
+
+struct Work<'a> {
+    paths: Paths,
+    interrupt: Arc<Interrupt>,
+    terminal: bool,
+    trash: fn(&Path) -> Result<(), String>,
+    tell: Teller<'a>,
+}
+
+impl Work<'_> {
+    fn obey(&mut self, flags: ModelsFlags) -> Result<Exit, Stop> {
+        if let ModelsCommand::Add { folder, forget } = &flags.command {
+            return self.add(&flags.library, folder, *forget);
+        }
+        let library = Library::find(&flags.library, &self.paths).map_err(failed)?;
+        for problem in &library.problems {
+            self.tell.warn(problem)?;
+        }
+        match flags.command {
+            ModelsCommand::List { here } => self.list(&library, |card| !here || card.is_here()),
+            ModelsCommand::Search { text } => self.list(&library, |card| card.matches(&text.join(" "))),
+            ModelsCommand::Info { name } => self.info(&library, &name),
+            ModelsCommand::Pull { names, accept_licence } => self.pull(&library, &names, accept_licence),
+            ModelsCommand::Verify { names } => self.verify(&library, &names),
+            ModelsCommand::Rm { names, dry_run } => self.remove(&library, &names, dry_run),
+            ModelsCommand::Du => {
+                let interrupt = Arc::clone(&self.interrupt);
+                let (models, stock) = library.all(&move || !interrupt.pressed());
+                self.stopped()?;
+                self.tell.usage(&usage(&models, &stock))?;
+                Ok(Exit::Done)
+            }
+            ModelsCommand::Add { .. } => Ok(Exit::Done),
+        }
+    }
+
+    fn stopped(&self) -> Result<(), Stop> {
+        if self.interrupt.pressed() { Err(Stop::Cancelled) } else { Ok(()) }
+    }
+
+    /// Everything that is known, with what could not be read said.
+    fn everything(&mut self, library: &Library) -> Result<Models, Stop> {
+        let interrupt = Arc::clone(&self.interrupt);
+        let (models, stock) = library.all(&move || !interrupt.pressed());
+        self.stopped()?;
+        for problem in stock.problems.iter().chain(&models.problems) {
+            self.tell.warn(problem)?;
+        }
+        Ok(models)
+    }
+
+    fn list(&mut self, library: &Library, wanted: impl Fn(&Card) -> bool) -> Result<Exit, Stop> {
+        let mut cards = self.everything(library)?.cards();
+        cards.retain(wanted);
+        if cards.is_empty() {
+            self.tell.say("There is nothing of this kind. All models are listed by: atelier models list")?;
+        }
+        self.tell.cards(&cards)?;
+        Ok(Exit::Done)
+    }
+
+    fn info(&mut self, library: &Library, name: &str) -> Result<Exit, Stop> {
+        let path = Path::new(name);
+        if path.is_file() {
+            let bytes = fs::metadata(path)?.len();
+            self.tell.file(path, bytes, &look_into(path))?;
+            return Ok(Exit::Done);
+        }
+        let models = self.everything(library)?;
+        match models.card(name) {
+            Some(card) => self.tell.card(&card)?,
+            None => return Err(Stop::Unknown(models.unknown(name))),
+        }
+        Ok(Exit::Done)
+    }
+
+    /// The downloaded models of these names; without any, all.
+    fn chosen<'m>(models: &'m Models, names: &[String]) -> Result<Vec<&'m Installed>, Stop> {
+        if names.is_empty() {
+            return Ok(models.installed.iter().collect());
+        }
+        let find = |name: &String| {
+            models.installed_as(name).ok_or_else(|| match models.card(name) {
+                Some(card) => Stop::Unknown(Problem {
+                    sentence: format!("{} was not downloaded by Atelier.", card.name),
+                    hint: "Only what Atelier downloaded can be checked or taken away here.".into(),
+                }),
+                None => Stop::Unknown(models.unknown(name)),
+            })
+        };
+        names.iter().map(find).collect()
+    }
+
+    fn verify(&mut self, library: &Library, names: &[String]) -> Result<Exit, Stop> {
+        let models = library.downloaded();
+        let known = downloaded(&self.paths.downloads());
+        let sum_of = |path: &Path| known.iter().find(|it| it.path == path).and_then(|it| it.sha256);
+        let mut exit = Exit::Done;
+        for model in Self::chosen(&models, names)? {
+            let id = &model.manifest.id;
+            let bar = self.bar(models.card(id).and_then(|it| it.bytes), id);
+            let interrupt = Arc::clone(&self.interrupt);
+            let verified = verify(&model.manifest, &model.folder, &sum_of, &mut |bytes| {
+                bar.inc(bytes);
+                !interrupt.pressed()
+            });
+            bar.finish_and_clear();
+            for file in verified.ok_or(Stop::Cancelled)? {
+                let path = file.path.display().to_string();
+                let (verdict, sum, problem) = match &file.verdict {
+                    Verdict::Right => ("right", None, None),
+                    Verdict::Unknown(sum) => ("unknown", Some(sum.to_string()), None),
+                    Verdict::Wrong(error) => ("wrong", None, Some(error.to_string())),
+                    Verdict::Damaged(sentence) => ("wrong", None, Some(sentence.clone())),
+                };
+                let line = json!({"event": "verified", "id": id, "path": path, "verdict": verdict, "sha256": sum, "problem": problem});
+                self.tell.line(&line)?;
+                if let Some(problem) = problem {
+                    exit = Exit::Failed;
+                    self.tell.say(&format!("wrong    {path}: {problem}"))?;
+                } else if let Some(sum) = sum {
+                    self.tell.say(&format!("unknown  {path}: nobody wrote its sum down; it is {sum}"))?;
+                } else {
+                    self.tell.say(&format!("right    {path}"))?;
+                }
+            }
+        }
+        Ok(exit)
+    }
+
+    fn remove(&mut self, library: &Library, names: &[String], dry_run: bool) -> Result<Exit, Stop> {
+        let models = self.everything(library)?;
+        let downloaded = downloaded(&self.paths.downloads());
+        let mut plans = Vec::new();
+        for model in Self::chosen(&models, names)? {
+            plans.push(Removal::plan(model, library.models_root(), &models, &downloaded).map_err(failed)?);
+        }
+        for plan in plans {
+            let going: Vec<String> = plan.going.iter().map(|it| it.display().to_string()).collect();
+            let staying: Vec<(String, String)> =
+                plan.staying.iter().map(|(path, why)| (path.display().to_string(), why.sentence())).collect();
+            if !dry_run {
+                plan.carry_out(&mut self.trash).map_err(failed)?;
+            }
+            let stays: Vec<_> = staying.iter().map(|(path, why)| json!({"path": path, "why": why})).collect();
+            self.tell.line(&json!({
+                "event": "removed", "id": plan.model, "dry_run": dry_run, "going": going, "staying": stays, "bytes": plan.bytes,
+            }))?;
+            for path in &going {
+                self.tell.say(&format!("{}  {path}", if dry_run { "would go" } else { "in the trash" }))?;
+            }
+            for (path, why) in &staying {
+                self.tell.say(&format!("{path} {why}"))?;
+            }
+            let what = if dry_run { "would go to the trash" } else { "went to the trash; empty it to have the room" };
+            self.tell.say(&format!("{}: {} {what}", plan.model, size(plan.bytes)))?;
+        }
+        Ok(Exit::Done)
+    }
+
+    fn add(&mut self, flags: &LibraryFlags, folder: &Path, forget: bool) -> Result<Exit, Stop> {
+        let mut forgotten = false;
+        let mut named = PathBuf::new();
+        Places::change(&self.paths.library_file(), |places| {
+            if forget {
+                forgotten = places.forget_folder(folder);
+                folder.clone_into(&mut named);
+            } else {
+                places.add_folder(folder)?;
+                named = places.folders.last().cloned().unwrap_or_default();
+            }
+            Ok(())
+        })
+        .map_err(failed)?;
+        if forget && !forgotten {
+            let sentence = format!("{} is not among the folders that are used.", folder.display());
+            return Err(Stop::Unknown(Problem { sentence, hint: "See them with: atelier models du.".into() }));
+        }
+        let mut stock = crate::library::disk::Stock::default();
+        if !forget {
+            let library = Library::find(flags, &self.paths).map_err(failed)?;
+            let interrupt = Arc::clone(&self.interrupt);
+            stock = library.only(&named, &move || !interrupt.pressed());
+            for problem in &stock.problems {
+                self.tell.warn(problem)?;
+            }
+        }
+        self.tell.folder(&named, &stock, forgotten)?;
+        Ok(Exit::Done)
+    }
+
+    /// A bar of bytes, where there is a terminal to show it.
+    fn bar(&self, bytes: Option<u64>, name: &str) -> ProgressBar {
+        let target = if self.terminal && !self.tell.json { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(bytes, target);
+        if let Ok(style) = ProgressStyle::with_template("{prefix:24} [{bar:30}] {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left") {
+            bar.set_style(style);
+        }
+        bar.set_prefix(name.to_owned());
+        bar
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! `atelier plan`: what a picture would take of each device, and the placement that fits best.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use indicatif::HumanBytes;
+
+use super::devices;
+use super::flags::PlanFlags;
+use super::json::{Fit, Fixed, Line, Plan, Predicted};
+use crate::engine::{Estimate, Event, Handle};
+use crate::placement::{self, NoPlan, Placement, Question, Room};
+use crate::recipe::Recipe;
+
+/// Headers of a large model on a slow disk take a while to read.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// Finds out and tells; `Ok(false)` where nothing fits.
+pub(super) fn tell(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<bool> {
+    let listed = devices::ask(handle, &flags.servers.rpc_servers, err)?;
+    let placement = Placement::parse(&recipe.placement, &listed)?;
+    let estimate = ask(recipe, handle)?;
+    let slack = |name: &str| estimate.slack_bytes.get(name).copied().unwrap_or(0);
+    let rooms: Vec<Room> = listed.iter().map(|device| Room::new(device.clone(), slack(&device.name))).collect();
+    let prediction = placement::Prediction::of(&placement, &estimate.needs, &rooms)?;
+    let in_use: Vec<_> = estimate.needs.modules.keys().copied().collect();
+    let pins = placement::pins(&recipe.placement, &listed)?;
+    let question = Question {
+        rooms: &rooms,
+        needs: &estimate.needs,
+        pins: &pins,
+        budgets: &placement.budgets,
+        stream_layers: placement.stream_layers,
+        alternatives: &estimate.alternatives,
+    };
+    let (planned, sentence, fixes) = match placement::plan(&question) {
+        Ok(plan) => (plan.clone(), None, plan.better),
+        Err(NoPlan::Short(short)) => (short.nearest.clone(), Some(sentence(&short.to_string())), short.fixes),
+        Err(error @ NoPlan::Device(_)) => return Err(error.into()),
+    };
+    let plan = Plan {
+        width: recipe.width,
+        height: recipe.height,
+        devices: Line::device_list(&listed),
+        asked: Predicted::new(&placement, &prediction),
+        notes: placement::notes(&placement, &listed, &in_use),
+        fit: Fit {
+            predicted: Predicted::new(&planned.placement, &planned.prediction),
+            reasons: planned.reasons,
+            sentence,
+            fixes: fixes.iter().map(Fixed::from).collect(),
+        },
+    };
+    let fits = plan.fit.sentence.is_none();
+    let text = if flags.json {
+        format!("{}\n", serde_json::to_string(&Line::Plan(Box::new(plan)))?)
+    } else {
+        format!("{}\n{}", devices::table(&listed), words(&plan))
+    };
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        Ok(()) | Err(_) => Ok(fits),
+    }
+}
+
+fn ask(recipe: &Recipe, handle: &Handle) -> anyhow::Result<Estimate> {
+    handle.estimate(recipe.clone())?;
+    let deadline = Instant::now() + PATIENCE;
+    while let Some(left) = deadline.checked_duration_since(Instant::now()) {
+        if let Some(Event::Estimated { estimate, .. }) = handle.next_within(left) {
+            return estimate.map_err(|failure| anyhow::anyhow!("{} {}", failure.sentence, failure.hint));
+        }
+    }
+    anyhow::bail!("the engine did not say what this takes; look whether the model's files can be read")
+}
+
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_uppercase().collect::<String>()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str())
+}
+
+/// The report for people.
+fn words(plan: &Plan) -> String {
+    let mut text = String::new();
+    let is_same = plan.asked == plan.fit.predicted;
+    let title = if is_same { "This placement fits best".to_owned() } else { "As asked".to_owned() };
+    // Writing to a string does not fail.
+    let _ = write!(text, "{title}, {} x {} pixels: {}", plan.width, plan.height, predicted(&plan.asked));
+    for note in &plan.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    let fit = &plan.fit;
+    if let Some(sentence) = &fit.sentence {
+        let _ = writeln!(text, "\n{sentence}");
+    }
+    if !is_same {
+        let title = if fit.sentence.is_none() { "What fits best" } else { "What comes nearest" };
+        let _ = write!(text, "\n{title}: {}", predicted(&fit.predicted));
+    }
+    for reason in &fit.reasons {
+        let _ = writeln!(text, "- {reason}");
+    }
+    if !fit.fixes.is_empty() {
+        let title = if fit.sentence.is_none() { "What would be better" } else { "What would make it fit" };
+        let _ = writeln!(text, "\n{title}:");
+        for fix in &fit.fixes {
+            let _ = writeln!(text, "- {} ({})", fix.changes.join(", and "), flags(&fix.predicted));
+        }
+    }
+    text
+}
+
+/// A placement as flags, and its table.
+fn predicted(it: &Predicted) -> String {
+    let mut rows = vec![["DEVICE", "PHASE", "RESIDENT", "STAGED", "COMPUTE", "SLACK", "TOTAL", "LIMIT", ""].map(str::to_owned)];
+    for device in &it.devices {
+        let is_used = device.phases.iter().any(|phase| phase.total_bytes > 0);
+        for phase in device.phases.iter().filter(|_| is_used) {
+            let bytes = |bytes: u64| if bytes == 0 { "-".to_owned() } else { HumanBytes(bytes).to_string() };
+            let over = phase.total_bytes.saturating_sub(device.limit_bytes);
+            rows.push([
+                device.name.clone(),
+                phase.phase.label().to_owned(),
+                bytes(phase.resident_bytes),
+                bytes(phase.staged_bytes),
+                bytes(phase.compute_bytes),
+                bytes(phase.slack_bytes.saturating_add(phase.shared_bytes)),
+                bytes(phase.total_bytes),
+                bytes(device.limit_bytes),
+                if over > 0 { format!("over by {}", HumanBytes(over)) } else { String::new() },
+            ]);
+        }
+    }
+    format!("{}\n{}", flags(it), devices::aligned(&rows))
+}
+
+fn flags(it: &Predicted) -> String {
+    let flag = |name: &str, value: &str| if value.is_empty() { String::new() } else { format!(" {name} {value}") };
+    let parts = [
+        flag("--backend", &it.backend),
+        flag("--params-backend", &it.params_backend),
+        flag("--max-vram", &it.max_vram),
+        if it.stream_layers { " --stream-layers".to_owned() } else { String::new() },
+    ];
+    parts.concat().trim_start().to_owned()
+}

@@ -1,0 +1,154 @@
+//! Headers of large models: files of full length without weights, for what is found out without reading any.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::real::{Model, TEXT, Unet};
+use crate::tensor::{Kind, Tensors, write_safetensors};
+use crate::tiny::{Options, diffusion_tensors, encoder_tensors};
+
+/// The files of a model in parts.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// Diffusion module.
+    pub diffusion: PathBuf,
+    /// The large text encoder: T5-XXL, or a language model.
+    pub text: PathBuf,
+    /// CLIP-L, where the family has it.
+    pub clip_l: Option<PathBuf>,
+    /// VAE.
+    pub vae: PathBuf,
+}
+
+/// SDXL in one file of F16: the UNet, CLIP-L, CLIP-G and the VAE, 6.9 GB.
+///
+/// # Errors
+/// Where the file cannot be written.
+pub fn sdxl(path: &Path) -> io::Result<()> {
+    const BIG: usize = 1280;
+    let mut model = Model::default();
+    model.unet(&Unet { multiples: &[1, 2, 4], depths: &[0, 2, 10], middle: 10, context: 2048, label: 2816, linear: true });
+    model.text_encoder("conditioner.embedders.0.transformer.text_model");
+    let big = "conditioner.embedders.1.model";
+    model.0.weight(format!("{big}.token_embedding.weight"), &[49_408, BIG], Kind::F16, 1.0);
+    model.0.weight(format!("{big}.positional_embedding"), &[77, BIG], Kind::F16, 1.0);
+    model.0.weight(format!("{big}.text_projection"), &[BIG, BIG], Kind::F16, 1.0);
+    model.norm(&format!("{big}.ln_final"), BIG);
+    for layer in 0..32 {
+        let layer = format!("{big}.transformer.resblocks.{layer}");
+        model.0.weight(format!("{layer}.attn.in_proj_weight"), &[3 * BIG, BIG], Kind::F16, 1.0);
+        model.0.vector(format!("{layer}.attn.in_proj_bias"), 3 * BIG, Kind::F16, 0.0);
+        model.linear(&format!("{layer}.attn.out_proj"), BIG, BIG, 1.0);
+        model.linear(&format!("{layer}.mlp.c_fc"), 4 * BIG, BIG, 1.0);
+        model.linear(&format!("{layer}.mlp.c_proj"), BIG, 4 * BIG, 1.0);
+        model.norm(&format!("{layer}.ln_1"), BIG);
+        model.norm(&format!("{layer}.ln_2"), BIG);
+    }
+    model.vae("first_stage_model.", 4, true);
+    header(path, &model.0)
+}
+
+/// Flux.1-dev with T5-XXL, in F16, 33 GB.
+///
+/// # Errors
+/// Where a file cannot be written.
+pub fn flux_dev(dir: &Path) -> io::Result<Parts> {
+    const WIDTH: usize = 3072;
+    const TEXT_WIDTH: usize = 4096;
+    const HIDDEN: usize = 10_240;
+    let mut it = Model::default();
+    it.linear("img_in", WIDTH, 64, 1.0);
+    it.linear("txt_in", WIDTH, TEXT_WIDTH, 1.0);
+    for (part, inputs) in [("time_in", 256), ("guidance_in", 256), ("vector_in", TEXT)] {
+        it.linear(&format!("{part}.in_layer"), WIDTH, inputs, 1.0);
+        it.linear(&format!("{part}.out_layer"), WIDTH, WIDTH, 1.0);
+    }
+    for block in 0..19 {
+        for half in ["img", "txt"] {
+            let name = format!("double_blocks.{block}.{half}");
+            it.linear(&format!("{name}_mod.lin"), 6 * WIDTH, WIDTH, 1.0);
+            it.linear(&format!("{name}_attn.qkv"), 3 * WIDTH, WIDTH, 1.0);
+            it.linear(&format!("{name}_attn.proj"), WIDTH, WIDTH, 1.0);
+            it.linear(&format!("{name}_mlp.0"), 4 * WIDTH, WIDTH, 1.0);
+            it.linear(&format!("{name}_mlp.2"), WIDTH, 4 * WIDTH, 1.0);
+            for norm in ["query_norm", "key_norm"] {
+                it.0.vector(format!("{name}_attn.norm.{norm}.scale"), 128, Kind::F16, 1.0);
+            }
+        }
+    }
+    for block in 0..38 {
+        let name = format!("single_blocks.{block}");
+        it.linear(&format!("{name}.modulation.lin"), 3 * WIDTH, WIDTH, 1.0);
+        it.linear(&format!("{name}.linear1"), 7 * WIDTH, WIDTH, 1.0);
+        it.linear(&format!("{name}.linear2"), WIDTH, 5 * WIDTH, 1.0);
+        for norm in ["query_norm", "key_norm"] {
+            it.0.vector(format!("{name}.norm.{norm}.scale"), 128, Kind::F16, 1.0);
+        }
+    }
+    it.linear("final_layer.linear", 64, WIDTH, 1.0);
+    it.linear("final_layer.adaLN_modulation.1", 2 * WIDTH, WIDTH, 1.0);
+
+    let mut t5 = Tensors::default();
+    t5.weight("shared.weight", &[32_128, TEXT_WIDTH], Kind::F16, 1.0);
+    for block in 0..24 {
+        let block = format!("encoder.block.{block}");
+        for part in ["q", "k", "v", "o"] {
+            t5.weight(format!("{block}.layer.0.SelfAttention.{part}.weight"), &[TEXT_WIDTH, TEXT_WIDTH], Kind::F16, 1.0);
+        }
+        t5.vector(format!("{block}.layer.0.layer_norm.weight"), TEXT_WIDTH, Kind::F16, 1.0);
+        t5.vector(format!("{block}.layer.1.layer_norm.weight"), TEXT_WIDTH, Kind::F16, 1.0);
+        for part in ["wi_0", "wi_1"] {
+            t5.weight(format!("{block}.layer.1.DenseReluDense.{part}.weight"), &[HIDDEN, TEXT_WIDTH], Kind::F16, 1.0);
+        }
+        t5.weight(format!("{block}.layer.1.DenseReluDense.wo.weight"), &[TEXT_WIDTH, HIDDEN], Kind::F16, 1.0);
+    }
+    t5.weight("encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", &[32, 64], Kind::F16, 1.0);
+    t5.vector("encoder.final_layer_norm.weight", TEXT_WIDTH, Kind::F16, 1.0);
+
+    let mut clip = Model::default();
+    clip.text_encoder("text_model");
+    Ok(Parts {
+        diffusion: part(dir, "flux1-dev", &it.0)?,
+        text: part(dir, "t5xxl", &t5)?,
+        clip_l: Some(part(dir, "clip_l", &clip.0)?),
+        vae: part(dir, "ae", &vae())?,
+    })
+}
+
+/// Z-Image with Qwen3-4B, in F16, 21 GB.
+///
+/// # Errors
+/// Where a file cannot be written.
+pub fn zimage(dir: &Path) -> io::Result<Parts> {
+    let options = Options {
+        width: 3840,
+        layers: 30,
+        refiners: 2,
+        encoder_width: 2560,
+        encoder_layers: 36,
+        vocabulary: 151_936,
+        ..Options::default()
+    };
+    Ok(Parts {
+        diffusion: part(dir, "z_image", &diffusion_tensors(&options))?,
+        text: part(dir, "qwen3_4b", &encoder_tensors(&options))?,
+        clip_l: None,
+        vae: part(dir, "ae", &vae())?,
+    })
+}
+
+fn vae() -> Tensors {
+    let mut model = Model::default();
+    model.vae("", 16, false);
+    model.0
+}
+
+fn part(dir: &Path, name: &str, tensors: &Tensors) -> io::Result<PathBuf> {
+    let path = dir.join(format!("{name}.safetensors"));
+    header(&path, tensors)?;
+    Ok(path)
+}
+
+fn header(path: &Path, tensors: &Tensors) -> io::Result<()> {
+    write_safetensors(path, tensors, 0, false)
+}
