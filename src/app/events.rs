@@ -43,6 +43,8 @@ impl App {
             }
             Event::Preview { job, preview } => self.preview_wanted = Some((job, preview)),
             Event::Picture { job, picture } => self.picture(ctx, job, &picture),
+            // What the system lacks.
+            Event::Log { job: None, level: LogLevel::Warn, text } => self.notice(ctx, text),
             Event::Log { job: _, level, text } => match level {
                 LogLevel::Debug => tracing::debug!("{text}"),
                 LogLevel::Info => tracing::info!("{text}"),

@@ -341,6 +341,15 @@ fn a_picture_forms_before_ones_eyes_and_is_kept() {
 }
 
 #[test]
+fn what_the_system_lacks_is_told() {
+    let mut studio = Studio::open(ready());
+    let text = "Graphics cards are not used.".to_owned();
+    studio.port.send(Event::Log { job: None, level: LogLevel::Warn, text });
+    studio.harness.run_ok();
+    assert!(studio.sees("Graphics cards are not used."));
+}
+
+#[test]
 fn a_failure_says_what_happened_and_what_to_do_and_goes_away() {
     let mut studio = Studio::open(ready());
     let (job, ..) = studio.generate();

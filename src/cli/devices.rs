@@ -7,12 +7,13 @@ use indicatif::HumanBytes;
 
 use super::json::Line;
 use crate::devices::{Device, cards};
-use crate::engine::{Event, Handle, ServerAddress};
+use crate::engine::{Event, Handle, LogLevel, ServerAddress};
 
 /// Drivers of graphics cards take their time on the first question.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Asks the engine for the devices, those of other machines included. A server that cannot be used is told on `err`.
+/// Asks the engine for the devices, those of other machines included. A server that cannot be used is told on `err`, and what the system
+/// lacks for its graphics cards.
 pub(super) fn ask(handle: &Handle, servers: &[ServerAddress], err: &mut dyn Write) -> anyhow::Result<Vec<Device>> {
     for server in servers {
         handle.add_server(server.clone())?;
@@ -24,6 +25,7 @@ pub(super) fn ask(handle: &Handle, servers: &[ServerAddress], err: &mut dyn Writ
             Some(Event::Devices(devices)) => return Ok(devices),
             // The table is worth having without it, and where nobody reads the warning too.
             Some(Event::Server { added: Err(problem), .. }) => drop(writeln!(err, "warning: {problem}")),
+            Some(Event::Log { job: None, level: LogLevel::Warn, text }) => drop(writeln!(err, "{text}")),
             _ => {}
         }
     }

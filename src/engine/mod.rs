@@ -5,6 +5,7 @@
 
 mod cache;
 mod channel;
+mod drivers;
 mod estimate;
 mod event;
 mod failure;

@@ -337,6 +337,10 @@ fn main() {
     for source in ["shim", "context", "residency", "estimate", "job", "hook", "accounts", "phantom", "simulate", "transport", "remote"] {
         build.file(format!("shim/{source}.cpp"));
     }
+    if env::var_os("CARGO_FEATURE_VULKAN").is_some() {
+        build.file("shim/vulkan.cpp");
+        stand_in_for_vulkan(&out);
+    }
     build.file(graph_cut).file(loader).file(util).file(manager).file(backend).file(rpc).file(out.join("layout.cpp"));
     // Whole, or the linker keeps the archive's own objects instead of the changed ones.
     build.cargo_metadata(false).compile("atelier_shim");
@@ -345,6 +349,19 @@ fn main() {
     if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("windows") {
         println!("cargo:rustc-link-lib=ws2_32");
     }
+}
+
+/// Puts an empty library where the linker looks for Vulkan's loader, before any other folder: `shim/vulkan.cpp` has what is wanted of it, and
+/// a program that is linked to the loader would not start without it.
+fn stand_in_for_vulkan(out: &Path) {
+    let folder = out.join("stand-in");
+    fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{} cannot be made: {error}", folder.display()));
+    let source = folder.join("empty.c");
+    write(&source, "int atelier_stands_in_for_vulkan;\n");
+    let is_msvc = env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("msvc");
+    let name = if is_msvc { "vulkan-1" } else { "vulkan" };
+    cc::Build::new().cargo_metadata(false).out_dir(&folder).file(source).compile(name);
+    println!("cargo:rustc-link-search=native={}", folder.display());
 }
 
 /// The engine's context as a header: its data members without its functions.

@@ -11,6 +11,7 @@ use crate::needs::{Os, Purpose};
 use crate::options::Options;
 use crate::probe::Searcher;
 use crate::stages::Stages;
+use crate::vulkan;
 
 /// Everything is linted and tested with one set of features, so that it is built once. This one lets the tests see into the window.
 const TEST_FEATURES: &str = "inspection";
@@ -30,6 +31,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Stop> {
     if options.release {
         command.arg("--release");
     }
+    vulkan::prepare(&mut command, options)?;
     command.args(features(options)).arg("--").args(&options.rest);
     finish(&mut command)
 }
@@ -61,14 +63,18 @@ pub(crate) fn bench(options: &Options) -> Result<(), Stop> {
     ensure(Purpose::Build, options)?;
     // The same selection twice, so that the second finds everything built: the benchmark starts the example that it compares with.
     let all = ["--workspace", "--examples", "--benches", "--bins"];
-    finish(cargo("build").arg("--release").args(all).args(features(options)))?;
+    let mut build = cargo("build");
+    vulkan::prepare(&mut build, options)?;
+    finish(build.arg("--release").args(all).args(features(options)))?;
     finish(cargo("bench").args(["--workspace", "--bench", "pictures"]).args(features(options)).arg("--").args(&options.rest))
 }
 
 /// Paints the contact sheet of the built-in model.
 pub(crate) fn sheet(options: &Options) -> Result<(), Stop> {
     ensure(Purpose::Build, options)?;
-    finish(cargo("run").args(["--release", "--example", "sheet"]).args(features(options)).arg("--").args(&options.rest))
+    let mut command = cargo("run");
+    vulkan::prepare(&mut command, options)?;
+    finish(command.args(["--release", "--example", "sheet"]).args(features(options)).arg("--").args(&options.rest))
 }
 
 /// The proof that two commands are enough on a machine that has nothing.
@@ -113,7 +119,7 @@ fn features(options: &Options) -> Vec<&str> {
 }
 
 /// Runs what a chore ends with. Its exit status is ours.
-fn finish(command: &mut Command) -> Result<(), Stop> {
+pub(crate) fn finish(command: &mut Command) -> Result<(), Stop> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Stop::with_code(status.code())),
@@ -126,7 +132,7 @@ pub(crate) fn cargo_program() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-fn cargo(subcommand: &str) -> Command {
+pub(crate) fn cargo(subcommand: &str) -> Command {
     let mut command = Command::new(cargo_program());
     command.arg(subcommand).current_dir(root());
     // What cargo told us about ourselves is not true of what it builds next, and would make it build that anew.
@@ -143,7 +149,7 @@ fn is_about_us(variable: &str) -> bool {
 }
 
 /// The folder of the workspace.
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_owned()
 }

@@ -1,7 +1,7 @@
 //! Atelier's chores, from a machine that has only Rust and a C compiler: `cargo xtask run | test | lint | bench`, and more in `help`.
 //!
 //! Each chore first finds out what the system lacks for it (`needs`, `probe`), names it, installs it (`install`), then does its work
-//! (`chores`). Only the standard library is used, so that this program itself builds in a second on any machine.
+//! (`chores`, `vulkan`). Only the standard library is used, so that this program itself builds in a second on any machine.
 //! Not here: anything that the application or its tests call.
 
 mod chores;
@@ -11,6 +11,7 @@ mod options;
 mod packages;
 mod probe;
 mod stages;
+mod vulkan;
 
 use std::process::ExitCode;
 
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         }
         Chore::Setup => chores::setup(&options),
         Chore::Run => chores::run(&options),
+        Chore::Test if options.vulkan => vulkan::test(&options),
         Chore::Test => chores::test(&options),
         Chore::Lint => chores::lint(&options),
         Chore::Bench => chores::bench(&options),

@@ -20,11 +20,15 @@ impl Os {
     }
 }
 
-/// How far a chore goes: each includes the one before.
+/// What a chore is about to do. Running includes building, and testing includes running; only what is about Vulkan needs Vulkan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Purpose {
     /// Compile everything.
     Build,
+    /// Compile everything with Vulkan.
+    BuildVulkan,
+    /// Try that on a device that the processor plays.
+    TestVulkan,
     /// Open the window on this machine's screen.
     Run,
     /// Open it on a screen of its own and use it as a person would.
@@ -52,6 +56,8 @@ pub(crate) enum Probe {
     Library(&'static str),
     /// A driver through which OpenGL draws, be it in software.
     OpenGlDriver,
+    /// Mesa's Vulkan driver that computes on the processor.
+    VulkanDriver,
 }
 
 /// Package names by package manager; empty where that manager has none.
@@ -81,6 +87,12 @@ pub(crate) fn needs(purpose: Purpose, around: Surroundings) -> Vec<Need> {
     needs.push(if around.ninja || around.os == Os::Windows { NINJA } else { MAKE });
     if around.os != Os::Linux {
         return needs;
+    }
+    if matches!(purpose, Purpose::BuildVulkan | Purpose::TestVulkan) {
+        needs.extend([GLSLC, VULKAN]);
+    }
+    if purpose == Purpose::TestVulkan {
+        needs.push(VULKAN_DRIVER);
     }
     if purpose >= Purpose::Run {
         needs.extend([X11, X11_XCB, XCURSOR, XINPUT, XKBCOMMON, XKBCOMMON_X11, EGL, OPENGL, OPENGL_DRIVER]);
@@ -167,6 +179,24 @@ const OPENGL_DRIVER: Need = Need {
     otherwise: "Install Mesa with your system's package manager.",
 };
 
+const GLSLC: Need = Need {
+    name: "glslc",
+    why: "compiles the engine's programs for graphics cards",
+    probe: program(&["glslc"]),
+    packages: linux("glslc", "glslc", "shaderc"),
+    otherwise: "Install the Vulkan SDK.",
+};
+
+const VULKAN: Need = library("libvulkan.so", "finds Vulkan devices", linux("libvulkan-dev", "vulkan-loader-devel", "vulkan-icd-loader"));
+
+const VULKAN_DRIVER: Need = Need {
+    name: "Mesa's Vulkan driver in software",
+    why: "is a Vulkan device without a graphics card",
+    probe: Probe::VulkanDriver,
+    packages: linux("mesa-vulkan-drivers", "mesa-vulkan-drivers", "vulkan-swrast"),
+    otherwise: "Install Mesa's Vulkan drivers with your system's package manager.",
+};
+
 const XVFB: Need = Need {
     name: "Xvfb",
     why: "gives the tests a screen of their own",
@@ -199,6 +229,9 @@ mod tests {
         assert!(run.starts_with(&build) && test.starts_with(&run));
         assert!(!build.contains(&"libX11.so.6") && run.contains(&"libX11.so.6"));
         assert!(!run.contains(&"Xvfb") && test.contains(&"Xvfb"));
+        let [vulkan, test_vulkan] = [Purpose::BuildVulkan, Purpose::TestVulkan].map(|purpose| names(purpose, LINUX));
+        assert!(vulkan.starts_with(&build) && test_vulkan.starts_with(&vulkan) && vulkan.contains(&"glslc"));
+        assert!(!test.contains(&"glslc") && !test_vulkan.contains(&"libX11.so.6"));
     }
 
     #[test]
@@ -219,7 +252,8 @@ mod tests {
 
     #[test]
     fn every_linux_package_manager_brings_everything_that_linux_needs() {
-        for need in needs(Purpose::Test, Surroundings { wayland: true, ..LINUX }) {
+        let test = needs(Purpose::Test, Surroundings { wayland: true, ..LINUX });
+        for need in test.into_iter().chain(needs(Purpose::TestVulkan, LINUX)) {
             let Packages { apt, dnf, pacman, .. } = need.packages;
             assert!(![apt, dnf, pacman].contains(&""), "{}", need.name);
         }

@@ -6,6 +6,7 @@ Atelier's chores:
 
   cargo xtask run [-- ARGS]     build Atelier and start it; ARGS go to Atelier
   cargo xtask test [-- ARGS]    check the format, lint, and run every test; ARGS go to the tests
+  cargo xtask test --vulkan     build with Vulkan in a folder of its own and compare a Vulkan device's picture with the processor's
   cargo xtask setup             only install what the others need
   cargo xtask lint              check the format, lint, and audit the dependencies
   cargo xtask bench [-- ARGS]   measure; ARGS go to the benchmark
@@ -40,6 +41,8 @@ pub(crate) struct Options {
     pub(crate) yes: bool,
     pub(crate) check: bool,
     pub(crate) release: bool,
+    /// `test`: only what needs a build with Vulkan.
+    pub(crate) vulkan: bool,
     pub(crate) features: Option<String>,
     /// What stood after `--`.
     pub(crate) rest: Vec<String>,
@@ -59,13 +62,14 @@ impl Options {
             Some("fresh") => Chore::Fresh,
             Some(other) => return Err(format!("There is no chore called `{other}`.")),
         };
-        let mut options = Self { chore, yes: false, check: true, release: false, features: None, rest: Vec::new() };
+        let mut options = Self { chore, yes: false, check: true, release: false, vulkan: false, features: None, rest: Vec::new() };
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--" => options.rest.extend(words.by_ref()),
                 "-y" | "--yes" => options.yes = true,
                 "--no-check" => options.check = false,
                 "--release" if chore == Chore::Run => options.release = true,
+                "--vulkan" if chore == Chore::Test => options.vulkan = true,
                 "--features" if matches!(chore, Chore::Run | Chore::Bench | Chore::Sheet) => {
                     let list = words.next().ok_or("`--features` is followed by a list, such as `--features vulkan`.")?;
                     options.features = Some(list);
@@ -105,5 +109,7 @@ mod tests {
         assert!(parse("tset").unwrap_err().contains("`tset`"));
         assert!(parse("test --release").unwrap_err().contains("`--release`"));
         assert!(parse("run --features").unwrap_err().contains("--features"));
+        assert!(parse("run --vulkan").unwrap_err().contains("`--vulkan`"));
+        assert!(parse("test --vulkan").unwrap().vulkan && !parse("test").unwrap().vulkan);
     }
 }

@@ -76,6 +76,7 @@ impl Searcher {
             Probe::Libclang => self.libclang_folders.iter().any(|folder| holds_libclang(folder)) && self.has_compiler_headers(),
             Probe::Library(name) => self.linker_cache.contains(name) || self.library_folders.iter().any(|it| it.join(name).exists()),
             Probe::OpenGlDriver => self.has_opengl_driver(),
+            Probe::VulkanDriver => software_vulkan_driver().is_some(),
         }
     }
 
@@ -95,6 +96,19 @@ impl Searcher {
         nvidia.iter().any(|name| self.linker_cache.contains(*name))
             || self.library_folders.iter().any(|folder| files(&folder.join("dri")).any(|name| name.ends_with("_dri.so")))
     }
+}
+
+/// The file by which Vulkan's loader finds Mesa's driver that computes on the processor.
+pub(crate) fn software_vulkan_driver() -> Option<PathBuf> {
+    ["/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d"].map(Path::new).into_iter().find_map(|folder| {
+        let name = files(folder).find(|name| is_software_vulkan_driver(name))?;
+        Some(folder.join(name))
+    })
+}
+
+fn is_software_vulkan_driver(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('.').collect();
+    parts.first() == Some(&"lvp_icd") && parts.last() == Some(&"json")
 }
 
 /// The file names in `ldconfig -p`; empty on systems without it.
@@ -247,6 +261,14 @@ mod tests {
         assert!(!searcher(root.path()).has(Probe::OpenGlDriver));
         touch(root.path().join("lib/dri/swrast_dri.so"));
         assert!(searcher(root.path()).has(Probe::OpenGlDriver));
+    }
+
+    #[test]
+    fn mesas_software_driver_is_known_from_its_other_drivers() {
+        assert!(is_software_vulkan_driver("lvp_icd.x86_64.json") && is_software_vulkan_driver("lvp_icd.json"));
+        for name in ["radeon_icd.x86_64.json", "lvp_icd.x86_64.json.bak", "lvp_icd"] {
+            assert!(!is_software_vulkan_driver(name), "{name}");
+        }
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::super::channel::{EventSender, Questions};
-use super::super::event::{Event, Failure};
+use super::super::drivers;
+use super::super::event::{Event, Failure, LogLevel};
 use super::super::ffi;
 use super::super::measured::Measured;
 use super::super::request::Request;
@@ -21,6 +22,7 @@ impl Outdated for AtomicBool {
 pub(in crate::engine) fn serve(questions: &Questions, sender: &EventSender, answers: &Answers, measured: &Measured) {
     let fresh = || Estimates::new(answers.clone(), measured.clone());
     let mut estimates = fresh();
+    let mut told = false;
     while let Some((request, outdated)) = questions.next() {
         match request {
             Request::Estimate(recipe) => {
@@ -43,7 +45,14 @@ pub(in crate::engine) fn serve(questions: &Questions, sender: &EventSender, answ
                 };
                 sender.send(Event::Estimated { recipe, estimate });
             }
-            Request::ListDevices => sender.send(Event::Devices(ffi::devices())),
+            Request::ListDevices => {
+                if !std::mem::replace(&mut told, true)
+                    && let Some(text) = drivers::missing()
+                {
+                    sender.send(Event::Log { job: None, level: LogLevel::Warn, text });
+                }
+                sender.send(Event::Devices(ffi::devices()));
+            }
             Request::Run { .. }
             | Request::AddServer(_)
             | Request::Unload

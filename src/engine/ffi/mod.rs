@@ -84,6 +84,16 @@ pub(super) fn simulate(device: &SimulatedDevice) -> Result<(), CallError> {
     CallError::check(unsafe { ggml_sys::atelier_simulate_device(name.as_ptr(), device.memory_bytes, card.as_ptr()) })
 }
 
+/// Whether this build has Vulkan and the system lacks the library through which programs find its devices.
+pub(super) fn lacks_vulkan() -> bool {
+    #[cfg(feature = "vulkan")]
+    // SAFETY: takes nothing; the shim looks for the library once.
+    let is_there = unsafe { ggml_sys::atelier_vulkan_loader() };
+    #[cfg(not(feature = "vulkan"))]
+    let is_there = true;
+    !is_there
+}
+
 /// RAM in bytes, whole and available: ggml calls all of it free.
 fn ram() -> (u64, u64) {
     let mut system = sysinfo::System::new();

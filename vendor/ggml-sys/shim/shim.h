@@ -133,6 +133,9 @@ atelier_status atelier_device_get(size_t index, atelier_device* out);
 // Devices of the same `card`, which may be "" or null, share their memory.
 atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, const char* card);
 
+// Whether the library through which programs find Vulkan devices is on this machine. Only in a build with Vulkan.
+bool atelier_vulkan_loader(void);
+
 atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out);
 // A context that holds nothing and makes no picture: what it is asked to make is only counted. Weights are not read, no device is given
 // work or memory, and both may be done beside a job of another thread.

@@ -202,6 +202,8 @@ unsafe extern "C" {
     pub fn atelier_last_peaks(out: *mut atelier_peak, capacity: usize) -> usize;
     pub fn atelier_held(device: *const c_char) -> u64;
     pub fn atelier_simulate_device(name: *const c_char, memory_bytes: u64, card: *const c_char) -> atelier_status;
+    #[cfg(feature = "vulkan")]
+    pub fn atelier_vulkan_loader() -> bool;
     pub fn atelier_context_limit(context: *mut atelier_context, limits: *const atelier_limits) -> atelier_status;
     pub fn atelier_context_free(context: *mut atelier_context);
     pub fn atelier_context_generate(

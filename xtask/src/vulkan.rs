@@ -1,0 +1,199 @@
+//! Builds with Vulkan; and `cargo xtask test --vulkan`, one in a folder of its own, tested on the device that Mesa plays with the processor.
+//!
+//! The engine wants newer Vulkan headers than Debian 12 has. On Debian those of the next release are fetched with apt, from the mirror that
+//! this system uses and checked by its keys, into a folder beside the build: nothing is installed, and nothing else sees them.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Stop;
+use crate::chores::{cargo, finish, root};
+use crate::install::ensure;
+use crate::needs::{Os, Purpose};
+use crate::options::Options;
+use crate::probe::software_vulkan_driver;
+
+/// The Debian release whose headers are new enough.
+const NEWER_DEBIAN: &str = "trixie";
+const NEWER_PACKAGES: [&str; 2] = ["libvulkan-dev", "spirv-headers"];
+
+/// What the engine includes of Vulkan, and a word that the headers must hold: they came to have it in version 1.3.272.
+const VULKAN_HEADER: (&str, &str) = ("vulkan/vulkan_core.h", "VkLayerSettingEXT");
+const CPP_HEADER: (&str, &str) = ("vulkan/vulkan.hpp", "LayerSettingEXT");
+/// What it includes of SPIR-V, by any of these names.
+const SPIRV_HEADERS: [&str; 3] = ["spirv/unified1/spirv.hpp", "spirv-headers/spirv.hpp", "spirv.hpp"];
+
+/// Builds with Vulkan, and runs the tests that need it.
+pub(crate) fn test(options: &Options) -> Result<(), Stop> {
+    if Os::current() != Os::Linux {
+        return Err(Stop::because("This test uses Mesa's Vulkan driver that computes on the processor, so it runs on Linux only."));
+    }
+    ensure(Purpose::TestVulkan, options)?;
+    let target = target().join("vulkan");
+    let mut command = cargo("test");
+    command
+        .args(["--package", "atelier", "--no-default-features", "--features", "vulkan", "--test", "vulkan", "--target-dir"])
+        .arg(&target);
+    command.args(["--", "--nocapture"]).args(&options.rest);
+    let_find_headers(&mut command)?;
+    let driver = software_vulkan_driver().ok_or_else(|| Stop::because("Mesa's Vulkan driver for the processor was not found."))?;
+    // The only one that the loader sees, by its newer name and its older one, so that it is the first device on every machine.
+    command.env("VK_DRIVER_FILES", &driver).env("VK_ICD_FILENAMES", &driver);
+    finish(&mut command)
+}
+
+/// Makes sure that a build with these features finds what it needs of Vulkan.
+pub(crate) fn prepare(command: &mut Command, options: &Options) -> Result<(), Stop> {
+    let wanted = options.features.as_deref().is_some_and(|list| list.split([',', ' ']).any(|feature| feature == "vulkan"));
+    if !wanted || !options.check || Os::current() != Os::Linux {
+        return Ok(());
+    }
+    ensure(Purpose::BuildVulkan, options)?;
+    let_find_headers(command)
+}
+
+fn let_find_headers(command: &mut Command) -> Result<(), Stop> {
+    if let Some(prefix) = headers(&target().join("vulkan"))? {
+        command.env("CMAKE_PREFIX_PATH", before("CMAKE_PREFIX_PATH", &prefix)?);
+    }
+    Ok(())
+}
+
+/// Where cargo builds.
+fn target() -> PathBuf {
+    let named = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    std::path::absolute(&named).unwrap_or(named)
+}
+
+/// A folder with `include`, for `CMake` to look into first; `None`: the system's own headers will do.
+fn headers(target: &Path) -> Result<Option<PathBuf>, Stop> {
+    if usual_prefixes().iter().any(|prefix| is_new_enough(prefix)) {
+        return Ok(None);
+    }
+    let folder = target.join(NEWER_DEBIAN);
+    let prefix = folder.join("usr");
+    if !is_new_enough(&prefix) {
+        let mirror = debian_mirror().ok_or_else(|| {
+            Stop::because(
+                "The Vulkan headers on this machine are missing or too old: 1.3.272 or newer is needed, and SPIR-V's beside them. Install \
+                 your distribution's newest vulkan-headers and spirv-headers, or the Vulkan SDK and set VULKAN_SDK.",
+            )
+        })?;
+        eprintln!("The Vulkan headers on this machine are too old. Those of Debian's {NEWER_DEBIAN} go into {}.", folder.display());
+        fetch(&folder, &mirror)?;
+    }
+    if is_new_enough(&prefix) { Ok(Some(prefix)) } else { Err(Stop::because(format!("{} holds no Vulkan headers.", prefix.display()))) }
+}
+
+/// Where `CMake` looks for the headers.
+fn usual_prefixes() -> Vec<PathBuf> {
+    let mut prefixes: Vec<PathBuf> = env::var_os("CMAKE_PREFIX_PATH").map(|list| env::split_paths(&list).collect()).unwrap_or_default();
+    prefixes.extend(env::var_os("VULKAN_SDK").map(PathBuf::from));
+    // It takes the first that there is.
+    let system = ["/usr/local", "/usr"].map(PathBuf::from).into_iter().find(|it| it.join("include").join(VULKAN_HEADER.0).is_file());
+    prefixes.extend(system);
+    prefixes
+}
+
+fn is_new_enough(prefix: &Path) -> bool {
+    let include = prefix.join("include");
+    let holds = |(name, word): (&str, &str)| fs::read_to_string(include.join(name)).is_ok_and(|text| text.contains(word));
+    holds(VULKAN_HEADER) && holds(CPP_HEADER) && SPIRV_HEADERS.iter().any(|name| include.join(name).is_file())
+}
+
+/// The mirror of Debian from which this system is kept up to date; `None`: it is no Debian.
+fn debian_mirror() -> Option<String> {
+    let fields = ["indextargets", "--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages"];
+    let output = Command::new("apt-get").args(fields).output().ok().filter(|it| it.status.success())?;
+    mirror_in(&String::from_utf8_lossy(&output.stdout))
+}
+
+/// The first of apt's sources that is Debian's own, and not of corrections to it.
+fn mirror_in(targets: &str) -> Option<String> {
+    let uris = targets.lines().filter_map(|line| line.strip_prefix("Debian "));
+    uris.map(str::trim).find(|uri| !uri.trim_end_matches('/').ends_with("-security")).map(str::to_owned)
+}
+
+/// Fetches the packages into a folder of ours, with lists of ours, and unpacks them there.
+fn fetch(folder: &Path, mirror: &str) -> Result<(), Stop> {
+    let apt = folder.join("apt");
+    let write = || {
+        fs::create_dir_all(apt.join("lists/partial"))?;
+        fs::create_dir_all(apt.join("cache/archives/partial"))?;
+        fs::write(apt.join("debian.sources"), sources(mirror))
+    };
+    write().map_err(|error| Stop::because(format!("{} cannot be written: {error}", apt.display())))?;
+    let get = || {
+        let mut command = Command::new("apt-get");
+        let settings = [
+            ("Dir::State::lists", apt.join("lists")),
+            ("Dir::Cache", apt.join("cache")),
+            ("Dir::Etc::sourcelist", apt.join("debian.sources")),
+            ("Dir::Etc::sourceparts", "-".into()),
+            // Packages alone, no icons and descriptions.
+            ("Acquire::IndexTargets::deb::DEP-11::DefaultEnabled", "false".into()),
+            ("Acquire::Languages", "none".into()),
+            // The folder is ours, and apt's own user may not enter it.
+            ("APT::Sandbox::User", "".into()),
+        ];
+        for (name, value) in settings {
+            let mut setting = OsString::from(format!("{name}="));
+            setting.push(value.as_os_str());
+            command.arg("-o").arg(setting);
+        }
+        command.arg("--quiet").current_dir(&apt);
+        command
+    };
+    finish(get().arg("update"))?;
+    finish(get().arg("download").args(NEWER_PACKAGES))?;
+    let entries = fs::read_dir(&apt).map_err(|error| Stop::because(format!("{} cannot be read: {error}", apt.display())))?;
+    let packages = entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "deb"));
+    packages.into_iter().try_for_each(|package| finish(Command::new("dpkg-deb").arg("--extract").arg(package).arg(folder)))
+}
+
+fn sources(mirror: &str) -> String {
+    let keys = "/usr/share/keyrings/debian-archive-keyring.gpg";
+    format!("Types: deb\nURIs: {mirror}\nSuites: {NEWER_DEBIAN}\nComponents: main\nSigned-By: {keys}\n")
+}
+
+/// A list of folders with this one before those that it holds already.
+fn before(variable: &str, folder: &Path) -> Result<OsString, Stop> {
+    let rest = env::var_os(variable).unwrap_or_default();
+    let folders = std::iter::once(folder.to_owned()).chain(env::split_paths(&rest).filter(|it| !it.as_os_str().is_empty()));
+    env::join_paths(folders).map_err(|error| Stop::because(format!("{variable} cannot hold {}: {error}", folder.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_new_enough_by_what_they_hold() {
+        let root = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = root.path().join("include").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        assert!(!is_new_enough(root.path()));
+        put(VULKAN_HEADER.0, "typedef struct VkLayerSettingEXT {} VkLayerSettingEXT;");
+        put(CPP_HEADER.0, "struct LayerSettingEXT {};");
+        assert!(!is_new_enough(root.path()), "SPIR-V is missing");
+        put(SPIRV_HEADERS[0], "");
+        assert!(is_new_enough(root.path()));
+        put(VULKAN_HEADER.0, "// 1.3.239");
+        assert!(!is_new_enough(root.path()));
+    }
+
+    #[test]
+    fn the_mirror_is_the_systems_own() {
+        let targets =
+            "Node Source https://node.example/\nDebian http://mirror.example/debian-security/\nDebian http://mirror.example/debian/\n";
+        assert_eq!(mirror_in(targets).as_deref(), Some("http://mirror.example/debian/"));
+        assert_eq!(mirror_in("Ubuntu http://mirror.example/ubuntu/\n"), None);
+        assert!(sources("http://mirror.example/debian/").contains("\nURIs: http://mirror.example/debian/\nSuites: trixie\n"));
+    }
+}
