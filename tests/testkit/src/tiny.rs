@@ -248,8 +248,10 @@ pub(crate) fn diffusion_tensors(options: &Options) -> Tensors {
         out.vector(format!("{name}.bias"), rows, Kind::F32, 0.0);
     };
     linear(&mut out, "x_embedder", width, PATCH, Kind::F16);
-    linear(&mut out, "t_embedder.mlp.0", width, 256, Kind::F32);
-    linear(&mut out, "t_embedder.mlp.2", MODULATION, width, Kind::F32);
+    // As wide as the module, up to here.
+    let time = width.min(1024);
+    linear(&mut out, "t_embedder.mlp.0", time, 256, Kind::F32);
+    linear(&mut out, "t_embedder.mlp.2", MODULATION, time, Kind::F32);
     out.vector("cap_embedder.0.weight", encoder, Kind::F32, 1.0);
     linear(&mut out, "cap_embedder.1", width, encoder, Kind::F16);
     for token in ["cap_pad_token", "x_pad_token"] {
