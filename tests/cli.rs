@@ -167,7 +167,7 @@ fn wrong_flags_are_exit_code_2_and_help_is_none() {
     let home = home("flags");
     for args in [
         &["generate", "-p", "x", "--vae", "v"][..],
-        &["generate", "-p", "x", "-m", "m", "--backend", "disk"],
+        &["generate", "-p", "x", "-m", "./m.safetensors", "--backend", "disk"],
         &["paint"],
         &["devices", "--color"],
     ] {

@@ -223,16 +223,19 @@ fn headers_of_large_models_give_the_sizes_that_are_known_of_them() {
     let sdxl = Recipe { guidance: 7.0, flash_attention: false, ..large([(FileRole::Model, xl)].into_iter().collect()) };
     let flux = large(parts(testkit::headers::flux_dev(&folder("flux")).unwrap()));
     let zimage = large(parts(testkit::headers::zimage(&folder("zimage")).unwrap()));
-    // The engine scales what goes through SDXL's own VAE, which takes more than the others' 6656 bytes a pixel.
-    for (name, recipe, weights_gb, denoise_mib, vae) in
-        [("SDXL", sdxl, 6.86, 830.86, 7680), ("Flux.1-dev", flux, 33.0, 780.0, 6656), ("Z-Image", zimage, 20.0, 694.0, 6656)]
-    {
+    // The engine scales what goes through SDXL's own VAE, which takes more than the others' 6656 bytes a pixel. What Z-Image takes depends on
+    // how long the prompt is, which is not known of its figure.
+    for (name, recipe, weights_gb, denoise_mib, within, vae) in [
+        ("SDXL", sdxl, 6.86, 830.86, 0.01, 7680),
+        ("Flux.1-dev", flux, 33.7, 780.0, 1.0, 6656),
+        ("Z-Image", zimage, 20.7, 694.0, 60.0, 6656),
+    ] {
         let estimate = alone.engine.estimate(&recipe).unwrap();
         let (denoise, a_pixel) = compute(&estimate, &recipe);
         let weights = estimate.needs.modules.values().map(|it| it.weight_bytes).sum::<u64>() as f64 / 1e9;
         println!("{name}: {weights} GB, {denoise} MiB, {a_pixel} bytes a pixel");
         assert!((weights / weights_gb - 1.0).abs() < 0.05, "{name}: {weights} GB");
-        assert!((denoise - denoise_mib).abs() < 1.0, "{name}: {denoise} MiB");
+        assert!((denoise - denoise_mib).abs() < within, "{name}: {denoise} MiB");
         assert!((vae..vae + 8).contains(&a_pixel), "{name}: {a_pixel}");
         let diffusion = &estimate.needs.modules[&Module::Diffusion];
         assert!(diffusion.least_bytes.unwrap() < diffusion.weight_bytes / 4, "{name}: {diffusion:?}");
