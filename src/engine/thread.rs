@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{self, SendError, Sender, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::thread;
 use std::time::Duration;
@@ -148,13 +148,22 @@ struct Warming {
     recipe: Box<Recipe>,
     needed: Needed,
     cancel: Arc<AtomicBool>,
+    worker: Worker,
+}
+
+/// A job at work.
+struct Running {
+    job: JobId,
+    needed: Needed,
+    worker: Worker,
 }
 
 struct Scheduler {
     engine: Arc<Engine>,
     port: Port,
     waiting: VecDeque<(Work, Needed)>,
-    running: Vec<(JobId, Needed)>,
+    running: Vec<Running>,
+    workers: Workers,
     /// What is to be loaded once nothing else needs the devices.
     to_warm: Option<Box<Recipe>>,
     warming: Option<Warming>,
@@ -179,14 +188,25 @@ fn serve_all(port: Port, measured: Measured) {
 
 fn serve(port: Port, engine: Engine) {
     work_for_engine();
-    let mut scheduler =
-        Scheduler { engine: Arc::new(engine), port, waiting: VecDeque::new(), running: Vec::new(), to_warm: None, warming: None };
+    let mut scheduler = Scheduler {
+        engine: Arc::new(engine),
+        port,
+        waiting: VecDeque::new(),
+        running: Vec::new(),
+        workers: Workers::default(),
+        to_warm: None,
+        warming: None,
+    };
     let mut open = true;
     while open || !scheduler.running.is_empty() || scheduler.warming.is_some() {
         match scheduler.port.next_within(RELIEVE_EVERY) {
             Some(Message::Request(request)) => scheduler.take(request),
-            Some(Message::Done(Some(job))) => scheduler.running.retain(|(running, _)| *running != job),
-            Some(Message::Done(None)) => scheduler.warming = None,
+            Some(Message::Done(Some(job))) => {
+                if let Some(at) = scheduler.running.iter().position(|running| running.job == job) {
+                    scheduler.workers.idle.push(scheduler.running.remove(at).worker);
+                }
+            }
+            Some(Message::Done(None)) => scheduler.workers.idle.extend(scheduler.warming.take().map(|warming| warming.worker)),
             Some(Message::Closed) => {
                 open = false;
                 scheduler.waiting.clear();
@@ -242,7 +262,7 @@ impl Scheduler {
         let mut at = 0;
         while let Some((work, needed)) = self.waiting.get(at) {
             let before = self.waiting.iter().take(at).map(|(_, needed)| needed);
-            let mut others = before.chain(self.running.iter().map(|(_, needed)| needed));
+            let mut others = before.chain(self.running.iter().map(|running| &running.needed));
             let is_free = others.all(|other| !needed.collides(other));
             // What is being loaded is either what this job wants, and nearly there, or in its way.
             let in_the_way = self.warming.as_ref().filter(|warming| warming.needed.collides(needed));
@@ -271,7 +291,7 @@ impl Scheduler {
     fn begin_to_warm(&mut self) {
         let Some(recipe) = self.to_warm.take() else { return };
         let needed = Needed::by(&recipe.placement, Module::Diffusion);
-        let others = self.waiting.iter().map(|(_, needed)| needed).chain(self.running.iter().map(|(_, needed)| needed));
+        let others = self.waiting.iter().map(|(_, needed)| needed).chain(self.running.iter().map(|running| &running.needed));
         if self.warming.is_some() || others.into_iter().any(|other| needed.collides(other)) {
             self.to_warm = Some(recipe);
             return;
@@ -286,8 +306,8 @@ impl Scheduler {
             }
             sender.send(Event::Residency(engine.cache.residency()));
         };
-        if spawn("engine warm", back, None, work) {
-            self.warming = Some(Warming { recipe, needed, cancel });
+        if let Some(worker) = self.workers.give(back, None, work) {
+            self.warming = Some(Warming { recipe, needed, cancel, worker });
         }
     }
 
@@ -308,8 +328,8 @@ impl Scheduler {
             sender.send(Event::End { job, end });
             sender.send(Event::Residency(engine.cache.residency()));
         };
-        if spawn(&format!("engine job {job}"), back, Some(job), work) {
-            self.running.push((job, needed));
+        if let Some(worker) = self.workers.give(back, Some(job), work) {
+            self.running.push(Running { job, needed, worker });
         } else {
             let failure = Failure {
                 sentence: "The computer has no thread left for this picture.".into(),
@@ -333,22 +353,48 @@ fn same_model(left: &Recipe, right: &Recipe) -> bool {
         && left.threads == right.threads
 }
 
-/// Does work on a thread of its own and says when it is done, also after a panic. False where the system gives no thread.
-fn spawn(name: &str, back: SyncSender<Message>, job: Option<JobId>, work: impl FnOnce() + Send + 'static) -> bool {
-    /// Says so when it is dropped.
-    struct Done(SyncSender<Message>, Option<JobId>);
-    impl Drop for Done {
-        fn drop(&mut self) {
-            // Where nobody listens any more, nobody waits either.
-            self.0.send(Message::Done(self.1)).ok();
+type Chore = Box<dyn FnOnce() + Send>;
+
+/// Threads that work for the engine, kept for the next job: the allocator gives each new thread memory of its own.
+#[derive(Default)]
+struct Workers {
+    idle: Vec<Worker>,
+}
+
+struct Worker(Sender<Chore>);
+
+impl Workers {
+    /// Does work on a thread that has nothing to do and says when it is done, also after a panic. `None` where the system gives no thread.
+    fn give(&mut self, back: SyncSender<Message>, job: Option<JobId>, work: impl FnOnce() + Send + 'static) -> Option<Worker> {
+        /// Says so when it is dropped.
+        struct Done(SyncSender<Message>, Option<JobId>);
+        impl Drop for Done {
+            fn drop(&mut self) {
+                // Where nobody listens any more, nobody waits either.
+                self.0.send(Message::Done(self.1)).ok();
+            }
         }
+        let done = Done(back, job);
+        let mut work: Chore = Box::new(move || {
+            let _done = done;
+            work();
+        });
+        while let Some(worker) = self.idle.pop() {
+            match worker.0.send(work) {
+                Ok(()) => return Some(worker),
+                // That thread did not survive its last job.
+                Err(SendError(refused)) => work = refused,
+            }
+        }
+        let (sender, tasks) = mpsc::channel::<Chore>();
+        let serve = move || {
+            work_for_engine();
+            tasks.into_iter().for_each(|work| work());
+        };
+        thread::Builder::new().name("engine job".into()).stack_size(STACK_BYTES).spawn(serve).ok()?;
+        sender.send(work).ok()?;
+        Some(Worker(sender))
     }
-    let work = move || {
-        work_for_engine();
-        let _done = Done(back, job);
-        work();
-    };
-    thread::Builder::new().name(name.into()).stack_size(STACK_BYTES).spawn(work).is_ok()
 }
 
 fn one_job(engine: &Engine, job: JobId, task: &Task, sender: EventSender, cancel: Arc<AtomicBool>) -> End {

@@ -22,7 +22,7 @@ const NEWER_PACKAGES: [&str; 2] = ["libvulkan-dev", "spirv-headers"];
 
 /// What the engine includes of Vulkan, and a word that the headers must hold: they came to have it in version 1.3.272.
 const VULKAN_HEADER: (&str, &str) = ("vulkan/vulkan_core.h", "VkLayerSettingEXT");
-const CPP_HEADER: (&str, &str) = ("vulkan/vulkan.hpp", "LayerSettingEXT");
+const CPP_HEADER: (&str, &str) = ("vulkan/vulkan_structs.hpp", "LayerSettingEXT");
 /// What it includes of SPIR-V, by any of these names.
 const SPIRV_HEADERS: [&str; 3] = ["spirv/unified1/spirv.hpp", "spirv-headers/spirv.hpp", "spirv.hpp"];
 
