@@ -107,11 +107,18 @@ impl App {
             }
         };
         let rest = since + ASK_AFTER_SECS - now;
-        if rest > 0.0 {
+        // What is left by rounding is no time.
+        if rest > 1e-6 {
             ctx.request_repaint_after_secs(rest as f32);
-        } else if sent(self.handle.estimate(self.state.recipe.clone())) {
+        } else if sent(self.handle.estimate(self.to_estimate())) {
             (self.link.asked, self.link.pending, self.link.changed) = (Some(asked), true, None);
         }
+    }
+
+    /// The recipe to ask about. What it takes does not depend on where it runs, and must be known also while the placement's text is wrong.
+    fn to_estimate(&self) -> Recipe {
+        let placement = self.state.board.placement.as_ref().map(Placement::text).unwrap_or_default();
+        Recipe { placement, ..self.state.recipe.clone() }
     }
 
     pub(super) fn estimated(&mut self, recipe: &Recipe, estimate: Result<Estimate, Failure>) {
@@ -223,6 +230,10 @@ impl App {
     pub(super) fn go(&mut self, screen: Screen) {
         if screen == Screen::Devices && self.state.screen != screen {
             self.list_devices();
+            if self.state.board.failure.is_some() {
+                // A file may have been brought back.
+                self.link.asked = None;
+            }
         }
         self.state.screen = screen;
     }

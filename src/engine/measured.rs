@@ -197,8 +197,8 @@ mod tests {
         let file = folder.path().join("measured.json");
         let devices = [device("CUDA0", DeviceKind::Gpu)];
         let peak = Peak { device: "CUDA0".into(), phase: Phase::Decode, bytes: 7, predicted_bytes: Some(8) };
-        for _ in 0..RUNS + 1 {
-            Measured::open(&file).learn(&Recipe::default(), &[peak.clone()], &devices, &[("CUDA0".to_owned(), 5)].into());
+        for _ in 0..=RUNS {
+            Measured::open(&file).learn(&Recipe::default(), std::slice::from_ref(&peak), &devices, &[("CUDA0".to_owned(), 5)].into());
         }
         let again = Measured::open(&file);
         assert_eq!(again.slack(&devices)["CUDA0"], 5);

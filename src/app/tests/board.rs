@@ -239,6 +239,34 @@ fn the_text_and_the_board_are_in_step_and_a_wrong_text_leaves_the_board_as_it_is
 }
 
 #[test]
+fn what_a_model_takes_is_asked_without_a_wrong_placement_and_again_after_a_failure() {
+    let settings = Settings { recipe: Recipe { placement: text("te=GPU9"), ..recipe() }, ..Settings::default() };
+    let mut studio = Studio::with(settings, Err("None.".into()), [1440.0, 900.0]);
+    let questions = studio.port.questions();
+    let asked = || loop {
+        match questions.next() {
+            Some((Request::Estimate(recipe), _)) => return recipe,
+            Some(_) => {}
+            None => panic!("nobody was asked"),
+        }
+    };
+    studio.rest();
+    let question = asked();
+    assert_eq!(question.placement.backend, "");
+    let failure = Failure { sentence: "There is no file z-Q8_0.gguf.".into(), ..Failure::default() };
+    studio.port.send(Event::Devices(machine()));
+    studio.port.send(Event::Estimated { recipe: question, estimate: Err(failure) });
+    studio.rest();
+    studio.press(Modifiers::COMMAND, Key::Num2);
+    studio.rest();
+    assert!(studio.sees("the board shows the placement without it") || studio.sees("There is no file z-Q8_0.gguf."));
+    let question = asked();
+    studio.port.send(Event::Estimated { recipe: question, estimate: Ok(estimate(5)) });
+    studio.rest();
+    assert!(studio.sees("the board shows the placement without it") && studio.sees("Everything fits."));
+}
+
+#[test]
 fn a_pasted_command_brings_its_model_and_placement_and_lists_what_it_could_not_say() {
     let mut studio = board(5);
     studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").focus();

@@ -259,6 +259,7 @@ pub(super) fn homes(board: &Board) -> Vec<Home> {
 fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pinned: bool) {
     let palette = theme::palette(ui);
     ui.set_min_width(220.0);
+    ui.spacing_mut().button_padding = vec2(8.0, 3.0);
     for (part, heading) in [(Part::Runs, "Runs on"), (Part::Weights, "Weights live in")] {
         ui.label(RichText::new(heading).color(palette.weak).size(11.5));
         for to in homes(board) {

@@ -55,7 +55,7 @@ pub(super) fn head(ui: &mut Ui, state: &State, commands: &mut Commands, device: 
     } else {
         backends(ui, commands, device, &others);
     }
-    ui.add_space(5.0);
+    ui.add_space(if others.is_empty() { 5.0 } else { 0.0 });
     if silent {
         let text = "It does not answer now. Look under Remote devices.";
         ui.add(Label::new(small(text, palette.warn)).wrap());
@@ -98,7 +98,7 @@ fn backends(ui: &mut Ui, commands: &mut Commands, device: &Device, others: &[&De
     let wide = ui.available_width();
     ui.scope(|ui| {
         ui.spacing_mut().interact_size.y = 18.0;
-        ui.spacing_mut().button_padding = vec2(6.0, 1.0);
+        ui.spacing_mut().button_padding = vec2(6.0, 0.0);
         let command = |other: &Device| BoardCommand::Backend(device.name.clone(), other.name.clone());
         let combo = ComboBox::from_id_salt(("backend", &device.name))
             .icon(parts::chevron)

@@ -7,7 +7,7 @@ use crate::app::board::{BoardCommand, Server, ServerState, tunnel};
 use crate::app::state::State;
 use crate::app::{Command, Commands};
 use crate::ui::icons::Icon;
-use crate::ui::parts::{ask, bare_icon, command_button, heading, icon_button};
+use crate::ui::parts::{self, ask, bare_icon, command_button, heading, icon_button};
 use crate::ui::theme;
 
 /// Draws the list of servers.
@@ -41,7 +41,7 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, server: &Server) {
             ui.set_width(ui.available_width());
             let silent = matches!(server.state, ServerState::Silent(_));
             ui.horizontal(|ui| {
-                let wide = ui.available_width() - 30.0;
+                let wide = ui.available_width() - parts::ROW_HEIGHT - ui.spacing().item_spacing.x;
                 ui.allocate_ui(eframe::egui::vec2(wide, 22.0), |ui| {
                     ui.set_min_width(wide);
                     let color = if silent { palette.weak } else { palette.text };

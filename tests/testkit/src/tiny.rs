@@ -13,6 +13,8 @@ use crate::tensor::{Init, Kind, Tensors, write_safetensors};
 const HEAD: usize = 128;
 /// The width of the time embedding that modulates each block.
 const MODULATION: usize = 256;
+/// The time embedding inside its own layers is as wide as the module, but no wider than this.
+const WIDEST_TIME: usize = 1024;
 /// Values in a patch of 2x2 latents of 16 channels.
 const PATCH: usize = 64;
 /// Channels of a latent.
@@ -248,10 +250,8 @@ pub(crate) fn diffusion_tensors(options: &Options) -> Tensors {
         out.vector(format!("{name}.bias"), rows, Kind::F32, 0.0);
     };
     linear(&mut out, "x_embedder", width, PATCH, Kind::F16);
-    // As wide as the module, up to here.
-    let time = width.min(1024);
-    linear(&mut out, "t_embedder.mlp.0", time, 256, Kind::F32);
-    linear(&mut out, "t_embedder.mlp.2", MODULATION, time, Kind::F32);
+    linear(&mut out, "t_embedder.mlp.0", width.min(WIDEST_TIME), 256, Kind::F32);
+    linear(&mut out, "t_embedder.mlp.2", MODULATION, width.min(WIDEST_TIME), Kind::F32);
     out.vector("cap_embedder.0.weight", encoder, Kind::F32, 1.0);
     linear(&mut out, "cap_embedder.1", width, encoder, Kind::F16);
     for token in ["cap_pad_token", "x_pad_token"] {
