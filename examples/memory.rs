@@ -51,7 +51,7 @@ fn main() -> Outcome<()> {
             let first = Recipe { placement, prompt: "a hill".into(), ..recipe.clone() };
             let second = Recipe { prompt: "a lake".into(), ..first.clone() };
             let asked = estimate(&engine, &second)?;
-            picture(&engine, first)?;
+            picture(&engine, first.clone())?;
             for peak in picture(&engine, second)? {
                 let (predicted, measured) = (peak.predicted_bytes.unwrap_or(0), peak.bytes);
                 if predicted.max(measured) > 0 {
@@ -61,7 +61,10 @@ fn main() -> Outcome<()> {
                     println!("| {name} | {backend} | {home} | {device} | {phase} | {predicted} | {measured} | {error:+.2} % |");
                 }
             }
-            eprintln!("{name}: asked in {:.0} ms", asked.as_secs_f64() * 1000.0);
+            let other = Recipe { width: recipe.width + 64, prompt: "a wood".into(), ..first };
+            let again = estimate(&engine, &other)?;
+            let ms = |time: Duration| time.as_secs_f64() * 1000.0;
+            eprintln!("{name}: asked first in {:.0} ms, then for another size and prompt in {:.0} ms", ms(asked), ms(again));
         }
     }
     Ok(())
