@@ -389,7 +389,9 @@ impl Workers {
         let (sender, tasks) = mpsc::channel::<Chore>();
         let serve = move || {
             work_for_engine();
-            tasks.into_iter().for_each(|work| work());
+            for work in tasks {
+                work();
+            }
         };
         thread::Builder::new().name("engine job".into()).stack_size(STACK_BYTES).spawn(serve).ok()?;
         sender.send(work).ok()?;
