@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use super::cache::{Budgeted, Want};
+use super::cache::{Budgeted, Want, stamps};
 use super::event::{Begin, End, Event, Failure, Picture, PictureInfo};
 use super::failure::{self, sentence};
 use super::ffi::{self, CallError, Load, Mask, PreviewMode, Shot, Sink, Status, Upscaler};
@@ -16,7 +16,7 @@ use crate::devices::Device;
 use crate::gallery::{fit_image, read_image, read_mask};
 use crate::library::{Checked, Fault, snap};
 use crate::placement::{DevicePrediction, Placement, Prediction, Room, gib};
-use crate::recipe::{FileRole, ImageSource, PlacementText, Recipe, Rgb8};
+use crate::recipe::{FileRole, ImageSource, Lora, ModelFiles, PlacementText, Recipe, Rgb8};
 
 /// Pixels of a side; the engine has no limit of its own, memory sets one long before.
 const SIDES: (u32, u32) = (64, 16_384);
@@ -280,6 +280,12 @@ fn shortage(device: &DevicePrediction) -> Option<String> {
     })
 }
 
+/// Tells LoRAs apart: a file that was replaced is another.
+fn lora_key(loras: &[Lora]) -> String {
+    let strengths: Vec<f32> = loras.iter().map(|lora| lora.strength).collect();
+    if loras.is_empty() { String::new() } else { format!("{:?} {strengths:?}", stamps(&ModelFiles::default(), loras)) }
+}
+
 /// Steps that the engine will run: from an init image only the last ones.
 fn steps_to_run(recipe: &Recipe) -> u32 {
     match &recipe.init {
@@ -301,6 +307,7 @@ fn pictures(
 ) -> Result<(Vec<PictureInfo>, Vec<String>), Stop> {
     let preview = preview_mode(preview, &plan.load);
     let (mut made, mut notes) = (Vec::new(), Vec::new());
+    let lora_key = lora_key(&plan.recipe.loras);
     let want = Want { load: &plan.load, budgeted: &plan.budgeted, placement: &plan.placement, prediction: plan.prediction.as_ref() };
     let waits = |behind: &[String]| sink.send(Event::Waiting { job, behind: behind.to_vec() });
     let lease = || engine.cache.lease(&want, sink, &waits).map_err(|error| stop(&error, sink));
@@ -321,6 +328,7 @@ fn pictures(
             mask: plan.mask.as_ref(),
             references: &plan.references,
             control: plan.control.as_ref(),
+            lora_key: &lora_key,
         };
         let image = loop {
             let ran = leased.context().generate(&shot, preview, sink);
@@ -330,10 +338,15 @@ fn pictures(
                 // One that was cancelled is whole.
                 Err(error) if error.status == Status::Cancelled => return Err(stop(&error, sink)),
                 Err(error) => {
-                    leased.discard();
                     // What was predicted was wrong. Other models leave the device, which happens once at most: then there are none.
-                    let device = error.out_of_memory.as_ref().map(|it| it.device.clone());
-                    if sink.cancelled() || !device.is_some_and(|device| engine.cache.make_way(&device)) {
+                    let made_room = match &error.out_of_memory {
+                        Some(missing) => leased.discard_for_room(&missing.device),
+                        None => {
+                            leased.discard();
+                            false
+                        }
+                    };
+                    if sink.cancelled() || !made_room {
                         return Err(stop(&error, sink));
                     }
                     leased = lease()?;
