@@ -62,6 +62,7 @@ struct News {
     cancel_after: BTreeMap<JobId, u32>,
     residency: Residency,
     ends: BTreeMap<&'static str, usize>,
+    estimates: usize,
     /// What must not have happened.
     faults: Vec<String>,
 }
@@ -123,7 +124,7 @@ impl Engine {
     fn until(&self, enough: impl Fn(&News) -> bool) {
         let news = self.news.0.lock().unwrap();
         let (news, timeout) = self.news.1.wait_timeout_while(news, LIMIT, |news| !enough(news)).unwrap();
-        assert!(!timeout.timed_out(), "in memory is {:?}", news.residency);
+        assert!(!timeout.timed_out(), "the engine stands still with {:?}", news.residency);
     }
 
     fn any_model(&self, random: &mut StdRng) -> Option<(atelier::engine::ResidentId, bool)> {
@@ -149,6 +150,10 @@ impl News {
                     self.open.values_mut().for_each(|job| job.kept = true);
                 }
                 self.residency = residency.clone();
+                return;
+            }
+            Event::Estimated { .. } => {
+                self.estimates += 1;
                 return;
             }
             _ => return,
@@ -310,6 +315,11 @@ fn a_thousand_things_at_random_leave_nothing_behind() {
     let (mut good, places) = (good_recipes(), places());
     let bad = bad_recipes(&good[0].recipe);
     let engine = Engine::start();
+    // As many models as estimates ever keep open.
+    for (n, asked) in good.iter().step_by(TEXTS.len()).enumerate() {
+        engine.handle.estimate(Recipe { placement: places[0].clone(), ..asked.recipe.clone() }).unwrap();
+        engine.until(|news| news.estimates > n);
+    }
     let (mut settled, mut model, mut place) = (0, 0, 0);
     for operation in 0..OPERATIONS {
         if operation == SETTLED {

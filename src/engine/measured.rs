@@ -1,4 +1,5 @@
-//! What jobs took, kept: predicted beside measured, and what each device takes for itself, which is learned from it.
+//! What jobs took, kept: predicted beside measured; what each device takes for itself, which is learned from it; and what a model takes where
+//! nobody asked for an estimate.
 //!
 //! A device's slack is what was free before a model was opened, less what is free after a picture, less the buffers that are counted:
 //! context, pools, workspaces. Other programs disturb that, so the middle of the last measurements counts. Simulated devices and the
@@ -25,6 +26,8 @@ const MOST_SLACK: u64 = 4 << 30;
 const SAMPLES: usize = 9;
 /// Jobs that are kept.
 const RUNS: usize = 200;
+/// Jobs of a model that say what it takes: one that found its text's encoding took less than the next one may.
+const ALIKE: usize = 4;
 
 /// The measurements; clones share them.
 #[derive(Clone, Default)]
@@ -54,8 +57,10 @@ struct Slack {
 /// What a job took.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Run {
-    /// File names by role, without folders: enough to know a model again.
+    /// File names by role, without folders, and the bytes of all files: enough to know a model again.
     files: BTreeMap<String, String>,
+    #[serde(default)]
+    files_bytes: u64,
     width: u32,
     height: u32,
     vae_tiling: bool,
@@ -72,6 +77,9 @@ struct Held {
     device: String,
     phase: Phase,
     measured_bytes: u64,
+    /// Of these, what other models held.
+    #[serde(default)]
+    others_bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     predicted_bytes: Option<u64>,
 }
@@ -89,8 +97,32 @@ impl Measured {
         devices.iter().map(|device| (device.name.clone(), stored.slack_of(device))).collect()
     }
 
-    /// A job on these devices took this; `slack` is what each device took for itself.
-    pub(super) fn learn(&self, recipe: &Recipe, peaks: &[Peak], devices: &[Device], slack: &BTreeMap<String, u64>) {
+    /// The most bytes that a picture like this one took of each device, models of other jobs left out; `None` where none was made yet.
+    pub(super) fn taken(&self, recipe: &Recipe) -> Option<BTreeMap<String, u64>> {
+        let asked = run(recipe, &[], &BTreeMap::new());
+        let stored = self.lock();
+        let alike: Vec<&Run> = stored.runs.iter().rev().filter(|it| it.is_like(&asked)).collect();
+        let pixels = |it: &Run| u64::from(it.width) * u64::from(it.height);
+        // The smallest picture that is no smaller, else the largest.
+        let enough = alike.iter().map(|it| pixels(it)).filter(|size| *size >= pixels(&asked)).min();
+        let size = enough.or_else(|| alike.iter().map(|it| pixels(it)).max())?;
+        let mut taken = BTreeMap::new();
+        for held in alike.into_iter().filter(|it| pixels(it) == size).take(ALIKE).flat_map(|it| &it.peaks) {
+            let most: &mut u64 = taken.entry(held.device.clone()).or_default();
+            *most = held.measured_bytes.saturating_sub(held.others_bytes).max(*most);
+        }
+        Some(taken)
+    }
+
+    /// A job on these devices took this; `others` is what models of other jobs held, `slack` what each device took for itself.
+    pub(super) fn learn(
+        &self,
+        recipe: &Recipe,
+        peaks: &[Peak],
+        others: &BTreeMap<String, u64>,
+        devices: &[Device],
+        slack: &BTreeMap<String, u64>,
+    ) {
         let mut stored = self.lock();
         for device in devices.iter().filter(|device| takes_for_itself(device)) {
             if let Some(bytes) = slack.get(&device.name).filter(|bytes| **bytes <= MOST_SLACK) {
@@ -100,7 +132,7 @@ impl Measured {
         if stored.runs.len() >= RUNS {
             stored.runs.remove(0);
         }
-        stored.runs.push(run(recipe, peaks));
+        stored.runs.push(run(recipe, peaks, others));
         let Some(file) = &self.file else { return };
         let written =
             serde_json::to_vec(&*stored).map_err(std::io::Error::from).and_then(|json| write_atomic(file, |to| to.write_all(&json)));
@@ -111,6 +143,16 @@ impl Measured {
 
     fn lock(&self) -> MutexGuard<'_, Stored> {
         self.stored.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Run {
+    /// Whether the other differs in the picture's size at most.
+    fn is_like(&self, other: &Self) -> bool {
+        let same_model = self.files == other.files && self.files_bytes == other.files_bytes;
+        let same_places = (&self.backend, &self.params_backend, &self.max_vram) == (&other.backend, &other.params_backend, &other.max_vram);
+        let flags = |it: &Self| (it.vae_tiling, it.flash_attention, it.stream_layers);
+        same_model && same_places && flags(self) == flags(other)
     }
 }
 
@@ -146,11 +188,19 @@ fn takes_for_itself(device: &Device) -> bool {
     }
 }
 
-fn run(recipe: &Recipe, peaks: &[Peak]) -> Run {
+fn run(recipe: &Recipe, peaks: &[Peak], others: &BTreeMap<String, u64>) -> Run {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let held = |it: &Peak| Held {
+        device: it.device.clone(),
+        phase: it.phase,
+        measured_bytes: it.bytes,
+        others_bytes: others.get(&it.device).copied().unwrap_or(0),
+        predicted_bytes: it.predicted_bytes,
+    };
     let placement = recipe.placement.clone();
     Run {
         files: recipe.files.iter().map(|(role, path)| (role.key().to_owned(), name(path))).collect(),
+        files_bytes: recipe.files.iter().filter_map(|(_, path)| path.metadata().ok()).map(|it| it.len()).sum(),
         width: recipe.width,
         height: recipe.height,
         vae_tiling: recipe.vae_tiling,
@@ -159,10 +209,7 @@ fn run(recipe: &Recipe, peaks: &[Peak]) -> Run {
         params_backend: placement.params_backend,
         max_vram: placement.max_vram,
         stream_layers: placement.stream_layers,
-        peaks: peaks
-            .iter()
-            .map(|it| Held { device: it.device.clone(), phase: it.phase, measured_bytes: it.bytes, predicted_bytes: it.predicted_bytes })
-            .collect(),
+        peaks: peaks.iter().map(held).collect(),
     }
 }
 
@@ -182,7 +229,7 @@ mod tests {
         assert_eq!(measured.slack(&devices), [("CUDA0".to_owned(), USUAL_SLACK), ("CPU".to_owned(), 0)].into());
         for bytes in [300, 900, 200, MOST_SLACK + 1] {
             let slack = [("CUDA0".to_owned(), bytes), ("CPU".to_owned(), bytes)].into();
-            measured.learn(&Recipe::default(), &[], &devices, &slack);
+            measured.learn(&Recipe::default(), &[], &BTreeMap::new(), &devices, &slack);
         }
         assert_eq!(measured.slack(&devices), [("CUDA0".to_owned(), 300), ("CPU".to_owned(), 0)].into());
         let other = Device { description: "Another card".into(), ..devices[0].clone() };
@@ -192,13 +239,38 @@ mod tests {
     }
 
     #[test]
+    fn what_a_picture_took_is_told_for_the_same_model_without_what_others_held() {
+        let measured = Measured::default();
+        let recipe = |side: u32| Recipe { width: side, height: side, ..Recipe::default() };
+        let peak = |phase, bytes| Peak { device: "CUDA0".into(), phase, bytes, predicted_bytes: None };
+        let learn = |side: u32, bytes: u64, others: u64| {
+            let peaks = [peak(Phase::Load, 10), peak(Phase::Decode, bytes)];
+            measured.learn(&recipe(side), &peaks, &[("CUDA0".to_owned(), others)].into(), &[], &BTreeMap::new());
+        };
+        let taken = |recipe: &Recipe| measured.taken(recipe).map(|taken| taken["CUDA0"]);
+        assert_eq!(taken(&recipe(64)), None);
+        learn(512, 900, 100);
+        learn(512, 300, 0);
+        learn(1024, 5000, 1000);
+        assert_eq!(taken(&recipe(512)), Some(800));
+        assert_eq!(taken(&recipe(768)), Some(4000), "a larger one takes no less");
+        assert_eq!(taken(&recipe(2048)), Some(4000), "better than nothing");
+        assert_eq!(taken(&Recipe { vae_tiling: true, ..recipe(512) }), None);
+        for _ in 0..ALIKE {
+            learn(512, 300, 0);
+        }
+        assert_eq!(taken(&recipe(512)), Some(300), "what is long ago counts no more");
+    }
+
+    #[test]
     fn what_was_learned_is_there_the_next_time_and_a_broken_file_costs_only_that() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("measured.json");
         let devices = [device("CUDA0", DeviceKind::Gpu)];
         let peak = Peak { device: "CUDA0".into(), phase: Phase::Decode, bytes: 7, predicted_bytes: Some(8) };
         for _ in 0..=RUNS {
-            Measured::open(&file).learn(&Recipe::default(), std::slice::from_ref(&peak), &devices, &[("CUDA0".to_owned(), 5)].into());
+            let slack = [("CUDA0".to_owned(), 5)].into();
+            Measured::open(&file).learn(&Recipe::default(), std::slice::from_ref(&peak), &BTreeMap::new(), &devices, &slack);
         }
         let again = Measured::open(&file);
         assert_eq!(again.slack(&devices)["CUDA0"], 5);

@@ -1,5 +1,6 @@
 //! One job from its request to its end.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -33,6 +34,9 @@ pub(super) fn generate(engine: &Engine, job: JobId, recipe: &Recipe, preview: Pr
             plan.begin.notes.extend(prediction.devices.iter().filter_map(shortage));
             sink.predict(prediction.clone());
             plan.prediction = Some(prediction);
+        } else if let Some(taken) = engine.measured.taken(recipe) {
+            plan.begin.notes.extend(plan.devices.iter().filter_map(|device| remembered_shortage(engine, device, &taken)));
+            plan.taken = Some(taken);
         }
         sink.send(Event::Begin { job, begin: plan.begin.clone() });
         sink.send(Event::Devices(plan.devices.clone()));
@@ -125,6 +129,8 @@ struct Plan {
     placement: Placement,
     /// What it will take, where that is known.
     prediction: Option<Prediction>,
+    /// What one like it took of each device, where no prediction is known.
+    taken: Option<BTreeMap<String, u64>>,
     /// As they were found before this job.
     devices: Vec<Device>,
     vae_tiling: bool,
@@ -206,7 +212,7 @@ fn prepare(engine: &Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     }
     let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
     let begin = Begin { width, height, steps: steps_to_run(&recipe), seeds, notes };
-    Ok(Plan { recipe, begin, load, budgeted, placement, prediction: None, devices, vae_tiling, init, mask, references, control })
+    Ok(Plan { recipe, begin, load, budgeted, placement, prediction: None, taken: None, devices, vae_tiling, init, mask, references, control })
 }
 
 /// What a context for a checked recipe is made of, what it may use, and where.
@@ -228,7 +234,8 @@ pub(super) fn warm(engine: &Engine, recipe: &Recipe, sink: &WarmSink) {
     let recipe = Recipe { files: checked.files, ..recipe.clone() };
     let Ok(places) = Places::resolve(&recipe.placement, &ffi::devices()) else { return };
     let (load, budgeted, placement) = opening(&recipe, places);
-    let want = Want { load: &load, budgeted: &budgeted, placement: &placement, prediction: None };
+    let taken = engine.measured.taken(&recipe);
+    let want = Want { load: &load, budgeted: &budgeted, placement: &placement, prediction: None, taken: taken.as_ref() };
     let warmed = engine.cache.lease(&want, sink, &|_| {}).and_then(|lease| {
         let warmed = lease.warm(sink);
         if warmed.as_ref().is_err_and(|error| error.status != Status::Cancelled) {
@@ -257,13 +264,14 @@ pub(super) fn tiled(recipe: &Recipe) -> bool {
 fn predicted(engine: &Engine, plan: &Plan) -> Option<Prediction> {
     let needs = engine.answers.of(&mut engine.headers(), &plan.recipe, &plan.devices)?;
     let slack = engine.measured.slack(&plan.devices);
-    let room = |device: &Device| {
-        // What is in memory is the model that is used, or can go before it comes.
-        let memory_free_bytes = device.memory_free_bytes.saturating_add(ffi::held_bytes(&device.name)).min(device.memory_total_bytes);
-        Room::new(Device { memory_free_bytes, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
-    };
-    let rooms: Vec<Room> = plan.devices.iter().map(room).collect();
+    let rooms: Vec<Room> = plan.devices.iter().map(|device| room(device, &slack)).collect();
     Prediction::of(&plan.placement, &needs, &rooms).ok()
+}
+
+fn room(device: &Device, slack: &BTreeMap<String, u64>) -> Room {
+    // What is in memory is the model that is used, or can go before it comes.
+    let memory_free_bytes = device.memory_free_bytes.saturating_add(ffi::held_bytes(&device.name)).min(device.memory_total_bytes);
+    Room::new(Device { memory_free_bytes, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
 }
 
 /// A sentence where a device is expected to have too little.
@@ -277,6 +285,15 @@ fn shortage(device: &DevicePrediction) -> Option<String> {
             gib(used.total_bytes()),
             gib(device.limit_bytes)
         )
+    })
+}
+
+/// A sentence where a device has less than a picture like this one took.
+fn remembered_shortage(engine: &Engine, device: &Device, taken: &BTreeMap<String, u64>) -> Option<String> {
+    let (taken, room) = (taken.get(&device.name)?, room(device, &engine.measured.slack(std::slice::from_ref(device))));
+    let limit = room.device.memory_free_bytes.saturating_sub(room.slack_bytes);
+    (device.memory_total_bytes > 0 && *taken > limit).then(|| {
+        format!("This may not fit: a picture like it took {} of {}, and {} are to be had.", gib(*taken), device.name, gib(limit))
     })
 }
 
@@ -308,7 +325,8 @@ fn pictures(
     let preview = preview_mode(preview, &plan.load);
     let (mut made, mut notes) = (Vec::new(), Vec::new());
     let lora_key = lora_key(&plan.recipe.loras);
-    let want = Want { load: &plan.load, budgeted: &plan.budgeted, placement: &plan.placement, prediction: plan.prediction.as_ref() };
+    let Plan { load, budgeted, placement, .. } = plan;
+    let want = Want { load, budgeted, placement, prediction: plan.prediction.as_ref(), taken: plan.taken.as_ref() };
     let waits = |behind: &[String]| sink.send(Event::Waiting { job, behind: behind.to_vec() });
     let lease = || engine.cache.lease(&want, sink, &waits).map_err(|error| stop(&error, sink));
     let mut leased = lease()?;

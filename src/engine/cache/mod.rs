@@ -63,8 +63,10 @@ pub(super) struct Want<'a> {
     pub(super) load: &'a Load,
     pub(super) budgeted: &'a Budgeted,
     pub(super) placement: &'a Placement,
-    /// What it takes, where that is known; else it is guessed from the sizes of the files.
+    /// What it takes, where that is known...
     pub(super) prediction: Option<&'a Prediction>,
+    /// ...else what a picture like this one took, where one was made; else it is guessed from the sizes of the files.
+    pub(super) taken: Option<&'a Bytes>,
 }
 
 /// What may be used of the devices; it can change from job to job without loading anything again.
@@ -112,7 +114,9 @@ impl Budget {
 impl Want<'_> {
     /// The most that it takes of each device at once.
     fn bytes(&self) -> Bytes {
-        let Some(prediction) = self.prediction else { return key::guessed_bytes(self.load, self.placement) };
+        let Some(prediction) = self.prediction else {
+            return self.taken.cloned().unwrap_or_else(|| key::guessed_bytes(self.load, self.placement));
+        };
         let most = |device: &DevicePrediction| {
             let peak = device.peak().1;
             // A device that holds something of ours has taken for itself what it takes.
