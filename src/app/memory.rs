@@ -183,6 +183,14 @@ impl State {
         stem.map_or_else(|| "No files".to_owned(), |stem| stem.to_string_lossy().into_owned())
     }
 
+    /// Bytes that models hold of a device which the next picture is not made with.
+    #[must_use]
+    pub fn held_by_other_models(&self, device: &str) -> u64 {
+        let own =
+            self.chosen_resident().map_or(0, |model| model.parts.iter().filter(|part| part.device == device).map(|part| part.bytes).sum());
+        self.board.held.get(device).copied().unwrap_or(0).saturating_sub(own)
+    }
+
     /// The model of the next picture, where it is in memory.
     #[must_use]
     pub fn chosen_resident(&self) -> Option<&Resident> {

@@ -119,6 +119,7 @@ fn the_list_says_what_is_where_and_its_buttons_reach_the_engine() {
     studio.harness.run_ok();
     assert!(studio.sees("RAM 512 MiB · GPU0 2.0 GiB · in use") && studio.sees("days ago"));
     assert_eq!(studio.app().state.board.held, [("CPU".to_owned(), GIB), ("GPU0".to_owned(), 4 * GIB)].into());
+    assert_eq!(studio.app().state.held_by_other_models("GPU0"), 2 * GIB);
     assert!(studio.harness.get_by_role_and_label(Role::Button, "Unload z-Q8_0").accesskit_node().is_disabled());
     studio.click("Unload sd15");
     studio.click("Keep sd15 in memory");
