@@ -124,6 +124,8 @@ impl App {
 
     pub(super) fn report(&mut self, ctx: &egui::Context, report: Report) {
         match report {
+            Report::MarkTaken(was_there) => self.mark_taken(ctx, was_there),
+            Report::MarkSet => self.mark_set(),
             Report::Identified(files) => self.identified(ctx, files),
             Report::Missing(paths) => self.state.missing = paths.into_iter().collect(),
             Report::Stored(id, Ok(path)) => {

@@ -138,7 +138,7 @@ impl App {
             missing: BTreeSet::new(),
             thumbnails: Vec::new(),
             residency: crate::engine::Residency::default(),
-            memory: memory::Memory::kept(settings.warm, settings.reserve),
+            memory: memory::Memory::kept(&settings, options.settings_path.as_deref()),
             focus_prompt: true,
         };
         let kept = Kept {
@@ -161,7 +161,7 @@ impl App {
             looks_asked: BTreeSet::new(),
             link: link::Link::default(),
         };
-        app.tell_reserve();
+        app.begin_memory();
         app.find_devices();
         Ok(app)
     }
@@ -183,7 +183,7 @@ impl App {
         self.want_pixels(ctx);
         self.check_files();
         self.follow_board(ctx);
-        self.follow_model(ctx);
+        self.load_ahead(ctx);
         self.closing(ctx);
         self.keep(ctx);
         let now = ctx.time();
@@ -213,6 +213,7 @@ impl App {
     /// Writes what is left to write, but not for longer than a few seconds.
     pub fn finish(mut self) {
         self.handle.cancel_all();
+        self.loaded();
         self.write_settings();
         if !self.workers.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS)) {
             tracing::error!("some files could not be written before the window closed");

@@ -44,7 +44,10 @@ impl Studio {
     }
 
     fn with(settings: Settings, builtin: Result<Arc<Builtin>, String>, size: [f32; 2]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::at(tempfile::tempdir().unwrap(), settings, builtin, size)
+    }
+
+    fn at(folder: tempfile::TempDir, settings: Settings, builtin: Result<Arc<Builtin>, String>, size: [f32; 2]) -> Self {
         let (handle, port) = channel(|| {});
         let options = Options {
             settings_path: Some(folder.path().join("settings.json")),
