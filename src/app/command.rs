@@ -8,8 +8,10 @@ use std::path::PathBuf;
 use eframe::egui::{Key, KeyboardShortcut, Modifiers};
 
 use super::board::BoardCommand;
+use super::memory::MemoryCommand;
 use super::state::{PictureId, PreviewChoice, Screen, State, ThemeChoice};
 use super::view::View;
+use crate::engine::JobId;
 use crate::recipe::{FileRole, Recipe};
 
 /// Everything that a person can ask of the window.
@@ -23,6 +25,8 @@ pub enum Command {
     Generate,
     /// Stop the picture that is forming.
     Cancel,
+    /// Stop one of several pictures that form at the same time.
+    CancelJob(JobId),
     /// Take every waiting picture out of the queue.
     ClearQueue,
     /// Put the cursor into the prompt.
@@ -97,6 +101,8 @@ pub enum Command {
     Look(View),
     /// Light, dark, or as the system has it.
     SetTheme(ThemeChoice),
+    /// Something about the models in memory.
+    Memory(MemoryCommand),
     /// Put the error card away.
     DismissError,
     /// Put the error, with its log lines, on the clipboard.
@@ -146,8 +152,9 @@ impl Command {
         match self {
             Self::Go(screen) => screen.label(),
             Self::Board(command) => command.label(),
+            Self::Memory(command) => command.label(),
             Self::Generate => "Generate",
-            Self::Cancel => "Cancel",
+            Self::Cancel | Self::CancelJob(_) => "Cancel",
             Self::ClearQueue => "Clear queue",
             Self::FocusPrompt => "Go to the prompt",
             Self::ChangeRecipe(_) => "Change settings",
@@ -199,8 +206,10 @@ impl Command {
         match self {
             Self::Go(screen) => screen.tooltip(),
             Self::Board(command) => command.tooltip(),
+            Self::Memory(command) => command.tooltip(),
             Self::Generate => "Make pictures with these settings. While one forms, the next waits its turn.",
             Self::Cancel => "Stop the picture that is forming. Finished pictures are kept.",
+            Self::CancelJob(_) => "Stop this picture. Finished ones are kept, and others go on.",
             Self::ClearQueue => "Take every waiting picture out of the queue. The forming one goes on.",
             Self::FocusPrompt => "Put the cursor into the prompt.",
             Self::ChangeRecipe(_) => "Change the settings of the next picture.",
@@ -272,6 +281,8 @@ impl Command {
             Self::ZoomFit => key(Modifiers::NONE, Key::Num0, false),
             Self::ZoomActual => key(Modifiers::NONE, Key::Num1, false),
             Self::Board(_)
+            | Self::Memory(_)
+            | Self::CancelJob(_)
             | Self::ClearQueue
             | Self::ChangeRecipe(_)
             | Self::TryPrompt(_)
@@ -312,9 +323,11 @@ impl Command {
                 remedy.map(drop).ok_or("This message is gone.")
             }
             Self::Board(command) => command.enabled(&state.board),
+            Self::Memory(command) => command.enabled(state),
             Self::Generate => state.ready(),
             Self::Cancel => state.jobs.running().map(drop).ok_or("Nothing is forming now."),
-            Self::ClearQueue => (state.jobs.waiting() > 0).then_some(()).ok_or("Nothing waits."),
+            Self::ClearQueue => state.jobs.waiting().next().map(drop).ok_or("Nothing waits."),
+            Self::CancelJob(id) => state.jobs.at_work().find(|job| job.id == *id).map(drop).ok_or("It is over."),
             Self::UseBuiltin if state.builtin.is_err() => Err("The built-in model is not there. Reinstall Atelier to get it back."),
             Self::UseBuiltin => (!state.uses_builtin()).then_some(()).ok_or("The built-in model is in use."),
             Self::UseOwnFiles => state.uses_builtin().then_some(()).ok_or("Your own files are in use."),

@@ -11,7 +11,7 @@ use super::files::{FileTask, PixelTask, Purpose};
 use super::session::Stored;
 use super::state::{Closing, ErrorCard};
 use super::view::{KEY_STEP, View};
-use crate::engine::Task;
+use crate::engine::{JobId, Task};
 use crate::recipe::{FileRole, ImageSource, Recipe};
 use crate::ui;
 
@@ -30,10 +30,16 @@ impl App {
         match command {
             Command::Go(screen) => self.go(screen),
             Command::Board(command) => self.board_command(ctx, command),
+            Command::Memory(command) => self.memory_command(command),
             Command::Generate => self.generate(self.state.recipe.clone()),
-            Command::Cancel => self.cancel(),
+            Command::Cancel => {
+                if let Some(id) = self.state.jobs.running().map(|job| job.id) {
+                    self.cancel(id);
+                }
+            }
+            Command::CancelJob(id) => self.cancel(id),
             Command::ClearQueue => {
-                let waiting: Vec<_> = self.state.jobs.iter().skip(1).map(|job| job.id).collect();
+                let waiting: Vec<_> = self.state.jobs.waiting().map(|job| job.id).collect();
                 for job in waiting {
                     self.handle.cancel(job);
                 }
@@ -141,7 +147,7 @@ impl App {
         let preview = self.state.preview_options();
         match self.handle.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview }) {
             Ok(job) => {
-                self.remember_prediction(job, &recipe);
+                self.state.memory.remember(&recipe);
                 self.state.jobs.push(job, recipe);
                 self.state.error = None;
                 self.state.session.follow();
@@ -152,8 +158,7 @@ impl App {
         }
     }
 
-    fn cancel(&mut self) {
-        let Some(id) = self.state.jobs.running().map(|job| job.id) else { return };
+    fn cancel(&mut self, id: JobId) {
         if let Some(job) = self.state.jobs.get_mut(id) {
             job.stopping = true;
         }
@@ -175,7 +180,7 @@ impl App {
     }
 
     /// The person's own files and their settings are remembered, so that one can go back.
-    fn use_builtin(&mut self) {
+    pub(super) fn use_builtin(&mut self) {
         let Ok(builtin) = &self.state.builtin else { return };
         self.state.own = Some(Box::new(self.state.recipe.clone()));
         builtin.apply(&mut self.state.recipe);
@@ -183,22 +188,10 @@ impl App {
         self.state.recipe.loras.clear();
     }
 
-    /// What one says, and what is not about the model, stays as it is.
     pub(super) fn use_own_files(&mut self) {
         let own = self.state.own.take().map(|own| *own).unwrap_or_default();
         let now = std::mem::take(&mut self.state.recipe);
-        self.state.recipe = Recipe {
-            prompt: now.prompt,
-            negative_prompt: now.negative_prompt,
-            seed: now.seed,
-            batch_count: now.batch_count,
-            init: now.init,
-            mask: now.mask,
-            reference_images: now.reference_images,
-            placement: now.placement,
-            threads: now.threads,
-            ..own
-        };
+        self.state.recipe = carried(now, own);
     }
 
     /// A file for a part of the model. The first one after the built-in model begins a model of one's own.
@@ -248,6 +241,22 @@ impl App {
         if let (Some(size), Some(canvas)) = (self.state.canvas_size_px(), ui::canvas_rect(ctx)) {
             self.state.view = self.state.view.zoomed(factor, canvas.center(), size, canvas);
         }
+    }
+}
+
+/// The settings of another model, with what a person has said and what is not about the model.
+pub(super) fn carried(now: Recipe, other: Recipe) -> Recipe {
+    Recipe {
+        prompt: now.prompt,
+        negative_prompt: now.negative_prompt,
+        seed: now.seed,
+        batch_count: now.batch_count,
+        init: now.init,
+        mask: now.mask,
+        reference_images: now.reference_images,
+        placement: now.placement,
+        threads: now.threads,
+        ..other
     }
 }
 

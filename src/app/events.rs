@@ -41,7 +41,12 @@ impl App {
                     job.progress.step(step);
                 }
             }
-            Event::Preview { job, preview } => self.preview_wanted = Some((job, preview)),
+            Event::Preview { job, preview } => {
+                // Of several pictures that form, one is shown.
+                if self.state.jobs.running().is_some_and(|running| running.id == job) {
+                    self.preview_wanted = Some((job, preview));
+                }
+            }
             Event::Picture { job, picture } => self.picture(ctx, job, &picture),
             // What the system lacks.
             Event::Log { job: None, level: LogLevel::Warn, text } => self.notice(ctx, text),
@@ -60,7 +65,7 @@ impl App {
                     job.progress.waits(behind);
                 }
             }
-            Event::Residency(residency) => self.state.residency = residency,
+            Event::Residency(residency) => self.residency_told(residency),
             Event::End { job, end } => self.end(ctx, job, end),
         }
     }
@@ -88,12 +93,14 @@ impl App {
         if self.state.session.shown().is_some_and(|shown| shown.id == id) {
             self.picture_busy = Some(id);
         }
-        self.preview_wanted = None;
+        if self.preview_wanted.as_ref().is_some_and(|(of, _)| *of == job) {
+            self.preview_wanted = None;
+        }
     }
 
     fn end(&mut self, ctx: &egui::Context, job: JobId, end: End) {
         let ended = self.state.jobs.remove(job);
-        self.job_ended(&end);
+        self.list_devices();
         // A last preview stays until its picture is ready for the screen, so that nothing flickers.
         let picture_comes = matches!(end, End::Done { .. }) && self.picture_busy.is_some();
         if !picture_comes && self.state.forming.as_ref().is_some_and(|forming| forming.job == job) {
@@ -117,6 +124,8 @@ impl App {
 
     pub(super) fn report(&mut self, ctx: &egui::Context, report: Report) {
         match report {
+            Report::MarkTaken(was_there) => self.mark_taken(ctx, was_there),
+            Report::MarkSet => self.mark_set(),
             Report::Identified(files) => self.identified(ctx, files),
             Report::Missing(paths) => self.state.missing = paths.into_iter().collect(),
             Report::Stored(id, Ok(path)) => {

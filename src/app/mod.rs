@@ -10,6 +10,7 @@ mod dispatch;
 mod events;
 pub mod files;
 mod link;
+pub mod memory;
 mod pixels;
 pub mod progress;
 mod session;
@@ -39,6 +40,7 @@ use workers::{Wake, Workers};
 
 pub use board::BoardCommand;
 pub use command::{Command, Commands, Shortcut};
+pub use memory::MemoryCommand;
 pub use session::{PictureId, SessionPicture, Stored};
 pub use view::View;
 pub use window::{EngineWake, Options, WindowError, run};
@@ -136,6 +138,7 @@ impl App {
             missing: BTreeSet::new(),
             thumbnails: Vec::new(),
             residency: crate::engine::Residency::default(),
+            memory: memory::Memory::kept(&settings, options.settings_path.as_deref()),
             focus_prompt: true,
         };
         let kept = Kept {
@@ -158,6 +161,7 @@ impl App {
             looks_asked: BTreeSet::new(),
             link: link::Link::default(),
         };
+        app.begin_memory();
         app.find_devices();
         Ok(app)
     }
@@ -179,6 +183,7 @@ impl App {
         self.want_pixels(ctx);
         self.check_files();
         self.follow_board(ctx);
+        self.load_ahead(ctx);
         self.closing(ctx);
         self.keep(ctx);
         let now = ctx.time();
@@ -208,6 +213,7 @@ impl App {
     /// Writes what is left to write, but not for longer than a few seconds.
     pub fn finish(mut self) {
         self.handle.cancel_all();
+        self.loaded();
         self.write_settings();
         if !self.workers.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS)) {
             tracing::error!("some files could not be written before the window closed");
@@ -369,6 +375,8 @@ impl App {
             pins: self.link.pins_known.then(|| self.state.board.pins.clone()).or_else(|| self.kept.written.pins.clone()),
             placements: self.state.board.named.clone(),
             servers: self.state.board.servers.iter().map(|server| server.address.to_string()).collect(),
+            warm: self.state.memory.warm,
+            reserve: self.state.memory.reserve,
         }
     }
 

@@ -22,6 +22,7 @@ use crate::recipe::{FileRole, ImageSource, InitImage, Lora, Recipe, Rgb8};
 use crate::settings::{self, Settings};
 
 mod board;
+mod memory;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);
@@ -43,7 +44,10 @@ impl Studio {
     }
 
     fn with(settings: Settings, builtin: Result<Arc<Builtin>, String>, size: [f32; 2]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::at(tempfile::tempdir().unwrap(), settings, builtin, size)
+    }
+
+    fn at(folder: tempfile::TempDir, settings: Settings, builtin: Result<Arc<Builtin>, String>, size: [f32; 2]) -> Self {
         let (handle, port) = channel(|| {});
         let options = Options {
             settings_path: Some(folder.path().join("settings.json")),
@@ -108,7 +112,7 @@ impl Studio {
     fn next_run(&mut self) -> Option<Request> {
         loop {
             match self.port.next() {
-                Some(Request::Estimate(_) | Request::ListDevices | Request::AddServer(_)) => {}
+                Some(Request::Estimate(_) | Request::ListDevices | Request::AddServer(_) | Request::Warm(_)) => {}
                 other => return other,
             }
         }
@@ -177,6 +181,28 @@ fn a_typed_prompt_and_ctrl_enter_reach_the_engine() {
     let (_, recipe, _) = studio.generate();
     assert_eq!(recipe.prompt, "a red fox");
     assert_eq!(studio.app().state.recipe.prompt, "a red fox", "the key writes no line break");
+}
+
+#[test]
+fn pictures_that_form_at_the_same_time_have_a_line_each_and_one_is_shown() {
+    let mut studio = Studio::open(ready());
+    let (first, ..) = studio.generate();
+    studio.harness.state_mut().as_mut().unwrap().state.recipe.prompt = "a castle".into();
+    let (second, .., cancel) = studio.generate();
+    studio.begin(first, vec![1]);
+    assert!(studio.sees("1 waiting in the queue"), "the engine has not begun it");
+    studio.begin(second, vec![2]);
+    assert!(!studio.sees("waiting in the queue") && studio.sees("a lake · ") && studio.sees("a castle · "));
+    let preview = |shade| Preview { picture: 0, step: 1, image: image(8, shade) };
+    studio.port.send(Event::Preview { job: second, preview: preview(2) });
+    studio.port.send(Event::Preview { job: first, preview: preview(1) });
+    studio.until("the preview", |app| app.state.forming.is_some());
+    assert_eq!(studio.app().state.forming.as_ref().unwrap().job, first);
+    studio.click("Cancel a castle");
+    assert!(cancel.load(Ordering::Relaxed) && studio.sees("a castle · Stopping"));
+    studio.port.send(Event::End { job: second, end: End::Cancelled });
+    studio.harness.run_ok();
+    assert!(studio.app().state.forming.is_some() && !studio.sees("a castle · "));
 }
 
 #[test]
@@ -381,7 +407,7 @@ fn while_one_forms_the_next_wait_and_can_be_taken_back() {
     studio.press(Modifiers::COMMAND, Key::Enter);
     assert!(studio.sees("2 waiting in the queue"));
     studio.click("Clear queue");
-    assert_eq!((studio.app().state.jobs.waiting(), studio.app().state.jobs.is_empty()), (0, false));
+    assert_eq!((studio.app().state.jobs.waiting().count(), studio.app().state.jobs.is_empty()), (0, false));
     studio.done(first);
     assert!(studio.app().state.jobs.is_empty());
 }

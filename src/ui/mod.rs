@@ -12,6 +12,7 @@ mod icons;
 mod model;
 mod parts;
 mod progress;
+mod resident;
 mod settings_panel;
 mod size;
 mod source;
