@@ -287,8 +287,20 @@ fn the_program_says_beforehand_that_a_picture_took_more_than_there_is() {
     let home = tempfile::tempdir().unwrap();
     let generate = |devices: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
-        command.env(HOME_VARIABLE, home.path()).args(["generate", "--simulate-devices", devices, "--backend", "CARD", "--json", "-p", "a lake"]);
-        command.args(["-W", "64", "-H", "64", "--steps", "1", "--cfg-scale", "1", "-t", "1"]).arg("-o").arg(home.path().join("picture.png"));
+        command.env(HOME_VARIABLE, home.path()).args([
+            "generate",
+            "--simulate-devices",
+            devices,
+            "--backend",
+            "CARD",
+            "--json",
+            "-p",
+            "a lake",
+        ]);
+        command
+            .args(["-W", "64", "-H", "64", "--steps", "1", "--cfg-scale", "1", "-t", "1"])
+            .arg("-o")
+            .arg(home.path().join("picture.png"));
         let files = support::files();
         for (flag, role) in [("--diffusion-model", FileRole::Diffusion), ("--llm", FileRole::Llm), ("--taesd", FileRole::Taesd)] {
             command.arg(flag).arg(files.get(role).unwrap());

@@ -11,9 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
-use atelier::engine::{
-    Cause, End, Event, Failure, Handle, JobId, PreviewOptions, Reserve, Residency, Task, simulate_devices, start,
-};
+use atelier::engine::{Cause, End, Event, Failure, Handle, JobId, PreviewOptions, Reserve, Residency, Task, simulate_devices, start};
 use atelier::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -31,7 +29,8 @@ const LIMIT: Duration = Duration::from_mins(2);
 const MOST_GROWTH: u64 = 24 << 20;
 
 /// Prompt, seed, steps, number of pictures, and the LoRA's strength.
-const TEXTS: [(&str, i64, u32, u32, f32); 4] = [("a lake", 1, 1, 1, 0.0), ("a lake", 2, 2, 1, 0.0), ("a hill", 3, 1, 2, 0.0), ("a wood", 4, 1, 1, 0.5)];
+const TEXTS: [(&str, i64, u32, u32, f32); 4] =
+    [("a lake", 1, 1, 1, 0.0), ("a lake", 2, 2, 1, 0.0), ("a hill", 3, 1, 2, 0.0), ("a wood", 4, 1, 1, 0.5)];
 const MODELS: usize = 4;
 
 /// What may come of a job beside being cancelled, where it is cancelled at all.
@@ -301,9 +300,8 @@ fn bad_recipes(good: &Recipe) -> Vec<Asked> {
         let place = if n % 2 == 0 { "GPU0" } else { "GPU1" };
         Asked { recipe: Recipe { files, placement: on(place), ..good.clone() }, outcome: Outcome::Failure, pictures: Vec::new() }
     };
-    let no_room = ["NANO", "te=NANO,diffusion=GPU0,vae=GPU0", "te=GPU1,diffusion=NANO,vae=cpu", "te=cpu,diffusion=GPU0,vae=NANO"].map(|place| {
-        Asked { recipe: Recipe { placement: on(place), ..good.clone() }, outcome: Outcome::NoRoom, pictures: Vec::new() }
-    });
+    let no_room = ["NANO", "te=NANO,diffusion=GPU0,vae=GPU0", "te=GPU1,diffusion=NANO,vae=cpu", "te=cpu,diffusion=GPU0,vae=NANO"]
+        .map(|place| Asked { recipe: Recipe { placement: on(place), ..good.clone() }, outcome: Outcome::NoRoom, pictures: Vec::new() });
     broken_files.into_iter().enumerate().map(failure).chain(no_room).collect()
 }
 

@@ -99,7 +99,7 @@ impl Measured {
 
     /// The most bytes that a picture like this one took of each device, models of other jobs left out; `None` where none was made yet.
     pub(super) fn taken(&self, recipe: &Recipe) -> Option<BTreeMap<String, u64>> {
-        let asked = run(recipe, &[], &BTreeMap::new());
+        let asked = run(recipe, &[]);
         let stored = self.lock();
         let alike: Vec<&Run> = stored.runs.iter().rev().filter(|it| it.is_like(&asked)).collect();
         let pixels = |it: &Run| u64::from(it.width) * u64::from(it.height);
@@ -114,15 +114,8 @@ impl Measured {
         Some(taken)
     }
 
-    /// A job on these devices took this; `others` is what models of other jobs held, `slack` what each device took for itself.
-    pub(super) fn learn(
-        &self,
-        recipe: &Recipe,
-        peaks: &[Peak],
-        others: &BTreeMap<String, u64>,
-        devices: &[Device],
-        slack: &BTreeMap<String, u64>,
-    ) {
+    /// A job on these devices took this; `slack` is what each device took for itself.
+    pub(super) fn learn(&self, recipe: &Recipe, peaks: &[Peak], devices: &[Device], slack: &BTreeMap<String, u64>) {
         let mut stored = self.lock();
         for device in devices.iter().filter(|device| takes_for_itself(device)) {
             if let Some(bytes) = slack.get(&device.name).filter(|bytes| **bytes <= MOST_SLACK) {
@@ -132,7 +125,7 @@ impl Measured {
         if stored.runs.len() >= RUNS {
             stored.runs.remove(0);
         }
-        stored.runs.push(run(recipe, peaks, others));
+        stored.runs.push(run(recipe, peaks));
         let Some(file) = &self.file else { return };
         let written =
             serde_json::to_vec(&*stored).map_err(std::io::Error::from).and_then(|json| write_atomic(file, |to| to.write_all(&json)));
@@ -188,13 +181,13 @@ fn takes_for_itself(device: &Device) -> bool {
     }
 }
 
-fn run(recipe: &Recipe, peaks: &[Peak], others: &BTreeMap<String, u64>) -> Run {
+fn run(recipe: &Recipe, peaks: &[Peak]) -> Run {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let held = |it: &Peak| Held {
         device: it.device.clone(),
         phase: it.phase,
         measured_bytes: it.bytes,
-        others_bytes: others.get(&it.device).copied().unwrap_or(0),
+        others_bytes: it.others_bytes,
         predicted_bytes: it.predicted_bytes,
     };
     let placement = recipe.placement.clone();
@@ -229,7 +222,7 @@ mod tests {
         assert_eq!(measured.slack(&devices), [("CUDA0".to_owned(), USUAL_SLACK), ("CPU".to_owned(), 0)].into());
         for bytes in [300, 900, 200, MOST_SLACK + 1] {
             let slack = [("CUDA0".to_owned(), bytes), ("CPU".to_owned(), bytes)].into();
-            measured.learn(&Recipe::default(), &[], &BTreeMap::new(), &devices, &slack);
+            measured.learn(&Recipe::default(), &[], &devices, &slack);
         }
         assert_eq!(measured.slack(&devices), [("CUDA0".to_owned(), 300), ("CPU".to_owned(), 0)].into());
         let other = Device { description: "Another card".into(), ..devices[0].clone() };
@@ -242,10 +235,9 @@ mod tests {
     fn what_a_picture_took_is_told_for_the_same_model_without_what_others_held() {
         let measured = Measured::default();
         let recipe = |side: u32| Recipe { width: side, height: side, ..Recipe::default() };
-        let peak = |phase, bytes| Peak { device: "CUDA0".into(), phase, bytes, predicted_bytes: None };
         let learn = |side: u32, bytes: u64, others: u64| {
-            let peaks = [peak(Phase::Load, 10), peak(Phase::Decode, bytes)];
-            measured.learn(&recipe(side), &peaks, &[("CUDA0".to_owned(), others)].into(), &[], &BTreeMap::new());
+            let peak = |phase, bytes| Peak { device: "CUDA0".into(), phase, bytes, others_bytes: others, predicted_bytes: None };
+            measured.learn(&recipe(side), &[peak(Phase::Load, 110), peak(Phase::Decode, bytes)], &[], &BTreeMap::new());
         };
         let taken = |recipe: &Recipe| measured.taken(recipe).map(|taken| taken["CUDA0"]);
         assert_eq!(taken(&recipe(64)), None);
@@ -270,7 +262,7 @@ mod tests {
         let peak = Peak { device: "CUDA0".into(), phase: Phase::Decode, bytes: 7, others_bytes: 0, predicted_bytes: Some(8) };
         for _ in 0..=RUNS {
             let slack = [("CUDA0".to_owned(), 5)].into();
-            Measured::open(&file).learn(&Recipe::default(), std::slice::from_ref(&peak), &BTreeMap::new(), &devices, &slack);
+            Measured::open(&file).learn(&Recipe::default(), std::slice::from_ref(&peak), &devices, &slack);
         }
         let again = Measured::open(&file);
         assert_eq!(again.slack(&devices)["CUDA0"], 5);

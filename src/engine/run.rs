@@ -212,7 +212,21 @@ fn prepare(engine: &Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     }
     let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
     let begin = Begin { width, height, steps: steps_to_run(&recipe), seeds, notes };
-    Ok(Plan { recipe, begin, load, budgeted, placement, prediction: None, taken: None, devices, vae_tiling, init, mask, references, control })
+    Ok(Plan {
+        recipe,
+        begin,
+        load,
+        budgeted,
+        placement,
+        prediction: None,
+        taken: None,
+        devices,
+        vae_tiling,
+        init,
+        mask,
+        references,
+        control,
+    })
 }
 
 /// What a context for a checked recipe is made of, what it may use, and where.
@@ -292,9 +306,8 @@ fn shortage(device: &DevicePrediction) -> Option<String> {
 fn remembered_shortage(engine: &Engine, device: &Device, taken: &BTreeMap<String, u64>) -> Option<String> {
     let (taken, room) = (taken.get(&device.name)?, room(device, &engine.measured.slack(std::slice::from_ref(device))));
     let limit = room.device.memory_free_bytes.saturating_sub(room.slack_bytes);
-    (device.memory_total_bytes > 0 && *taken > limit).then(|| {
-        format!("This may not fit: a picture like it took {} of {}, and {} are to be had.", gib(*taken), device.name, gib(limit))
-    })
+    (device.memory_total_bytes > 0 && *taken > limit)
+        .then(|| format!("This may not fit: a picture like it took {} of {}, and {} are to be had.", gib(*taken), device.name, gib(limit)))
 }
 
 /// Tells LoRAs apart: a file that was replaced is another.

@@ -90,11 +90,6 @@ impl JobSink {
         self.lock().others = others;
     }
 
-    /// What models of other jobs held of each device when the job began.
-    pub(super) fn others(&self) -> BTreeMap<String, u64> {
-        self.lock().others.clone()
-    }
-
     /// One picture took this much of the devices.
     pub(super) fn measured(&self, peaks: Vec<(String, PhaseKind, u64)>) {
         let held = &mut self.lock().held;

@@ -418,7 +418,7 @@ fn one_job(engine: &Engine, job: JobId, task: &Task, sender: EventSender, cancel
     let peaks = sink.peaks();
     if let (Task::Generate { recipe, .. }, End::Done { .. }) = (task, &end) {
         let (devices, slack) = engine.cache.slack();
-        engine.measured.learn(recipe, &peaks, &sink.others(), &devices, &slack);
+        engine.measured.learn(recipe, &peaks, &devices, &slack);
     }
     if !peaks.is_empty() {
         sink.send(Event::Measured { job, peaks });

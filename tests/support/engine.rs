@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use atelier::devices::Device;
 use atelier::engine::{
-    Begin, End, Estimate, Event, Failure, Handle, JobId, Peak, Phase, Picture, Preview, PreviewOptions, Problem, Residency, Task, start, start_remembering,
+    Begin, End, Estimate, Event, Failure, Handle, JobId, Peak, Phase, Picture, Preview, PreviewOptions, Problem, Residency, Task, start,
+    start_remembering,
 };
 use atelier::recipe::Recipe;
 

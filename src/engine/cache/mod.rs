@@ -472,7 +472,8 @@ impl State {
     /// A model failed: it and those that share parts with it go as soon as nobody uses them.
     fn spoil(&mut self, id: ResidentId) {
         let parts: Vec<Part> = self.policy.held_by(id).collect();
-        let sharing: BTreeSet<ResidentId> = parts.iter().flat_map(|part| self.policy.others(*part, id).chain([part.0])).chain([id]).collect();
+        let sharing: BTreeSet<ResidentId> =
+            parts.iter().flat_map(|part| self.policy.others(*part, id).chain([part.0])).chain([id]).collect();
         for id in sharing {
             if let Some(loaded) = self.contexts.get_mut(&id) {
                 loaded.spoiled = true;

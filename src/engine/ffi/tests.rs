@@ -65,8 +65,18 @@ fn open(load: &Load) -> Result<Context, CallError> {
 
 fn picture(context: &mut Context, sink: &Quiet) -> Result<Rgb8, CallError> {
     let recipe = Recipe { prompt: "a lake".into(), steps: 2, guidance: 1.0, ..Recipe::default() };
-    let shot =
-        Shot { recipe: &recipe, width: 64, height: 64, seed: 1, vae_tiling: false, init: None, mask: None, references: &[], control: None, lora_key: "" };
+    let shot = Shot {
+        recipe: &recipe,
+        width: 64,
+        height: 64,
+        seed: 1,
+        vae_tiling: false,
+        init: None,
+        mask: None,
+        references: &[],
+        control: None,
+        lora_key: "",
+    };
     context.generate(&shot, Some((PreviewMode::Projection, 1)), sink)
 }
 
