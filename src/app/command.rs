@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use eframe::egui::{Key, KeyboardShortcut, Modifiers};
 
 use super::board::BoardCommand;
+use super::models::ModelsCommand;
 use super::state::{PictureId, PreviewChoice, Screen, State, ThemeChoice};
 use super::view::View;
 use crate::recipe::{FileRole, Recipe};
@@ -19,6 +20,8 @@ pub enum Command {
     Go(Screen),
     /// Something about devices and placement.
     Board(BoardCommand),
+    /// Something about the library.
+    Models(ModelsCommand),
     /// Make pictures with the recipe shown.
     Generate,
     /// Stop the picture that is forming.
@@ -118,9 +121,11 @@ pub struct Shortcut {
 
 impl Command {
     /// The commands that have a shortcut. Those with more modifiers come before those with fewer.
-    pub const WITH_SHORTCUT: [Self; 19] = [
+    pub const WITH_SHORTCUT: [Self; 21] = [
         Self::Go(Screen::Create),
         Self::Go(Screen::Devices),
+        Self::Go(Screen::Models),
+        Self::Models(ModelsCommand::FocusSearch),
         Self::OpenFolder,
         Self::Generate,
         Self::Cancel,
@@ -146,6 +151,7 @@ impl Command {
         match self {
             Self::Go(screen) => screen.label(),
             Self::Board(command) => command.label(),
+            Self::Models(command) => command.label(),
             Self::Generate => "Generate",
             Self::Cancel => "Cancel",
             Self::ClearQueue => "Clear queue",
@@ -199,6 +205,7 @@ impl Command {
         match self {
             Self::Go(screen) => screen.tooltip(),
             Self::Board(command) => command.tooltip(),
+            Self::Models(command) => command.tooltip(),
             Self::Generate => "Make pictures with these settings. While one forms, the next waits its turn.",
             Self::Cancel => "Stop the picture that is forming. Finished pictures are kept.",
             Self::ClearQueue => "Take every waiting picture out of the queue. The forming one goes on.",
@@ -254,6 +261,8 @@ impl Command {
         match self {
             Self::Go(Screen::Create) => key(Modifiers::COMMAND, Key::Num1, true),
             Self::Go(Screen::Devices) => key(Modifiers::COMMAND, Key::Num2, true),
+            Self::Go(Screen::Models) => key(Modifiers::COMMAND, Key::Num3, true),
+            Self::Models(ModelsCommand::FocusSearch) => key(Modifiers::COMMAND, Key::F, true),
             Self::Generate => key(Modifiers::COMMAND, Key::Enter, true),
             Self::Cancel => key(Modifiers::NONE, Key::Escape, true),
             Self::FocusPrompt => key(Modifiers::COMMAND, Key::L, true),
@@ -272,6 +281,7 @@ impl Command {
             Self::ZoomFit => key(Modifiers::NONE, Key::Num0, false),
             Self::ZoomActual => key(Modifiers::NONE, Key::Num1, false),
             Self::Board(_)
+            | Self::Models(_)
             | Self::ClearQueue
             | Self::ChangeRecipe(_)
             | Self::TryPrompt(_)
@@ -312,6 +322,10 @@ impl Command {
                 remedy.map(drop).ok_or("This message is gone.")
             }
             Self::Board(command) => command.enabled(&state.board),
+            Self::Models(ModelsCommand::ChooseFolder | ModelsCommand::ChooseRoot) if state.dialog_open => {
+                Err("A file dialog is open already.")
+            }
+            Self::Models(command) => command.enabled(&state.models),
             Self::Generate => state.ready(),
             Self::Cancel => state.jobs.running().map(drop).ok_or("Nothing is forming now."),
             Self::ClearQueue => (state.jobs.waiting() > 0).then_some(()).ok_or("Nothing waits."),

@@ -11,7 +11,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 
 use super::state::{Closing, ThemeChoice};
-use super::{App, Options, Stored};
+use super::{App, LibraryOptions, Options, Stored};
 use crate::engine::{
     Begin, End, Event, Failure, JobId, LogLevel, Phase, Picture, PictureInfo, Port, Preview, PreviewOptions, Request, Step, Task, Timings,
     channel,
@@ -22,6 +22,7 @@ use crate::recipe::{FileRole, ImageSource, InitImage, Lora, Recipe, Rgb8};
 use crate::settings::{self, Settings};
 
 mod board;
+mod models;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);
@@ -43,13 +44,23 @@ impl Studio {
     }
 
     fn with(settings: Settings, builtin: Result<Arc<Builtin>, String>, size: [f32; 2]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::with_library(settings, builtin, size, tempfile::tempdir().unwrap(), None)
+    }
+
+    fn with_library(
+        settings: Settings,
+        builtin: Result<Arc<Builtin>, String>,
+        size: [f32; 2],
+        folder: tempfile::TempDir,
+        library: Option<LibraryOptions>,
+    ) -> Self {
         let (handle, port) = channel(|| {});
         let options = Options {
             settings_path: Some(folder.path().join("settings.json")),
             pictures_folder: folder.path().join("Pictures"),
             wgpu: false,
             builtin,
+            library,
         };
         let mut parts = Some((handle, settings));
         let harness = Harness::builder().with_size(size).with_max_steps(12).build_ui_state(
