@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::Reserve;
 use crate::paths;
 use crate::placement::{Module, module_named};
 use crate::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe};
@@ -22,7 +23,7 @@ const BUILTIN: &str = "built-in";
 const MOST_BYTES: u64 = 4 << 20;
 
 /// What the window remembers.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// `light`, `dark`; `None` is as the system has it.
     pub dark: Option<bool>,
@@ -44,6 +45,16 @@ pub struct Settings {
     pub placements: Vec<NamedPlacement>,
     /// Other machines whose devices are borrowed, `host:port`.
     pub servers: Vec<String>,
+    /// Whether the chosen model is loaded before a picture is asked for.
+    pub warm: bool,
+    /// What is left of each device to other programs.
+    pub reserve: Reserve,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        StoredSettings::default().into()
+    }
 }
 
 /// A placement with a name.
@@ -98,7 +109,7 @@ pub enum StoredPreview {
     Fine,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct StoredSettings {
     version: u32,
     #[serde(default)]
@@ -121,6 +132,17 @@ struct StoredSettings {
     placements: Vec<StoredPlacement>,
     #[serde(default)]
     servers: Vec<String>,
+    /// Absent where nothing was said.
+    #[serde(default)]
+    load_ahead: Option<bool>,
+    #[serde(default)]
+    reserve: Option<StoredReserve>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct StoredReserve {
+    percent: u8,
+    most_bytes: u64,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -305,6 +327,8 @@ impl From<&Settings> for StoredSettings {
             pins: settings.pins.as_ref().map(keys),
             placements: settings.placements.iter().map(StoredPlacement::from).collect(),
             servers: settings.servers.clone(),
+            load_ahead: Some(settings.warm),
+            reserve: Some(StoredReserve { percent: settings.reserve.percent, most_bytes: settings.reserve.most_bytes }),
         }
     }
 }
@@ -330,6 +354,11 @@ impl From<StoredSettings> for Settings {
             pins: stored.pins.as_deref().map(modules),
             placements: stored.placements.into_iter().map(NamedPlacement::from).collect(),
             servers: stored.servers,
+            warm: stored.load_ahead.unwrap_or(true),
+            reserve: stored
+                .reserve
+                .filter(|it| it.percent <= 100)
+                .map_or_else(Reserve::default, |it| Reserve { percent: it.percent, most_bytes: it.most_bytes }),
         }
     }
 }
@@ -444,6 +473,8 @@ mod tests {
                 pins: [Module::Te].into(),
             }],
             servers: vec!["studio.local:50052".into()],
+            warm: false,
+            reserve: Reserve { percent: 20, most_bytes: 3 << 30 },
         }
     }
 

@@ -22,15 +22,18 @@ use testkit::{real, tiny};
 /// How long the program may think, on a machine that does much else.
 const LONG: Duration = Duration::from_mins(2);
 
-/// Opens the window on a screen of this size with these settings and these devices.
-fn open(home: &Path, size: (u32, u32), mut settings: serde_json::Value, devices: &str) -> Result<Desktop> {
+/// Opens the window on a screen of this size with these settings and these devices, and goes to the Devices view.
+fn open(home: &Path, size: (u32, u32), settings: serde_json::Value, devices: &str) -> Result<Desktop> {
+    open_with(home, size, settings, devices, &[("ATELIER_BUILTIN", "none")])
+}
+
+fn open_with(home: &Path, size: (u32, u32), mut settings: serde_json::Value, devices: &str, env: &[(&str, &str)]) -> Result<Desktop> {
     settings["version"] = json!(1);
     settings["window"] = json!({ "x": 0, "y": 0, "width": size.0, "height": size.1, "maximized": false });
     fs::create_dir_all(home)?;
     fs::write(home.join("settings.json"), settings.to_string())?;
-    let text = |path: &Path| path.to_str().map(str::to_owned).context("the folder for temporary files has a name in Unicode");
-    let (home, none) = (text(home)?, text(&home.join("none"))?);
-    let env = [("ATELIER_HOME", home.as_str()), ("ATELIER_BUILTIN", none.as_str())];
+    let home = home.to_str().context("the folder for temporary files has a name in Unicode")?;
+    let env = [&[("ATELIER_HOME", home)], env].concat();
     let mut desktop = Desktop::start(Path::new(env!("CARGO_BIN_EXE_atelier")), &["--simulate-devices", devices], &env, size)?;
     desktop.press("ctrl+2")?;
     Ok(desktop)
@@ -74,6 +77,43 @@ fn a_card_dragged_to_another_device_runs_there() -> Result<()> {
         // What was off by more than a twentieth of a per cent would be told.
         assert!(!told.name.contains('%'), "{}", told.name);
     }
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    Ok(())
+}
+
+#[test]
+fn the_last_used_model_is_loaded_by_itself_and_stays_beside_the_next_one() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    let files = tiny::zimage(home.path(), &tiny::Options::default())?;
+    let settings = json!({ "theme": "dark", "model": "files", "recipe": {
+        "files": { "diffusion": files.diffusion, "llm": files.llm, "taesd": files.taesd },
+        "prompt": "a red sunset", "width": 64, "height": 64, "steps": 2, "guidance": 1.0, "seed": 42,
+    } });
+    let mut desktop = open_with(home.path(), (1440, 900), settings, "GPU0:8,GPU1:6", &[])?;
+    let name = files.diffusion.file_stem().context("a name")?.to_string_lossy().into_owned();
+    // Nobody has asked for a picture.
+    begins(&mut desktop, &format!("The next picture is made with {name}"))?;
+    desktop.press("ctrl+1")?;
+    desktop.click("Use the built-in model")?;
+    begins(&mut desktop, &format!("Use {name}"))?;
+    desktop.press("ctrl+2")?;
+    begins(&mut desktop, "GPU0 denoise: ")?;
+    desktop.click("Generate")?;
+    desktop.wait("a picture in the folder", LONG, |_| Ok(pictures(home.path()).pop()))?;
+    begins(&mut desktop, "Generate")?;
+    if let Some(folder) = std::env::var_os("ATELIER_SHOTS") {
+        desktop.move_to(1436, 450)?;
+        desktop.screenshot(&Path::new(&folder).join("memory.png"))?;
+    }
+    // Back to the first one, which is still there.
+    desktop.click(&format!("Use {name}"))?;
+    begins(&mut desktop, &format!("The next picture is made with {name}"))?;
+    desktop.click(&format!("Unload {name}"))?;
+    desktop.wait("it to be gone", LONG, |desktop| {
+        let name = format!("Unload {name}");
+        Ok(desktop.find(&name)?.is_none().then_some(()))
+    })?;
     desktop.close()?;
     assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
     Ok(())

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use eframe::egui::{Key, KeyboardShortcut, Modifiers};
 
 use super::board::BoardCommand;
+use super::memory::MemoryCommand;
 use super::models::ModelsCommand;
 use super::state::{PictureId, PreviewChoice, Screen, State, ThemeChoice};
 use super::view::View;
@@ -100,6 +101,8 @@ pub enum Command {
     Look(View),
     /// Light, dark, or as the system has it.
     SetTheme(ThemeChoice),
+    /// Something about the models in memory.
+    Memory(MemoryCommand),
     /// Put the error card away.
     DismissError,
     /// Put the error, with its log lines, on the clipboard.
@@ -152,6 +155,7 @@ impl Command {
             Self::Go(screen) => screen.label(),
             Self::Board(command) => command.label(),
             Self::Models(command) => command.label(),
+            Self::Memory(command) => command.label(),
             Self::Generate => "Generate",
             Self::Cancel => "Cancel",
             Self::ClearQueue => "Clear queue",
@@ -206,6 +210,7 @@ impl Command {
             Self::Go(screen) => screen.tooltip(),
             Self::Board(command) => command.tooltip(),
             Self::Models(command) => command.tooltip(),
+            Self::Memory(command) => command.tooltip(),
             Self::Generate => "Make pictures with these settings. While one forms, the next waits its turn.",
             Self::Cancel => "Stop the picture that is forming. Finished pictures are kept.",
             Self::ClearQueue => "Take every waiting picture out of the queue. The forming one goes on.",
@@ -282,6 +287,7 @@ impl Command {
             Self::ZoomActual => key(Modifiers::NONE, Key::Num1, false),
             Self::Board(_)
             | Self::Models(_)
+            | Self::Memory(_)
             | Self::ClearQueue
             | Self::ChangeRecipe(_)
             | Self::TryPrompt(_)
@@ -326,6 +332,7 @@ impl Command {
                 Err("A file dialog is open already.")
             }
             Self::Models(command) => command.enabled(&state.models),
+            Self::Memory(command) => command.enabled(state),
             Self::Generate => state.ready(),
             Self::Cancel => state.jobs.running().map(drop).ok_or("Nothing is forming now."),
             Self::ClearQueue => (state.jobs.waiting() > 0).then_some(()).ok_or("Nothing waits."),

@@ -31,6 +31,7 @@ impl App {
             Command::Go(screen) => self.go(screen),
             Command::Board(command) => self.board_command(ctx, command),
             Command::Models(command) => self.models_command(ctx, command),
+            Command::Memory(command) => self.memory_command(command),
             Command::Generate => self.generate(self.state.recipe.clone()),
             Command::Cancel => self.cancel(),
             Command::ClearQueue => {
@@ -142,7 +143,7 @@ impl App {
         let preview = self.state.preview_options();
         match self.handle.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview }) {
             Ok(job) => {
-                self.remember_prediction(job, &recipe);
+                self.state.memory.remember(&recipe);
                 self.state.jobs.push(job, recipe);
                 self.state.error = None;
                 self.state.session.follow();
@@ -190,22 +191,10 @@ impl App {
         self.state.recipe.loras.clear();
     }
 
-    /// What one says, and what is not about the model, stays as it is.
     pub(super) fn use_own_files(&mut self) {
         let own = self.state.own.take().map(|own| *own).unwrap_or_default();
         let now = std::mem::take(&mut self.state.recipe);
-        self.state.recipe = Recipe {
-            prompt: now.prompt,
-            negative_prompt: now.negative_prompt,
-            seed: now.seed,
-            batch_count: now.batch_count,
-            init: now.init,
-            mask: now.mask,
-            reference_images: now.reference_images,
-            placement: now.placement,
-            threads: now.threads,
-            ..own
-        };
+        self.state.recipe = carried(now, own);
     }
 
     /// A file for a part of the model. The first one after the built-in model begins a model of one's own.
@@ -255,6 +244,22 @@ impl App {
         if let (Some(size), Some(canvas)) = (self.state.canvas_size_px(), ui::canvas_rect(ctx)) {
             self.state.view = self.state.view.zoomed(factor, canvas.center(), size, canvas);
         }
+    }
+}
+
+/// The settings of another model, with what a person has said and what is not about the model.
+pub(super) fn carried(now: Recipe, other: Recipe) -> Recipe {
+    Recipe {
+        prompt: now.prompt,
+        negative_prompt: now.negative_prompt,
+        seed: now.seed,
+        batch_count: now.batch_count,
+        init: now.init,
+        mask: now.mask,
+        reference_images: now.reference_images,
+        placement: now.placement,
+        threads: now.threads,
+        ..other
     }
 }
 

@@ -60,7 +60,7 @@ impl App {
                     job.progress.waits(behind);
                 }
             }
-            Event::Residency(residency) => self.state.residency = residency,
+            Event::Residency(residency) => self.residency_told(residency),
             Event::End { job, end } => self.end(ctx, job, end),
         }
     }
@@ -93,7 +93,7 @@ impl App {
 
     fn end(&mut self, ctx: &egui::Context, job: JobId, end: End) {
         let ended = self.state.jobs.remove(job);
-        self.job_ended(&end);
+        self.list_devices();
         // A last preview stays until its picture is ready for the screen, so that nothing flickers.
         let picture_comes = matches!(end, End::Done { .. }) && self.picture_busy.is_some();
         if !picture_comes && self.state.forming.as_ref().is_some_and(|forming| forming.job == job) {

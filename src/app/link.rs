@@ -1,7 +1,7 @@
 //! Between the board and the engine: when the engine is asked what a recipe takes and which devices there are, what its answers change,
 //! and what the board's commands do. Nothing here waits.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use eframe::egui;
 
@@ -9,8 +9,8 @@ use super::App;
 use super::board::{Asked, BoardCommand, Server, ServerState, found, tunnel};
 use super::state::{ErrorCard, Job, Screen};
 use crate::devices::Device;
-use crate::engine::{Busy, End, Estimate, Failure, JobId, OutOfMemory, Peak, Problem, RemoteReport, ServerAddress};
-use crate::placement::{Home, Module, Phase, Placement, Prediction, Seat};
+use crate::engine::{Busy, Estimate, Failure, JobId, OutOfMemory, Peak, Problem, RemoteReport, ServerAddress};
+use crate::placement::{Home, Module, Placement, Seat};
 use crate::recipe::{PlacementText, Recipe};
 use crate::sd_cli;
 use crate::settings::NamedPlacement;
@@ -33,8 +33,8 @@ pub(super) struct Link {
     listing: bool,
     /// Whether a job has just begun, and the devices were not named since.
     pub(super) begins: bool,
-    /// What was predicted for jobs that have not ended.
-    predicted: BTreeMap<JobId, Prediction>,
+    /// Devices of servers that were removed: the engine knows them until the program ends.
+    removed: BTreeSet<String>,
     /// Whether it is known which modules are pinned: from the settings, or from the text once there are devices to read it with.
     pub(super) pins_known: bool,
 }
@@ -50,7 +50,7 @@ impl App {
         }
     }
 
-    fn list_devices(&mut self) {
+    pub(super) fn list_devices(&mut self) {
         self.link.listing = sent(self.handle.list_devices());
     }
 
@@ -143,6 +143,7 @@ impl App {
     pub(super) fn devices_found(&mut self, mut devices: Vec<Device>) {
         self.link.listing = false;
         self.link.listed_at_secs = None;
+        devices.retain(|device| !self.link.removed.contains(&device.name));
         let board = &mut self.state.board;
         // The engine looks once more before it loads anything.
         let before_the_run = std::mem::take(&mut self.link.begins);
@@ -163,6 +164,9 @@ impl App {
     }
 
     pub(super) fn server_answered(&mut self, address: &ServerAddress, added: Result<Vec<Device>, Problem>) {
+        for device in added.iter().flatten() {
+            self.link.removed.remove(&device.name);
+        }
         if let Some(server) = self.server(address) {
             server.state = match added {
                 Ok(devices) => ServerState::Lends(devices.into_iter().map(|device| device.name).collect()),
@@ -179,41 +183,9 @@ impl App {
         }
     }
 
-    /// Keeps what is predicted for a job, to tell later what of its memory stays.
-    pub(super) fn remember_prediction(&mut self, job: JobId, recipe: &Recipe) {
-        let board = &self.state.board;
-        if let Some(prediction) = board.prediction.as_ref().filter(|_| board.is_about(recipe)) {
-            self.link.predicted.insert(job, prediction.clone());
-        }
-    }
-
     pub(super) fn measured(&mut self, job: JobId, peaks: Vec<Peak>) {
-        let predicted = self.link.predicted.remove(&job);
-        let mut held = BTreeMap::new();
-        for peak in peaks.iter().filter(|peak| peak.phase != Phase::Load) {
-            // What a phase took beside the weights that stay is given back when it ends.
-            let passing = predicted.as_ref().and_then(|it| it.device(&peak.device)).map_or(0, |it| {
-                let used = it.in_phase(peak.phase);
-                used.staged_bytes.saturating_add(used.compute_bytes)
-            });
-            let stays = peak.bytes.saturating_sub(passing);
-            held.entry(peak.device.clone()).and_modify(|least: &mut u64| *least = stays.min(*least)).or_insert(stays);
-        }
-        self.state.board.held = held;
-        self.state.board.measured = peaks;
-        self.state.board.touch();
-    }
-
-    pub(super) fn job_ended(&mut self, end: &End) {
-        if matches!(end, End::Failed(_)) {
-            // The engine lets go of a model that failed.
-            self.state.board.held.clear();
-            self.state.board.touch();
-        }
-        if self.state.jobs.is_empty() {
-            self.link.predicted.clear();
-        }
-        self.list_devices();
+        let Some(job) = self.state.jobs.get_mut(job) else { return };
+        self.state.board.set_measured(&job.recipe, peaks);
     }
 
     /// What would help, where the recipe is still the one that failed.
@@ -297,8 +269,13 @@ impl App {
             }
             BoardCommand::RetryServer(address) => self.ask_server(address),
             BoardCommand::RemoveServer(address) => {
+                if let Some(ServerState::Lends(devices)) = self.server(&address).map(|server| &server.state) {
+                    let devices = devices.clone();
+                    self.link.removed.extend(devices);
+                }
                 self.state.board.servers.retain(|server| server.address != address);
-                self.notice(ctx, "Removed. Its devices go away when Atelier is started again.");
+                self.list_devices();
+                self.notice(ctx, "Removed.");
             }
             BoardCommand::CopyTunnel(address) => {
                 ctx.copy_text(tunnel(&address));
@@ -384,7 +361,7 @@ impl App {
 }
 
 /// Whether a request went out; where not, the log says why.
-fn sent(sent: Result<(), Busy>) -> bool {
+pub(super) fn sent(sent: Result<(), Busy>) -> bool {
     sent.inspect_err(|busy| tracing::warn!("the engine was not asked: {busy}")).is_ok()
 }
 

@@ -11,6 +11,7 @@ mod events;
 pub mod files;
 pub mod keeper;
 mod link;
+pub mod memory;
 pub mod models;
 mod pixels;
 pub mod progress;
@@ -43,6 +44,7 @@ use workers::{Wake, Workers};
 pub use board::BoardCommand;
 pub use command::{Command, Commands, Shortcut};
 pub use keeper::LibraryOptions;
+pub use memory::MemoryCommand;
 pub use models::ModelsCommand;
 pub use session::{PictureId, SessionPicture, Stored};
 pub use view::View;
@@ -146,6 +148,7 @@ impl App {
             missing: BTreeSet::new(),
             thumbnails: Vec::new(),
             residency: crate::engine::Residency::default(),
+            memory: memory::Memory::kept(settings.warm, settings.reserve),
             focus_prompt: true,
         };
         let kept = Kept {
@@ -169,6 +172,7 @@ impl App {
             looks_asked: BTreeSet::new(),
             link: link::Link::default(),
         };
+        app.tell_reserve();
         app.find_devices();
         Ok(app)
     }
@@ -191,6 +195,7 @@ impl App {
         self.check_files();
         self.follow_board(ctx);
         self.follow_models(ctx);
+        self.follow_model(ctx);
         self.closing(ctx);
         self.keep(ctx);
         let now = ctx.time();
@@ -387,6 +392,8 @@ impl App {
             pins: self.link.pins_known.then(|| self.state.board.pins.clone()).or_else(|| self.kept.written.pins.clone()),
             placements: self.state.board.named.clone(),
             servers: self.state.board.servers.iter().map(|server| server.address.to_string()).collect(),
+            warm: self.state.memory.warm,
+            reserve: self.state.memory.reserve,
         }
     }
 

@@ -7,7 +7,7 @@ use eframe::egui;
 use super::App;
 use super::files::{FileTask, Purpose};
 use super::keeper::{Order, Told};
-use super::models::{Check, Kind, Memory, ModelCard, ModelsCommand, Place, Question, Then};
+use super::models::{Check, Kind, Machine, ModelCard, ModelsCommand, Place, Question, Then};
 use super::state::Screen;
 use crate::library::Runnable;
 use crate::library::downloads::{Status, Token};
@@ -19,7 +19,7 @@ impl App {
         while let Some(told) = self.keeper.as_ref().and_then(super::keeper::Keeper::next) {
             self.keeper_told(ctx, told);
         }
-        let memory = Memory::of(&self.state.board.devices);
+        let memory = Machine::of(&self.state.board.devices);
         let view = &mut self.state.models;
         if memory != view.memory
             && let (Some(memory), Some(keeper)) = (memory, &self.keeper)

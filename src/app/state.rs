@@ -9,6 +9,7 @@ use std::sync::Arc;
 use eframe::egui::{TextureHandle, Vec2, vec2};
 
 use super::board::{Board, Remedy};
+use super::memory::Memory;
 use super::models::ModelsView;
 use super::progress::Progress;
 use super::session::Session;
@@ -67,6 +68,8 @@ pub struct State {
     pub thumbnails: Vec<(PathBuf, TextureHandle)>,
     /// The models in memory.
     pub residency: Residency,
+    /// What is set about models in memory.
+    pub memory: Memory,
     /// Asks the prompt to take the keyboard in the next frame.
     pub focus_prompt: bool,
 }

@@ -22,6 +22,7 @@ use crate::recipe::{FileRole, ImageSource, InitImage, Lora, Recipe, Rgb8};
 use crate::settings::{self, Settings};
 
 mod board;
+mod memory;
 mod models;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
@@ -119,7 +120,7 @@ impl Studio {
     fn next_run(&mut self) -> Option<Request> {
         loop {
             match self.port.next() {
-                Some(Request::Estimate(_) | Request::ListDevices | Request::AddServer(_)) => {}
+                Some(Request::Estimate(_) | Request::ListDevices | Request::AddServer(_) | Request::Warm(_)) => {}
                 other => return other,
             }
         }

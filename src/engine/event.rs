@@ -120,7 +120,9 @@ pub struct Peak {
     pub phase: placement::Phase,
     /// Bytes that Atelier held there, of this job's model and of others that stayed loaded.
     pub bytes: u64,
-    /// What was predicted; `None` where nothing was.
+    /// How many of these bytes were those of other models.
+    pub others_bytes: u64,
+    /// What was predicted, other models included; `None` where nothing was.
     pub predicted_bytes: Option<u64>,
 }
 

@@ -196,7 +196,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("measured.json");
         let devices = [device("CUDA0", DeviceKind::Gpu)];
-        let peak = Peak { device: "CUDA0".into(), phase: Phase::Decode, bytes: 7, predicted_bytes: Some(8) };
+        let peak = Peak { device: "CUDA0".into(), phase: Phase::Decode, bytes: 7, others_bytes: 0, predicted_bytes: Some(8) };
         for _ in 0..=RUNS {
             Measured::open(&file).learn(&Recipe::default(), std::slice::from_ref(&peak), &devices, &[("CUDA0".to_owned(), 5)].into());
         }

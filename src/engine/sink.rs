@@ -102,16 +102,18 @@ impl JobSink {
     /// What all pictures took, by device and phase.
     pub(super) fn peaks(&self) -> Vec<Peak> {
         let state = self.lock();
+        let others = |device: &str| state.others.get(device).copied().unwrap_or(0);
         let predicted = |device: &str, phase| {
             let it = state.predicted.as_ref()?.device(device)?.in_phase(phase);
             // What the device takes for itself is in no buffer.
-            let others = state.others.get(device).copied().unwrap_or(0);
-            Some(it.resident_bytes.saturating_add(it.staged_bytes).saturating_add(it.compute_bytes).saturating_add(others))
+            let own = it.resident_bytes.saturating_add(it.staged_bytes).saturating_add(it.compute_bytes);
+            Some(own.saturating_add(others(device)))
         };
         let peak = |((device, phase), bytes): (&(String, placement::Phase), &u64)| Peak {
             device: device.clone(),
             phase: *phase,
             bytes: *bytes,
+            others_bytes: others(device).min(*bytes),
             predicted_bytes: predicted(device, *phase),
         };
         state.held.iter().map(peak).collect()

@@ -13,6 +13,7 @@ mod model;
 mod models;
 mod parts;
 mod progress;
+mod resident;
 mod settings_panel;
 mod size;
 mod source;

@@ -6,7 +6,7 @@ use eframe::egui::{Align, ComboBox, Frame, Id, Key, Label, Layout, Margin, Popup
 
 use super::icons::Icon;
 use super::parts::{self, bare_icon, command_button, file_name, heading, icon_button};
-use super::theme;
+use super::{resident, theme};
 use crate::app::state::State;
 use crate::app::{Command, Commands};
 use crate::recipe::FileRole;
@@ -34,6 +34,7 @@ pub(super) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands)
             command_button(ui, state, commands, Command::UseBuiltin);
         }
     }
+    resident::list(ui, state, commands);
     for path in &state.unplaced {
         unplaced(ui, state, commands, path);
     }

@@ -139,13 +139,13 @@ pub(super) fn slider_row<N: Numeric>(ui: &mut Ui, label: &str, value: &mut N, ra
             ui.visuals_mut().selection.bg_fill = accent;
             // The handle is as large as the row is high; a small one is easier to read.
             ui.spacing_mut().interact_size.y = 15.0;
-            ui.add(slider).on_hover_text(hover);
+            ui.add(slider).on_hover_text(hover).accessible_name(label);
         });
         let speed = if scale.logarithmic { before.abs().max(1.0) * 0.01 } else { scale.step };
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let number =
                 DragValue::new(value).range(range).speed(speed).fixed_decimals(scale.decimals).min_size(vec2(NUMBER_WIDTH, ROW_HEIGHT));
-            ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), number).on_hover_text(hover);
+            ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), number).on_hover_text(hover).accessible_name(label);
         });
     });
 }
@@ -169,7 +169,9 @@ pub(super) fn optional_row<N: Numeric>(
             (false, _) => *value = None,
             (true, None) => *value = Some(usual),
             (true, Some(number)) => {
-                ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), DragValue::new(number).range(range).speed(speed)).on_hover_text(hover);
+                ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), DragValue::new(number).range(range).speed(speed))
+                    .on_hover_text(hover)
+                    .accessible_name(label);
             }
         }
     });

@@ -58,8 +58,6 @@ pub struct Board {
     pub notes: Vec<String>,
     /// The modules that the planner must leave where they are.
     pub pins: BTreeSet<Module>,
-    /// What the last run took.
-    pub measured: Vec<Peak>,
     /// Bytes that Atelier holds on each device between pictures.
     pub held: BTreeMap<String, u64>,
     /// Other machines whose devices are borrowed.
@@ -76,6 +74,8 @@ pub struct Board {
     pub left_out: Vec<String>,
     /// Backends that were chosen for cards that several offer.
     backends: BTreeSet<String>,
+    /// What the last run took, and of what it was a run.
+    measured: Option<((PlacementText, Asked), Vec<Peak>)>,
     outcomes: Vec<(Move, Outcome)>,
     /// The person wants to see the plan, or does not.
     wants_plan: Option<bool>,
@@ -229,10 +229,17 @@ impl Board {
         self.wants_plan = Some(wanted);
     }
 
-    /// What the last run took of a device in a phase.
+    /// Bytes that the last run took of a device in a phase, without those of other models; `None` where it was a run of something else.
     #[must_use]
-    pub fn measured(&self, device: &str, phase: Phase) -> Option<&Peak> {
-        self.measured.iter().find(|peak| peak.device == device && peak.phase == phase)
+    pub fn measured(&self, device: &str, phase: Phase) -> Option<u64> {
+        let (_, peaks) = self.measured.as_ref().filter(|(of, _)| Some(of) == self.followed.as_ref())?;
+        let peak = peaks.iter().find(|peak| peak.device == device && peak.phase == phase)?;
+        Some(peak.bytes.saturating_sub(peak.others_bytes))
+    }
+
+    /// A run of this recipe took this much.
+    pub fn set_measured(&mut self, recipe: &Recipe, peaks: Vec<Peak>) {
+        self.measured = Some(((recipe.placement.clone(), Asked::of(recipe)), peaks));
     }
 
     /// The devices that have a column: of a card that several backends offer, those in use, else the chosen or the best one. What helps

@@ -6,7 +6,7 @@ use crate::placement::GIB;
 
 /// The memory of this machine that models can use, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
+pub struct Machine {
     /// Of the largest graphics card; `None` where there is none.
     pub graphics: Option<u64>,
     /// RAM.
@@ -27,7 +27,7 @@ pub enum Fits {
     TooBig,
 }
 
-impl Memory {
+impl Machine {
     /// The memory of these devices, less what is left to others; `None` while they are not known.
     #[must_use]
     pub fn of(devices: &[Device]) -> Option<Self> {
@@ -65,10 +65,10 @@ impl Memory {
 impl Fits {
     /// The words shown.
     #[must_use]
-    pub const fn label(self, memory: Option<Memory>) -> &'static str {
+    pub const fn label(self, memory: Option<Machine>) -> &'static str {
         match (self, memory) {
             (Self::Fits, _) => "fits",
-            (Self::Tight, Some(Memory { graphics: Some(_), .. })) => "tight, weights in RAM",
+            (Self::Tight, Some(Machine { graphics: Some(_), .. })) => "tight, weights in RAM",
             (Self::Tight, _) => "tight",
             (Self::Unknown, _) => "fit unknown",
             (Self::TooBig, _) => "too big",
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_model_fits_the_card_or_runs_with_ram_or_is_too_big() {
-        let memory = Memory::of(&[device(DeviceKind::Cpu, 32), device(DeviceKind::Gpu, 8), device(DeviceKind::Remote, 80)]).unwrap();
+        let memory = Machine::of(&[device(DeviceKind::Cpu, 32), device(DeviceKind::Gpu, 8), device(DeviceKind::Remote, 80)]).unwrap();
         assert_eq!(memory.graphics, Some(8 * GIB - 8 * GIB / 10), "another machine's memory is not this one's");
         let fits = |gb| memory.fits(Some(gb * GB));
         assert_eq!((fits(5), fits(12), fits(60)), (Fits::Fits, Fits::Tight, Fits::TooBig));
@@ -115,9 +115,9 @@ mod tests {
 
     #[test]
     fn without_a_card_ram_decides_and_without_devices_nothing_is_known() {
-        let memory = Memory::of(&[device(DeviceKind::Cpu, 16)]).unwrap();
+        let memory = Machine::of(&[device(DeviceKind::Cpu, 16)]).unwrap();
         let fits = |gb| memory.fits(Some(gb * GB));
         assert_eq!((fits(8), fits(14), fits(20)), (Fits::Fits, Fits::Tight, Fits::TooBig));
-        assert_eq!((Memory::of(&[]), Fits::Tight.label(Some(memory))), (None, "tight"));
+        assert_eq!((Machine::of(&[]), Fits::Tight.label(Some(memory))), (None, "tight"));
     }
 }

@@ -19,7 +19,7 @@ pub use crate::library::size;
 pub use card::{BUILTIN, FileLine, Kind, MissingLine, ModelCard, Place, Terms, VariantLine, builtin_card, cards};
 pub use command::ModelsCommand;
 pub use filter::{Around, Filter, Fitting, Shown, Sort};
-pub use fit::{Fits, Memory};
+pub use fit::{Fits, Machine};
 
 use crate::engine::Residency;
 
@@ -208,7 +208,7 @@ pub struct ModelsView {
     /// Checks that run or were done, by model.
     pub checks: BTreeMap<String, Check>,
     /// This machine's memory.
-    pub memory: Option<Memory>,
+    pub memory: Option<Machine>,
     /// Asks the search field to take the keyboard in the next frame.
     pub focus_search: bool,
     /// Asks the selected card to take the keyboard, and to come into view, in the next frame.
@@ -250,7 +250,7 @@ impl ModelsView {
     }
 
     /// Works out what is shown, where something changed. True where it did.
-    pub fn refresh(&mut self, memory: Option<Memory>, residency: &Residency) -> bool {
+    pub fn refresh(&mut self, memory: Option<Machine>, residency: &Residency) -> bool {
         let mains = residency.models.iter().filter_map(|it| it.files.iter().next().map(|(_, path)| path));
         let same = mains.eq(self.in_memory.iter().map(PathBuf::as_path));
         if !self.stale && same && memory == self.memory {
@@ -388,7 +388,7 @@ mod tests {
         view.touch();
         assert!(view.refresh(None, &Residency::default()));
         assert_eq!(view.shown, [3]);
-        let memory = Some(Memory { graphics: None, ram: 1 << 40 });
+        let memory = Some(Machine { graphics: None, ram: 1 << 40 });
         assert!(view.refresh(memory, &Residency::default()));
         assert_eq!(view.around("m3").fits, Fits::Fits);
     }

@@ -6,7 +6,7 @@ use super::*;
 use crate::app::board::{Fit, Move, Outcome, Part};
 use crate::app::state::Screen;
 use crate::devices::{Device, DeviceKind};
-use crate::engine::{Cause, Estimate, OutOfMemory, Peak, PhaseKind, Problem};
+use crate::engine::{Cause, Estimate, OutOfMemory, Peak, PhaseKind, Problem, Residency, Resident, ResidentId, ResidentPart};
 use crate::placement::{self, Alternative, Change, GIB, Home, ModuleNeeds, Needs, Seat};
 
 fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device {
@@ -14,7 +14,7 @@ fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device
     Device { name: name.into(), description, kind, card: None, memory_total_bytes: total_gib * GIB, memory_free_bytes: free_gib * GIB }
 }
 
-fn machine() -> Vec<Device> {
+pub(super) fn machine() -> Vec<Device> {
     vec![device("CPU", DeviceKind::Cpu, 32, 24), device("GPU0", DeviceKind::Gpu, 12, 11), device("GPU1", DeviceKind::Gpu, 6, 6)]
 }
 
@@ -43,7 +43,7 @@ fn estimate(decode: u64) -> Estimate {
     Estimate { needs: needs(decode), alternatives: vec![tiled], ..Estimate::default() }
 }
 
-fn recipe() -> Recipe {
+pub(super) fn recipe() -> Recipe {
     let mut recipe = Recipe { prompt: "a lake".into(), guidance: 1.0, ..Recipe::default() };
     recipe.files.set(FileRole::Diffusion, "/models/z-Q8_0.gguf");
     recipe.files.set(FileRole::Llm, "/models/q-Q8_0.gguf");
@@ -67,7 +67,7 @@ fn board(decode: u64) -> Studio {
 
 impl Studio {
     /// Answers what the engine was asked about the recipe as it is now.
-    fn tell(&mut self, decode: u64) {
+    pub(super) fn tell(&mut self, decode: u64) {
         self.rest();
         let recipe = Box::new(self.app().state.recipe.clone());
         self.port.send(Event::Estimated { recipe, estimate: Ok(estimate(decode)) });
@@ -76,7 +76,7 @@ impl Studio {
     }
 
     /// Lets questions go out and plans be made.
-    fn rest(&mut self) {
+    pub(super) fn rest(&mut self) {
         self.harness.run_steps(3);
         self.harness.run_ok();
     }
@@ -448,6 +448,20 @@ fn a_server_that_does_not_answer_is_grey_and_can_be_asked_again() {
     assert_eq!(studio.text(), ("", "", ""));
     studio.click("Remove studio.local:50052");
     assert!(studio.app().state.board.servers.is_empty());
+    // The engine knows its devices until the program ends; a person does not see them any more.
+    let lent = device("RPC0", DeviceKind::Remote, 24, 23);
+    studio.port.send(Event::Devices([machine(), vec![lent.clone()]].concat()));
+    studio.rest();
+    assert!(studio.harness.query_by_label("RPC0").is_none());
+    // Borrowed again, they are there again.
+    studio.click("Add a remote device");
+    studio.harness.get_by_role_and_label(Role::TextInput, "Address, such as 192.168.1.20:50052").type_text("studio.local");
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    studio.port.send(Event::Server { server, added: Ok(vec![lent.clone()]) });
+    studio.port.send(Event::Devices([machine(), vec![lent]].concat()));
+    studio.rest();
+    assert!(studio.harness.query_by_label("RPC0").is_some());
 }
 
 #[test]
@@ -456,15 +470,34 @@ fn what_was_measured_stands_beside_what_was_predicted_and_what_stays_is_not_coun
     let (job, ..) = studio.generate();
     studio.begin(job, vec![1]);
     // 10.2 of weights stay; decoding took 0.5 more, and 0.1 more than predicted.
-    let peak = |phase, tenths: u64| Peak { device: "GPU0".into(), phase, bytes: tenths * GIB / 10, predicted_bytes: None };
+    // Another model held something too.
+    let others = GIB / 2;
+    let peak = |phase, tenths: u64| Peak {
+        device: "GPU0".into(),
+        phase,
+        bytes: tenths * GIB / 10 + others,
+        others_bytes: others,
+        predicted_bytes: None,
+    };
     let peaks = vec![peak(placement::Phase::Load, 102), peak(placement::Phase::Denoise, 109), peak(placement::Phase::Decode, 108)];
     studio.port.send(Event::Measured { job, peaks });
     studio.done(job);
     assert!(studio.sees("GPU0 denoise: 10.9 GiB, measured 10.9 GiB"));
     assert!(studio.sees("GPU0 decode: 10.7 GiB, measured 10.8 GiB (0.9 % more)"));
+    // Of another size or another place it says nothing.
+    studio.harness.state_mut().as_mut().unwrap().state.recipe.width = 768;
+    studio.tell(5);
+    assert!(!studio.sees(", measured "));
+    studio.harness.state_mut().as_mut().unwrap().state.recipe.width = recipe().width;
+    studio.tell(5);
+    assert!(studio.sees(", measured "));
     let mut devices = machine();
     devices[1].memory_free_bytes = 11 * GIB - 102 * GIB / 10;
     studio.port.send(Event::Devices(devices));
+    let part =
+        ResidentPart { module: Module::Diffusion, device: "GPU0".into(), bytes: 102 * GIB / 10, owner: ResidentId(1), shared: false };
+    let model = Resident { parts: vec![part], ..memory::resident(1, recipe().files) };
+    studio.port.send(Event::Residency(Residency { models: vec![model], ..Residency::default() }));
     studio.rest();
     assert!(studio.sees("Everything fits."), "its own weights are in nobody's way");
 }

@@ -498,7 +498,8 @@ impl State {
         let loaded = self.contexts.get(&id)?;
         let parts = self.policy.parts(id).flat_map(|(part, bytes)| {
             let shared = part.0 != id || self.policy.others(part, id).next().is_some();
-            bytes.iter().map(move |(device, bytes)| ResidentPart { module: part.1, device: device.clone(), bytes: *bytes, shared })
+            let (owner, module) = (ResidentId(part.0.0), part.1);
+            bytes.iter().map(move |(device, bytes)| ResidentPart { module, device: device.clone(), bytes: *bytes, owner, shared })
         });
         Some(Resident {
             id: ResidentId(id.0),

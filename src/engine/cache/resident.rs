@@ -17,6 +17,20 @@ pub struct Residency {
     pub unreturned_bytes: BTreeMap<String, u64>,
 }
 
+impl Residency {
+    /// Bytes of weights that all models together hold on each device, by its whole name; what they share counts once.
+    #[must_use]
+    pub fn held_bytes(&self) -> BTreeMap<String, u64> {
+        let parts = self.models.iter().flat_map(|model| &model.parts);
+        let once: BTreeMap<_, _> = parts.map(|part| ((part.owner, part.module, &part.device), part.bytes)).collect();
+        let mut held = BTreeMap::new();
+        for ((_, _, device), bytes) in once {
+            *held.entry(device.clone()).or_default() += bytes;
+        }
+        held
+    }
+}
+
 /// A number of a model in memory, which no other ever has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -60,6 +74,8 @@ pub struct ResidentPart {
     pub device: String,
     /// How many bytes.
     pub bytes: u64,
+    /// The model that read it from the files; another one where it was borrowed.
+    pub owner: ResidentId,
     /// Whether another model in memory uses the same weights.
     pub shared: bool,
 }

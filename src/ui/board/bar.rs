@@ -53,7 +53,7 @@ impl Bar {
             used,
             limit: prediction.map_or_else(usual, |it| it.limit_bytes),
             budget,
-            measured: phase.and_then(|phase| board.measured(&device.name, phase)).map(|peak| peak.bytes),
+            measured: phase.and_then(|phase| board.measured(&device.name, phase)),
             phase,
         }
     }

@@ -188,7 +188,7 @@ fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
         let measured = board.measured(&device.name, phase);
         let response = ui.interact(rect, Id::unique(("phase", &device.name, phase)), Sense::click());
         let told = match measured {
-            Some(peak) => format!("{}, measured {}{}", gib(used), gib(peak.bytes), error_words(peak.bytes, used)),
+            Some(bytes) => format!("{}, measured {}{}", gib(used), gib(bytes), error_words(bytes, used)),
             None => gib(used),
         };
         let name = format!("{} {}: {told}", device.name, phase.label());

@@ -9,7 +9,7 @@ use crate::app::{Command, Commands};
 use crate::placement::{Plan, Shortage, gib};
 use crate::ui::icons::{self, Icon};
 use crate::ui::parts::{self, ask, bare_icon, bold, command_button, heading};
-use crate::ui::{settings_panel, theme};
+use crate::ui::{resident, settings_panel, theme};
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -25,6 +25,7 @@ pub(in crate::ui) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Comma
         Frame::new().inner_margin(margin).show(ui, |ui| {
             verdict(ui, state, commands);
             notes(ui, &state.board);
+            resident::section(ui, state, commands);
             named(ui, state, commands);
             remote::servers(ui, state, commands);
         });
@@ -39,8 +40,7 @@ fn verdict(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.label(RichText::new("Choose a model under Create to see what it takes.").color(palette.weak));
         return;
     }
-    let builtin = state.builtin.as_ref().ok().filter(|_| state.uses_builtin()).map(|it| it.manifest().name.clone());
-    let name = builtin.unwrap_or_else(|| board.model.clone());
+    let name = if state.uses_builtin() { state.model_name(&recipe.files) } else { board.model.clone() };
     let what = format!("{name} at {} × {}", recipe.width, recipe.height);
     ui.add(Label::new(RichText::new(what).color(palette.weak)).truncate()).on_hover_text(&name);
     if let Some(failure) = &board.failure {
@@ -52,10 +52,8 @@ fn verdict(ui: &mut Ui, state: &State, commands: &mut Commands) {
         line(ui, Icon::Warning, palette.warn, words);
     }
     match &board.prediction {
-        None => {
-            ui.label(RichText::new("Finding out what this model takes…").color(palette.weak));
-            return;
-        }
+        // As high as what will stand here, so that nothing below moves under a pointer.
+        None => line(ui, Icon::Dots, palette.weak, "Finding out what this model takes…"),
         Some(prediction) if prediction.fits() => {
             let words = if board.waiting { "It fitted; looking again…" } else { "Everything fits." };
             line(ui, Icon::Check, palette.compute, words);
