@@ -201,7 +201,7 @@ fn shots() -> Option<PathBuf> {
 
 /// Looks at the screen once it has come to rest, with the pointer out of the way.
 fn keep(desktop: &mut Desktop, size: (u32, u32), name: &str) -> Result<()> {
-    desktop.move_to(size.0 - 3, size.1 - 3)?;
+    desktop.move_to(6, size.1 / 2)?;
     let shot = match shots() {
         Some(folder) => desktop.screenshot(&folder.join(name))?,
         None => desktop.shot()?,
@@ -258,7 +258,7 @@ fn downloads_are_seen_to_come_to_fail_and_to_end() -> Result<()> {
         let far = |it: &desktop::Control| it.value.parse::<f64>().is_ok_and(|it| it > 20.0);
         it.find_by(|it| it.name == "Progress of Aurora in its details" && far(it))
     })?;
-    desktop.move_to(size.0 - 3, size.1 - 3)?;
+    desktop.move_to(6, size.1 / 2)?;
     desktop.wait_for("Pause Aurora now", LONG)?;
     if let Some(folder) = shots() {
         // It never comes to rest.

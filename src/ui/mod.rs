@@ -84,7 +84,7 @@ pub fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
         });
     }
     // A dialog or an open menu has its own keys.
-    if state.closing != Closing::No || Popup::is_any_open(ctx) {
+    if state.closing != Closing::No || models::is_asking(state) || Popup::is_any_open(ctx) {
         return;
     }
     let typing = ctx.text_edit_focused();

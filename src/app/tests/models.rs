@@ -91,7 +91,8 @@ impl Studio {
 
     /// Types into the field of this name.
     fn write(&mut self, field: &str, text: &str) {
-        self.harness.query_all_by_label(field).find(|it| it.accesskit_node().role() == Role::TextInput).unwrap().focus();
+        let is_field = |role| matches!(role, Role::TextInput | Role::PasswordInput);
+        self.harness.query_all_by_label(field).find(|it| is_field(it.accesskit_node().role())).unwrap().focus();
         self.harness.run_ok();
         self.press(Modifiers::COMMAND, Key::A);
         self.harness.event(egui::Event::Text(text.into()));
@@ -433,6 +434,33 @@ fn settings_are_kept_where_the_command_line_has_them_and_a_token_is_never_shown(
         studio.until("the token to go", |app| app.state.models.shelf.choices.token != TokenState::Kept);
     }
     assert!(!fs::read_to_string(paths.library_file()).unwrap().contains("secret"));
+}
+
+#[test]
+fn of_a_thousand_models_only_those_that_are_seen_are_drawn() {
+    let home = home();
+    let folder = Paths::beneath(home.path()).models;
+    fs::create_dir_all(&folder).unwrap();
+    let down = "lora_unet_down_blocks_0_attentions_0_transformer_blocks_0_attn1_to_q.lora_down.weight";
+    let header = serde_json::json!({ down: { "dtype": "F16", "shape": [1, 4], "data_offsets": [0, 8] } }).to_string();
+    let file = [(header.len() as u64).to_le_bytes().as_slice(), header.as_bytes(), &[0; 8]].concat();
+    for at in 0..1000 {
+        fs::write(folder.join(format!("style {at:03}.safetensors")), &file).unwrap();
+    }
+    let mut studio = view_of(home, "http://127.0.0.1:9");
+    assert_eq!(studio.cards().len(), 1026);
+    let drawn = |studio: &Studio| studio.harness.query_all_by_label_contains(", in place, ").count();
+    assert!((3..80).contains(&drawn(&studio)), "{} cards are drawn", drawn(&studio));
+    // The cursor reaches what was not drawn, and it comes into view.
+    studio.press(Modifiers::NONE, Key::Slash);
+    studio.harness.event(egui::Event::Text("style 99".into()));
+    studio.harness.run_ok();
+    assert_eq!(studio.cards().len(), 10);
+    studio.press(Modifiers::NONE, Key::Enter);
+    for _ in 0..3 {
+        studio.press(Modifiers::NONE, Key::ArrowDown);
+    }
+    assert!(studio.app().state.models.selected.as_ref().is_some_and(|it| it.contains("style 99")));
 }
 
 #[test]

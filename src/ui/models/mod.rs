@@ -9,12 +9,12 @@ mod grid;
 mod hub;
 mod side;
 
-use eframe::egui::{CentralPanel, Color32, Context, Event, Frame, Id, Key, Margin, Modifiers, Panel, Popup, RichText, Ui};
+use eframe::egui::{CentralPanel, Color32, Context, Event, Frame, Id, Key, Margin, Modifiers, Panel, RichText, Ui};
 
 use super::theme::Palette;
 use super::{cards, theme};
 use crate::app::models::Fits;
-use crate::app::state::State;
+use crate::app::state::{Screen, State};
 use crate::app::{Command, Commands, ModelsCommand};
 
 pub(super) use side::side_panel;
@@ -53,12 +53,16 @@ pub(super) fn models_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
     cards::notice(ui, state, whole);
 }
 
+/// Whether a question of this view waits for an answer, and has the keys.
+pub(super) fn is_asking(state: &State) -> bool {
+    state.screen == Screen::Models && (state.models.question.is_some() || state.models.farewell.is_some())
+}
+
 /// The keys of this view: arrows between cards, "/" to search, Escape to close, and what is pasted.
 pub(super) fn keys(ctx: &Context, state: &State, commands: &mut Commands, typing: bool) {
     let mut push = |command| commands.push(Command::Models(command));
     let view = &state.models;
-    let asked = view.question.is_some() || view.farewell.is_some();
-    if typing || asked || Popup::is_any_open(ctx) {
+    if typing {
         return;
     }
     if ctx.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Slash)) {
