@@ -89,6 +89,14 @@ impl Paths {
     }
 }
 
+/// Removes a file; one that is not there is fine.
+pub fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Writes a file whole, replacing the one there, or leaves everything as it was. Its folder is made where it is missing, a link is
 /// followed, and the permissions of the old file are kept.
 pub fn write_atomic(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {

@@ -12,6 +12,7 @@ use super::memory::MemoryCommand;
 use super::models::ModelsCommand;
 use super::state::{PictureId, PreviewChoice, Screen, State, ThemeChoice};
 use super::view::View;
+use crate::engine::JobId;
 use crate::recipe::{FileRole, Recipe};
 
 /// Everything that a person can ask of the window.
@@ -27,6 +28,8 @@ pub enum Command {
     Generate,
     /// Stop the picture that is forming.
     Cancel,
+    /// Stop one of several pictures that form at the same time.
+    CancelJob(JobId),
     /// Take every waiting picture out of the queue.
     ClearQueue,
     /// Put the cursor into the prompt.
@@ -157,7 +160,7 @@ impl Command {
             Self::Models(command) => command.label(),
             Self::Memory(command) => command.label(),
             Self::Generate => "Generate",
-            Self::Cancel => "Cancel",
+            Self::Cancel | Self::CancelJob(_) => "Cancel",
             Self::ClearQueue => "Clear queue",
             Self::FocusPrompt => "Go to the prompt",
             Self::ChangeRecipe(_) => "Change settings",
@@ -213,6 +216,7 @@ impl Command {
             Self::Memory(command) => command.tooltip(),
             Self::Generate => "Make pictures with these settings. While one forms, the next waits its turn.",
             Self::Cancel => "Stop the picture that is forming. Finished pictures are kept.",
+            Self::CancelJob(_) => "Stop this picture. Finished ones are kept, and others go on.",
             Self::ClearQueue => "Take every waiting picture out of the queue. The forming one goes on.",
             Self::FocusPrompt => "Put the cursor into the prompt.",
             Self::ChangeRecipe(_) => "Change the settings of the next picture.",
@@ -288,6 +292,7 @@ impl Command {
             Self::Board(_)
             | Self::Models(_)
             | Self::Memory(_)
+            | Self::CancelJob(_)
             | Self::ClearQueue
             | Self::ChangeRecipe(_)
             | Self::TryPrompt(_)
@@ -335,7 +340,8 @@ impl Command {
             Self::Memory(command) => command.enabled(state),
             Self::Generate => state.ready(),
             Self::Cancel => state.jobs.running().map(drop).ok_or("Nothing is forming now."),
-            Self::ClearQueue => (state.jobs.waiting() > 0).then_some(()).ok_or("Nothing waits."),
+            Self::ClearQueue => state.jobs.waiting().next().map(drop).ok_or("Nothing waits."),
+            Self::CancelJob(id) => state.jobs.at_work().find(|job| job.id == *id).map(drop).ok_or("It is over."),
             Self::UseBuiltin if state.builtin.is_err() => Err("The built-in model is not there. Reinstall Atelier to get it back."),
             Self::UseBuiltin => (!state.uses_builtin()).then_some(()).ok_or("The built-in model is in use."),
             Self::UseOwnFiles => state.uses_builtin().then_some(()).ok_or("Your own files are in use."),

@@ -11,7 +11,7 @@ use super::files::{FileTask, PixelTask, Purpose};
 use super::session::Stored;
 use super::state::{Closing, ErrorCard};
 use super::view::{KEY_STEP, View};
-use crate::engine::Task;
+use crate::engine::{JobId, Task};
 use crate::recipe::{FileRole, ImageSource, Recipe};
 use crate::ui;
 
@@ -33,9 +33,14 @@ impl App {
             Command::Models(command) => self.models_command(ctx, command),
             Command::Memory(command) => self.memory_command(command),
             Command::Generate => self.generate(self.state.recipe.clone()),
-            Command::Cancel => self.cancel(),
+            Command::Cancel => {
+                if let Some(id) = self.state.jobs.running().map(|job| job.id) {
+                    self.cancel(id);
+                }
+            }
+            Command::CancelJob(id) => self.cancel(id),
             Command::ClearQueue => {
-                let waiting: Vec<_> = self.state.jobs.iter().skip(1).map(|job| job.id).collect();
+                let waiting: Vec<_> = self.state.jobs.waiting().map(|job| job.id).collect();
                 for job in waiting {
                     self.handle.cancel(job);
                 }
@@ -154,8 +159,7 @@ impl App {
         }
     }
 
-    fn cancel(&mut self) {
-        let Some(id) = self.state.jobs.running().map(|job| job.id) else { return };
+    fn cancel(&mut self, id: JobId) {
         if let Some(job) = self.state.jobs.get_mut(id) {
             job.stopping = true;
         }

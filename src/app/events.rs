@@ -41,7 +41,12 @@ impl App {
                     job.progress.step(step);
                 }
             }
-            Event::Preview { job, preview } => self.preview_wanted = Some((job, preview)),
+            Event::Preview { job, preview } => {
+                // Of several pictures that form, one is shown.
+                if self.state.jobs.running().is_some_and(|running| running.id == job) {
+                    self.preview_wanted = Some((job, preview));
+                }
+            }
             Event::Picture { job, picture } => self.picture(ctx, job, &picture),
             // What the system lacks.
             Event::Log { job: None, level: LogLevel::Warn, text } => self.notice(ctx, text),
@@ -88,7 +93,9 @@ impl App {
         if self.state.session.shown().is_some_and(|shown| shown.id == id) {
             self.picture_busy = Some(id);
         }
-        self.preview_wanted = None;
+        if self.preview_wanted.as_ref().is_some_and(|(of, _)| *of == job) {
+            self.preview_wanted = None;
+        }
     }
 
     fn end(&mut self, ctx: &egui::Context, job: JobId, end: End) {
@@ -117,6 +124,8 @@ impl App {
 
     pub(super) fn report(&mut self, ctx: &egui::Context, report: Report) {
         match report {
+            Report::MarkTaken(was_there) => self.mark_taken(ctx, was_there),
+            Report::MarkSet => self.mark_set(),
             Report::Identified(files) => self.identified(ctx, files),
             Report::Missing(paths) => self.state.missing = paths.into_iter().collect(),
             Report::Stored(id, Ok(path)) => {

@@ -63,6 +63,12 @@ pub enum FileTask {
     OpenFolder(PathBuf, Option<PathBuf>),
     /// Keep the settings.
     SaveSettings(PathBuf, Box<Settings>),
+    /// Is this mark there? It is removed.
+    TakeMark(PathBuf),
+    /// Leave this mark, which outlives the program's sudden end.
+    SetMark(PathBuf),
+    /// Remove this mark.
+    ClearMark(PathBuf),
 }
 
 /// What the pixel thread is asked.
@@ -104,6 +110,10 @@ pub enum Report {
     NotOpened(FileError),
     /// The settings could not be kept.
     SettingsNotSaved(String),
+    /// Whether the mark was there.
+    MarkTaken(bool),
+    /// The mark is there, or cannot be.
+    MarkSet,
     /// A finished picture, ready for the screen.
     Picture {
         /// Its number.
@@ -232,9 +242,30 @@ pub(super) fn file_task(task: FileTask) -> Option<Report> {
             Some(Report::Thumbnail(path, look))
         }
         FileTask::OpenFolder(folder, file) => open_folder(&folder, file.as_deref()).err().map(Report::NotOpened),
+        FileTask::TakeMark(path) => {
+            let was_there = path.exists();
+            clear(&path);
+            Some(Report::MarkTaken(was_there))
+        }
+        FileTask::SetMark(path) => {
+            if let Err(error) = paths::write_atomic_bytes(&path, b"") {
+                tracing::warn!("{} could not be written: {error}", path.display());
+            }
+            Some(Report::MarkSet)
+        }
+        FileTask::ClearMark(path) => {
+            clear(&path);
+            None
+        }
         FileTask::SaveSettings(path, settings) => {
             settings::save(&path, &settings).err().map(|error| Report::SettingsNotSaved(error.to_string()))
         }
+    }
+}
+
+fn clear(mark: &Path) {
+    if let Err(error) = paths::remove_if_there(mark) {
+        tracing::warn!("{} could not be removed: {error}", mark.display());
     }
 }
 

@@ -2,18 +2,20 @@
 //! picture is asked for. Nothing here waits.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use eframe::egui;
 
 use super::App;
 use super::dispatch::carried;
+use super::files::FileTask;
 use super::link::sent;
 use super::state::State;
 use crate::engine::{Reserve, Residency, Resident, ResidentId};
 use crate::placement::GIB;
 use crate::recipe::{FileRole, ModelFiles, PlacementText, Recipe};
+use crate::settings::Settings;
 
 /// Seconds that the choice of a model must stand before it is loaded: who looks through a list loads nothing.
 const WARM_AFTER_SECS: f64 = 0.4;
@@ -93,6 +95,12 @@ pub struct Memory {
     pub loading: bool,
     /// Now, in seconds since 1970.
     pub now_secs: u64,
+    /// Where it is noted that a model is being loaded which nobody asked for: what ends the program then is not done again at the next start.
+    mark: Option<PathBuf>,
+    /// Whether it is known that the last start went well.
+    started_well: bool,
+    /// What is loaded as soon as that is noted.
+    marking: Option<Box<Recipe>>,
     /// The last recipe of each model that was used, the latest first.
     recipes: Vec<Recipe>,
     asked: Option<Chosen>,
@@ -130,8 +138,19 @@ impl Chosen {
 impl Memory {
     /// As it was kept.
     #[must_use]
-    pub fn kept(warm: bool, reserve: Reserve) -> Self {
-        Self { warm, reserve, loading: false, now_secs: 0, recipes: Vec::new(), asked: None, changed: None }
+    pub fn kept(settings: &Settings, settings_path: Option<&Path>) -> Self {
+        Self {
+            warm: settings.warm,
+            reserve: settings.reserve,
+            loading: false,
+            now_secs: 0,
+            mark: settings_path.map(|path| path.with_file_name("loading-ahead")),
+            started_well: settings_path.is_none(),
+            marking: None,
+            recipes: Vec::new(),
+            asked: None,
+            changed: None,
+        }
     }
 
     /// Remembers the settings that a model is used with.
@@ -139,6 +158,16 @@ impl Memory {
         self.recipes.retain(|it| !same_paths(&it.files, &recipe.files));
         self.recipes.insert(0, recipe.clone());
         self.recipes.truncate(MOST_RECIPES);
+    }
+
+    #[cfg(test)]
+    pub(super) fn has_started(&self) -> bool {
+        self.started_well
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_noting(&self) -> bool {
+        self.marking.is_some()
     }
 
     fn recipe_of(&self, files: &ModelFiles) -> Option<&Recipe> {
@@ -183,6 +212,14 @@ impl State {
         stem.map_or_else(|| "No files".to_owned(), |stem| stem.to_string_lossy().into_owned())
     }
 
+    /// Bytes that models hold of a device which the next picture is not made with.
+    #[must_use]
+    pub fn held_by_other_models(&self, device: &str) -> u64 {
+        let own =
+            self.chosen_resident().map_or(0, |model| model.parts.iter().filter(|part| part.device == device).map(|part| part.bytes).sum());
+        self.board.held.get(device).copied().unwrap_or(0).saturating_sub(own)
+    }
+
     /// The model of the next picture, where it is in memory.
     #[must_use]
     pub fn chosen_resident(&self) -> Option<&Resident> {
@@ -191,24 +228,51 @@ impl State {
 }
 
 impl App {
-    /// What the engine must know from the start.
-    pub(super) fn tell_reserve(&self) {
+    /// What must be known from the start, here and by the engine.
+    pub(super) fn begin_memory(&mut self) {
+        if let Some(mark) = self.state.memory.mark.clone() {
+            self.workers.file(FileTask::TakeMark(mark));
+        }
         if self.state.memory.reserve != Reserve::default() {
             sent(self.handle.set_reserve(self.state.memory.reserve));
         }
     }
 
     pub(super) fn residency_told(&mut self, residency: Residency) {
+        self.loaded();
         let state = &mut self.state;
-        state.memory.loading = false;
         state.board.held = residency.held_bytes();
         state.board.touch();
         state.residency = residency;
     }
 
+    /// Nothing is loaded any more that nobody asked for.
+    pub(super) fn loaded(&mut self) {
+        if std::mem::take(&mut self.state.memory.loading)
+            && let Some(mark) = self.state.memory.mark.clone()
+        {
+            self.workers.file(FileTask::ClearMark(mark));
+        }
+    }
+
+    pub(super) fn mark_taken(&mut self, ctx: &egui::Context, was_there: bool) {
+        self.state.memory.started_well = true;
+        if was_there && self.state.memory.warm {
+            self.state.memory.asked = Some(Chosen::of(&self.state.recipe));
+            let name = self.state.model_name(&self.state.recipe.files);
+            self.notice(ctx, format!("Atelier ended while it loaded {name}. It is not loaded by itself this time."));
+        }
+    }
+
+    pub(super) fn mark_set(&mut self) {
+        if let Some(recipe) = self.state.memory.marking.take() {
+            sent(self.handle.warm(Some(*recipe)));
+        }
+    }
+
     /// Has the chosen model loaded, once its choice stands and it is known to fit. Not before the first frame is on the screen: what it takes
     /// is asked by that one.
-    pub(super) fn follow_model(&mut self, ctx: &egui::Context) {
+    pub(super) fn load_ahead(&mut self, ctx: &egui::Context) {
         let now = ctx.time();
         self.state.memory.now_secs = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let wanted = match self.wanted() {
@@ -233,11 +297,19 @@ impl App {
             ctx.request_repaint_after_secs(rest as f32);
             return;
         }
-        let recipe = wanted.as_ref().map(|_| self.state.recipe.clone());
-        let loading = recipe.is_some() && self.state.chosen_resident().is_none();
-        if sent(self.handle.warm(recipe)) {
-            let memory = &mut self.state.memory;
-            (memory.asked, memory.changed, memory.loading) = (wanted, None, loading);
+        let recipe = wanted.as_ref().map(|_| Box::new(self.state.recipe.clone()));
+        let is_new = recipe.is_some() && self.state.chosen_resident().is_none();
+        let memory = &mut self.state.memory;
+        (memory.asked, memory.changed, memory.marking) = (wanted, None, None);
+        match (recipe, memory.mark.clone()) {
+            (Some(recipe), Some(mark)) if is_new => {
+                (memory.loading, memory.marking) = (true, Some(recipe));
+                self.workers.file(FileTask::SetMark(mark));
+            }
+            (recipe, _) => {
+                memory.loading = is_new;
+                sent(self.handle.warm(recipe.map(|recipe| *recipe)));
+            }
         }
     }
 
@@ -246,7 +318,7 @@ impl App {
         if !memory.warm || recipe.files.is_empty() {
             return Wanted::Nothing;
         }
-        if !board.is_about(recipe) {
+        if !memory.started_well || !board.is_about(recipe) {
             return Wanted::Unknown;
         }
         let fits = board.prediction.is_some() && !board.is_over() && board.text_errors.iter().all(Option::is_none);

@@ -148,7 +148,7 @@ impl App {
             missing: BTreeSet::new(),
             thumbnails: Vec::new(),
             residency: crate::engine::Residency::default(),
-            memory: memory::Memory::kept(settings.warm, settings.reserve),
+            memory: memory::Memory::kept(&settings, options.settings_path.as_deref()),
             focus_prompt: true,
         };
         let kept = Kept {
@@ -172,7 +172,7 @@ impl App {
             looks_asked: BTreeSet::new(),
             link: link::Link::default(),
         };
-        app.tell_reserve();
+        app.begin_memory();
         app.find_devices();
         Ok(app)
     }
@@ -195,7 +195,7 @@ impl App {
         self.check_files();
         self.follow_board(ctx);
         self.follow_models(ctx);
-        self.follow_model(ctx);
+        self.load_ahead(ctx);
         self.closing(ctx);
         self.keep(ctx);
         let now = ctx.time();
@@ -227,6 +227,7 @@ impl App {
     /// Writes what is left to write, but not for longer than a few seconds.
     pub fn finish(mut self) {
         self.handle.cancel_all();
+        self.loaded();
         self.write_settings();
         // What comes in goes on from there at the next start.
         if !self.keeper.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {

@@ -306,24 +306,28 @@ impl Jobs {
         self.0.remove(at)
     }
 
-    /// The job that the engine is at: the first, also in the moment before it says so.
+    /// The job whose picture is shown while it forms: the first that the engine is at, also in the moment before it says so.
     #[must_use]
     pub fn running(&self) -> Option<&Job> {
-        self.0.front()
+        self.at_work().next()
     }
 
-    /// Jobs behind the running one.
-    #[must_use]
-    pub fn waiting(&self) -> usize {
-        self.0.len().saturating_sub(1)
+    /// The jobs that the engine is at, each on devices of its own.
+    pub fn at_work(&self) -> impl Iterator<Item = &Job> {
+        self.0.iter().enumerate().filter(|(n, job)| self.is_at_work(*n, job)).map(|(_, job)| job)
     }
 
-    /// Every job, the running one first.
-    pub fn iter(&self) -> impl Iterator<Item = &Job> {
-        self.0.iter()
+    /// The jobs behind those.
+    pub fn waiting(&self) -> impl Iterator<Item = &Job> {
+        self.0.iter().enumerate().filter(|(n, job)| !self.is_at_work(*n, job)).map(|(_, job)| job)
     }
 
-    /// Every job, the running one first.
+    /// The first one is also in the moment before the engine says so.
+    fn is_at_work(&self, at: usize, job: &Job) -> bool {
+        job.begun || (at == 0 && !self.0.iter().any(|job| job.begun))
+    }
+
+    /// Every job, in the order in which they were asked for.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Job> {
         self.0.iter_mut()
     }

@@ -45,7 +45,11 @@ impl Studio {
     }
 
     fn with(settings: Settings, builtin: Result<Arc<Builtin>, String>, size: [f32; 2]) -> Self {
-        Self::with_library(settings, builtin, size, tempfile::tempdir().unwrap(), None)
+        Self::at(tempfile::tempdir().unwrap(), settings, builtin, size)
+    }
+
+    fn at(folder: tempfile::TempDir, settings: Settings, builtin: Result<Arc<Builtin>, String>, size: [f32; 2]) -> Self {
+        Self::with_library(settings, builtin, size, folder, None)
     }
 
     fn with_library(
@@ -189,6 +193,28 @@ fn a_typed_prompt_and_ctrl_enter_reach_the_engine() {
     let (_, recipe, _) = studio.generate();
     assert_eq!(recipe.prompt, "a red fox");
     assert_eq!(studio.app().state.recipe.prompt, "a red fox", "the key writes no line break");
+}
+
+#[test]
+fn pictures_that_form_at_the_same_time_have_a_line_each_and_one_is_shown() {
+    let mut studio = Studio::open(ready());
+    let (first, ..) = studio.generate();
+    studio.harness.state_mut().as_mut().unwrap().state.recipe.prompt = "a castle".into();
+    let (second, .., cancel) = studio.generate();
+    studio.begin(first, vec![1]);
+    assert!(studio.sees("1 waiting in the queue"), "the engine has not begun it");
+    studio.begin(second, vec![2]);
+    assert!(!studio.sees("waiting in the queue") && studio.sees("a lake · ") && studio.sees("a castle · "));
+    let preview = |shade| Preview { picture: 0, step: 1, image: image(8, shade) };
+    studio.port.send(Event::Preview { job: second, preview: preview(2) });
+    studio.port.send(Event::Preview { job: first, preview: preview(1) });
+    studio.until("the preview", |app| app.state.forming.is_some());
+    assert_eq!(studio.app().state.forming.as_ref().unwrap().job, first);
+    studio.click("Cancel a castle");
+    assert!(cancel.load(Ordering::Relaxed) && studio.sees("a castle · Stopping"));
+    studio.port.send(Event::End { job: second, end: End::Cancelled });
+    studio.harness.run_ok();
+    assert!(studio.app().state.forming.is_some() && !studio.sees("a castle · "));
 }
 
 #[test]
@@ -393,7 +419,7 @@ fn while_one_forms_the_next_wait_and_can_be_taken_back() {
     studio.press(Modifiers::COMMAND, Key::Enter);
     assert!(studio.sees("2 waiting in the queue"));
     studio.click("Clear queue");
-    assert_eq!((studio.app().state.jobs.waiting(), studio.app().state.jobs.is_empty()), (0, false));
+    assert_eq!((studio.app().state.jobs.waiting().count(), studio.app().state.jobs.is_empty()), (0, false));
     studio.done(first);
     assert!(studio.app().state.jobs.is_empty());
 }

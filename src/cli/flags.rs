@@ -58,21 +58,9 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct GenerateFlags {
     #[command(flatten)]
-    pub(super) model: ModelFlags,
-    #[command(flatten)]
     pub(super) picture: PictureFlags,
     #[command(flatten)]
-    pub(super) sampling: SamplingFlags,
-    #[command(flatten)]
-    pub(super) inputs: InputFlags,
-    #[command(flatten)]
-    pub(super) devices: DeviceFlags,
-    #[command(flatten)]
-    pub(super) servers: ServerFlags,
-    #[command(flatten)]
-    pub(super) modules: ModuleFlags,
-    #[command(flatten)]
-    pub(super) library: LibraryFlags,
+    pub(super) common: CommonFlags,
 
     /// Take model, prompt, settings and placement from this command line of sd-cli, instead of from flags
     #[arg(long, value_name = "COMMAND", help_heading = MODEL, conflicts_with_all = SETTINGS)]
@@ -95,6 +83,25 @@ pub struct GenerateFlags {
     pub(super) preview_interval: u32,
     #[command(flatten)]
     pub(super) report: ReportFlags,
+}
+
+/// What `generate` and `plan` have in common.
+#[derive(Debug, Args)]
+pub(super) struct CommonFlags {
+    #[command(flatten)]
+    pub(super) model: ModelFlags,
+    #[command(flatten)]
+    pub(super) sampling: SamplingFlags,
+    #[command(flatten)]
+    pub(super) inputs: InputFlags,
+    #[command(flatten)]
+    pub(super) devices: DeviceFlags,
+    #[command(flatten)]
+    pub(super) servers: ServerFlags,
+    #[command(flatten)]
+    pub(super) modules: ModuleFlags,
+    #[command(flatten)]
+    pub(super) library: LibraryFlags,
 }
 
 /// How previews are made.
@@ -305,8 +312,6 @@ pub struct UpscaleFlags {
 /// Flags of `plan`.
 #[derive(Debug, Args)]
 pub struct PlanFlags {
-    #[command(flatten)]
-    pub(super) model: ModelFlags,
     /// The prompt; a long one may take more memory
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, default_value = "", hide_default_value = true, help_heading = PICTURE)]
     pub(super) prompt: String,
@@ -318,17 +323,7 @@ pub struct PlanFlags {
     #[arg(short = 'H', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Height in pixels", Recipe::default().height))]
     pub(super) height: Option<u32>,
     #[command(flatten)]
-    pub(super) sampling: SamplingFlags,
-    #[command(flatten)]
-    pub(super) inputs: InputFlags,
-    #[command(flatten)]
-    pub(super) devices: DeviceFlags,
-    #[command(flatten)]
-    pub(super) servers: ServerFlags,
-    #[command(flatten)]
-    pub(super) modules: ModuleFlags,
-    #[command(flatten)]
-    pub(super) library: LibraryFlags,
+    pub(super) common: CommonFlags,
     /// Print one line of JSON
     #[arg(long, help_heading = OUTPUT)]
     pub(super) json: bool,

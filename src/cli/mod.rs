@@ -147,15 +147,15 @@ where
             return models::run(*flags, models::Around { out, err: err.as_mut(), terminal, paths, interrupt, trash });
         }
         Command::Generate(flags) if flags.as_command => {
-            let find = |name: &str| models::find(name, &flags.library, &paths);
+            let find = |name: &str| models::find(name, &flags.common.library, &paths);
             return match resolve::as_command(&flags, find, builtin) {
                 Ok(copied) => tell_command(&copied, out, err.as_mut()),
                 Err(error) => refused(&error, err.as_mut()),
             };
         }
         Command::Generate(flags) => {
-            let find = |name: &str| models::find(name, &flags.library, &paths);
-            (resolve::generate(&flags, &paths, find, builtin), flags.servers, flags.report)
+            let find = |name: &str| models::find(name, &flags.common.library, &paths);
+            (resolve::generate(&flags, &paths, find, builtin), flags.common.servers, flags.report)
         }
         Command::Upscale(flags) => {
             let find = |name: &str| models::find_upscaler(name, &flags.library, &paths);
@@ -163,7 +163,7 @@ where
             (resolve::upscale(&flags, find, pickles), flags.servers, flags.report)
         }
         Command::Plan(flags) => {
-            let find = |name: &str| models::find(name, &flags.library, &paths);
+            let find = |name: &str| models::find(name, &flags.common.library, &paths);
             return match resolve::plan(&flags, find, builtin) {
                 Ok(recipe) => match plan::tell(&recipe, &flags, &start(), out, err.as_mut()) {
                     Ok(true) => Exit::Done,

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_mins(5);
 
 /// Finds out and tells; `Ok(false)` where nothing fits.
 pub(super) fn tell(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<bool> {
-    let listed = devices::ask(handle, &flags.servers.rpc_servers, err)?;
+    let listed = devices::ask(handle, &flags.common.servers.rpc_servers, err)?;
     let placement = Placement::parse(&recipe.placement, &listed)?;
     let estimate = ask(recipe, handle)?;
     let slack = |name: &str| estimate.slack_bytes.get(name).copied().unwrap_or(0);

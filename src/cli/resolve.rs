@@ -3,9 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::flags::{
-    DeviceFlags, GenerateFlags, InputFlags, ModelFlags, ModuleFlags, PictureFlags, PlanFlags, PreviewMethod, SamplingFlags, UpscaleFlags,
-};
+use super::flags::{CommonFlags, DeviceFlags, GenerateFlags, ModelFlags, PictureFlags, PlanFlags, PreviewMethod, UpscaleFlags};
 use super::models::is_name;
 use super::output::Output;
 use crate::engine::{PreviewOptions, Task};
@@ -138,8 +136,7 @@ fn recipe(
         let Pasted { recipe, left_out } = sd_cli::read(command)?;
         (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect(), None)
     } else {
-        let GenerateFlags { model, picture, sampling, inputs, devices, modules, .. } = flags;
-        let (recipe, name) = recipe_of_flags(&Settings { model, picture, sampling, inputs, devices, modules }, find, builtin)?;
+        let (recipe, name) = recipe_of_flags(&flags.picture, &flags.common, find, builtin)?;
         (recipe, Vec::new(), name)
     };
     complete(&recipe)?;
@@ -152,8 +149,7 @@ pub(super) fn plan(
     find: impl Find,
     builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
 ) -> Result<Recipe, UsageError> {
-    let PlanFlags { model, sampling, inputs, devices, modules, .. } = flags;
-    let picture = &PictureFlags {
+    let picture = PictureFlags {
         prompt: Some(flags.prompt.clone()),
         negative_prompt: flags.negative_prompt.clone(),
         width: flags.width,
@@ -161,7 +157,7 @@ pub(super) fn plan(
         seed: 0,
         batch_count: 1,
     };
-    let (recipe, _) = recipe_of_flags(&Settings { model, picture, sampling, inputs, devices, modules }, find, builtin)?;
+    let (recipe, _) = recipe_of_flags(&picture, &flags.common, find, builtin)?;
     complete(&recipe)?;
     Ok(recipe)
 }
@@ -176,22 +172,13 @@ fn complete(recipe: &Recipe) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// The flags that a recipe is made from.
-struct Settings<'a> {
-    model: &'a ModelFlags,
-    picture: &'a PictureFlags,
-    sampling: &'a SamplingFlags,
-    inputs: &'a InputFlags,
-    devices: &'a DeviceFlags,
-    modules: &'a ModuleFlags,
-}
-
 fn recipe_of_flags(
-    flags: &Settings<'_>,
+    picture: &PictureFlags,
+    common: &CommonFlags,
     find: impl Find,
     builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
 ) -> Result<(Recipe, Option<String>), UsageError> {
-    let Settings { model, picture, sampling, inputs, devices, modules } = *flags;
+    let CommonFlags { model, sampling, inputs, devices, modules, .. } = common;
     // What cannot be meant is told before anything is looked for.
     let old = OldFlags {
         clip_on_cpu: modules.clip_on_cpu,
@@ -286,342 +273,4 @@ fn png(path: &Path) -> Result<PathBuf, UsageError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::super::flags::{Cli, Command};
-    use super::*;
-    use crate::placement::{Module, parse_backend, parse_params_backend};
-    use crate::recipe::{Lora, Sampler, Scheduler};
-
-    fn job(args: &[&str]) -> Result<Job, UsageError> {
-        job_beside(args, || Err(BuiltinError::Missing { looked: Vec::new() }))
-    }
-
-    /// A library with one model.
-    fn find(name: &str) -> Result<Runnable, UsageError> {
-        if name != "mine" {
-            return Err(Problem { sentence: format!("There is no {name}."), hint: "Look.".into() }.into());
-        }
-        let files = ModelFiles::from_iter([(FileRole::Diffusion, "/m/d.gguf".into()), (FileRole::Vae, "/m/v.gguf".into())]);
-        let defaults = library::Defaults { steps: Some(6), ..library::Defaults::default() };
-        let loras = vec![Lora { path: "/m/l.gguf".into(), strength: 1.0 }];
-        Ok(Runnable { id: "mine".into(), name: "Mine".into(), files, loras, defaults })
-    }
-
-    #[test]
-    fn a_model_of_the_library_brings_its_settings_and_flags_go_before_them() {
-        let it = job(&["generate", "-p", "x", "-m", "mine", "--vae", "other.gguf", "--lora", "b.gguf"]).unwrap();
-        assert_eq!(it.model.as_deref(), Some("Mine"));
-        let Task::Generate { recipe, .. } = it.task else { panic!("no recipe") };
-        assert_eq!((recipe.steps, recipe.loras.len()), (6, 2));
-        assert_eq!(recipe.files.get(FileRole::Vae), Some(Path::new("other.gguf")));
-        assert_eq!(recipe.files.get(FileRole::Diffusion), Some(Path::new("/m/d.gguf")));
-        assert_eq!(recipe_of(&["-m", "mine", "--steps", "3"]).steps, 3);
-        let missing = job(&["generate", "-p", "x", "-m", "yours"]).unwrap_err();
-        assert!(missing.is_not_of_the_flags() && missing.to_string() == "There is no yours. Look.");
-        let it = job(&["upscale", "-m", "realesrgan", "-i", "a.jpg", "-o", "b.png"]).unwrap();
-        assert!(matches!(&it.task, Task::Upscale { model, .. } if model.ends_with("realesrgan/up.pth")));
-    }
-
-    fn job_beside(args: &[&str], builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<Job, UsageError> {
-        match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
-            Command::Generate(flags) => generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), find, builtin),
-            Command::Upscale(flags) => upscale(&flags, |name| Ok(Path::new("/models").join(name).join("up.pth")), || Ok(false)),
-            Command::Plan(_) | Command::Models(_) | Command::Devices(_) | Command::ServeDevice(_) => panic!("no job"),
-        }
-    }
-
-    fn recipe_of(args: &[&str]) -> Recipe {
-        match job(&[&["generate", "-p", "x"], args].concat()).unwrap().task {
-            Task::Generate { recipe, .. } => *recipe,
-            Task::Upscale { .. } => panic!("no recipe"),
-        }
-    }
-
-    fn refused(args: &[&str]) -> clap::error::ErrorKind {
-        Cli::try_parse_from([&["atelier", "generate"], args].concat()).unwrap_err().kind()
-    }
-
-    #[test]
-    fn the_least_that_can_be_said_is_the_default_recipe() {
-        let mut expected = Recipe { prompt: "x".into(), ..Recipe::default() };
-        expected.files.set(FileRole::Model, "m.gguf");
-        assert_eq!(recipe_of(&["-m", "m.gguf"]), expected);
-    }
-
-    #[test]
-    fn every_flag_reaches_the_recipe() {
-        let it = recipe_of(&[
-            "--diffusion",
-            "d",
-            "--llm",
-            "l",
-            "--llm_vision",
-            "lv",
-            "--vae",
-            "v",
-            "--tae",
-            "t",
-            "--clip_l",
-            "cl",
-            "--clip-g",
-            "cg",
-            "--t5xxl",
-            "t5",
-            "--clip_vision",
-            "cv",
-            "--control-net",
-            "cn",
-            "--photo-maker",
-            "pm",
-            "--lora",
-            "a:0.5",
-            "--lora",
-            "b",
-            "-n",
-            "--no fog",
-            "-W",
-            "640",
-            "-H",
-            "480",
-            "--steps",
-            "8",
-            "--cfg",
-            "1.5",
-            "--guidance",
-            "4",
-            "--sampler",
-            "euler_a",
-            "--scheduler",
-            "Karras",
-            "-s",
-            "-3",
-            "--batch",
-            "2",
-            "--clip-skip",
-            "2",
-            "--flow-shift",
-            "3",
-            "--eta",
-            "0.5",
-            "--vae-tiling",
-            "--no-diffusion-fa",
-            "--init",
-            "i.png",
-            "--strength",
-            "0.4",
-            "--mask",
-            "m.png",
-            "-r",
-            "r1",
-            "-r",
-            "r2",
-            "--control-image",
-            "c.png",
-            "--control-strength",
-            "0.8",
-            "-t",
-            "3",
-            "--backend",
-            "cpu",
-            "--params-backend",
-            "te=disk",
-            "--max-vram",
-            "-1",
-            "--stream-layers",
-        ]);
-        let roles: Vec<(FileRole, &str)> = it.files.iter().map(|(role, path)| (role, path.to_str().unwrap())).collect();
-        let expected = [
-            (FileRole::Diffusion, "d"),
-            (FileRole::Llm, "l"),
-            (FileRole::LlmVision, "lv"),
-            (FileRole::ClipL, "cl"),
-            (FileRole::ClipG, "cg"),
-            (FileRole::T5xxl, "t5"),
-            (FileRole::ClipVision, "cv"),
-            (FileRole::Vae, "v"),
-            (FileRole::Taesd, "t"),
-            (FileRole::Controlnet, "cn"),
-            (FileRole::Photomaker, "pm"),
-        ];
-        assert_eq!(roles, expected);
-        let image = |name: &str| ImageSource::File(name.into());
-        let placement =
-            PlacementText { backend: "cpu".into(), params_backend: "te=disk".into(), max_vram: "-1".into(), stream_layers: true };
-        let expected = Recipe {
-            files: it.files.clone(),
-            prompt: "x".into(),
-            negative_prompt: "--no fog".into(),
-            width: 640,
-            height: 480,
-            steps: 8,
-            guidance: 1.5,
-            distilled_guidance: 4.0,
-            sampler: Some(Sampler::EulerA),
-            scheduler: Some(Scheduler::Karras),
-            eta: Some(0.5),
-            flow_shift: Some(3.0),
-            clip_skip: Some(2),
-            seed: -3,
-            batch_count: 2,
-            vae_tiling: true,
-            flash_attention: false,
-            init: Some(InitImage { image: image("i.png"), strength: 0.4 }),
-            mask: Some(image("m.png")),
-            reference_images: vec![image("r1"), image("r2")],
-            control: Some(ControlImage { image: image("c.png"), strength: 0.8 }),
-            loras: vec![Lora { path: "a".into(), strength: 0.5 }, Lora { path: "b".into(), strength: 1.0 }],
-            placement,
-            threads: Some(3),
-        };
-        assert_eq!(it, expected);
-    }
-
-    #[test]
-    fn old_flags_are_translated_and_explicit_entries_win() {
-        let it = recipe_of(&[
-            "-m",
-            "m.gguf",
-            "--clip-on-cpu",
-            "--vae-on-cpu",
-            "--control-net-cpu",
-            "--offload-to-cpu",
-            "--backend",
-            "cuda0,vae=cuda1",
-            "--params-backend",
-            "te=disk",
-        ]);
-        let (runs, lives) = (parse_backend(&it.placement.backend).unwrap(), parse_params_backend(&it.placement.params_backend).unwrap());
-        let places = [Module::Diffusion, Module::Te, Module::Vae, Module::Controlnet].map(|module| runs.place_of(module).to_owned());
-        assert_eq!(places, ["cuda0", "cpu", "cuda1", "cpu"]);
-        assert_eq!((lives.place_of(Module::Te), lives.place_of(Module::Vae)), ("disk", "cpu"));
-    }
-
-    #[test]
-    fn the_later_of_two_opposite_flags_wins() {
-        assert!(recipe_of(&["-m", "m.gguf", "--no-diffusion-fa", "--diffusion-fa"]).flash_attention);
-        assert!(!recipe_of(&["-m", "m.gguf", "--diffusion-fa", "--no-diffusion-fa"]).flash_attention);
-    }
-
-    #[test]
-    fn upstreams_numbers_for_automatic_are_understood() {
-        let it = recipe_of(&["-m", "m.gguf", "--clip-skip", "-1", "-t", "-1"]);
-        assert_eq!((it.clip_skip, it.threads), (None, None));
-    }
-
-    #[test]
-    fn pictures_go_where_they_were_asked_to_go() {
-        let folder = tempfile::tempdir().unwrap();
-        let output = |args: &[&str]| job(&[&["generate", "-p", "x", "-m", "m.gguf"], args].concat()).map(|job| job.output);
-        assert!(matches!(output(&[]), Ok(Output::Folder { folder, .. }) if folder.ends_with("Pictures/Atelier")));
-        assert!(matches!(output(&["-o", "a.PNG"]), Ok(Output::Named { path, .. }) if path == Path::new("a.PNG")));
-        assert!(matches!(output(&["-o", folder.path().to_str().unwrap()]), Ok(Output::Folder { folder: it, .. }) if it == folder.path()));
-        assert!(matches!(output(&["-o", "a.jpg"]), Err(UsageError::NotPng)));
-    }
-
-    #[test]
-    fn previews_are_made_as_asked() {
-        let preview = |args: &[&str]| match job(&[&["generate", "-p", "x", "-m", "m.gguf"], args].concat()).unwrap() {
-            Job { task: Task::Generate { preview, .. }, previews, .. } => (preview, previews.is_some()),
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(preview(&[]), (PreviewOptions::Off, false));
-        assert_eq!(preview(&["--preview", "p"]), (PreviewOptions::TinyAutoencoder { every: 1 }, true));
-        let asked = preview(&["--preview", "p", "--preview-method", "proj", "--preview-interval", "4"]);
-        assert_eq!(asked, (PreviewOptions::Projection { every: 4 }, true));
-    }
-
-    #[test]
-    fn what_cannot_be_meant_is_refused() {
-        use clap::error::ErrorKind;
-        assert!(matches!(job(&["generate", "-p", "x", "--vae", "v"]), Err(UsageError::NoModel)));
-        assert!(matches!(job(&["generate", "-p", "x", "-m", "m.gguf", "--control-image", "c"]), Err(UsageError::NoControlNet)));
-        for placement in [
-            ["--backend", "disk"],
-            ["--backend", "head=cpu"],
-            ["--max-vram", "cuda0="],
-            ["--max-vram", "cuda0=six"],
-            ["--params-backend", "te="],
-        ] {
-            let refused = job(&[&["generate", "-p", "x", "-m", "m.gguf"], &placement[..]].concat());
-            assert!(matches!(refused, Err(UsageError::Placement(_))), "{placement:?}");
-        }
-        assert_eq!(refused(&["-m", "m.gguf"]), ErrorKind::MissingRequiredArgument);
-        for bad in [["--sampler", "eular"], ["-W", "0"], ["-W", "20000"], ["--steps", "0"], ["--cfg", "nan"], ["-b", "0"]] {
-            assert_eq!(refused(&[&["-p", "x", "-m", "m.gguf"], &bad[..]].concat()), ErrorKind::ValueValidation, "{bad:?}");
-        }
-        assert_eq!(refused(&["-p", "x", "-m", "m.gguf", "--mask", "m.png"]), ErrorKind::MissingRequiredArgument);
-    }
-
-    /// A built-in model that wants 6 steps of Euler at 128x96.
-    fn builtin(folder: &Path) -> Result<Builtin, BuiltinError> {
-        let text = r#"{"id":"small","name":"Small","files":[{"role":"diffusion","filename":"d"},{"role":"llm","filename":"l"}],
-            "defaults":{"steps":6,"cfg":1.0,"width":128,"height":96,"sampler":"euler","flow_shift":3.0,"clip_skip":2}}"#;
-        for (name, text) in [("d", ""), ("l", ""), (library::MANIFEST, text)] {
-            std::fs::write(folder.join(name), text).unwrap();
-        }
-        Builtin::open(folder)
-    }
-
-    #[test]
-    fn without_a_file_of_a_model_the_built_in_one_is_used_with_its_settings_and_flags_go_before_them() {
-        let folder = tempfile::tempdir().unwrap();
-        let run = |args: &[&str]| {
-            let job = job_beside(&[&["generate", "-p", "x"], args].concat(), || builtin(folder.path())).unwrap();
-            let Task::Generate { recipe, .. } = job.task else { panic!("no recipe") };
-            (*recipe, job.model)
-        };
-        let (recipe, model) = run(&[]);
-        let mut expected = Recipe { prompt: "x".into(), ..Recipe::default() };
-        builtin(folder.path()).unwrap().apply(&mut expected);
-        assert_eq!((recipe, model.as_deref()), (expected.clone(), Some("Small")));
-        assert_eq!((expected.steps, expected.width, expected.sampler, expected.files.iter().count()), (6, 128, Some(Sampler::Euler), 2));
-
-        let (recipe, _) = run(&["--steps", "3", "-W", "64", "--cfg", "2", "--sampler", "heun", "--flow-shift", "1", "--clip-skip", "0"]);
-        let flags =
-            Recipe { steps: 3, width: 64, guidance: 2.0, sampler: Some(Sampler::Heun), flow_shift: Some(1.0), clip_skip: None, ..expected };
-        assert_eq!(recipe, flags);
-    }
-
-    #[test]
-    fn with_a_file_of_a_model_the_built_in_one_is_not_even_looked_for() {
-        let named = job_beside(&["generate", "-p", "x", "-m", "m.gguf"], || panic!("nobody asked for it")).unwrap();
-        assert_eq!(named.model, None);
-        assert!(matches!(job_beside(&["generate", "-p", "x", "--vae", "v"], || panic!("nor here")), Err(UsageError::NoModel)));
-        let missing = job(&["generate", "-p", "x"]).unwrap_err();
-        assert!(missing.is_not_of_the_flags() && missing.to_string().contains("Reinstall Atelier"), "{missing}");
-    }
-
-    #[test]
-    fn a_pasted_command_stands_for_all_settings_and_keeps_what_it_lacks_in_sight() {
-        let it = job(&["generate", "--from-command", "sd-cli -m m.gguf -p 'a cat' --steps 4 --mmap", "-o", "x.png"]).unwrap();
-        assert_eq!(it.left_out, ["left out: --mmap: Atelier has no such setting"]);
-        let Task::Generate { recipe, .. } = it.task else { panic!("no recipe") };
-        assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.seed), ("a cat", 4, 42));
-        assert!(matches!(job(&["generate", "--from-command", "sd-cli -p 'a cat'"]), Err(UsageError::NoModel)));
-        assert!(job(&["generate", "--from-command", "sd -m m --backend rpc0", "--rpc-servers", "127.0.0.1:50052"]).is_ok());
-        assert!(matches!(job(&["generate", "--from-command", "a cat"]), Err(UsageError::Command(_))));
-        for flag in [["-p", "x"], ["-m", "m.gguf"], ["--steps", "4"], ["--backend", "cpu"], ["--init", "i.png"]] {
-            assert_eq!(refused(&[&["--from-command", "sd -m m"], &flag[..]].concat()), clap::error::ErrorKind::ArgumentConflict);
-        }
-    }
-
-    #[test]
-    fn an_upscale_names_its_files() {
-        let it = job(&["upscale", "-m", "4x.pth", "-i", "a.jpg", "-o", "b.png", "--backend", "cpu"]).unwrap();
-        assert!(matches!(&it.task, Task::Upscale { model, placement, .. } if model.ends_with("4x.pth") && placement.backend == "cpu"));
-        assert!(matches!(it.output, Output::Enlarged { .. }));
-    }
-
-    #[test]
-    fn a_pickle_is_opened_only_where_the_person_agreed() {
-        let folder = tempfile::tempdir().unwrap();
-        let model = testkit::tiny::upscaler_pth(folder.path(), 1, 1).unwrap();
-        let args = ["upscale", "-m", model.to_str().unwrap(), "-i", "a.jpg", "-o", "b.png"];
-        let refused = job(&args).unwrap_err();
-        assert!(refused.is_not_of_the_flags() && refused.to_string().contains("--allow-pickle"), "{refused}");
-        let agreed = job(&[&args[..], &["--allow-pickle"]].concat()).unwrap();
-        assert!(matches!(agreed.task, Task::Upscale { allow_pickle: true, .. }));
-    }
-}
+mod tests;

@@ -2,17 +2,24 @@
 
 use eframe::egui::{Align, Layout, Rect, RichText, Role, Sense, Ui, WidgetInfo, vec2};
 
-use super::parts::command_button;
+use super::icons::Icon;
+use super::parts::{ask, bare_icon, command_button};
 use super::theme;
-use crate::app::state::State;
+use crate::app::state::{Job, State};
 use crate::app::{Command, Commands};
 
 /// Thickness of the line, in points.
 const LINE: f32 = 3.0;
 
-/// Draws the progress of the running job.
+/// Draws the progress of every job that the engine is at.
 pub(super) fn progress_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let Some(job) = state.jobs.running() else { return };
+    let several = state.jobs.at_work().nth(1).is_some();
+    for (n, job) in state.jobs.at_work().enumerate() {
+        ui.push_id(job.id, |ui| line(ui, state, commands, job, several, n == 0));
+    }
+}
+
+fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &Job, several: bool, first: bool) {
     let palette = theme::palette(ui);
     let fraction = job.progress.fraction().filter(|_| !job.stopping);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), LINE), Sense::hover());
@@ -37,15 +44,38 @@ pub(super) fn progress_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     }
     ui.add_space(2.0);
     ui.allocate_ui_with_layout(vec2(ui.available_width(), 26.0), Layout::right_to_left(Align::Center), |ui| {
-        if !state.session.following() {
+        if several {
+            let name = format!("Cancel {}", title(job));
+            ask(ui, state, commands, Command::CancelJob(job.id), |ui| bare_icon(ui, Icon::Close, &name));
+        }
+        if first && !state.session.following() {
             command_button(ui, state, commands, Command::Follow);
         }
         if let Some(pace) = job.progress.pace().filter(|_| !job.stopping) {
             ui.label(RichText::new(pace).color(palette.weak));
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            let what = if job.stopping { "Stopping".to_owned() } else { job.progress.what() };
+            let what = if job.stopping {
+                "Stopping".to_owned()
+            } else if !job.begun && state.memory.loading {
+                // The job waits for the very model that is being loaded beforehand.
+                "Loading the model".to_owned()
+            } else {
+                job.progress.what()
+            };
+            let what = if several { format!("{} · {what}", title(job)) } else { what };
             ui.add(eframe::egui::Label::new(RichText::new(what).color(palette.text)).truncate());
         });
     });
+}
+
+/// What tells a job from others that run beside it: the beginning of its prompt.
+fn title(job: &Job) -> String {
+    const MOST: usize = 32;
+    let prompt = job.recipe.prompt.trim();
+    match prompt.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}…", prompt[..at].trim_end()),
+        None if prompt.is_empty() => "A picture".to_owned(),
+        None => prompt.to_owned(),
+    }
 }

@@ -75,9 +75,10 @@ pub(super) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
             });
         }
     });
-    if state.jobs.waiting() > 0 {
+    let waiting = state.jobs.waiting().count();
+    if waiting > 0 {
         ui.horizontal(|ui| {
-            ui.label(RichText::new(format!("{} waiting in the queue", state.jobs.waiting())).color(palette.weak));
+            ui.label(RichText::new(format!("{waiting} waiting in the queue")).color(palette.weak));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 ask(ui, state, commands, Command::ClearQueue, |ui| ui.button("Clear").accessible_name(Command::ClearQueue.label()));
             });

@@ -61,6 +61,8 @@ pub struct Palette {
     pub compute: Color32,
     /// On bars of memory: what a device takes for itself.
     pub slack: Color32,
+    /// Weights of models that are not used next.
+    pub other_models: Color32,
     /// On bars of memory: other programs.
     pub others: Color32,
     /// Under cards.
@@ -90,6 +92,7 @@ const DARK: Palette = Palette {
     staged: Color32::from_rgb(0xc3, 0xae, 0xf7),
     compute: Color32::from_rgb(0x46, 0xbd, 0xa6),
     slack: Color32::from_rgb(0x86, 0x86, 0x90),
+    other_models: Color32::from_rgb(0x46, 0x52, 0x8c),
     others: Color32::from_rgb(0x58, 0x58, 0x60),
     shadow: Color32::from_black_alpha(110),
     veil: Color32::from_black_alpha(140),
@@ -116,6 +119,7 @@ const LIGHT: Palette = Palette {
     staged: Color32::from_rgb(0x95, 0x7b, 0xd8),
     compute: Color32::from_rgb(0x12, 0x86, 0x74),
     slack: Color32::from_rgb(0x7c, 0x7c, 0x86),
+    other_models: Color32::from_rgb(0x9a, 0xa6, 0xe6),
     others: Color32::from_rgb(0xa9, 0xa9, 0xb1),
     shadow: Color32::from_black_alpha(40),
     veil: Color32::from_black_alpha(90),
@@ -291,7 +295,9 @@ mod tests {
             for fill in [palette.resident, palette.staged, palette.compute, palette.slack, palette.error] {
                 assert!(contrast(fill, palette.field) >= 3.0, "{fill:?}: {}", contrast(fill, palette.field));
             }
-            assert!(contrast(palette.others, palette.field) >= 2.0, "others: {}", contrast(palette.others, palette.field));
+            for fill in [palette.others, palette.other_models] {
+                assert!(contrast(fill, palette.field) >= 2.0, "{fill:?}: {}", contrast(fill, palette.field));
+            }
         }
     }
 

@@ -29,8 +29,7 @@ def main():
     parser.add_argument("--count", type=int)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    model = Autoencoder()
-    model.load_state_dict(torch.load(arguments.autoencoder)["model"])
+    model = Autoencoder.load(arguments.autoencoder)
     model.to(memory_format=torch.channels_last).eval()
     pictures = np.load(arguments.data / f"{arguments.aspect}.npy", mmap_mode="r")[: arguments.count]
     count, height, width, _ = pictures.shape

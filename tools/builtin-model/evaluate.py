@@ -103,8 +103,7 @@ def main():
     parser.add_argument("--sheet", type=pathlib.Path)
     arguments = parser.parse_args()
 
-    autoencoder = Autoencoder()
-    autoencoder.load_state_dict(torch.load(arguments.autoencoder)["model"])
+    autoencoder = Autoencoder.load(arguments.autoencoder)
     autoencoder.eval()
     model, shape = load(arguments.dit)
     model.eval()

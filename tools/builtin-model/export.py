@@ -68,8 +68,7 @@ def main():
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     model, shape = load(arguments.dit)
-    autoencoder = Autoencoder()
-    autoencoder.load_state_dict(torch.load(arguments.autoencoder)["model"])
+    autoencoder = Autoencoder.load(arguments.autoencoder)
 
     rows = torch.zeros(tokens.VOCABULARY, shape.text_width)
     rows[model["text"].used] = model["text"].rows.detach()

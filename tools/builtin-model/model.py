@@ -287,6 +287,13 @@ class Autoencoder(nn.Module):
                 nn.init.zeros_(module.conv[4].weight)
         nn.init.constant_(self.decoder["layers"][18].bias, 0.5)
 
+    @classmethod
+    def load(cls, path) -> "Autoencoder":
+        """As train_autoencoder.py saved it."""
+        model = cls()
+        model.load_state_dict(torch.load(path)["model"])
+        return model
+
     def encode(self, pictures):
         return self.encoder["layers"](pictures)
 

@@ -40,8 +40,7 @@ def main():
     height = arguments.height or arguments.side
     model, _ = load(arguments.dit)
     model.eval()
-    autoencoder = Autoencoder()
-    autoencoder.load_state_dict(torch.load(arguments.autoencoder)["model"])
+    autoencoder = Autoencoder.load(arguments.autoencoder)
     worst = 0.0
     for n, prompt in enumerate(PROMPTS):
         seed = 40 + n

@@ -33,7 +33,9 @@ fn known(settings: Settings) -> Studio {
 impl Studio {
     /// Lets a second pass, then takes everything that was asked.
     fn asked(&mut self) -> Vec<Request> {
+        self.until("the start", |app| app.state.memory.has_started());
         self.harness.run_steps(90);
+        self.until("the note", |app| !app.state.memory.is_noting());
         let mut asked = Vec::new();
         // The marker comes out last, so that nobody waits for what was never asked.
         self.app().handle.unload().unwrap();
@@ -98,6 +100,29 @@ fn nothing_is_loaded_that_does_not_fit_is_unknown_or_was_not_wanted() {
 }
 
 #[test]
+fn a_model_whose_loading_ended_the_program_is_not_loaded_by_itself_at_the_next_start() {
+    let mut studio = known(Settings { recipe: recipe(), ..Settings::default() });
+    assert_eq!(studio.warmed().len(), 1);
+    let mark = studio.folder.path().join("loading-ahead");
+    assert!(mark.exists(), "noted before it begins");
+    studio.port.send(of(&[resident(1, recipe().files)]));
+    studio.until("the mark to be gone", |_| !mark.exists());
+
+    std::fs::write(&mark, "").unwrap();
+    let folder = studio.folder;
+    let mut again = Studio::at(folder, Settings { recipe: recipe(), ..Settings::default() }, Err("None.".into()), [1440.0, 900.0]);
+    again.until("the start", |app| app.state.memory.has_started());
+    assert!(again.sees("Atelier ended while it loaded z-Q8_0.") && !mark.exists());
+    again.port.send(Event::Devices(machine()));
+    again.tell(5);
+    assert_eq!(again.warmed(), []);
+    // Another choice is loaded as ever.
+    again.harness.state_mut().as_mut().unwrap().state.recipe.placement.backend = "te=cpu".into();
+    again.tell(5);
+    assert_eq!(again.warmed().len(), 1);
+}
+
+#[test]
 fn switching_it_off_stops_the_loading_and_the_switch_is_kept() {
     let mut studio = known(Settings { recipe: recipe(), ..Settings::default() });
     assert_eq!(studio.warmed().len(), 1);
@@ -119,6 +144,7 @@ fn the_list_says_what_is_where_and_its_buttons_reach_the_engine() {
     studio.harness.run_ok();
     assert!(studio.sees("RAM 512 MiB · GPU0 2.0 GiB · in use") && studio.sees("days ago"));
     assert_eq!(studio.app().state.board.held, [("CPU".to_owned(), GIB), ("GPU0".to_owned(), 4 * GIB)].into());
+    assert_eq!(studio.app().state.held_by_other_models("GPU0"), 2 * GIB);
     assert!(studio.harness.get_by_role_and_label(Role::Button, "Unload z-Q8_0").accesskit_node().is_disabled());
     studio.click("Unload sd15");
     studio.click("Keep sd15 in memory");

@@ -13,10 +13,7 @@ use crate::paths;
 /// Ends a job whose files are all there: its archives go, its manifest comes.
 pub(super) fn finish(folder: &Path, archives: &[PathBuf], manifest: Option<&str>) -> io::Result<()> {
     for archive in archives {
-        match fs::remove_file(archive) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        paths::remove_if_there(archive)?;
     }
     manifest.map_or(Ok(()), |text| paths::write_atomic_bytes(&folder.join(MANIFEST), text.as_bytes()))
 }
@@ -36,11 +33,8 @@ pub(super) fn remove_all(root: &Path, folder: &Path, files: Vec<(Wanted, StoredF
         }
         part::remove_part(&target);
         for path in &mine {
-            match fs::remove_file(path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    tracing::warn!(path = %path.display(), %error, "a file of a cancelled download could not be removed");
-                }
-                _ => {}
+            if let Err(error) = paths::remove_if_there(path) {
+                tracing::warn!(path = %path.display(), %error, "a file of a cancelled download could not be removed");
             }
         }
         mine.push(target);

@@ -153,7 +153,7 @@ impl Part {
 
     /// Forgets what is there.
     pub(super) fn clear(&mut self) -> io::Result<()> {
-        remove(&self.note_path)?;
+        paths::remove_if_there(&self.note_path)?;
         self.note = None;
         self.file.set_len(0)?;
         self.file.seek(SeekFrom::Start(0))?;
@@ -191,21 +191,21 @@ impl Part {
     pub(super) fn settle(self) -> io::Result<()> {
         self.file.sync_all()?;
         paths::rename_whole(&self.path, &self.target)?;
-        remove(&self.note_path)
+        paths::remove_if_there(&self.note_path)
     }
 
     /// Removes what is there.
     pub(super) fn discard(self) -> io::Result<()> {
         drop(self.file);
-        remove(&self.note_path)?;
-        remove(&self.path)
+        paths::remove_if_there(&self.note_path)?;
+        paths::remove_if_there(&self.path)
     }
 }
 
 /// Removes what was left of a file that is not wanted any longer; what cannot be removed stays.
 pub(super) fn remove_part(target: &Path) {
     for end in [NOTE, PART] {
-        if let Err(error) = remove(&beside(target, end)) {
+        if let Err(error) = paths::remove_if_there(&beside(target, end)) {
             tracing::warn!(path = %target.display(), %error, "a part of a download could not be removed");
         }
     }
@@ -227,13 +227,6 @@ pub(super) fn beside(target: &Path, end: &str) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
     name.push(end);
     name.into()
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! The token that a person has from a server of models, and where it is kept.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use crate::paths;
 
 /// A file longer than this holds no token.
 const MOST_BYTES: u64 = 4096;
@@ -102,7 +104,7 @@ impl TokenStore {
     #[must_use]
     pub fn new(folder: &Path) -> Self {
         // Where all folders were moved, everything stays in them.
-        let portable = std::env::var_os(crate::paths::HOME_VARIABLE).is_some_and(|it| !it.is_empty());
+        let portable = std::env::var_os(paths::HOME_VARIABLE).is_some_and(|it| !it.is_empty());
         Self { keyring: if portable { None } else { Some(Arc::new(SystemKeyring)) }, ..Self::in_folder(folder) }
     }
 
@@ -143,31 +145,26 @@ impl TokenStore {
             };
             match (result, token) {
                 (Ok(()), Some(_)) => {
-                    crate::paths::write_private(&mark, b"")?;
-                    return remove(&self.path);
+                    paths::write_private(&mark, b"")?;
+                    return paths::remove_if_there(&self.path);
                 }
                 (Ok(()), None) => {}
                 (Err(error), _) => tracing::info!(error, "there is no keyring that could keep the token"),
             }
         }
         if let Some(token) = token {
-            crate::paths::write_private(&self.path, token.secret().as_bytes())?;
+            paths::write_private(&self.path, token.secret().as_bytes())?;
         } else {
-            remove(&self.path)?;
+            paths::remove_if_there(&self.path)?;
         }
-        remove(&mark)
-    }
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+        paths::remove_if_there(&mark)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn token(text: &str) -> Option<Token> {

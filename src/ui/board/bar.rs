@@ -4,7 +4,7 @@
 
 use eframe::egui::{Color32, Id, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
 
-use crate::app::board::Board;
+use crate::app::state::State;
 use crate::devices::Device;
 use crate::placement::{Budgets, Phase, Use, gib};
 use crate::ui::theme::{self, Palette};
@@ -23,6 +23,8 @@ pub(super) struct Bar {
     pub(super) others: u64,
     /// What is predicted for Atelier; where nothing is, what it holds now.
     pub(super) used: Use,
+    /// Other models in memory, as far as they can stay.
+    pub(super) models: u64,
     /// The most that Atelier may use.
     pub(super) limit: u64,
     /// Where a budget ends, counted from where other programs end.
@@ -35,7 +37,8 @@ pub(super) struct Bar {
 
 impl Bar {
     /// The bar of this device in a phase; `None`: in the one that takes most.
-    pub(super) fn of(board: &Board, device: &Device, phase: Option<Phase>) -> Self {
+    pub(super) fn of(state: &State, device: &Device, phase: Option<Phase>) -> Self {
+        let board = &state.board;
         let prediction = board.prediction.as_ref().and_then(|it| it.device(&device.name));
         let room = board.room(&device.name);
         let budget = board.placement.as_ref().zip(room).and_then(|(it, room)| it.budgets.bytes(&room.device));
@@ -47,11 +50,15 @@ impl Bar {
         };
         let free = room.map_or(device.memory_free_bytes, |room| room.device.memory_free_bytes);
         let usual = || room.map_or(free, |room| room.limit_bytes(&Budgets::default()));
+        let limit = prediction.map_or_else(usual, |it| it.limit_bytes);
+        // Where nothing is predicted, all that is held is shown as one.
+        let models = if prediction.is_some() { state.held_by_other_models(&device.name) } else { 0 };
         Self {
             total: device.memory_total_bytes,
             others: device.memory_total_bytes.saturating_sub(free),
             used,
-            limit: prediction.map_or_else(usual, |it| it.limit_bytes),
+            models: models.min(limit.saturating_sub(used.total_bytes())),
+            limit,
             budget,
             measured: phase.and_then(|phase| board.measured(&device.name, phase)),
             phase,
@@ -65,7 +72,7 @@ impl Bar {
 
     /// What is in use altogether.
     pub(super) fn sum(&self) -> u64 {
-        self.others.saturating_add(self.used.total_bytes())
+        self.others.saturating_add(self.used.total_bytes()).saturating_add(self.models)
     }
 
     /// The bytes that the whole width stands for.
@@ -75,7 +82,7 @@ impl Bar {
     }
 
     /// What lies on it from left to right.
-    fn parts(&self, palette: &Palette) -> [(&'static str, u64, Color32); 6] {
+    fn parts(&self, palette: &Palette) -> [(&'static str, u64, Color32); 7] {
         let Use { resident_bytes, staged_bytes, compute_bytes, slack_bytes, shared_bytes } = self.used;
         [
             ("other programs", self.others, palette.others),
@@ -84,6 +91,7 @@ impl Bar {
             ("compute", compute_bytes, palette.compute),
             ("set aside", slack_bytes, palette.slack),
             ("integrated graphics", shared_bytes, palette.slack),
+            ("other models", self.models, palette.other_models),
         ]
     }
 
@@ -186,6 +194,7 @@ pub(super) fn legend(ui: &mut Ui) {
         ("copied in", palette.staged, true),
         ("compute", palette.compute, false),
         ("set aside", palette.slack, false),
+        ("other models", palette.other_models, false),
         ("other programs", palette.others, false),
     ];
     ui.horizontal(|ui| {

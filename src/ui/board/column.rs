@@ -35,7 +35,7 @@ pub(super) fn head(ui: &mut Ui, state: &State, commands: &mut Commands, device: 
     let palette = theme::palette(ui);
     let board = &state.board;
     let silent = is_silent(device);
-    let bar = Bar::of(board, device, phase_shown(ui));
+    let bar = Bar::of(state, device, phase_shown(ui));
     let wide = ui.available_width();
     ui.allocate_ui_with_layout(vec2(wide, 19.0), Layout::right_to_left(Align::Center), |ui| {
         if !silent && bar.total > 0 {
@@ -222,7 +222,7 @@ fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
         let share = (used as f64 / prediction.limit_bytes.max(1) as f64).min(1.0) as f32;
         let line = Rect::from_min_size(pos2(rect.left() + 4.0, rect.bottom() - 3.5), vec2((rect.width() - 8.0) * share, 2.5));
         ui.painter().rect_filled(line, 1.0, if over { palette.error } else { palette.resident });
-        response.on_hover_text(Bar::of(board, device, Some(phase)).words(&palette));
+        response.on_hover_text(Bar::of(state, device, Some(phase)).words(&palette));
     }
 }
 

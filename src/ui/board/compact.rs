@@ -27,7 +27,7 @@ pub(in crate::ui) fn compact(ui: &mut Ui, state: &State, commands: &mut Commands
     ui.scope(|ui| {
         ui.spacing_mut().item_spacing.y = 2.0;
         for device in in_use(board).into_iter().take(MOST) {
-            line(ui, board, commands, device);
+            line(ui, state, commands, device);
         }
     });
 }
@@ -54,9 +54,9 @@ fn modules_on(board: &Board, device: &Device) -> Vec<String> {
     on.collect()
 }
 
-fn line(ui: &mut Ui, board: &Board, commands: &mut Commands, device: &Device) {
-    let palette = theme::palette(ui);
-    let bar = Bar::of(board, device, None);
+fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
+    let (palette, board) = (theme::palette(ui), &state.board);
+    let bar = Bar::of(state, device, None);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), LINE), Sense::click());
     let on = modules_on(board, device).join(", ");
     let over = if bar.over() > 0 { format!(", {} too much", gib(bar.over())) } else { String::new() };

@@ -89,7 +89,6 @@ fn said(state: &State, card: &ModelCard, around: Around, job: Option<&Entry>) ->
     } else {
         words.push(card.kind.label().into());
     }
-    words.extend(job.map(queue::words));
     words.join(", ")
 }
 
