@@ -199,9 +199,19 @@ fn shots() -> Option<PathBuf> {
     std::env::var_os("ATELIER_SHOTS").map(PathBuf::from)
 }
 
-/// Looks at the screen once it has come to rest, with the pointer out of the way.
-fn keep(desktop: &mut Desktop, size: (u32, u32), name: &str) -> Result<()> {
+/// Takes the pointer out of the way. What the program has drawn by then may still be on its way to the screen.
+fn put_away(desktop: &mut Desktop, size: (u32, u32)) -> Result<()> {
     desktop.move_to(6, size.1 / 2)?;
+    for _ in 0..10 {
+        // The program answers once it has seen the pointer there, a frame later each time.
+        desktop.controls()?;
+    }
+    Ok(())
+}
+
+/// Looks at the screen once it has come to rest.
+fn keep(desktop: &mut Desktop, size: (u32, u32), name: &str) -> Result<()> {
+    put_away(desktop, size)?;
     let shot = match shots() {
         Some(folder) => desktop.screenshot(&folder.join(name))?,
         None => desktop.shot()?,
@@ -258,8 +268,8 @@ fn downloads_are_seen_to_come_to_fail_and_to_end() -> Result<()> {
         let far = |it: &desktop::Control| it.value.parse::<f64>().is_ok_and(|it| it > 20.0);
         it.find_by(|it| it.name == "Progress of Aurora in its details" && far(it))
     })?;
-    desktop.move_to(6, size.1 / 2)?;
     desktop.wait_for("Pause Aurora now", LONG)?;
+    put_away(&mut desktop, size)?;
     if let Some(folder) = shots() {
         // It never comes to rest.
         desktop.shot()?.save(folder.join("models-downloading.png"))?;
