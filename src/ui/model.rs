@@ -34,7 +34,7 @@ pub(super) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands)
             command_button(ui, state, commands, Command::UseBuiltin);
         }
     }
-    resident::list(ui, state, commands);
+    resident::beside_the_chosen(ui, state, commands);
     for path in &state.unplaced {
         unplaced(ui, state, commands, path);
     }

@@ -13,15 +13,33 @@ use crate::app::{Command, Commands, MemoryCommand};
 use crate::engine::{Reserve, Resident};
 use crate::placement::{GIB, gib};
 
-/// Draws the list; nothing where no model is in memory and none is on its way.
-pub(super) fn list(ui: &mut Ui, state: &State, commands: &mut Commands) {
+/// Draws whether the chosen model is in memory, and the others that are.
+pub(super) fn beside_the_chosen(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    if state.memory.loading {
-        let name = state.model_name(&state.recipe.files);
-        ui.add(Label::new(RichText::new(format!("Loading {name}…")).size(12.0).color(palette.weak)).truncate())
-            .on_hover_text("It is loaded before you ask for a picture, so that Generate waits less.");
+    if state.recipe.files.is_empty() && state.residency.models.is_empty() {
+        return;
     }
-    for model in &state.residency.models {
+    let chosen = state.chosen_resident();
+    // A line of one height, whatever it says: nothing below moves.
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), parts::ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+        ui.spacing_mut().item_spacing.x = 0.0;
+        if let Some(model) = chosen {
+            buttons(ui, state, commands, model, &state.model_name(&model.files));
+        }
+        let (words, hover) = match chosen {
+            Some(model) => (format!("In memory · {}", summary(model, state.memory.now_secs)), details(model)),
+            None if state.memory.loading => ("Loading…".to_owned(), MemoryCommand::SetWarm(true).tooltip().to_owned()),
+            None => ("Not in memory".to_owned(), "It is loaded when a picture needs it.".to_owned()),
+        };
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+            ui.add(Label::new(RichText::new(words).size(11.5).color(palette.weak)).truncate()).on_hover_text(hover);
+        });
+    });
+    let mut others = state.residency.models.iter().filter(|model| !state.is_chosen(&model.files)).peekable();
+    if others.peek().is_some() {
+        ui.label(RichText::new("Also in memory").size(11.5).color(palette.weak));
+    }
+    for model in others {
         ui.push_id(model.id, |ui| entry(ui, state, commands, model));
     }
 }
@@ -30,7 +48,14 @@ pub(super) fn list(ui: &mut Ui, state: &State, commands: &mut Commands) {
 pub(super) fn section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     heading(ui, "In memory", |_| {});
-    list(ui, state, commands);
+    if state.memory.loading {
+        let name = state.model_name(&state.recipe.files);
+        ui.add(Label::new(RichText::new(format!("Loading {name}…")).size(12.0).color(palette.weak)).truncate())
+            .on_hover_text("It is loaded before you ask for a picture, so that Generate waits less.");
+    }
+    for model in &state.residency.models {
+        ui.push_id(model.id, |ui| entry(ui, state, commands, model));
+    }
     if state.residency.models.is_empty() && !state.memory.loading {
         ui.add(Label::new(RichText::new("No model yet. Models stay here between pictures.").color(palette.weak)).wrap());
     }
@@ -54,15 +79,7 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident) 
             ui.set_width(ui.available_width());
             ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
             ui.allocate_ui_with_layout(vec2(ui.available_width(), parts::ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
-                let unload = Command::Memory(MemoryCommand::Unload(model.id));
-                ask(ui, state, commands, unload, |ui| bare_icon(ui, Icon::Close, &format!("Unload {name}")));
-                let keep = Command::Memory(MemoryCommand::Keep(model.id, !model.kept));
-                let (icon, label) = if model.kept {
-                    (Icon::Pinned, format!("No longer keep {name} in memory"))
-                } else {
-                    (Icon::Pin, format!("Keep {name} in memory"))
-                };
-                ask(ui, state, commands, keep, |ui| bare_icon(ui, icon, &label));
+                buttons(ui, state, commands, model, &name);
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| use_button(ui, state, commands, model, &name));
             });
             ui.horizontal(|ui| {
@@ -70,6 +87,16 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident) 
                 ui.add(Label::new(RichText::new(summary(model, state.memory.now_secs)).size(11.5).color(palette.weak)).truncate());
             });
         });
+}
+
+/// To let it go, and to keep it: from the right.
+fn buttons(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident, name: &str) {
+    let unload = Command::Memory(MemoryCommand::Unload(model.id));
+    ask(ui, state, commands, unload, |ui| bare_icon(ui, Icon::Close, &format!("Unload {name}")));
+    let keep = Command::Memory(MemoryCommand::Keep(model.id, !model.kept));
+    let (icon, label) =
+        if model.kept { (Icon::Pinned, format!("No longer keep {name} in memory")) } else { (Icon::Pin, format!("Keep {name} in memory")) };
+    ask(ui, state, commands, keep, |ui| bare_icon(ui, icon, &label));
 }
 
 /// Its name; where it is not the one that is used next, a button that goes back to it.

@@ -62,10 +62,10 @@ impl Studio {
 fn the_chosen_model_is_loaded_once_it_is_known_to_fit_and_not_again() {
     let mut studio = known(Settings { recipe: recipe(), ..Settings::default() });
     assert_eq!(studio.warmed(), [Some(recipe().files)]);
-    assert!(studio.sees("Loading z-Q8_0…"));
+    assert!(studio.sees("Loading…"));
     studio.port.send(of(&[resident(1, recipe().files)]));
     studio.harness.run_ok();
-    assert!(!studio.sees("Loading"));
+    assert!(!studio.sees("Loading") && studio.sees("In memory · RAM 512 MiB · GPU0 2.0 GiB"));
     // Words, seeds and sizes load nothing; nor does a model that a person has unloaded come back by itself.
     let recipe = &mut studio.harness.state_mut().as_mut().unwrap().state.recipe;
     recipe.seed = 7;
@@ -174,6 +174,7 @@ fn going_back_to_a_model_brings_its_settings_and_keeps_the_words() {
     (state.recipe.files, state.recipe.steps, state.recipe.prompt) = (files("sd15"), 30, "a castle".into());
     studio.port.send(of(&[resident(1, recipe().files), resident(2, files("sd15"))]));
     studio.rest();
+    assert!(studio.sees("Also in memory"));
     studio.click("Use z-Q8_0");
     let now = &studio.app().state.recipe;
     assert_eq!((&now.files, now.steps, now.prompt.as_str()), (&recipe().files, 9, "a castle"));
