@@ -102,6 +102,7 @@ fn frames(files: &ModelFiles) -> Outcome<Vec<f64>> {
         pictures_folder: home.path().join("Pictures"),
         wgpu: false,
         builtin: Err("it is not measured".into()),
+        library: None,
     };
     let mut parts = Some((start(|| {}), Settings { recipe, ..Settings::default() }));
     let mut harness = Harness::builder().with_size([1440.0, 900.0]).build_ui_state(

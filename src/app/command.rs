@@ -9,6 +9,7 @@ use eframe::egui::{Key, KeyboardShortcut, Modifiers};
 
 use super::board::BoardCommand;
 use super::memory::MemoryCommand;
+use super::models::ModelsCommand;
 use super::state::{PictureId, PreviewChoice, Screen, State, ThemeChoice};
 use super::view::View;
 use crate::engine::JobId;
@@ -21,6 +22,8 @@ pub enum Command {
     Go(Screen),
     /// Something about devices and placement.
     Board(BoardCommand),
+    /// Something about the library.
+    Models(ModelsCommand),
     /// Make pictures with the recipe shown.
     Generate,
     /// Stop the picture that is forming.
@@ -124,9 +127,11 @@ pub struct Shortcut {
 
 impl Command {
     /// The commands that have a shortcut. Those with more modifiers come before those with fewer.
-    pub const WITH_SHORTCUT: [Self; 19] = [
+    pub const WITH_SHORTCUT: [Self; 21] = [
         Self::Go(Screen::Create),
         Self::Go(Screen::Devices),
+        Self::Go(Screen::Models),
+        Self::Models(ModelsCommand::FocusSearch),
         Self::OpenFolder,
         Self::Generate,
         Self::Cancel,
@@ -152,6 +157,7 @@ impl Command {
         match self {
             Self::Go(screen) => screen.label(),
             Self::Board(command) => command.label(),
+            Self::Models(command) => command.label(),
             Self::Memory(command) => command.label(),
             Self::Generate => "Generate",
             Self::Cancel | Self::CancelJob(_) => "Cancel",
@@ -206,6 +212,7 @@ impl Command {
         match self {
             Self::Go(screen) => screen.tooltip(),
             Self::Board(command) => command.tooltip(),
+            Self::Models(command) => command.tooltip(),
             Self::Memory(command) => command.tooltip(),
             Self::Generate => "Make pictures with these settings. While one forms, the next waits its turn.",
             Self::Cancel => "Stop the picture that is forming. Finished pictures are kept.",
@@ -263,6 +270,8 @@ impl Command {
         match self {
             Self::Go(Screen::Create) => key(Modifiers::COMMAND, Key::Num1, true),
             Self::Go(Screen::Devices) => key(Modifiers::COMMAND, Key::Num2, true),
+            Self::Go(Screen::Models) => key(Modifiers::COMMAND, Key::Num3, true),
+            Self::Models(ModelsCommand::FocusSearch) => key(Modifiers::COMMAND, Key::F, true),
             Self::Generate => key(Modifiers::COMMAND, Key::Enter, true),
             Self::Cancel => key(Modifiers::NONE, Key::Escape, true),
             Self::FocusPrompt => key(Modifiers::COMMAND, Key::L, true),
@@ -281,6 +290,7 @@ impl Command {
             Self::ZoomFit => key(Modifiers::NONE, Key::Num0, false),
             Self::ZoomActual => key(Modifiers::NONE, Key::Num1, false),
             Self::Board(_)
+            | Self::Models(_)
             | Self::Memory(_)
             | Self::CancelJob(_)
             | Self::ClearQueue
@@ -323,6 +333,10 @@ impl Command {
                 remedy.map(drop).ok_or("This message is gone.")
             }
             Self::Board(command) => command.enabled(&state.board),
+            Self::Models(ModelsCommand::ChooseFolder | ModelsCommand::ChooseRoot) if state.dialog_open => {
+                Err("A file dialog is open already.")
+            }
+            Self::Models(command) => command.enabled(&state.models),
             Self::Memory(command) => command.enabled(state),
             Self::Generate => state.ready(),
             Self::Cancel => state.jobs.running().map(drop).ok_or("Nothing is forming now."),

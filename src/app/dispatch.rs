@@ -30,6 +30,7 @@ impl App {
         match command {
             Command::Go(screen) => self.go(screen),
             Command::Board(command) => self.board_command(ctx, command),
+            Command::Models(command) => self.models_command(ctx, command),
             Command::Memory(command) => self.memory_command(command),
             Command::Generate => self.generate(self.state.recipe.clone()),
             Command::Cancel => {
@@ -165,7 +166,7 @@ impl App {
         self.handle.cancel(id);
     }
 
-    fn dialog(&mut self, purpose: Purpose) {
+    pub(super) fn dialog(&mut self, purpose: Purpose) {
         self.state.dialog_open = true;
         let name = match purpose {
             Purpose::SaveAs(id) => self.state.session.get(id).map_or_else(String::new, |picture| {
@@ -174,7 +175,13 @@ impl App {
                 let words = if words.is_empty() { "picture".into() } else { words.join(" ") };
                 format!("{} {}.png", words.chars().take(48).collect::<String>(), picture.info.seed)
             }),
-            Purpose::Any | Purpose::Role(_) | Purpose::Start | Purpose::Mask | Purpose::Lora => String::new(),
+            Purpose::Any
+            | Purpose::Role(_)
+            | Purpose::Start
+            | Purpose::Mask
+            | Purpose::Lora
+            | Purpose::ModelsFolder
+            | Purpose::ModelsRoot => String::new(),
         };
         self.workers.dialog(purpose, name);
     }
@@ -261,7 +268,7 @@ pub(super) fn carried(now: Recipe, other: Recipe) -> Recipe {
 }
 
 /// A path as a person pastes it: quoted, with spaces round it, or as a `file:` address.
-fn tidy(path: &Path) -> PathBuf {
+pub(super) fn tidy(path: &Path) -> PathBuf {
     let Some(text) = path.to_str() else { return path.to_owned() };
     let text = text.trim().trim_matches(['"', '\'']);
     PathBuf::from(text.strip_prefix("file://").unwrap_or(text))

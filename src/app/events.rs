@@ -230,6 +230,13 @@ impl App {
         let paths = match answer {
             Answer::Paths(paths) => paths,
             Answer::Nothing => return,
+            Answer::NoDialog if matches!(purpose, Purpose::ModelsFolder | Purpose::ModelsRoot) => {
+                self.notice(
+                    ctx,
+                    "This system has no file dialog. Type or paste the folder's path under \"Add\", or drop it on the window.",
+                );
+                return;
+            }
             Answer::NoDialog => {
                 self.state.typed_path.get_or_insert_default();
                 self.notice(ctx, "This system has no file dialog. Type a path instead, or drop files on the window.");
@@ -244,6 +251,7 @@ impl App {
             Purpose::Mask => self.state.recipe.mask = Some(ImageSource::File(path)),
             Purpose::Lora => self.state.recipe.loras.push(Lora { path, strength: 1.0 }),
             Purpose::SaveAs(id) => self.save_as(id, path),
+            Purpose::ModelsFolder | Purpose::ModelsRoot => self.folder_chosen(purpose, path),
         }
     }
 

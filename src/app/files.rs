@@ -167,6 +167,10 @@ pub enum Purpose {
     Lora,
     /// Where to write this picture.
     SaveAs(PictureId),
+    /// A folder of models that is used in place.
+    ModelsFolder,
+    /// The folder of downloaded models.
+    ModelsRoot,
 }
 
 /// How a file dialog was closed.
@@ -281,6 +285,8 @@ pub(super) fn ask(purpose: Purpose, file_name: &str) -> Answer {
         Purpose::Lora => one(dialog.set_title("Choose a LoRA").add_filter("Model files", &MODELS).pick_file()),
         Purpose::Start => one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURES).pick_file()),
         Purpose::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURES).pick_file()),
+        Purpose::ModelsFolder => one(dialog.set_title("Use the models of a folder").pick_folder()),
+        Purpose::ModelsRoot => one(dialog.set_title("Choose where downloaded models go").pick_folder()),
         Purpose::SaveAs(_) => {
             one(dialog.set_title("Save picture as").add_filter("PNG picture", &["png"]).set_file_name(file_name).save_file())
         }

@@ -9,11 +9,14 @@ mod command;
 mod dispatch;
 mod events;
 pub mod files;
+pub mod keeper;
 mod link;
 pub mod memory;
+pub mod models;
 mod pixels;
 pub mod progress;
 mod session;
+mod shelf;
 pub mod state;
 mod view;
 mod window;
@@ -40,7 +43,9 @@ use workers::{Wake, Workers};
 
 pub use board::BoardCommand;
 pub use command::{Command, Commands, Shortcut};
+pub use keeper::LibraryOptions;
 pub use memory::MemoryCommand;
+pub use models::ModelsCommand;
 pub use session::{PictureId, SessionPicture, Stored};
 pub use view::View;
 pub use window::{EngineWake, Options, WindowError, run};
@@ -57,6 +62,8 @@ pub struct App {
     state: State,
     handle: Handle,
     workers: Workers,
+    /// `None` where this person has no library.
+    keeper: Option<keeper::Keeper>,
     kept: Kept,
     preview_wanted: Option<(crate::engine::JobId, Preview)>,
     preview_busy: bool,
@@ -103,7 +110,9 @@ impl App {
         ui::theme::install(ctx);
         let waker = ctx.clone();
         let wake: Wake = Arc::new(move || waker.request_repaint_after(Duration::from_millis(1)));
-        let workers = Workers::start(wake)?;
+        let workers = Workers::start(Arc::clone(&wake))?;
+        let builtin = options.builtin.as_deref().ok().map(models::builtin_card);
+        let keeper = options.library.clone().map(|it| keeper::Keeper::start(it, builtin.clone(), wake)).transpose()?;
         let theme = match settings.dark {
             None => ThemeChoice::System,
             Some(true) => ThemeChoice::Dark,
@@ -114,6 +123,7 @@ impl App {
         let state = State {
             screen: state::Screen::default(),
             board: board::Board::kept(&settings),
+            models: models::ModelsView::new(builtin, options.library.is_some()),
             recipe,
             builtin: options.builtin.clone(),
             own,
@@ -153,6 +163,7 @@ impl App {
             state,
             handle,
             workers,
+            keeper,
             kept,
             preview_wanted: None,
             preview_busy: false,
@@ -183,6 +194,7 @@ impl App {
         self.want_pixels(ctx);
         self.check_files();
         self.follow_board(ctx);
+        self.follow_models(ctx);
         self.load_ahead(ctx);
         self.closing(ctx);
         self.keep(ctx);
@@ -205,6 +217,8 @@ impl App {
         let mut commands = Commands::default();
         ui::window(ui, &self.state, &mut commands);
         self.state.focus_prompt = false;
+        let models = &mut self.state.models;
+        (models.focus_search, models.focus_card, models.focus_token) = (false, false, false);
         for command in commands.into_vec().into_iter().chain(late.into_vec()) {
             self.dispatch(&ctx, command);
         }
@@ -215,6 +229,10 @@ impl App {
         self.handle.cancel_all();
         self.loaded();
         self.write_settings();
+        // What comes in goes on from there at the next start.
+        if !self.keeper.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
+            tracing::error!("the downloads did not stop before the window closed");
+        }
         if !self.workers.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS)) {
             tracing::error!("some files could not be written before the window closed");
         }

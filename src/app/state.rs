@@ -10,6 +10,7 @@ use eframe::egui::{TextureHandle, Vec2, vec2};
 
 use super::board::{Board, Remedy};
 use super::memory::Memory;
+use super::models::ModelsView;
 use super::progress::Progress;
 use super::session::Session;
 use super::view::View;
@@ -25,6 +26,8 @@ pub struct State {
     pub screen: Screen,
     /// Where everything runs, and what that takes.
     pub board: Board,
+    /// The models that there are, and what comes in.
+    pub models: ModelsView,
     /// The settings of the next picture.
     pub recipe: Recipe,
     /// The model that comes with the program; where it cannot be used, a sentence that says why.
@@ -158,11 +161,13 @@ pub enum Screen {
     Create,
     /// Where everything runs.
     Devices,
+    /// The models that there are.
+    Models,
 }
 
 impl Screen {
     /// All of them, in the order of their keys.
-    pub const ALL: [Self; 2] = [Self::Create, Self::Devices];
+    pub const ALL: [Self; 3] = [Self::Create, Self::Devices, Self::Models];
 
     /// The word shown.
     #[must_use]
@@ -170,6 +175,7 @@ impl Screen {
         match self {
             Self::Create => "Create",
             Self::Devices => "Devices",
+            Self::Models => "Models",
         }
     }
 
@@ -178,6 +184,7 @@ impl Screen {
     pub const fn tooltip(self) -> &'static str {
         match self {
             Self::Create => "Describe a picture and watch it form.",
+            Self::Models => "See which models you have, get more, and keep them tidy.",
             Self::Devices => "See where each part of the model runs, what that takes, and change it.",
         }
     }

@@ -11,7 +11,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 
 use super::state::{Closing, ThemeChoice};
-use super::{App, Options, Stored};
+use super::{App, LibraryOptions, Options, Stored};
 use crate::engine::{
     Begin, End, Event, Failure, JobId, LogLevel, Phase, Picture, PictureInfo, Port, Preview, PreviewOptions, Request, Step, Task, Timings,
     channel,
@@ -23,6 +23,7 @@ use crate::settings::{self, Settings};
 
 mod board;
 mod memory;
+mod models;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);
@@ -48,12 +49,23 @@ impl Studio {
     }
 
     fn at(folder: tempfile::TempDir, settings: Settings, builtin: Result<Arc<Builtin>, String>, size: [f32; 2]) -> Self {
+        Self::with_library(settings, builtin, size, folder, None)
+    }
+
+    fn with_library(
+        settings: Settings,
+        builtin: Result<Arc<Builtin>, String>,
+        size: [f32; 2],
+        folder: tempfile::TempDir,
+        library: Option<LibraryOptions>,
+    ) -> Self {
         let (handle, port) = channel(|| {});
         let options = Options {
             settings_path: Some(folder.path().join("settings.json")),
             pictures_folder: folder.path().join("Pictures"),
             wgpu: false,
             builtin,
+            library,
         };
         let mut parts = Some((handle, settings));
         let harness = Harness::builder().with_size(size).with_max_steps(12).build_ui_state(

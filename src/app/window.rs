@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use eframe::egui;
 
-use super::App;
+use super::{App, LibraryOptions};
 use crate::engine::Handle;
 use crate::library::Builtin;
 use crate::paths::Paths;
@@ -29,6 +29,8 @@ pub struct Options {
     pub wgpu: bool,
     /// The model that comes with the program; where it cannot be used, a sentence that says why.
     pub builtin: Result<Arc<Builtin>, String>,
+    /// How the library is kept; `None`: there is none.
+    pub library: Option<LibraryOptions>,
 }
 
 impl Options {
@@ -39,9 +41,14 @@ impl Options {
         if let Err(sentence) = &builtin {
             tracing::warn!("{sentence}");
         }
-        match Paths::find() {
-            Ok(paths) => Self { settings_path: Some(paths.settings_file), pictures_folder: paths.pictures, wgpu: false, builtin },
-            Err(_) => Self { settings_path: None, pictures_folder: PathBuf::from("Pictures").join("Atelier"), wgpu: false, builtin },
+        let paths = Paths::find().ok();
+        let nowhere = || PathBuf::from("Pictures").join("Atelier");
+        Self {
+            settings_path: paths.as_ref().map(|it| it.settings_file.clone()),
+            pictures_folder: paths.as_ref().map_or_else(nowhere, |it| it.pictures.clone()),
+            wgpu: false,
+            builtin,
+            library: paths.map(LibraryOptions::usual),
         }
     }
 }

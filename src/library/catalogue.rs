@@ -18,7 +18,7 @@ use split::{Piece, split};
 /// The catalogue that comes with the program.
 const SHIPPED: &str = include_str!("../../assets/catalogue.json");
 /// Memory that making a picture takes beside the weights, about.
-const SLACK_BYTES: u64 = 1_500_000_000;
+pub const WORKING_BYTES: u64 = 1_500_000_000;
 /// What it is called in errors.
 const SHIPPED_NAME: &str = "catalogue.json";
 
@@ -128,7 +128,7 @@ impl Catalogue {
             self.entries.iter().filter(|it| it.recommended).filter_map(|it| Some((it.bytes()?, it))).collect();
         choices.sort_by_key(|(bytes, _)| *bytes);
         // What computing itself takes beside the weights.
-        let fitting = choices.partition_point(|(bytes, _)| bytes.saturating_add(SLACK_BYTES) <= memory);
+        let fitting = choices.partition_point(|(bytes, _)| bytes.saturating_add(WORKING_BYTES) <= memory);
         let (fit, large) = choices.split_at(fitting);
         let mut best: Vec<&Manifest> = Vec::new();
         for (_, entry) in fit.iter().rev().chain(large) {

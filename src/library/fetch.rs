@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use super::assemble::Missing;
 use super::check::Problem;
 use super::downloads::{Job, Source, UnpackList, Wanted};
-use super::manifest::{Licence, Manifest, ModelFile, Origin};
+use super::manifest::{Defaults, Licence, Manifest, ModelFile, Origin};
 
 /// The job that brings a model into its folder beneath the folder of models.
 ///
@@ -22,6 +23,36 @@ pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<Job, Problem
         manifest: Some(manifest),
         licence_url: entry.licence.as_ref().and_then(Licence::url).map(str::to_owned),
     })
+}
+
+/// The job that brings what a model of loose files still needs, into a folder of its own with a manifest, so that it can be checked and
+/// taken away like every other.
+///
+/// # Errors
+/// Where the catalogue knows none of the missing files.
+pub fn parts_job(id: &str, name: &str, missing: &[Missing], models_root: &Path) -> Result<Job, Problem> {
+    let files: Vec<ModelFile> = missing.iter().filter_map(|it| Some(it.offer.as_ref()?.file.clone())).collect();
+    if files.is_empty() {
+        return Err(Problem {
+            sentence: format!("Nobody wrote down where the missing files of {name} can be had."),
+            hint: "Add the folder that has them.".into(),
+        });
+    }
+    let parts = Manifest {
+        id: format!("parts-of-{id}"),
+        name: format!("Parts of {name}"),
+        family: None,
+        description: format!("What {name} needs beside its own file."),
+        licence: None,
+        files,
+        defaults: Defaults::default(),
+        variants: Vec::new(),
+        variant: None,
+        checked: None,
+        recommended: false,
+        other: serde_json::Map::new(),
+    };
+    download_job(&parts, models_root)
 }
 
 fn wanted(entry: &Manifest, file: &ModelFile) -> Result<Wanted, Problem> {
@@ -45,6 +76,7 @@ fn wanted(entry: &Manifest, file: &ModelFile) -> Result<Wanted, Problem> {
 mod tests {
     use super::*;
     use crate::library::Catalogue;
+    use crate::recipe::FileRole;
 
     #[test]
     fn every_shipped_entry_and_variant_makes_a_job() {
@@ -70,6 +102,19 @@ mod tests {
         let files: Vec<(&str, &str)> = written.files.iter().map(|it| (it.role.key(), it.filename.as_str())).collect();
         assert_eq!(files, [("diffusion", "x.gguf"), ("vae", "y.gguf")]);
         assert!(written.files.iter().all(|it| it.origin().is_none() && it.size.is_none()));
+    }
+
+    #[test]
+    fn what_a_loose_model_lacks_comes_into_a_folder_of_its_own() {
+        let catalogue = Catalogue::shipped();
+        let offer = catalogue.offer(crate::library::Family::ZImage, FileRole::Llm, "");
+        let missing = [(FileRole::Llm, offer), (FileRole::Vae, None)];
+        let missing = missing.map(|(role, offer)| Missing { role, what: "a part".into(), offer });
+        let job = parts_job("my-z", "My Z", &missing, Path::new("/models")).unwrap();
+        assert_eq!((job.id.as_str(), job.folder.as_path(), job.files.len()), ("parts-of-my-z", Path::new("/models/parts-of-my-z"), 1));
+        let written = Manifest::parse(job.manifest.as_deref().unwrap(), Path::new("m")).unwrap();
+        assert_eq!(written.files[0].role, crate::library::Role::Part(FileRole::Llm));
+        assert!(parts_job("my-z", "My Z", &missing[1..], Path::new("/models")).unwrap_err().sentence.contains("My Z"));
     }
 
     #[test]

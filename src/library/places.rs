@@ -16,6 +16,8 @@ use crate::paths::{self, Paths};
 
 /// A file larger than this is not ours.
 const MOST_BYTES: u64 = 1 << 20;
+/// How many files come at the same time where nothing is set.
+const USUALLY_AT_ONCE: usize = 3;
 
 /// Where a person keeps models and what they agreed to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,6 +32,9 @@ pub struct Places {
     pub accepted: BTreeSet<String>,
     /// Whether the engine may open pickled upscalers (`.pth`).
     pub allow_pickles: bool,
+    /// How many files come at the same time; `None` is the usual number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub downloads_at_once: Option<usize>,
     /// What this version does not know.
     #[serde(flatten)]
     pub other: Map<String, Value>,
@@ -126,6 +131,12 @@ impl Places {
     #[must_use]
     pub fn models_root(&self, paths: &Paths) -> PathBuf {
         self.models_root.clone().unwrap_or_else(|| paths.models.clone())
+    }
+
+    /// How many files come at the same time: from 1 to 8.
+    #[must_use]
+    pub fn at_once(&self) -> usize {
+        self.downloads_at_once.unwrap_or(USUALLY_AT_ONCE).clamp(1, 8)
     }
 
     /// What a scanner looks at.

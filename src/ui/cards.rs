@@ -7,7 +7,7 @@ use eframe::egui::{
 use super::icons::{self, Icon};
 use super::parts::{self, bold, command_button, icon_button};
 use super::{board, theme};
-use crate::app::state::{Closing, State};
+use crate::app::state::{Closing, Screen, State};
 use crate::app::{BoardCommand, Command, Commands};
 
 /// Width of the error card, in points.
@@ -76,19 +76,23 @@ pub(super) fn notice(ui: &mut Ui, state: &State, canvas: Rect) {
 }
 
 /// What happens to files that are dragged over the window, while they are.
-pub(super) fn drop_hint(ui: &mut Ui) {
+pub(super) fn drop_hint(ui: &mut Ui, screen: Screen) {
     if ui.input(|input| input.raw.hovered_files.is_empty()) {
         return;
     }
     let palette = theme::palette(ui);
+    let what = match screen {
+        Screen::Models => "Folders or model files, used where they are; links, downloaded",
+        Screen::Create | Screen::Devices => "Model files, LoRAs, or a picture to start from",
+    };
     let whole = ui.ctx().content_rect();
     Area::new(Id::unique("drop hint")).order(Order::Foreground).interactable(false).fixed_pos(whole.min).show(ui.ctx(), |ui| {
         ui.painter().rect_filled(whole, 0.0, palette.veil);
-        let card = Rect::from_center_size(whole.center(), vec2(360.0, 84.0));
+        let card = Rect::from_center_size(whole.center(), vec2(440.0, 84.0));
         ui.painter().rect_filled(card, 12.0, palette.raised);
         ui.scope_builder(UiBuilder::new().max_rect(card.shrink(18.0)).layout(Layout::top_down(Align::Center)), |ui| {
             ui.label(bold("Drop to add").size(16.0).color(palette.strong));
-            ui.label(RichText::new("Model files, LoRAs, or a picture to start from").color(palette.weak));
+            ui.label(RichText::new(what).color(palette.weak));
         });
     });
 }

@@ -29,6 +29,9 @@ pub(super) enum Icon {
     Pinned,
     Check,
     Warning,
+    Pause,
+    Play,
+    Search,
 }
 
 /// Draws the icon in the middle of this rectangle, 16 points wide.
@@ -144,6 +147,15 @@ pub(super) fn paint(painter: &Painter, rect: Rect, icon: Icon, stroke: Stroke) {
             frame(5.6, 2.6, 10.4, 8.6, 1.0);
             line(&[(3.8, 8.8), (12.2, 8.8)]);
             line(&[(8.0, 8.8), (8.0, 13.6)]);
+        }
+        Icon::Pause => {
+            line(&[(5.6, 3.6), (5.6, 12.4)]);
+            line(&[(10.4, 3.6), (10.4, 12.4)]);
+        }
+        Icon::Play => line(&[(5.0, 3.4), (12.2, 8.0), (5.0, 12.6), (5.0, 3.4)]),
+        Icon::Search => {
+            painter.circle_stroke(at(7.0, 7.0), 4.2, stroke);
+            line(&[(10.2, 10.2), (13.4, 13.4)]);
         }
         Icon::Check => line(&[(3.0, 8.4), (6.6, 12.0), (13.0, 4.6)]),
         Icon::Warning => {

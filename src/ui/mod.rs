@@ -10,6 +10,7 @@ mod cards;
 mod filmstrip;
 mod icons;
 mod model;
+mod models;
 mod parts;
 mod progress;
 mod resident;
@@ -21,7 +22,7 @@ mod toolbar;
 use eframe::egui::{self, CentralPanel, Context, Event, Frame, Margin, Panel, Popup, Ui};
 
 use crate::app::state::{Closing, Screen, State};
-use crate::app::{Command, Commands};
+use crate::app::{Command, Commands, ModelsCommand};
 
 pub use canvas::rect as canvas_rect;
 
@@ -39,6 +40,7 @@ pub fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         .show(ui, |ui| match state.screen {
             Screen::Create => settings_panel::settings_panel(ui, state, commands),
             Screen::Devices => board::side_panel(ui, state, commands),
+            Screen::Models => models::side_panel(ui, state, commands),
         });
     CentralPanel::no_frame().frame(Frame::new().fill(palette.canvas)).show(ui, |ui| {
         Panel::top("toolbar")
@@ -63,9 +65,10 @@ pub fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         CentralPanel::no_frame().show(ui, |ui| match state.screen {
             Screen::Create => canvas::canvas_panel(ui, state, commands),
             Screen::Devices => board::board_panel(ui, state, commands),
+            Screen::Models => models::models_panel(ui, state, commands),
         });
     });
-    cards::drop_hint(ui);
+    cards::drop_hint(ui, state.screen);
     if state.closing != Closing::No && state.closing != Closing::Now {
         cards::closing_dialog(ui, state, commands);
     }
@@ -75,15 +78,21 @@ pub fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
 pub fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     let dropped: Vec<_> = ctx.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect());
     if !dropped.is_empty() {
-        commands.push(Command::TakePaths(dropped));
+        commands.push(match state.screen {
+            Screen::Models => Command::Models(ModelsCommand::AddThese(dropped)),
+            Screen::Create | Screen::Devices => Command::TakePaths(dropped),
+        });
     }
     // A dialog or an open menu has its own keys.
-    if state.closing != Closing::No || Popup::is_any_open(ctx) {
+    if state.closing != Closing::No || models::is_asking(state) || Popup::is_any_open(ctx) {
         return;
     }
     let typing = ctx.text_edit_focused();
     if !typing && ctx.input(|input| input.events.iter().any(|event| matches!(event, Event::Copy))) {
         commands.push(Command::CopyPicture);
+    }
+    if state.screen == Screen::Models {
+        models::keys(ctx, state, commands, typing);
     }
     for command in Command::WITH_SHORTCUT {
         let Some(shortcut) = command.shortcut() else { continue };

@@ -33,7 +33,8 @@ impl Work<'_> {
         if jobs.is_empty() {
             return Ok(Exit::Done);
         }
-        let options = Options::new(self.paths.downloads(), library.models_root().to_owned());
+        let usual = Options::new(self.paths.downloads(), library.models_root().to_owned());
+        let options = Options { at_once: library.places.at_once(), ..usual };
         let downloads = Downloads::start(options, || ()).map_err(failed)?;
         let mut open: Vec<String> = Vec::new();
         for job in jobs {

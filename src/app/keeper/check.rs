@@ -1,0 +1,110 @@
+//! Whether a model's files are right, and taking a model away.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use super::work::Worker;
+use super::{Order, Told};
+use crate::app::models::{Check, Farewell};
+use crate::library::{Removal, RemovalError, Verdict, Verified, downloaded, size, verify};
+
+/// Bytes between two words about how far a check is.
+const TOLD_EVERY_BYTES: u64 = 32 << 20;
+
+impl Worker {
+    /// Reads every byte of a model on a thread of its own.
+    pub(super) fn check(&mut self, id: &str) {
+        if self.checks.iter().any(|(it, _)| it == id) {
+            return;
+        }
+        let Some(model) = self.models.installed.iter().find(|it| it.manifest.id == id) else {
+            return self.notice("This model is gone.");
+        };
+        let (manifest, folder) = (model.manifest.clone(), model.folder.clone());
+        let known = downloaded(&self.options.paths.downloads());
+        let (inbox, orders, id) = (Arc::clone(&self.inbox), self.orders.clone(), id.to_owned());
+        let stop = Arc::new(AtomicBool::new(false));
+        self.checks.push((id.clone(), Arc::clone(&stop)));
+        let name = id.clone();
+        let spawned = thread::Builder::new().name("check".into()).spawn(move || {
+            let total = manifest.bytes();
+            let (mut bytes, mut told) = (0u64, 0u64);
+            let running = |bytes| Told::Check(name.clone(), Some(Check::Running { bytes, total }));
+            inbox.tell(running(0));
+            let sums = |path: &Path| known.iter().find(|it| it.path == path).and_then(|it| it.sha256);
+            let verified = verify(&manifest, &folder, &sums, &mut |more| {
+                bytes += more;
+                if bytes >= told + TOLD_EVERY_BYTES {
+                    told = bytes;
+                    inbox.tell(running(bytes));
+                }
+                !stop.load(Ordering::SeqCst)
+            });
+            let lines = verified.map(|it| it.iter().map(line).collect());
+            // A keeper that has ended needs no answer.
+            let _ = orders.send(Order::Checked(name, lines));
+        });
+        if spawned.is_err() {
+            self.checked(id, None);
+        }
+    }
+
+    pub(super) fn stop_check(&self, id: &str) {
+        for (_, stop) in self.checks.iter().filter(|(it, _)| it == id) {
+            stop.store(true, Ordering::SeqCst);
+        }
+    }
+
+    pub(super) fn checked(&mut self, id: String, lines: Option<Vec<(String, bool, String)>>) {
+        self.checks.retain(|(it, _)| *it != id);
+        self.tell(Told::Check(id, lines.map(Check::Done)));
+    }
+
+    fn removal(&self, id: &str) -> Result<(Removal, String), RemovalError> {
+        let gone = || RemovalError::NotOurs { model: id.to_owned(), folder: self.models_root() };
+        let model = self.models.installed.iter().find(|it| it.manifest.id == id).ok_or_else(gone)?;
+        let downloaded = downloaded(&self.options.paths.downloads());
+        let plan = Removal::plan(model, &self.models_root(), &self.models, &downloaded)?;
+        Ok((plan, model.manifest.name.clone()))
+    }
+
+    pub(super) fn plan_removal(&self, id: &str) {
+        match self.removal(id) {
+            Ok((plan, name)) => self.tell(Told::Farewell(Box::new(Farewell {
+                id: id.to_owned(),
+                name,
+                going: plan.going.iter().map(|it| file_name(it)).collect(),
+                staying: plan.staying.iter().map(|(path, why)| (file_name(path), why.sentence())).collect(),
+                bytes: plan.bytes,
+            }))),
+            Err(error) => self.notice(error.to_string()),
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: &str) {
+        let trash = self.options.trash;
+        let removed = self.removal(id).and_then(|(plan, name)| plan.carry_out(&mut |path| trash(path)).map(|()| (plan, name)));
+        match removed {
+            Ok((plan, name)) => self.notice(format!("{name} is in the trash: {}.", size(plan.bytes))),
+            Err(error) => self.notice(error.to_string()),
+        }
+        self.put_together();
+        self.look_again();
+    }
+}
+
+fn line(file: &Verified) -> (String, bool, String) {
+    let name = file_name(&file.path);
+    match &file.verdict {
+        Verdict::Right => (name, true, "right".into()),
+        Verdict::Unknown(_) => (name, true, "whole, as far as its header tells; nobody published its sum".into()),
+        Verdict::Wrong(fault) => (name, false, fault.to_string()),
+        Verdict::Damaged(sentence) => (name, false, sentence.clone()),
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
