@@ -33,12 +33,7 @@ fn main() -> Outcome<()> {
         models.push(("built-in model", Recipe { steps: 1, ..recipe }));
     }
     if with_sd15 {
-        let path = folder.join("sd15-random-f16.safetensors");
-        if !path.exists() {
-            eprintln!("making a random SD1.5 of 2 GB ...");
-            testkit::sd15(&path, 1, testkit::Contents::Whole)?;
-        }
-        let files = [(FileRole::Model, path)].into_iter().collect();
+        let files = [(FileRole::Model, testkit::sd15_kept(&folder)?)].into_iter().collect();
         models.push(("random SD1.5 f16, 256 x 256", Recipe { files, width: 256, height: 256, ..base }));
     }
 

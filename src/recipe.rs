@@ -347,6 +347,8 @@ pub struct PlacementText {
     pub max_vram: String,
     /// `--stream-layers`: keep what fits and stream the rest; needs a budget and weights on the CPU.
     pub stream_layers: bool,
+    /// `--split-batch`: `cuda0,cuda1`. Devices that share the pictures of a batch; sd-cli has no such flag. Empty: one makes all.
+    pub split_batch: String,
 }
 
 macro_rules! named_by_engine {

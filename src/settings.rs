@@ -154,12 +154,13 @@ struct StoredPlacement {
     params_backend: String,
     max_vram: String,
     stream_layers: bool,
+    split_batch: String,
     pins: Vec<String>,
 }
 
 impl From<&NamedPlacement> for StoredPlacement {
     fn from(named: &NamedPlacement) -> Self {
-        let PlacementText { backend, params_backend, max_vram, stream_layers } = named.text.clone();
+        let PlacementText { backend, params_backend, max_vram, stream_layers, split_batch } = named.text.clone();
         Self {
             model: named.model.clone(),
             name: named.name.clone(),
@@ -167,6 +168,7 @@ impl From<&NamedPlacement> for StoredPlacement {
             params_backend,
             max_vram,
             stream_layers,
+            split_batch,
             pins: keys(&named.pins),
         }
     }
@@ -174,8 +176,9 @@ impl From<&NamedPlacement> for StoredPlacement {
 
 impl From<StoredPlacement> for NamedPlacement {
     fn from(stored: StoredPlacement) -> Self {
-        let StoredPlacement { model, name, backend, params_backend, max_vram, stream_layers, pins } = stored;
-        Self { model, name, text: PlacementText { backend, params_backend, max_vram, stream_layers }, pins: modules(&pins) }
+        let StoredPlacement { model, name, backend, params_backend, max_vram, stream_layers, split_batch, pins } = stored;
+        let text = PlacementText { backend, params_backend, max_vram, stream_layers, split_batch };
+        Self { model, name, text, pins: modules(&pins) }
     }
 }
 
@@ -215,6 +218,7 @@ struct StoredRecipe {
     params_backend: String,
     max_vram: String,
     stream_layers: bool,
+    split_batch: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -261,6 +265,7 @@ impl From<&Recipe> for StoredRecipe {
             params_backend: recipe.placement.params_backend.clone(),
             max_vram: recipe.placement.max_vram.clone(),
             stream_layers: recipe.placement.stream_layers,
+            split_batch: recipe.placement.split_batch.clone(),
         }
     }
 }
@@ -297,6 +302,7 @@ impl From<StoredRecipe> for Recipe {
                 params_backend: stored.params_backend,
                 max_vram: stored.max_vram,
                 stream_layers: stored.stream_layers,
+                split_batch: stored.split_batch,
             },
             ..usual
         }

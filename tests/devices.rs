@@ -73,7 +73,7 @@ impl Alone {
 }
 
 fn placed(backend: &str, params_backend: &str, max_vram: &str) -> PlacementText {
-    PlacementText { backend: backend.into(), params_backend: params_backend.into(), max_vram: max_vram.into(), stream_layers: false }
+    PlacementText { backend: backend.into(), params_backend: params_backend.into(), max_vram: max_vram.into(), ..PlacementText::default() }
 }
 
 fn on(placement: PlacementText) -> Recipe {

@@ -40,8 +40,12 @@ fn deep() -> &'static ModelFiles {
 }
 
 fn on(backend: &str, params_backend: &str, max_vram: &str) -> Recipe {
-    let placement =
-        PlacementText { backend: backend.into(), params_backend: params_backend.into(), max_vram: max_vram.into(), stream_layers: false };
+    let placement = PlacementText {
+        backend: backend.into(),
+        params_backend: params_backend.into(),
+        max_vram: max_vram.into(),
+        ..PlacementText::default()
+    };
     Recipe { files: deep().clone(), placement, ..recipe() }
 }
 

@@ -1,7 +1,7 @@
 //! What stays in memory between jobs, what models share, and what goes when there is no room.
 //!
 //! The devices belong to the process: `GPU0` and `GPU1` of 1 GiB, `SMALL` with room for one tiny model, `MEDIUM` for one that makes a picture
-//! while another's weights stay, or so it seems by the sizes of their files.
+//! while another's weights stay, or so it seems by the sizes of their files, `NANO` and `PICO` with room for nothing.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -9,6 +9,7 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ struct Alone {
 
 fn devices() {
     static DEVICES: OnceLock<()> = OnceLock::new();
-    DEVICES.get_or_init(|| simulate_devices(&"GPU0:1,GPU1:1,SMALL:0.026,MEDIUM:0.0327".parse().unwrap()).unwrap());
+    DEVICES.get_or_init(|| simulate_devices(&"GPU0:1,GPU1:1,SMALL:0.026,MEDIUM:0.0327,NANO:0.002,PICO:0.001".parse().unwrap()).unwrap());
 }
 
 fn lock() -> MutexGuard<'static, ()> {
@@ -331,6 +332,88 @@ fn two_devices_compute_at_once_and_each_job_gets_its_own_news() {
     assert_eq!((steps(jobs[0]), steps(jobs[1])), (BTreeSet::from([3]), BTreeSet::from([2])));
     let previewed = |of: JobId| events.iter().any(|event| matches!(event, Event::Preview { job, .. } if *job == of));
     assert!(previewed(jobs[0]) && previewed(jobs[1]));
+}
+
+fn split(devices: &str, recipe: &Recipe) -> Recipe {
+    let placement = PlacementText { split_batch: devices.into(), ..recipe.placement.clone() };
+    Recipe { placement, batch_count: 4, ..recipe.clone() }
+}
+
+/// Pixels by index and seed.
+fn batch(events: &[Event]) -> BTreeMap<(u32, i64), Vec<u8>> {
+    let picture = |event: &Event| match event {
+        Event::Picture { picture, .. } => Some(((picture.info.index, picture.info.seed), picture.image.pixels().to_vec())),
+        _ => None,
+    };
+    let pictures: Vec<_> = events.iter().filter_map(picture).collect();
+    let by_index: BTreeMap<_, _> = pictures.iter().cloned().collect();
+    assert_eq!(by_index.len(), pictures.len(), "each once");
+    by_index
+}
+
+#[test]
+fn a_batch_is_shared_by_devices_and_its_pictures_are_the_same() {
+    let _lock = lock();
+    let alone = Recipe { batch_count: 4, ..on("te=cpu,diffusion=GPU0,vae=GPU0", files()) };
+    let expected = {
+        let engine = Engine::start();
+        batch(&engine.run(&alone).events)
+    };
+    assert_eq!(expected.len(), 4);
+    // Whichever device is the first to denoise stands in its first step until the other has made a picture: they work at once.
+    static FIRST: AtomicBool = AtomicBool::new(true);
+    let engine = Held::start(
+        |event| matches!(event, Event::Step { .. }) && FIRST.swap(false, Ordering::Relaxed),
+        |events| events.iter().any(|event| matches!(event, Event::Picture { .. })),
+    );
+    engine.submit(&split("gpu0,GPU1", &alone));
+    let events = engine.until_ends(1);
+    assert_eq!(batch(&events), expected);
+    let Some(Event::End { end: End::Done { pictures, notes, .. }, .. }) = events.iter().find(|event| matches!(event, Event::End { .. })) else {
+        panic!("{events:?}")
+    };
+    let seeds = pictures.iter().map(|it| (it.index, it.seed)).collect::<BTreeSet<_>>();
+    assert_eq!((seeds, notes.len()), (expected.keys().copied().collect(), 0));
+    let far = |event: &Event| match event {
+        Event::Step { step, .. } => Some(step.picture as f32 + (step.done as f32 + step.fraction) / step.total as f32),
+        _ => None,
+    };
+    let far: Vec<f32> = events.iter().filter_map(far).collect();
+    assert!(far.windows(2).all(|two| two[0] <= two[1] + 1e-3) && far.last().is_some_and(|last| *last <= 4.0), "{far:?}");
+}
+
+#[test]
+fn the_prompt_of_a_shared_batch_is_read_once_where_one_device_reads_it() {
+    let it = alone();
+    let said = it.engine.run(&split("GPU0,GPU1", &on("te=cpu,diffusion=GPU0,vae=GPU0", files())));
+    assert!(matches!(said.end(), End::Done { .. }), "{:?}", said.end());
+    let now = it.engine.residency(|it| holds(it, 2));
+    assert_eq!((now.encodings.made, now.encodings.found), (1, 3));
+    assert_eq!(now.models.iter().filter(|model| uses(model, "CPU") > 0).count(), 1, "one text encoder: {now:?}");
+}
+
+#[test]
+fn what_one_device_cannot_make_the_others_do() {
+    let it = alone();
+    let whole = on("GPU0", files());
+    let expected = batch(&it.engine.run(&Recipe { batch_count: 4, ..whole.clone() }).events);
+    let said = it.engine.run(&split("GPU0,NANO", &whole));
+    assert_eq!(batch(&said.events), expected);
+    let End::Done { notes, .. } = said.end() else { panic!("{:?}", said.end()) };
+    assert!(notes.len() == 1 && notes[0].starts_with("NANO stopped, and the others made its pictures. NANO has too little memory"), "{notes:?}");
+    let none = it.engine.run(&split("NANO,PICO", &on("NANO", files())));
+    assert!(none.failure().sentence.contains("too little memory"), "{:?}", none.failure());
+}
+
+#[test]
+fn a_shared_batch_can_be_cancelled() {
+    let it = alone();
+    let recipe = split("GPU0,GPU1", &on("GPU0", files()));
+    let said = it.engine.run_until(&recipe, |event| matches!(event, Event::Picture { .. }));
+    assert!(matches!(said.end(), End::Cancelled), "{:?}", said.end());
+    assert!(said.pictures().len() < 4);
+    it.engine.residency(|it| it.models.iter().all(|model| !model.in_use));
+    assert!(matches!(it.engine.run(&recipe).end(), End::Done { .. }));
 }
 
 #[test]

@@ -228,7 +228,9 @@ impl App {
             BoardCommand::DismissPlan => self.state.board.want_plan(false),
             BoardCommand::ApplyPlan => {
                 if let Some(plan) = self.state.board.plan_shown() {
-                    self.state.recipe.placement = plan.placement.text();
+                    let split_batch = std::mem::take(&mut self.state.recipe.placement.split_batch);
+                    // A plan says nothing of a batch.
+                    self.state.recipe.placement = PlacementText { split_batch, ..plan.placement.text() };
                 }
             }
             BoardCommand::Remedy(index) => {

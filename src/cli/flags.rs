@@ -236,6 +236,9 @@ pub(super) struct DeviceFlags {
     /// Keep what fits in the budget and stream the rest
     #[arg(long, help_heading = DEVICES)]
     pub(super) stream_layers: bool,
+    /// Devices that make the pictures of a batch together: what runs on the first of them runs on each
+    #[arg(long, value_name = "DEVICE,...", default_value = "", hide_default_value = true, help_heading = DEVICES)]
+    pub(super) split_batch: String,
     /// Keep weights in the computer's memory: --params-backend '*=cpu'
     #[arg(long, help_heading = DEVICES)]
     pub(super) offload_to_cpu: bool,

@@ -39,12 +39,20 @@ pub(super) fn tell(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mu
         Err(NoPlan::Short(short)) => (short.nearest.clone(), Some(sentence(&short.to_string())), short.fixes),
         Err(error @ NoPlan::Device(_)) => return Err(error.into()),
     };
+    let mut notes = placement::notes(&placement, &listed, &in_use);
+    for (device, share) in placement.split_batch.iter().zip(placement.shares()).skip(1) {
+        let missing = placement::Prediction::of(&share, &estimate.needs, &rooms)?.missing_bytes;
+        notes.push(match missing {
+            0 => format!("The share of {device} in a batch fits."),
+            missing => format!("The share of {device} in a batch does not fit: {} are missing.", placement::gib(missing)),
+        });
+    }
     let plan = Plan {
         width: recipe.width,
         height: recipe.height,
         devices: Line::device_list(&listed),
         asked: Predicted::new(&placement, &prediction),
-        notes: placement::notes(&placement, &listed, &in_use),
+        notes,
         fit: Fit {
             predicted: Predicted::new(&planned.placement, &planned.prediction),
             reasons: planned.reasons,

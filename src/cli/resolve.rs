@@ -257,6 +257,7 @@ fn placement(flags: &DeviceFlags, old: OldFlags) -> Result<PlacementText, Placem
         params_backend: flags.params_backend.clone(),
         max_vram: flags.max_vram.clone(),
         stream_layers: flags.stream_layers,
+        split_batch: flags.split_batch.clone(),
     });
     placement::check_shape(&text)?;
     Ok(text)

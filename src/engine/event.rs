@@ -177,7 +177,8 @@ pub enum Phase {
 /// Progress while denoising.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Which picture of the batch, from 0.
+    /// Which picture of the batch, from 0. Where several devices make the batch, steps tell how far they are together, as if one picture
+    /// followed the other.
     pub picture: u32,
     /// Steps finished.
     pub done: u32,

@@ -3,6 +3,7 @@
 //! Callers hold a [`Handle`]; they send [`Request`]s and read [`Event`]s, both plain data. Nothing here knows egui or the
 //! command line, and only `ffi` below is allowed to be `unsafe`.
 
+mod batch;
 mod cache;
 mod channel;
 mod drivers;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
+use super::batch;
 use super::cache::{Budgeted, Want, stamps};
 use super::event::{Begin, End, Event, Failure, Picture, PictureInfo};
 use super::failure::{self, sentence};
@@ -30,19 +31,15 @@ const MOST_PICTURES: u32 = 1000;
 /// Makes the pictures of a recipe.
 pub(super) fn generate(engine: &Engine, job: JobId, recipe: &Recipe, preview: PreviewOptions, sink: &JobSink) -> End {
     match prepare(engine, recipe).and_then(|mut plan| {
-        if let Some(prediction) = predicted(engine, &plan) {
-            plan.begin.notes.extend(prediction.devices.iter().filter_map(shortage));
+        foresee(engine, recipe, &mut plan);
+        if let [Share { prediction: Some(prediction), .. }] = &plan.shares[..] {
             sink.predict(prediction.clone());
-            plan.prediction = Some(prediction);
-        } else if let Some(taken) = engine.measured.taken(recipe) {
-            plan.begin.notes.extend(plan.devices.iter().filter_map(|device| remembered_shortage(engine, device, &taken)));
-            plan.taken = Some(taken);
         }
         sink.send(Event::Begin { job, begin: plan.begin.clone() });
         sink.send(Event::Devices(plan.devices.clone()));
         pictures(engine, job, &plan, preview, sink)
     }) {
-        Ok((pictures, notes)) => End::Done { pictures, timings: sink.timings(), notes },
+        Ok(Made { pictures, notes }) => End::Done { pictures, timings: sink.timings(), notes },
         Err(stop) => stop.into(),
     }
 }
@@ -86,8 +83,22 @@ pub(super) fn upscale(
     run().unwrap_or_else(End::from)
 }
 
+/// Finds out what each share will take, and says where that is too much.
+fn foresee(engine: &Engine, recipe: &Recipe, plan: &mut Plan) {
+    let Plan { shares, begin, devices, recipe: checked, .. } = plan;
+    for share in shares {
+        if let Some(prediction) = predicted(engine, checked, &share.placement, devices) {
+            begin.notes.extend(prediction.devices.iter().filter_map(shortage));
+            share.prediction = Some(prediction);
+        } else if let Some(taken) = engine.measured.taken(&Recipe { placement: share.text.clone(), ..recipe.clone() }) {
+            begin.notes.extend(devices.iter().filter_map(|device| remembered_shortage(engine, device, &taken)));
+            share.taken = Some(taken);
+        }
+    }
+}
+
 /// Why a job ends early.
-enum Stop {
+pub(super) enum Stop {
     Cancelled,
     Failed(Box<Failure>),
 }
@@ -121,16 +132,13 @@ fn stop(error: &CallError, sink: &JobSink) -> Stop {
 }
 
 /// A recipe after every check, with its pictures read.
-struct Plan {
+pub(super) struct Plan {
     recipe: Recipe,
-    begin: Begin,
-    load: Load,
-    budgeted: Budgeted,
-    placement: Placement,
-    /// What it will take, where that is known.
-    prediction: Option<Prediction>,
-    /// What one like it took of each device, where no prediction is known.
-    taken: Option<BTreeMap<String, u64>>,
+    pub(super) begin: Begin,
+    /// Each with a context of its own; more than one where several devices make the pictures of a batch.
+    pub(super) shares: Vec<Share>,
+    /// The devices whose shares they are; empty where there is one share.
+    pub(super) split_batch: Vec<String>,
     /// As they were found before this job.
     devices: Vec<Device>,
     vae_tiling: bool,
@@ -138,6 +146,26 @@ struct Plan {
     mask: Option<Mask>,
     references: Vec<Rgb8>,
     control: Option<Rgb8>,
+}
+
+/// What a context is made of, and what it may use.
+pub(super) struct Share {
+    load: Load,
+    budgeted: Budgeted,
+    pub(super) placement: Placement,
+    /// As it was asked for, or what it comes to for one device of several.
+    text: PlacementText,
+    /// What it will take, where that is known.
+    prediction: Option<Prediction>,
+    /// What one like it took of each device, where no prediction is known.
+    taken: Option<BTreeMap<String, u64>>,
+}
+
+impl Share {
+    fn want(&self) -> Want<'_> {
+        let Self { load, budgeted, placement, prediction, taken, .. } = self;
+        Want { load, budgeted, placement, prediction: prediction.as_ref(), taken: taken.as_ref() }
+    }
 }
 
 /// Checks everything that the engine would answer with an assert, and reads the pictures.
@@ -203,7 +231,7 @@ fn prepare(engine: &Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     let devices = ffi::devices();
     let places = placed(&recipe.placement, &devices)?;
     notes.extend(places.notes(&recipe.files, &devices));
-    let (load, budgeted, placement) = opening(&recipe, places);
+    let (mut shares, mut split_batch) = (shares(&recipe, places, &devices)?, Vec::new());
 
     let first = if recipe.seed < 0 { i64::from(rand::random::<u32>()) } else { recipe.seed };
     let count = recipe.batch_count.clamp(1, MOST_PICTURES);
@@ -212,25 +240,24 @@ fn prepare(engine: &Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     }
     let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
     let begin = Begin { width, height, steps: steps_to_run(&recipe), seeds, notes };
-    Ok(Plan {
-        recipe,
-        begin,
-        load,
-        budgeted,
-        placement,
-        prediction: None,
-        taken: None,
-        devices,
-        vae_tiling,
-        init,
-        mask,
-        references,
-        control,
-    })
+    shares.truncate(count as usize);
+    if shares.len() > 1 {
+        split_batch = Placement::parse(&recipe.placement, &devices).map(|it| it.split_batch).unwrap_or_default();
+    }
+    Ok(Plan { recipe, begin, shares, split_batch, devices, vae_tiling, init, mask, references, control })
 }
 
-/// What a context for a checked recipe is made of, what it may use, and where.
-fn opening(recipe: &Recipe, places: Places) -> (Load, Budgeted, Placement) {
+/// The contexts that make the pictures of a checked recipe together.
+fn shares(recipe: &Recipe, places: Places, devices: &[Device]) -> Result<Vec<Share>, Stop> {
+    let shares = places.placement.shares();
+    if shares.len() == 1 {
+        let text = PlacementText { split_batch: String::new(), ..recipe.placement.clone() };
+        return Ok(vec![share(recipe, places, text)]);
+    }
+    shares.iter().map(|placement| placed(&placement.text(), devices).map(|places| share(recipe, places, placement.text()))).collect()
+}
+
+fn share(recipe: &Recipe, places: Places, text: PlacementText) -> Share {
     let load = Load {
         files: recipe.files.clone(),
         threads: cpu_threads(recipe.threads),
@@ -239,26 +266,27 @@ fn opening(recipe: &Recipe, places: Places) -> (Load, Budgeted, Placement) {
         params_backend: places.params_backend,
     };
     let budgeted = Budgeted { budgets: places.budgets, stream_layers: recipe.placement.stream_layers };
-    (load, budgeted, places.placement)
+    Share { load, budgeted, placement: places.placement, text, prediction: None, taken: None }
 }
 
 /// Loads the model of a recipe and makes nothing with it. What is wrong with it is told when a picture is asked for.
 pub(super) fn warm(engine: &Engine, recipe: &Recipe, sink: &WarmSink) {
     let Ok(checked) = engine.headers().check(&recipe.files, &recipe.loras) else { return };
     let recipe = Recipe { files: checked.files, ..recipe.clone() };
-    let Ok(places) = Places::resolve(&recipe.placement, &ffi::devices()) else { return };
-    let (load, budgeted, placement) = opening(&recipe, places);
-    let taken = engine.measured.taken(&recipe);
-    let want = Want { load: &load, budgeted: &budgeted, placement: &placement, prediction: None, taken: taken.as_ref() };
-    let warmed = engine.cache.lease(&want, sink, &|_| {}).and_then(|lease| {
-        let warmed = lease.warm(sink);
-        if warmed.as_ref().is_err_and(|error| error.status != Status::Cancelled) {
-            lease.discard();
+    let devices = ffi::devices();
+    let Ok(places) = Places::resolve(&recipe.placement, &devices) else { return };
+    for mut share in shares(&recipe, places, &devices).unwrap_or_default() {
+        share.taken = engine.measured.taken(&Recipe { placement: share.text.clone(), ..recipe.clone() });
+        let warmed = engine.cache.lease(&share.want(), sink, &|_| {}).and_then(|lease| {
+            let warmed = lease.warm(sink);
+            if warmed.as_ref().is_err_and(|error| error.status != Status::Cancelled) {
+                lease.discard();
+            }
+            warmed
+        });
+        if let Err(error) = warmed {
+            tracing::debug!("a model was not loaded beforehand: {error}");
         }
-        warmed
-    });
-    if let Err(error) = warmed {
-        tracing::debug!("a model was not loaded beforehand: {error}");
     }
 }
 
@@ -275,11 +303,11 @@ pub(super) fn tiled(recipe: &Recipe) -> bool {
 }
 
 /// What the job will take, where somebody asked that before, on devices as they are now.
-fn predicted(engine: &Engine, plan: &Plan) -> Option<Prediction> {
-    let needs = engine.answers.of(&mut engine.headers(), &plan.recipe, &plan.devices)?;
-    let slack = engine.measured.slack(&plan.devices);
-    let rooms: Vec<Room> = plan.devices.iter().map(|device| room(device, &slack)).collect();
-    Prediction::of(&plan.placement, &needs, &rooms).ok()
+fn predicted(engine: &Engine, recipe: &Recipe, placement: &Placement, devices: &[Device]) -> Option<Prediction> {
+    let needs = engine.answers.of(&mut engine.headers(), recipe, devices)?;
+    let slack = engine.measured.slack(devices);
+    let rooms: Vec<Room> = devices.iter().map(|device| room(device, &slack)).collect();
+    Prediction::of(placement, &needs, &rooms).ok()
 }
 
 fn room(device: &Device, slack: &BTreeMap<String, u64>) -> Room {
@@ -328,79 +356,115 @@ fn steps_to_run(recipe: &Recipe) -> u32 {
     }
 }
 
-fn pictures(
-    engine: &Engine,
-    job: JobId,
-    plan: &Plan,
-    preview: PreviewOptions,
-    sink: &JobSink,
-) -> Result<(Vec<PictureInfo>, Vec<String>), Stop> {
-    let preview = preview_mode(preview, &plan.load);
-    let (mut made, mut notes) = (Vec::new(), Vec::new());
-    let lora_key = lora_key(&plan.recipe.loras);
-    let Plan { load, budgeted, placement, .. } = plan;
-    let want = Want { load, budgeted, placement, prediction: plan.prediction.as_ref(), taken: plan.taken.as_ref() };
-    let waits = |behind: &[String]| sink.send(Event::Waiting { job, behind: behind.to_vec() });
-    let lease = || engine.cache.lease(&want, sink, &waits).map_err(|error| stop(&error, sink));
-    let mut leased = lease()?;
-    sink.beside(leased.others());
-    for (index, seed) in (0..).zip(&plan.begin.seeds) {
-        if sink.cancelled() {
-            return Err(Stop::Cancelled);
-        }
-        sink.set_picture(index);
-        let shot = Shot {
-            recipe: &plan.recipe,
-            width: plan.begin.width,
-            height: plan.begin.height,
-            seed: *seed,
-            vae_tiling: plan.vae_tiling,
-            init: plan.init.as_ref(),
-            mask: plan.mask.as_ref(),
-            references: &plan.references,
-            control: plan.control.as_ref(),
-            lora_key: &lora_key,
-        };
-        let image = loop {
-            let ran = leased.context().generate(&shot, preview, sink);
-            sink.measured(ffi::last_peaks());
-            match ran {
-                Ok(image) => break image,
-                // One that was cancelled is whole.
-                Err(error) if error.status == Status::Cancelled => return Err(stop(&error, sink)),
-                Err(error) => {
-                    // What was predicted was wrong. Other models leave the device, which happens once at most: then there are none.
-                    let made_room = match &error.out_of_memory {
-                        Some(missing) => leased.discard_for_room(&missing.device),
-                        None => {
-                            leased.discard();
-                            false
-                        }
-                    };
-                    if sink.cancelled() || !made_room {
-                        return Err(stop(&error, sink));
-                    }
-                    leased = lease()?;
-                }
-            }
-        };
-        if is_flat(&image) {
-            notes.push(format!(
-                "The picture of seed {seed} has one colour only. Another quantisation of the model, another device, or flash attention off may help."
-            ));
-        }
-        let info = PictureInfo { index, seed: *seed };
-        sink.send(Event::Picture { job, picture: Picture { info, image: Arc::new(image) } });
-        made.push(info);
-        if let Some(file) = sink.unused_loras().first() {
-            let name = Path::new(file).file_name().map_or_else(|| file.clone(), |name| name.to_string_lossy().into_owned());
-            return Err(failed(
-                format!("The LoRA {name} does not fit this model: nothing of it was used."),
-                "Remove it, or choose one that was made for this model.",
-            ));
-        }
+fn pictures(engine: &Engine, job: JobId, plan: &Plan, preview: PreviewOptions, sink: &JobSink) -> Result<Made, Stop> {
+    let Some(share) = plan.shares.first() else { unreachable!("there is one way at least") };
+    let maker = Maker { engine, job, plan, share, preview: preview_mode(preview, &share.load), sink };
+    if plan.shares.len() > 1 {
+        return batch::pictures(&maker);
     }
-    Ok((made, notes))
+    let (mut made, mut indices) = (Made::default(), 0..u32::try_from(plan.begin.seeds.len()).unwrap_or(u32::MAX));
+    maker.make(&mut || indices.next(), &mut |info, note| {
+        made.pictures.push(info);
+        made.notes.extend(note);
+    })?;
+    Ok(made)
+}
+
+/// What came of a job.
+#[derive(Default)]
+pub(super) struct Made {
+    pub(super) pictures: Vec<PictureInfo>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Makes pictures of a job with one context.
+#[derive(Clone, Copy)]
+pub(super) struct Maker<'a> {
+    engine: &'a Engine,
+    job: JobId,
+    pub(super) plan: &'a Plan,
+    pub(super) share: &'a Share,
+    preview: Option<(PreviewMode, u32)>,
+    pub(super) sink: &'a JobSink,
+}
+
+impl<'a> Maker<'a> {
+    /// The same for another share.
+    pub(super) const fn of_share(&self, share: &'a Share, sink: &'a JobSink) -> Self {
+        Self { share, sink, ..*self }
+    }
+
+    /// Makes one picture after the other, as long as `take` says which. `done` gets each, with a note for the person if there is one.
+    pub(super) fn make(
+        &self,
+        take: &mut dyn FnMut() -> Option<u32>,
+        done: &mut dyn FnMut(PictureInfo, Option<String>),
+    ) -> Result<(), Stop> {
+        let Self { engine, job, plan, share, preview, sink } = *self;
+        let lora_key = lora_key(&plan.recipe.loras);
+        let waits = |behind: &[String]| sink.send(Event::Waiting { job, behind: behind.to_vec() });
+        let lease = || engine.cache.lease(&share.want(), sink, &waits).map_err(|error| stop(&error, sink));
+        let mut leased = lease()?;
+        sink.beside(leased.others());
+        while let Some(index) = take() {
+            let Some(seed) = plan.begin.seeds.get(index as usize) else { break };
+            if sink.cancelled() {
+                return Err(Stop::Cancelled);
+            }
+            sink.set_picture(index);
+            let shot = Shot {
+                recipe: &plan.recipe,
+                width: plan.begin.width,
+                height: plan.begin.height,
+                seed: *seed,
+                vae_tiling: plan.vae_tiling,
+                init: plan.init.as_ref(),
+                mask: plan.mask.as_ref(),
+                references: &plan.references,
+                control: plan.control.as_ref(),
+                lora_key: &lora_key,
+            };
+            let image = loop {
+                let ran = leased.context().generate(&shot, preview, sink);
+                sink.measured(ffi::last_peaks());
+                match ran {
+                    Ok(image) => break image,
+                    // One that was cancelled is whole.
+                    Err(error) if error.status == Status::Cancelled => return Err(stop(&error, sink)),
+                    Err(error) => {
+                        // What was predicted was wrong. Other models leave the device, which happens once at most: then there are none.
+                        let made_room = match &error.out_of_memory {
+                            Some(missing) => leased.discard_for_room(&missing.device),
+                            None => {
+                                leased.discard();
+                                false
+                            }
+                        };
+                        if sink.cancelled() || !made_room {
+                            return Err(stop(&error, sink));
+                        }
+                        leased = lease()?;
+                    }
+                }
+            };
+            let note = is_flat(&image).then(|| {
+                format!(
+                    "The picture of seed {seed} has one colour only. Another quantisation of the model, another device, or flash attention off may help."
+                )
+            });
+            let info = PictureInfo { index, seed: *seed };
+            sink.send(Event::Picture { job, picture: Picture { info, image: Arc::new(image) } });
+            done(info, note);
+            if let Some(file) = sink.unused_loras().first() {
+                let name = Path::new(file).file_name().map_or_else(|| file.clone(), |name| name.to_string_lossy().into_owned());
+                return Err(failed(
+                    format!("The LoRA {name} does not fit this model: nothing of it was used."),
+                    "Remove it, or choose one that was made for this model.",
+                ));
+            }
+        }
+        if sink.cancelled() { Err(Stop::Cancelled) } else { Ok(()) }
+    }
 }
 
 fn preview_mode(preview: PreviewOptions, load: &Load) -> Option<(PreviewMode, u32)> {

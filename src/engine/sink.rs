@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use super::batch::Together;
 use super::channel::EventSender;
 use super::estimate;
 use super::event::{Event, LogLevel, Peak, Phase, PhaseKind, Preview, Step, Timings};
@@ -21,6 +22,8 @@ pub(super) struct JobSink {
     job: JobId,
     sender: EventSender,
     cancel: Arc<AtomicBool>,
+    /// Where several devices make the pictures: which share this is of them.
+    together: Option<(Arc<Together>, usize)>,
     state: Mutex<State>,
 }
 
@@ -55,7 +58,45 @@ impl JobSink {
             predicted: None,
             others: BTreeMap::new(),
         };
-        Self { job, sender, cancel, state: Mutex::new(state) }
+        Self { job, sender, cancel, together: None, state: Mutex::new(state) }
+    }
+
+    /// A sink for the share of one device, with log lines, times and measurements of its own.
+    pub(super) fn for_share(&self, together: &Arc<Together>, share: usize) -> Self {
+        let together = Some((Arc::clone(together), share));
+        Self { together, ..Self::new(self.job, self.sender.clone(), Arc::clone(&self.cancel)) }
+    }
+
+    /// Takes over what a share knows: its log lines, what it measured, and of each phase the longest time.
+    pub(super) fn absorb(&self, share: &Self) {
+        share.lock().account(PhaseKind::Loading);
+        let (mut state, share) = (self.lock(), share.lock());
+        for (place, bytes) in &share.held {
+            let peak = state.held.entry(place.clone()).or_default();
+            *peak = (*bytes).max(*peak);
+        }
+        state.log.extend(share.log.iter().cloned());
+        state.unused_loras.extend(share.unused_loras.iter().cloned());
+        for (device, bytes) in &share.others {
+            // What one share holds is the other's neighbour, and still the job's own.
+            let others = state.others.entry(device.clone()).or_insert(*bytes);
+            *others = (*bytes).min(*others);
+        }
+        let (own, its) = (&mut state.timings, &share.timings);
+        for (own, its) in [
+            (&mut own.load_secs, its.load_secs),
+            (&mut own.encode_secs, its.encode_secs),
+            (&mut own.denoise_secs, its.denoise_secs),
+            (&mut own.decode_secs, its.decode_secs),
+        ] {
+            *own = own.max(its);
+        }
+        state.since = Instant::now();
+    }
+
+    /// Whether whoever asked for the job wants it no more.
+    pub(super) fn cancelled_by_caller(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
     }
 
     /// The next news are of this picture of the batch, from 0.
@@ -173,6 +214,13 @@ impl Sink for JobSink {
         state.account(phase);
         let picture = state.picture;
         drop(state);
+        if let Some((together, _)) = &self.together {
+            // Devices are in different phases: from the first that denoises on, steps tell how far all are.
+            let first = if phase == PhaseKind::Denoising { together.denoises() } else { !together.has_begun() };
+            if !first {
+                return;
+            }
+        }
         self.send_phase(match phase {
             PhaseKind::Loading => Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
             PhaseKind::Encoding => Phase::Encoding,
@@ -184,6 +232,9 @@ impl Sink for JobSink {
 
     fn load(&self, module: Option<Module>, done: u64, total: u64) {
         self.lock().account(PhaseKind::Loading);
+        if self.together.as_ref().is_some_and(|(together, _)| together.has_begun()) {
+            return;
+        }
         self.send_phase(Phase::Loading { module, bytes_done: done, bytes_total: total });
     }
 
@@ -194,7 +245,10 @@ impl Sink for JobSink {
         if upscaling {
             self.send_phase(Phase::Upscaling { tile: done, tiles: total });
         } else {
-            let step = Step { picture, done, total, fraction, step_secs: secs };
+            let mut step = Step { picture, done, total, fraction, step_secs: secs };
+            if let Some((together, share)) = &self.together {
+                step = together.step(*share, step);
+            }
             self.send(Event::Step { job: self.job, step });
         }
     }
@@ -205,7 +259,7 @@ impl Sink for JobSink {
     }
 
     fn cancelled(&self) -> bool {
-        self.cancel.load(Ordering::Relaxed)
+        self.cancelled_by_caller() || self.together.as_ref().is_some_and(|(together, _)| together.is_over())
     }
 }
 

@@ -28,7 +28,7 @@ use crate::placement::{Module, Placement};
 use crate::recipe::{PlacementText, Recipe};
 
 /// Deep graphs are built by recursion in the engine.
-const STACK_BYTES: usize = 16 << 20;
+pub(super) const STACK_BYTES: usize = 16 << 20;
 /// How often an engine with nothing to do looks whether other programs need the memory of its models.
 const RELIEVE_EVERY: Duration = Duration::from_secs(5);
 
@@ -116,9 +116,11 @@ impl Needed {
     /// What computes for a recipe. The processor is shared, unless denoising is its work: what it does beside that is short.
     fn by(text: &PlacementText, main: Module) -> Self {
         let Ok(placement) = Placement::parse(text, &ffi::devices()) else { return Self::All };
-        let on = |module| placement.seat(module).runs_on.clone();
-        let main = on(main);
-        let devices = Module::ALL.into_iter().map(on).filter(|name| *name == main || !name.eq_ignore_ascii_case("cpu"));
+        let devices = placement.shares().into_iter().flat_map(|share| {
+            let on = |module| share.seat(module).runs_on.clone();
+            let main = on(main);
+            Module::ALL.map(on).into_iter().filter(move |name| *name == main || !name.eq_ignore_ascii_case("cpu"))
+        });
         Self::Devices(devices.collect())
     }
 
@@ -416,7 +418,10 @@ fn one_job(engine: &Engine, job: JobId, task: &Task, sender: EventSender, cancel
         })
     });
     let peaks = sink.peaks();
-    if let (Task::Generate { recipe, .. }, End::Done { .. }) = (task, &end) {
+    // What several devices took together says nothing of one.
+    if let (Task::Generate { recipe, .. }, End::Done { .. }) = (task, &end)
+        && recipe.placement.split_batch.is_empty()
+    {
         let (devices, slack) = engine.cache.slack();
         engine.measured.learn(recipe, &peaks, &devices, &slack);
     }

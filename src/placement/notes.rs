@@ -14,7 +14,21 @@ pub fn notes(placement: &Placement, devices: &[Device], in_use: &[Module]) -> Ve
         notes.extend(budget(placement, in_use, device, devices));
     }
     notes.extend(budget_for_all(placement, in_use, devices));
+    if !placement.split_batch.is_empty() && placement.shares().len() < 2 {
+        notes.push(split(&placement.split_batch));
+    }
     notes
+}
+
+/// One device has no other to share with, and where nothing runs on the first, nothing can go to the others.
+fn split(devices: &[String]) -> String {
+    match devices {
+        [only] => format!(
+            "Splitting the batch has no effect: {only} is the only device that is named. Name another, for example --split-batch {only},cpu."
+        ),
+        [first, ..] => format!("Splitting the batch has no effect: nothing runs on {first}, the first device that is named."),
+        [] => String::new(),
+    }
 }
 
 /// Only diffusion weights that wait in RAM are streamed, and only into a budget.
@@ -92,7 +106,13 @@ mod tests {
     use crate::recipe::PlacementText;
 
     fn noted(backend: &str, params: &str, max_vram: &str, stream_layers: bool) -> Vec<String> {
-        let text = PlacementText { backend: backend.into(), params_backend: params.into(), max_vram: max_vram.into(), stream_layers };
+        let text = PlacementText {
+            backend: backend.into(),
+            params_backend: params.into(),
+            max_vram: max_vram.into(),
+            stream_layers,
+            ..PlacementText::default()
+        };
         let devices = workstation();
         notes(&Placement::parse(&text, &devices).unwrap(), &devices, &[Module::Diffusion, Module::Te, Module::Vae])
     }

@@ -169,6 +169,7 @@ impl OldFlags {
             params_backend: join(&[(self.offload_to_cpu, "*=cpu")], &text.params_backend),
             max_vram: text.max_vram.trim().to_owned(),
             stream_layers: text.stream_layers,
+            split_batch: text.split_batch.trim().to_owned(),
         }
     }
 }
@@ -213,7 +214,7 @@ mod tests {
             backend: backend.into(),
             params_backend: params.into(),
             max_vram: max_vram.into(),
-            stream_layers: false,
+            ..PlacementText::default()
         };
         assert_eq!(check_devices(&text("all=cuda0,te=cpu", "te=disk", "cuda0=6"), &workstation()), Ok(()));
         for wrong in [text("te=rocm0", "", ""), text("", "te=rocm0", ""), text("", "", "rocm0=6")] {

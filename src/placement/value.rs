@@ -63,13 +63,15 @@ pub struct Placement {
     pub budgets: Budgets,
     /// Keep of the diffusion weights what fits in the budget, and copy the rest at each step.
     pub stream_layers: bool,
+    /// Devices that share the pictures of a batch, by their whole names; empty: there is one way to make them.
+    pub split_batch: Vec<String>,
 }
 
 impl Placement {
     /// Every module runs and lives on one device.
     #[must_use]
     pub fn all_on(device: &str) -> Self {
-        Self { seats: Module::ALL.map(|_| Seat::at(device)), budgets: Budgets::default(), stream_layers: false }
+        Self { seats: Module::ALL.map(|_| Seat::at(device)), budgets: Budgets::default(), stream_layers: false, split_batch: Vec::new() }
     }
 
     /// What a text means on a machine with these devices.
@@ -91,6 +93,12 @@ impl Placement {
         }
         placement.budgets = Budgets::parse(&text.max_vram, devices)?;
         placement.stream_layers = text.stream_layers;
+        for name in split_names(&text.split_batch) {
+            let device = &resolve_device(name, devices)?.name;
+            if !placement.split_batch.contains(device) {
+                placement.split_batch.push(device.clone());
+            }
+        }
         Ok(placement)
     }
 
@@ -104,7 +112,33 @@ impl Placement {
             params_backend: shortest(weights, |module| self.seat(module).weights.is(runs_on(module))).to_string(),
             max_vram: self.budgets.to_string(),
             stream_layers: self.stream_layers,
+            split_batch: self.split_batch.join(","),
         }
+    }
+
+    /// Where the modules are for the share of each device in a batch: what is on the first of them goes to each, the rest stays. One where
+    /// nothing is shared.
+    #[must_use]
+    pub fn shares(&self) -> Vec<Self> {
+        let mut shares: Vec<Self> = Vec::new();
+        let first = self.split_batch.first().map_or("", String::as_str);
+        for device in self.split_batch.iter().map(String::as_str).chain(self.split_batch.is_empty().then_some("")) {
+            let mut share = Self { split_batch: Vec::new(), ..self.clone() };
+            for module in Module::ALL {
+                let mut seat = self.seat(module).clone();
+                if seat.runs_on == first {
+                    device.clone_into(&mut seat.runs_on);
+                    if seat.weights.is(first) {
+                        seat.weights = Home::Device(device.to_owned());
+                    }
+                    share.set(module, seat);
+                }
+            }
+            if !shares.contains(&share) {
+                shares.push(share);
+            }
+        }
+        shares
     }
 
     /// A module's place.
@@ -117,6 +151,11 @@ impl Placement {
     pub fn set(&mut self, module: Module, seat: Seat) {
         self.seats[module as usize] = seat;
     }
+}
+
+/// The devices of a text such as `cuda0,cuda1`, as they are written.
+pub(super) fn split_names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
 
 /// The assignments with the fewest entries that say where each module goes; `silent` modules go there without being named, as long as
@@ -231,6 +270,28 @@ mod tests {
         assert_eq!(Placement::parse(&text("te=disk", ""), &workstation()), Err(PlacementError::RunsOnDisk));
     }
 
+    #[test]
+    fn a_batch_is_shared_by_moving_what_is_on_the_first_device_to_each() {
+        let split = |backend: &str, params: &str, split_batch: &str| {
+            let text = PlacementText { split_batch: split_batch.into(), ..text(backend, params) };
+            Placement::parse(&text, &workstation()).map(|placement| placement.shares())
+        };
+        let backends =
+            |shares: Vec<Placement>| shares.into_iter().map(|it| (it.text().backend, it.text().params_backend)).collect::<Vec<_>>();
+        let pair = |backend: &str, params: &str| (backend.to_owned(), params.to_owned());
+        assert_eq!(backends(split("cuda0,te=cpu", "", "").unwrap()), [pair("all=CUDA0,te=CPU", "")]);
+        assert_eq!(
+            backends(split("cuda0,te=cpu", "vae=cpu", " cuda0, CUDA1,cuda0 ").unwrap()),
+            [pair("all=CUDA0,te=CPU", "vae=CPU"), pair("all=CUDA1,te=CPU", "vae=CPU")]
+        );
+        assert_eq!(
+            backends(split("cuda0,te=cuda1", "te=cuda0", "cuda1,cuda0").unwrap()),
+            [pair("all=CUDA0,te=CUDA1", "te=CUDA0"), pair("all=CUDA0", "")]
+        );
+        assert_eq!(backends(split("cpu", "", "cuda0,cuda1").unwrap()), [pair("all=CPU", "")], "nothing is on the first");
+        assert!(matches!(split("cpu", "", "cuda0,rocm"), Err(PlacementError::UnknownDevice { .. })));
+    }
+
     proptest! {
         #[test]
         fn a_placement_reads_back_as_it_was_written(placement in placement()) {
@@ -243,13 +304,16 @@ mod tests {
         let name = proptest::sample::select(names);
         let home = prop_oneof![3 => name.clone().prop_map(Home::Device), 1 => Just(Home::Disk)];
         let seat = (name.clone(), home).prop_map(|(runs_on, weights)| Seat { runs_on, weights });
+        let split = proptest::sample::subsequence(workstation().into_iter().map(|device| device.name).collect::<Vec<_>>(), 0..4);
         let budgets = (-8.0..8.0, proptest::collection::btree_map(name, -8.0..8.0, 0..3)).prop_map(|(all, own)| Budgets::new(all, own));
-        (proptest::collection::vec(seat, Module::ALL.len()), budgets, any::<bool>()).prop_map(|(seats, budgets, stream_layers)| {
-            let mut placement = Placement { budgets, stream_layers, ..Placement::all_on("CPU") };
-            for (module, seat) in Module::ALL.into_iter().zip(seats) {
-                placement.set(module, seat);
-            }
-            placement
-        })
+        (proptest::collection::vec(seat, Module::ALL.len()), budgets, any::<bool>(), split).prop_map(
+            |(seats, budgets, stream_layers, split)| {
+                let mut placement = Placement { budgets, stream_layers, split_batch: split, ..Placement::all_on("CPU") };
+                for (module, seat) in Module::ALL.into_iter().zip(seats) {
+                    placement.set(module, seat);
+                }
+                placement
+            },
+        )
     }
 }

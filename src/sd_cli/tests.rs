@@ -50,6 +50,7 @@ fn a_whole_command_becomes_a_recipe() {
             params_backend: "*=cpu,te=disk".into(),
             max_vram: "cuda0=6".into(),
             stream_layers: true,
+            ..PlacementText::default()
         },
         threads: Some(4),
         ..Recipe::default()
@@ -234,6 +235,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
                 params_backend: params_backend.into(),
                 max_vram: max_vram.into(),
                 stream_layers: switches[0],
+                ..PlacementText::default()
             },
             flash_attention: switches[1],
             vae_tiling: switches[2],

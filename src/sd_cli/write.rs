@@ -76,6 +76,10 @@ pub fn write(recipe: &Recipe) -> Copied {
             line.flag(flag);
         }
     }
+    if !placement.split_batch.trim().is_empty() {
+        let words = "sd-cli makes a batch on one device: --split-batch is Atelier's own.";
+        line.left_out.push(format!("Splitting the batch over {}: {words}", placement.split_batch.trim()));
+    }
     line.optional("--threads", recipe.threads);
     Copied { line: shell_words::join(&line.words), left_out: line.left_out }
 }

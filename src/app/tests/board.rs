@@ -120,6 +120,22 @@ impl Studio {
 }
 
 #[test]
+fn a_batch_is_split_over_the_devices_that_are_ticked() {
+    let mut studio = board(10);
+    for (tick, split) in [("Batch on GPU1", "GPU1"), ("Batch on GPU0", "GPU0,GPU1"), ("Batch on CPU", "GPU0,CPU,GPU1"), ("Batch on GPU1", "GPU0,CPU")] {
+        let at = studio.harness.get_by_label(tick);
+        at.click();
+        studio.rest();
+        let mut devices: Vec<&str> = studio.app().state.recipe.placement.split_batch.split(',').collect();
+        let mut expected: Vec<&str> = split.split(',').collect();
+        assert_eq!(devices.first(), expected.first(), "what runs there goes to the others");
+        devices.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(devices, expected, "{tick}");
+    }
+}
+
+#[test]
 fn the_board_shows_every_part_with_what_it_takes_and_stays_quiet_where_all_is_well() {
     let studio = board(10);
     for name in [

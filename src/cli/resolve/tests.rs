@@ -160,7 +160,13 @@ fn every_flag_reaches_the_recipe() {
     ];
     assert_eq!(roles, expected);
     let image = |name: &str| ImageSource::File(name.into());
-    let placement = PlacementText { backend: "cpu".into(), params_backend: "te=disk".into(), max_vram: "-1".into(), stream_layers: true };
+    let placement = PlacementText {
+        backend: "cpu".into(),
+        params_backend: "te=disk".into(),
+        max_vram: "-1".into(),
+        stream_layers: true,
+        ..PlacementText::default()
+    };
     let expected = Recipe {
         files: it.files.clone(),
         prompt: "x".into(),

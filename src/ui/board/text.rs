@@ -5,6 +5,7 @@ use eframe::egui::{Align, Label, Layout, Margin, RichText, TextEdit, Ui, vec2};
 use crate::app::board::BoardCommand;
 use crate::app::state::State;
 use crate::app::{Command, Commands};
+use crate::placement::Module;
 use crate::recipe::PlacementText;
 use crate::ui::icons::Icon;
 use crate::ui::parts::{self, bold, command_button, icon_button};
@@ -38,6 +39,7 @@ pub(super) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     });
     let told = "Keep what fits of the diffusion weights and copy the rest at each step. Needs a budget, and weights in RAM.";
     ui.checkbox(&mut text.stream_layers, "Stream layers (--stream-layers)").on_hover_text(told);
+    split(ui, state, &mut text);
     if !state.board.left_out.is_empty() {
         left_out(ui, state, commands);
     }
@@ -45,6 +47,31 @@ pub(super) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let pasted = pasted(before, &text);
         commands.push(Command::Board(pasted.map_or(BoardCommand::Text(text), BoardCommand::Paste)));
     }
+}
+
+/// Which devices make the pictures of a batch together. Where the diffusion module runs comes first: what is there goes to the others.
+fn split(ui: &mut Ui, state: &State, text: &mut PlacementText) {
+    let Some(placement) = state.board.placement.as_ref().filter(|_| state.board.devices.len() > 1) else { return };
+    ui.horizontal_wrapped(|ui| {
+        ui.label("Split batch over");
+        let mut devices = placement.split_batch.clone();
+        for device in state.board.devices.iter().map(|device| &device.name) {
+            let was = devices.contains(device);
+            let mut is = was;
+            let told = format!("Pictures of a batch are made on {device} too, at the same time. What runs on the first device goes to each.");
+            ui.checkbox(&mut is, format!("Batch on {device}")).on_hover_text(told);
+            if is && !was {
+                devices.push(device.clone());
+            } else if was && !is {
+                devices.retain(|it| it != device);
+            }
+        }
+        if devices != placement.split_batch {
+            let main = &placement.seat(Module::Diffusion).runs_on;
+            devices.sort_by_key(|device| device != main);
+            text.split_batch = devices.join(",");
+        }
+    });
 }
 
 /// A whole command that has come into one of the fields.

@@ -14,4 +14,4 @@ mod pickle;
 mod tensor;
 mod weights;
 
-pub use real::{Contents, sd15};
+pub use real::{Contents, sd15, sd15_kept};

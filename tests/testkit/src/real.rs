@@ -1,7 +1,8 @@
 //! Models of real size: what a benchmark measures, and what a reader of headers must cope with.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::fs;
 
 use crate::tensor::{Init, Kind, Tensors, write_safetensors};
 
@@ -30,6 +31,22 @@ const VAE: usize = 128;
 /// Where the file cannot be written.
 pub fn sd15(path: &Path, seed: u64, contents: Contents) -> io::Result<()> {
     write_safetensors(path, &sd15_tensors(), seed, contents == Contents::Whole)
+}
+
+/// A whole SD1.5 in this folder, made where it is not there yet: it takes a while.
+///
+/// # Errors
+/// Where the folder cannot be written.
+pub fn sd15_kept(dir: &Path) -> io::Result<PathBuf> {
+    let path = dir.join("sd15-random-f16.safetensors");
+    if !path.exists() {
+        eprintln!("making a random SD1.5 of 2 GB ...");
+        // One that was begun and not finished is no model.
+        let begun = dir.join("sd15-random-f16.begun");
+        sd15(&begun, 1, Contents::Whole)?;
+        fs::rename(&begun, &path)?;
+    }
+    Ok(path)
 }
 
 pub(crate) fn sd15_tensors() -> Tensors {
@@ -245,7 +262,7 @@ impl Model {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, File};
+    use std::fs::File;
     use std::io::Read;
 
     use super::*;

@@ -26,6 +26,15 @@ const GROWTH: usize = 32;
 /// Rows of a LoRA.
 const RANK: usize = 4;
 
+/// Writes the diffusion module alone, as safetensors.
+///
+/// # Errors
+/// Where the file cannot be written.
+pub fn diffusion(path: &Path, options: &Options) -> io::Result<PathBuf> {
+    write_safetensors(path, &diffusion_tensors(options), options.seed, true)?;
+    Ok(path.to_owned())
+}
+
 /// How the diffusion module and the text encoder are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
