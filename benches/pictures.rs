@@ -106,7 +106,14 @@ fn model(name: &str, folder: &Path, rounds: Option<usize>) -> Outcome<Result<Mod
         placement: atelier::recipe::PlacementText { backend: "cpu".into(), ..Default::default() },
         ..Recipe::default()
     };
-    let made = |name, recipe, other, usual: usize| Model { name, recipe, other, rounds: rounds.unwrap_or(usual), folder: folder.to_owned(), _removed: None };
+    let made = |name, recipe, other, usual: usize| Model {
+        name,
+        recipe,
+        other,
+        rounds: rounds.unwrap_or(usual),
+        folder: folder.to_owned(),
+        _removed: None,
+    };
     let short = |gigabytes: u64| format!("the disk of {} has less than {} GB free", folder.display(), 2 * gigabytes);
     Ok(match name {
         "tiny" => {

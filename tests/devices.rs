@@ -7,69 +7,23 @@
 mod support;
 
 use std::process::{Command, Output};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use atelier::cli::SIMULATE_VARIABLE;
 use atelier::cli::json::Line;
-use atelier::devices::{Device, DeviceKind};
-use atelier::engine::{Cause, End, Event, OutOfMemory, Phase, PhaseKind, simulate_devices};
+use atelier::devices::DeviceKind;
+use atelier::engine::{Cause, End, Event, OutOfMemory, Phase, PhaseKind};
 use atelier::paths::HOME_VARIABLE;
-use atelier::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
-use support::engine::{Engine, Said};
+use atelier::recipe::{FileRole, Lora, PlacementText, Recipe};
+use support::alone::{Alone, deep, deep_options};
+use support::engine::Said;
 use support::{folder, recipe};
 use testkit::tiny;
 
 /// The event at which something is done to a job.
 type Moment = fn(&Event) -> bool;
 
-fn deep_options() -> tiny::Options {
-    tiny::Options { layers: 6, encoder_layers: 4, encoder_width: 64, ..tiny::Options::default() }
-}
-
-/// A model with enough layers to be cut into segments, in the diffusion module and in the text encoder.
-fn deep() -> &'static ModelFiles {
-    static DEEP: OnceLock<ModelFiles> = OnceLock::new();
-    DEEP.get_or_init(|| {
-        let files = tiny::zimage(&folder("deep"), &deep_options()).unwrap();
-        [(FileRole::Diffusion, files.diffusion), (FileRole::Llm, files.llm), (FileRole::Taesd, files.taesd)].into_iter().collect()
-    })
-}
-
-/// An engine that has the simulated devices to itself.
-struct Alone {
-    engine: Engine,
-    _lock: MutexGuard<'static, ()>,
-}
-
 fn alone() -> Alone {
-    static DEVICES: OnceLock<()> = OnceLock::new();
-    static LOCK: Mutex<()> = Mutex::new(());
-    let lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-    DEVICES.get_or_init(|| {
-        simulate_devices(&"GPU0:1,GPU1:1,MINI:0.014,NANO:0.002,CUDA7:1@0000:07:00.0,Vulkan7:1@0000:07:00.0".parse().unwrap()).unwrap();
-    });
-    Alone { engine: Engine::start(), _lock: lock }
-}
-
-impl Drop for Alone {
-    /// What the engine holds is given back before the next test counts: the engine's own thread may be the last to let go of it.
-    fn drop(&mut self) {
-        if !std::thread::panicking() && self.engine.handle().unload().is_ok() {
-            self.engine.handle().list_devices().unwrap();
-            self.engine.devices();
-        }
-    }
-}
-
-impl Alone {
-    fn run(&self, recipe: &Recipe) -> Said {
-        self.engine.run(recipe)
-    }
-
-    fn device(&self, name: &str) -> Device {
-        self.engine.handle().list_devices().unwrap();
-        self.engine.devices().into_iter().find(|device| device.name == name).unwrap()
-    }
+    support::alone::alone("GPU0:1,GPU1:1,MINI:0.014,NANO:0.002,CUDA7:1@0000:07:00.0,Vulkan7:1@0000:07:00.0")
 }
 
 fn placed(backend: &str, params_backend: &str, max_vram: &str) -> PlacementText {

@@ -7,36 +7,18 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use atelier::devices::Device;
-use atelier::engine::{Cause, End, Estimate, Event, PreviewOptions, Task, simulate_devices};
+use atelier::engine::{Cause, End, Estimate, Event, PreviewOptions, Task};
 use atelier::placement::{Change, DevicePrediction, Module, Phase, Placement, Prediction, Room};
 use atelier::recipe::{FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe, Rgb8};
+use support::alone::{Alone, deep};
 use support::engine::Engine;
 use support::{folder, recipe, resident_bytes};
 use testkit::tiny;
 
-struct Alone {
-    engine: Engine,
-    _lock: MutexGuard<'static, ()>,
-}
-
 fn alone() -> Alone {
-    static DEVICES: OnceLock<()> = OnceLock::new();
-    static LOCK: Mutex<()> = Mutex::new(());
-    let lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-    DEVICES.get_or_init(|| simulate_devices(&"GPU0:4,GPU1:4,MINI:0.03".parse().unwrap()).unwrap());
-    Alone { engine: Engine::start(), _lock: lock }
-}
-
-fn deep() -> &'static ModelFiles {
-    static DEEP: OnceLock<ModelFiles> = OnceLock::new();
-    DEEP.get_or_init(|| {
-        let options = tiny::Options { layers: 6, encoder_layers: 4, encoder_width: 64, ..tiny::Options::default() };
-        let files = tiny::zimage(&folder("deep"), &options).unwrap();
-        [(FileRole::Diffusion, files.diffusion), (FileRole::Llm, files.llm), (FileRole::Taesd, files.taesd)].into_iter().collect()
-    })
+    support::alone::alone("GPU0:4,GPU1:4,MINI:0.03")
 }
 
 fn on(backend: &str, params_backend: &str, max_vram: &str) -> Recipe {
@@ -58,7 +40,11 @@ fn predicted(recipe: &Recipe, estimate: &Estimate, devices: &[Device]) -> BTreeM
     prediction.devices.iter().flat_map(of).collect()
 }
 
-impl Alone {
+trait Check {
+    fn check(&self, recipe: &Recipe);
+}
+
+impl Check for Alone {
     /// The second picture of a model finds all weights where they live, as predictions count them; its prompts are others, as long, so
     /// that the text encoder runs again. What it took is what was predicted, to the byte.
     fn check(&self, recipe: &Recipe) {

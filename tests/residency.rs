@@ -10,37 +10,25 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
-use atelier::engine::{End, Event, Handle, JobId, Phase, PreviewOptions, Residency, Resident, Task, simulate_devices, start};
+use atelier::engine::{End, Event, Handle, JobId, Phase, PreviewOptions, Residency, Resident, Task, start};
 use atelier::placement::Module;
 use atelier::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
+use support::alone::Alone;
 use support::engine::{Engine, Said};
 use support::{files, folder, recipe};
 use testkit::tiny;
 
-/// An engine that has the devices to itself.
-struct Alone {
-    engine: Engine,
-    _lock: MutexGuard<'static, ()>,
-}
-
-fn devices() {
-    static DEVICES: OnceLock<()> = OnceLock::new();
-    DEVICES.get_or_init(|| simulate_devices(&"GPU0:1,GPU1:1,SMALL:0.026,MEDIUM:0.0327,NANO:0.002,PICO:0.001".parse().unwrap()).unwrap());
-}
+const DEVICES: &str = "GPU0:1,GPU1:1,SMALL:0.026,MEDIUM:0.0327,NANO:0.002,PICO:0.001";
 
 fn lock() -> MutexGuard<'static, ()> {
-    static LOCK: Mutex<()> = Mutex::new(());
-    let lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-    devices();
-    lock
+    support::alone::lock(DEVICES)
 }
 
 fn alone() -> Alone {
-    let lock = lock();
-    Alone { engine: Engine::start(), _lock: lock }
+    support::alone::alone(DEVICES)
 }
 
 /// The tiny model with another diffusion module, its text encoder and autoencoder left as they are.
@@ -369,7 +357,8 @@ fn a_batch_is_shared_by_devices_and_its_pictures_are_the_same() {
     engine.submit(&split("gpu0,GPU1", &alone));
     let events = engine.until_ends(1);
     assert_eq!(batch(&events), expected);
-    let Some(Event::End { end: End::Done { pictures, notes, .. }, .. }) = events.iter().find(|event| matches!(event, Event::End { .. })) else {
+    let Some(Event::End { end: End::Done { pictures, notes, .. }, .. }) = events.iter().find(|event| matches!(event, Event::End { .. }))
+    else {
         panic!("{events:?}")
     };
     let seeds = pictures.iter().map(|it| (it.index, it.seed)).collect::<BTreeSet<_>>();
@@ -400,7 +389,10 @@ fn what_one_device_cannot_make_the_others_do() {
     let said = it.engine.run(&split("GPU0,NANO", &whole));
     assert_eq!(batch(&said.events), expected);
     let End::Done { notes, .. } = said.end() else { panic!("{:?}", said.end()) };
-    assert!(notes.len() == 1 && notes[0].starts_with("NANO stopped, and the others made its pictures. NANO has too little memory"), "{notes:?}");
+    assert!(
+        notes.len() == 1 && notes[0].starts_with("NANO stopped, and the others made its pictures. NANO has too little memory"),
+        "{notes:?}"
+    );
     let none = it.engine.run(&split("NANO,PICO", &on("NANO", files())));
     assert!(none.failure().sentence.contains("too little memory"), "{:?}", none.failure());
 }

@@ -12,7 +12,10 @@ use super::{Model, Outcome, peak_bytes};
 /// A whole process for one picture, written to disk: seconds, and the most memory that it had.
 pub(super) fn process(model: &Model, folder: &Path) -> Outcome<(f64, Option<u64>)> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
-    command.arg("generate").args(["-p", "a lake", "--json", "-s", "1", "--backend", "cpu"]).args(["--cfg-scale", &model.recipe.guidance.to_string()]);
+    command
+        .arg("generate")
+        .args(["-p", "a lake", "--json", "-s", "1", "--backend", "cpu"])
+        .args(["--cfg-scale", &model.recipe.guidance.to_string()]);
     for (role, path) in model.recipe.files.iter() {
         let flag = match role {
             FileRole::Diffusion => "--diffusion-model".to_owned(),

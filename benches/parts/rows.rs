@@ -124,7 +124,9 @@ fn cancel(engine: &Handle, recipe: &Recipe) -> Outcome<f64> {
                 pressed = Some(Instant::now());
                 engine.cancel(job);
             }
-            Event::End { end: End::Cancelled, .. } => return pressed.map(|at| at.elapsed().as_secs_f64()).ok_or_else(|| "too early".into()),
+            Event::End { end: End::Cancelled, .. } => {
+                return pressed.map(|at| at.elapsed().as_secs_f64()).ok_or_else(|| "too early".into());
+            }
             Event::End { end, .. } => return Err(format!("{end:?}").into()),
             _ => {}
         }

@@ -185,12 +185,13 @@ pub(super) fn pictures(maker: &Maker<'_>) -> Result<Made, Stop> {
                 thread::Builder::new().name("engine job".into()).stack_size(STACK_BYTES).spawn_scoped(scope, work)
             })
             .collect();
-        let end = |(share, begun): (usize, std::io::Result<thread::ScopedJoinHandle<'_, _>>)| match begun {
-            Ok(thread) => thread.join().unwrap_or(Ok(())),
-            Err(_) => {
-                together.leave(share, None);
-                Ok(())
+        let end = |(share, begun): (usize, std::io::Result<thread::ScopedJoinHandle<'_, _>>)| {
+            if let Ok(thread) = begun {
+                return thread.join().unwrap_or(Ok(()));
             }
+            // The system gave no thread: the others make all.
+            together.leave(share, None);
+            Ok(())
         };
         begun.into_iter().enumerate().map(end).collect()
     });

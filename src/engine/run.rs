@@ -27,6 +27,8 @@ const VAE_TILE: u32 = 256;
 const STEPS: (u32, u32) = (1, 1000);
 /// Pictures of one job; more than anyone looks through.
 const MOST_PICTURES: u32 = 1000;
+/// Cores up to which all of them compute.
+const FEW_CORES: u32 = 4;
 
 /// Makes the pictures of a recipe.
 pub(super) fn generate(engine: &Engine, job: JobId, recipe: &Recipe, preview: PreviewOptions, sink: &JobSink) -> End {
@@ -433,12 +435,11 @@ impl<'a> Maker<'a> {
                     Err(error) if error.status == Status::Cancelled => return Err(stop(&error, sink)),
                     Err(error) => {
                         // What was predicted was wrong. Other models leave the device, which happens once at most: then there are none.
-                        let made_room = match &error.out_of_memory {
-                            Some(missing) => leased.discard_for_room(&missing.device),
-                            None => {
-                                leased.discard();
-                                false
-                            }
+                        let made_room = if let Some(missing) = &error.out_of_memory {
+                            leased.discard_for_room(&missing.device)
+                        } else {
+                            leased.discard();
+                            false
                         };
                         if sink.cancelled() || !made_room {
                             return Err(stop(&error, sink));
@@ -487,13 +488,24 @@ fn is_flat(image: &Rgb8) -> bool {
 /// Threads for the CPU: as asked, else all cores but one, which the interface needs.
 pub(super) fn cpu_threads(asked: Option<u32>) -> u32 {
     let cores = thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1));
-    asked.unwrap_or_else(|| cores.saturating_sub(1)).clamp(1, cores.max(1) * 4)
+    asked.unwrap_or_else(|| usual_threads(cores)).clamp(1, cores.max(1) * 4)
+}
+
+/// Where there are few cores each of them counts, and threads that wait step aside for the interface (`vendor/ggml-sys/patience.cmake`).
+const fn usual_threads(cores: u32) -> u32 {
+    if cores <= FEW_CORES { cores } else { cores - 1 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::recipe::InitImage;
+
+    #[test]
+    fn one_core_is_left_to_others_where_there_are_many() {
+        assert_eq!([1, 2, 4, 5, 16].map(usual_threads), [1, 2, 4, 4, 15]);
+        assert_eq!(cpu_threads(Some(0)), 1);
+    }
 
     #[test]
     fn from_an_init_image_only_the_last_steps_run() {

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
+pub(crate) mod alone;
 pub(crate) mod engine;
 
 use std::path::PathBuf;

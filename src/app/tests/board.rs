@@ -122,7 +122,9 @@ impl Studio {
 #[test]
 fn a_batch_is_split_over_the_devices_that_are_ticked() {
     let mut studio = board(10);
-    for (tick, split) in [("Batch on GPU1", "GPU1"), ("Batch on GPU0", "GPU0,GPU1"), ("Batch on CPU", "GPU0,CPU,GPU1"), ("Batch on GPU1", "GPU0,CPU")] {
+    for (tick, split) in
+        [("Batch on GPU1", "GPU1"), ("Batch on GPU0", "GPU0,GPU1"), ("Batch on CPU", "GPU0,CPU,GPU1"), ("Batch on GPU1", "GPU0,CPU")]
+    {
         let at = studio.harness.get_by_label(tick);
         at.click();
         studio.rest();

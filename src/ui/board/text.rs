@@ -58,7 +58,8 @@ fn split(ui: &mut Ui, state: &State, text: &mut PlacementText) {
         for device in state.board.devices.iter().map(|device| &device.name) {
             let was = devices.contains(device);
             let mut is = was;
-            let told = format!("Pictures of a batch are made on {device} too, at the same time. What runs on the first device goes to each.");
+            let told =
+                format!("Pictures of a batch are made on {device} too, at the same time. What runs on the first device goes to each.");
             ui.checkbox(&mut is, format!("Batch on {device}")).on_hover_text(told);
             if is && !was {
                 devices.push(device.clone());

@@ -1,8 +1,8 @@
 //! Models of real size: what a benchmark measures, and what a reader of headers must cope with.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::fs;
 
 use crate::tensor::{Init, Kind, Tensors, write_safetensors};
 
