@@ -13,9 +13,7 @@ use atelier::engine::{Cause, End, Estimate, Event, PreviewOptions, Task};
 use atelier::placement::{Change, DevicePrediction, Module, Phase, Placement, Prediction, Room};
 use atelier::recipe::{FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe, Rgb8};
 use support::alone::{Alone, deep};
-use support::engine::Engine;
 use support::{folder, recipe, resident_bytes};
-use testkit::tiny;
 
 fn alone() -> Alone {
     support::alone::alone("GPU0:4,GPU1:4,MINI:0.03")

@@ -339,6 +339,9 @@ fn batch(events: &[Event]) -> BTreeMap<(u32, i64), Vec<u8>> {
     by_index
 }
 
+/// Whether no step was told yet.
+static FIRST: AtomicBool = AtomicBool::new(true);
+
 #[test]
 fn a_batch_is_shared_by_devices_and_its_pictures_are_the_same() {
     let _lock = lock();
@@ -349,7 +352,6 @@ fn a_batch_is_shared_by_devices_and_its_pictures_are_the_same() {
     };
     assert_eq!(expected.len(), 4);
     // Whichever device is the first to denoise stands in its first step until the other has made a picture: they work at once.
-    static FIRST: AtomicBool = AtomicBool::new(true);
     let engine = Held::start(
         |event| matches!(event, Event::Step { .. }) && FIRST.swap(false, Ordering::Relaxed),
         |events| events.iter().any(|event| matches!(event, Event::Picture { .. })),

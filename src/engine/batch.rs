@@ -12,7 +12,7 @@ use super::channel::work_for_engine;
 use super::event::{Failure, Step};
 use super::run::{Made, Maker, Share, Stop};
 use super::sink::JobSink;
-use super::thread::STACK_BYTES;
+use super::thread::{STACK_BYTES, no_thread};
 use crate::placement::Module;
 
 /// How often one that waits for the others looks whether the job was cancelled.
@@ -191,7 +191,7 @@ pub(super) fn pictures(maker: &Maker<'_>) -> Result<Made, Stop> {
             }
             // The system gave no thread: the others make all.
             together.leave(share, None);
-            Ok(())
+            Err(Stop::Failed(Box::new(no_thread())))
         };
         begun.into_iter().enumerate().map(end).collect()
     });

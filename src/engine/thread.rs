@@ -332,17 +332,21 @@ impl Scheduler {
         if let Some(worker) = self.workers.give(back, Some(job), work) {
             self.running.push(Running { job, needed, worker });
         } else {
-            let failure = Failure {
-                sentence: "The computer has no thread left for this picture.".into(),
-                hint: "Close other programs, then generate again.".into(),
-                ..Failure::default()
-            };
-            self.port.send(Event::End { job, end: End::Failed(failure) });
+            self.port.send(Event::End { job, end: End::Failed(no_thread()) });
         }
     }
 
     fn tell_residency(&self) {
         self.port.send(Event::Residency(self.engine.cache.residency()));
+    }
+}
+
+/// The system gives no thread.
+pub(super) fn no_thread() -> Failure {
+    Failure {
+        sentence: "The computer has no thread left for this picture.".into(),
+        hint: "Close other programs, then generate again.".into(),
+        ..Failure::default()
     }
 }
 

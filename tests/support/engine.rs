@@ -37,7 +37,7 @@ pub(crate) struct Said {
 
 impl Engine {
     pub(crate) fn start() -> Self {
-        Self::start_by(|wake| start(wake))
+        Self::start_by(start)
     }
 
     /// An engine that keeps what it learns in this file.
