@@ -55,6 +55,14 @@ pub fn fraction(entry: &Entry) -> Option<f32> {
     Some((entry.progress.bytes as f64 / total as f64).clamp(0.0, 1.0) as f32)
 }
 
+/// How far all of them are together, from 0 to 1; `None` while nobody knows.
+#[must_use]
+pub fn fraction_of_all(entries: &[Entry]) -> Option<f32> {
+    let total: u64 = entries.iter().map(|it| it.progress.total).sum::<Option<u64>>().filter(|it| *it > 0)?;
+    let bytes: u64 = entries.iter().map(|it| it.progress.bytes).sum();
+    Some((bytes as f64 / total as f64).clamp(0.0, 1.0) as f32)
+}
+
 fn count(downloads: usize) -> String {
     if downloads == 1 { "1 download".into() } else { format!("{downloads} downloads") }
 }
@@ -106,6 +114,7 @@ mod tests {
         assert_eq!(total(&[]), None);
         let both = [entry(Status::Running, 5_000_000, 1e6), entry(Status::Waiting, 0, 0.0)];
         assert_eq!(total(&both).unwrap(), "2 downloads: 5.0 MB of 20.0 MB · 1.0 MB/s · 15 s left");
+        assert_eq!(fraction_of_all(&both), Some(0.25));
         assert_eq!(total(&[entry(Status::Paused(Why::Asked), 1, 0.0)]).unwrap(), "1 download stands still");
     }
 
