@@ -63,7 +63,7 @@ pub struct Recipe {
     pub loras: Vec<Lora>,
     /// Where each module runs and where its weights live.
     pub placement: PlacementText,
-    /// CPU threads; `None` leaves one core for the interface.
+    /// CPU threads; `None`: every core, or all but one where there are more than four.
     pub threads: Option<u32>,
 }
 

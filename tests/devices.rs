@@ -283,6 +283,43 @@ fn listed(command: &mut Command) -> Output {
 }
 
 #[test]
+fn the_program_says_beforehand_that_a_picture_took_more_than_there_is() {
+    let home = tempfile::tempdir().unwrap();
+    let generate = |devices: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
+        command.env(HOME_VARIABLE, home.path()).args([
+            "generate",
+            "--simulate-devices",
+            devices,
+            "--backend",
+            "CARD",
+            "--json",
+            "-p",
+            "a lake",
+        ]);
+        command
+            .args(["-W", "64", "-H", "64", "--steps", "1", "--cfg-scale", "1", "-t", "1"])
+            .arg("-o")
+            .arg(home.path().join("picture.png"));
+        let files = support::files();
+        for (flag, role) in [("--diffusion-model", FileRole::Diffusion), ("--llm", FileRole::Llm), ("--taesd", FileRole::Taesd)] {
+            command.arg(flag).arg(files.get(role).unwrap());
+        }
+        let output = command.output().unwrap();
+        let notes = |line: &str| match serde_json::from_str(line).unwrap() {
+            Line::Begin { notes, .. } => Some(notes.join(" ")),
+            _ => None,
+        };
+        (output.status.code(), String::from_utf8(output.stdout).unwrap().lines().find_map(notes).unwrap())
+    };
+    assert_eq!(generate("CARD:1"), (Some(0), String::new()));
+    assert_eq!(generate("CARD:1"), (Some(0), String::new()));
+    let (code, notes) = generate("CARD:0.02");
+    assert_eq!(code, Some(1));
+    assert!(notes.starts_with("This may not fit: a picture like it took ") && notes.contains(" of CARD, and "), "{notes}");
+}
+
+#[test]
 fn the_program_lists_simulated_devices_by_flag_and_by_variable() {
     let atelier = || Command::new(env!("CARGO_BIN_EXE_atelier"));
     let names = |output: Output| {

@@ -1,6 +1,7 @@
 //! What stays in memory between jobs, what models share, and what goes when there is no room.
 //!
-//! The devices belong to the process: `GPU0` and `GPU1` of 1 GiB, `SMALL` with room for one tiny model.
+//! The devices belong to the process: `GPU0` and `GPU1` of 1 GiB, `SMALL` with room for one tiny model, `MEDIUM` for one that makes a picture
+//! while another's weights stay, or so it seems by the sizes of their files.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -26,7 +27,7 @@ struct Alone {
 
 fn devices() {
     static DEVICES: OnceLock<()> = OnceLock::new();
-    DEVICES.get_or_init(|| simulate_devices(&"GPU0:1,GPU1:1,SMALL:0.026".parse().unwrap()).unwrap());
+    DEVICES.get_or_init(|| simulate_devices(&"GPU0:1,GPU1:1,SMALL:0.026,MEDIUM:0.0327".parse().unwrap()).unwrap());
 }
 
 fn lock() -> MutexGuard<'static, ()> {
@@ -59,7 +60,10 @@ fn stranger() -> ModelFiles {
     let make = || {
         let options = tiny::Options { seed: 78, ..tiny::Options::default() };
         let files = tiny::zimage(&folder("stranger"), &options).unwrap();
-        [(FileRole::Diffusion, files.diffusion), (FileRole::Llm, files.llm), (FileRole::Taesd, files.taesd)].into_iter().collect()
+        // What a model took is remembered by the names of its files.
+        let diffusion = files.diffusion.with_file_name("stranger.safetensors");
+        std::fs::rename(&files.diffusion, &diffusion).unwrap();
+        [(FileRole::Diffusion, diffusion), (FileRole::Llm, files.llm), (FileRole::Taesd, files.taesd)].into_iter().collect()
     };
     FILES.get_or_init(make).clone()
 }
@@ -141,7 +145,35 @@ fn where_there_is_room_for_one_the_least_recently_used_goes() {
     let residency = it.engine.residency(|it| holds(it, 1) && it.models[0].files == b.files);
     assert_eq!(residency.unreturned_bytes, BTreeMap::new());
     let again = it.engine.run(&a);
-    assert_eq!((loaded(&again).len(), again.pixels()), (3, first.as_slice()));
+    assert_eq!((loaded(&again), again.pixels() == first), (BTreeSet::from([Module::Diffusion, Module::Vae]), true));
+}
+
+#[test]
+fn what_a_model_took_is_known_the_next_time() {
+    let lock = lock();
+    let file = tempfile::tempdir().unwrap();
+    let file = file.path().join("measured.json");
+    let (a, b) = (on("MEDIUM", files()), on("MEDIUM", stranger()));
+    let opened = |said: &Said| {
+        assert!(matches!(said.end(), End::Done { .. }), "{:?}", said.end());
+        said.phases().iter().filter(|phase| matches!(phase, Phase::Loading { module: None, .. })).count()
+    };
+    let once = {
+        let engine = Engine::start_remembering(&file);
+        let once = opened(&engine.run(&a));
+        engine.handle().unload().unwrap();
+        opened(&engine.run(&b));
+        once
+    };
+    let beside = |engine: &Engine| {
+        opened(&engine.run(&a));
+        let opened = opened(&engine.run(&b));
+        engine.residency(|it| holds(it, 1));
+        opened
+    };
+    assert!(beside(&Engine::start()) > once, "by the sizes of the files it seems to fit, and is begun anew when it does not");
+    assert_eq!(beside(&Engine::start_remembering(&file)), once);
+    drop(lock);
 }
 
 #[test]
@@ -169,6 +201,33 @@ fn a_model_that_is_warm_needs_no_loading() {
     assert_eq!(loaded(&said), BTreeSet::new());
     let used = it.engine.residency(|it| holds(it, 1) && it.models[0].encodings_made == 1);
     assert_eq!((used.models[0].id, used.models[0].bytes()), (warm.models[0].id, warm.models[0].bytes()), "nothing was missing");
+}
+
+#[test]
+fn a_text_that_was_read_is_not_read_again_when_its_model_comes_back() {
+    let it = alone();
+    let a = on("SMALL", files());
+    let on_disk = Recipe { placement: PlacementText { params_backend: "te=disk".into(), ..a.placement.clone() }, ..a.clone() };
+    let first = it.engine.run(&a).pixels().to_vec();
+    it.engine.run(&on("SMALL", stranger()));
+    let gone = it.engine.residency(|it| holds(it, 1) && it.models[0].files == stranger());
+    assert_eq!((gone.encodings.made, gone.encodings.found), (2, 0));
+    let back = it.engine.run(&a);
+    assert_eq!(loaded(&back), BTreeSet::from([Module::Diffusion, Module::Vae]));
+    assert!(back.pixels() == first);
+    // Where the encoder's weights live changes nothing about what it says. The decoder is borrowed; who lends it makes room.
+    let moved = it.engine.run(&on_disk);
+    assert_eq!(loaded(&moved), BTreeSet::from([Module::Diffusion]));
+    assert!(moved.pixels() == first);
+    let other_seed = it.engine.run(&Recipe { seed: 7, ..on_disk.clone() });
+    assert_eq!(loaded(&other_seed), BTreeSet::new(), "a re-roll reads nothing");
+    let other_text = it.engine.run(&Recipe { prompt: "a hill".into(), ..on_disk.clone() });
+    assert_eq!(loaded(&other_text), BTreeSet::from([Module::Te]));
+    let now = it.engine.residency(|it| holds(it, 1) && it.encodings.made == 3).encodings;
+    assert!(now.found == 3 && now.bytes > gone.encodings.bytes, "{now:?}");
+    it.engine.handle().unload().unwrap();
+    it.engine.residency(|it| it.models.is_empty() && it.encodings.bytes == 0);
+    assert!(loaded(&it.engine.run(&on_disk)).contains(&Module::Te), "all was given back");
 }
 
 #[test]

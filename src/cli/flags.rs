@@ -239,7 +239,7 @@ pub(super) struct DeviceFlags {
     /// Keep weights in the computer's memory: --params-backend '*=cpu'
     #[arg(long, help_heading = DEVICES)]
     pub(super) offload_to_cpu: bool,
-    /// CPU threads; 0 or less leaves one core for other work
+    /// CPU threads; 0 or less: every core, or all but one where there are more than four
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, help_heading = DEVICES)]
     pub(super) threads: Option<i32>,
 }
@@ -357,7 +357,7 @@ pub struct ServeFlags {
     /// Let other machines connect: no encryption, no login, so only in a network you trust
     #[arg(long)]
     pub(super) allow_network: bool,
-    /// CPU threads; 0 or less leaves one core for other work
+    /// CPU threads; 0 or less: every core, or all but one where there are more than four
     #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
     pub(super) threads: Option<i32>,
 }

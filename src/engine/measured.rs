@@ -1,4 +1,5 @@
-//! What jobs took, kept: predicted beside measured, and what each device takes for itself, which is learned from it.
+//! What jobs took, kept: predicted beside measured; what each device takes for itself, which is learned from it; and what a model takes where
+//! nobody asked for an estimate.
 //!
 //! A device's slack is what was free before a model was opened, less what is free after a picture, less the buffers that are counted:
 //! context, pools, workspaces. Other programs disturb that, so the middle of the last measurements counts. Simulated devices and the
@@ -25,6 +26,8 @@ const MOST_SLACK: u64 = 4 << 30;
 const SAMPLES: usize = 9;
 /// Jobs that are kept.
 const RUNS: usize = 200;
+/// Jobs of a model that say what it takes: one that found its text's encoding took less than the next one may.
+const ALIKE: usize = 4;
 
 /// The measurements; clones share them.
 #[derive(Clone, Default)]
@@ -54,8 +57,10 @@ struct Slack {
 /// What a job took.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Run {
-    /// File names by role, without folders: enough to know a model again.
+    /// File names by role, without folders, and the bytes of all files: enough to know a model again.
     files: BTreeMap<String, String>,
+    #[serde(default)]
+    files_bytes: u64,
     width: u32,
     height: u32,
     vae_tiling: bool,
@@ -72,6 +77,9 @@ struct Held {
     device: String,
     phase: Phase,
     measured_bytes: u64,
+    /// Of these, what other models held.
+    #[serde(default)]
+    others_bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     predicted_bytes: Option<u64>,
 }
@@ -87,6 +95,23 @@ impl Measured {
     pub(super) fn slack(&self, devices: &[Device]) -> BTreeMap<String, u64> {
         let stored = self.lock();
         devices.iter().map(|device| (device.name.clone(), stored.slack_of(device))).collect()
+    }
+
+    /// The most bytes that a picture like this one took of each device, models of other jobs left out; `None` where none was made yet.
+    pub(super) fn taken(&self, recipe: &Recipe) -> Option<BTreeMap<String, u64>> {
+        let asked = run(recipe, &[]);
+        let stored = self.lock();
+        let alike: Vec<&Run> = stored.runs.iter().rev().filter(|it| it.is_like(&asked)).collect();
+        let pixels = |it: &Run| u64::from(it.width) * u64::from(it.height);
+        // The smallest picture that is no smaller, else the largest.
+        let enough = alike.iter().map(|it| pixels(it)).filter(|size| *size >= pixels(&asked)).min();
+        let size = enough.or_else(|| alike.iter().map(|it| pixels(it)).max())?;
+        let mut taken = BTreeMap::new();
+        for held in alike.into_iter().filter(|it| pixels(it) == size).take(ALIKE).flat_map(|it| &it.peaks) {
+            let most: &mut u64 = taken.entry(held.device.clone()).or_default();
+            *most = held.measured_bytes.saturating_sub(held.others_bytes).max(*most);
+        }
+        Some(taken)
     }
 
     /// A job on these devices took this; `slack` is what each device took for itself.
@@ -111,6 +136,16 @@ impl Measured {
 
     fn lock(&self) -> MutexGuard<'_, Stored> {
         self.stored.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Run {
+    /// Whether the other differs in the picture's size at most.
+    fn is_like(&self, other: &Self) -> bool {
+        let same_model = self.files == other.files && self.files_bytes == other.files_bytes;
+        let same_places = (&self.backend, &self.params_backend, &self.max_vram) == (&other.backend, &other.params_backend, &other.max_vram);
+        let flags = |it: &Self| (it.vae_tiling, it.flash_attention, it.stream_layers);
+        same_model && same_places && flags(self) == flags(other)
     }
 }
 
@@ -148,9 +183,17 @@ fn takes_for_itself(device: &Device) -> bool {
 
 fn run(recipe: &Recipe, peaks: &[Peak]) -> Run {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let held = |it: &Peak| Held {
+        device: it.device.clone(),
+        phase: it.phase,
+        measured_bytes: it.bytes,
+        others_bytes: it.others_bytes,
+        predicted_bytes: it.predicted_bytes,
+    };
     let placement = recipe.placement.clone();
     Run {
         files: recipe.files.iter().map(|(role, path)| (role.key().to_owned(), name(path))).collect(),
+        files_bytes: recipe.files.iter().filter_map(|(_, path)| path.metadata().ok()).map(|it| it.len()).sum(),
         width: recipe.width,
         height: recipe.height,
         vae_tiling: recipe.vae_tiling,
@@ -159,10 +202,7 @@ fn run(recipe: &Recipe, peaks: &[Peak]) -> Run {
         params_backend: placement.params_backend,
         max_vram: placement.max_vram,
         stream_layers: placement.stream_layers,
-        peaks: peaks
-            .iter()
-            .map(|it| Held { device: it.device.clone(), phase: it.phase, measured_bytes: it.bytes, predicted_bytes: it.predicted_bytes })
-            .collect(),
+        peaks: peaks.iter().map(held).collect(),
     }
 }
 
@@ -192,13 +232,37 @@ mod tests {
     }
 
     #[test]
+    fn what_a_picture_took_is_told_for_the_same_model_without_what_others_held() {
+        let measured = Measured::default();
+        let recipe = |side: u32| Recipe { width: side, height: side, ..Recipe::default() };
+        let learn = |side: u32, bytes: u64, others: u64| {
+            let peak = |phase, bytes| Peak { device: "CUDA0".into(), phase, bytes, others_bytes: others, predicted_bytes: None };
+            measured.learn(&recipe(side), &[peak(Phase::Load, 110), peak(Phase::Decode, bytes)], &[], &BTreeMap::new());
+        };
+        let taken = |recipe: &Recipe| measured.taken(recipe).map(|taken| taken["CUDA0"]);
+        assert_eq!(taken(&recipe(64)), None);
+        learn(512, 900, 100);
+        learn(512, 300, 0);
+        learn(1024, 5000, 1000);
+        assert_eq!(taken(&recipe(512)), Some(800));
+        assert_eq!(taken(&recipe(768)), Some(4000), "a larger one takes no less");
+        assert_eq!(taken(&recipe(2048)), Some(4000), "better than nothing");
+        assert_eq!(taken(&Recipe { vae_tiling: true, ..recipe(512) }), None);
+        for _ in 0..ALIKE {
+            learn(512, 300, 0);
+        }
+        assert_eq!(taken(&recipe(512)), Some(300), "what is long ago counts no more");
+    }
+
+    #[test]
     fn what_was_learned_is_there_the_next_time_and_a_broken_file_costs_only_that() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("measured.json");
         let devices = [device("CUDA0", DeviceKind::Gpu)];
         let peak = Peak { device: "CUDA0".into(), phase: Phase::Decode, bytes: 7, others_bytes: 0, predicted_bytes: Some(8) };
         for _ in 0..=RUNS {
-            Measured::open(&file).learn(&Recipe::default(), std::slice::from_ref(&peak), &devices, &[("CUDA0".to_owned(), 5)].into());
+            let slack = [("CUDA0".to_owned(), 5)].into();
+            Measured::open(&file).learn(&Recipe::default(), std::slice::from_ref(&peak), &devices, &slack);
         }
         let again = Measured::open(&file);
         assert_eq!(again.slack(&devices)["CUDA0"], 5);

@@ -18,7 +18,7 @@ mod run;
 mod sink;
 mod thread;
 
-pub use cache::{Reserve, Residency, Resident, ResidentId, ResidentPart};
+pub use cache::{RememberedTexts, Reserve, Residency, Resident, ResidentId, ResidentPart};
 pub use channel::{Busy, EventSender, Handle, Port, Questions, channel};
 pub use event::{
     Begin, Cause, End, Estimate, Event, Failure, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, Picture, PictureInfo, Preview, Step,

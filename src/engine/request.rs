@@ -69,7 +69,7 @@ pub enum Task {
         allow_pickle: bool,
         /// Where the upscaler runs.
         placement: PlacementText,
-        /// CPU threads; `None` leaves one core for the interface.
+        /// CPU threads; `None`: every core, or all but one where there are more than four.
         threads: Option<u32>,
     },
 }

@@ -1,10 +1,11 @@
 //! One job from its request to its end.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use super::cache::{Budgeted, Want};
+use super::cache::{Budgeted, Want, stamps};
 use super::event::{Begin, End, Event, Failure, Picture, PictureInfo};
 use super::failure::{self, sentence};
 use super::ffi::{self, CallError, Load, Mask, PreviewMode, Shot, Sink, Status, Upscaler};
@@ -16,7 +17,7 @@ use crate::devices::Device;
 use crate::gallery::{fit_image, read_image, read_mask};
 use crate::library::{Checked, Fault, snap};
 use crate::placement::{DevicePrediction, Placement, Prediction, Room, gib};
-use crate::recipe::{FileRole, ImageSource, PlacementText, Recipe, Rgb8};
+use crate::recipe::{FileRole, ImageSource, Lora, ModelFiles, PlacementText, Recipe, Rgb8};
 
 /// Pixels of a side; the engine has no limit of its own, memory sets one long before.
 const SIDES: (u32, u32) = (64, 16_384);
@@ -25,6 +26,8 @@ const VAE_TILE: u32 = 256;
 const STEPS: (u32, u32) = (1, 1000);
 /// Pictures of one job; more than anyone looks through.
 const MOST_PICTURES: u32 = 1000;
+/// Cores up to which all of them compute.
+const FEW_CORES: u32 = 4;
 
 /// Makes the pictures of a recipe.
 pub(super) fn generate(engine: &Engine, job: JobId, recipe: &Recipe, preview: PreviewOptions, sink: &JobSink) -> End {
@@ -33,6 +36,9 @@ pub(super) fn generate(engine: &Engine, job: JobId, recipe: &Recipe, preview: Pr
             plan.begin.notes.extend(prediction.devices.iter().filter_map(shortage));
             sink.predict(prediction.clone());
             plan.prediction = Some(prediction);
+        } else if let Some(taken) = engine.measured.taken(recipe) {
+            plan.begin.notes.extend(plan.devices.iter().filter_map(|device| remembered_shortage(engine, device, &taken)));
+            plan.taken = Some(taken);
         }
         sink.send(Event::Begin { job, begin: plan.begin.clone() });
         sink.send(Event::Devices(plan.devices.clone()));
@@ -125,6 +131,8 @@ struct Plan {
     placement: Placement,
     /// What it will take, where that is known.
     prediction: Option<Prediction>,
+    /// What one like it took of each device, where no prediction is known.
+    taken: Option<BTreeMap<String, u64>>,
     /// As they were found before this job.
     devices: Vec<Device>,
     vae_tiling: bool,
@@ -206,7 +214,21 @@ fn prepare(engine: &Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     }
     let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
     let begin = Begin { width, height, steps: steps_to_run(&recipe), seeds, notes };
-    Ok(Plan { recipe, begin, load, budgeted, placement, prediction: None, devices, vae_tiling, init, mask, references, control })
+    Ok(Plan {
+        recipe,
+        begin,
+        load,
+        budgeted,
+        placement,
+        prediction: None,
+        taken: None,
+        devices,
+        vae_tiling,
+        init,
+        mask,
+        references,
+        control,
+    })
 }
 
 /// What a context for a checked recipe is made of, what it may use, and where.
@@ -228,7 +250,8 @@ pub(super) fn warm(engine: &Engine, recipe: &Recipe, sink: &WarmSink) {
     let recipe = Recipe { files: checked.files, ..recipe.clone() };
     let Ok(places) = Places::resolve(&recipe.placement, &ffi::devices()) else { return };
     let (load, budgeted, placement) = opening(&recipe, places);
-    let want = Want { load: &load, budgeted: &budgeted, placement: &placement, prediction: None };
+    let taken = engine.measured.taken(&recipe);
+    let want = Want { load: &load, budgeted: &budgeted, placement: &placement, prediction: None, taken: taken.as_ref() };
     let warmed = engine.cache.lease(&want, sink, &|_| {}).and_then(|lease| {
         let warmed = lease.warm(sink);
         if warmed.as_ref().is_err_and(|error| error.status != Status::Cancelled) {
@@ -257,13 +280,14 @@ pub(super) fn tiled(recipe: &Recipe) -> bool {
 fn predicted(engine: &Engine, plan: &Plan) -> Option<Prediction> {
     let needs = engine.answers.of(&mut engine.headers(), &plan.recipe, &plan.devices)?;
     let slack = engine.measured.slack(&plan.devices);
-    let room = |device: &Device| {
-        // What is in memory is the model that is used, or can go before it comes.
-        let memory_free_bytes = device.memory_free_bytes.saturating_add(ffi::held_bytes(&device.name)).min(device.memory_total_bytes);
-        Room::new(Device { memory_free_bytes, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
-    };
-    let rooms: Vec<Room> = plan.devices.iter().map(room).collect();
+    let rooms: Vec<Room> = plan.devices.iter().map(|device| room(device, &slack)).collect();
     Prediction::of(&plan.placement, &needs, &rooms).ok()
+}
+
+fn room(device: &Device, slack: &BTreeMap<String, u64>) -> Room {
+    // What is in memory is the model that is used, or can go before it comes.
+    let memory_free_bytes = device.memory_free_bytes.saturating_add(ffi::held_bytes(&device.name)).min(device.memory_total_bytes);
+    Room::new(Device { memory_free_bytes, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
 }
 
 /// A sentence where a device is expected to have too little.
@@ -278,6 +302,20 @@ fn shortage(device: &DevicePrediction) -> Option<String> {
             gib(device.limit_bytes)
         )
     })
+}
+
+/// A sentence where a device has less than a picture like this one took.
+fn remembered_shortage(engine: &Engine, device: &Device, taken: &BTreeMap<String, u64>) -> Option<String> {
+    let (taken, room) = (taken.get(&device.name)?, room(device, &engine.measured.slack(std::slice::from_ref(device))));
+    let limit = room.device.memory_free_bytes.saturating_sub(room.slack_bytes);
+    (device.memory_total_bytes > 0 && *taken > limit)
+        .then(|| format!("This may not fit: a picture like it took {} of {}, and {} are to be had.", gib(*taken), device.name, gib(limit)))
+}
+
+/// Tells LoRAs apart: a file that was replaced is another.
+fn lora_key(loras: &[Lora]) -> String {
+    let strengths: Vec<f32> = loras.iter().map(|lora| lora.strength).collect();
+    if loras.is_empty() { String::new() } else { format!("{:?} {strengths:?}", stamps(&ModelFiles::default(), loras)) }
 }
 
 /// Steps that the engine will run: from an init image only the last ones.
@@ -301,7 +339,9 @@ fn pictures(
 ) -> Result<(Vec<PictureInfo>, Vec<String>), Stop> {
     let preview = preview_mode(preview, &plan.load);
     let (mut made, mut notes) = (Vec::new(), Vec::new());
-    let want = Want { load: &plan.load, budgeted: &plan.budgeted, placement: &plan.placement, prediction: plan.prediction.as_ref() };
+    let lora_key = lora_key(&plan.recipe.loras);
+    let Plan { load, budgeted, placement, .. } = plan;
+    let want = Want { load, budgeted, placement, prediction: plan.prediction.as_ref(), taken: plan.taken.as_ref() };
     let waits = |behind: &[String]| sink.send(Event::Waiting { job, behind: behind.to_vec() });
     let lease = || engine.cache.lease(&want, sink, &waits).map_err(|error| stop(&error, sink));
     let mut leased = lease()?;
@@ -321,6 +361,7 @@ fn pictures(
             mask: plan.mask.as_ref(),
             references: &plan.references,
             control: plan.control.as_ref(),
+            lora_key: &lora_key,
         };
         let image = loop {
             let ran = leased.context().generate(&shot, preview, sink);
@@ -330,10 +371,15 @@ fn pictures(
                 // One that was cancelled is whole.
                 Err(error) if error.status == Status::Cancelled => return Err(stop(&error, sink)),
                 Err(error) => {
-                    leased.discard();
                     // What was predicted was wrong. Other models leave the device, which happens once at most: then there are none.
-                    let device = error.out_of_memory.as_ref().map(|it| it.device.clone());
-                    if sink.cancelled() || !device.is_some_and(|device| engine.cache.make_way(&device)) {
+                    let made_room = match &error.out_of_memory {
+                        Some(missing) => leased.discard_for_room(&missing.device),
+                        None => {
+                            leased.discard();
+                            false
+                        }
+                    };
+                    if sink.cancelled() || !made_room {
                         return Err(stop(&error, sink));
                     }
                     leased = lease()?;
@@ -379,13 +425,24 @@ fn is_flat(image: &Rgb8) -> bool {
 /// Threads for the CPU: as asked, else all cores but one, which the interface needs.
 pub(super) fn cpu_threads(asked: Option<u32>) -> u32 {
     let cores = thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1));
-    asked.unwrap_or_else(|| cores.saturating_sub(1)).clamp(1, cores.max(1) * 4)
+    asked.unwrap_or_else(|| usual_threads(cores)).clamp(1, cores.max(1) * 4)
+}
+
+/// Where there are few cores each of them counts, and threads that wait step aside for the interface (`vendor/ggml-sys/patience.cmake`).
+const fn usual_threads(cores: u32) -> u32 {
+    if cores <= FEW_CORES { cores } else { cores - 1 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::recipe::InitImage;
+
+    #[test]
+    fn one_core_is_left_to_others_where_there_are_many() {
+        assert_eq!([1, 2, 4, 5, 16].map(usual_threads), [1, 2, 4, 4, 15]);
+        assert_eq!(cpu_threads(Some(0)), 1);
+    }
 
     #[test]
     fn from_an_init_image_only_the_last_steps_run() {

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, SendError, Sender, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
@@ -45,18 +45,18 @@ pub(super) fn devices_stay() -> RwLockReadGuard<'static, ()> {
 /// Where the system gives no thread, the handle refuses every job.
 #[must_use]
 pub fn start(wake: impl Fn() + Send + Sync + 'static) -> Handle {
-    start_with(wake, Measured::default())
+    start_with(wake, None)
 }
 
 /// Starts the engine as [`start`] does, and keeps what it learns of devices in this file, which need not be there yet.
 #[must_use]
 pub fn start_remembering(wake: impl Fn() + Send + Sync + 'static, file: &Path) -> Handle {
-    start_with(wake, Measured::open(file))
+    start_with(wake, Some(file.to_owned()))
 }
 
-fn start_with(wake: impl Fn() + Send + Sync + 'static, measured: Measured) -> Handle {
+fn start_with(wake: impl Fn() + Send + Sync + 'static, file: Option<PathBuf>) -> Handle {
     let (handle, port) = channel(wake);
-    match thread::Builder::new().name("engine".into()).spawn(move || serve_all(port, measured)) {
+    match thread::Builder::new().name("engine".into()).spawn(move || serve_all(port, file.as_deref())) {
         Ok(thread) => handle.joining(thread),
         // The port went down with the closure, so the handle knows.
         Err(error) => {
@@ -170,8 +170,8 @@ struct Scheduler {
 }
 
 /// Questions have a thread of their own, which ends with this one: none may be in the engine when the process exits.
-fn serve_all(port: Port, measured: Measured) {
-    let engine = Engine { measured, ..Engine::default() };
+fn serve_all(port: Port, file: Option<&Path>) {
+    let engine = Engine { measured: file.map(Measured::open).unwrap_or_default(), ..Engine::default() };
     let (questions, sender) = (port.questions(), port.sender());
     let (answers, learned) = (engine.answers.clone(), engine.measured.clone());
     let answering = move || {
@@ -321,7 +321,6 @@ impl Scheduler {
     fn run(&mut self, job: JobId, task: Task, needed: Needed) {
         let Some(cancel) = self.port.start(job) else { return };
         let (engine, sender, back) = (Arc::clone(&self.engine), self.port.sender(), self.port.back());
-        let failed = self.port.sender();
         let work = move || {
             let _devices = devices_stay();
             let end = one_job(&engine, job, &task, sender.clone(), cancel);
@@ -336,7 +335,7 @@ impl Scheduler {
                 hint: "Close other programs, then generate again.".into(),
                 ..Failure::default()
             };
-            failed.send(Event::End { job, end: End::Failed(failure) });
+            self.port.send(Event::End { job, end: End::Failed(failure) });
         }
     }
 

@@ -1,11 +1,13 @@
 //! The engine with every event of a job caught on the engine's own thread, so that a test can act at an exact moment.
 
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use atelier::devices::Device;
 use atelier::engine::{
     Begin, End, Estimate, Event, Failure, Handle, JobId, Peak, Phase, Picture, Preview, PreviewOptions, Problem, Residency, Task, start,
+    start_remembering,
 };
 use atelier::recipe::Recipe;
 
@@ -35,6 +37,15 @@ pub(crate) struct Said {
 
 impl Engine {
     pub(crate) fn start() -> Self {
+        Self::start_by(|wake| start(wake))
+    }
+
+    /// An engine that keeps what it learns in this file.
+    pub(crate) fn start_remembering(file: &Path) -> Self {
+        Self::start_by(|wake| start_remembering(wake, file))
+    }
+
+    fn start_by(start: impl FnOnce(Box<dyn Fn() + Send + Sync>) -> Handle) -> Self {
         let caught = Arc::new(Caught::default());
         let slot: Arc<OnceLock<Weak<Handle>>> = Arc::default();
         let (catching, seen) = (Arc::clone(&caught), Arc::clone(&slot));
@@ -56,7 +67,7 @@ impl Engine {
             }
             catching.arrived.notify_all();
         };
-        let handle = Arc::new(start(wake));
+        let handle = Arc::new(start(Box::new(wake)));
         slot.set(Arc::downgrade(&handle)).unwrap();
         Self { handle, caught }
     }

@@ -96,6 +96,7 @@ const LAYOUT: &[(&str, &[&str])] = &[
     ("atelier_callbacks", &["user", "log", "phase", "load", "step", "preview", "cancelled"]),
     ("atelier_device", &["name", "description", "type", "memory_free", "memory_total", "remote", "card"]),
     ("atelier_holding", &["module", "device", "bytes"]),
+    ("atelier_encoding_counts", &["found", "made", "bytes"]),
     ("atelier_shortage", &["device", "phase", "bytes_wanted", "bytes_free"]),
     ("atelier_limits", &["diffusion", "te", "clip_vision", "vae", "stream_layers"]),
 ];

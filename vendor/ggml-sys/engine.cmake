@@ -8,3 +8,6 @@ set(GGML_LLAMAFILE ON CACHE BOOL "" FORCE)
 if(DEFINED ENV{ATELIER_PORTABLE})
   set(GGML_NATIVE OFF CACHE BOOL "" FORCE)
 endif()
+
+# Lines of ggml that cmake compiles and Atelier changes.
+set(CMAKE_PROJECT_ggml_INCLUDE "${CMAKE_CURRENT_LIST_DIR}/patience.cmake")

@@ -89,6 +89,17 @@ impl Key {
     }
 }
 
+impl Key {
+    /// Everything but the text and the model's family on which a text's encoding depends.
+    pub(super) fn encoders(&self) -> String {
+        let reads = |role: FileRole| role == FileRole::Model || TEXT_ENCODERS.contains(&role);
+        let stamps: Vec<&(FileRole, Stamp)> = self.stamps.iter().filter(|(role, _)| reads(*role)).collect();
+        let runs_on = parse_backend(&self.load.backend).map(|backend| backend.place_of(Module::Te).to_owned()).unwrap_or_default();
+        let Load { threads, flash_attention, .. } = self.load;
+        format!("{stamps:?} {runs_on} {threads} {flash_attention}")
+    }
+}
+
 /// What a model may take of each device, by the sizes of its files alone.
 pub(super) fn guessed_bytes(load: &Load, placement: &Placement) -> Bytes {
     let mut bytes = Bytes::new();

@@ -13,13 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use super::ffi::{self, CallError, Context, Limits, Load, Sink};
+use super::ffi::{self, CallError, Context, EncodingCounts, Encodings, Limits, Load, Sink};
 use crate::devices::{Device, DeviceKind};
 use crate::placement::{DevicePrediction, Module, Placement, Prediction, budget_on};
 use key::Key;
 pub(super) use key::{Stamp, stamps};
-use policy::{Bytes, Decision, EntryId, Memory, Part, Policy};
-pub use resident::{Reserve, Residency, Resident, ResidentId, ResidentPart};
+use policy::{Bytes, Decision, Memory, Part, Policy};
+pub use resident::{RememberedTexts, Reserve, Residency, Resident, ResidentId, ResidentPart};
 
 /// How often a job that waits for another one's memory looks whether it was cancelled.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -30,13 +30,15 @@ pub(super) struct Cache {
     state: Mutex<State>,
     /// A lease ended.
     ended: Condvar,
+    /// They outlive the models that made them.
+    encodings: Encodings,
 }
 
 #[derive(Default)]
 struct State {
     policy: Policy,
     /// Those that `policy` knows, and those of which others borrow.
-    contexts: BTreeMap<EntryId, Loaded>,
+    contexts: BTreeMap<ResidentId, Loaded>,
     reserve: Reserve,
     /// By device: what evicted models held there and was not free afterwards.
     unreturned: Bytes,
@@ -61,8 +63,10 @@ pub(super) struct Want<'a> {
     pub(super) load: &'a Load,
     pub(super) budgeted: &'a Budgeted,
     pub(super) placement: &'a Placement,
-    /// What it takes, where that is known; else it is guessed from the sizes of the files.
+    /// What it takes, where that is known...
     pub(super) prediction: Option<&'a Prediction>,
+    /// ...else what a picture like this one took, where one was made; else it is guessed from the sizes of the files.
+    pub(super) taken: Option<&'a Bytes>,
 }
 
 /// What may be used of the devices; it can change from job to job without loading anything again.
@@ -110,7 +114,9 @@ impl Budget {
 impl Want<'_> {
     /// The most that it takes of each device at once.
     fn bytes(&self) -> Bytes {
-        let Some(prediction) = self.prediction else { return key::guessed_bytes(self.load, self.placement) };
+        let Some(prediction) = self.prediction else {
+            return self.taken.cloned().unwrap_or_else(|| key::guessed_bytes(self.load, self.placement));
+        };
         let most = |device: &DevicePrediction| {
             let peak = device.peak().1;
             // A device that holds something of ours has taken for itself what it takes.
@@ -124,7 +130,7 @@ impl Want<'_> {
 /// A context in use. Dropping it lets the context be evicted again.
 pub(super) struct Lease<'a> {
     cache: &'a Cache,
-    id: EntryId,
+    id: ResidentId,
     context: Arc<Context>,
     spoiled: bool,
 }
@@ -137,6 +143,17 @@ impl Lease<'_> {
     /// The context can no longer be trusted; nor can those that share modules with it.
     pub(super) fn discard(mut self) {
         self.spoiled = true;
+    }
+
+    /// As [`discard`](Self::discard); also, every other context that nobody uses leaves this device, unless it is kept. Returns whether one
+    /// went.
+    pub(super) fn discard_for_room(self, device: &str) -> bool {
+        let (cache, id) = (self.cache, self.id);
+        let others = cache.lock().holders(device, id);
+        self.discard();
+        cache.make_way(device);
+        let left = cache.lock().holders(device, id);
+        others.difference(&left).next().is_some()
     }
 
     /// What other models hold of each device now.
@@ -199,7 +216,7 @@ impl Cache {
         let need = want.bytes();
         state = self.make_room(state, id, &need, sink, waits)?;
         if found.is_none()
-            && let Err(error) = state.open(id, key, want.load, sink)
+            && let Err(error) = state.open(id, key, want.load, &self.encodings, sink)
         {
             self.give_up(state, id);
             return Err(error);
@@ -220,7 +237,7 @@ impl Cache {
     fn make_room<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
-        id: EntryId,
+        id: ResidentId,
         need: &Bytes,
         sink: &dyn Sink,
         waits: &dyn Fn(&[String]),
@@ -247,7 +264,7 @@ impl Cache {
     }
 
     /// Ends a use that did not come to a lease.
-    fn give_up(&self, mut state: MutexGuard<'_, State>, id: EntryId) {
+    fn give_up(&self, mut state: MutexGuard<'_, State>, id: ResidentId) {
         state.policy.end_use(id);
         if !state.contexts.contains_key(&id) {
             state.policy.remove(id);
@@ -257,34 +274,32 @@ impl Cache {
         self.ended.notify_all();
     }
 
-    /// Frees every context that nobody uses, also those that are kept.
+    /// Frees every context that nobody uses, also those that are kept, and forgets text encodings.
     pub(super) fn clear(&self) {
+        self.encodings.forget();
         let mut state = self.lock();
         for id in state.policy.by_use() {
             state.unload(id);
         }
     }
 
-    /// Frees every context that nobody uses and that holds something on this device, unless it is kept. Returns whether one went.
-    pub(super) fn make_way(&self, device: &str) -> bool {
+    /// Frees every context that nobody uses and that holds something on this device, unless it is kept.
+    fn make_way(&self, device: &str) {
         let mut state = self.lock();
         let all_of_it = BTreeMap::from([(device.to_owned(), Memory { free_bytes: 0, reserve_bytes: 1 })]);
-        let mut went = false;
         while let Some(id) = state.policy.surplus(&all_of_it) {
             state.evict(id);
-            went = true;
         }
-        went
     }
 
     /// Frees one context, unless it is in use.
     pub(super) fn unload(&self, id: ResidentId) {
-        self.lock().unload(EntryId(id.0));
+        self.lock().unload(id);
     }
 
     /// Whether a context must stay until it is let go.
     pub(super) fn keep(&self, id: ResidentId, kept: bool) {
-        self.lock().policy.keep(EntryId(id.0), kept);
+        self.lock().policy.keep(id, kept);
     }
 
     /// How much of each device is left to other programs.
@@ -330,7 +345,9 @@ impl Cache {
     pub(super) fn residency(&self) -> Residency {
         let state = self.lock();
         let models = state.policy.by_use().into_iter().filter_map(|id| state.resident(id)).collect();
-        Residency { models, unreturned_bytes: state.unreturned.clone() }
+        let EncodingCounts { found, made, bytes } = self.encodings.counts();
+        let encodings = RememberedTexts { found, made, bytes };
+        Residency { models, unreturned_bytes: state.unreturned.clone(), encodings }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -339,13 +356,13 @@ impl Cache {
 }
 
 impl State {
-    fn find(&self, key: &Key) -> Option<EntryId> {
+    fn find(&self, key: &Key) -> Option<ResidentId> {
         let mut found = self.contexts.iter().filter(|(id, loaded)| self.policy.is_open(**id) && !loaded.spoiled && loaded.key == *key);
         found.next().map(|(id, _)| *id)
     }
 
     /// A new entry, in use, with the parts that it will hold: room is made for it before it is opened, and what it borrows must stay.
-    fn announce(&mut self, key: &Key) -> EntryId {
+    fn announce(&mut self, key: &Key) -> ResidentId {
         let id = self.policy.new_id();
         let lent = |module| self.lender(key, module).unwrap_or(id);
         let parts = Module::ALL.into_iter().map(|module| (lent(module), module)).collect();
@@ -355,18 +372,18 @@ impl State {
 
     /// A model that read the same files for this module, to the same place, with the same settings.
     /// None that computes now: a model of its own can compute beside it.
-    fn lender(&self, key: &Key, module: Module) -> Option<EntryId> {
+    fn lender(&self, key: &Key, module: Module) -> Option<ResidentId> {
         let wanted = key.shareable(module)?;
-        let lends = |(id, loaded): &(&EntryId, &Loaded)| {
+        let lends = |(id, loaded): &(&ResidentId, &Loaded)| {
             let is_free = !loaded.spoiled && self.policy.is_held((**id, module)) && !self.policy.lends_to_one_in_use(**id);
             is_free && loaded.key.shareable(module).as_ref() == Some(&wanted)
         };
         self.contexts.iter().find(lends).map(|(id, _)| *id)
     }
 
-    fn open(&mut self, id: EntryId, key: Key, load: &Load, sink: &dyn Sink) -> Result<(), CallError> {
+    fn open(&mut self, id: ResidentId, key: Key, load: &Load, encodings: &Encodings, sink: &dyn Sink) -> Result<(), CallError> {
         let devices_before = ffi::devices();
-        let mut context = Context::new(load, sink)?;
+        let mut context = Context::new(load, encodings, &key.encoders(), sink)?;
         let mut parts: BTreeSet<Part> = self.policy.held_by(id).collect();
         let borrowed: Vec<Part> = parts.iter().copied().filter(|(owner, _)| *owner != id).collect();
         for (owner, module) in borrowed {
@@ -384,7 +401,7 @@ impl State {
         Ok(())
     }
 
-    fn set_holdings(&mut self, id: EntryId, holdings: &[ffi::Holding]) {
+    fn set_holdings(&mut self, id: ResidentId, holdings: &[ffi::Holding]) {
         let own: Vec<Part> = self.policy.parts_of_owner(id).collect();
         for (owner, module) in own {
             let of_module = holdings.iter().filter(|holding| holding.module == module);
@@ -394,7 +411,7 @@ impl State {
     }
 
     /// What is needed beside what the model holds already.
-    fn missing(&self, id: EntryId, need: &Bytes) -> Bytes {
+    fn missing(&self, id: ResidentId, need: &Bytes) -> Bytes {
         let mut missing = need.clone();
         for (_, bytes) in self.policy.parts(id) {
             for (device, bytes) in bytes {
@@ -417,7 +434,7 @@ impl State {
     }
 
     /// A model goes, and what its device does not give back is noted.
-    fn evict(&mut self, id: EntryId) {
+    fn evict(&mut self, id: ResidentId) {
         let before = ffi::devices();
         let mut held = Bytes::new();
         for (part, bytes) in self.policy.parts(id) {
@@ -446,16 +463,17 @@ impl State {
         }
     }
 
-    fn unload(&mut self, id: EntryId) {
+    fn unload(&mut self, id: ResidentId) {
         if self.policy.is_open(id) && !self.policy.is_in_use(id) && !self.policy.lends_to_one_in_use(id) {
             self.evict(id);
         }
     }
 
     /// A model failed: it and those that share parts with it go as soon as nobody uses them.
-    fn spoil(&mut self, id: EntryId) {
+    fn spoil(&mut self, id: ResidentId) {
         let parts: Vec<Part> = self.policy.held_by(id).collect();
-        let sharing: BTreeSet<EntryId> = parts.iter().flat_map(|part| self.policy.others(*part, id).chain([part.0])).chain([id]).collect();
+        let sharing: BTreeSet<ResidentId> =
+            parts.iter().flat_map(|part| self.policy.others(*part, id).chain([part.0])).chain([id]).collect();
         for id in sharing {
             if let Some(loaded) = self.contexts.get_mut(&id) {
                 loaded.spoiled = true;
@@ -465,7 +483,7 @@ impl State {
 
     /// Drops what is spoiled and unused, and frees what nobody holds.
     fn sweep(&mut self) {
-        let spoiled: Vec<EntryId> = self.contexts.iter().filter(|(_, loaded)| loaded.spoiled).map(|(id, _)| *id).collect();
+        let spoiled: Vec<ResidentId> = self.contexts.iter().filter(|(_, loaded)| loaded.spoiled).map(|(id, _)| *id).collect();
         for id in spoiled {
             if !self.policy.is_in_use(id) {
                 self.policy.remove(id);
@@ -490,11 +508,17 @@ impl State {
         });
     }
 
-    fn names(&self, ids: &[EntryId]) -> Vec<String> {
+    /// Other models that hold something on this device.
+    fn holders(&self, device: &str, but: ResidentId) -> BTreeSet<ResidentId> {
+        let holds = |id: &ResidentId| self.policy.parts(*id).any(|(_, bytes)| bytes.get(device).is_some_and(|bytes| *bytes > 0));
+        self.policy.by_use().into_iter().filter(|id| *id != but && holds(id)).collect()
+    }
+
+    fn names(&self, ids: &[ResidentId]) -> Vec<String> {
         ids.iter().filter_map(|id| self.contexts.get(id)).map(|loaded| loaded.key.name()).collect()
     }
 
-    fn resident(&self, id: EntryId) -> Option<Resident> {
+    fn resident(&self, id: ResidentId) -> Option<Resident> {
         let loaded = self.contexts.get(&id)?;
         let parts = self.policy.parts(id).flat_map(|(part, bytes)| {
             let shared = part.0 != id || self.policy.others(part, id).next().is_some();
@@ -502,7 +526,7 @@ impl State {
             bytes.iter().map(move |(device, bytes)| ResidentPart { module, device: device.clone(), bytes: *bytes, owner, shared })
         });
         Some(Resident {
-            id: ResidentId(id.0),
+            id,
             files: loaded.key.files().clone(),
             parts: parts.filter(|part| part.bytes > 0).collect(),
             used_at_secs: loaded.used_at.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()),

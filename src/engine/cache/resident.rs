@@ -15,6 +15,20 @@ pub struct Residency {
     pub models: Vec<Resident>,
     /// By device: bytes that models held which are gone, and that were not free afterwards. Drivers keep some for themselves.
     pub unreturned_bytes: BTreeMap<String, u64>,
+    /// What text encoders made of texts, also for models that are gone.
+    #[serde(default)]
+    pub encodings: RememberedTexts,
+}
+
+/// Encodings of texts that are remembered, so that no text encoder runs, nor is loaded, for a text that it has read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RememberedTexts {
+    /// How many were found since the engine was started.
+    pub found: u64,
+    /// How many had to be made since then.
+    pub made: u64,
+    /// Bytes of RAM that they take now.
+    pub bytes: u64,
 }
 
 impl Residency {

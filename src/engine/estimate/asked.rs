@@ -120,6 +120,7 @@ impl Blank {
             mask: recipe.mask.as_ref().filter(|_| recipe.init.is_some()).map(|_| &self.mask),
             references: &self.references,
             control: recipe.control.as_ref().map(|_| &self.picture),
+            lora_key: "",
         }
     }
 }

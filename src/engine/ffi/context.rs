@@ -1,9 +1,11 @@
 //! A loaded model.
 
+use std::ffi::CString;
 use std::ptr::{NonNull, null_mut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::callbacks::{Callbacks, Sink, copy_rgb, module_of};
+use super::encodings::Encodings;
 use super::error::CallError;
 use super::params::{Limits, Load, PreviewMode, RawLoad, RawShot, Shot};
 use crate::placement::Module;
@@ -53,13 +55,19 @@ pub(in crate::engine) struct Holding {
 const MOST_HOLDINGS: usize = 64;
 
 impl Context {
-    /// Reads the headers of the model's files and prepares its modules.
-    pub(in crate::engine) fn new(load: &Load, sink: &dyn Sink) -> Result<Self, CallError> {
+    /// Reads the headers of the model's files and prepares its modules. Texts that were encoded by encoders of this name are found in
+    /// `encodings`.
+    pub(in crate::engine) fn new(load: &Load, encodings: &Encodings, encoders: &str, sink: &dyn Sink) -> Result<Self, CallError> {
         let raw = RawLoad::new(load)?;
+        let encoders = CString::new(encoders).map_err(|_| CallError::new("a file's name holds a NUL character"))?;
         let callbacks = Callbacks::new(&sink);
         let mut context = null_mut();
-        // SAFETY: `raw` owns its strings and lives past the call; `callbacks` borrows `sink`; `context` is ours to be written.
-        let status = unsafe { ggml_sys::atelier_context_new(&raw const raw.raw, callbacks.as_ptr(), &raw mut context) };
+        // SAFETY: `raw` owns its strings and lives past the call, as do the encodings and their name; `callbacks` borrows `sink`; `context` is
+        // ours to be written.
+        let status = unsafe {
+            let (raw, encodings) = (&raw const raw.raw, encodings.as_ptr());
+            ggml_sys::atelier_context_new(raw, encodings, encoders.as_ptr(), callbacks.as_ptr(), &raw mut context)
+        };
         CallError::check(status)?;
         let pointer = NonNull::new(context).ok_or_else(|| CallError::new("the engine gave no context"))?;
         Ok(Self { raw: Arc::new(Raw { pointer, busy: Mutex::default() }), lenders: Vec::new() })
@@ -158,7 +166,7 @@ impl Context {
         pixels.ok_or_else(|| CallError::new("the engine made an empty picture"))
     }
 
-    /// How many text encodings were remembered, and how many had to be made; `None` while it computes, or a lender of its.
+    /// How many text encodings its encoder found, and how many it had to make; `None` while it computes, or a lender of its.
     pub(in crate::engine) fn encodings(&self) -> Option<(u64, u64)> {
         let all = self.lenders.iter().chain([&self.raw]);
         let _alone = all.map(|raw| raw.busy.try_lock().ok()).collect::<Option<Vec<_>>>()?;

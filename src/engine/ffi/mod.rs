@@ -6,6 +6,7 @@
 
 mod callbacks;
 mod context;
+mod encodings;
 mod error;
 mod estimate;
 mod params;
@@ -21,6 +22,7 @@ use crate::devices::{Device, DeviceKind, SimulatedDevice};
 
 pub(super) use callbacks::Sink;
 pub(super) use context::{Context, Holding};
+pub(super) use encodings::{EncodingCounts, Encodings};
 pub(super) use error::{CallError, Status};
 pub(super) use estimate::{Estimator, Need, held_bytes, last_peaks};
 pub(super) use params::{Limits, Load, Mask, PreviewMode, Shot};

@@ -51,6 +51,8 @@ pub(in crate::engine) struct Shot<'a> {
     pub(in crate::engine) mask: Option<&'a Mask>,
     pub(in crate::engine) references: &'a [Rgb8],
     pub(in crate::engine) control: Option<&'a Rgb8>,
+    /// Tells LoRAs apart, so that a remembered text encoding is not used for others.
+    pub(in crate::engine) lora_key: &'a str,
 }
 
 /// A mask: one byte for each pixel, 255 where the picture is painted anew.
@@ -133,7 +135,6 @@ impl RawLoad {
 /// The C form of [`Shot`].
 pub(super) struct RawShot {
     pub(super) raw: ggml_sys::sd_img_gen_params_t,
-    /// Names the LoRAs, for the memory of text encodings.
     pub(super) lora_key: *const c_char,
     _strings: Strings,
     _loras: Vec<ggml_sys::sd_lora_t>,
@@ -188,7 +189,7 @@ impl RawShot {
         sample.guidance.txt_cfg = recipe.guidance;
         sample.guidance.distilled_guidance = recipe.distilled_guidance;
 
-        let lora_key = strings.text(&format!("{:?}", recipe.loras))?;
+        let lora_key = strings.text(shot.lora_key)?;
         Ok(Self { raw, lora_key, _strings: strings, _loras: loras, _references: references })
     }
 }

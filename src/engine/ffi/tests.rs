@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use testkit::{broken, tiny};
 
-use super::{CallError, Context, Load, PreviewMode, Shot, Sink, Status, force_hook};
+use super::{CallError, Context, Encodings, Load, PreviewMode, Shot, Sink, Status, force_hook};
 use crate::engine::event::{LogLevel, PhaseKind};
 use crate::placement::Module;
 use crate::recipe::{FileRole, Recipe, Rgb8};
@@ -59,10 +59,24 @@ fn make(dir: &Path) -> tiny::TinyFiles {
     tiny::zimage(dir, &tiny::Options::default()).unwrap()
 }
 
+fn open(load: &Load) -> Result<Context, CallError> {
+    Context::new(load, &Encodings::default(), "", &Quiet::default())
+}
+
 fn picture(context: &mut Context, sink: &Quiet) -> Result<Rgb8, CallError> {
     let recipe = Recipe { prompt: "a lake".into(), steps: 2, guidance: 1.0, ..Recipe::default() };
-    let shot =
-        Shot { recipe: &recipe, width: 64, height: 64, seed: 1, vae_tiling: false, init: None, mask: None, references: &[], control: None };
+    let shot = Shot {
+        recipe: &recipe,
+        width: 64,
+        height: 64,
+        seed: 1,
+        vae_tiling: false,
+        init: None,
+        mask: None,
+        references: &[],
+        control: None,
+        lora_key: "",
+    };
     context.generate(&shot, Some((PreviewMode::Projection, 1)), sink)
 }
 
@@ -71,11 +85,11 @@ fn the_hook_of_other_devices_gives_the_same_picture_and_stops_inside_a_step() {
     let _lock = one_at_a_time();
     let dir = tempfile::tempdir().unwrap();
     let load = load(&make(dir.path()));
-    let plain = picture(&mut Context::new(&load, &Quiet::default()).unwrap(), &Quiet::default()).unwrap();
+    let plain = picture(&mut open(&load).unwrap(), &Quiet::default()).unwrap();
 
     // Backends are hooked when they are made, so the context comes after.
     force_hook(8, true);
-    let mut hooked = Context::new(&load, &Quiet::default()).unwrap();
+    let mut hooked = open(&load).unwrap();
     force_hook(8, false);
 
     assert_eq!(picture(&mut hooked, &Quiet::default()).unwrap(), plain);
@@ -93,10 +107,10 @@ fn the_hook_of_other_devices_gives_the_same_picture_and_stops_inside_a_step() {
 fn an_assert_in_the_engine_is_an_error_and_other_contexts_live_on() {
     let _lock = one_at_a_time();
     let (good, bad) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let mut good = Context::new(&load(&make(good.path())), &Quiet::default()).unwrap();
+    let mut good = open(&load(&make(good.path()))).unwrap();
     let before = picture(&mut good, &Quiet::default()).unwrap();
     let bad = load(&broken::wrong_width(bad.path()).unwrap());
-    let error = Context::new(&bad, &Quiet::default()).and_then(|mut context| picture(&mut context, &Quiet::default())).unwrap_err();
+    let error = open(&bad).and_then(|mut context| picture(&mut context, &Quiet::default())).unwrap_err();
     assert_eq!(error.status, Status::Aborted);
     assert!(error.message.contains("GGML_ASSERT"), "{error}");
     assert_eq!(picture(&mut good, &Quiet::default()).unwrap(), before);
@@ -106,7 +120,7 @@ fn an_assert_in_the_engine_is_an_error_and_other_contexts_live_on() {
 fn a_second_roll_of_a_prompt_runs_no_text_encoder() {
     let _lock = one_at_a_time();
     let dir = tempfile::tempdir().unwrap();
-    let mut context = Context::new(&load(&make(dir.path())), &Quiet::default()).unwrap();
+    let mut context = open(&load(&make(dir.path()))).unwrap();
     let first = picture(&mut context, &Quiet::default()).unwrap();
     assert_eq!(context.encodings(), Some((0, 1)));
     assert_eq!(picture(&mut context, &Quiet::default()).unwrap(), first);
@@ -119,5 +133,5 @@ fn a_text_with_a_nul_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let mut load = load(&make(dir.path()));
     load.backend = "CPU\0".into();
-    assert_eq!(Context::new(&load, &Quiet::default()).err().map(|error| error.status), Some(Status::Failed));
+    assert_eq!(open(&load).err().map(|error| error.status), Some(Status::Failed));
 }

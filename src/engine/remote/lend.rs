@@ -41,7 +41,7 @@ pub struct Lending {
     pub devices: Vec<String>,
     /// Weights are kept here, so that they travel once.
     pub cache: Option<PathBuf>,
-    /// CPU threads; `None` leaves one core for other work.
+    /// CPU threads; `None`: every core, or all but one where there are more than four.
     pub threads: Option<u32>,
     /// Whether other machines may reach an address: there is no encryption and no login.
     pub allow_network: bool,

@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
+#include <typeinfo>
 
 #include "guard.h"
 #include "job.h"
@@ -32,7 +34,7 @@ std::vector<GGMLRunner*> runners_of(const Conditioner* conditioner) {
     return runners;
 }
 
-atelier_status open_context(Job& job, const sd_ctx_params_t* params, atelier_context** out) {
+atelier_status open_context(Job& job, const sd_ctx_params_t* params, const atelier_encodings* encodings, const char* encoders, atelier_context** out) {
     // Opening sets what belongs to the whole process, the engine's log for one.
     static std::mutex& opening = *new std::mutex;
     return guarded(&job, [&] {
@@ -52,9 +54,11 @@ atelier_status open_context(Job& job, const sd_ctx_params_t* params, atelier_con
         // PhotoMaker looks for the concrete conditioner behind the pointer.
         const bool photomaker = params->photo_maker_path != nullptr && params->photo_maker_path[0] != '\0';
         if (sd->cond_stage_model != nullptr && !photomaker) {
-            const atelier_context* it = context.get();
-            context->conditioner      = std::make_shared<RememberingConditioner>(sd->cond_stage_model, [it] { it->vae_done(); });
-            sd->cond_stage_model      = context->conditioner;
+            const Conditioner& inner = *sd->cond_stage_model;
+            std::string named        = std::to_string(sd->version) + ' ' + typeid(inner).name() + ' ' + (encoders == nullptr ? "" : encoders);
+            const auto known         = encodings == nullptr ? nullptr : encodings->known;
+            context->conditioner     = std::make_shared<RememberingConditioner>(sd->cond_stage_model, known, std::move(named));
+            sd->cond_stage_model     = context->conditioner;
         }
         *out = context.release();
         return ATELIER_OK;

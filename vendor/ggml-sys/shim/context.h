@@ -43,9 +43,13 @@ struct RunnerAccess : GGMLRunner {
 std::vector<GGMLRunner*> runners_of(const Conditioner* conditioner);
 
 // Opens a model for a job; an estimate's job opens an estimator.
-atelier_status open_context(Job& job, const sd_ctx_params_t* params, atelier_context** out);
+atelier_status open_context(Job& job, const sd_ctx_params_t* params, const atelier_encodings* encodings, const char* encoders, atelier_context** out);
 
 }  // namespace atelier
+
+struct atelier_encodings {
+    std::shared_ptr<atelier::Encodings> known;
+};
 
 struct atelier_context {
     sd_ctx_t* sd = nullptr;

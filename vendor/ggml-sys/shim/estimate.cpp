@@ -20,7 +20,8 @@ atelier_status atelier_estimator_new(const sd_ctx_params_t* params, const atelie
     *out = nullptr;
     atelier_init();
     Job job(*callbacks, std::make_shared<atelier::Ledger>());
-    return atelier::open_context(job, params, out);
+    // An encoding that is remembered would take nothing the next time.
+    return atelier::open_context(job, params, nullptr, nullptr, out);
 }
 
 atelier_status atelier_estimator_run(atelier_context* estimator,
@@ -39,14 +40,13 @@ atelier_status atelier_estimator_run(atelier_context* estimator,
     return guarded(&job, [&] {
         estimator->ledger->begin();
         estimator->limit(*limits);
+        if (estimator->conditioner != nullptr) {
+            estimator->conditioner->begin("", [estimator] { estimator->vae_done(); });
+        }
         job.enter(ATELIER_PHASE_ENCODING);
         sd_image_t* images = generate_image(estimator->sd, params);
         estimator->vae_done();
-        if (estimator->conditioner != nullptr) {
-            // A remembered encoding would take nothing the next time, and is nothing.
-            estimator->conditioner->forget();
-        }
-        // Nor are weights of this run there for the next one. The engine lets go of all of them where LoRAs change, and at no other word.
+        // Weights of this run are not there for the next one. The engine lets go of all of them where LoRAs change, and at no other word.
         ModelManager& weights = *estimator->sd->sd->model_manager;
         weights.set_loras({ModelManager::LoraSpec{}}, estimator->sd->sd->version);
         weights.set_loras({}, estimator->sd->sd->version);

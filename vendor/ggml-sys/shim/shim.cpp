@@ -13,6 +13,10 @@
 #include "job.h"
 #include "upscaler.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 using atelier::guarded;
 using atelier::Job;
 using atelier::last_error;
@@ -32,6 +36,17 @@ atelier_status refuse(const char* why) {
     last_error = why;
     return ATELIER_BAD_CALL;
 }
+
+namespace {
+
+// A model's tokenizer is a million small pieces, which the allocator would keep for this process.
+void give_back_unused() {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
+}  // namespace
 
 }  // namespace atelier
 
@@ -153,7 +168,34 @@ atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, 
     return status;
 }
 
-atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out) {
+atelier_encodings* atelier_encodings_new(void) {
+    atelier_encodings* encodings = nullptr;
+    guarded(nullptr, [&] {
+        encodings = new atelier_encodings{std::make_shared<atelier::Encodings>()};
+        return ATELIER_OK;
+    });
+    return encodings;
+}
+
+void atelier_encodings_free(atelier_encodings* encodings) {
+    delete encodings;
+}
+
+void atelier_encodings_forget(atelier_encodings* encodings) {
+    if (encodings != nullptr) {
+        encodings->known->forget();
+    }
+}
+
+atelier_encoding_counts atelier_encodings_counts(const atelier_encodings* encodings) {
+    return encodings == nullptr ? atelier_encoding_counts{} : encodings->known->counts();
+}
+
+atelier_status atelier_context_new(const sd_ctx_params_t* params,
+                                   const atelier_encodings* encodings,
+                                   const char* encoders,
+                                   const atelier_callbacks* callbacks,
+                                   atelier_context** out) {
     if (params == nullptr || callbacks == nullptr || out == nullptr) {
         return refuse("a context needs parameters and callbacks");
     }
@@ -161,7 +203,7 @@ atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_
     atelier_init();
     Job job(*callbacks);
     atelier::set_simulated_threads(params->n_threads);
-    return atelier::open_context(job, params, out);
+    return atelier::open_context(job, params, encodings, encoders, out);
 }
 
 void atelier_context_free(atelier_context* context) {
@@ -169,6 +211,7 @@ void atelier_context_free(atelier_context* context) {
         delete context;
         return ATELIER_OK;
     });
+    atelier::give_back_unused();
 }
 
 atelier_status atelier_context_limit(atelier_context* context, const atelier_limits* limits) {
@@ -205,7 +248,8 @@ atelier_status atelier_context_generate(atelier_context* context,
             return ATELIER_CANCELLED;
         }
         if (context->conditioner != nullptr) {
-            context->conditioner->set_lora_key(lora_key == nullptr ? "" : lora_key);
+            // Of this context: the conditioner may be another's.
+            context->conditioner->begin(lora_key == nullptr ? "" : lora_key, [context] { context->vae_done(); });
         }
         std::optional<ThriftyScope> scope;
         if (thrifty) {

@@ -106,6 +106,7 @@ typedef struct {
 
 typedef struct atelier_context atelier_context;
 typedef struct atelier_upscaler atelier_upscaler;
+typedef struct atelier_encodings atelier_encodings;
 
 // Installs callbacks and hooks; to be called before all else, any number of times, from any thread.
 void atelier_init(void);
@@ -136,7 +137,25 @@ atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, 
 // Whether the library through which programs find Vulkan devices is on this machine. Only in a build with Vulkan.
 bool atelier_vulkan_loader(void);
 
-atelier_status atelier_context_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out);
+// Text encodings that contexts remember, 256 MiB at most; the least recently used go first.
+typedef struct {
+    uint64_t found;
+    uint64_t made;
+    uint64_t bytes;  // now
+} atelier_encoding_counts;
+
+// Null where there is no memory. Contexts keep what they need of it when it is freed.
+atelier_encodings* atelier_encodings_new(void);
+void atelier_encodings_free(atelier_encodings* encodings);
+void atelier_encodings_forget(atelier_encodings* encodings);
+atelier_encoding_counts atelier_encodings_counts(const atelier_encodings* encodings);
+
+// `encoders` names the text encoders: contexts of the same name share what was encoded. Without `encodings` nothing is remembered.
+atelier_status atelier_context_new(const sd_ctx_params_t* params,
+                                   const atelier_encodings* encodings,
+                                   const char* encoders,
+                                   const atelier_callbacks* callbacks,
+                                   atelier_context** out);
 // A context that holds nothing and makes no picture: what it is asked to make is only counted. Weights are not read, no device is given
 // work or memory, and both may be done beside a job of another thread.
 atelier_status atelier_estimator_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out);
@@ -181,7 +200,7 @@ atelier_status atelier_context_generate(atelier_context* context,
                                         int preview_every,
                                         const atelier_callbacks* callbacks,
                                         sd_image_t* out);
-// Text encodings found and not found in the context's memory since it was made.
+// Text encodings that the context found and had to make since it was made.
 void atelier_context_encodings(const atelier_context* context, uint64_t* hits, uint64_t* misses);
 
 atelier_status atelier_upscaler_new(const char* path,

@@ -49,6 +49,24 @@ pub struct atelier_context {
     _private: [u8; 0],
 }
 
+/// Text encodings that contexts remember.
+#[repr(C)]
+pub struct atelier_encodings {
+    _private: [u8; 0],
+}
+
+/// How many text encodings were remembered and made, and the bytes of those that are remembered now.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct atelier_encoding_counts {
+    /// Found.
+    pub found: u64,
+    /// Made.
+    pub made: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
 /// A loaded upscaler.
 #[repr(C)]
 pub struct atelier_upscaler {
@@ -180,8 +198,14 @@ unsafe extern "C" {
     pub fn atelier_last_lost() -> *const c_char;
     pub fn atelier_device_count() -> usize;
     pub fn atelier_device_get(index: usize, out: *mut atelier_device) -> atelier_status;
+    pub fn atelier_encodings_new() -> *mut atelier_encodings;
+    pub fn atelier_encodings_free(encodings: *mut atelier_encodings);
+    pub fn atelier_encodings_forget(encodings: *mut atelier_encodings);
+    pub fn atelier_encodings_counts(encodings: *const atelier_encodings) -> atelier_encoding_counts;
     pub fn atelier_context_new(
         params: *const sd_ctx_params_t,
+        encodings: *const atelier_encodings,
+        encoders: *const c_char,
         callbacks: *const atelier_callbacks,
         out: *mut *mut atelier_context,
     ) -> atelier_status;

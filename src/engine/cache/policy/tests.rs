@@ -12,7 +12,7 @@ fn memory(device: &str, free_bytes: u64) -> BTreeMap<String, Memory> {
 }
 
 /// A policy with models of one part each, opened in this order, none in use.
-fn with(models: &[(&str, u64)]) -> (Policy, Vec<EntryId>) {
+fn with(models: &[(&str, u64)]) -> (Policy, Vec<ResidentId>) {
     let mut policy = Policy::default();
     let ids = models.iter().map(|(device, amount)| {
         let id = policy.new_id();
@@ -61,6 +61,8 @@ fn a_shared_part_counts_once_and_leaves_with_the_last_that_holds_it() {
         policy.set_bytes(part, bytes("GPU0", amount));
     }
     assert_eq!(policy.held(), bytes("GPU0", 10));
+    policy.end_use(a);
+    policy.end_use(b);
     assert_eq!(policy.remove(a), BTreeSet::from([(a, Module::Diffusion)]));
     assert_eq!(policy.held(), bytes("GPU0", 6));
     assert_eq!(policy.remove(b), BTreeSet::from([(b, Module::Diffusion), encoder]));
@@ -78,6 +80,21 @@ fn what_only_shares_with_a_model_in_use_would_free_nothing_and_stays() {
     assert_eq!(policy.decide(&bytes("GPU0", 6), &memory("GPU0", 1), None), Decision::Wait(vec![a]));
     policy.end_use(a);
     assert_eq!(policy.decide(&bytes("GPU0", 6), &memory("GPU0", 1), None), Decision::Evict(b), "both may go, one after the other");
+}
+
+#[test]
+fn a_lender_keeps_only_what_is_lent_where_the_borrower_needs_room() {
+    let mut policy = Policy::default();
+    let (a, b) = (policy.new_id(), policy.new_id());
+    policy.open(a, BTreeSet::from([(a, Module::Diffusion), (a, Module::Te)]));
+    policy.end_use(a);
+    policy.open(b, BTreeSet::from([(b, Module::Diffusion), (a, Module::Te)]));
+    policy.set_bytes((a, Module::Diffusion), bytes("GPU0", 4));
+    policy.set_bytes((a, Module::Te), bytes("GPU0", 2));
+    assert_eq!(policy.decide(&bytes("GPU0", 6), &memory("GPU0", 4), Some(b)), Decision::Evict(a));
+    assert_eq!(policy.surplus(&BTreeMap::from([("GPU0".to_owned(), Memory { free_bytes: 0, reserve_bytes: 1 })])), None, "b may compute");
+    assert_eq!(policy.remove(a), BTreeSet::from([(a, Module::Diffusion)]));
+    assert!(policy.is_held((a, Module::Te)));
 }
 
 #[test]
@@ -120,7 +137,7 @@ struct World {
     policy: Policy,
     total: u64,
     reserve: u64,
-    users: BTreeMap<EntryId, u32>,
+    users: BTreeMap<ResidentId, u32>,
 }
 
 impl World {
@@ -131,7 +148,7 @@ impl World {
         DEVICES.iter().map(memory).collect()
     }
 
-    fn nth(&self, n: usize) -> Option<EntryId> {
+    fn nth(&self, n: usize) -> Option<ResidentId> {
         self.policy.entries.keys().nth(n).copied()
     }
 
@@ -228,6 +245,9 @@ proptest! {
         }
         // Everything can be given back.
         for id in world.policy.by_use() {
+            while world.policy.is_in_use(id) {
+                world.policy.end_use(id);
+            }
             world.policy.remove(id);
         }
         prop_assert_eq!(world.policy.held(), Bytes::new());
