@@ -27,6 +27,11 @@ impl App {
             keeper.ask(Order::Memory(memory.of_first_choice()));
         }
         view.refresh(memory, &self.state.residency);
+        let on_screen = self.state.screen == Screen::Models;
+        if on_screen && !view.on_screen {
+            self.ask_keeper(Order::ReadChoices);
+        }
+        self.state.models.on_screen = on_screen;
     }
 
     fn keeper_told(&mut self, ctx: &egui::Context, told: Told) {
@@ -86,6 +91,7 @@ impl App {
             }
             ModelsCommand::Search(text) => {
                 view.search = text;
+                view.hub = super::models::Hub::default();
                 view.touch();
             }
             ModelsCommand::Filter(filter) => {
@@ -107,7 +113,7 @@ impl App {
                 view.variants.insert(id, variant);
             }
             ModelsCommand::Get(id) => self.get_model(&id),
-            ModelsCommand::GetMissing(id) => self.ask_keeper(Order::GetMissing(id)),
+            ModelsCommand::GetMissing(id) => self.get_missing(id),
             ModelsCommand::Use(id) => self.use_model(ctx, &id),
             ModelsCommand::Pause(id) => self.ask_keeper(Order::Pause(id)),
             ModelsCommand::Resume(id) | ModelsCommand::Retry(id) => self.ask_keeper(Order::Resume(id)),
@@ -209,6 +215,16 @@ impl App {
         }
     }
 
+    /// What is missing comes under the terms of the model that has it.
+    fn get_missing(&mut self, id: String) {
+        let view = &self.state.models;
+        let of = view.card(&id).into_iter().flat_map(|it| &it.missing).filter_map(|it| view.card(it.of.as_deref()?));
+        let asking = of.into_iter().find(|it| view.asks(it)).cloned();
+        if !asking.is_some_and(|card| self.asks_terms(&card, Then::GetMissing(id.clone()))) {
+            self.ask_keeper(Order::GetMissing(id));
+        }
+    }
+
     fn use_model(&mut self, ctx: &egui::Context, id: &str) {
         let Some(card) = self.state.models.card(id).cloned() else { return };
         if self.asks_terms(&card, Then::Use) {
@@ -243,6 +259,7 @@ impl App {
         self.state.models.accepted.insert(question.id.clone());
         match question.then {
             Then::Get(name) => self.ask_keeper(Order::Get(name)),
+            Then::GetMissing(id) => self.get_missing(id),
             Then::Use => self.use_model(ctx, &question.id),
         }
     }

@@ -238,7 +238,8 @@ fn error_for(name: &str, flaw: Flaw, file_bytes: u64) -> HeaderError {
 }
 
 /// The file's own name, for sentences.
-pub(super) fn file_name(path: &Path) -> String {
+#[must_use]
+pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 

@@ -40,7 +40,7 @@ pub use check::{Checked, Problem, check_files, snap};
 pub use dtype::Dtype;
 pub use family::Family;
 pub use fetch::{download_job, parts_job};
-pub use header::{Fault, Format, Header, HeaderError, TensorInfo, read_header, size};
+pub use header::{Fault, Format, Header, HeaderError, TensorInfo, file_name, read_header, size};
 pub use kind::{FileKind, identify};
 pub use link::Link;
 pub use manifest::{

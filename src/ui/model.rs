@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use eframe::egui::{Align, ComboBox, Frame, Id, Key, Label, Layout, Margin, Popup, RichText, TextEdit, Ui, vec2};
 
 use super::icons::Icon;
-use super::parts::{self, bare_icon, command_button, file_name, heading, icon_button};
+use super::parts::{self, ask, bare_icon, command_button, file_name, heading, icon_button};
 use super::{resident, theme};
-use crate::app::state::State;
+use crate::app::state::{Screen, State};
 use crate::app::{Command, Commands};
 use crate::recipe::FileRole;
 
@@ -30,9 +30,14 @@ pub(super) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands)
         if state.recipe.files.is_empty() {
             empty(ui, state, commands);
         }
-        if state.builtin.is_ok() {
-            command_button(ui, state, commands, Command::UseBuiltin);
-        }
+        ui.horizontal(|ui| {
+            if state.builtin.is_ok() {
+                command_button(ui, state, commands, Command::UseBuiltin);
+            }
+            if !state.recipe.files.is_empty() {
+                browse(ui, state, commands);
+            }
+        });
     }
     resident::beside_the_chosen(ui, state, commands);
     for path in &state.unplaced {
@@ -61,7 +66,16 @@ fn builtin(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 ui.label(RichText::new("Its files are not there any more. Reinstall Atelier to get them back.").color(palette.warn));
             }
         });
-    command_button(ui, state, commands, Command::UseOwnFiles);
+    ui.horizontal(|ui| {
+        command_button(ui, state, commands, Command::UseOwnFiles);
+        browse(ui, state, commands);
+    });
+}
+
+/// The way to the library.
+fn browse(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let go = Command::Go(Screen::Models);
+    ask(ui, state, commands, go, |ui| ui.button("Browse models").accessible_name("Browse models"));
 }
 
 fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -70,8 +84,13 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui,
         |ui| {
             ui.set_width(ui.available_width());
-            ui.label(RichText::new("No model yet. Drop model files on the window, or add them.").color(palette.weak));
-            command_button(ui, state, commands, Command::AddFiles);
+            ui.label(
+                RichText::new("No model yet. Choose or download one, drop model files on the window, or add them.").color(palette.weak),
+            );
+            ui.horizontal(|ui| {
+                browse(ui, state, commands);
+                command_button(ui, state, commands, Command::AddFiles);
+            });
             if let Err(sentence) = &state.builtin {
                 ui.label(RichText::new(sentence).size(11.0).color(palette.weak));
             }

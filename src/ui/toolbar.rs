@@ -5,6 +5,7 @@ use eframe::egui::{Align, Button, Frame, Label, Layout, RichText, Ui, vec2};
 use super::icons::Icon;
 use super::parts::{ask, icon_button};
 use super::{canvas, theme};
+use crate::app::models::queue;
 use crate::app::state::{Screen, State, ThemeChoice};
 use crate::app::{Command, Commands};
 
@@ -20,6 +21,7 @@ pub(super) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         };
         icon_button(ui, state, commands, icon, Command::SetTheme(state.theme.next()));
         icon_button(ui, state, commands, Icon::Folder, Command::OpenFolder);
+        coming_in(ui, state, commands);
         if state.canvas_size_px().is_some() && state.screen == Screen::Create {
             gap(ui);
             icon_button(ui, state, commands, Icon::Fit, Command::ZoomFit);
@@ -48,6 +50,19 @@ pub(super) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
                 ui.add(Label::new(RichText::new(title(state)).color(palette.weak)).truncate());
             }
         });
+    });
+}
+
+/// What comes in, wherever one is: a press leads to it.
+fn coming_in(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some(total) = queue::total(&state.models.queue).filter(|_| state.screen != Screen::Models) else { return };
+    gap(ui);
+    let palette = theme::palette(ui);
+    let done =
+        queue::fraction_of_all(&state.models.queue).map_or_else(|| "Downloads".to_owned(), |it| format!("Downloads {:.0} %", it * 100.0));
+    ask(ui, state, commands, Command::Go(Screen::Models), |ui| {
+        let button = Button::new(RichText::new(done).color(palette.text)).frame_when_inactive(false);
+        ui.add(button).on_hover_text(&total).accessible_name("Go to the downloads")
     });
 }
 

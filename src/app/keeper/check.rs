@@ -8,7 +8,7 @@ use std::thread;
 use super::work::Worker;
 use super::{Order, Told};
 use crate::app::models::{Check, Farewell};
-use crate::library::{Removal, RemovalError, Verdict, Verified, downloaded, size, verify};
+use crate::library::{Removal, RemovalError, Verdict, Verified, downloaded, file_name, size, verify};
 
 /// Bytes between two words about how far a check is.
 const TOLD_EVERY_BYTES: u64 = 32 << 20;
@@ -103,8 +103,4 @@ fn line(file: &Verified) -> (String, bool, String) {
         Verdict::Wrong(fault) => (name, false, fault.to_string()),
         Verdict::Damaged(sentence) => (name, false, sentence.clone()),
     }
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

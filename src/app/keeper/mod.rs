@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use super::models::{Check, DownloadsState, Entry, Farewell, HubFile, ModelCard, Repository, Shelf};
 use super::workers::Wake;
-use crate::library::downloads::{self, Token};
+use crate::library::downloads::{self, Token, TokenStore};
 use crate::library::{Places, Problem, Runnable, Usage};
 use crate::paths::Paths;
 use work::Worker;
@@ -33,6 +33,8 @@ pub struct LibraryOptions {
     pub watch: bool,
     /// Changes how downloads are done.
     pub downloads: Arc<dyn Fn(&mut downloads::Options) + Send + Sync>,
+    /// Where the token is kept, by the folder of the downloads' journal; a test must not touch a person's keyring.
+    pub tokens: fn(&Path) -> TokenStore,
     /// Moves a file or folder to the trash.
     pub trash: fn(&Path) -> Result<(), String>,
 }
@@ -47,7 +49,7 @@ impl LibraryOptions {
     /// The usual ones for these folders.
     #[must_use]
     pub fn usual(paths: Paths) -> Self {
-        Self { paths, watch: true, downloads: Arc::new(|_| ()), trash: crate::library::to_trash }
+        Self { paths, watch: true, downloads: Arc::new(|_| ()), tokens: TokenStore::new, trash: crate::library::to_trash }
     }
 }
 
@@ -93,6 +95,8 @@ pub(super) enum Order {
     /// Keep this token, or forget the one that is kept.
     Token(Option<Token>),
     LookAgain,
+    /// See whether the command line has chosen something else meanwhile.
+    ReadChoices,
     /// From the keeper's helpers: there is something new to see.
     Stock,
     Downloads,

@@ -11,7 +11,7 @@ use super::make::{Parts, shelf};
 use super::{Inbox, LibraryOptions, Order, Told, places};
 use crate::app::models::{DownloadsState, ModelCard, TokenState};
 use crate::library::disk::{Scanner, Stock};
-use crate::library::downloads::{Downloads, Options, StartError, Token, TokenStore};
+use crate::library::downloads::{Downloads, Options, StartError, Token};
 use crate::library::{Catalogue, Models, Places, PlacesError, Usage, usage};
 
 /// Whether something new is to be seen, told once until it was seen.
@@ -136,7 +136,11 @@ impl Worker {
             Order::AtOnce(files) => self.set_at_once(files),
             Order::Token(token) => self.keep_token(token),
             Order::TokenKept(token, result) => self.token_kept(token, result),
-            Order::LookAgain => self.look_again(),
+            Order::LookAgain => {
+                self.read_again();
+                self.look_again();
+            }
+            Order::ReadChoices => self.read_choices(),
             Order::Stock => {
                 self.stock_bell.heard();
                 self.stock = self.scanner.stock();
@@ -212,7 +216,7 @@ impl Worker {
         let mut options = Options::new(journal.clone(), self.models_root());
         options.at_once = self.places.at_once();
         (self.options.downloads)(&mut options);
-        let kept = TokenStore::new(&journal).load();
+        let kept = (self.options.tokens)(&journal).load();
         self.token = match (&options.token, kept) {
             (Some(_), Some(_)) => TokenState::Kept,
             (Some(_), None) => TokenState::Around,
@@ -273,6 +277,29 @@ impl Worker {
         }
     }
 
+    /// The command line shares the file of choices.
+    fn read_choices(&mut self) {
+        let (places, problem) = places(&self.options.paths);
+        if problem.is_some() || places == self.places {
+            return;
+        }
+        let moved = places.models_root != self.places.models_root;
+        self.places = places;
+        if moved {
+            self.start_downloads();
+        }
+        self.look_at_folders();
+    }
+
+    /// Reads choices and catalogues as at the start.
+    fn read_again(&mut self) {
+        self.read_choices();
+        let (catalogue, wrong) = Catalogue::open(&self.options.paths.catalogues(), &[]);
+        self.problems = places(&self.options.paths).1.into_iter().chain(wrong.iter().map(ToString::to_string)).collect();
+        self.models = Arc::new(Models::new(&self.models_root(), catalogue, &self.stock));
+        self.publish();
+    }
+
     fn forget_folder(&mut self, folder: &Path) {
         let forget = |places: &mut Places| {
             places.forget_folder(folder);
@@ -314,7 +341,7 @@ impl Worker {
 
     /// Keeps a token on a thread of its own: the keyring may ask the person.
     fn keep_token(&self, token: Option<Token>) {
-        let (store, orders) = (TokenStore::new(&self.options.paths.downloads()), self.orders.clone());
+        let (store, orders) = ((self.options.tokens)(&self.options.paths.downloads()), self.orders.clone());
         let kept = thread::Builder::new().name("token".into()).spawn(move || {
             let result = store.save(token.as_ref());
             // What remains is what other programs have.
@@ -330,7 +357,7 @@ impl Worker {
         if let Err(error) = result {
             self.notice(format!("The token could not be kept: {error}. It is used until Atelier is closed."));
         }
-        let kept = TokenStore::new(&self.options.paths.downloads()).load().is_some();
+        let kept = (self.options.tokens)(&self.options.paths.downloads()).load().is_some();
         self.token = match &token {
             Some(_) if kept => TokenState::Kept,
             Some(_) => TokenState::Around,

@@ -28,24 +28,23 @@ pub fn words(entry: &Entry) -> String {
     }
 }
 
-/// How far all of them are together, in a line; `None` where there are none.
+/// How far those that come in are together, in a line; `None` where there are none.
 #[must_use]
 pub fn total(entries: &[Entry]) -> Option<String> {
-    let first = entries.first()?;
-    if entries.iter().all(|it| !matches!(it.status, Status::Running)) {
-        let open = entries.iter().any(|it| it.status == Status::Waiting);
-        let words = if open { "begins" } else { "stands still" };
+    if entries.is_empty() {
+        return None;
+    }
+    let open = || entries.iter().filter(|it| matches!(it.status, Status::Running | Status::Waiting));
+    if !entries.iter().any(|it| it.status == Status::Running) {
+        let words = if open().count() > 0 { "waiting" } else { "standing still" };
         return Some(format!("{} {words}", count(entries.len())));
     }
-    if entries.len() == 1 {
-        return Some(words(first));
-    }
-    let bytes = entries.iter().map(|it| it.progress.bytes).sum();
-    let total: Option<u64> = entries.iter().map(|it| it.progress.total).sum();
-    let rate: f64 = entries.iter().map(|it| it.progress.rate).sum();
+    let bytes = open().map(|it| it.progress.bytes).sum();
+    let total: Option<u64> = open().map(|it| it.progress.total).sum();
+    let rate: f64 = open().map(|it| it.progress.rate).sum();
     let left = total.map(|total| total.saturating_sub(bytes));
     let secs = left.filter(|_| rate >= 1.0).map(|left| (left as f64 / rate).ceil() as u64);
-    Some(format!("{}: {}", count(entries.len()), pace(bytes, total, rate, secs)))
+    Some(format!("{}: {}", count(open().count()), pace(bytes, total, rate, secs)))
 }
 
 /// How far a download is, from 0 to 1; `None` while nobody knows.
@@ -53,6 +52,15 @@ pub fn total(entries: &[Entry]) -> Option<String> {
 pub fn fraction(entry: &Entry) -> Option<f32> {
     let total = entry.progress.total.filter(|it| *it > 0)?;
     Some((entry.progress.bytes as f64 / total as f64).clamp(0.0, 1.0) as f32)
+}
+
+/// How far those that come in are together, from 0 to 1; `None` while nobody knows.
+#[must_use]
+pub fn fraction_of_all(entries: &[Entry]) -> Option<f32> {
+    let open = || entries.iter().filter(|it| matches!(it.status, Status::Running | Status::Waiting));
+    let total: u64 = open().map(|it| it.progress.total).sum::<Option<u64>>().filter(|it| *it > 0)?;
+    let bytes: u64 = open().map(|it| it.progress.bytes).sum();
+    Some((bytes as f64 / total as f64).clamp(0.0, 1.0) as f32)
 }
 
 fn count(downloads: usize) -> String {
@@ -104,9 +112,11 @@ mod tests {
     #[test]
     fn several_say_so_together() {
         assert_eq!(total(&[]), None);
-        let both = [entry(Status::Running, 5_000_000, 1e6), entry(Status::Waiting, 0, 0.0)];
+        let paused = Status::Paused(Why::Asked);
+        let both = [entry(Status::Running, 5_000_000, 1e6), entry(Status::Waiting, 0, 0.0), entry(paused, 9_000_000, 0.0)];
         assert_eq!(total(&both).unwrap(), "2 downloads: 5.0 MB of 20.0 MB · 1.0 MB/s · 15 s left");
-        assert_eq!(total(&[entry(Status::Paused(Why::Asked), 1, 0.0)]).unwrap(), "1 download stands still");
+        assert_eq!(fraction_of_all(&both), Some(0.25));
+        assert_eq!(total(&[entry(Status::Paused(Why::Asked), 1, 0.0)]).unwrap(), "1 download standing still");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::*;
 use crate::app::models::{Check, DownloadsState, Place, Shown, TokenState};
 use crate::app::state::Screen;
 use crate::devices::{Device, DeviceKind};
-use crate::library::downloads::{Downloads, Patience, ProxyChoice, Status};
+use crate::library::downloads::{Downloads, Patience, ProxyChoice, Status, TokenStore};
 use crate::library::{Places, Sha256};
 use crate::paths::Paths;
 use crate::placement::GIB;
@@ -31,7 +31,13 @@ fn library(home: &Path, endpoint: &str) -> LibraryOptions {
         let usual = Patience::default();
         options.patience = Patience { first_wait: Duration::ZERO, longest_wait: Duration::ZERO, tries: 1, ..usual };
     };
-    LibraryOptions { paths: Paths::beneath(home), watch: false, downloads: Arc::new(downloads), trash: no_trash }
+    LibraryOptions {
+        paths: Paths::beneath(home),
+        watch: false,
+        downloads: Arc::new(downloads),
+        tokens: TokenStore::in_folder,
+        trash: no_trash,
+    }
 }
 
 /// The Models view of a person who has this at home.
@@ -144,6 +150,7 @@ fn using_a_model_fills_the_recipe_and_keeps_what_was_written() {
     studio.begins("Mine, on disk, ");
     assert!(studio.app().state.models.opened().is_some_and(|it| it.id == "mine" && it.ours));
     assert!(studio.sees("tiny-zimage.safetensors") && studio.sees("Z-Image diffusion module"));
+    studio.harness.check_accessibility();
     studio.click("Use Mine now");
     studio.until("the recipe", |app| app.state.recipe.steps == 5);
     let state = &studio.app().state;
@@ -299,6 +306,33 @@ fn a_licence_of_its_own_is_shown_once() {
 }
 
 #[test]
+fn a_model_that_needs_an_account_says_where_a_token_goes() {
+    let (server, home) = (Server::start(), home());
+    server.file("/ann/gated/resolve/main/g.gguf", b"whole", [Fault::Status(401, Vec::new())]);
+    let licence = serde_json::json!({ "name": "Ask First", "url": "https://example.org/ask", "gated": true });
+    let file = serde_json::json!({ "role": "diffusion", "filename": "g.gguf", "hf": { "repo": "ann/gated", "path": "g.gguf" } });
+    offer(home.path(), &serde_json::json!([{ "id": "gated", "name": "Gated", "licence": licence, "files": [file] }]));
+    let mut studio = view_of(home, &server.url);
+    studio.click("Download Gated");
+    assert!(studio.sees("given only to an account") && studio.sees("Accept it there, then paste an access token"));
+    studio.click("Accept");
+    studio.until("the refusal", |app| matches!(app.state.models.queue.first().map(|it| &it.status), Some(Status::Failed(_))));
+    // Wherever one is, what comes in is not far.
+    studio.press(Modifiers::COMMAND, Key::Num1);
+    studio.click("Go to the downloads");
+    assert_eq!(studio.app().state.screen, Screen::Models);
+    studio.click("Paste a token");
+    studio.harness.event(egui::Event::Text("hf_mine".into()));
+    studio.harness.run_ok();
+    assert_eq!(studio.app().state.models.typed_token, "hf_mine");
+    studio.click("Token: Keep");
+    studio.until("the token", |app| app.state.models.shelf.choices.token != TokenState::None);
+    studio.begins("Try again Gated");
+    studio.until("the model", |app| app.state.models.card("gated").is_some_and(|it| it.place == Place::OnDisk));
+    assert_eq!(server.seen("/ann").last().unwrap().header("authorization"), Some("Bearer hf_mine"));
+}
+
+#[test]
 fn what_a_loose_model_lacks_comes_with_one_click() {
     let (server, home) = (Server::start(), home());
     let loose = home.path().join("loose");
@@ -313,13 +347,17 @@ fn what_a_loose_model_lacks_comes_with_one_click() {
         serde_json::json!({ "role": "llm", "filename": "tiny-qwen3.safetensors", "url": server.at("/encoder"), "size": body.len(), "sha256": sum }),
     ];
     // One that is called like the shipped one stands in its place.
-    offer(home.path(), &serde_json::json!([{ "id": "z-image-turbo", "name": "Z", "family": "Z-Image", "files": listed }]));
+    let licence = serde_json::json!({ "name": "Art Only", "non_commercial": true });
+    let entry = serde_json::json!({ "id": "z-image-turbo", "name": "Z", "family": "Z-Image", "licence": licence, "files": listed });
+    offer(home.path(), &serde_json::json!([entry]));
     fs::write(Paths::beneath(home.path()).library_file(), serde_json::json!({ "folders": [loose] }).to_string()).unwrap();
     let mut studio = view_of(home, &server.url);
     assert_eq!(studio.place("tiny-zimage"), Some(Place::Incomplete));
     studio.begins("tiny-zimage, incomplete");
     assert!(studio.sees("Still missing") && studio.sees("tiny-qwen3.safetensors, about "));
     studio.click("Get what is missing tiny-zimage");
+    assert!(studio.sees("Z has a licence of its own"), "the part is under the terms of its model");
+    studio.click("Accept");
     studio.until("the whole model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.place == Place::InPlace));
     studio.click("Use tiny-zimage");
     studio.until("the recipe", |app| app.state.recipe.files.get(FileRole::Llm).is_some_and(|it| it.ends_with("tiny-qwen3.safetensors")));
@@ -461,6 +499,19 @@ fn of_a_thousand_models_only_those_that_are_seen_are_drawn() {
         studio.press(Modifiers::NONE, Key::ArrowDown);
     }
     assert!(studio.app().state.models.selected.as_ref().is_some_and(|it| it.contains("99")));
+}
+
+#[test]
+fn what_the_command_line_chose_meanwhile_is_seen_when_the_view_opens_again() {
+    let mut studio = view_of(home(), "http://127.0.0.1:9");
+    let loose = studio.folder.path().join("loose");
+    fs::create_dir_all(&loose).unwrap();
+    tiny::zimage(&loose, &tiny::Options::default()).unwrap();
+    let file = Paths::beneath(studio.folder.path()).library_file();
+    Places::change(&file, |places| places.add_folder(&loose)).unwrap();
+    studio.press(Modifiers::COMMAND, Key::Num1);
+    studio.press(Modifiers::COMMAND, Key::Num3);
+    studio.until("the model", |app| app.state.models.card("tiny-zimage").is_some());
 }
 
 #[test]

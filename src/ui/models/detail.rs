@@ -194,11 +194,15 @@ fn missing(ui: &mut Ui, model: &ModelCard) {
     title(ui, "Still missing");
     for part in &model.missing {
         let words = match (&part.file, part.bytes) {
-            (Some(file), Some(bytes)) => format!("{}: {file}, about {}", part.what, size(bytes)),
-            (Some(file), None) => format!("{}: {file}, size unknown", part.what),
-            (None, _) => format!("{}: nobody wrote down where it can be had. Add the folder that has it.", part.what),
+            (Some(file), Some(bytes)) => format!("{file}, about {}", size(bytes)),
+            (Some(file), None) => format!("{file}, size unknown"),
+            (None, _) => "Nobody wrote down where it can be had. Add the folder that has it.".to_owned(),
         };
-        ui.add(Label::new(RichText::new(words).color(palette.warn)).wrap());
+        ui.scope(|ui| {
+            ui.spacing_mut().item_spacing.y = 1.0;
+            ui.add(Label::new(small(part.what.trim_start_matches("the "), palette.weak)).wrap());
+            ui.add(Label::new(RichText::new(words).color(palette.warn)).wrap());
+        });
     }
 }
 
@@ -251,7 +255,8 @@ fn care(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
     let line = model.bytes.map_or_else(|| "Its size is not known.".to_owned(), |it| format!("{} in all.", size(it)));
     ui.add(Label::new(RichText::new(line).color(palette.text)).wrap());
     if model.shared > 0 {
-        let line = format!("{} of it belong to another model too, and stay where this one goes.", size(model.shared));
+        let stays = if model.ours { ", and stay where this one goes" } else { "" };
+        let line = format!("{} of it belong to another model too{stays}.", size(model.shared));
         ui.add(Label::new(RichText::new(line).color(palette.text)).wrap());
     }
     if !model.ours {

@@ -24,7 +24,7 @@ pub(super) fn question(ui: &mut Ui, state: &State, commands: &mut Commands) {
         if terms.gated {
             let words = "Its files are given only to an account that accepted it on the model's page.";
             ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
-            if matches!(question.then, Then::Get(_)) && state.models.shelf.choices.token == TokenState::None {
+            if !matches!(question.then, Then::Use) && state.models.shelf.choices.token == TokenState::None {
                 let words = "Accept it there, then paste an access token of that account under Settings, on the left.";
                 ui.add(Label::new(RichText::new(words).color(palette.warn)).wrap());
                 command_button(ui, state, commands, Command::Models(ModelsCommand::FocusToken));

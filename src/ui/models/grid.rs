@@ -6,7 +6,7 @@ use super::{EDGE, card, columns_id, named_button};
 use crate::app::models::size;
 use crate::app::state::State;
 use crate::app::{Command, Commands, ModelsCommand};
-use crate::ui::parts::{bold, command_button};
+use crate::ui::parts::{ROW_HEIGHT, bold, command_button};
 use crate::ui::theme;
 
 /// Narrowest a card gets, in points.
@@ -35,7 +35,7 @@ impl Row {
 pub(super) fn grid_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let view = &state.models;
-    ui.allocate_ui_with_layout(vec2(ui.available_width(), 24.0), Layout::left_to_right(Align::Center), |ui| {
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
         ui.add_space(EDGE);
         ui.label(RichText::new(summary(state)).color(palette.weak));
         if !view.shows_all() {
@@ -157,7 +157,6 @@ fn nothing(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.label(bold(words).size(18.0).color(palette.strong));
         if view.known {
             ui.label(RichText::new("Try fewer words, or take a filter away.").color(palette.weak));
-            command_button(ui, state, commands, Command::Models(ModelsCommand::ShowAll));
             if !view.search.trim().is_empty() {
                 let of = format!("for {}", view.search.trim());
                 named_button(ui, state, commands, ModelsCommand::SearchHub, &of);

@@ -98,15 +98,19 @@ fn columns_id() -> Id {
 
 /// A button for a command, named after what it is done to: several of a kind are on the screen.
 fn named_button(ui: &mut Ui, state: &State, commands: &mut Commands, command: ModelsCommand, of: &str) -> eframe::egui::Response {
-    let name = format!("{} {of}", command.label().trim_end_matches('…'));
+    let name = name_of(&command, of);
     let button = eframe::egui::Button::new(command.label());
     super::parts::ask(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(name))
 }
 
 /// An icon for a command, named after what it is done to.
 fn named_icon(ui: &mut Ui, state: &State, commands: &mut Commands, icon: super::icons::Icon, command: ModelsCommand, of: &str) {
-    let name = format!("{} {of}", command.label().trim_end_matches('…'));
+    let name = name_of(&command, of);
     super::parts::ask(ui, state, commands, Command::Models(command), |ui| super::parts::bare_icon(ui, icon, &name));
+}
+
+fn name_of(command: &ModelsCommand, of: &str) -> String {
+    format!("{} {of}", command.label().trim_end_matches('…')).trim().to_owned()
 }
 
 fn colour_of(fits: Fits, palette: &Palette) -> Color32 {
