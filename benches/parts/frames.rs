@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use atelier::app::state::Screen;
 use atelier::app::{App, Options};
 use atelier::engine::start;
 use atelier::recipe::{ModelFiles, Recipe};
@@ -11,8 +12,8 @@ use egui_kittest::Harness;
 
 use super::{LIMIT, Outcome};
 
-/// Seconds that each of 600 frames took while pictures were made with previews at every step, shortest first.
-pub(super) fn frames(files: &ModelFiles) -> Outcome<Vec<f64>> {
+/// Seconds that each of 600 frames of a view took while pictures were made with previews at every step, shortest first.
+pub(super) fn frames(files: &ModelFiles, view: Screen) -> Outcome<Vec<f64>> {
     let home = tempfile::tempdir()?;
     let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u32);
     let recipe = Recipe {
@@ -54,6 +55,8 @@ pub(super) fn frames(files: &ModelFiles) -> Outcome<Vec<f64>> {
             return Err("no preview came".into());
         }
     }
+    let key = if view == Screen::Devices { Key::Num2 } else { Key::Num1 };
+    harness.key_press_modifiers(Modifiers::COMMAND, key);
     let mut frames = Vec::new();
     for _ in 0..600 {
         let begun = Instant::now();
