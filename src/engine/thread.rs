@@ -151,6 +151,8 @@ struct Warming {
     needed: Needed,
     cancel: Arc<AtomicBool>,
     worker: Worker,
+    /// Everything was to be given back while it was loaded.
+    goes: bool,
 }
 
 /// A job at work.
@@ -208,7 +210,16 @@ fn serve(port: Port, engine: Engine) {
                     scheduler.workers.idle.push(scheduler.running.remove(at).worker);
                 }
             }
-            Some(Message::Done(None)) => scheduler.workers.idle.extend(scheduler.warming.take().map(|warming| warming.worker)),
+            Some(Message::Done(None)) => {
+                if let Some(warming) = scheduler.warming.take() {
+                    scheduler.workers.idle.push(warming.worker);
+                    // What was being loaded when all was to be given back could not go then.
+                    if warming.goes {
+                        scheduler.engine.cache.clear();
+                        scheduler.tell_residency();
+                    }
+                }
+            }
             Some(Message::Closed) => {
                 open = false;
                 scheduler.waiting.clear();
@@ -235,6 +246,9 @@ impl Scheduler {
             Request::Estimate(_) | Request::ListDevices => {}
             Request::Unload => {
                 self.stop_warming();
+                if let Some(warming) = &mut self.warming {
+                    warming.goes = true;
+                }
                 self.engine.cache.clear();
                 self.port.unloaded();
                 self.tell_residency();
@@ -309,7 +323,7 @@ impl Scheduler {
             sender.send(Event::Residency(engine.cache.residency()));
         };
         if let Some(worker) = self.workers.give(back, None, work) {
-            self.warming = Some(Warming { recipe, needed, cancel, worker });
+            self.warming = Some(Warming { recipe, needed, cancel, worker, goes: false });
         }
     }
 
