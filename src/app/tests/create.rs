@@ -143,8 +143,8 @@ fn without_the_built_in_model_the_window_says_so_and_works_with_ones_own_files()
 
 #[test]
 fn the_way_to_the_library_begins_where_models_are_chosen() {
-    for make in [|| Studio::open(Recipe::default()), || Studio::open(ready()), || studio_with_builtin(Settings::default()).0] {
-        let mut studio = make();
+    let (with_builtin, _, _folder) = studio_with_builtin(Settings::default());
+    for mut studio in [Box::new(Studio::open(Recipe::default())), Box::new(Studio::open(ready())), Box::new(with_builtin)] {
         studio.click("Browse models");
         assert_eq!(studio.app().state.screen, crate::app::state::Screen::Models);
     }
