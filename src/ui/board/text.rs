@@ -38,8 +38,10 @@ pub(super) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         field(ui, column, "Budgets", "--max-vram", &mut text.max_vram, "none", told, budget.as_deref());
     });
     let told = "Keep what fits of the diffusion weights and copy the rest at each step. Needs a budget, and weights in RAM.";
-    ui.checkbox(&mut text.stream_layers, "Stream layers (--stream-layers)").on_hover_text(told);
-    split(ui, state, &mut text);
+    ui.horizontal_wrapped(|ui| {
+        ui.checkbox(&mut text.stream_layers, "Stream layers (--stream-layers)").on_hover_text(told);
+        split(ui, state, &mut text);
+    });
     if !state.board.left_out.is_empty() {
         left_out(ui, state, commands);
     }
@@ -52,27 +54,25 @@ pub(super) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
 /// Which devices make the pictures of a batch together. Where the diffusion module runs comes first: what is there goes to the others.
 fn split(ui: &mut Ui, state: &State, text: &mut PlacementText) {
     let Some(placement) = state.board.placement.as_ref().filter(|_| state.board.devices.len() > 1) else { return };
-    ui.horizontal_wrapped(|ui| {
-        ui.label("Split batch over");
-        let mut devices = placement.split_batch.clone();
-        for device in state.board.devices.iter().map(|device| &device.name) {
-            let was = devices.contains(device);
-            let mut is = was;
-            let told =
-                format!("Pictures of a batch are made on {device} too, at the same time. What runs on the first device goes to each.");
-            ui.checkbox(&mut is, format!("Batch on {device}")).on_hover_text(told);
-            if is && !was {
-                devices.push(device.clone());
-            } else if was && !is {
-                devices.retain(|it| it != device);
-            }
+    ui.add_space(18.0);
+    ui.label(RichText::new("Split batch over").color(theme::palette(ui).weak));
+    let mut devices = placement.split_batch.clone();
+    for device in state.board.devices.iter().map(|device| &device.name) {
+        let was = devices.contains(device);
+        let mut is = was;
+        let told = format!("Pictures of a batch are made on {device} too, at the same time. What runs on the first device goes to each.");
+        ui.checkbox(&mut is, device).on_hover_text(told).accessible_name(format!("Batch on {device}"));
+        if is && !was {
+            devices.push(device.clone());
+        } else if was && !is {
+            devices.retain(|it| it != device);
         }
-        if devices != placement.split_batch {
-            let main = &placement.seat(Module::Diffusion).runs_on;
-            devices.sort_by_key(|device| device != main);
-            text.split_batch = devices.join(",");
-        }
-    });
+    }
+    if devices != placement.split_batch {
+        let main = &placement.seat(Module::Diffusion).runs_on;
+        devices.sort_by_key(|device| device != main);
+        text.split_batch = devices.join(",");
+    }
 }
 
 /// A whole command that has come into one of the fields.
