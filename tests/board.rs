@@ -137,6 +137,7 @@ fn the_board_is_seen_in_both_themes_and_on_a_small_screen() -> Result<()> {
         ("board-dark.png", (1440, 900), "dark", 768, "GPU0:3,GPU1:6", spread()),
         ("board-light.png", (1440, 900), "light", 896, "GPU0:6,GPU1:4", json!({})),
         ("board-small.png", (1024, 700), "dark", 768, "GPU0:6,GPU1:4", json!({ "backend": "all=GPU0,te=cpu" })),
+        ("board-small-light.png", (1024, 700), "light", 768, "GPU0:6,GPU1:4", json!({ "backend": "all=GPU0,te=cpu" })),
     ] {
         let home = tempfile::tempdir()?;
         let settings = shown(home.path(), theme, width, placement)?;
