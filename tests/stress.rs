@@ -136,15 +136,7 @@ impl Engine {
 
 impl News {
     fn hear(&mut self, event: Event, handle: &Handle) {
-        let job = match &event {
-            Event::Begin { job, .. }
-            | Event::Phase { job, .. }
-            | Event::Step { job, .. }
-            | Event::Preview { job, .. }
-            | Event::Picture { job, .. }
-            | Event::Measured { job, .. }
-            | Event::Waiting { job, .. }
-            | Event::End { job, .. } => *job,
+        match &event {
             Event::Residency(residency) => {
                 if residency.models.iter().any(|model| model.kept) {
                     self.open.values_mut().for_each(|job| job.kept = true);
@@ -156,8 +148,10 @@ impl News {
                 self.estimates += 1;
                 return;
             }
-            _ => return,
-        };
+            Event::Log { .. } => return,
+            _ => {}
+        }
+        let Some(job) = event.job() else { return };
         let Some(submitted) = self.open.get_mut(&job) else {
             self.faults.push(format!("{job} is over, or never began: {event:?}"));
             return;

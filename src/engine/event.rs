@@ -100,6 +100,25 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The job that it is about; of a log line, the one that ran then, if one did.
+    #[must_use]
+    pub const fn job(&self) -> Option<JobId> {
+        match self {
+            Self::Begin { job, .. }
+            | Self::Phase { job, .. }
+            | Self::Step { job, .. }
+            | Self::Preview { job, .. }
+            | Self::Picture { job, .. }
+            | Self::Measured { job, .. }
+            | Self::Waiting { job, .. }
+            | Self::End { job, .. } => Some(*job),
+            Self::Log { job, .. } => *job,
+            Self::Devices(_) | Self::Server { .. } | Self::Estimated { .. } | Self::Residency(_) => None,
+        }
+    }
+}
+
 /// What a recipe takes, and what it could be instead.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {

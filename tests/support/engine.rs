@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use atelier::devices::Device;
 use atelier::engine::{
-    Begin, End, Estimate, Event, Failure, Handle, JobId, Peak, Phase, Picture, Preview, PreviewOptions, Problem, Residency, Task, start,
+    Begin, End, Estimate, Event, Failure, Handle, Peak, Phase, Picture, Preview, PreviewOptions, Problem, Residency, Task, start,
     start_remembering,
 };
 use atelier::recipe::Recipe;
@@ -57,7 +57,7 @@ impl Engine {
                     *catching.residency.lock().unwrap() = residency;
                     continue;
                 }
-                let job = job_of(&event);
+                let job = event.job();
                 let cancel = state.1.as_ref().is_some_and(|moment| moment(&event));
                 state.0.push(event);
                 if let (true, Some(job)) = (cancel, job) {
@@ -137,21 +137,6 @@ impl Engine {
         let (mut state, timeout) = self.caught.arrived.wait_timeout_while(state, LIMIT, |state| !enough(&state.0)).unwrap();
         assert!(!timeout.timed_out(), "the engine said only {:?}", state.0);
         std::mem::take(&mut state.0)
-    }
-}
-
-fn job_of(event: &Event) -> Option<JobId> {
-    match event {
-        Event::Begin { job, .. }
-        | Event::Phase { job, .. }
-        | Event::Step { job, .. }
-        | Event::Preview { job, .. }
-        | Event::Picture { job, .. }
-        | Event::Measured { job, .. }
-        | Event::Waiting { job, .. }
-        | Event::End { job, .. } => Some(*job),
-        Event::Log { job, .. } => *job,
-        Event::Devices(_) | Event::Server { .. } | Event::Estimated { .. } | Event::Residency(_) => None,
     }
 }
 

@@ -140,7 +140,9 @@ impl Worker {
                 self.read_again();
                 self.look_again();
             }
-            Order::ReadChoices => self.read_choices(),
+            Order::ReadChoices => {
+                self.read_choices();
+            }
             Order::Stock => {
                 self.stock_bell.heard();
                 self.stock = self.scanner.stock();
@@ -277,11 +279,11 @@ impl Worker {
         }
     }
 
-    /// The command line shares the file of choices.
-    fn read_choices(&mut self) {
+    /// The command line shares the file of choices. Says what is wrong with it.
+    fn read_choices(&mut self) -> Option<String> {
         let (places, problem) = places(&self.options.paths);
         if problem.is_some() || places == self.places {
-            return;
+            return problem;
         }
         let moved = places.models_root != self.places.models_root;
         self.places = places;
@@ -289,13 +291,14 @@ impl Worker {
             self.start_downloads();
         }
         self.look_at_folders();
+        None
     }
 
     /// Reads choices and catalogues as at the start.
     fn read_again(&mut self) {
-        self.read_choices();
+        let problem = self.read_choices();
         let (catalogue, wrong) = Catalogue::open(&self.options.paths.catalogues(), &[]);
-        self.problems = places(&self.options.paths).1.into_iter().chain(wrong.iter().map(ToString::to_string)).collect();
+        self.problems = problem.into_iter().chain(wrong.iter().map(ToString::to_string)).collect();
         self.models = Arc::new(Models::new(&self.models_root(), catalogue, &self.stock));
         self.publish();
     }

@@ -522,7 +522,7 @@ impl State {
         let loaded = self.contexts.get(&id)?;
         let parts = self.policy.parts(id).flat_map(|(part, bytes)| {
             let shared = part.0 != id || self.policy.others(part, id).next().is_some();
-            let (owner, module) = (ResidentId(part.0.0), part.1);
+            let (owner, module) = part;
             bytes.iter().map(move |(device, bytes)| ResidentPart { module, device: device.clone(), bytes: *bytes, owner, shared })
         });
         Some(Resident {
