@@ -190,6 +190,24 @@ fn a_model_is_pulled_checked_painted_with_shared_and_taken_away() {
 }
 
 #[test]
+fn a_file_comes_by_its_link_is_checked_and_goes_by_its_path() {
+    let world = World::new("link");
+    let files = files();
+    let name = files.get(Diffusion).unwrap().file_name().unwrap().to_str().unwrap();
+    let link = format!("{}/{name}", world.server.address);
+    let told = world.lines(&["models", "pull", &link, "--json"]);
+    assert_eq!(told.last().unwrap()["stage"], "done", "{told:?}");
+    let here = fs::read_dir(world.models()).unwrap().map(|it| it.unwrap().path().join(name)).find(|it| it.is_file()).unwrap();
+    let path = here.to_str().unwrap();
+    assert_eq!(world.done(&["models", "verify", path]), format!("right    {path}\n"));
+    assert!(world.done(&["models", "verify"]).contains(path));
+    world.done(&["models", "rm", path]);
+    assert!(!here.parent().unwrap().exists());
+    let page = world.run(&["models", "pull", &format!("{}/nowhere", world.server.address)]);
+    assert!(String::from_utf8_lossy(&page.stderr).contains("no longer where it was"), "{page:?}");
+}
+
+#[test]
 fn what_cannot_be_pulled_is_explained_and_leaves_nothing() {
     let world = World::new("refused");
     let fails = |args: &[&str], code: i32, said: &str| {

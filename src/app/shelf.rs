@@ -57,8 +57,8 @@ impl App {
             Told::Check(id, None) => {
                 view.checks.remove(&id);
             }
-            Told::Done(id) => {
-                let name = view.shelf.cards.iter().find(|it| it.jobs.contains(&id)).map_or(id, |it| it.name.clone());
+            Told::Done(id, name) => {
+                let name = view.shelf.cards.iter().find(|it| it.jobs.contains(&id)).map_or(name, |it| it.name.clone());
                 self.notice(ctx, format!("{name} is downloaded."));
             }
             Told::Notice(text) => self.notice(ctx, text),

@@ -1,8 +1,10 @@
 //! Links that a person pastes or drops: a file or a repository on Hugging Face, or a file anywhere.
 
+use std::path::Path;
+
 use super::downloads::{Job, Source, Wanted};
-use super::manifest::FileName;
-use super::models::slug;
+use super::manifest::{FileName, Sha256};
+use super::models::{letters, slug};
 
 /// What a link leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub enum Link {
     Direct(String),
 }
 
+/// Letters of an address's sum that tell its folder from others.
+const SUM_LETTERS: usize = 8;
 /// The hosts of Hugging Face.
 const HOSTS: [&str; 3] = ["huggingface.co", "www.huggingface.co", "hf.co"];
 
@@ -50,30 +54,65 @@ impl Link {
         }
     }
 
-    /// The job that brings the file into a folder of its own. What it is, its header tells then. `None` for a repository, and where the
-    /// name would be no file's name.
+    /// Whether its address says what the file is called. Where it does not, its server is asked first ([`super::downloads::Downloads::look`]).
     #[must_use]
-    pub fn job(&self) -> Option<Job> {
-        let (source, name) = match self {
+    pub fn names_a_file(&self) -> bool {
+        match self {
+            Self::File { .. } => true,
+            Self::Repository(_) => false,
+            Self::Direct(url) => name_in(url).is_some_and(|name| is_model_file(Path::new(&name))),
+        }
+    }
+
+    /// The job that brings the file. `name` is what its server calls it, where it was asked. What it is, its header tells then. `None` for a
+    /// repository, and where the name would be no file's name.
+    ///
+    /// Files of other addresses never meet: each has a place of its own in the folder of models, however many are called
+    /// `diffusion_pytorch_model.safetensors`.
+    #[must_use]
+    pub fn job(&self, name: Option<&str>) -> Option<Job> {
+        let (source, folder, place) = match self {
             Self::Repository(_) => return None,
-            Self::File { repo, path, revision } => (
-                Source::HuggingFace { repo: repo.clone(), path: path.clone(), revision: Some(revision.clone()) },
-                path.rsplit('/').next()?.to_owned(),
-            ),
+            Self::File { repo, path, revision } => {
+                let source = Source::HuggingFace { repo: repo.clone(), path: path.clone(), revision: Some(revision.clone()) };
+                let of = if revision == "main" { String::new() } else { format!("--{}", letters(revision)) };
+                (source, format!("{}{of}", letters(&repo.replace('/', "--"))), path.clone())
+            }
             Self::Direct(url) => {
-                let path = url.split(['?', '#']).next()?;
-                (Source::Url(url.clone()), unescaped(path.rsplit('/').next()?)?)
+                let name = name.map_or_else(|| name_in(url), |name| Some(name.to_owned()))?;
+                let sum = Sha256::of(without_token(url).as_bytes()).ok()?.to_string();
+                let folder = format!("{}-{}", slug(Path::new(&name)), sum.get(..SUM_LETTERS)?);
+                (Source::Url(url.clone()), folder, name)
             }
         };
-        let filename = FileName::try_from(name.clone()).ok()?;
-        let id = slug(name.as_ref());
+        let filename = FileName::try_from(place.clone()).ok()?;
         let files = vec![Wanted { source, filename, size: None, sha256: None, unpack: None }];
-        Some(Job { folder: (&id).into(), id, name, files, manifest: None, licence_url: None })
+        let name = place.rsplit('/').next()?.to_owned();
+        Some(Job { id: format!("{folder}--{}", letters(&place)), folder: folder.into(), name, files, manifest: None, licence_url: None })
     }
 }
 
+/// What a file at this address is called, by the address.
+pub(super) fn name_in(url: &str) -> Option<String> {
+    unescaped(url.split(['?', '#']).next()?.rsplit('/').next()?)
+}
+
+/// The address without the secret that some servers want in it.
+fn without_token(url: &str) -> String {
+    let Some((path, query)) = url.split_once('?') else { return url.to_owned() };
+    let kept: Vec<&str> = query.split('&').filter(|it| !it.starts_with("token=")).collect();
+    if kept.is_empty() { path.to_owned() } else { format!("{path}?{}", kept.join("&")) }
+}
+
+/// Whether a file of this name can be a model.
+#[must_use]
+pub fn is_model_file(name: &Path) -> bool {
+    let ending = name.extension().unwrap_or_default();
+    ["safetensors", "sft", "gguf", "ckpt", "pt", "pth", "bin", "zip"].iter().any(|it| ending.eq_ignore_ascii_case(it))
+}
+
 /// A part of an address in plain text: `%20` is a space.
-fn unescaped(text: &str) -> Option<String> {
+pub(super) fn unescaped(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -89,6 +128,8 @@ fn unescaped(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -115,10 +156,44 @@ mod tests {
 
     #[test]
     fn a_link_to_a_file_becomes_a_job_that_stays_in_its_folder() {
-        let job = Link::read("https://huggingface.co/a/b/blob/main/c/Model%20X.gguf").unwrap().job().unwrap();
-        assert_eq!((job.id.as_str(), job.folder.to_str(), job.files[0].filename.as_str()), ("model-x", Some("model-x"), "Model X.gguf"));
-        assert!(Link::read("https://example.org/%2e%2e").unwrap().job().is_none());
-        assert!(Link::read("https://example.org/a%2f..%2fb.gguf").unwrap().job().is_none());
-        assert!(Link::Repository("a/b".into()).job().is_none());
+        let job = Link::read("https://huggingface.co/A/b/blob/main/c/Model%20X.gguf").unwrap().job(None).unwrap();
+        assert_eq!((job.name.as_str(), job.folder.to_str()), ("Model X.gguf", Some("a--b")));
+        assert_eq!((job.id.as_str(), job.files[0].filename.as_str()), ("a--b--c-model-x.gguf", "c/Model X.gguf"));
+        let job = Link::read("https://example.org/x/c.gguf?key=1").unwrap().job(None).unwrap();
+        let folder = job.folder.to_str().unwrap();
+        assert!(folder.starts_with("c-") && folder.len() == 10 && job.files[0].filename.as_str() == "c.gguf", "{folder}");
+        assert!(Link::read("https://example.org/%2e%2e").unwrap().job(None).is_none());
+        assert!(Link::read("https://example.org/a%2f..%2fb.gguf").unwrap().job(None).is_none());
+        assert!(Link::read("https://huggingface.co/a/b/blob/main/../x.gguf").unwrap().job(None).is_none());
+        assert!(Link::Repository("a/b".into()).job(None).is_none());
+    }
+
+    #[test]
+    fn files_of_the_same_name_never_meet() {
+        let links = [
+            "https://huggingface.co/a/b/blob/main/unet/model.safetensors",
+            "https://huggingface.co/a/b/blob/main/vae/model.safetensors",
+            "https://huggingface.co/a/b/blob/v2/vae/model.safetensors",
+            "https://huggingface.co/a/c/blob/main/vae/model.safetensors",
+            "https://example.org/a/model.safetensors",
+            "https://example.org/b/model.safetensors",
+            "https://example.org/b/model.safetensors?size=full",
+        ];
+        let jobs = links.map(|it| Link::read(it).unwrap().job(None).unwrap());
+        let ids: BTreeSet<&String> = jobs.iter().map(|it| &it.id).collect();
+        let places: BTreeSet<_> = jobs.iter().map(|it| it.files[0].filename.in_folder(&it.folder)).collect();
+        assert_eq!((ids.len(), places.len()), (links.len(), links.len()));
+        let folder = |url: &str| Link::Direct(url.into()).job(None).unwrap().folder;
+        assert_eq!(folder("https://x.org/m.gguf?token=1"), folder("https://x.org/m.gguf"), "a new token is no new file");
+    }
+
+    #[test]
+    fn a_name_that_the_address_does_not_say_comes_from_the_server() {
+        let link = Link::read("https://example.org/api/download/models/128713?format=SafeTensor").unwrap();
+        assert!(!link.names_a_file());
+        let job = link.job(Some("Dream Shaper.safetensors")).unwrap();
+        assert!(job.folder.to_str().unwrap().starts_with("dream-shaper-") && job.name == "Dream Shaper.safetensors");
+        assert!(link.job(Some("../x.safetensors")).is_none());
+        assert!(Link::read("https://example.org/x.gguf").unwrap().names_a_file());
     }
 }

@@ -42,13 +42,13 @@ pub use family::Family;
 pub use fetch::{download_job, parts_job};
 pub use header::{Fault, Format, Header, HeaderError, TensorInfo, file_name, read_header, size};
 pub use kind::{FileKind, identify};
-pub use link::Link;
+pub use link::{Link, is_model_file};
 pub use manifest::{
     Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed, PreviewWay, Role,
     Sha256, Unpack, Variant, model_name,
 };
-pub use models::{Card, CardFile, CardState, Installed, Loose, Models, Runnable, installed};
+pub use models::{Card, CardFile, CardState, Installed, Loose, Models, Runnable, installed, name_of};
 pub use places::{Places, PlacesError};
 pub use removal::{Downloaded, Removal, RemovalError, Stays, downloaded, to_trash};
 pub use usage::{FolderUse, ModelUse, Usage, usage};
-pub use verify::{Verdict, Verified, verify};
+pub use verify::{Verdict, Verified, verify, verify_loose};

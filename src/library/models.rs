@@ -243,6 +243,14 @@ impl Models {
         loose.map(|it| self.card_of_loose(it)).or_else(|| self.catalogue.find(name).as_ref().map(card_of_entry))
     }
 
+    /// The loose file of this name: the main file of a model, or any other, by its path.
+    #[must_use]
+    pub fn loose_file(&self, name: &str) -> Option<PathBuf> {
+        let path = Path::new(name);
+        let loose = self.loose.iter().find(|it| it.id == name || it.main.path == path).map(|it| it.main.path.clone());
+        loose.or_else(|| (path.is_absolute() && path.is_file()).then(|| path.to_owned()))
+    }
+
     /// The downloaded model of this name.
     #[must_use]
     pub fn installed_as(&self, name: &str) -> Option<&Installed> {
@@ -332,7 +340,7 @@ impl Models {
         let quantisation = facts.map(|it| it.quantisation.as_str()).unwrap_or_default();
         Card {
             id: it.id.clone(),
-            name: title.unwrap_or_else(|| it.main.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
+            name: title.unwrap_or_else(|| name_of(&it.main.path)),
             family: Some(it.assembly.family.label().into()),
             description: format!("{} in {quantisation}, used where it is.", facts.map(|it| it.name.as_str()).unwrap_or_default()),
             licence: None,
@@ -421,10 +429,35 @@ fn sum(files: &[CardFile]) -> Option<u64> {
     files.iter().try_fold(0u64, |sum, it| Some(sum.saturating_add(it.bytes?)))
 }
 
-/// A file's name in the letters of an id.
+/// What a person calls a model of this file: its name without the ending; where everybody calls his file so, the folder's that it came in.
+#[must_use]
+pub fn name_of(path: &Path) -> String {
+    const EVERYBODYS: [&str; 5] = ["diffusion_pytorch_model", "model", "pytorch_model", "pytorch_lora_weights", "adapter_model"];
+    const PARTS: [&str; 8] =
+        ["unet", "transformer", "vae", "text_encoder", "text_encoder_2", "text_encoder_3", "controlnet", "image_encoder"];
+    let text = |name: Option<&std::ffi::OsStr>| name.unwrap_or_default().to_string_lossy().into_owned();
+    let stem = text(path.file_stem());
+    let plain = stem.split('.').next().unwrap_or(&stem);
+    if !EVERYBODYS.contains(&plain) {
+        return stem;
+    }
+    let mut folders = path.ancestors().skip(1).map(|it| text(it.file_name()));
+    match (folders.next(), folders.next()) {
+        (Some(part), Some(model)) if PARTS.contains(&part.as_str()) && !model.is_empty() => format!("{model} {part}"),
+        (Some(folder), _) if !folder.is_empty() => folder,
+        _ => stem,
+    }
+}
+
+/// A file's name, without its ending, in the letters of an id.
 pub(super) fn slug(path: &Path) -> String {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
-    let letters: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' }).collect();
+    letters(&path.file_stem().unwrap_or_default().to_string_lossy())
+}
+
+/// A text in the letters of an id.
+pub(super) fn letters(text: &str) -> String {
+    let kept = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' };
+    let letters: String = text.to_lowercase().chars().map(kept).collect();
     let letters = letters.trim_matches(['-', '.']);
     if letters.is_empty() { "model".into() } else { letters.into() }
 }

@@ -1,7 +1,7 @@
 //! Taking a model away: only what Atelier downloaded, only while it is as it was downloaded, and to the system's trash.
 //!
-//! Two must agree that a file is Atelier's: the manifest in the model's folder, and the journal of downloads. A file that a person put
-//! there, changed or linked stays; so does one that another model uses.
+//! Two must agree that a file is Atelier's: the journal of downloads, and its place in Atelier's own folder of models; of a model with a
+//! manifest, that too. A file that a person put there, changed or linked stays; so does one that another model uses.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,6 +54,8 @@ pub struct Removal {
     pub bytes: u64,
     /// Whether the folder goes as a whole, because nothing else is in it.
     whole: bool,
+    /// The manifest, which goes with the files.
+    manifest: Option<PathBuf>,
 }
 
 /// Why a file stays.
@@ -96,6 +98,14 @@ pub enum RemovalError {
         /// Where it is.
         folder: PathBuf,
     },
+    /// It is Atelier's, and stays all the same.
+    #[error("{path} {why}, so nothing is deleted.", path = path.display(), why = why.sentence())]
+    Stays {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: Stays,
+    },
     /// The trash did not take it.
     #[error("{path} could not be moved to the trash: {why}. It is still there.", path = path.display())]
     Trash {
@@ -118,24 +128,11 @@ impl Removal {
         if !plain || real(&folder).is_none() || real(&folder).as_deref().and_then(Path::parent) != real(models_root).as_deref() {
             return Err(RemovalError::Outside { folder });
         }
-        let mut removal = Self { model: id, folder, going: Vec::new(), staying: Vec::new(), bytes: 0, whole: false };
+        let mut removal = Self::nothing(id, folder);
         for file in &model.manifest.files {
             let path = file.filename.in_folder(&removal.folder);
             let Ok(about) = fs::symlink_metadata(&path) else { continue };
-            let receipt = downloaded.iter().find(|it| it.path == path);
-            let same = |it: &Downloaded| it.bytes == about.len() && it.modified.is_some() && it.modified == modified(&about);
-            let why = match receipt {
-                None => Some(Stays::NotOurs),
-                Some(_) if !about.is_file() => Some(Stays::NotOurs),
-                Some(it) if !same(it) => Some(Stays::Changed),
-                Some(_) => user_of(&path, &removal.model, models).map(Stays::UsedBy),
-            };
-            if let Some(why) = why {
-                removal.staying.push((path, why));
-            } else {
-                removal.bytes += about.len();
-                removal.going.push(path);
-            }
+            removal.judge(path, &about, models, downloaded);
         }
         if removal.going.is_empty() {
             return Err(RemovalError::NotOurs { model: removal.model, folder: removal.folder });
@@ -143,7 +140,58 @@ impl Removal {
         let manifest = manifest_of(&removal.folder);
         let ours = |path: &PathBuf| *path == manifest || removal.going.contains(path);
         removal.whole = removal.staying.is_empty() && all_files(&removal.folder).is_some_and(|it| it.iter().all(ours));
+        removal.manifest = Some(manifest);
         Ok(removal)
+    }
+
+    /// Says what would happen where a file is taken away that was downloaded by itself, from a link.
+    ///
+    /// # Errors
+    /// Where nothing may be deleted.
+    pub fn plan_file(id: &str, file: &Path, models_root: &Path, models: &Models, downloaded: &[Downloaded]) -> Result<Self, RemovalError> {
+        let parent = file.parent().unwrap_or(models_root).to_owned();
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        let inside = real(&parent).zip(real(models_root)).is_some_and(|(parent, root)| parent.starts_with(root));
+        let (Ok(about), true) = (fs::symlink_metadata(file), inside) else {
+            return Err(RemovalError::Outside { folder: parent });
+        };
+        // The model that it is the main file of goes with it.
+        let own = models.loose.iter().find(|it| it.main.path == file).map_or(id, |it| &it.id);
+        let mut removal = Self::nothing(own.to_owned(), parent);
+        removal.judge(file.to_owned(), &about, models, downloaded);
+        if let Some((_, why)) = removal.staying.pop() {
+            return Err(match why {
+                Stays::NotOurs => RemovalError::NotOurs { model: removal.model, folder: removal.folder },
+                why => RemovalError::Stays { path: file.to_owned(), why },
+            });
+        }
+        // The folders that were made for it go with it.
+        let alone = |folder: &&Path| *folder != models_root && all_files(folder).is_some_and(|it| it.iter().all(|it| it == file));
+        let made = file.ancestors().skip(1).take_while(alone).last().map(Path::to_owned);
+        if let Some(made) = made.filter(|it| it.starts_with(models_root)) {
+            (removal.folder, removal.whole) = (made, true);
+        }
+        Ok(removal)
+    }
+
+    fn nothing(model: String, folder: PathBuf) -> Self {
+        Self { model, folder, going: Vec::new(), staying: Vec::new(), bytes: 0, whole: false, manifest: None }
+    }
+
+    /// Lets a file go, or stay.
+    fn judge(&mut self, path: PathBuf, about: &fs::Metadata, models: &Models, downloaded: &[Downloaded]) {
+        let same = |it: &Downloaded| it.bytes == about.len() && it.modified.is_some() && it.modified == modified(about);
+        let why = match downloaded.iter().find(|it| it.path == path) {
+            Some(it) if about.is_file() && same(it) => user_of(&path, &self.model, models).map(Stays::UsedBy),
+            Some(_) if about.is_file() => Some(Stays::Changed),
+            _ => Some(Stays::NotOurs),
+        };
+        if let Some(why) = why {
+            self.staying.push((path, why));
+        } else {
+            self.bytes += about.len();
+            self.going.push(path);
+        }
     }
 
     /// Takes the model away, by `trash`.
@@ -159,7 +207,7 @@ impl Removal {
             take(path)?;
         }
         // Last, so that what is left after a failure is still known as this model.
-        take(&manifest_of(&self.folder))
+        self.manifest.as_deref().map_or(Ok(()), take)
     }
 }
 

@@ -46,10 +46,17 @@ fn verify_file(
     sums: &dyn Fn(&Path) -> Option<Sha256>,
     watch: &mut dyn FnMut(u64) -> bool,
 ) -> Option<Verified> {
-    let path = match file.check_size(folder) {
-        Ok(path) => path,
-        Err(error) => return Some(Verified { path: file.filename.in_folder(folder), verdict: Verdict::Wrong(error) }),
-    };
+    match file.check_size(folder) {
+        Ok(path) => {
+            let sum = file.sha256.or_else(|| sums(&path));
+            verify_loose(path, sum, watch)
+        }
+        Err(error) => Some(Verified { path: file.filename.in_folder(folder), verdict: Verdict::Wrong(error) }),
+    }
+}
+
+/// Reads a file that should have this sum. `watch` as with [`verify`].
+pub fn verify_loose(path: PathBuf, expected: Option<Sha256>, watch: &mut dyn FnMut(u64) -> bool) -> Option<Verified> {
     let mut stopped = false;
     let told = |bytes| {
         stopped = !watch(bytes);
@@ -59,7 +66,7 @@ fn verify_file(
     if stopped {
         return None;
     }
-    let verdict = match (sum, file.sha256.or_else(|| sums(&path))) {
+    let verdict = match (sum, expected) {
         (Err(source), _) => Verdict::Wrong(FaultyFile::Unreadable { path: path.clone(), source }),
         (Ok(sum), Some(expected)) if sum == expected => Verdict::Right,
         (Ok(_), Some(_)) => Verdict::Wrong(FaultyFile::Contents { path: path.clone() }),

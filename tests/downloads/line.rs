@@ -56,7 +56,7 @@ fn a_version_that_cannot_be_compared_is_never_put_together_with_another() {
     let (server, home) = (Server::start(), Home::plain());
     let body = noise(9, BYTES);
     let faults = [Fault::Drop(100_000)].into();
-    server.put("/f", Served { body: body.clone().into(), etag: None, faults, always: None });
+    server.put("/f", Served { body: body.clone().into(), etag: None, faults, ..Served::default() });
     home.run(job("a", vec![wanted(server.at("/f"), "f")])).unwrap();
     assert_eq!(home.read("a/f"), body);
     // No ETag, no hash: nothing would tell if the rest were another file's.
@@ -69,7 +69,7 @@ fn a_known_hash_lets_a_part_go_on_without_an_etag() {
     let (server, home) = (Server::start(), Home::plain());
     let body = noise(10, BYTES);
     let faults = [Fault::Drop(100_000)].into();
-    server.put("/f", Served { body: body.clone().into(), etag: None, faults, always: None });
+    server.put("/f", Served { body: body.clone().into(), etag: None, faults, ..Served::default() });
     home.run(job("a", vec![known(server.at("/f"), "f", &body)])).unwrap();
     assert_eq!((home.read("a/f"), server.sent()), (body, BYTES as u64));
 }
@@ -87,7 +87,7 @@ fn a_file_that_changes_midway_begins_anew() {
     let (server, home) = (Server::start(), Home::plain());
     let (old, new) = (noise(11, BYTES), noise(12, BYTES));
     let faults = [Fault::Drop(80_000), Fault::Change(new.clone(), "W/\"second\"".into())].into();
-    server.put("/f", Served { body: old.into(), etag: Some("W/\"first\"".into()), faults, always: None });
+    server.put("/f", Served { body: old.into(), etag: Some("W/\"first\"".into()), faults, ..Served::default() });
     home.run(job("a", vec![known(server.at("/f"), "f", &new)])).unwrap();
     assert_eq!(home.read("a/f"), new);
 }

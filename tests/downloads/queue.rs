@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use atelier::library::downloads::{Cause, Downloads, Event, Refused, Stage, StartError, Status, UnpackList, Why};
 
 use super::server::{Fault, Server};
-use super::{Home, job, known, name, noise, wanted};
+use super::{Home, job, known, name, noise, sum, wanted};
 
 const BYTES: usize = 300_000;
 
@@ -216,7 +216,15 @@ fn an_archive_is_unpacked_by_its_list_and_not_kept() {
     let mut wanted = known(server.at("/a.zip"), "a.zip", &archive);
     wanted.unpack = Some(UnpackList { names: vec![name("pack/model.bin")], flat: true });
     home.run(job("a", vec![wanted.clone()])).unwrap();
-    assert_eq!((home.files(), home.read("a/model.bin")), (vec!["a/model.bin".to_owned()], model));
+    assert_eq!((home.files(), home.read("a/model.bin")), (vec!["a/model.bin".to_owned()], model.clone()));
+    // It is known as Atelier's, so that it can be checked and taken away.
+    let kept = atelier::library::downloads::kept(&home.options.journal);
+    let kept: Vec<_> = kept.iter().map(|it| (it.path.clone(), it.sha256, it.unpacked)).collect();
+    assert_eq!(kept, [(home.path("a/model.bin"), sum(&model), true)]);
+    // Another model that wants the archive itself gets the archive.
+    home.run(job("c", vec![known(server.at("/a.zip"), "a.zip", &archive)])).unwrap();
+    assert_eq!(home.read("c/a.zip"), archive);
+    fs::remove_dir_all(home.path("c")).unwrap();
     // A name that is not in it: nothing stays.
     wanted.unpack = Some(UnpackList { names: vec![name("pack/model.bin"), name("missing")], flat: false });
     let failure = home.run(job("b", vec![wanted])).unwrap_err();

@@ -235,3 +235,38 @@ fn offline_a_search_is_answered_calmly() {
     assert_eq!(failure.cause, Cause::Unreachable);
     assert!(failure.hint.contains("works without it"), "{failure:?}");
 }
+
+#[test]
+fn a_link_is_looked_into_for_the_name_of_its_file() {
+    let (server, home) = (Server::start(), Home::plain());
+    let head = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+    let serve = |path: &str, headers| server.put(path, Served { headers, body: noise(1, 5000).into(), ..Served::default() });
+    serve("/api/download/7", head("Content-Disposition", "attachment; filename=\"dream 8.safetensors\""));
+    serve("/store/ink.gguf", Vec::new());
+    server.put("/go", Served { always: Some(Fault::Redirect(server.at("/store/ink.gguf"), Vec::new())), ..Served::default() });
+    serve("/models/4384", head("Content-Type", "text/html; charset=utf-8"));
+    serve("/notes", Vec::new());
+    let look = |path: &str| {
+        home.queue().look(&server.at(path)).unwrap();
+        home.wait(|event| match event {
+            Event::Looked { url, answer } if *url == server.at(path) => Some(answer.clone()),
+            _ => None,
+        })
+    };
+    assert_eq!(look("/api/download/7").unwrap(), "dream 8.safetensors");
+    assert_eq!(look("/go").unwrap(), "ink.gguf");
+    assert!(look("/models/4384").unwrap_err().sentence.contains("to a page and not to a file"));
+    assert!(look("/notes").unwrap_err().sentence.contains("\"notes\", which is no model"));
+    assert_eq!(look("/gone").unwrap_err().cause, Cause::NotFound);
+    assert!(home.files().is_empty());
+}
+
+#[test]
+fn a_page_is_not_taken_for_a_file() {
+    let (server, home) = (Server::start(), Home::plain());
+    let headers = vec![("Content-Type".into(), "text/html".into())];
+    server.put("/f.gguf", Served { headers, body: b"<html>Sign in</html>".to_vec().into(), ..Served::default() });
+    let failure = home.run(job("a", vec![wanted(server.at("/f.gguf"), "f.gguf")])).unwrap_err();
+    assert!(failure.sentence.contains("a page in the place of f.gguf"), "{failure:?}");
+    assert!(!home.path("a/f.gguf").exists());
+}

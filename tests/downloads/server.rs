@@ -52,6 +52,8 @@ pub(crate) struct Served {
     pub(crate) body: Arc<Vec<u8>>,
     /// With its quotes.
     pub(crate) etag: Option<String>,
+    /// What else the answer's head says.
+    pub(crate) headers: Vec<(String, String)>,
     pub(crate) faults: VecDeque<Fault>,
     /// What happens once the faults are used up, where it is not nothing.
     pub(crate) always: Option<Fault>,
@@ -128,7 +130,7 @@ impl Server {
     /// Puts a file there, with an `ETag`, of which the first requests fail so.
     pub(crate) fn file(&self, path: &str, body: &[u8], faults: impl IntoIterator<Item = Fault>) {
         let etag = Some(format!("\"{path}-1\""));
-        self.put(path, Served { body: Arc::new(body.to_vec()), etag, faults: faults.into_iter().collect(), always: None });
+        self.put(path, Served { body: Arc::new(body.to_vec()), etag, faults: faults.into_iter().collect(), ..Served::default() });
     }
 
     /// Requests so far, for files whose path begins so.
@@ -218,6 +220,7 @@ fn answer(shared: &Shared, stream: &TcpStream) -> io::Result<()> {
 fn respond(shared: &Shared, stream: &TcpStream, seen: &Seen, served: &Served, fault: &Fault) -> io::Result<()> {
     let whole = served.body.as_slice();
     let mut headers: Vec<(String, String)> = served.etag.iter().map(|etag| ("ETag".into(), etag.clone())).collect();
+    headers.extend(served.headers.iter().cloned());
     match fault {
         Fault::Silence => return stream.shutdown(Shutdown::Both),
         Fault::Status(status, more) => {

@@ -8,7 +8,7 @@ use std::thread;
 use super::work::Worker;
 use super::{Order, Told};
 use crate::app::models::{Check, Farewell};
-use crate::library::{Removal, RemovalError, Verdict, Verified, downloaded, file_name, size, verify};
+use crate::library::{Removal, RemovalError, Verdict, Verified, downloaded, file_name, size, verify, verify_loose};
 
 /// Bytes between two words about how far a check is.
 const TOLD_EVERY_BYTES: u64 = 32 << 20;
@@ -19,29 +19,40 @@ impl Worker {
         if self.checks.iter().any(|(it, _)| it == id) {
             return;
         }
-        let Some(model) = self.models.installed.iter().find(|it| it.manifest.id == id) else {
+        let installed = self.models.installed.iter().find(|it| it.manifest.id == id);
+        let model = installed.map(|it| (it.manifest.clone(), it.folder.clone()));
+        let loose = self.models.loose_file(id);
+        if model.is_none() && loose.is_none() {
             return self.notice("This model is gone.");
-        };
-        let (manifest, folder) = (model.manifest.clone(), model.folder.clone());
+        }
         let known = downloaded(&self.options.paths.downloads());
         let (inbox, orders, id) = (Arc::clone(&self.inbox), self.orders.clone(), id.to_owned());
         let stop = Arc::new(AtomicBool::new(false));
         self.checks.push((id.clone(), Arc::clone(&stop)));
         let name = id.clone();
         let spawned = thread::Builder::new().name("check".into()).spawn(move || {
-            let total = manifest.bytes();
+            let total = match (&model, &loose) {
+                (Some((manifest, _)), _) => manifest.bytes(),
+                (None, Some(file)) => std::fs::metadata(file).ok().map(|it| it.len()),
+                (None, None) => None,
+            };
             let (mut bytes, mut told) = (0u64, 0u64);
             let running = |bytes| Told::Check(name.clone(), Some(Check::Running { bytes, total }));
             inbox.tell(running(0));
             let sums = |path: &Path| known.iter().find(|it| it.path == path).and_then(|it| it.sha256);
-            let verified = verify(&manifest, &folder, &sums, &mut |more| {
+            let mut watch = |more| {
                 bytes += more;
                 if bytes >= told + TOLD_EVERY_BYTES {
                     told = bytes;
                     inbox.tell(running(bytes));
                 }
                 !stop.load(Ordering::SeqCst)
-            });
+            };
+            let verified = match (model, loose) {
+                (Some((manifest, folder)), _) => verify(&manifest, &folder, &sums, &mut watch),
+                (None, Some(file)) => verify_loose(file.clone(), sums(&file), &mut watch).map(|it| vec![it]),
+                (None, None) => None,
+            };
             let lines = verified.map(|it| it.iter().map(line).collect());
             // A keeper that has ended needs no answer.
             let _ = orders.send(Order::Checked(name, lines));
@@ -64,10 +75,14 @@ impl Worker {
 
     fn removal(&self, id: &str) -> Result<(Removal, String), RemovalError> {
         let gone = || RemovalError::NotOurs { model: id.to_owned(), folder: self.models_root() };
-        let model = self.models.installed.iter().find(|it| it.manifest.id == id).ok_or_else(gone)?;
         let downloaded = downloaded(&self.options.paths.downloads());
-        let plan = Removal::plan(model, &self.models_root(), &self.models, &downloaded)?;
-        Ok((plan, model.manifest.name.clone()))
+        if let Some(model) = self.models.installed.iter().find(|it| it.manifest.id == id) {
+            let plan = Removal::plan(model, &self.models_root(), &self.models, &downloaded)?;
+            return Ok((plan, model.manifest.name.clone()));
+        }
+        let file = self.models.loose_file(id).ok_or_else(gone)?;
+        let plan = Removal::plan_file(id, &file, &self.models_root(), &self.models, &downloaded)?;
+        Ok((plan, file_name(&file)))
     }
 
     pub(super) fn plan_removal(&self, id: &str) {

@@ -1,7 +1,7 @@
 //! Makes the shelf: everything that the window shows of the library, from what is known of the disk and the catalogue.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::app::models::{Choices, FolderLine, ModelCard, Shelf, TokenState, cards};
 use crate::library::disk::{About, Layout, Stock};
@@ -19,6 +19,8 @@ pub(super) struct Parts<'a> {
     pub(super) models: &'a Models,
     pub(super) stock: &'a Stock,
     pub(super) usage: Option<&'a Usage>,
+    /// The files that Atelier downloaded.
+    pub(super) ours: &'a BTreeSet<PathBuf>,
     pub(super) token: TokenState,
     pub(super) memory: Option<u64>,
     /// What is wrong with catalogues and with the file of the places, in sentences.
@@ -26,7 +28,7 @@ pub(super) struct Parts<'a> {
 }
 
 pub(super) fn shelf(parts: &Parts<'_>) -> Shelf {
-    let mut cards = cards(parts.models, parts.stock, parts.usage);
+    let mut cards = cards(parts.models, parts.stock, parts.usage, parts.ours);
     cards.splice(0..0, parts.builtin.cloned());
     let faulty = parts.stock.files.iter().filter_map(|it| match &it.about {
         About::Faulty { sentence, hint, .. } => Some(format!("{sentence} {hint}")),

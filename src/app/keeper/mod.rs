@@ -128,8 +128,8 @@ pub(super) enum Told {
     Check(String, Option<Check>),
     /// Look into this repository.
     Repository(String),
-    /// A download has ended; its files are whole.
-    Done(String),
+    /// A download of this id and name has ended; its files are whole.
+    Done(String, String),
     /// A sentence for the person.
     Notice(String),
 }

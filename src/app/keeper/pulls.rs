@@ -45,7 +45,7 @@ impl Worker {
 
     pub(super) fn get_hub_file(&self, repo: &str, file: super::HubFile) {
         let link = Link::File { repo: repo.to_owned(), path: file.path, revision: "main".into() };
-        let Some(mut job) = link.job() else { return self.notice("This file has a name that cannot be kept on a disk.") };
+        let Some(mut job) = link.job(None) else { return self.notice("This file has a name that cannot be kept on a disk.") };
         for wanted in &mut job.files {
             (wanted.size, wanted.sha256) = (Some(file.size), file.sha256);
         }
@@ -66,16 +66,18 @@ impl Worker {
         };
         match Link::read(&text) {
             Some(Link::Repository(repo)) => self.look_into(repo),
-            Some(link) => match link.job() {
-                Some(job) => {
-                    let name = job.name.clone();
-                    self.tell_downloads(|it| it.add(job));
-                    self.notice(format!("{name} is in the queue."));
-                }
-                None => self.notice(format!("{text} leads to no file that can be kept.")),
-            },
+            Some(Link::Direct(url)) if !Link::Direct(url.clone()).names_a_file() => self.tell_downloads(|it| it.look(&url)),
+            Some(link) => self.bring_link(&link, None),
             None => self.notice(format!("{text} leads to no file. Paste the address of a file, or of a repository on Hugging Face.")),
         }
+    }
+
+    /// `name` is what the server calls the file, where it was asked.
+    fn bring_link(&self, link: &Link, name: Option<&str>) {
+        let Some(job) = link.job(name) else { return self.notice("This link leads to no file that can be kept on a disk.") };
+        let name = job.name.clone();
+        self.tell_downloads(|it| it.add(job));
+        self.notice(format!("{name} is in the queue."));
     }
 
     fn look_into(&self, repo: String) {
@@ -94,11 +96,14 @@ impl Worker {
                 }
                 Event::Done { id } => {
                     (listed, done) = (true, true);
-                    self.tell(Told::Done(id));
+                    let name = self.names.remove(&id).unwrap_or_else(|| id.clone());
+                    self.tell(Told::Done(id, name));
                 }
                 Event::Found { text, answer } => {
                     self.tell(Told::Found(text, answer.map_err(|it| format!("{} {}", it.sentence, it.hint))));
                 }
+                Event::Looked { url, answer: Ok(name) } => self.bring_link(&Link::Direct(url), Some(&name)),
+                Event::Looked { answer: Err(failure), .. } => self.notice(format!("{} {}", failure.sentence, failure.hint)),
                 Event::RepositoryFiles { repo, answer } => {
                     let answer = answer.map_err(|it| format!("{} {}", it.sentence, it.hint));
                     self.tell(Told::Files(repo, answer.map(|files| files.into_iter().filter(|it| is_model(&it.path)).collect())));
@@ -106,7 +111,9 @@ impl Worker {
             }
         }
         if listed && let Some(downloads) = &self.downloads {
-            self.tell(Told::Queue(downloads.snapshot()));
+            let queue = downloads.snapshot();
+            self.names.extend(queue.iter().map(|it| (it.id.clone(), it.name.clone())));
+            self.tell(Told::Queue(queue));
         }
         if done {
             self.look_again();

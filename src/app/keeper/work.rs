@@ -1,5 +1,6 @@
 //! The keeper's thread: takes orders one after the other, and tells what came of them.
 
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +13,7 @@ use super::{Inbox, LibraryOptions, Order, Told, places};
 use crate::app::models::{DownloadsState, ModelCard, TokenState};
 use crate::library::disk::{Scanner, Stock};
 use crate::library::downloads::{Downloads, Options, StartError, Token};
-use crate::library::{Catalogue, Models, Places, PlacesError, Usage, usage};
+use crate::library::{Catalogue, Models, Places, PlacesError, Usage, downloaded, usage};
 
 /// Whether something new is to be seen, told once until it was seen.
 #[derive(Clone)]
@@ -46,6 +47,8 @@ pub(super) struct Worker {
     pub(super) models: Arc<Models>,
     /// `None` where they cannot be used.
     pub(super) downloads: Option<Downloads>,
+    /// What jobs of the queue are called, by their ids.
+    pub(super) names: HashMap<String, String>,
     /// Checks that run, and what stops them.
     pub(super) checks: Vec<(String, Arc<AtomicBool>)>,
     builtin: Option<ModelCard>,
@@ -54,6 +57,8 @@ pub(super) struct Worker {
     stock_bell: Bell,
     downloads_bell: Bell,
     usage: Option<Usage>,
+    /// The files that Atelier downloaded.
+    ours: BTreeSet<PathBuf>,
     counting: bool,
     token: TokenState,
     memory: Option<u64>,
@@ -79,11 +84,13 @@ impl Worker {
             places,
             models: Arc::new(models),
             downloads: None,
+            names: HashMap::new(),
             checks: Vec::new(),
             scanner,
             stock: Arc::default(),
             stock_bell,
             usage: None,
+            ours: BTreeSet::new(),
             counting: false,
             token: TokenState::None,
             memory: None,
@@ -180,6 +187,7 @@ impl Worker {
     pub(super) fn put_together(&mut self) {
         let begun = Instant::now();
         self.models = Arc::new(Models::new(&self.models_root(), self.models.catalogue.clone(), &self.stock));
+        self.ours = downloaded(&self.options.paths.downloads()).into_iter().map(|it| it.path).collect();
         self.publish();
         tracing::debug!(files = self.stock.files.len(), ms = begun.elapsed().as_millis(), "the library was put together");
         self.count();
@@ -206,6 +214,7 @@ impl Worker {
             models: &self.models,
             stock: &self.stock,
             usage: self.usage.as_ref(),
+            ours: &self.ours,
             token: self.token,
             memory: self.memory,
             problems: &self.problems,

@@ -1,11 +1,11 @@
 //! Makes the cards of the Models view from what the library knows.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::card::{BUILTIN, FileLine, Kind, MissingLine, ModelCard, Place, Terms, VariantLine};
 use crate::library::disk::{DiskFile, Stock, Training};
-use crate::library::{Builtin, Card, CardFile, CardState, Defaults, ModelUse, Models, Role, Usage, file_name};
+use crate::library::{Builtin, Card, CardFile, CardState, Defaults, ModelUse, Models, Role, Usage, file_name, name_of};
 use crate::recipe::{FileRole, ModelFiles};
 
 /// The card of the model that comes with the program.
@@ -36,23 +36,30 @@ pub fn builtin_card(builtin: &Builtin) -> ModelCard {
     .with_hay()
 }
 
-/// Every model of the library as a card: what is here first, then what can be had.
+/// Every model of the library as a card: what is here first, then what can be had. `ours` are the files that Atelier downloaded.
 #[must_use]
-pub fn cards(models: &Models, stock: &Stock, usage: Option<&Usage>) -> Vec<ModelCard> {
+pub fn cards(models: &Models, stock: &Stock, usage: Option<&Usage>, ours: &BTreeSet<PathBuf>) -> Vec<ModelCard> {
     let on_disk: HashMap<&Path, &DiskFile> = stock.files.iter().map(|it| (it.path.as_path(), it.as_ref())).collect();
     let used: BTreeMap<&str, &ModelUse> = usage.iter().flat_map(|it| &it.models).map(|it| (it.id.as_str(), it)).collect();
-    let mut cards: Vec<ModelCard> = models.cards().iter().map(|it| of_library(it, models, &on_disk, &used)).collect();
+    let mut cards: Vec<ModelCard> = models.cards().iter().map(|it| of_library(it, models, &on_disk, &used, ours)).collect();
     let own = |path: &Path| models.installed.iter().any(|it| path.starts_with(&it.folder));
-    let small = stock.files.iter().filter(|it| !own(&it.path)).filter_map(|it| of_small(it));
+    let small = stock.files.iter().filter(|it| !own(&it.path)).filter_map(|it| of_small(it, ours));
     let at = cards.iter().position(|it| !it.place.is_here()).unwrap_or(cards.len());
     cards.splice(at..at, small);
     cards
 }
 
-fn of_library(card: &Card, models: &Models, on_disk: &HashMap<&Path, &DiskFile>, used: &BTreeMap<&str, &ModelUse>) -> ModelCard {
+fn of_library(
+    card: &Card,
+    models: &Models,
+    on_disk: &HashMap<&Path, &DiskFile>,
+    used: &BTreeMap<&str, &ModelUse>,
+    ours: &BTreeSet<PathBuf>,
+) -> ModelCard {
     let entry = models.catalogue.find(&card.id);
     let installed = models.installed.iter().find(|it| it.manifest.id == card.id && card.state != CardState::InPlace);
     let loose = models.loose.iter().find(|it| it.id == card.id && installed.is_none());
+    let ours = installed.is_some() || loose.is_some_and(|it| ours.contains(&it.main.path));
     let known = |file: &CardFile| file.path.as_deref().and_then(|path| on_disk.get(path)).copied();
     let here: Vec<&DiskFile> = card.files.iter().filter_map(known).collect();
     let missing = loose.iter().flat_map(|it| &it.assembly.missing).map(|it| MissingLine {
@@ -71,7 +78,8 @@ fn of_library(card: &Card, models: &Models, on_disk: &HashMap<&Path, &DiskFile>,
         family: card.family.clone(),
         description: card.description.clone(),
         terms: card.licence.as_ref().map(Terms::of),
-        place: card.state.into(),
+        // What came by a link is Atelier's as much as what came from the catalogue.
+        place: if ours && card.state == CardState::InPlace { Place::OnDisk } else { card.state.into() },
         files: card.files.iter().map(|it| file_line(it, known(it))).collect(),
         bytes: card.bytes,
         // What is missing has lines of its own.
@@ -85,7 +93,7 @@ fn of_library(card: &Card, models: &Models, on_disk: &HashMap<&Path, &DiskFile>,
         triggers: training.iter().flat_map(|it| it.trigger_words.clone()).collect(),
         told: training.iter().flat_map(|it| told(it)).collect(),
         folder: installed.map(|it| it.folder.clone()).or_else(|| Some(loose?.main.path.parent()?.to_owned())),
-        ours: installed.is_some(),
+        ours,
         shared: used.get(card.id.as_str()).map_or(0, |it| it.shared),
         jobs: jobs_of(card, models),
         main: main.and_then(|it| it.path.clone()),
@@ -95,7 +103,7 @@ fn of_library(card: &Card, models: &Models, on_disk: &HashMap<&Path, &DiskFile>,
 }
 
 /// A LoRA or an upscaler that lies by itself in a folder.
-fn of_small(file: &DiskFile) -> Option<ModelCard> {
+fn of_small(file: &DiskFile, ours: &BTreeSet<PathBuf>) -> Option<ModelCard> {
     let kind = match file.role()? {
         Role::Lora => Kind::Lora,
         Role::Part(FileRole::Upscaler) => Kind::Upscaler,
@@ -103,16 +111,17 @@ fn of_small(file: &DiskFile) -> Option<ModelCard> {
     };
     let facts = file.facts();
     let training = facts.map(|it| &it.training);
-    let stem = file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let ours = ours.contains(&file.path);
     let card = CardFile { role: file.role()?, name: file_name(&file.path), path: Some(file.path.clone()), bytes: Some(file.bytes) };
     Some(
         ModelCard {
             id: file.path.to_string_lossy().into_owned(),
-            name: training.and_then(|it| it.title.clone()).unwrap_or(stem),
+            name: training.and_then(|it| it.title.clone()).unwrap_or_else(|| name_of(&file.path)),
             kind,
             family: facts.and_then(|it| it.family).map(|it| it.label().to_owned()),
             description: training.and_then(|it| it.usage.clone()).unwrap_or_default(),
-            place: Place::InPlace,
+            place: if ours { Place::OnDisk } else { Place::InPlace },
+            ours,
             files: vec![file_line(&card, Some(file))],
             bytes: Some(file.bytes),
             added: file.modified,
@@ -254,7 +263,7 @@ mod tests {
     fn the_shipped_catalogue_becomes_cards_with_their_variants_and_what_they_are_for() {
         let models =
             Models { catalogue: crate::library::Catalogue::shipped(), installed: Vec::new(), loose: Vec::new(), problems: Vec::new() };
-        let cards = cards(&models, &Stock::default(), None);
+        let cards = cards(&models, &Stock::default(), None, &BTreeSet::new());
         let by = |id: &str| cards.iter().find(|it| it.id == id).unwrap();
         let turbo = by("z-image-turbo");
         assert_eq!((turbo.kind, turbo.place, turbo.checked, turbo.recommended), (Kind::Model, Place::Catalogue, false, true));

@@ -9,7 +9,7 @@ use std::fs;
 use testkit::tiny;
 
 use super::*;
-use crate::app::models::{Check, DownloadsState, Place, Shown, TokenState};
+use crate::app::models::{Check, DownloadsState, Kind, Place, Shown, TokenState};
 use crate::app::state::Screen;
 use crate::devices::{Device, DeviceKind};
 use crate::library::downloads::{Downloads, Patience, ProxyChoice, Status, TokenStore};
@@ -263,8 +263,7 @@ fn a_link_that_is_dropped_or_typed_is_downloaded_and_a_folder_is_used_where_it_i
     let dropped = server.at("/x/ink.safetensors").replace("//", "/");
     studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(dropped.into())));
     studio.harness.step();
-    let file = Paths::beneath(studio.folder.path()).models.join("ink/ink.safetensors");
-    studio.until("the file", |_| file.exists());
+    studio.until("the file", |app| app.state.notice.as_ref().is_some_and(|it| it.text == "ink.safetensors is downloaded."));
 
     let loose = studio.folder.path().join("loose");
     fs::create_dir_all(&loose).unwrap();
@@ -277,6 +276,42 @@ fn a_link_that_is_dropped_or_typed_is_downloaded_and_a_folder_is_used_where_it_i
     studio.click(&format!("Stop using this folder {}", loose.display()));
     studio.until("the model to go", |app| app.state.models.card("tiny-zimage").is_none());
     assert!(loose.join("tiny-zimage.safetensors").exists());
+}
+
+#[test]
+fn what_came_by_a_link_is_checked_and_deleted_like_every_download() {
+    let (server, home) = (Server::start(), home());
+    let (made, models) = (tempfile::tempdir().unwrap(), Paths::beneath(home.path()).models);
+    tiny::lora(made.path(), &tiny::Options::default()).unwrap();
+    let lora = fs::read_dir(made.path()).unwrap().next().unwrap().unwrap().path();
+    // The address does not say what it is called, as those of some sites.
+    let headers = vec![("Content-Disposition".into(), "attachment; filename=\"water colour.safetensors\"".into())];
+    server.put("/api/download/7", Served { body: fs::read(&lora).unwrap().into(), headers, ..Served::default() });
+    let mut studio = view_of(home, &server.url);
+    studio.write("Add a model", &server.at("/api/download/7"));
+    studio.click("Add a model: Add");
+    let of_kind = |app: &App| app.state.models.shelf.cards.iter().find(|it| it.kind == Kind::Lora && it.ours).cloned();
+    studio.until("the card", |app| of_kind(app).is_some());
+    let card = of_kind(studio.app()).unwrap();
+    assert_eq!((card.name.as_str(), card.place), ("water colour", Place::OnDisk));
+    let file = card.files[0].path.clone().unwrap();
+    assert!(file.starts_with(&models));
+    studio.begins("water colour, on disk");
+    studio.click("Check files of water colour");
+    studio.until("the check", |app| matches!(app.state.models.checks.get(&card.id), Some(Check::Done(_))));
+    assert!(studio.sees("water colour.safetensors: right"));
+    let mut damaged = fs::read(&file).unwrap();
+    *damaged.last_mut().unwrap() ^= 1;
+    let whole = fs::metadata(&file).unwrap().modified().unwrap();
+    fs::write(&file, &damaged).unwrap();
+    fs::File::options().append(true).open(&file).unwrap().set_modified(whole).unwrap();
+    studio.click("Check files of water colour");
+    studio.until("the other answer", |app| matches!(app.state.models.checks.get(&card.id), Some(Check::Done(lines)) if !lines[0].1));
+    studio.click("Delete water colour");
+    studio.until("the question", |app| app.state.models.farewell.is_some());
+    studio.click("Move to trash");
+    studio.until("the card to go", |app| of_kind(app).is_none());
+    assert!(!file.exists() && !file.parent().unwrap().exists() && models.exists());
 }
 
 #[test]
@@ -440,7 +475,7 @@ fn hugging_face_is_searched_looked_into_and_calm_where_it_cannot_be_reached() {
     studio.until("the files", |app| app.state.models.hub.files.is_some());
     assert!(!studio.sees("README.md"), "only models are shown");
     studio.click("Download land.gguf");
-    let file = Paths::beneath(studio.folder.path()).models.join("land/land.gguf");
+    let file = Paths::beneath(studio.folder.path()).models.join("ann--landscapes/land.gguf");
     studio.until("the file", |_| file.exists());
     studio.click("Back to the search");
     studio.click("Back to the library");

@@ -54,8 +54,8 @@ pub(super) enum ModelsCommand {
     },
     /// Download models. What was begun goes on where it stopped.
     Pull {
-        /// ID, or ID:VARIANT for another size
-        #[arg(required = true, value_name = "ID[:VARIANT]")]
+        /// ID, ID:VARIANT for another size, or the link of a file on Hugging Face or elsewhere
+        #[arg(required = true, value_name = "ID[:VARIANT]|LINK")]
         names: Vec<String>,
         /// You read the terms of models that have some of their own, and accept them
         #[arg(long)]

@@ -26,7 +26,9 @@ use told::Teller;
 use super::Exit;
 use super::interrupt::Interrupt;
 use crate::library::disk::look_into;
-use crate::library::{Card, Installed, Models, Places, Problem, Removal, Verdict, downloaded, size, usage, verify};
+use crate::library::{
+    Card, Downloaded, Installed, Models, Places, Problem, Removal, Verdict, downloaded, size, usage, verify, verify_loose,
+};
 use crate::paths::Paths;
 
 /// What a command finds around it; tests put their own in its place.
@@ -74,6 +76,23 @@ pub(super) fn run(flags: ModelsFlags, around: Around<'_>) -> Exit {
     // The exit code says it too.
     let _ = writeln!(work.tell.err, "error: {problem}");
     exit
+}
+
+/// Something that was downloaded.
+enum Chosen<'m> {
+    /// From the catalogue.
+    Model(&'m Installed),
+    /// By a link: its name, and where it is.
+    File(String, PathBuf),
+}
+
+impl Chosen<'_> {
+    fn id(&self) -> &str {
+        match self {
+            Self::Model(model) => &model.manifest.id,
+            Self::File(name, _) => name,
+        }
+    }
 }
 
 struct Work<'a> {
@@ -151,13 +170,20 @@ impl Work<'_> {
         Ok(Exit::Done)
     }
 
-    /// The downloaded models of these names; without any, all.
-    fn chosen<'m>(models: &'m Models, names: &[String]) -> Result<Vec<&'m Installed>, Stop> {
+    /// What of these names was downloaded; without any, all.
+    fn chosen<'m>(models: &'m Models, root: &Path, known: &[Downloaded], names: &[String]) -> Result<Vec<Chosen<'m>>, Stop> {
+        let by_link = |path: &Path| path.starts_with(root) && !models.installed.iter().any(|it| path.starts_with(&it.folder));
         if names.is_empty() {
-            return Ok(models.installed.iter().collect());
+            let loose = known.iter().filter(|it| by_link(&it.path) && it.path.is_file());
+            let loose = loose.map(|it| Chosen::File(it.path.display().to_string(), it.path.clone()));
+            return Ok(models.installed.iter().map(Chosen::Model).chain(loose).collect());
         }
         let find = |name: &String| {
-            models.installed_as(name).ok_or_else(|| match models.card(name) {
+            if let Some(model) = models.installed_as(name) {
+                return Ok(Chosen::Model(model));
+            }
+            let file = models.loose_file(name).filter(|file| known.iter().any(|it| it.path == *file));
+            file.map(|file| Chosen::File(name.clone(), file)).ok_or_else(|| match models.card(name) {
                 Some(card) => Stop::Unknown(Problem {
                     sentence: format!("{} was not downloaded by Atelier.", card.name),
                     hint: "Only what Atelier downloaded can be checked or taken away here.".into(),
@@ -169,18 +195,26 @@ impl Work<'_> {
     }
 
     fn verify(&mut self, library: &Library, names: &[String]) -> Result<Exit, Stop> {
-        let models = library.downloaded();
+        let models = if names.is_empty() { library.downloaded() } else { self.everything(library)? };
         let known = downloaded(&self.paths.downloads());
         let sum_of = |path: &Path| known.iter().find(|it| it.path == path).and_then(|it| it.sha256);
         let mut exit = Exit::Done;
-        for model in Self::chosen(&models, names)? {
-            let id = &model.manifest.id;
-            let bar = self.bar(models.card(id).and_then(|it| it.bytes), id);
+        for chosen in Self::chosen(&models, library.models_root(), &known, names)? {
+            let id = chosen.id();
+            let bytes = match &chosen {
+                Chosen::Model(_) => models.card(id).and_then(|it| it.bytes),
+                Chosen::File(_, path) => fs::metadata(path).ok().map(|it| it.len()),
+            };
+            let bar = self.bar(bytes, id);
             let interrupt = Arc::clone(&self.interrupt);
-            let verified = verify(&model.manifest, &model.folder, &sum_of, &mut |bytes| {
+            let mut watch = |bytes| {
                 bar.inc(bytes);
                 !interrupt.pressed()
-            });
+            };
+            let verified = match &chosen {
+                Chosen::Model(model) => verify(&model.manifest, &model.folder, &sum_of, &mut watch),
+                Chosen::File(_, path) => verify_loose(path.clone(), sum_of(path), &mut watch).map(|it| vec![it]),
+            };
             bar.finish_and_clear();
             for file in verified.ok_or(Stop::Cancelled)? {
                 let path = file.path.display().to_string();
@@ -209,8 +243,13 @@ impl Work<'_> {
         let models = self.everything(library)?;
         let downloaded = downloaded(&self.paths.downloads());
         let mut plans = Vec::new();
-        for model in Self::chosen(&models, names)? {
-            plans.push(Removal::plan(model, library.models_root(), &models, &downloaded).map_err(failed)?);
+        let root = library.models_root();
+        for chosen in Self::chosen(&models, root, &downloaded, names)? {
+            let plan = match &chosen {
+                Chosen::Model(model) => Removal::plan(model, root, &models, &downloaded),
+                Chosen::File(id, file) => Removal::plan_file(id, file, root, &models, &downloaded),
+            };
+            plans.push(plan.map_err(failed)?);
         }
         for plan in plans {
             let going: Vec<String> = plan.going.iter().map(|it| it.display().to_string()).collect();

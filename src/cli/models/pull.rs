@@ -8,17 +8,35 @@ use serde_json::json;
 use super::told::licence_text;
 use super::{Library, Stop, Work, failed};
 use crate::cli::Exit;
-use crate::library::downloads::{Downloads, Event, Options, Progress};
-use crate::library::{Manifest, Places, Problem, download_job};
+use crate::library::downloads::{Downloads, Event, Job, Options, Progress};
+use crate::library::{Catalogue, Link, Manifest, Places, Problem, download_job};
 
 /// How soon a press of Ctrl-C is answered.
 const NOTICE: Duration = Duration::from_millis(100);
 
+fn of_link(link: &Link, name: Option<&str>) -> Result<Job, Stop> {
+    link.job(name).ok_or_else(|| {
+        let sentence = "This link leads to no file that can be kept on a disk.".into();
+        Stop::Unknown(Problem { sentence, hint: "Give the address of a file; a repository has many.".into() })
+    })
+}
+
 impl Work<'_> {
     pub(super) fn pull(&mut self, library: &Library, names: &[String], accept: bool) -> Result<Exit, Stop> {
         let models = library.downloaded();
-        let mut jobs = Vec::new();
+        let (mut jobs, mut nameless) = (Vec::new(), Vec::new());
         for name in names {
+            match Link::read(name) {
+                Some(Link::Direct(url)) if !Link::Direct(url.clone()).names_a_file() => {
+                    nameless.push(url);
+                    continue;
+                }
+                Some(link) => {
+                    jobs.push(of_link(&link, None)?);
+                    continue;
+                }
+                None => {}
+            }
             let Some(mut entry) = library.catalogue().find(name) else { return Err(Stop::Unknown(models.unknown(name))) };
             self.ask_for_terms(library, &mut entry, name, accept)?;
             let whole = models.installed_as(name).is_some_and(|it| it.files.is_ok());
@@ -30,18 +48,37 @@ impl Work<'_> {
                 jobs.push(download_job(&entry, library.models_root()).map_err(Stop::Unknown)?);
             }
         }
-        if jobs.is_empty() {
+        if jobs.is_empty() && nameless.is_empty() {
             return Ok(Exit::Done);
         }
         let usual = Options::new(self.paths.downloads(), library.models_root().to_owned());
         let options = Options { at_once: library.places.at_once(), ..usual };
         let downloads = Downloads::start(options, || ()).map_err(failed)?;
+        for url in nameless {
+            let name = self.ask_name(&downloads, &url)?;
+            jobs.push(of_link(&Link::Direct(url), Some(&name))?);
+        }
         let mut open: Vec<String> = Vec::new();
         for job in jobs {
             open.push(job.id.clone());
             downloads.add(job).map_err(failed)?;
         }
-        self.follow(&downloads, open)
+        self.follow(library.catalogue(), &downloads, open)
+    }
+
+    /// What the server calls the file of a link.
+    fn ask_name(&self, downloads: &Downloads, url: &str) -> Result<String, Stop> {
+        downloads.look(url).map_err(failed)?;
+        loop {
+            self.stopped()?;
+            match downloads.next_within(NOTICE) {
+                Some(Event::Looked { url: about, answer }) if about == url => {
+                    return answer.map_err(|it| Stop::Failed(anyhow::anyhow!("{} {}", it.sentence, it.hint)));
+                }
+                // Of jobs that an earlier command left; they are not followed.
+                Some(_) | None => {}
+            }
+        }
     }
 
     /// Terms of a model's own are shown once, and accepted by a flag.
@@ -63,7 +100,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn follow(&mut self, downloads: &Downloads, mut open: Vec<String>) -> Result<Exit, Stop> {
+    fn follow(&mut self, catalogue: &Catalogue, downloads: &Downloads, mut open: Vec<String>) -> Result<Exit, Stop> {
         let (mut exit, mut bar) = (Exit::Done, None::<(String, ProgressBar)>);
         while !open.is_empty() {
             if self.interrupt.pressed() {
@@ -101,7 +138,11 @@ impl Work<'_> {
                         bar.finish_and_clear();
                     }
                     self.tell.line(&json!({"event": "pull", "id": id, "stage": "done"}))?;
-                    self.tell.say(&format!("{id} is on this disk now. Use it with: atelier generate --model {id} --prompt \"...\""))?;
+                    let next = match catalogue.find(&id) {
+                        Some(_) => format!("Use it with: atelier generate --model {id} --prompt \"...\""),
+                        None => "See it with: atelier models list --here".into(),
+                    };
+                    self.tell.say(&format!("{id} is on this disk now. {next}"))?;
                     open.retain(|it| *it != id);
                 }
                 Event::Cancelled { id } => open.retain(|it| *it != id),

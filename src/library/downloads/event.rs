@@ -45,6 +45,13 @@ pub enum Event {
         /// The repositories, or why there is no answer.
         answer: Result<Vec<Repository>, Failure>,
     },
+    /// What the file behind an address is called.
+    Looked {
+        /// The address.
+        url: String,
+        /// The name that its server tells, or why there is none.
+        answer: Result<String, Failure>,
+    },
     /// The files of a repository on Hugging Face.
     RepositoryFiles {
         /// Owner and name.

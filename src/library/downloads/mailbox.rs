@@ -67,6 +67,7 @@ impl State {
         match &event {
             Event::Listed => self.events.retain(|it| *it != Event::Listed),
             Event::Found { .. } => self.events.retain(|it| !matches!(it, Event::Found { .. })),
+            Event::Looked { .. } => {}
             Event::RepositoryFiles { repo, .. } => {
                 self.events.retain(|it| !matches!(it, Event::RepositoryFiles { repo: other, .. } if other == repo));
             }

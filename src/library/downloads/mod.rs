@@ -14,6 +14,7 @@ mod hub;
 mod job;
 mod journal;
 mod line;
+mod look;
 mod mailbox;
 mod part;
 mod queue;
@@ -279,6 +280,11 @@ impl Downloads {
     /// Searches for models on Hugging Face; [`Event::Found`] answers.
     pub fn search(&self, text: &str) -> Result<(), Refused> {
         self.send(Command::Search(text.into()))
+    }
+
+    /// Asks what the file behind an address is called; [`Event::Looked`] answers.
+    pub fn look(&self, url: &str) -> Result<(), Refused> {
+        self.send(Command::Look(url.into()))
     }
 
     /// Asks for the files of a repository (`owner/name`); [`Event::RepositoryFiles`] answers.

@@ -19,9 +19,9 @@ use super::hub;
 use super::job::{Job, Wanted};
 use super::journal::{self, Remembered, StoredFile, StoredJob, StoredState};
 use super::line::{Line, Then};
+use super::look::look;
 use super::mailbox::Mailbox;
-use super::shelf::Kept;
-use super::transfer::{self, Means, Order};
+use super::transfer::{self, Brought, Means, Order};
 use super::web::Web;
 use super::{Options, Token};
 use crate::library::MANIFEST;
@@ -45,11 +45,12 @@ pub(super) enum Command {
     AtOnce(usize),
     Search(String),
     ListRepository(String),
+    Look(String),
 }
 
 /// What has ended.
 enum Ended {
-    File { line: u64, index: usize, result: Result<(Kept, bool), Halt> },
+    File { line: u64, index: usize, result: Result<Brought, Halt> },
     Closed { line: u64, result: io::Result<()> },
     Removed { line: u64 },
     Written(io::Result<()>),
@@ -69,6 +70,10 @@ pub(super) struct Queue {
     /// Whether something is to be remembered, and whether that is being done.
     unwritten: bool,
     writing: bool,
+    /// Ends that are told once they are remembered, and those whose remembering is on its way: whoever hears of a file must find it in the
+    /// journal.
+    ends: Vec<Event>,
+    ends_written: Vec<Event>,
     /// Whether there is something new to see in the list.
     listed: bool,
 }
@@ -91,6 +96,8 @@ impl Queue {
             next_number: 0,
             unwritten: false,
             writing: false,
+            ends: Vec::new(),
+            ends_written: Vec::new(),
             listed: true,
         };
         for stored in jobs {
@@ -135,6 +142,8 @@ impl Queue {
         {
             tracing::error!(%error, "the download queue could not be remembered");
         }
+        self.ends_written.append(&mut self.ends);
+        self.tell_ends();
     }
 
     fn obey(&mut self, command: Command) {
@@ -166,6 +175,13 @@ impl Queue {
                 self.tasks.spawn(async move {
                     let answer = hub::search(&means.web, &text).await;
                     Ended::Told(Event::Found { text, answer })
+                });
+            }
+            Command::Look(url) => {
+                let means = Arc::clone(&self.means);
+                self.tasks.spawn(async move {
+                    let answer = look(&means.web, &url).await;
+                    Ended::Told(Event::Looked { url, answer })
                 });
             }
             Command::ListRepository(repo) => {
@@ -304,7 +320,7 @@ impl Queue {
         }
     }
 
-    fn file_ended(&mut self, number: u64, index: usize, result: Result<(Kept, bool), Halt>) {
+    fn file_ended(&mut self, number: u64, index: usize, result: Result<Brought, Halt>) {
         let Some(line) = self.lines.iter_mut().find(|line| line.number == number) else { return };
         let Some((slot, wanted)) = line.slots.get_mut(index).zip(line.job.files.get(index)) else { return };
         slot.stop = None;
@@ -313,13 +329,18 @@ impl Queue {
         let id = line.job.id.clone();
         let mut told = Vec::new();
         match result {
-            Ok((kept, brought)) => {
+            Ok(Brought { kept, now, unpacked }) => {
                 slot.gauge.set_stage(Stage::Done);
-                slot.state = if brought { StoredFile::Brought } else { StoredFile::Found };
+                slot.state = if now { StoredFile::Brought } else { StoredFile::Found };
+                let mut shelf = self.means.shelf();
                 // An archive is not kept, and so is nobody's twin.
-                if wanted.unpack.is_none() && brought {
-                    self.means.shelf().add(kept);
+                if wanted.unpack.is_none() && now {
+                    shelf.add(kept);
                 }
+                for file in unpacked {
+                    shelf.add(file);
+                }
+                drop(shelf);
                 self.changed();
             }
             Err(Halt::Full { needed, free }) if open => {
@@ -397,7 +418,8 @@ impl Queue {
         match result {
             Ok(()) => {
                 self.lines.retain(|line| line.number != number);
-                self.tell(vec![Event::Done { id }]);
+                self.ends.push(Event::Done { id });
+                self.changed();
             }
             Err(error) => {
                 let folder = &line.job.folder;
@@ -431,18 +453,31 @@ impl Queue {
         match self.text() {
             Ok(text) => {
                 self.writing = true;
+                self.ends_written.append(&mut self.ends);
                 let path = self.journal.clone();
                 self.tasks.spawn(async move {
                     let done = spawn_blocking(move || journal::write(&path, &text)).await;
                     Ended::Written(done.unwrap_or_else(|error| Err(io::Error::other(error))))
                 });
             }
-            Err(error) => tracing::error!(%error, "the download queue could not be remembered"),
+            Err(error) => {
+                tracing::error!(%error, "the download queue could not be remembered");
+                self.ends_written.append(&mut self.ends);
+                self.tell_ends();
+            }
+        }
+    }
+
+    fn tell_ends(&mut self) {
+        self.show();
+        for event in std::mem::take(&mut self.ends_written) {
+            self.mailbox.push(event);
         }
     }
 
     fn written(&mut self, result: io::Result<()>) {
         self.writing = false;
+        self.tell_ends();
         if let Err(error) = result {
             tracing::error!(%error, "the download queue could not be remembered");
         }

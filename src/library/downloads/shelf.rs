@@ -37,13 +37,29 @@ pub struct Kept {
     /// The server's `ETag`, where it names bytes.
     #[serde(default)]
     pub etag: Option<String>,
+    /// Whether it was taken out of an archive, which is what the source and the `ETag` are of.
+    #[serde(default)]
+    pub unpacked: bool,
 }
 
 impl Kept {
     /// A file in its place.
     pub(super) fn of(path: &Path, source: &Source, sha256: Sha256, etag: Option<String>) -> io::Result<Self> {
         let there = fs::metadata(path)?;
-        Ok(Self { source: source.clone(), sha256, size: there.len(), path: path.to_owned(), modified: there.modified().ok(), etag })
+        Ok(Self {
+            source: source.clone(),
+            sha256,
+            size: there.len(),
+            path: path.to_owned(),
+            modified: there.modified().ok(),
+            etag,
+            unpacked: false,
+        })
+    }
+
+    /// A file that was taken out of the archive of this name.
+    pub(super) fn unpacked(path: &Path, archive: &Self, sha256: Sha256) -> io::Result<Self> {
+        Ok(Self { unpacked: true, ..Self::of(path, &archive.source, sha256, archive.etag.clone())? })
     }
 
     fn is_there(&self) -> bool {
@@ -86,7 +102,7 @@ impl Shelf {
             note.is_some_and(|note| {
                 let asked = note.total.is_some() || note.etag.is_some();
                 let version = !asked || note.strong_etag().is_some() && note.strong_etag() == it.etag.as_deref();
-                note.source.as_ref() == Some(&it.source) && version
+                !it.unpacked && note.source.as_ref() == Some(&it.source) && version
             })
         };
         let twin = |it: &&Kept| sha256.map_or_else(|| same_version(it), |sum| it.sha256 == sum);

@@ -17,6 +17,7 @@ use super::event::{Cause, Failure, Stage};
 use super::gauge::Gauge;
 use super::halt::{Halt, halt, lost, mismatch};
 use super::job::{Source, Wanted};
+use super::look::is_page;
 use super::part::{Note, Part};
 use super::shelf::{Kept, Shelf};
 use super::web::{self, Answer, NoAnswer, Rest, Web};
@@ -72,22 +73,34 @@ impl Order {
     }
 }
 
-/// Brings a file to its place. The second value says whether it was brought, and not there already.
-pub(super) async fn bring(means: Arc<Means>, order: Order) -> Result<(Kept, bool), Halt> {
-    let (kept, brought) = Transfer { means: Arc::clone(&means), order: order.clone() }.run().await?;
+/// A file that is in its place.
+pub(super) struct Brought {
+    pub(super) kept: Kept,
+    /// Whether it was brought, and not there already.
+    pub(super) now: bool,
+    /// What was taken out of it, where it is an archive.
+    pub(super) unpacked: Vec<Kept>,
+}
+
+/// Brings a file to its place.
+pub(super) async fn bring(means: Arc<Means>, order: Order) -> Result<Brought, Halt> {
+    let (kept, now) = Transfer { means: Arc::clone(&means), order: order.clone() }.run().await?;
     order.gauge.set_total(Some(kept.size));
     order.gauge.set_bytes(kept.size);
+    let mut unpacked = Vec::new();
     if let Some(list) = order.wanted.unpack.clone() {
         order.gauge.set_stage(Stage::Finishing);
-        let (archive, folder) = (kept.path.clone(), order.folder.clone());
-        let unpacked = blocking(move || {
+        let (archive, folder) = (kept.clone(), order.folder.clone());
+        let all = blocking(move || {
             let free = (means.free_space)(&folder).unwrap_or(u64::MAX);
-            let stopped = || order.stopped();
-            unpack::unpack(&archive, &folder, &list, free, &stopped)
+            let around = unpack::Around { free, stopped: &|| order.stopped(), make_room: &|path| make_room(&means, path) };
+            let files = unpack::unpack(&archive.path, &folder, &list, &around)?;
+            let all = files.into_iter().map(|(path, sum)| Kept::unpacked(&path, &archive, sum));
+            all.collect::<io::Result<_>>().map_err(unpack::UnpackError::Disk)
         });
-        unpacked.await?.map_err(|error| error.halt(&kept.path))?;
+        unpacked = all.await?.map_err(|error| error.halt(&kept.path))?;
     }
-    Ok((kept, brought))
+    Ok(Brought { kept, now, unpacked })
 }
 
 /// How an attempt went wrong.
@@ -308,6 +321,14 @@ impl Transfer {
             let (failure, again) = self.means.web.refusal(answer, name, repo, self.order.licence_url.as_deref());
             let after = web::retry_after(answer.response.headers(), SystemTime::now());
             return Err(if again { Bad::Retry { failure, after, odd: false } } else { Halt::Failed(failure).into() });
+        }
+        if is_page(answer.response.headers()) {
+            let failure = Failure {
+                sentence: format!("The server sent a page in the place of {name}."),
+                hint: "It may want you to sign in, or the file has moved: open its page in a browser.".into(),
+                cause: Cause::Server,
+            };
+            return Err(Halt::Failed(failure).into());
         }
         if let (Some(wanted), Some(linked)) = (self.order.wanted.sha256, answer.linked)
             && wanted != linked

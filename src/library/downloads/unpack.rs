@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use sha2::Digest as _;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
@@ -15,7 +16,7 @@ use super::halt::Halt;
 use super::job::UnpackList;
 use super::shelf::is_inside;
 
-use crate::library::FileName;
+use crate::library::{FileName, Sha256};
 use crate::paths;
 
 /// No file of a model packs better than this; deflate itself reaches 1032.
@@ -82,8 +83,18 @@ impl UnpackError {
     }
 }
 
-/// Unpacks what the list names into the folder. `free` is what the disk has room for, in bytes.
-pub(super) fn unpack(archive: &Path, folder: &Path, list: &UnpackList, free: u64, stopped: &dyn Fn() -> bool) -> Result<(), UnpackError> {
+/// What unpacking must know of the world around.
+pub(super) struct Around<'a> {
+    /// What the disk has room for, in bytes.
+    pub(super) free: u64,
+    /// Whether nobody wants it any longer.
+    pub(super) stopped: &'a dyn Fn() -> bool,
+    /// Puts a file aside that is in the place of a new one.
+    pub(super) make_room: &'a dyn Fn(&Path) -> io::Result<()>,
+}
+
+/// Unpacks what the list names into the folder. Returns the files, and their sums.
+pub(super) fn unpack(archive: &Path, folder: &Path, list: &UnpackList, around: &Around<'_>) -> Result<Vec<(PathBuf, Sha256)>, UnpackError> {
     let mut zip = ZipArchive::new(io::BufReader::new(File::open(archive)?))?;
     let (mut entries, mut needed) = (Vec::new(), 0u64);
     for name in &list.names {
@@ -91,26 +102,57 @@ pub(super) fn unpack(archive: &Path, folder: &Path, list: &UnpackList, free: u64
         needed = needed.saturating_add(entry.bytes);
         entries.push(entry);
     }
-    if needed > free {
-        return Err(UnpackError::Full { needed, free });
+    if needed > around.free {
+        return Err(UnpackError::Full { needed, free: around.free });
     }
-    let mut written = Vec::new();
-    for entry in &entries {
-        if let Err(error) = write(&mut zip, entry, stopped) {
-            let error = match error {
-                UnpackError::Disk(error) if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
-                    UnpackError::Full { needed, free: 0 }
+    let (mut all, mut written) = (Vec::new(), Vec::new());
+    for entry in entries {
+        let done = unpack_one(&mut zip, &entry, around);
+        match done {
+            Ok((sum, now)) => {
+                if now {
+                    written.push(entry.target.clone());
                 }
-                other => other,
-            };
-            for path in written {
-                let _ = fs::remove_file(path);
+                all.push((entry.target, sum));
             }
-            return Err(error);
+            Err(error) => {
+                for path in written {
+                    let _ = fs::remove_file(path);
+                }
+                return Err(match error {
+                    UnpackError::Disk(error) if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
+                        UnpackError::Full { needed, free: 0 }
+                    }
+                    other => other,
+                });
+            }
         }
-        written.push(&entry.target);
     }
-    Ok(())
+    Ok(all)
+}
+
+/// Brings a file to its place; and says whether it was written, and not there already: the process may have ended half-way before.
+fn unpack_one<R: Read + io::Seek>(zip: &mut ZipArchive<R>, entry: &Entry, around: &Around<'_>) -> Result<(Sha256, bool), UnpackError> {
+    if fs::symlink_metadata(&entry.target).is_ok_and(|it| it.is_file() && it.len() == entry.bytes) {
+        let packed = copy(zip, entry, around.stopped, &mut io::sink())?;
+        if File::open(&entry.target).and_then(Sha256::of)? == packed {
+            return Ok((packed, false));
+        }
+    }
+    (around.make_room)(&entry.target)?;
+    let mut went = None;
+    let done = paths::write_atomic(&entry.target, |file| {
+        let sum = copy(zip, entry, around.stopped, file);
+        let failed = sum.is_err();
+        went = Some(sum);
+        if failed { Err(io::ErrorKind::Other.into()) } else { Ok(()) }
+    });
+    match (went, done) {
+        (Some(Err(error)), _) => Err(error),
+        (_, Err(error)) => Err(error.into()),
+        (Some(Ok(sum)), Ok(())) => Ok((sum, true)),
+        (None, Ok(())) => Err(io::Error::other("it was not written").into()),
+    }
 }
 
 struct Entry {
@@ -141,37 +183,34 @@ fn check<R: Read + io::Seek>(zip: &mut ZipArchive<R>, name: &FileName, folder: &
     Ok(Entry { index, name: name.as_str().to_owned(), bytes, target })
 }
 
-fn write<R: Read + io::Seek>(zip: &mut ZipArchive<R>, entry: &Entry, stopped: &dyn Fn() -> bool) -> Result<(), UnpackError> {
+/// Copies what is packed, and returns its sum.
+fn copy<R: Read + io::Seek>(
+    zip: &mut ZipArchive<R>,
+    entry: &Entry,
+    stopped: &dyn Fn() -> bool,
+    to: &mut dyn Write,
+) -> Result<Sha256, UnpackError> {
+    let wrong = |what: &str| UnpackError::Wrong(format!("\"{}\" in it {what}", entry.name));
     // One byte more than it said shows that it lied.
     let mut packed = zip.by_index(entry.index)?.take(entry.bytes.saturating_add(1));
-    let mut why = None;
-    let done = paths::write_atomic(&entry.target, |file| {
-        let (mut block, mut bytes) = (vec![0; BLOCK_BYTES], 0);
-        loop {
-            if stopped() {
-                why = Some(UnpackError::Stopped);
-                return Err(io::ErrorKind::Interrupted.into());
-            }
-            let read = match packed.read(&mut block) {
-                Ok(read) => read,
-                Err(error) => {
-                    let damaged = error.raw_os_error().is_none();
-                    if damaged {
-                        why = Some(UnpackError::Wrong(format!("\"{}\" in it is damaged", entry.name)));
-                    }
-                    return Err(error);
-                }
-            };
-            bytes += read as u64;
-            if bytes > entry.bytes || read == 0 && bytes < entry.bytes {
-                why = Some(UnpackError::Wrong(format!("\"{}\" in it has another size than it says", entry.name)));
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            let Some(read) = block.get(..read).filter(|it| !it.is_empty()) else { return Ok(()) };
-            file.write_all(read)?;
+    let (mut block, mut bytes, mut sum) = (vec![0; BLOCK_BYTES], 0, sha2::Sha256::new());
+    loop {
+        if stopped() {
+            return Err(UnpackError::Stopped);
         }
-    });
-    done.map_err(|error| why.unwrap_or(UnpackError::Disk(error)))
+        let read = match packed.read(&mut block) {
+            Err(error) if error.raw_os_error().is_none() => return Err(wrong("is damaged")),
+            other => other?,
+        };
+        bytes += read as u64;
+        if bytes > entry.bytes || read == 0 && bytes < entry.bytes {
+            return Err(wrong("has another size than it says"));
+        }
+        let Some(read) = block.get(..read).filter(|it| !it.is_empty()) else { break };
+        sum.update(read);
+        to.write_all(read)?;
+    }
+    Ok(Sha256::from(<[u8; 32]>::from(sum.finalize())))
 }
 
 #[cfg(test)]
@@ -196,10 +235,17 @@ mod tests {
         zip.write_all(bytes).unwrap();
     }
 
+    type Unpacked = Result<Vec<(PathBuf, Sha256)>, UnpackError>;
+
+    fn around(free: u64) -> Around<'static> {
+        let make_room = |path: &Path| if path.exists() { fs::rename(path, path.with_extension("old")) } else { Ok(()) };
+        Around { free, stopped: &|| false, make_room: Box::leak(Box::new(make_room)) }
+    }
+
     /// Unpacks into `model` beside the archive, and gives what is there then.
-    fn result(path: &Path, list: &UnpackList, free: u64) -> (Result<(), UnpackError>, Vec<String>) {
+    fn result(path: &Path, list: &UnpackList, free: u64) -> (Unpacked, Vec<String>) {
         let folder = path.parent().unwrap().join("model");
-        let result = unpack(path, &folder, list, free, &|| false);
+        let result = unpack(path, &folder, list, &around(free));
         let mut found = Vec::new();
         let mut folders = vec![folder.clone()];
         while let Some(inner) = folders.pop() {
@@ -227,10 +273,18 @@ mod tests {
         let (done, found) = result(&path, &list, u64::MAX);
         done.unwrap();
         assert_eq!(found, ["weights/model.bin"]);
-        let (done, found) = result(&path, &UnpackList { flat: true, ..list }, u64::MAX);
-        done.unwrap();
-        assert_eq!(found, ["model.bin", "weights/model.bin"]);
-        assert_eq!(fs::read(dir.path().join("model/model.bin")).unwrap(), b"model");
+        let list = UnpackList { flat: true, ..list };
+        let place = dir.path().join("model/model.bin");
+        let sum = Sha256::of(&b"model"[..]).unwrap();
+        assert_eq!(result(&path, &list, u64::MAX).0.unwrap(), [(place.clone(), sum)]);
+        let (done, found) = result(&path, &list, u64::MAX);
+        assert_eq!(done.unwrap(), [(place.clone(), sum)]);
+        assert_eq!(found, ["model.bin", "weights/model.bin"], "what is there already is left as it is");
+        fs::write(&place, b"other").unwrap();
+        let (done, found) = result(&path, &list, u64::MAX);
+        assert_eq!(done.unwrap(), [(place.clone(), sum)]);
+        assert_eq!(found, ["model.bin", "model.old", "weights/model.bin"], "another file is put aside");
+        assert_eq!(fs::read(place).unwrap(), b"model");
         assert!(!dir.path().join("evil").exists());
     }
 
@@ -301,7 +355,7 @@ mod tests {
         assert!(matches!(done, Err(UnpackError::Full { needed: 1000, free: 999 })), "{done:?}");
         assert!(found.is_empty() && path.exists());
         let folder = dir.path().join("model");
-        assert!(matches!(unpack(&path, &folder, &list, u64::MAX, &|| true), Err(UnpackError::Stopped)));
+        assert!(matches!(unpack(&path, &folder, &list, &Around { stopped: &|| true, ..around(u64::MAX) }), Err(UnpackError::Stopped)));
         assert!(!folder.join("a").exists());
     }
 

@@ -103,3 +103,12 @@ fn words_are_searched_for_in_any_order() {
     assert!(found("apache flux").contains(&"flux.1-schnell") && !found("apache flux").contains(&"flux.1-dev"));
     assert!(found("no such words").is_empty());
 }
+
+#[test]
+fn a_name_that_everybody_uses_gives_way_to_the_folders() {
+    let name = |path: &str| name_of(Path::new(path));
+    assert_eq!(name("/m/ink.safetensors"), "ink");
+    assert_eq!(name("/m/ann--ink/vae/diffusion_pytorch_model.fp16.safetensors"), "ann--ink vae");
+    assert_eq!(name("/m/ann--ink/pytorch_lora_weights.safetensors"), "ann--ink");
+    assert_eq!(name("model.gguf"), "model");
+}

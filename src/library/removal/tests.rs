@@ -178,3 +178,47 @@ fn use_of_the_disk_counts_shared_bytes_once() {
     assert_eq!(models, [("one", 2000, shared), ("two", 2000, shared)]);
     assert_eq!((used.folders[0].files, used.folders[0].bytes, used.total), (4, 4000, 4000 - shared));
 }
+
+/// A file that came by a link, alone in the folders that were made for it.
+fn linked(world: &mut World) -> PathBuf {
+    let path = world.root().join("ann--ink/lora/ink.safetensors");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, "ink").unwrap();
+    let about = fs::metadata(&path).unwrap();
+    world.downloaded.push(Downloaded { path: path.clone(), bytes: 3, modified: modified(&about), sha256: None });
+    path
+}
+
+#[test]
+fn a_file_that_came_by_a_link_goes_with_its_folders() {
+    let mut world = World::new();
+    let path = linked(&mut world);
+    let plan = |world: &World, path: &Path| Removal::plan_file("ink", path, &world.root(), &world.models(), &world.downloaded);
+    let removal = plan(&world, &path).unwrap();
+    assert_eq!((removal.going.as_slice(), removal.bytes, &removal.folder), (&[path.clone()][..], 3, &world.root().join("ann--ink")));
+    fs::write(world.root().join("ann--ink/mine.txt"), "words").unwrap();
+    assert_eq!(plan(&world, &path).unwrap().folder, world.root().join("ann--ink/lora"), "what is beside it stays");
+    fs::write(world.root().join("ann--ink/lora/mine.txt"), "words").unwrap();
+    let before = world.tree().len();
+    plan(&world, &path).unwrap().carry_out(&mut world.trash()).unwrap();
+    assert_eq!((world.tree().len(), path.exists()), (before - 1, false));
+}
+
+#[test]
+fn a_loose_file_that_is_not_ours_changed_used_or_outside_stays() {
+    let mut world = World::new();
+    let path = linked(&mut world);
+    let plan = |world: &World, path: &Path| Removal::plan_file("ink", path, &world.root(), &world.models(), &world.downloaded);
+    let mine = world.root().join("mine.gguf");
+    fs::write(&mine, "mine").unwrap();
+    assert!(matches!(plan(&world, &mine), Err(RemovalError::NotOurs { .. })));
+    let outside = world.dir.path().join("outside.gguf");
+    fs::write(&outside, "x").unwrap();
+    assert!(matches!(plan(&world, &outside), Err(RemovalError::Outside { .. })));
+    let used = world.root().join("one/a.gguf");
+    assert!(matches!(plan(&world, &used), Err(RemovalError::Stays { why: Stays::UsedBy(model), .. }) if model == "one"));
+    fs::write(&path, "other").unwrap();
+    let error = plan(&world, &path).unwrap_err();
+    assert!(error.to_string().ends_with("stays, because it was changed since it was downloaded, so nothing is deleted."), "{error}");
+    assert!(path.exists() && mine.exists() && outside.exists() && used.exists());
+}
