@@ -59,7 +59,7 @@ pub struct Manifest {
     /// Which of the variants this is, where it is one that was downloaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
-    /// Whether every source in it was looked at, with its exact size.
+    /// Whether the exact size and sum of every file is known, from two places that do not depend on each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<bool>,
     /// Whether it is a good first model, for those with the memory for it.
@@ -154,7 +154,7 @@ pub struct Variant {
     /// What tells it apart for people: `half the size, nearly as good`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Whether every source in it was looked at, with its exact size.
+    /// Whether the exact size and sum of every file is known, from two places that do not depend on each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<bool>,
     /// What this version does not know.

@@ -230,7 +230,7 @@ pub struct ModelCard {
     pub variants: Vec<VariantLine>,
     /// The settings that suit it, as words and numbers.
     pub defaults: Vec<(&'static str, String)>,
-    /// Whether its entry in the catalogue was looked at by a person, with exact sizes.
+    /// Whether the exact size and sum of each of its files is known.
     pub checked: bool,
     /// Whether it is a good first model.
     pub recommended: bool,

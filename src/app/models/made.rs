@@ -266,9 +266,9 @@ mod tests {
         let cards = cards(&models, &Stock::default(), None, &BTreeSet::new());
         let by = |id: &str| cards.iter().find(|it| it.id == id).unwrap();
         let turbo = by("z-image-turbo");
-        assert_eq!((turbo.kind, turbo.place, turbo.checked, turbo.recommended), (Kind::Model, Place::Catalogue, false, true));
-        assert_eq!(turbo.variants.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["", "Q4_K"]);
-        assert_eq!(turbo.jobs, ["z-image-turbo", "z-image-turbo-q4_k"]);
+        assert_eq!((turbo.kind, turbo.place, turbo.checked, turbo.recommended), (Kind::Model, Place::Catalogue, true, true));
+        assert_eq!(turbo.variants.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["", "Q8_0", "Q4_K", "Q3_K"]);
+        assert_eq!(turbo.jobs, ["z-image-turbo", "z-image-turbo-q8_0", "z-image-turbo-q4_k", "z-image-turbo-q3_k"]);
         assert!(turbo.defaults.contains(&("Steps", "8".into())));
         assert_eq!((by("taesd").kind, by("realesrgan-x4plus-anime-6b").kind), (Kind::Part, Kind::Upscaler));
         assert!(by("flux.1-dev").terms.as_ref().is_some_and(Terms::asks) && !turbo.terms.as_ref().is_some_and(Terms::asks));

@@ -90,6 +90,7 @@ fn the_shipped_catalogue_has_no_mistake_and_survives_a_round_trip() {
 fn every_shipped_entry_can_be_fetched_and_says_what_it_is() {
     let catalogue = Catalogue::shipped();
     assert!(catalogue.entries().len() >= 26, "{}", catalogue.entries().len());
+    let mut same = std::collections::HashMap::new();
     for entry in catalogue.entries() {
         let id = &entry.id;
         assert!(entry.licence.is_some() && !entry.description.is_empty() && entry.checked.is_some(), "{id}");
@@ -103,10 +104,15 @@ fn every_shipped_entry_can_be_fetched_and_says_what_it_is() {
         }
         for file in entry.files.iter().chain(entry.variants.iter().flat_map(|it| &it.files)) {
             assert!(file.origin().is_some() && file.bytes().is_some(), "{id}: {}", file.filename.as_str());
-            // Nobody could look at the server, so nothing may claim to be known.
-            assert!(entry.checked == Some(true) || file.sha256.is_none(), "{id}");
+            let key = file.origin().unwrap();
+            let facts = (file.bytes(), file.sha256);
+            assert_eq!(*same.entry(key).or_insert(facts), facts, "{id}: two entries disagree about {key:?}");
         }
+        let exact = |file: &ModelFile| file.size.is_some() && file.sha256.is_some();
+        assert_eq!(entry.checked, Some(entry.files.iter().all(exact)), "{id}: what is checked has every size and sum");
         for variant in &entry.variants {
+            let files = entry.as_variant(&variant.name).unwrap().files;
+            assert_eq!(variant.checked, Some(files.iter().all(exact)), "{id}:{}", variant.name);
             let whole = entry.as_variant(&variant.name).unwrap();
             assert_eq!(catalogue.find(&whole.id).as_ref(), Some(&whole));
             assert_eq!(catalogue.find(&format!("{id}:{}", variant.name.to_lowercase())), Some(whole));

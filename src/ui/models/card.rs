@@ -163,7 +163,7 @@ fn fit(ui: &mut Ui, state: &State, card: &ModelCard, around: Around, palette: &P
         ui.add(Label::new(words).truncate()).on_hover_text(around.fits.tooltip());
     }
     if !card.checked {
-        let told = "Nobody has looked at this entry's files on their server yet: sizes are estimates, and a file may have moved.";
+        let told = "Not every exact size and sum of its files is known yet: sizes are estimates, and a file may have moved.";
         ui.add(Label::new(small("unchecked", palette.weak)).truncate()).on_hover_text(told);
     }
 }

@@ -61,7 +61,7 @@ fn head(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
         ui.label(RichText::new(words).color(colour_of(around.fits, &palette))).on_hover_text(around.fits.tooltip());
     }
     if !model.checked {
-        let told = "This entry of the catalogue was not checked yet: sizes are estimates. A download goes by what the server says.";
+        let told = "Not every exact size of this entry is known yet. A download goes by what the server says.";
         ui.add(Label::new(small(told, palette.weak)).wrap());
     }
 }
