@@ -58,7 +58,7 @@ impl App {
             },
             Event::Devices(devices) => self.devices_found(devices),
             Event::Server { server, added } => self.server_answered(&server, added),
-            Event::Estimated { recipe, estimate } => self.estimated(&recipe, estimate),
+            Event::Estimated { recipe, estimate } => self.answered(&recipe, estimate),
             Event::Measured { job, peaks } => self.measured(job, peaks),
             Event::Waiting { job, behind } => {
                 if let Some(job) = self.state.jobs.get_mut(job) {

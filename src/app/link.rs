@@ -111,6 +111,8 @@ impl App {
         if rest > 1e-6 {
             ctx.request_repaint_after_secs(rest as f32);
         } else if sent(self.handle.estimate(self.to_estimate())) {
+            // The newest question takes the place of others.
+            self.fitting.outdo();
             (self.link.asked, self.link.pending, self.link.changed) = (Some(asked), true, None);
         }
     }
@@ -121,7 +123,16 @@ impl App {
         Recipe { placement, ..self.state.recipe.clone() }
     }
 
-    pub(super) fn estimated(&mut self, recipe: &Recipe, estimate: Result<Estimate, Failure>) {
+    /// The engine says what a recipe takes: the one at hand, or that of a model in the Models view.
+    pub(super) fn answered(&mut self, recipe: &Recipe, estimate: Result<Estimate, Failure>) {
+        if self.fitting.is_about(recipe) {
+            self.weighed(estimate.ok());
+        } else {
+            self.estimated(recipe, estimate);
+        }
+    }
+
+    fn estimated(&mut self, recipe: &Recipe, estimate: Result<Estimate, Failure>) {
         let about = Asked::of(recipe);
         if self.link.asked.as_ref() != Some(&about) {
             return;

@@ -9,6 +9,7 @@ mod command;
 mod dispatch;
 mod events;
 pub mod files;
+mod fitting;
 pub mod keeper;
 mod link;
 pub mod memory;
@@ -71,6 +72,7 @@ pub struct App {
     checked_files: Vec<PathBuf>,
     looks_asked: BTreeSet<PathBuf>,
     link: link::Link,
+    fitting: fitting::Fitting,
 }
 
 /// What is kept for the next start, and when.
@@ -171,6 +173,7 @@ impl App {
             checked_files: Vec::new(),
             looks_asked: BTreeSet::new(),
             link: link::Link::default(),
+            fitting: fitting::Fitting::default(),
         };
         app.begin_memory();
         app.find_devices();
@@ -195,6 +198,7 @@ impl App {
         self.check_files();
         self.follow_board(ctx);
         self.follow_models(ctx);
+        self.follow_fits();
         self.load_ahead(ctx);
         self.closing(ctx);
         self.keep(ctx);

@@ -107,6 +107,7 @@ impl App {
                 view.touch();
             }
             ModelsCommand::Step(by) => view.step(by),
+            ModelsCommand::Seen(from, to) => view.seen = (from, to),
             ModelsCommand::Open(id) => (view.selected, view.open) = (Some(id), true),
             ModelsCommand::Close => (view.open, view.focus_card) = (false, true),
             ModelsCommand::Variant(id, variant) => {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::library::{CardState, Licence};
+use crate::library::{CardState, Licence, Runnable};
 use crate::recipe::{FileRole, ModelFiles};
 
 /// What a model is for.
@@ -248,8 +248,10 @@ pub struct ModelCard {
     pub shared: u64,
     /// The names that downloads of it have in the queue.
     pub jobs: Vec<String>,
-    /// Its files as the engine takes them, where it is known by them.
+    /// The file with its diffusion module.
     pub main: Option<PathBuf>,
+    /// What the engine needs to run it, where it can be used now.
+    pub runnable: Option<Runnable>,
     /// Everything that a search looks at, in small letters.
     pub(super) hay: String,
 }

@@ -21,6 +21,8 @@ pub enum ModelsCommand {
     ShowAll,
     /// Move the cursor by so many cards.
     Step(isize),
+    /// The cards shown from this place to before that one are on the screen.
+    Seen(usize, usize),
     /// Show the details of this model.
     Open(String),
     /// Put the details away.
@@ -118,6 +120,7 @@ impl ModelsCommand {
             Self::Sort(_) => "Sort",
             Self::ShowAll => "Show all",
             Self::Step(_) => "Move the cursor",
+            Self::Seen(..) => "See",
             Self::Open(_) => "Details",
             Self::Close => "Close details",
             Self::Variant(..) => "Choose this size",
@@ -170,6 +173,7 @@ impl ModelsCommand {
             Self::Sort(_) => "In which order models are shown.",
             Self::ShowAll => "Take search and filters away.",
             Self::Step(_) => "Move to another card with the arrow keys.",
+            Self::Seen(..) => "Ask first whether the models on the screen fit.",
             Self::Open(_) => "Show files, sizes, settings and what can be done with it.",
             Self::Close => "Put the details away.",
             Self::Variant(..) => "The same model in another size.",
@@ -284,6 +288,7 @@ impl ModelsCommand {
             | Self::Filter(_)
             | Self::Sort(_)
             | Self::Step(_)
+            | Self::Seen(..)
             | Self::Variant(..)
             | Self::StartDownloads
             | Self::ReadTerms(_)

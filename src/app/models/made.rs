@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::card::{BUILTIN, FileLine, Kind, MissingLine, ModelCard, Place, Terms, VariantLine};
 use crate::library::disk::{DiskFile, Stock, Training};
-use crate::library::{Builtin, Card, CardFile, CardState, Defaults, ModelUse, Models, Role, Usage, file_name, name_of};
-use crate::recipe::{FileRole, ModelFiles};
+use crate::library::{Builtin, Card, CardFile, CardState, Defaults, ModelUse, Models, Role, Runnable, Usage, file_name, name_of};
+use crate::recipe::{FileRole, Lora, ModelFiles};
 
 /// The card of the model that comes with the program.
 #[must_use]
@@ -31,6 +31,13 @@ pub fn builtin_card(builtin: &Builtin) -> ModelCard {
         bytes: manifest.bytes(),
         defaults: defaults(&manifest.defaults),
         main: main_of(builtin.files()),
+        runnable: Some(Runnable {
+            id: manifest.id.clone(),
+            name: manifest.name.clone(),
+            files: builtin.files().clone(),
+            loras: Vec::new(),
+            defaults: manifest.defaults.clone(),
+        }),
         ..empty()
     }
     .with_hay()
@@ -97,9 +104,22 @@ fn of_library(
         shared: used.get(card.id.as_str()).map_or(0, |it| it.shared),
         jobs: jobs_of(card, models),
         main: main.and_then(|it| it.path.clone()),
+        runnable: (card.state.is_ready() && main.is_some()).then(|| runnable(card)),
         ..empty()
     }
     .with_hay()
+}
+
+fn runnable(card: &Card) -> Runnable {
+    let (mut files, mut loras) = (ModelFiles::default(), Vec::new());
+    for file in &card.files {
+        match (file.role, &file.path) {
+            (Role::Part(role), Some(path)) => files.set(role, path.clone()),
+            (Role::Lora, Some(path)) => loras.push(Lora { path: path.clone(), strength: 1.0 }),
+            (_, None) | (Role::Embedding, _) => {}
+        }
+    }
+    Runnable { id: card.id.clone(), name: card.name.clone(), files, loras, defaults: card.defaults.clone() }
 }
 
 /// A LoRA or an upscaler that lies by itself in a folder.
@@ -159,6 +179,7 @@ pub(super) fn empty() -> ModelCard {
         shared: 0,
         jobs: Vec::new(),
         main: None,
+        runnable: None,
         hay: String::new(),
     }
 }

@@ -21,7 +21,7 @@ pub use crate::library::size;
 pub use card::{BUILTIN, FileLine, Kind, MissingLine, ModelCard, Place, Terms, VariantLine};
 pub use command::ModelsCommand;
 pub use filter::{Around, Filter, Fitting, Shown, Sort};
-pub use fit::{Fits, Machine};
+pub use fit::{Fits, Machine, Predicted};
 pub use made::{builtin_card, cards};
 pub use told::{Check, Choices, DownloadsState, Farewell, FolderLine, Hub, Question, Shelf, Then, TokenState};
 
@@ -72,6 +72,10 @@ pub struct ModelsView {
     pub checks: BTreeMap<String, Check>,
     /// This machine's memory.
     pub memory: Option<Machine>,
+    /// Whether models fit, by their ids, where the engine was asked.
+    pub predicted: BTreeMap<String, Predicted>,
+    /// Which of the cards shown are on the screen: from this place to before that one.
+    pub seen: (usize, usize),
     /// Asks the search field to take the keyboard in the next frame.
     pub focus_search: bool,
     /// Asks the selected card to take the keyboard, and to come into view, in the next frame.
@@ -109,6 +113,27 @@ impl ModelsView {
         (self.queue, self.coming) = (queue, ids);
     }
 
+    /// The engine was asked whether a model fits; `None`: that is no longer known. What is on the screen stays where it is: the order is
+    /// worked out anew with the next change.
+    pub fn set_predicted(&mut self, id: &str, predicted: Option<Predicted>) {
+        let card = self.shelf.cards.iter().position(|it| it.id == id);
+        let by_size = || card.and_then(|at| Some(self.memory?.fits(self.shelf.cards.get(at)?.bytes))).unwrap_or_default();
+        let fits = predicted.as_ref().map_or_else(by_size, |it| it.fits);
+        if let Some(around) = card.and_then(|at| self.around.get_mut(at)) {
+            around.fits = fits;
+        }
+        match predicted {
+            Some(predicted) => self.predicted.insert(id.to_owned(), predicted),
+            None => self.predicted.remove(id),
+        };
+    }
+
+    /// What is known of whether a card fits, as a sentence.
+    #[must_use]
+    pub fn why_fits(&self, card: &ModelCard, around: Around) -> &str {
+        self.predicted.get(&card.id).map_or_else(|| around.fits.by_size(), |it| &it.sentence)
+    }
+
     /// Something that decides what is shown has changed.
     pub fn touch(&mut self) {
         self.stale = true;
@@ -124,7 +149,11 @@ impl ModelsView {
         (self.stale, self.memory) = (false, memory);
         self.in_memory = residency.models.iter().filter_map(|it| it.files.iter().next().map(|(_, path)| path.to_owned())).collect();
         let around = self.shelf.cards.iter().map(|card| Around {
-            fits: memory.map_or(Fits::Unknown, |it| it.fits(card.bytes)),
+            fits: match (self.predicted.get(&card.id), memory) {
+                (Some(predicted), _) => predicted.fits,
+                (None, Some(memory)) => memory.fits(card.bytes),
+                (None, None) => Fits::Unknown,
+            },
             in_memory: residency.models.iter().any(|it| card.is_of(&it.files)),
             coming: card.jobs.iter().any(|job| self.coming.contains(job)),
         });

@@ -30,7 +30,7 @@ fn takes(weights: u64, phase: placement::Phase, compute: u64, can_be_cut: bool) 
 }
 
 /// 6.0 of diffusion, 4.0 of text encoder, 0.2 of VAE; decoding takes `decode`, or half a GiB in tiles.
-fn estimate(decode: u64) -> Estimate {
+pub(super) fn estimate(decode: u64) -> Estimate {
     let needs = |decode| Needs {
         modules: [
             (Module::Diffusion, takes(60, placement::Phase::Denoise, 7, true)),

@@ -9,7 +9,7 @@ use std::fs;
 use testkit::tiny;
 
 use super::*;
-use crate::app::models::{Check, DownloadsState, Kind, Place, Shown, TokenState};
+use crate::app::models::{Check, DownloadsState, Fits, Kind, Place, Shown, TokenState};
 use crate::app::state::Screen;
 use crate::devices::{Device, DeviceKind};
 use crate::library::downloads::{Downloads, Patience, ProxyChoice, Status, TokenStore};
@@ -138,7 +138,7 @@ fn a_search_and_filters_leave_what_they_ask_for() {
     };
     studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16), device(DeviceKind::Gpu, 8)]));
     studio.until("the memory", |app| app.state.models.memory.is_some());
-    assert!(studio.sees("Flux.2 klein 4B, catalogue, 5.2 GB, fits") && studio.sees("tight, weights in RAM"));
+    assert!(studio.sees("Flux.2 klein 4B, catalogue, 5.3 GB, fits") && studio.sees("tight, weights in RAM"));
     studio.harness.check_accessibility();
 }
 
@@ -229,6 +229,44 @@ fn a_failed_download_says_why_and_can_be_tried_again() {
     assert!(studio.sees("moved or removed it") && studio.sees("Aurora, failed"));
     studio.begins("Try again Aurora");
     studio.until("the end", |app| app.state.models.card("aurora").is_some_and(|it| it.place == Place::OnDisk));
+}
+
+#[test]
+fn models_on_this_machine_say_whether_they_fit_as_the_engine_predicts() {
+    let home = home();
+    let mine = install(home.path(), "aurora");
+    let mut studio = view_of(home, "http://127.0.0.1:9");
+    let questions = studio.port.questions();
+    let device = |kind, gib: u64| Device {
+        name: format!("{kind:?}"),
+        description: String::new(),
+        kind,
+        card: None,
+        memory_total_bytes: gib * GIB,
+        memory_free_bytes: gib * GIB,
+    };
+    studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16), device(DeviceKind::Gpu, 4)]));
+    studio.until("the cards", |app| app.state.models.memory.is_some() && app.state.models.seen.1 > 0);
+    assert!(studio.sees(", fits"), "by its size it does");
+    let asked = loop {
+        match questions.next() {
+            Some((Request::Estimate(recipe), _)) => break recipe,
+            Some(_) => {}
+            None => panic!("nobody was asked"),
+        }
+    };
+    assert_eq!((asked.files.get(FileRole::Diffusion), asked.steps), (Some(mine.diffusion.as_path()), 5));
+    // 6 GiB of diffusion do not fit into a card of 4.
+    studio.port.send(Event::Estimated { recipe: asked, estimate: Ok(board::estimate(5)) });
+    studio.until("the answer", |app| app.state.models.predicted.contains_key("aurora"));
+    studio.begins("Mine, on disk, ");
+    assert!(studio.sees("tight, weights in RAM") && studio.sees("At 512 × 512 it takes ") && studio.sees(" of RAM"));
+    studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16), device(DeviceKind::Gpu, 16)]));
+    studio.until("the other card", |app| app.state.models.predicted["aurora"].fits == Fits::Fits);
+    studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 4)]));
+    studio.until("the small machine", |app| app.state.models.predicted["aurora"].fits == Fits::TooBig);
+    assert!(studio.sees("At 512 × 512 it lacks "));
+    studio.harness.check_accessibility();
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn models_are_listed_with_their_states_for_people_and_for_programs() {
     assert!(lines.len() > 25 && lines.iter().all(|it| it["event"] == "model"));
     let found = world.done(&["search", "turbo", "Z-IMAGE", "--json"]).lines();
     assert_eq!((found.len(), found[0]["id"].as_str(), found[0]["state"].as_str()), (1, Some("z-image-turbo"), Some("catalogue")));
-    assert_eq!(found[0]["variants"][0]["name"], "Q4_K");
+    assert_eq!(found[0]["variants"][0]["name"], "Q8_0");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn what_is_here_comes_first_and_what_can_be_had_after() {
     assert_eq!(first, [("mine", CardState::OnDisk), ("tiny-zimage", CardState::InPlace), ("z-image-turbo", CardState::Catalogue)]);
     assert!(cards[0].files.iter().all(|it| it.path.is_some()) && cards[0].bytes > Some(10_000_000));
     assert_eq!((cards[1].files.len(), cards[1].family.as_deref()), (3, Some("Z-Image")));
-    assert!(cards[2].files.iter().all(|it| it.path.is_none()) && cards[2].variants.len() == 1);
+    assert!(cards[2].files.iter().all(|it| it.path.is_none()) && cards[2].variants.len() == 3);
     assert!(models.problems.is_empty());
 }
 
@@ -63,7 +63,7 @@ fn a_model_is_run_by_its_name_with_what_suits_it() {
     let refused = |name: &str| models.runnable(name).unwrap_err().to_string();
     assert_eq!(
         refused("z-image-turbo:q4_k"),
-        "Z-Image-Turbo (Q4_K) is not on this disk. Get it with: atelier models pull z-image-turbo:q4_k (about 6.8 GB)."
+        "Z-Image-Turbo (Q4_K) is not on this disk. Get it with: atelier models pull z-image-turbo:q4_k (about 6.7 GB)."
     );
     assert_eq!(refused("mime"), "There is no model and no file called mime. Did you mean mine?");
     assert!(refused("qqqqqq").contains("atelier models list"));

@@ -160,7 +160,7 @@ fn fit(ui: &mut Ui, state: &State, card: &ModelCard, around: Around, palette: &P
     if card.kind == Kind::Model {
         dot(ui, colour_of(around.fits, palette));
         let words = small(around.fits.label(state.models.memory), palette.text);
-        ui.add(Label::new(words).truncate()).on_hover_text(around.fits.tooltip());
+        ui.add(Label::new(words).truncate()).on_hover_text(state.models.why_fits(card, around));
     }
     if !card.checked {
         let told = "Not every exact size and sum of its files is known yet: sizes are estimates, and a file may have moved.";

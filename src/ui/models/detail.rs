@@ -58,7 +58,10 @@ fn head(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
         let bytes = model.bytes.map_or_else(|| "Its size is not known".to_owned(), |it| format!("About {} of weights", size(it)));
         let exact = if model.checked { bytes.replace("About ", "") } else { bytes };
         let words = format!("{exact}: {}", around.fits.label(state.models.memory));
-        ui.label(RichText::new(words).color(colour_of(around.fits, &palette))).on_hover_text(around.fits.tooltip());
+        ui.label(RichText::new(words).color(colour_of(around.fits, &palette))).on_hover_text(state.models.why_fits(model, around));
+        if let Some(predicted) = state.models.predicted.get(&model.id) {
+            ui.add(Label::new(small(&predicted.sentence, palette.text)).wrap());
+        }
     }
     if !model.checked {
         let told = "Not every exact size of this entry is known yet. A download goes by what the server says.";

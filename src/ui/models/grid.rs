@@ -56,8 +56,15 @@ pub(super) fn grid_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.set_height(total + EDGE);
         let origin = ui.max_rect().min;
         let mut top = 0.0;
+        let mut on_screen = (usize::MAX, 0);
         for row in &rows {
             let bottom = top + row.height();
+            if let Row::Cards(from, to) = row
+                && bottom > seen.top()
+                && top < seen.bottom()
+            {
+                on_screen = (on_screen.0.min(*from), on_screen.1.max(*to));
+            }
             let chosen = view.focus_card && holds_cursor(state, row);
             if chosen {
                 let at = Rect::from_min_max(pos2(origin.x, origin.y + top), pos2(origin.x + room, origin.y + bottom));
@@ -67,6 +74,9 @@ pub(super) fn grid_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 draw(ui, state, commands, row, pos2(origin.x + EDGE, origin.y + top), width, room);
             }
             top = bottom;
+        }
+        if on_screen != view.seen {
+            commands.push(Command::Models(ModelsCommand::Seen(on_screen.0, on_screen.1)));
         }
     });
 }
