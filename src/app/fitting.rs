@@ -71,7 +71,9 @@ impl App {
         if !same {
             self.fitting.devices.clone_from(devices);
             let ids: Vec<String> = self.fitting.known.keys().cloned().collect();
-            ids.iter().for_each(|id| self.judge(id));
+            for id in &ids {
+                self.judge(id);
+            }
         }
         let idle = self.state.jobs.is_empty() && !self.state.board.waiting && self.fitting.pending.is_none();
         if self.state.screen != Screen::Models || !idle || self.fitting.devices.is_empty() {
