@@ -239,6 +239,9 @@ fn the_library_is_seen_in_both_themes_and_on_a_small_screen() -> Result<()> {
             let card = desktop.wait(card, LONG, |it| it.find_by(|it| it.name.starts_with(card)))?;
             desktop.click(&card.name)?;
             desktop.wait_for("Use Z-Image-Turbo now", LONG)?;
+            // The engine is asked what it takes.
+            let told = |it: &desktop::Control| it.name.starts_with("At 1024 × 1024 it takes ") && it.name.contains(" of RAM");
+            desktop.wait("what it takes", LONG, |it| it.find_by(told))?;
         }
         keep(&mut desktop, size, name)?;
     }
