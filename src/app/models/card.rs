@@ -58,6 +58,8 @@ pub enum Place {
     InPlace,
     /// A loose file that still needs others.
     Incomplete,
+    /// It lies in a folder, and cannot be used.
+    Listed,
     /// It can be downloaded.
     Catalogue,
 }
@@ -72,6 +74,7 @@ impl Place {
             Self::Damaged => "damaged",
             Self::InPlace => "in place",
             Self::Incomplete => "incomplete",
+            Self::Listed => "listed",
             Self::Catalogue => "catalogue",
         }
     }
@@ -85,6 +88,7 @@ impl Place {
             Self::Damaged => "A file is missing or is not as it should be. Get it again.",
             Self::InPlace => "It is used where it is, in a folder of yours, and never changed.",
             Self::Incomplete => "It still needs other files before it can be used.",
+            Self::Listed => "It is on this disk and cannot be used here; its details say why.",
             Self::Catalogue => "It can be downloaded.",
         }
     }

@@ -252,6 +252,7 @@ impl ModelsCommand {
                 (Kind::Upscaler, _) => Err("Pictures are enlarged by `atelier upscale` so far, not in the window."),
                 (Kind::Part, _) => Err("It makes no pictures by itself: other models use it."),
                 (_, Place::Catalogue) => Err("Download it first."),
+                (_, Place::Listed) => Err("It cannot be used here; its details say why."),
                 (_, Place::Incomplete) => Err("Get what is missing first."),
                 (_, Place::Damaged) => Err("A file is damaged. Download it again first."),
                 (_, Place::BuiltIn | Place::OnDisk | Place::InPlace) => Ok(()),

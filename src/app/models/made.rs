@@ -1,11 +1,12 @@
 //! Makes the cards of the Models view from what the library knows.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use super::alone::card_of_file;
 use super::card::{BUILTIN, FileLine, Kind, MissingLine, ModelCard, Place, Terms, VariantLine};
 use crate::library::disk::{DiskFile, Stock, Training};
-use crate::library::{Builtin, Card, CardFile, CardState, Defaults, ModelUse, Models, Role, Runnable, Usage, file_name, name_of};
+use crate::library::{Builtin, Card, CardFile, CardState, Defaults, ModelUse, Models, Role, Runnable, Usage, file_name};
 use crate::recipe::{FileRole, Lora, ModelFiles};
 
 /// The card of the model that comes with the program.
@@ -50,9 +51,11 @@ pub fn cards(models: &Models, stock: &Stock, usage: Option<&Usage>, ours: &BTree
     let used: BTreeMap<&str, &ModelUse> = usage.iter().flat_map(|it| &it.models).map(|it| (it.id.as_str(), it)).collect();
     let mut cards: Vec<ModelCard> = models.cards().iter().map(|it| of_library(it, models, &on_disk, &used, ours)).collect();
     let own = |path: &Path| models.installed.iter().any(|it| path.starts_with(&it.folder));
-    let small = stock.files.iter().filter(|it| !own(&it.path)).filter_map(|it| of_small(it, ours));
+    let mains: HashSet<&Path> = models.loose.iter().map(|it| it.main.path.as_path()).collect();
+    let alone = stock.files.iter().filter(|it| !own(&it.path) && !mains.contains(it.path.as_path()));
+    let alone = alone.map(|it| card_of_file(it, ours.contains(&it.path)));
     let at = cards.iter().position(|it| !it.place.is_here()).unwrap_or(cards.len());
-    cards.splice(at..at, small);
+    cards.splice(at..at, alone);
     cards
 }
 
@@ -122,38 +125,6 @@ fn runnable(card: &Card) -> Runnable {
     Runnable { id: card.id.clone(), name: card.name.clone(), files, loras, defaults: card.defaults.clone() }
 }
 
-/// A LoRA or an upscaler that lies by itself in a folder.
-fn of_small(file: &DiskFile, ours: &BTreeSet<PathBuf>) -> Option<ModelCard> {
-    let kind = match file.role()? {
-        Role::Lora => Kind::Lora,
-        Role::Part(FileRole::Upscaler) => Kind::Upscaler,
-        Role::Part(_) | Role::Embedding => return None,
-    };
-    let facts = file.facts();
-    let training = facts.map(|it| &it.training);
-    let ours = ours.contains(&file.path);
-    let card = CardFile { role: file.role()?, name: file_name(&file.path), path: Some(file.path.clone()), bytes: Some(file.bytes) };
-    Some(
-        ModelCard {
-            id: file.path.to_string_lossy().into_owned(),
-            name: training.and_then(|it| it.title.clone()).unwrap_or_else(|| name_of(&file.path)),
-            kind,
-            family: facts.and_then(|it| it.family).map(|it| it.label().to_owned()),
-            description: training.and_then(|it| it.usage.clone()).unwrap_or_default(),
-            place: if ours { Place::OnDisk } else { Place::InPlace },
-            ours,
-            files: vec![file_line(&card, Some(file))],
-            bytes: Some(file.bytes),
-            added: file.modified,
-            triggers: training.map(|it| it.trigger_words.clone()).unwrap_or_default(),
-            told: training.map(told).unwrap_or_default(),
-            folder: file.path.parent().map(Path::to_owned),
-            ..empty()
-        }
-        .with_hay(),
-    )
-}
-
 pub(super) fn empty() -> ModelCard {
     ModelCard {
         id: String::new(),
@@ -201,7 +172,7 @@ fn kind_of(files: &[CardFile]) -> Kind {
     }
 }
 
-fn file_line(file: &CardFile, known: Option<&DiskFile>) -> FileLine {
+pub(super) fn file_line(file: &CardFile, known: Option<&DiskFile>) -> FileLine {
     let facts = known.and_then(|it| it.facts()).map(|it| {
         let parameters = match it.parameters as f64 {
             few if few < 1e6 => format!("{:.0} k", few / 1e3),
@@ -246,7 +217,7 @@ fn jobs_of(card: &Card, models: &Models) -> Vec<String> {
     jobs
 }
 
-fn told(training: &Training) -> Vec<(&'static str, String)> {
+pub(super) fn told(training: &Training) -> Vec<(&'static str, String)> {
     let tags: Vec<&str> = training.tags.iter().take(12).map(|(tag, _)| tag.as_str()).collect();
     [
         ("Author", training.author.clone()),

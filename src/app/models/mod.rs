@@ -4,6 +4,7 @@
 //! whole [`Shelf`]; which cards are shown is worked out anew only when something changed ([`ModelsView::refresh`]). Not here: files, network,
 //! threads, drawing.
 
+mod alone;
 mod card;
 mod command;
 mod filter;

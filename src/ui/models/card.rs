@@ -84,7 +84,7 @@ fn said(state: &State, card: &ModelCard, around: Around, job: Option<&Entry>) ->
         words.push("in memory".into());
     }
     words.push(card.bytes.map_or_else(|| "size unknown".into(), size));
-    if card.kind == Kind::Model {
+    if card.kind == Kind::Model && card.place != Place::Listed {
         words.push(around.fits.label(state.models.memory).into());
     } else {
         words.push(card.kind.label().into());
@@ -108,7 +108,7 @@ fn state_chip(ui: &mut Ui, card: &ModelCard, around: Around, job: Option<&Entry>
             Place::BuiltIn | Place::OnDisk | Place::InPlace => palette.compute,
             Place::Incomplete => palette.warn,
             Place::Damaged => palette.error,
-            Place::Catalogue => palette.weak,
+            Place::Catalogue | Place::Listed => palette.weak,
         };
         (card.place.label(), colour, card.place.tooltip())
     };
@@ -142,7 +142,7 @@ fn about(ui: &mut Ui, card: &ModelCard, palette: &Palette) {
         let bytes = card.missing_bytes().map(|it| format!(" (about {})", size(it))).unwrap_or_default();
         (format!("Needs {}{bytes}", names.join(" and ")), palette.warn)
     } else if let Some(problem) = card.problems.first() {
-        (problem.clone(), palette.error)
+        (problem.clone(), if card.place == Place::Listed { palette.weak } else { palette.error })
     } else if card.triggers.is_empty() {
         (card.description.clone(), palette.weak)
     } else {
@@ -157,7 +157,7 @@ fn about(ui: &mut Ui, card: &ModelCard, palette: &Palette) {
 
 /// Whether it fits, and what else is to be known.
 fn fit(ui: &mut Ui, state: &State, card: &ModelCard, around: Around, palette: &Palette) {
-    if card.kind == Kind::Model {
+    if card.kind == Kind::Model && card.place != Place::Listed {
         dot(ui, colour_of(around.fits, palette));
         let words = small(around.fits.label(state.models.memory), palette.text);
         ui.add(Label::new(words).truncate()).on_hover_text(state.models.why_fits(card, around));
@@ -191,7 +191,7 @@ fn action(ui: &mut Ui, state: &State, commands: &mut Commands, card: &ModelCard,
                 response.on_hover_text(format!("Its licence is shown first: {}", terms.name));
             }
         }
-        Place::BuiltIn | Place::OnDisk | Place::InPlace => {
+        Place::BuiltIn | Place::OnDisk | Place::InPlace | Place::Listed => {
             ask(ui, state, commands, Command::Models(ModelsCommand::Open(id)), |ui| ui.add(Button::new("Details")));
         }
     }

@@ -52,9 +52,10 @@ fn head(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
         ui.add(Label::new(RichText::new(&model.description).color(palette.text)).wrap());
     }
     for problem in &model.problems {
-        ui.add(Label::new(RichText::new(problem).color(palette.error)).wrap());
+        let colour = if model.place == Place::Listed { palette.warn } else { palette.error };
+        ui.add(Label::new(RichText::new(problem).color(colour)).wrap());
     }
-    if model.kind == Kind::Model {
+    if model.kind == Kind::Model && model.place != Place::Listed {
         let bytes = model.bytes.map_or_else(|| "Its size is not known".to_owned(), |it| format!("About {} of weights", size(it)));
         let exact = if model.checked { bytes.replace("About ", "") } else { bytes };
         let words = format!("{exact}: {}", around.fits.label(state.models.memory));
@@ -73,15 +74,17 @@ fn actions(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCar
     if state.models.job(model).is_some() && !model.place.is_ready() {
         return;
     }
+    let id = model.id.clone();
+    let next = match model.place {
+        Place::Catalogue | Place::Damaged => Some(ModelsCommand::Get(id)),
+        Place::Incomplete => Some(ModelsCommand::GetMissing(id)),
+        Place::BuiltIn | Place::OnDisk | Place::InPlace => matches!(model.kind, Kind::Model | Kind::Lora).then_some(ModelsCommand::Use(id)),
+        Place::Listed => None,
+    };
     ui.add_space(4.0);
     ui.horizontal_wrapped(|ui| {
         theme::accented(ui, |ui| {
-            let id = model.id.clone();
-            let command = match model.place {
-                Place::Catalogue | Place::Damaged => ModelsCommand::Get(id),
-                Place::Incomplete => ModelsCommand::GetMissing(id),
-                Place::BuiltIn | Place::OnDisk | Place::InPlace => ModelsCommand::Use(id),
-            };
+            let Some(command) = next else { return };
             // The card has a button of the same name.
             let button = eframe::egui::Button::new(command.label()).min_size(vec2(104.0, 28.0));
             let name = format!("{} {} now", command.label(), model.name);
