@@ -6,6 +6,7 @@
 
 pub mod devices;
 pub mod recipe;
+pub mod words;
 
 pub mod engine;
 pub mod placement;

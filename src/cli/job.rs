@@ -11,6 +11,7 @@ use super::output::write_preview;
 use super::progress::{Progress, summary};
 use super::resolve::Job;
 use crate::engine::{End, Event, Failure, Handle, JobId, LogLevel};
+use crate::words::sentence;
 
 /// How soon a press of Ctrl-C is answered with a word; the job itself is told at once.
 const NOTICE: Duration = Duration::from_millis(100);
@@ -160,12 +161,6 @@ fn tell_end(job: JobId, end: &End, told: &mut Told<'_>) -> Exit {
             Exit::Failed
         }
     }
-}
-
-/// Errors begin small and have no full stop; sentences the other way round.
-fn sentence(error: &str) -> String {
-    let mut letters = error.chars();
-    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
 const fn mark(level: LogLevel) -> &'static str {

@@ -12,6 +12,7 @@ use super::json::{Fit, Fixed, Line, Plan, Predicted};
 use crate::engine::{Estimate, Event, Handle};
 use crate::placement::{self, NoPlan, Placement, Question, Room};
 use crate::recipe::Recipe;
+use crate::words::sentence;
 
 /// Headers of a large model on a slow disk take a while to read.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -81,12 +82,6 @@ fn ask(recipe: &Recipe, handle: &Handle) -> anyhow::Result<Estimate> {
         }
     }
     anyhow::bail!("the engine did not say what this takes; look whether the model's files can be read")
-}
-
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars.next().map(|c| c.to_uppercase().collect::<String>()).unwrap_or_default();
-    format!("{first}{}.", chars.as_str())
 }
 
 /// The report for people.

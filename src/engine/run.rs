@@ -8,7 +8,7 @@ use std::thread;
 use super::batch;
 use super::cache::{Budgeted, Want, stamps};
 use super::event::{Begin, End, Event, Failure, Picture, PictureInfo};
-use super::failure::{self, sentence};
+use super::failure;
 use super::ffi::{self, CallError, Load, Mask, PreviewMode, Shot, Sink, Status, Upscaler};
 use super::places::Places;
 use super::request::{JobId, PreviewOptions};
@@ -19,6 +19,7 @@ use crate::gallery::{fit_image, read_image, read_mask};
 use crate::library::{Checked, Fault, snap};
 use crate::placement::{DevicePrediction, Placement, Prediction, Room, gib};
 use crate::recipe::{FileRole, ImageSource, Lora, ModelFiles, PlacementText, Recipe, Rgb8};
+use crate::words::sentence;
 
 /// Pixels of a side; the engine has no limit of its own, memory sets one long before.
 const SIDES: (u32, u32) = (64, 16_384);

@@ -253,7 +253,7 @@ pub(super) fn shown(name: &str) -> String {
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
     if bytes < 1000 {
-        return format!("{bytes} bytes");
+        return if bytes == 1 { "1 byte".into() } else { format!("{bytes} bytes") };
     }
     let mut value = bytes as f64 / 1000.0;
     let mut unit = UNITS[0];

@@ -7,6 +7,7 @@ use super::made::{empty, file_line, told};
 use crate::library::disk::{About, DiskFile};
 use crate::library::{CardFile, Role, file_name, name_of};
 use crate::recipe::FileRole;
+use crate::words::sentence;
 
 const PICKLE: &str = "It is a pickle, which can run programs when it is opened. Atelier only lists it: get it as .safetensors or .gguf.";
 
@@ -42,7 +43,7 @@ pub(super) fn card_of_file(file: &DiskFile, ours: bool) -> ModelCard {
     let description = match (&file.about, training.and_then(|it| it.usage.clone())) {
         (About::Unread, _) => "It is looked into soon.".to_owned(),
         (_, Some(usage)) => usage,
-        (About::Known(facts), None) if kind == Kind::Part => format!("{} in {}.", facts.name, facts.quantisation),
+        (About::Known(facts), None) if kind == Kind::Part => sentence(&format!("{} in {}", facts.name, facts.quantisation)),
         _ => String::new(),
     };
     let part = role.map(|role| CardFile { role, name: file_name(&file.path), path: Some(file.path.clone()), bytes: Some(file.bytes) });

@@ -74,7 +74,7 @@ impl Fitting {
 /// In which order models are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
-    /// What is here first, then what fits.
+    /// What is here first, then what fits; what can only be listed after what can be used.
     #[default]
     FitsFirst,
     /// By name.
@@ -149,7 +149,8 @@ pub(super) fn order(cards: &[ModelCard], around: &[Around], search: &str, filter
     match sort {
         Sort::FitsFirst => shown.sort_by_key(|(_, card, around)| {
             let fits = if card.kind == Kind::Model { around.fits } else { Fits::Fits };
-            (!(card.place.is_here() || around.coming), card.kind != Kind::Model, fits, !card.recommended, name(card))
+            let far = !(card.place.is_here() || around.coming);
+            (far, card.place == Place::Listed, card.kind != Kind::Model, fits, !card.recommended, name(card))
         }),
         Sort::Name => shown.sort_by_key(|(_, card, _)| name(card)),
         Sort::Size => shown.sort_by_key(|(_, card, _)| (card.bytes.is_none(), card.bytes, name(card))),
@@ -183,6 +184,9 @@ mod tests {
     fn every_order_is_as_its_name_says() {
         let all = Filter::default();
         assert_eq!(names("", &all, Sort::FitsFirst), ["d", "b", "a", "c"]);
+        let (mut cards, around) = cards();
+        (cards[0].place, cards[1].place) = (Place::Listed, Place::InPlace);
+        assert_eq!(order(&cards, &around, "", &all, Sort::FitsFirst), [1, 3, 0, 2], "what can be used goes before what is only listed");
         assert_eq!(names("", &all, Sort::Name), ["a", "b", "d", "c"]);
         assert_eq!(names("", &all, Sort::Size), ["c", "b", "d", "a"], "unknown sizes come last");
         assert_eq!(names("", &all, Sort::Added)[0], "d");

@@ -20,6 +20,7 @@ use crate::devices::{Device, DeviceKind};
 use crate::library::HeaderCache;
 use crate::placement::{Home, Module, ModuleNeeds, Needs, Phase, Placement, Seat};
 use crate::recipe::{PlacementText, Recipe, Rgb8};
+use crate::words::sentence;
 use asked::Asked;
 
 pub(super) use thread::serve;
@@ -153,7 +154,7 @@ impl Estimates {
 impl Question {
     fn new(asked: &Asked, devices: &[Device]) -> Result<Self, Unanswered> {
         let placement = Placement::parse(&asked.recipe.placement, devices).map_err(|error| Failure {
-            sentence: failure::sentence(&error.to_string()),
+            sentence: sentence(&error.to_string()),
             hint: "Change the placement, or leave it empty.".into(),
             ..Failure::default()
         })?;

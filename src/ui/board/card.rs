@@ -11,6 +11,7 @@ use crate::app::{Command, Commands};
 use crate::placement::{Home, Module, gib};
 use crate::ui::icons::{self, Icon};
 use crate::ui::theme::{self, Palette};
+use crate::words::capital;
 
 /// Height of the part that runs, in points.
 pub(super) const RUNS: f32 = 46.0;
@@ -56,8 +57,7 @@ impl Look {
 
 /// A module's name at the beginning of a line.
 pub(super) fn title(module: Module) -> String {
-    let mut chars = module.label().chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+    capital(module.label())
 }
 
 /// What a place is called.

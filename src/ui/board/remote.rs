@@ -9,6 +9,7 @@ use crate::app::{Command, Commands};
 use crate::ui::icons::Icon;
 use crate::ui::parts::{self, ask, bare_icon, command_button, heading, icon_button};
 use crate::ui::theme;
+use crate::words::sentence;
 
 /// Draws the list of servers.
 pub(super) fn servers(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -54,7 +55,7 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, server: &Server) {
                 ServerState::Asking => ("Asking…".to_owned(), palette.weak),
                 ServerState::Lends(devices) if devices.is_empty() => ("It lends nothing.".to_owned(), palette.warn),
                 ServerState::Lends(devices) => (format!("Lends {}.", devices.join(", ")), palette.weak),
-                ServerState::Silent(why) => (upper_first(why), palette.warn),
+                ServerState::Silent(why) => (sentence(why), palette.warn),
             };
             ui.add(Label::new(RichText::new(words).size(12.0).color(color)).wrap());
             match &server.tested {
@@ -62,7 +63,7 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, server: &Server) {
                     ui.add(Label::new(RichText::new(found).size(12.0).color(palette.text)).wrap());
                 }
                 Some(Err(why)) if !silent => {
-                    ui.add(Label::new(RichText::new(upper_first(why)).size(12.0).color(palette.warn)).wrap());
+                    ui.add(Label::new(RichText::new(sentence(why)).size(12.0).color(palette.warn)).wrap());
                 }
                 Some(Err(_)) | None if server.testing => {
                     ui.label(RichText::new("Testing…").size(12.0).color(palette.weak));
@@ -79,11 +80,4 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, server: &Server) {
             });
         },
     );
-}
-
-/// A sentence that began in the middle of another one.
-fn upper_first(text: &str) -> String {
-    let mut chars = text.chars();
-    let text: String = chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default();
-    if text.ends_with(['.', ')']) { text } else { text + "." }
 }

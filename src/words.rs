@@ -1,0 +1,28 @@
+//! Sentences for people, from clauses that programs say.
+
+/// A text that begins with a capital.
+#[must_use]
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// A clause as a sentence: a capital first, a full stop last, unless it has an end.
+#[must_use]
+pub fn sentence(text: &str) -> String {
+    let text = capital(text);
+    if text.is_empty() || text.ends_with(['.', '!', '?']) { text } else { text + "." }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clause_becomes_a_sentence_and_a_sentence_stays_one() {
+        for (text, expected) in [("it is gone", "It is gone."), ("Done.", "Done."), ("über alles", "Über alles."), ("", "")] {
+            assert_eq!(sentence(text), expected);
+        }
+        assert_eq!(capital("tiny autoencoder"), "Tiny autoencoder");
+    }
+}
