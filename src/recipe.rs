@@ -67,6 +67,17 @@ pub struct Recipe {
     pub threads: Option<u32>,
 }
 
+impl Recipe {
+    /// Whether both are made with the same model, opened in the same way: what one of them loaded serves the other.
+    #[must_use]
+    pub fn opens_like(&self, other: &Self) -> bool {
+        self.files == other.files
+            && self.placement == other.placement
+            && self.flash_attention == other.flash_attention
+            && self.threads == other.threads
+    }
+}
+
 impl Default for Recipe {
     fn default() -> Self {
         Self {

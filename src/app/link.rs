@@ -7,6 +7,7 @@ use eframe::egui;
 
 use super::App;
 use super::board::{Asked, BoardCommand, Server, ServerState, found, tunnel};
+use super::standing::Standing;
 use super::state::{ErrorCard, Job, Screen};
 use crate::devices::Device;
 use crate::engine::{Busy, Estimate, Failure, JobId, OutOfMemory, Peak, Problem, RemoteReport, ServerAddress};
@@ -28,7 +29,7 @@ pub(super) struct Link {
     /// Whether the answer is still to come.
     pending: bool,
     /// What the recipe has become, and since when.
-    changed: Option<(Asked, f64)>,
+    changed: Standing<Asked>,
     listed_at_secs: Option<f64>,
     listing: bool,
     /// Whether a job has just begun, and the devices were not named since.
@@ -88,7 +89,7 @@ impl App {
         let board = &mut self.state.board;
         let answered = board.estimate.is_some() || board.failure.is_some();
         if self.link.asked.as_ref() == Some(&asked) && (answered || self.link.pending) {
-            self.link.changed = None;
+            self.link.changed.forget();
             board.waiting = self.link.pending;
             return;
         }
@@ -97,23 +98,15 @@ impl App {
             return;
         }
         board.waiting = true;
-        let since = match &self.link.changed {
-            Some((changed, since)) if *changed == asked => *since,
-            _ => {
-                // The first question of a start has nothing to wait for.
-                let since = if self.link.asked.is_none() { now - ASK_AFTER_SECS } else { now };
-                self.link.changed = Some((asked.clone(), since));
-                since
-            }
-        };
-        let rest = since + ASK_AFTER_SECS - now;
-        // What is left by rounding is no time.
-        if rest > 1e-6 {
-            ctx.request_repaint_after_secs(rest as f32);
+        // The first question of a start has nothing to wait for.
+        let wait = if self.link.asked.is_none() { 0.0 } else { ASK_AFTER_SECS };
+        if let Some(rest) = self.link.changed.rest(|it| *it == asked, || asked.clone(), now, wait) {
+            ctx.request_repaint_after_secs(rest);
         } else if sent(self.handle.estimate(self.to_estimate())) {
             // The newest question takes the place of others.
             self.fitting.outdo();
-            (self.link.asked, self.link.pending, self.link.changed) = (Some(asked), true, None);
+            (self.link.asked, self.link.pending) = (Some(asked), true);
+            self.link.changed.forget();
         }
     }
 

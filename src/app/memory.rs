@@ -11,10 +11,11 @@ use super::App;
 use super::dispatch::carried;
 use super::files::FileTask;
 use super::link::sent;
+use super::standing::Standing;
 use super::state::State;
 use crate::engine::{Reserve, Residency, Resident, ResidentId};
 use crate::placement::GIB;
-use crate::recipe::{FileRole, ModelFiles, PlacementText, Recipe};
+use crate::recipe::{FileRole, ModelFiles, Recipe};
 use crate::settings::Settings;
 
 /// Seconds that the choice of a model must stand before it is loaded: who looks through a list loads nothing.
@@ -103,35 +104,16 @@ pub struct Memory {
     marking: Option<Box<Recipe>>,
     /// The last recipe of each model that was used, the latest first.
     recipes: Vec<Recipe>,
-    asked: Option<Chosen>,
-    changed: Option<(Option<Chosen>, f64)>,
+    /// The recipe whose model was asked for last; `None`: nothing is to be loaded.
+    asked: Option<Box<Recipe>>,
+    changed: Standing<Option<Box<Recipe>>>,
 }
 
-/// What decides which context a model gets.
-#[derive(Clone, Debug, PartialEq)]
-struct Chosen {
-    files: ModelFiles,
-    placement: PlacementText,
-    flash_attention: bool,
-    threads: Option<u32>,
-}
-
-/// What is to be loaded beforehand.
-enum Wanted {
-    /// It is not known yet whether the model fits.
-    Unknown,
-    Nothing,
-    Model(Chosen),
-}
-
-impl Chosen {
-    fn of(recipe: &Recipe) -> Self {
-        Self {
-            files: recipe.files.clone(),
-            placement: recipe.placement.clone(),
-            flash_attention: recipe.flash_attention,
-            threads: recipe.threads,
-        }
+/// Whether both name the same model, or none.
+fn same_model(one: Option<&Recipe>, other: Option<&Recipe>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one.opens_like(other),
+        (one, other) => one.is_none() && other.is_none(),
     }
 }
 
@@ -149,7 +131,7 @@ impl Memory {
             marking: None,
             recipes: Vec::new(),
             asked: None,
-            changed: None,
+            changed: Standing::default(),
         }
     }
 
@@ -258,7 +240,7 @@ impl App {
     pub(super) fn mark_taken(&mut self, ctx: &egui::Context, was_there: bool) {
         self.state.memory.started_well = true;
         if was_there && self.state.memory.warm {
-            self.state.memory.asked = Some(Chosen::of(&self.state.recipe));
+            self.state.memory.asked = Some(Box::new(self.state.recipe.clone()));
             let name = self.state.model_name(&self.state.recipe.files);
             self.notice(ctx, format!("Atelier ended while it loaded {name}. It is not loaded by itself this time."));
         }
@@ -275,32 +257,23 @@ impl App {
     pub(super) fn load_ahead(&mut self, ctx: &egui::Context) {
         let now = ctx.time();
         self.state.memory.now_secs = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let wanted = match self.wanted() {
-            Wanted::Unknown => return,
-            Wanted::Nothing => None,
-            Wanted::Model(chosen) => Some(chosen),
-        };
-        if wanted == self.state.memory.asked {
-            self.state.memory.changed = None;
+        let Some(wanted) = self.wants_to_load() else { return };
+        let State { recipe, memory, .. } = &mut self.state;
+        let wanted = wanted.then_some(&*recipe);
+        if same_model(wanted, memory.asked.as_deref()) {
+            memory.changed.forget();
             return;
         }
-        let since = match &self.state.memory.changed {
-            Some((changed, since)) if *changed == wanted => *since,
-            _ => {
-                self.state.memory.changed = Some((wanted.clone(), now));
-                now
-            }
-        };
-        let rest = since + WARM_AFTER_SECS - now;
-        // What is left by rounding is no time.
-        if rest > 1e-6 {
-            ctx.request_repaint_after_secs(rest as f32);
+        let same = |changed: &Option<Box<Recipe>>| same_model(changed.as_deref(), wanted);
+        if let Some(rest) = memory.changed.rest(same, || wanted.cloned().map(Box::new), now, WARM_AFTER_SECS) {
+            ctx.request_repaint_after_secs(rest);
             return;
         }
-        let recipe = wanted.as_ref().map(|_| Box::new(self.state.recipe.clone()));
+        let recipe = wanted.cloned().map(Box::new);
         let is_new = recipe.is_some() && self.state.chosen_resident().is_none();
         let memory = &mut self.state.memory;
-        (memory.asked, memory.changed, memory.marking) = (wanted, None, None);
+        memory.changed.forget();
+        (memory.asked, memory.marking) = (recipe.clone(), None);
         match (recipe, memory.mark.clone()) {
             (Some(recipe), Some(mark)) if is_new => {
                 (memory.loading, memory.marking) = (true, Some(recipe));
@@ -313,16 +286,16 @@ impl App {
         }
     }
 
-    fn wanted(&self) -> Wanted {
+    /// Whether the chosen model is to be loaded beforehand; `None`: it is not known yet whether it fits.
+    fn wants_to_load(&self) -> Option<bool> {
         let State { recipe, board, memory, .. } = &self.state;
         if !memory.warm || recipe.files.is_empty() {
-            return Wanted::Nothing;
+            return Some(false);
         }
         if !memory.started_well || !board.is_about(recipe) {
-            return Wanted::Unknown;
+            return None;
         }
-        let fits = board.prediction.is_some() && !board.is_over() && board.text_errors.iter().all(Option::is_none);
-        if fits { Wanted::Model(Chosen::of(recipe)) } else { Wanted::Nothing }
+        Some(board.prediction.is_some() && !board.is_over() && board.text_errors.iter().all(Option::is_none))
     }
 
     pub(super) fn memory_command(&mut self, command: MemoryCommand) {
@@ -334,7 +307,7 @@ impl App {
             MemoryCommand::Unload(id) => {
                 // What a person lets go does not come back by itself.
                 if self.state.chosen_resident().is_some_and(|model| model.id == id) {
-                    self.state.memory.asked = Some(Chosen::of(&self.state.recipe));
+                    self.state.memory.asked = Some(Box::new(self.state.recipe.clone()));
                 }
                 sent(self.handle.unload_model(id));
             }

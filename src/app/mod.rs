@@ -18,6 +18,7 @@ mod pixels;
 pub mod progress;
 mod session;
 mod shelf;
+mod standing;
 pub mod state;
 mod view;
 mod window;

@@ -264,7 +264,7 @@ impl Scheduler {
             }
             Request::SetReserve(reserve) => self.engine.cache.set_reserve(reserve),
             Request::Warm(recipe) => {
-                let same = |warming: &Warming| recipe.as_ref().is_some_and(|recipe| same_model(recipe, &warming.recipe));
+                let same = |warming: &Warming| recipe.as_ref().is_some_and(|recipe| recipe.opens_like(&warming.recipe));
                 if !self.warming.as_ref().is_some_and(same) {
                     self.stop_warming();
                     self.to_warm = recipe;
@@ -283,7 +283,7 @@ impl Scheduler {
             // What is being loaded is either what this job wants, and nearly there, or in its way.
             let in_the_way = self.warming.as_ref().filter(|warming| warming.needed.collides(needed));
             if let Some(warming) = in_the_way
-                && !matches!(work, Work::Job(_, Task::Generate { recipe, .. }) if same_model(recipe, &warming.recipe))
+                && !matches!(work, Work::Job(_, Task::Generate { recipe, .. }) if recipe.opens_like(&warming.recipe))
             {
                 warming.cancel.store(true, Ordering::Relaxed);
             }
@@ -362,14 +362,6 @@ pub(super) fn no_thread() -> Failure {
         hint: "Close other programs, then generate again.".into(),
         ..Failure::default()
     }
-}
-
-/// Whether one context serves both recipes.
-fn same_model(left: &Recipe, right: &Recipe) -> bool {
-    left.files == right.files
-        && left.placement == right.placement
-        && left.flash_attention == right.flash_attention
-        && left.threads == right.threads
 }
 
 type Chore = Box<dyn FnOnce() + Send>;

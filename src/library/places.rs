@@ -40,6 +40,24 @@ pub struct Places {
     pub other: Map<String, Value>,
 }
 
+impl Places {
+    /// Whether the person accepted the terms of the model of this name, `ID` or `ID:VARIANT`.
+    #[must_use]
+    pub fn has_accepted(&self, name: &str) -> bool {
+        self.accepted.contains(model_of(name))
+    }
+
+    /// The person accepted the terms of the model of this name.
+    pub fn accept(&mut self, name: &str) {
+        self.accepted.insert(model_of(name).to_owned());
+    }
+}
+
+/// The variants of a model come under its terms.
+fn model_of(name: &str) -> &str {
+    name.split(':').next().unwrap_or(name)
+}
+
 /// A change of the places did not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum PlacesError {
@@ -166,7 +184,8 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap().replacen('{', "{\"future\": [1],", 1);
         fs::write(&path, text).unwrap();
         let places = Places::change(&path, |it| {
-            it.accepted.insert("flux.1-dev".into());
+            it.accept("flux.1-dev:Q4_0");
+            assert!(it.has_accepted("flux.1-dev") && it.has_accepted("flux.1-dev:Q2_K") && !it.has_accepted("flux.1"));
             Ok(())
         });
         assert_eq!(places.unwrap(), Places::read(&path).unwrap());

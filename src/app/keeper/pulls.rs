@@ -28,8 +28,7 @@ impl Worker {
         let Some(mut entry) = self.models.catalogue.find(name) else {
             return self.notice(self.models.unknown(name).sentence);
         };
-        let id = name.split(':').next().unwrap_or(name);
-        if let Some(licence) = entry.licence.as_mut().filter(|it| it.asks() && self.places.accepted.contains(id)) {
+        if let Some(licence) = entry.licence.as_mut().filter(|it| it.asks() && self.places.has_accepted(name)) {
             licence.accept();
         }
         self.bring(download_job(&entry, &self.models_root()));

@@ -264,7 +264,7 @@ impl Worker {
 
     pub(super) fn accept(&mut self, id: &str) {
         let chosen = self.choose(|places| {
-            places.accepted.insert(id.to_owned());
+            places.accept(id);
             Ok(())
         });
         if chosen {

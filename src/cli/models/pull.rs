@@ -84,8 +84,7 @@ impl Work<'_> {
     /// Terms of a model's own are shown once, and accepted by a flag.
     fn ask_for_terms(&mut self, library: &Library, entry: &mut Manifest, name: &str, accept: bool) -> Result<(), Stop> {
         let Some(licence) = entry.licence.as_mut().filter(|it| it.asks()) else { return Ok(()) };
-        let id = name.split(':').next().unwrap_or(name).to_owned();
-        if !accept && !library.places.accepted.contains(&id) {
+        if !accept && !library.places.has_accepted(name) {
             return Err(Stop::Unknown(Problem {
                 sentence: format!("{} comes under terms of its own: {}.", entry.name, licence_text(licence)),
                 hint: format!("Read them; if you accept them: atelier models pull {name} --accept-licence."),
@@ -93,7 +92,7 @@ impl Work<'_> {
         }
         licence.accept();
         let accepted = |places: &mut Places| {
-            places.accepted.insert(id);
+            places.accept(name);
             Ok(())
         };
         Places::change(&self.paths.library_file(), accepted).map_err(failed)?;
