@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::downloads::{Job, Source, Wanted};
 use super::manifest::{FileName, Sha256};
-use super::models::{letters, slug};
+use super::naming::{letters, slug};
 
 /// What a link leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]

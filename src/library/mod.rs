@@ -22,6 +22,7 @@ mod link;
 mod lora;
 mod manifest;
 mod models;
+mod naming;
 mod places;
 mod removal;
 mod safetensors;
@@ -47,7 +48,8 @@ pub use manifest::{
     Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed, PreviewWay, Role,
     Sha256, Unpack, Variant, model_name,
 };
-pub use models::{Card, CardFile, CardState, Installed, Loose, Models, Runnable, installed, name_of};
+pub use models::{Card, CardFile, CardState, Installed, Loose, Models, Runnable, installed};
+pub use naming::name_of;
 pub use places::{Places, PlacesError};
 pub use removal::{Downloaded, Removal, RemovalError, Stays, downloaded, to_trash};
 pub use usage::{FolderUse, ModelUse, Usage, usage};

@@ -14,6 +14,7 @@ use super::check::Problem;
 use super::disk::{DiskFile, Stock};
 use super::header::{file_name, size};
 use super::manifest::{Defaults, FaultyFile, Licence, MANIFEST, Manifest, Role};
+use super::naming::{free_id, name_of, slug};
 use crate::recipe::{FileRole, Lora, ModelFiles, Recipe};
 
 /// A model in Atelier's own folder.
@@ -427,45 +428,6 @@ fn variants(entry: &Manifest) -> Vec<(String, Option<u64>)> {
 
 fn sum(files: &[CardFile]) -> Option<u64> {
     files.iter().try_fold(0u64, |sum, it| Some(sum.saturating_add(it.bytes?)))
-}
-
-/// What a person calls a model of this file: its name without the ending; where everybody calls his file so, the folder's that it came in.
-#[must_use]
-pub fn name_of(path: &Path) -> String {
-    const EVERYBODYS: [&str; 5] = ["diffusion_pytorch_model", "model", "pytorch_model", "pytorch_lora_weights", "adapter_model"];
-    const PARTS: [&str; 8] =
-        ["unet", "transformer", "vae", "text_encoder", "text_encoder_2", "text_encoder_3", "controlnet", "image_encoder"];
-    let text = |name: Option<&std::ffi::OsStr>| name.unwrap_or_default().to_string_lossy().into_owned();
-    let stem = text(path.file_stem());
-    let plain = stem.split('.').next().unwrap_or(&stem);
-    if !EVERYBODYS.contains(&plain) {
-        return stem;
-    }
-    let mut folders = path.ancestors().skip(1).map(|it| text(it.file_name()));
-    match (folders.next(), folders.next()) {
-        (Some(part), Some(model)) if PARTS.contains(&part.as_str()) && !model.is_empty() => format!("{model} {part}"),
-        (Some(folder), _) if !folder.is_empty() => folder,
-        _ => stem,
-    }
-}
-
-/// A file's name, without its ending, in the letters of an id.
-pub(super) fn slug(path: &Path) -> String {
-    letters(&path.file_stem().unwrap_or_default().to_string_lossy())
-}
-
-/// A text in the letters of an id.
-pub(super) fn letters(text: &str) -> String {
-    let kept = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' };
-    let letters: String = text.to_lowercase().chars().map(kept).collect();
-    let letters = letters.trim_matches(['-', '.']);
-    if letters.is_empty() { "model".into() } else { letters.into() }
-}
-
-/// The id, or the first that is free with a number after it.
-fn free_id(id: &str, taken: &HashSet<String>) -> String {
-    let numbered = (2..).map(|n: u64| format!("{id}-{n}"));
-    std::iter::once(id.to_owned()).chain(numbered).find(|it| !taken.contains(it)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -87,14 +87,6 @@ fn what_is_missing_or_damaged_is_said() {
 }
 
 #[test]
-fn ids_of_loose_files_are_made_of_their_names_and_never_meet() {
-    assert_eq!(slug(Path::new("/m/My Model (v2).safetensors")), "my-model--v2");
-    assert_eq!(slug(Path::new("/m/湖.gguf")), "model");
-    let taken = HashSet::from(["a".to_owned(), "a-2".to_owned()]);
-    assert_eq!((free_id("a", &taken), free_id("b", &taken)), ("a-3".into(), "b".into()));
-}
-
-#[test]
 fn words_are_searched_for_in_any_order() {
     let dir = tempfile::tempdir().unwrap();
     let cards = Models::new(dir.path(), Catalogue::shipped(), &Stock::default()).cards();
@@ -102,13 +94,4 @@ fn words_are_searched_for_in_any_order() {
     assert_eq!(found("TURBO z-image"), ["z-image-turbo"]);
     assert!(found("apache flux").contains(&"flux.1-schnell") && !found("apache flux").contains(&"flux.1-dev"));
     assert!(found("no such words").is_empty());
-}
-
-#[test]
-fn a_name_that_everybody_uses_gives_way_to_the_folders() {
-    let name = |path: &str| name_of(Path::new(path));
-    assert_eq!(name("/m/ink.safetensors"), "ink");
-    assert_eq!(name("/m/ann--ink/vae/diffusion_pytorch_model.fp16.safetensors"), "ann--ink vae");
-    assert_eq!(name("/m/ann--ink/pytorch_lora_weights.safetensors"), "ann--ink");
-    assert_eq!(name("model.gguf"), "model");
 }
