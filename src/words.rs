@@ -14,6 +14,16 @@ pub fn sentence(text: &str) -> String {
     if text.is_empty() || text.ends_with(['.', '!', '?']) { text } else { text + "." }
 }
 
+/// Several things in a sentence: `a, b and c`.
+#[must_use]
+pub fn list(things: &[String]) -> String {
+    match things {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -24,5 +34,11 @@ mod tests {
             assert_eq!(sentence(text), expected);
         }
         assert_eq!(capital("tiny autoencoder"), "Tiny autoencoder");
+    }
+
+    #[test]
+    fn a_list_has_one_and() {
+        let things = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!([0, 1, 2, 3].map(|n| list(&things[..n])), ["", "a", "a and b", "a, b and c"]);
     }
 }

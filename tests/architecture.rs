@@ -36,6 +36,8 @@ enum Forbidden {
     Methods(&'static [&'static str]),
     /// A colour written out in numbers or by name.
     ColourLiterals,
+    /// A size of text written out in numbers.
+    TextSizes,
 }
 
 const INTERFACE: &[&str] = &["egui", "eframe", "egui_extras", "winit", "crate::app", "crate::ui"];
@@ -179,6 +181,14 @@ const RULES: &[Rule] = &[
         good: "let pixel = Color32::from_rgb(red, green, blue); let none = Color32::TRANSPARENT;",
     },
     Rule {
+        says: "text has one of the sizes of the theme",
+        within: &["src/ui/"],
+        except: &["src/ui/theme"],
+        forbids: Forbidden::TextSizes,
+        bad: "ui.label(RichText::new(words).size(12.0));",
+        good: "ui.label(RichText::new(words).size(theme::SMALL)); let words = size(bytes);",
+    },
+    Rule {
         says: "a recipe, a device, a placement and a pasted command are worked out without touching the system",
         within: &["src/recipe", "src/devices", "src/placement/", "src/sd_cli/"],
         except: &[],
@@ -305,6 +315,13 @@ impl Rule {
                 calls.filter(|it| methods.contains(&it[1].text.as_str())).map(|it| (it[1].line, format!(".{}()", it[1].text))).collect()
             }
             Forbidden::ColourLiterals => colour_literals(source),
+            Forbidden::TextSizes => {
+                let number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+                let sizes = source.tokens.windows(3).filter(|it| {
+                    ["size", "proportional", "monospace"].contains(&it[0].text.as_str()) && it[1].text == "(" && number(&it[2].text)
+                });
+                sizes.map(|it| (it[0].line, format!("{}({}", it[0].text, it[2].text))).collect()
+            }
         }
     }
 }

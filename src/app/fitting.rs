@@ -18,8 +18,8 @@ const PROMPT: &str = "a lake between mountains at dawn, mist over the water, pin
 #[derive(Default)]
 pub(super) struct Fitting {
     known: BTreeMap<String, Known>,
-    /// The model that is asked about, and the very recipe.
-    pending: Option<(String, Recipe)>,
+    /// The model that is asked about, as it was then, and the very recipe.
+    pending: Option<(String, About, Recipe)>,
     /// The devices that everything was judged against, without what is in their memory.
     devices: Vec<Device>,
 }
@@ -55,7 +55,7 @@ impl Fitting {
     }
 
     pub(super) fn is_about(&self, recipe: &Recipe) -> bool {
-        self.pending.as_ref().is_some_and(|(_, pending)| pending == recipe)
+        self.pending.as_ref().is_some_and(|(.., pending)| pending == recipe)
     }
 }
 
@@ -79,14 +79,14 @@ impl App {
         if self.state.screen != Screen::Models || !idle || self.fitting.devices.is_empty() {
             return;
         }
-        let Some((id, recipe)) = self.next_model() else { return };
+        let Some((id, of, recipe)) = self.next_model() else { return };
         if sent(self.handle.estimate(recipe.clone())) {
-            self.fitting.pending = Some((id, recipe));
+            self.fitting.pending = Some((id, of, recipe));
         }
     }
 
     /// The next model to ask about: the one whose details are shown, then those on the screen.
-    fn next_model(&self) -> Option<(String, Recipe)> {
+    fn next_model(&self) -> Option<(String, About, Recipe)> {
         let view = &self.state.models;
         let (from, to) = view.seen;
         let seen = view.shown.get(from..to.min(view.shown.len())).unwrap_or_default();
@@ -98,15 +98,12 @@ impl App {
         let Recipe { flash_attention, vae_tiling, .. } = self.state.recipe;
         let mut recipe = Recipe { flash_attention, vae_tiling, prompt: PROMPT.into(), ..Recipe::default() };
         card.runnable.as_ref()?.apply(&mut recipe);
-        Some((card.id.clone(), recipe))
+        Some((card.id.clone(), About::of(card, &recipe), recipe))
     }
 
     /// The engine has said what the model takes, or that it cannot say it.
     pub(super) fn weighed(&mut self, estimate: Option<Estimate>) {
-        let Some((id, recipe)) = self.fitting.pending.take() else { return };
-        // It may have gone meanwhile.
-        let Some(card) = self.state.models.card(&id) else { return };
-        let of = About::of(card, &recipe);
+        let Some((id, of, recipe)) = self.fitting.pending.take() else { return };
         self.fitting.known.insert(id.clone(), Known { of, size_px: (recipe.width, recipe.height), estimate });
         self.judge(&id);
     }

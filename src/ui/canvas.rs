@@ -113,7 +113,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
         super::icons::paint(ui.painter(), rect, Icon::Picture, (1.0, palette.weak).into());
         ui.add_space(6.0);
         let (title, text) = words(state);
-        ui.label(bold(title).size(18.0).color(palette.strong));
+        ui.label(bold(title).size(theme::HEADING).color(palette.strong));
         ui.label(RichText::new(text).color(palette.weak));
         if state.recipe.files.is_empty() && state.jobs.is_empty() {
             ui.add_space(6.0);

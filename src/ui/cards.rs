@@ -91,7 +91,7 @@ pub(super) fn drop_hint(ui: &mut Ui, screen: Screen) {
         let card = Rect::from_center_size(whole.center(), vec2(440.0, 84.0));
         ui.painter().rect_filled(card, 12.0, palette.raised);
         ui.scope_builder(UiBuilder::new().max_rect(card.shrink(18.0)).layout(Layout::top_down(Align::Center)), |ui| {
-            ui.label(bold("Drop to add").size(16.0).color(palette.strong));
+            ui.label(bold("Drop to add").size(theme::TITLE).color(palette.strong));
             ui.label(RichText::new(what).color(palette.weak));
         });
     });
@@ -105,7 +105,7 @@ pub(super) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
         ui.set_width(340.0);
         match state.closing {
             Closing::Asking => {
-                ui.label(bold("A picture is still forming. Stop it and close?").size(15.0).color(palette.strong));
+                ui.label(bold("A picture is still forming. Stop it and close?").size(theme::TITLE).color(palette.strong));
                 ui.label(RichText::new("Finished pictures are kept, and so are your prompt and settings.").color(palette.weak));
                 ui.add_space(8.0);
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -114,7 +114,7 @@ pub(super) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
                 });
             }
             Closing::Stopping { .. } => {
-                ui.label(bold("Closing").size(15.0).color(palette.strong));
+                ui.label(bold("Closing").size(theme::TITLE).color(palette.strong));
                 ui.label(RichText::new("The picture stops and everything is kept. This takes a moment.").color(palette.weak));
             }
             Closing::No | Closing::Now => {}

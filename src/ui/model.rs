@@ -60,7 +60,7 @@ fn builtin(ui: &mut Ui, state: &State, commands: &mut Commands) {
         .inner_margin(Margin { left: 10, right: 10, top: 6, bottom: 8 })
         .show(ui, |ui| {
             ui.set_width(ui.available_width());
-            ui.label(RichText::new("Built-in").size(11.0).color(palette.weak));
+            ui.label(RichText::new("Built-in").size(theme::SMALL).color(palette.weak));
             ui.add(Label::new(RichText::new(&manifest.name).color(palette.text)).truncate()).on_hover_text(&manifest.description);
             if missing {
                 ui.label(RichText::new("Its files are not there any more. Reinstall Atelier to get them back.").color(palette.warn));
@@ -92,7 +92,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 command_button(ui, state, commands, Command::AddFiles);
             });
             if let Err(sentence) = &state.builtin {
-                ui.label(RichText::new(sentence).size(11.0).color(palette.weak));
+                ui.label(RichText::new(sentence).size(theme::SMALL).color(palette.weak));
             }
         },
     );
@@ -117,7 +117,7 @@ fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole,
                     role_menu(ui, commands, role);
                     ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
                         ui.set_width(ui.available_width());
-                        ui.add(Label::new(RichText::new(role.label()).size(11.0).color(palette.weak)).truncate());
+                        ui.add(Label::new(RichText::new(role.label()).size(theme::SMALL).color(palette.weak)).truncate());
                         let name = parts::middle_elided(ui, &file_name(path), ui.available_width());
                         let name = RichText::new(name).color(if missing { palette.warn } else { palette.text });
                         let hover = if missing {
@@ -127,7 +127,7 @@ fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole,
                         };
                         ui.add(Label::new(name).truncate()).on_hover_text(hover);
                         if missing {
-                            ui.add(Label::new(RichText::new("Not there any more").size(11.0).color(palette.warn)).truncate());
+                            ui.add(Label::new(RichText::new("Not there any more").size(theme::SMALL).color(palette.warn)).truncate());
                         }
                     });
                 });

@@ -32,12 +32,12 @@ pub(super) fn beside_the_chosen(ui: &mut Ui, state: &State, commands: &mut Comma
             None => ("Not in memory".to_owned(), "It is loaded when a picture needs it.".to_owned()),
         };
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            ui.add(Label::new(RichText::new(words).size(11.5).color(palette.weak)).truncate()).on_hover_text(hover);
+            ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).truncate()).on_hover_text(hover);
         });
     });
     let mut others = state.residency.models.iter().filter(|model| !state.is_chosen(&model.files)).peekable();
     if others.peek().is_some() {
-        ui.label(RichText::new("Also in memory").size(11.5).color(palette.weak));
+        ui.label(RichText::new("Also in memory").size(theme::SMALL).color(palette.weak));
     }
     for model in others {
         ui.push_id(model.id, |ui| entry(ui, state, commands, model));
@@ -50,7 +50,7 @@ pub(super) fn section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     heading(ui, "In memory", |_| {});
     if state.memory.loading {
         let name = state.model_name(&state.recipe.files);
-        ui.add(Label::new(RichText::new(format!("Loading {name}…")).size(12.0).color(palette.weak)).truncate())
+        ui.add(Label::new(RichText::new(format!("Loading {name}…")).size(theme::SMALL).color(palette.weak)).truncate())
             .on_hover_text("It is loaded before you ask for a picture, so that Generate waits less.");
     }
     for model in &state.residency.models {
@@ -61,7 +61,7 @@ pub(super) fn section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
     for (device, bytes) in &state.residency.unreturned_bytes {
         let words = format!("{device} has not given back {} of a model that was unloaded. Its driver keeps it.", gib(*bytes));
-        ui.add(Label::new(RichText::new(words).size(12.0).color(palette.warn)).wrap());
+        ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.warn)).wrap());
     }
     settings(ui, state, commands);
 }
@@ -84,7 +84,7 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident) 
             });
             ui.horizontal(|ui| {
                 ui.add_space(4.0);
-                ui.add(Label::new(RichText::new(summary(model, state.memory.now_secs)).size(11.5).color(palette.weak)).truncate());
+                ui.add(Label::new(RichText::new(summary(model, state.memory.now_secs)).size(theme::SMALL).color(palette.weak)).truncate());
             });
         });
 }

@@ -63,8 +63,8 @@ pub(super) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let keys = Command::Generate.shortcut().map(|it| ui.ctx().format_shortcut(&it.keys)).unwrap_or_default();
         ask(ui, state, commands, Command::Generate, |ui| {
             let quiet = if ready { palette.on_accent } else { palette.weak };
-            let button = Button::new(bold(Command::Generate.label()).size(14.5))
-                .right_text(RichText::new(keys).color(quiet).size(11.5))
+            let button = Button::new(bold(Command::Generate.label()).size(theme::TITLE))
+                .right_text(RichText::new(keys).color(quiet).size(theme::SMALL))
                 .min_size(vec2(wide - cancel_width - gap, GENERATE_HEIGHT));
             let response = if ready { theme::accented(ui, |ui| ui.add(button)) } else { ui.add(button) };
             response.accessible_name(Command::Generate.label())

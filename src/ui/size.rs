@@ -24,8 +24,9 @@ pub(super) fn size_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, comm
         ui.spacing_mut().item_spacing.x = 4.0;
         let gaps = 4.0 * (SHAPES.len() - 1) as f32;
         let width = ((ui.available_width() - gaps) / SHAPES.len() as f32).floor();
+        let chosen = shape_of(recipe.width, recipe.height);
         for shape in SHAPES {
-            shape_button(ui, recipe, shape, width);
+            shape_button(ui, recipe, shape, chosen == Some(shape), width);
         }
     });
     let scale = Scale { step: f64::from(SNAP_PX), decimals: 0, logarithmic: false };
@@ -35,9 +36,8 @@ pub(super) fn size_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, comm
     recipe.height = snapped(recipe.height);
 }
 
-fn shape_button(ui: &mut Ui, recipe: &mut Recipe, shape: (u32, u32), width: f32) {
+fn shape_button(ui: &mut Ui, recipe: &mut Recipe, shape: (u32, u32), chosen: bool, width: f32) {
     let (rect, response) = ui.allocate_exact_size(vec2(width, 44.0), Sense::click());
-    let chosen = with_shape(recipe.width, recipe.height, shape) == (recipe.width, recipe.height);
     let name = format!("{}:{}", shape.0, shape.1);
     let target = with_shape(recipe.width, recipe.height, shape);
     let hover = format!("{} × {} pixels", target.0, target.1);
@@ -64,6 +64,14 @@ fn shape_button(ui: &mut Ui, recipe: &mut Recipe, shape: (u32, u32), width: f32)
 
 fn snapped(side_px: u32) -> u32 {
     (side_px.saturating_add(SNAP_PX / 2) / SNAP_PX * SNAP_PX).max(64)
+}
+
+/// The shape that a size has, as nearly as the grid allows; a small size may have several, of which the nearest counts.
+fn shape_of(width: u32, height: u32) -> Option<(u32, u32)> {
+    let ratio = f64::from(width) / f64::from(height);
+    let off = |shape: &(u32, u32)| (ratio * f64::from(shape.1) / f64::from(shape.0)).ln().abs();
+    let shapes = SHAPES.into_iter().filter(|shape| with_shape(width, height, *shape) == (width, height));
+    shapes.min_by(|one, other| off(one).total_cmp(&off(other)))
 }
 
 /// A size of this shape with about as many pixels as before.
@@ -98,6 +106,16 @@ mod tests {
         for shape in SHAPES {
             let once = with_shape(512, 768, shape);
             assert_eq!(with_shape(once.0, once.1, shape), once, "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn a_size_has_one_shape_or_none() {
+        assert_eq!([shape_of(64, 64), shape_of(1024, 768), shape_of(768, 1024)], [Some((1, 1)), Some((4, 3)), Some((3, 4))]);
+        assert_eq!((shape_of(80, 64), shape_of(2048, 64)), (Some((4, 3)), None));
+        for shape in SHAPES {
+            let (width, height) = with_shape(1024, 1024, shape);
+            assert_eq!(shape_of(width, height), Some(shape));
         }
     }
 

@@ -68,7 +68,7 @@ fn picture_row(
                         icon_button(ui, state, commands, Icon::Folder, choose);
                         ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
                             ui.add_space(6.0);
-                            ui.add(Label::new(RichText::new(label).size(11.0).color(palette.weak)).truncate());
+                            ui.add(Label::new(RichText::new(label).size(theme::SMALL).color(palette.weak)).truncate());
                             let name = parts::middle_elided(ui, &name, ui.available_width());
                             ui.add(Label::new(name).truncate());
                         });

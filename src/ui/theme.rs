@@ -12,6 +12,16 @@ use eframe::egui::{
 
 use crate::app::state::ThemeChoice;
 
+/// Size of what is said beside, in points. These four are all there are: more would tell nothing more, and each costs a moment when it is
+/// first drawn.
+pub const SMALL: f32 = 11.5;
+/// Size of most text, in points.
+pub const BODY: f32 = 13.0;
+/// Size of what heads a card or asks a question, in points.
+pub const TITLE: f32 = 15.0;
+/// Size of what heads a page, in points.
+pub const HEADING: f32 = 18.0;
+
 /// The corner radius of controls, in points.
 pub const RADIUS: u8 = 6;
 
@@ -184,11 +194,11 @@ fn fonts() -> FontDefinitions {
 
 fn dress(style: &mut Style, theme: Theme, palette: Palette) {
     style.text_styles = [
-        (TextStyle::Small, FontId::proportional(11.5)),
-        (TextStyle::Body, FontId::proportional(13.0)),
-        (TextStyle::Button, FontId::proportional(13.0)),
-        (TextStyle::Heading, FontId::proportional(19.0)),
-        (TextStyle::Monospace, FontId::monospace(12.0)),
+        (TextStyle::Small, FontId::proportional(SMALL)),
+        (TextStyle::Body, FontId::proportional(BODY)),
+        (TextStyle::Button, FontId::proportional(BODY)),
+        (TextStyle::Heading, FontId::proportional(HEADING)),
+        (TextStyle::Monospace, FontId::monospace(SMALL)),
     ]
     .into();
     let spacing = &mut style.spacing;

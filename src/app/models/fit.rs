@@ -5,6 +5,7 @@ use crate::devices::{Device, DeviceKind};
 use crate::engine::Estimate;
 use crate::library::{WORKING_BYTES, size};
 use crate::placement::{Budgets, GIB, Home, Module, NoPlan, Pins, Plan, Question, Room, plan};
+use crate::words::list;
 
 /// The memory of this machine that models can use, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +131,7 @@ fn takes(devices: &[Device], plan: &Plan) -> String {
         let ram = devices.iter().any(|device| device.name == it.name && device.kind == DeviceKind::Cpu);
         (bytes > 0).then(|| format!("{} of {}", size(bytes), if ram { "RAM" } else { &it.name }))
     });
-    parts.collect::<Vec<_>>().join(" and ")
+    list(&parts.collect::<Vec<_>>())
 }
 
 const fn is_card(kind: DeviceKind) -> bool {

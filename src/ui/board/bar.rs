@@ -221,5 +221,5 @@ pub(super) fn legend(ui: &mut Ui) {
 
 /// Small text.
 pub(super) fn small(text: impl Into<String>, color: Color32) -> eframe::egui::RichText {
-    eframe::egui::RichText::new(text).size(11.0).color(color)
+    eframe::egui::RichText::new(text).size(theme::SMALL).color(color)
 }

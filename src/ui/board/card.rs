@@ -84,7 +84,7 @@ pub(super) fn paint_runs(painter: &Painter, rect: Rect, look: &Look, palette: &P
     let color = |color: Color32| if look.dim { palette.weak } else { color };
     let inside = painter.with_clip_rect(rect.with_max_x(rect.right() - 2.0 * BUTTON - 2.0).intersect(painter.clip_rect()));
     let left = rect.left() + 11.0;
-    let name = painter.layout_job(theme::bold_job(&look.title, 13.0, palette.strong));
+    let name = painter.layout_job(theme::bold_job(&look.title, theme::BODY, palette.strong));
     inside.galley(pos2(left, rect.top() + 6.0), name, palette.strong);
     let line = painter.with_clip_rect(rect.shrink(3.0).intersect(painter.clip_rect()));
     let y = rect.top() + 33.0;
@@ -98,7 +98,7 @@ pub(super) fn paint_runs(painter: &Painter, rect: Rect, look: &Look, palette: &P
             }
         }
         None => {
-            line.text(pos2(x, y), Align2::LEFT_CENTER, "not known yet", FontId::proportional(11.5), palette.weak);
+            line.text(pos2(x, y), Align2::LEFT_CENTER, "not known yet", FontId::proportional(theme::SMALL), palette.weak);
         }
     }
 }
@@ -125,7 +125,7 @@ pub(super) fn paint_weights(painter: &Painter, rect: Rect, look: &Look, palette:
 /// A dot of a colour of the legend, and words; returns where they end.
 fn dotted(painter: &Painter, at: eframe::egui::Pos2, dot: Color32, words: &str, color: Color32) -> f32 {
     painter.rect_filled(Rect::from_center_size(at + vec2(4.0, 0.0), vec2(8.0, 8.0)), 2.0, dot);
-    painter.text(at + vec2(12.0, 0.0), Align2::LEFT_CENTER, words, FontId::proportional(11.5), color).right()
+    painter.text(at + vec2(12.0, 0.0), Align2::LEFT_CENTER, words, FontId::proportional(theme::SMALL), color).right()
 }
 
 /// A card that could be: dashed.
@@ -135,7 +135,7 @@ pub(super) fn paint_ghost(painter: &Painter, rect: Rect, words: &str, palette: &
     let corners = [rect.left_top(), rect.right_top(), rect.right_bottom(), rect.left_bottom(), rect.left_top()];
     painter.extend(Shape::dashed_line(&corners, Stroke::new(1.5, palette.accent), 5.0, 4.0));
     let inside = painter.with_clip_rect(rect.shrink(3.0).intersect(painter.clip_rect()));
-    inside.text(pos2(rect.left() + 10.0, rect.center().y), Align2::LEFT_CENTER, words, FontId::proportional(11.5), palette.text);
+    inside.text(pos2(rect.left() + 10.0, rect.center().y), Align2::LEFT_CENTER, words, FontId::proportional(theme::SMALL), palette.text);
 }
 
 /// Shows a card's part that runs where it stands, and does what keys, menus and buttons ask.
@@ -261,7 +261,7 @@ fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pin
     ui.set_min_width(220.0);
     ui.spacing_mut().button_padding = vec2(8.0, 3.0);
     for (part, heading) in [(Part::Runs, "Runs on"), (Part::Weights, "Weights live in")] {
-        ui.label(RichText::new(heading).color(palette.weak).size(11.5));
+        ui.label(RichText::new(heading).color(palette.weak).size(theme::SMALL));
         for to in homes(board) {
             if part == Part::Runs && to == Home::Disk {
                 continue;
@@ -275,7 +275,7 @@ fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pin
             };
             let name = place(board, &wanted.to);
             let button = eframe::egui::Button::selectable(*outcome == Outcome::Here, &name)
-                .right_text(RichText::new(&note).color(palette.warn).size(11.0))
+                .right_text(RichText::new(&note).color(palette.warn).size(theme::SMALL))
                 .min_size(vec2(210.0, 24.0));
             let response = ui.add_enabled(!matches!(outcome, Outcome::Never(_)), button).accessible_name(format!("{heading} {name}"));
             let response = match outcome {

@@ -42,11 +42,11 @@ pub(super) fn head(ui: &mut Ui, state: &State, commands: &mut Commands, device: 
             let unit = if wide > 190.0 { " GiB" } else { "" };
             let text = format!("{} / {}{unit}", tenths(bar.sum()), tenths(bar.total));
             let color = if bar.over() > 0 { palette.error } else { palette.text };
-            ui.add(Label::new(small(text, color).size(11.5))).on_hover_text("GiB in use, of all there are.");
+            ui.add(Label::new(small(text, color).size(theme::SMALL))).on_hover_text("GiB in use, of all there are.");
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             let color = if silent { palette.weak } else { palette.strong };
-            ui.add(Label::new(bold(title(device)).size(13.5).color(color)).truncate());
+            ui.add(Label::new(bold(title(device)).size(theme::BODY).color(color)).truncate());
         });
     });
     let others = board.other_backends(device);
@@ -82,7 +82,7 @@ pub(super) fn disk_head(ui: &mut Ui, rect: Rect) {
     ui.spacing_mut().item_spacing = vec2(4.0, 3.0);
     let palette = theme::palette(&ui);
     ui.allocate_ui_with_layout(vec2(ui.available_width(), 19.0), Layout::left_to_right(Align::Center), |ui| {
-        ui.add(Label::new(bold("Disk").size(13.5).color(palette.strong)));
+        ui.add(Label::new(bold("Disk").size(theme::BODY).color(palette.strong)));
     });
     ui.add(Label::new(small("Takes no memory. Weights are read again each time they are needed.", palette.weak)).wrap());
 }
@@ -214,11 +214,17 @@ fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
             rect.min + vec2(4.0, 2.0),
             eframe::egui::Align2::LEFT_TOP,
             label,
-            eframe::egui::FontId::proportional(10.5),
+            eframe::egui::FontId::proportional(theme::SMALL),
             palette.weak,
         );
         let value = if used == 0 { "–".to_owned() } else { tenths(used) };
-        painter.text(rect.min + vec2(4.0, 14.0), eframe::egui::Align2::LEFT_TOP, value, eframe::egui::FontId::proportional(11.5), color);
+        painter.text(
+            rect.min + vec2(4.0, 14.0),
+            eframe::egui::Align2::LEFT_TOP,
+            value,
+            eframe::egui::FontId::proportional(theme::SMALL),
+            color,
+        );
         let share = (used as f64 / prediction.limit_bytes.max(1) as f64).min(1.0) as f32;
         let line = Rect::from_min_size(pos2(rect.left() + 4.0, rect.bottom() - 3.5), vec2((rect.width() - 8.0) * share, 2.5));
         ui.painter().rect_filled(line, 1.0, if over { palette.error } else { palette.resident });

@@ -69,14 +69,14 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     let painter = ui.painter_at(rect);
     let name = if device.kind == DeviceKind::Cpu { column::title(device) } else { device.name.clone() };
     let y = rect.top() + 8.0;
-    let name = painter.layout_job(theme::bold_job(&name, 12.0, palette.text));
+    let name = painter.layout_job(theme::bold_job(&name, theme::SMALL, palette.text));
     let after = rect.left() + name.size().x + 8.0;
     painter.galley(pos2(rect.left(), y - name.size().y / 2.0), name, palette.text);
     let color = if bar.over() > 0 { palette.error } else { palette.weak };
     let value = format!("{:.1} / {:.1} GiB", tenths(bar.sum()), tenths(bar.total));
-    let value = painter.text(pos2(rect.right(), y), Align2::RIGHT_CENTER, value, FontId::proportional(11.0), color);
+    let value = painter.text(pos2(rect.right(), y), Align2::RIGHT_CENTER, value, FontId::proportional(theme::SMALL), color);
     let words = painter.with_clip_rect(Rect::from_x_y_ranges(after..=(value.left() - 8.0), rect.y_range()));
-    words.text(pos2(after, y), Align2::LEFT_CENTER, on, FontId::proportional(11.0), palette.weak);
+    words.text(pos2(after, y), Align2::LEFT_CENTER, on, FontId::proportional(theme::SMALL), palette.weak);
     let small = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 9.0), pos2(rect.right(), rect.bottom() - 3.0));
     bar::paint(ui, small, &Bar { measured: None, ..bar.clone() }, Id::unique(("small bar", &device.name)), board.waiting);
     let devices = Command::Go(Screen::Devices);

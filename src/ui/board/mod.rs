@@ -82,7 +82,7 @@ pub(super) fn board_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if state.board.devices.is_empty() {
         ui.scope_builder(UiBuilder::new().layout(Layout::top_down(Align::Center)), |ui| {
             ui.add_space(whole.height() * 0.3);
-            ui.label(bold("Looking for devices").size(18.0).color(palette.strong));
+            ui.label(bold("Looking for devices").size(theme::HEADING).color(palette.strong));
             ui.label(RichText::new("This takes a moment.").color(palette.weak));
         });
     } else {
@@ -128,7 +128,7 @@ fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if modules.is_empty() {
         let at = pos2(area.center().x, grid.rows_top + 60.0);
         let words = "Choose a model, and its parts appear here as cards.";
-        ui.painter().text(at, Align2::CENTER_CENTER, words, FontId::proportional(14.0), palette.weak);
+        ui.painter().text(at, Align2::CENTER_CENTER, words, FontId::proportional(theme::TITLE), palette.weak);
     }
     let lifted = DragAndDrop::payload::<Lifted>(ui.ctx());
     for (row, module) in modules.iter().enumerate() {
@@ -250,7 +250,7 @@ fn zones(ui: &mut Ui, board: &Board, commands: &mut Commands, grid: &Grid, row: 
                 painter.rect_stroke(rect, 7.0, Stroke::new(if pointed { 2.0 } else { 1.0 }, color), StrokeKind::Inside);
                 let text = if pointed { palette.strong } else { palette.text };
                 let inside = painter.with_clip_rect(rect.shrink(2.0).intersect(painter.clip_rect()));
-                inside.text(rect.center(), Align2::CENTER_CENTER, words, FontId::proportional(11.5), text);
+                inside.text(rect.center(), Align2::CENTER_CENTER, words, FontId::proportional(theme::SMALL), text);
             }
             if pointed {
                 let icon = if outcome.is_allowed() { CursorIcon::Grabbing } else { CursorIcon::NoDrop };

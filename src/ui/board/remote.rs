@@ -22,7 +22,7 @@ pub(super) fn servers(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let add = Command::Board(BoardCommand::AddServer);
         type_line(ui, state, commands, typed, "Address, such as 192.168.1.20:50052", BoardCommand::TypeServer, &add);
         let words = "Nothing is encrypted and nobody is asked to log in: use this in a network that you trust, or go through SSH.";
-        ui.add(Label::new(RichText::new(words).size(12.0).color(palette.warn)).wrap());
+        ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.warn)).wrap());
     }
     if board.servers.is_empty() && board.typed_server.is_none() {
         let words = "Borrow the GPU of another machine. Run `atelier serve-device` there, then add it here.";
@@ -57,16 +57,16 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, server: &Server) {
                 ServerState::Lends(devices) => (format!("Lends {}.", devices.join(", ")), palette.weak),
                 ServerState::Silent(why) => (sentence(why), palette.warn),
             };
-            ui.add(Label::new(RichText::new(words).size(12.0).color(color)).wrap());
+            ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(color)).wrap());
             match &server.tested {
                 Some(Ok(found)) => {
-                    ui.add(Label::new(RichText::new(found).size(12.0).color(palette.text)).wrap());
+                    ui.add(Label::new(RichText::new(found).size(theme::SMALL).color(palette.text)).wrap());
                 }
                 Some(Err(why)) if !silent => {
-                    ui.add(Label::new(RichText::new(sentence(why)).size(12.0).color(palette.warn)).wrap());
+                    ui.add(Label::new(RichText::new(sentence(why)).size(theme::SMALL).color(palette.warn)).wrap());
                 }
                 Some(Err(_)) | None if server.testing => {
-                    ui.label(RichText::new("Testing…").size(12.0).color(palette.weak));
+                    ui.label(RichText::new("Testing…").size(theme::SMALL).color(palette.weak));
                 }
                 Some(Err(_)) | None => {}
             }

@@ -84,7 +84,7 @@ fn plan_card(ui: &mut Ui, state: &State, commands: &mut Commands, plan: &Plan) {
             ui.horizontal_top(|ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
                 ui.label(RichText::new("•").color(palette.weak));
-                ui.add(Label::new(RichText::new(reason).size(12.0).color(palette.text)).wrap());
+                ui.add(Label::new(RichText::new(reason).size(theme::SMALL).color(palette.text)).wrap());
             });
         }
         ui.add_space(2.0);
@@ -103,7 +103,7 @@ fn shortage_card(ui: &mut Ui, state: &State, commands: &mut Commands, shortage: 
         for lack in &shortage.lacks {
             let (wanted, there) = (gib(lack.wanted_bytes), gib(lack.available_bytes));
             let words = format!("At best {} holds {wanted} in the {} phase, and has {there}.", lack.device, lack.phase.label());
-            ui.add(Label::new(RichText::new(words).size(12.0).color(palette.text)).wrap());
+            ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)).wrap());
         }
         if state.board.remedies.is_empty() {
             let words = "Close other programs that use this memory, or choose a smaller model.";

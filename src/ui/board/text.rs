@@ -23,7 +23,7 @@ pub(super) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             ui.label(bold("As text").color(palette.strong));
             let words = "What sd-cli takes. A whole command can be pasted into any field.";
-            ui.add(Label::new(RichText::new(words).size(12.0).color(palette.weak)).truncate());
+            ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).truncate());
         });
     });
     let gap = ui.spacing().item_spacing.x;
@@ -92,8 +92,8 @@ fn field(ui: &mut Ui, width: f32, label: &str, flag: &str, text: &mut String, hi
         ui.spacing_mut().item_spacing.y = 2.0;
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
-            ui.label(RichText::new(label).size(12.0).color(palette.weak));
-            ui.add(Label::new(RichText::new(flag).monospace().size(10.5).color(palette.weak)).truncate());
+            ui.label(RichText::new(label).size(theme::SMALL).color(palette.weak));
+            ui.add(Label::new(RichText::new(flag).monospace().size(theme::SMALL).color(palette.weak)).truncate());
         });
         ui.scope(|ui| {
             if error.is_some() {
@@ -108,7 +108,7 @@ fn field(ui: &mut Ui, width: f32, label: &str, flag: &str, text: &mut String, hi
             parts::line_edit(ui, width, edit).on_hover_text(told).accessible_name(label);
         });
         if let Some(error) = error {
-            ui.add(Label::new(RichText::new(error).size(11.5).color(palette.error)).wrap());
+            ui.add(Label::new(RichText::new(error).size(theme::SMALL).color(palette.error)).wrap());
         }
     });
 }
@@ -121,7 +121,7 @@ fn left_out(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.vertical(|ui| {
             ui.label(RichText::new("Not taken over from the command:").color(palette.warn));
             for words in &state.board.left_out {
-                ui.add(Label::new(RichText::new(words).size(12.0).color(palette.text)).wrap());
+                ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)).wrap());
             }
         });
     });

@@ -12,6 +12,7 @@ use crate::app::{Command, Commands, ModelsCommand};
 use crate::ui::icons::{self, Icon};
 use crate::ui::parts::ask;
 use crate::ui::theme::{self, Palette};
+use crate::words::list;
 
 /// Height of a card, in points.
 pub(super) const HEIGHT: f32 = 134.0;
@@ -50,7 +51,7 @@ pub(super) fn card(ui: &mut Ui, state: &State, commands: &mut Commands, card: &M
     ui.allocate_ui_with_layout(vec2(ui.available_width(), 18.0), Layout::right_to_left(Align::Center), |ui| {
         state_chip(ui, card, around, job, &palette);
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            ui.add(Label::new(crate::ui::parts::bold(&card.name).size(13.5).color(palette.strong)).truncate());
+            ui.add(Label::new(crate::ui::parts::bold(&card.name).size(theme::BODY).color(palette.strong)).truncate());
         });
     });
     ui.add(Label::new(small(line_of(card), palette.text)).truncate());
@@ -138,9 +139,9 @@ fn line_of(card: &ModelCard) -> String {
 
 fn about(ui: &mut Ui, card: &ModelCard, palette: &Palette) {
     let (text, colour) = if !card.missing.is_empty() {
-        let names: Vec<&str> = card.missing.iter().map(|it| it.what.as_str()).collect();
+        let names: Vec<String> = card.missing.iter().map(|it| it.what.clone()).collect();
         let bytes = card.missing_bytes().map(|it| format!(" (about {})", size(it))).unwrap_or_default();
-        (format!("Needs {}{bytes}", names.join(" and ")), palette.warn)
+        (format!("Needs {}{bytes}", list(&names)), palette.warn)
     } else if let Some(problem) = card.problems.first() {
         (problem.clone(), if card.place == Place::Listed { palette.weak } else { palette.error })
     } else if card.triggers.is_empty() {
@@ -149,7 +150,7 @@ fn about(ui: &mut Ui, card: &ModelCard, palette: &Palette) {
         (format!("Say: {}", card.triggers.join(", ")), palette.weak)
     };
     // Two lines, and no more.
-    let font = FontId::proportional(11.5);
+    let font = FontId::proportional(theme::SMALL);
     let mut job = eframe::egui::text::LayoutJob::simple(text, font, colour, ui.available_width());
     job.wrap.max_rows = 2;
     ui.add(Label::new(job));

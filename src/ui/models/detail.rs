@@ -35,7 +35,7 @@ fn head(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
     ui.horizontal_top(|ui| {
         ui.vertical(|ui| {
             ui.set_width(ui.available_width() - parts::ROW_HEIGHT - 8.0);
-            ui.add(Label::new(bold(&model.name).size(17.0).color(palette.strong)).wrap());
+            ui.add(Label::new(bold(&model.name).size(theme::HEADING).color(palette.strong)).wrap());
         });
         icon_button(ui, state, commands, Icon::Close, Command::Models(ModelsCommand::Close));
     });

@@ -15,7 +15,7 @@ pub(super) fn question(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let terms = &question.terms;
     let modal = modal(ui, "terms", |ui| {
-        ui.add(Label::new(bold(format!("{} has a licence of its own", question.name)).size(15.0).color(palette.strong)).wrap());
+        ui.add(Label::new(bold(format!("{} has a licence of its own", question.name)).size(theme::TITLE).color(palette.strong)).wrap());
         ui.add(Label::new(RichText::new(&terms.name).color(palette.text)).wrap());
         if terms.non_commercial {
             let words = "It forbids earning money with the model, and perhaps with its pictures.";
@@ -51,7 +51,7 @@ pub(super) fn farewell(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let modal = modal(ui, "farewell", |ui| {
         let words = format!("Move {} to the trash?", farewell.name);
-        ui.add(Label::new(bold(words).size(15.0).color(palette.strong)).wrap());
+        ui.add(Label::new(bold(words).size(theme::TITLE).color(palette.strong)).wrap());
         let words = format!("{} go; they can be put back from the trash, or downloaded again.", size(farewell.bytes));
         ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
         ScrollArea::vertical().max_height(180.0).show(ui, |ui| {

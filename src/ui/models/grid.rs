@@ -164,7 +164,7 @@ fn nothing(ui: &mut Ui, state: &State, commands: &mut Commands) {
     ui.vertical_centered(|ui| {
         ui.add_space(ui.available_height() * 0.28);
         let words = if view.known { "No model is like this" } else { "Looking for models" };
-        ui.label(bold(words).size(18.0).color(palette.strong));
+        ui.label(bold(words).size(theme::HEADING).color(palette.strong));
         if view.known {
             ui.label(RichText::new("Try fewer words, or take a filter away.").color(palette.weak));
             if !view.search.trim().is_empty() {

@@ -26,7 +26,7 @@ pub(super) fn hub_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 (None, Some(text)) => format!("Hugging Face: {text}"),
                 (None, None) => String::new(),
             };
-            ui.add(Label::new(bold(words).size(15.0).color(palette.strong)).truncate());
+            ui.add(Label::new(bold(words).size(theme::TITLE).color(palette.strong)).truncate());
         });
         match (&hub.repo, &hub.found, &hub.files) {
             (Some(_), _, Some(Ok(files))) => files_of(ui, state, commands, files, &palette),

@@ -124,5 +124,5 @@ fn colour_of(fits: Fits, palette: &Palette) -> Color32 {
 
 /// Small text that explains.
 fn small(text: impl Into<String>, colour: Color32) -> RichText {
-    RichText::new(text).size(11.5).color(colour)
+    RichText::new(text).size(theme::SMALL).color(colour)
 }
