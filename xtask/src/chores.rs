@@ -150,8 +150,9 @@ fn is_about_us(variable: &str) -> bool {
 
 /// The folder of the workspace.
 pub(crate) fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_owned()
+    // Two clones that share a target folder share this program too: where it runs now is what cargo says now.
+    let here = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    here.parent().map(Path::to_owned).unwrap_or(here)
 }
 
 #[cfg(test)]

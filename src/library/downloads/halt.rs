@@ -32,7 +32,7 @@ pub(super) fn lost() -> Halt {
 pub(super) fn mismatch(name: &str) -> Failure {
     Failure {
         sentence: format!("The server's {name} is not the file that was expected. Nothing of it was kept."),
-        hint: "The file was changed or damaged there. Try again later, or choose another variant.".into(),
+        hint: "The file was changed or damaged there. Try again later, choose another variant, or add its link to take it as it is.".into(),
         cause: Cause::Mismatch,
     }
 }
