@@ -52,6 +52,16 @@ fn a_gated_model_is_explained_with_its_licence_and_where_the_token_goes() {
 }
 
 #[test]
+fn a_file_elsewhere_that_wants_a_login_is_not_explained_by_hugging_faces_tokens() {
+    let (hub, other) = (Server::start(), Server::start());
+    always(&other, "/f.gguf", status(401, &[]));
+    let failure = at(&hub, Some("hf_mine")).run(job("a", vec![wanted(other.at("/f.gguf"), "f.gguf")])).unwrap_err();
+    assert_eq!(failure.cause, Cause::Server);
+    assert!(failure.sentence.contains("signed in") && !failure.hint.contains("settings/tokens"), "{failure:?}");
+    assert_eq!(other.seen("/f.gguf").iter().filter_map(|it| it.header("authorization")).count(), 0);
+}
+
+#[test]
 fn a_file_that_moved_is_said_to_have_moved() {
     let server = Server::start();
     always(&server, "/gone", status(410, &[]));

@@ -191,6 +191,12 @@ impl Web {
         let missing = code.ends_with("NotFound");
         let page = licence_url.map(str::to_owned).or_else(|| repo.map(|repo| format!("{}/{repo}", self.endpoint())));
         match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if page.is_none() && !same_origin(answer.response.url(), &self.endpoint) => {
+                let host = answer.response.url().host_str().unwrap_or("The server");
+                let sentence = format!("{host} gives {what} only to those who signed in there.");
+                let hint = "Many sites have a link with a key of yours in it for such files: add that one.".into();
+                (Failure { sentence, hint, cause: Cause::Server }, false)
+            }
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if !missing => (gated(self.endpoint(), what, page, answer.with_token), false),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND | StatusCode::GONE => {
                 let at = page.unwrap_or_else(|| "the page it came from".to_owned());
