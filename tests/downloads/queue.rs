@@ -270,3 +270,22 @@ fn a_job_that_is_added_again_takes_the_new_files() {
     home.run(job("a", vec![wanted(server.at("/new"), "f")])).unwrap();
     assert_eq!((home.read("a/f"), home.files()), (new, vec!["a/f".to_owned()]));
 }
+
+#[cfg(unix)]
+#[test]
+fn what_remembers_links_is_private_for_some_have_a_key_in_them() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let (server, mut home) = (Server::start(), Home::plain());
+    server.file("/f", &noise(3, BYTES), [Fault::Hold(100_000)]);
+    home.queue().add(job("a", vec![wanted(server.at("/f?token=secret"), "f")])).unwrap();
+    home.wait_for_bytes("a", 100_000);
+    home.queue().pause("a").unwrap();
+    paused(&home, "a");
+    home.restart();
+    let journal = home.options.journal.join("downloads.json");
+    for path in [journal, home.path("a/f.part.json")] {
+        assert!(fs::read_to_string(&path).unwrap().contains("token=secret"), "{path:?}");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0, "{path:?}");
+    }
+}

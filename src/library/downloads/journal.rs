@@ -164,9 +164,9 @@ pub(super) fn text(remembered: &Remembered) -> Result<Vec<u8>, serde_json::Error
     serde_json::to_vec(&File { version: VERSION, jobs, shelf: serde_json::to_value(&remembered.shelf)? })
 }
 
-/// Writes it.
+/// Writes it, for its owner alone: some links have a key of the person's in them.
 pub(super) fn write(path: &Path, text: &[u8]) -> io::Result<()> {
-    paths::write_atomic_bytes(path, text)
+    paths::write_private(path, text)
 }
 
 #[cfg(test)]

@@ -165,7 +165,8 @@ impl Part {
     pub(super) fn begin(&mut self, note: Note) -> io::Result<()> {
         self.clear()?;
         let text = serde_json::to_vec(&note).map_err(io::Error::other)?;
-        paths::write_atomic_bytes(&self.note_path, &text)?;
+        // The source may have a key of the person's in it.
+        paths::write_private(&self.note_path, &text)?;
         self.note = Some(note);
         Ok(())
     }
