@@ -438,25 +438,54 @@ pub struct Questions {
     shared: Arc<Shared>,
 }
 
+/// What comes next of the questions.
+pub enum NextQuestion {
+    /// This one, with a flag that is set once nobody waits for its answer.
+    Asked(Request, Arc<AtomicBool>),
+    /// Nothing was asked in this time.
+    Nothing,
+    /// Every [`Handle`] is gone.
+    Over,
+}
+
 impl Questions {
     /// The next question, with a flag that is set once nobody waits for its answer; `None` once every [`Handle`] is gone.
     #[must_use]
     pub fn next(&self) -> Option<(Request, Arc<AtomicBool>)> {
+        match self.next_within(None) {
+            NextQuestion::Asked(request, outdated) => Some((request, outdated)),
+            NextQuestion::Nothing | NextQuestion::Over => None,
+        }
+    }
+
+    /// The next question, where one comes in this time; without a limit, however long that takes.
+    #[must_use]
+    pub fn next_within(&self, limit: Option<Duration>) -> NextQuestion {
+        let deadline = limit.map(|limit| Instant::now() + limit);
         let mut state = self.shared.lock();
         loop {
             if state.handle_gone {
-                return None;
+                return NextQuestion::Over;
             }
             let working = state.open.values().any(|open| open.started);
             if state.questions.devices && (state.changes_waiting == 0 || working) {
                 state.questions.devices = false;
-                return Some((Request::ListDevices, Arc::default()));
+                return NextQuestion::Asked(Request::ListDevices, Arc::default());
             }
             if let Some(recipe) = state.questions.estimate.take() {
                 state.questions.outdated = Arc::default();
-                return Some((Request::Estimate(recipe), Arc::clone(&state.questions.outdated)));
+                return NextQuestion::Asked(Request::Estimate(recipe), Arc::clone(&state.questions.outdated));
             }
-            state = self.shared.arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = match deadline {
+                None => self.shared.arrived.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return NextQuestion::Nothing;
+                    }
+                    self.shared.arrived.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
         }
     }
 }

@@ -79,3 +79,16 @@ fn a_reader_that_waits_is_woken() {
     assert_eq!(handle.next_within(Duration::from_secs(30)), Some(Event::Devices(Vec::new())));
     sender.join().unwrap();
 }
+
+#[test]
+fn who_answers_questions_hears_of_one_of_silence_and_of_the_end() {
+    let (handle, port) = channel(|| {});
+    let questions = port.questions();
+    let next = || questions.next_within(Some(Duration::ZERO));
+    assert!(matches!(next(), NextQuestion::Nothing));
+    handle.estimate(Recipe::default()).unwrap();
+    assert!(matches!(next(), NextQuestion::Asked(Request::Estimate(_), _)));
+    assert!(matches!(next(), NextQuestion::Nothing));
+    drop(handle);
+    assert!(matches!(next(), NextQuestion::Over));
+}

@@ -84,6 +84,16 @@ impl Estimates {
         Self { answers, measured, ..Self::default() }
     }
 
+    /// Whether models are open, which takes memory.
+    pub(super) const fn is_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Closes them; what was answered is still known.
+    pub(super) fn close(&mut self) {
+        self.open.clear();
+    }
+
     /// What a recipe takes, and what it could be instead. `outdated` is asked often.
     pub(super) fn estimate(&mut self, recipe: &Recipe, devices: &[Device], outdated: &dyn Outdated) -> Result<Estimate, Unanswered> {
         let asked = Asked::new(&mut self.headers, recipe)?;

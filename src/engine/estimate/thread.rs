@@ -2,8 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use super::super::channel::{EventSender, Questions};
+use super::super::channel::{EventSender, NextQuestion, Questions};
 use super::super::drivers;
 use super::super::event::{Event, Failure, LogLevel};
 use super::super::ffi;
@@ -11,6 +12,9 @@ use super::super::measured::Measured;
 use super::super::request::Request;
 use super::super::thread::devices_stay;
 use super::{Answers, Estimates, Outdated, Unanswered};
+
+/// How long models stay open for the next question: a tokenizer alone takes some 60 MB.
+const KEEP_OPEN: Duration = Duration::from_secs(20);
 
 impl Outdated for AtomicBool {
     fn is_outdated(&self) -> bool {
@@ -23,7 +27,16 @@ pub(in crate::engine) fn serve(questions: &Questions, sender: &EventSender, answ
     let fresh = || Estimates::new(answers.clone(), measured.clone());
     let mut estimates = fresh();
     let mut told = false;
-    while let Some((request, outdated)) = questions.next() {
+    loop {
+        let (request, outdated) = match questions.next_within(estimates.is_open().then_some(KEEP_OPEN)) {
+            NextQuestion::Asked(request, outdated) => (request, outdated),
+            NextQuestion::Nothing => {
+                let _devices = devices_stay();
+                estimates.close();
+                continue;
+            }
+            NextQuestion::Over => return,
+        };
         match request {
             Request::Estimate(recipe) => {
                 let _devices = devices_stay();
