@@ -87,6 +87,12 @@ impl DeviceKind {
             Self::Remote => "remote",
         }
     }
+
+    /// Whether it is a graphics card of this machine.
+    #[must_use]
+    pub const fn is_graphics(self) -> bool {
+        matches!(self, Self::Gpu | Self::IntegratedGpu)
+    }
 }
 
 /// Devices that the processor plays, for tests and demonstrations: `GPU0:8,GPU1:6` is two graphics cards of 8 and 6 GiB,

@@ -30,6 +30,7 @@ mod tests {
 
     #[test]
     fn a_clause_becomes_a_sentence_and_a_sentence_stays_one() {
+        assert_eq!(sentence("there is no \"x\""), "There is no \"x\".");
         for (text, expected) in [("it is gone", "It is gone."), ("Done.", "Done."), ("über alles", "Über alles."), ("", "")] {
             assert_eq!(sentence(text), expected);
         }

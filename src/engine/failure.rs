@@ -134,9 +134,6 @@ mod tests {
     }
 
     #[test]
-    fn an_error_reads_as_a_sentence() {}
-
-    #[test]
     fn what_nobody_foresaw_still_says_what_to_do() {
         for status in [Status::Failed, Status::Aborted, Status::NoMemory] {
             let failure = failure(status, "", &[]);

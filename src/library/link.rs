@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::disk::is_model_file;
 use super::downloads::{Job, Source, Wanted};
 use super::manifest::{FileName, Sha256};
 use super::naming::{letters, slug};
@@ -60,7 +61,7 @@ impl Link {
         match self {
             Self::File { .. } => true,
             Self::Repository(_) => false,
-            Self::Direct(url) => name_in(url).is_some_and(|name| is_model_file(Path::new(&name))),
+            Self::Direct(url) => name_in(url).is_some_and(|name| can_hold_a_model(&name)),
         }
     }
 
@@ -104,11 +105,10 @@ fn without_token(url: &str) -> String {
     if kept.is_empty() { path.to_owned() } else { format!("{path}?{}", kept.join("&")) }
 }
 
-/// Whether a file of this name can be a model.
-#[must_use]
-pub fn is_model_file(name: &Path) -> bool {
-    let ending = name.extension().unwrap_or_default();
-    ["safetensors", "sft", "gguf", "ckpt", "pt", "pth", "bin", "zip"].iter().any(|it| ending.eq_ignore_ascii_case(it))
+/// Whether a file of this name can be a model, or an archive of one.
+pub(super) fn can_hold_a_model(name: &str) -> bool {
+    let name = Path::new(name);
+    is_model_file(name) || name.extension().is_some_and(|it| it.eq_ignore_ascii_case("zip"))
 }
 
 /// A part of an address in plain text: `%20` is a space.

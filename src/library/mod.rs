@@ -43,7 +43,7 @@ pub use family::Family;
 pub use fetch::{download_job, parts_job};
 pub use header::{Fault, Format, Header, HeaderError, TensorInfo, file_name, read_header, size};
 pub use kind::{FileKind, identify};
-pub use link::{Link, is_model_file};
+pub use link::Link;
 pub use manifest::{
     Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed, PreviewWay, Role,
     Sha256, Unpack, Variant, model_name,

@@ -19,7 +19,7 @@ pub use fixes::{Alternative, Change, Fix};
 pub use names::{module_named, resolve_device};
 pub use notes::notes;
 pub use plan::{Lack, NoPlan, Pin, Pins, Plan, Question, Score, Shortage, pins, plan};
-pub use predict::{DevicePrediction, ModuleNeeds, ModulePrediction, Needs, Phase, Prediction, Room, Use, gib};
+pub use predict::{DevicePrediction, ModuleNeeds, ModulePrediction, Needs, Phase, Prediction, Room, Use, gib, kept_of_ram};
 pub use text::{Assignments, OldFlags, PlacementError, check_devices, check_shape, parse_backend, parse_params_backend};
 pub use value::{Home, Placement, Seat};
 

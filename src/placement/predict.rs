@@ -119,8 +119,14 @@ impl Room {
 
     pub(super) fn free_bytes(&self) -> u64 {
         let Device { memory_total_bytes: total, memory_free_bytes: free, .. } = self.device;
-        if self.is_ram() { free.saturating_sub((2 * GIB).max(total / 10)) } else { free }
+        if self.is_ram() { free.saturating_sub(kept_of_ram(total)) } else { free }
     }
+}
+
+/// What of RAM is left to other programs, in bytes: 2 GiB or a tenth of it, whichever is more.
+#[must_use]
+pub fn kept_of_ram(total_bytes: u64) -> u64 {
+    (2 * GIB).max(total_bytes / 10)
 }
 
 /// What a device holds in a phase, in bytes.

@@ -65,7 +65,7 @@ impl Worker {
         };
         match Link::read(&text) {
             Some(Link::Repository(repo)) => self.look_into(repo),
-            Some(Link::Direct(url)) if !Link::Direct(url.clone()).names_a_file() => self.tell_downloads(|it| it.look(&url)),
+            Some(ref link @ Link::Direct(ref url)) if !link.names_a_file() => self.tell_downloads(|it| it.look(url)),
             Some(link) => self.bring_link(&link, None),
             None => self.notice(format!("{text} leads to no file. Paste the address of a file, or of a repository on Hugging Face.")),
         }
@@ -99,12 +99,12 @@ impl Worker {
                     self.tell(Told::Done(id, name));
                 }
                 Event::Found { text, answer } => {
-                    self.tell(Told::Found(text, answer.map_err(|it| format!("{} {}", it.sentence, it.hint))));
+                    self.tell(Told::Found(text, answer.map_err(|it| it.to_string())));
                 }
                 Event::Looked { url, answer: Ok(name) } => self.bring_link(&Link::Direct(url), Some(&name)),
-                Event::Looked { answer: Err(failure), .. } => self.notice(format!("{} {}", failure.sentence, failure.hint)),
+                Event::Looked { answer: Err(failure), .. } => self.notice(failure.to_string()),
                 Event::RepositoryFiles { repo, answer } => {
-                    let answer = answer.map_err(|it| format!("{} {}", it.sentence, it.hint));
+                    let answer = answer.map_err(|it| it.to_string());
                     self.tell(Told::Files(repo, answer.map(|files| files.into_iter().filter(|it| is_model(&it.path)).collect())));
                 }
             }

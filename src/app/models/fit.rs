@@ -4,7 +4,7 @@
 use crate::devices::{Device, DeviceKind};
 use crate::engine::Estimate;
 use crate::library::{WORKING_BYTES, size};
-use crate::placement::{Budgets, GIB, Home, Module, NoPlan, Pins, Plan, Question, Room, plan};
+use crate::placement::{Budgets, GIB, Home, Module, NoPlan, Pins, Plan, Question, Room, kept_of_ram, plan};
 use crate::words::list;
 
 /// The memory of this machine that models can use, in bytes.
@@ -35,7 +35,7 @@ impl Machine {
     #[must_use]
     pub fn of(devices: &[Device]) -> Option<Self> {
         let ram = devices.iter().find(|it| it.kind == DeviceKind::Cpu)?.memory_total_bytes;
-        let graphics = devices.iter().filter(|it| is_card(it.kind)).map(|it| it.memory_total_bytes).max();
+        let graphics = devices.iter().filter(|it| it.kind.is_graphics()).map(|it| it.memory_total_bytes).max();
         Some(Self { graphics: graphics.map(|it| it.saturating_sub(kept_of_card(it))), ram: ram.saturating_sub(kept_of_ram(ram)) })
     }
 
@@ -118,11 +118,11 @@ fn plan_on(devices: &[Device], estimate: &Estimate, given: u64) -> Result<Plan, 
 
 /// Whether the picture forms where it is fastest, with its weights there.
 fn runs_at_its_best(devices: &[Device], plan: &Plan) -> bool {
-    let card = |name: &str| devices.iter().any(|it| it.name == name && is_card(it.kind));
+    let card = |name: &str| devices.iter().any(|it| it.name == name && it.kind.is_graphics());
     let seat = plan.placement.seat(Module::Diffusion);
     let at_home = matches!(&seat.weights, Home::Device(home) if *home == seat.runs_on);
     let cut = plan.placement.stream_layers || plan.placement.budgets != Budgets::default();
-    at_home && !cut && (card(&seat.runs_on) || !devices.iter().any(|it| is_card(it.kind)))
+    at_home && !cut && (card(&seat.runs_on) || !devices.iter().any(|it| it.kind.is_graphics()))
 }
 
 fn takes(devices: &[Device], plan: &Plan) -> String {
@@ -134,18 +134,9 @@ fn takes(devices: &[Device], plan: &Plan) -> String {
     list(&parts.collect::<Vec<_>>())
 }
 
-const fn is_card(kind: DeviceKind) -> bool {
-    matches!(kind, DeviceKind::Gpu | DeviceKind::IntegratedGpu)
-}
-
 /// What is left of a graphics card to others, in bytes.
 fn kept_of_card(total: u64) -> u64 {
     GIB.min(total / 10)
-}
-
-/// What is left of RAM to others, in bytes.
-fn kept_of_ram(total: u64) -> u64 {
-    (2 * GIB).max(total / 10)
 }
 
 impl Fits {

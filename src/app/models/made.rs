@@ -7,7 +7,7 @@ use super::alone::card_of_file;
 use super::card::{BUILTIN, FileLine, Kind, MissingLine, ModelCard, Place, Terms, VariantLine};
 use crate::library::disk::{DiskFile, Stock, Training};
 use crate::library::{Builtin, Card, CardFile, CardState, Defaults, ModelUse, Models, Role, Runnable, Usage, file_name};
-use crate::recipe::{FileRole, Lora, ModelFiles};
+use crate::recipe::{FileRole, ModelFiles};
 
 /// The card of the model that comes with the program.
 #[must_use]
@@ -107,22 +107,14 @@ fn of_library(
         shared: used.get(card.id.as_str()).map_or(0, |it| it.shared),
         jobs: jobs_of(card, models),
         main: main.and_then(|it| it.path.clone()),
-        runnable: (card.state.is_ready() && main.is_some()).then(|| runnable(card)),
+        runnable: match (installed, loose) {
+            (Some(it), _) => it.runnable().ok(),
+            (None, Some(it)) => it.runnable(&models.catalogue).ok(),
+            (None, None) => None,
+        },
         ..empty()
     }
     .with_hay()
-}
-
-fn runnable(card: &Card) -> Runnable {
-    let (mut files, mut loras) = (ModelFiles::default(), Vec::new());
-    for file in &card.files {
-        match (file.role, &file.path) {
-            (Role::Part(role), Some(path)) => files.set(role, path.clone()),
-            (Role::Lora, Some(path)) => loras.push(Lora { path: path.clone(), strength: 1.0 }),
-            (_, None) | (Role::Embedding, _) => {}
-        }
-    }
-    Runnable { id: card.id.clone(), name: card.name.clone(), files, loras, defaults: card.defaults.clone() }
 }
 
 pub(super) fn empty() -> ModelCard {

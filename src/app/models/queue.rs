@@ -24,7 +24,7 @@ pub fn words(entry: &Entry) -> String {
         Status::Running => pace(progress.bytes, progress.total, progress.rate, progress.seconds_left),
         Status::Paused(Why::Asked) => format!("Paused at {}", amount(progress.bytes, progress.total)),
         Status::Paused(why @ Why::DiskFull { .. }) => why.sentence(),
-        Status::Failed(failure) => format!("{} {}", failure.sentence, failure.hint),
+        Status::Failed(failure) => failure.to_string(),
     }
 }
 

@@ -84,6 +84,18 @@ fn install(home: &Path, id: &str) -> tiny::TinyFiles {
     files
 }
 
+/// A device of this machine with nothing in its memory.
+fn device(kind: DeviceKind, gib: u64) -> Device {
+    Device {
+        name: format!("{kind:?}"),
+        description: String::new(),
+        kind,
+        card: None,
+        memory_total_bytes: gib * GIB,
+        memory_free_bytes: gib * GIB,
+    }
+}
+
 impl Studio {
     /// Names of the cards that are shown, in their order.
     fn cards(&self) -> Vec<&str> {
@@ -128,14 +140,6 @@ fn a_search_and_filters_leave_what_they_ask_for() {
     assert_eq!(studio.cards(), ["Real-ESRGAN x4plus anime 6B"]);
     studio.click("Show all");
     // What fits is known once the devices are.
-    let device = |kind, gib: u64| Device {
-        name: format!("{kind:?}"),
-        description: String::new(),
-        kind,
-        card: None,
-        memory_total_bytes: gib * GIB,
-        memory_free_bytes: gib * GIB,
-    };
     studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16), device(DeviceKind::Gpu, 8)]));
     studio.until("the memory", |app| app.state.models.memory.is_some());
     assert!(studio.sees("Flux.2 klein 4B, catalogue, 5.3 GB, fits") && studio.sees("tight, weights in RAM"));
@@ -237,14 +241,6 @@ fn models_on_this_machine_say_whether_they_fit_as_the_engine_predicts() {
     let mine = install(home.path(), "aurora");
     let mut studio = view_of(home, "http://127.0.0.1:9");
     let questions = studio.port.questions();
-    let device = |kind, gib: u64| Device {
-        name: format!("{kind:?}"),
-        description: String::new(),
-        kind,
-        card: None,
-        memory_total_bytes: gib * GIB,
-        memory_free_bytes: gib * GIB,
-    };
     studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16), device(DeviceKind::Gpu, 4)]));
     studio.until("the cards", |app| app.state.models.memory.is_some() && app.state.models.seen.1 > 0);
     assert!(studio.sees(", fits"), "by its size it does");
@@ -276,15 +272,7 @@ fn who_has_nothing_sees_the_built_in_model_and_three_first_choices() {
     let builtin = Ok(small_builtin(model.path()));
     let mut studio = Studio::with_library(Settings::default(), builtin, [1440.0, 900.0], folder, Some(library));
     studio.press(Modifiers::COMMAND, Key::Num3);
-    let cpu = Device {
-        name: "CPU".into(),
-        description: String::new(),
-        kind: DeviceKind::Cpu,
-        card: None,
-        memory_total_bytes: 16 * GIB,
-        memory_free_bytes: 16 * GIB,
-    };
-    studio.port.send(Event::Devices(vec![cpu]));
+    studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16)]));
     studio.until("the first choices", |app| app.state.models.welcome == 4);
     assert_eq!(studio.cards()[0], "Small");
     assert!(studio.sees("Good first models for this machine") && studio.sees("Small, built-in"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::flags::LibraryFlags;
 use crate::cli::resolve::UsageError;
-use crate::library::disk::{Scanner, ScannerOptions, Stock};
+use crate::library::disk::{Scanner, ScannerOptions, Stock, is_model_file};
 use crate::library::{Catalogue, Models, Places, PlacesError, Problem, Runnable};
 use crate::paths::{NoHome, Paths};
 
@@ -92,9 +92,7 @@ pub(in crate::cli) fn allows_pickles(paths: impl FnOnce() -> Result<Paths, NoHom
 /// Whether the value of `--model` is the name of a model and not a file.
 pub(in crate::cli) fn is_name(value: &Path) -> bool {
     let Some(text) = value.to_str() else { return false };
-    let ending = value.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let file = ["safetensors", "sft", "gguf", "ckpt", "pt", "pth", "bin"].contains(&ending.as_str());
-    !file && !text.contains(['/', '\\']) && !value.exists()
+    !is_model_file(value) && !text.contains(['/', '\\']) && !value.exists()
 }
 
 #[cfg(test)]

@@ -27,8 +27,8 @@ impl Work<'_> {
         let (mut jobs, mut nameless) = (Vec::new(), Vec::new());
         for name in names {
             match Link::read(name) {
-                Some(Link::Direct(url)) if !Link::Direct(url.clone()).names_a_file() => {
-                    nameless.push(url);
+                Some(link @ Link::Direct(_)) if !link.names_a_file() => {
+                    nameless.push((name, link));
                     continue;
                 }
                 Some(link) => {
@@ -54,9 +54,9 @@ impl Work<'_> {
         let usual = Options::new(self.paths.downloads(), library.models_root().to_owned());
         let options = Options { at_once: library.places.at_once(), ..usual };
         let downloads = Downloads::start(options, || ()).map_err(failed)?;
-        for url in nameless {
-            let name = self.ask_name(&downloads, &url)?;
-            jobs.push(of_link(&Link::Direct(url), Some(&name))?);
+        for (url, link) in nameless {
+            let name = self.ask_name(&downloads, url.trim())?;
+            jobs.push(of_link(&link, Some(&name))?);
         }
         let mut open: Vec<String> = Vec::new();
         for job in jobs {
@@ -73,7 +73,7 @@ impl Work<'_> {
             self.stopped()?;
             match downloads.next_within(NOTICE) {
                 Some(Event::Looked { url: about, answer }) if about == url => {
-                    return answer.map_err(|it| Stop::Failed(anyhow::anyhow!("{} {}", it.sentence, it.hint)));
+                    return answer.map_err(failed);
                 }
                 // Of jobs that an earlier command left; they are not followed.
                 Some(_) | None => {}
@@ -126,7 +126,7 @@ impl Work<'_> {
                     open.retain(|it| *it != id);
                 }
                 Event::Failed { id, failure } if open.contains(&id) => {
-                    let problem = format!("{} {}", failure.sentence, failure.hint);
+                    let problem = failure.to_string();
                     self.tell.line(&json!({"event": "pull", "id": id, "stage": "failed", "problem": problem}))?;
                     self.warn_of(&id, &problem);
                     (exit, bar) = (Exit::Failed, None);

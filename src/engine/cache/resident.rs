@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::devices::{Device, DeviceKind};
-use crate::placement::{GIB, Module};
+use crate::placement::{GIB, Module, kept_of_ram};
 use crate::recipe::ModelFiles;
 
 /// The models in memory, the latest used first.
@@ -115,7 +115,7 @@ impl Reserve {
     pub fn bytes(&self, device: &Device) -> u64 {
         let total = device.memory_total_bytes;
         if device.kind == DeviceKind::Cpu {
-            return (2 * GIB).max(total / 10);
+            return kept_of_ram(total);
         }
         (total / 100 * u64::from(self.percent.min(100))).min(self.most_bytes)
     }

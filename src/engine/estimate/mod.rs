@@ -251,7 +251,7 @@ fn resident(placement: &Placement) -> PlacementText {
 fn in_ram(placement: &Placement, devices: &[Device]) -> Option<Placement> {
     let is_cpu = |name: &str| devices.iter().any(|device| device.name == name && device.kind == DeviceKind::Cpu);
     let ram = devices.iter().find(|device| device.kind == DeviceKind::Cpu)?;
-    let graphics = devices.iter().find(|device| matches!(device.kind, DeviceKind::Gpu | DeviceKind::IntegratedGpu));
+    let graphics = devices.iter().find(|device| device.kind.is_graphics());
     let other = graphics.or_else(|| devices.iter().find(|device| device.kind == DeviceKind::Remote))?;
     let mut all = Placement::all_on(&ram.name);
     for module in Module::ALL {

@@ -169,8 +169,7 @@ fn address(lending: &Lending) -> Result<SocketAddr, LendError> {
 fn chosen(names: &[String], devices: &[Device]) -> Result<Vec<Device>, LendError> {
     let own: Vec<&Device> = devices.iter().filter(|device| device.kind != DeviceKind::Remote).collect();
     if names.is_empty() {
-        let cards: Vec<Device> =
-            own.iter().filter(|it| matches!(it.kind, DeviceKind::Gpu | DeviceKind::IntegratedGpu)).map(|it| (*it).clone()).collect();
+        let cards: Vec<Device> = own.iter().filter(|it| it.kind.is_graphics()).map(|it| (*it).clone()).collect();
         let processor = own.iter().filter(|it| it.kind == DeviceKind::Cpu).map(|it| (*it).clone());
         return Ok(if cards.is_empty() { processor.collect() } else { cards });
     }

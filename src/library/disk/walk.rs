@@ -98,14 +98,14 @@ impl Walker<'_> {
             }
             let path = entry.path();
             let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_file() && !is_model(&path) {
+            if kind.is_file() && !is_model_file(&path) {
                 continue;
             }
             // Follows a link; one that leads nowhere is nothing.
             let Ok(about) = fs::metadata(&path) else { continue };
             if about.is_dir() {
                 inner.push((path, hint.or_else(|| self.hint(&name))));
-            } else if about.is_file() && is_model(&path) {
+            } else if about.is_file() && is_model_file(&path) {
                 self.found.files.push(Found { path, bytes: about.len(), modified: modified(&about), hint });
             }
         }
@@ -140,7 +140,8 @@ impl Walker<'_> {
 }
 
 /// Whether a file of this name can be a model.
-pub(super) fn is_model(path: &Path) -> bool {
+#[must_use]
+pub fn is_model_file(path: &Path) -> bool {
     const ENDINGS: [&str; 7] = ["safetensors", "sft", "gguf", "ckpt", "pt", "pth", "bin"];
     path.extension().is_some_and(|it| ENDINGS.iter().any(|ending| it.eq_ignore_ascii_case(ending)))
 }

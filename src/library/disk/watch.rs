@@ -5,7 +5,7 @@ use std::path::Path;
 use notify::event::{EventKind, ModifyKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::walk::is_model;
+use super::walk::is_model_file;
 use crate::library::manifest::MANIFEST;
 
 /// Watches folders until it is dropped.
@@ -39,7 +39,7 @@ fn matters(event: &Event) -> bool {
         EventKind::Any | EventKind::Create(_) | EventKind::Modify(_) | EventKind::Remove(_) | EventKind::Other => true,
     };
     // A folder that was moved in or out is told by its own name alone.
-    let named = |path: &Path| is_model(path) || path.ends_with(MANIFEST) || path.extension().is_none() || path.is_dir();
+    let named = |path: &Path| is_model_file(path) || path.ends_with(MANIFEST) || path.extension().is_none() || path.is_dir();
     kind && (event.paths.is_empty() || event.need_rescan() || event.paths.iter().any(|it| named(it)))
 }
 

@@ -139,7 +139,8 @@ impl Why {
 }
 
 /// Why a job failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{sentence} {hint}")]
 pub struct Failure {
     /// What is wrong.
     pub sentence: String,

@@ -1,13 +1,11 @@
 //! What a link leads to, where its address does not say: asked of its server, without the file.
 
-use std::path::Path;
-
 use reqwest::header::{self, HeaderMap};
 
 use super::event::{Cause, Failure};
 use super::job::Source;
 use super::web::Web;
-use crate::library::link::{is_model_file, name_in, unescaped};
+use crate::library::link::{can_hold_a_model, name_in, unescaped};
 
 /// What the file behind an address is called.
 pub(super) async fn look(web: &Web, url: &str) -> Result<String, Failure> {
@@ -28,7 +26,7 @@ pub(super) async fn look(web: &Web, url: &str) -> Result<String, Failure> {
     }
     // The body is not read: the connection ends with the answer.
     let name = told_name(headers).or_else(|| name_in(answer.response.url().as_str())).unwrap_or_default();
-    if is_model_file(Path::new(&name)) {
+    if can_hold_a_model(&name) {
         Ok(name)
     } else {
         let named = if name.is_empty() { "a file without a name".to_owned() } else { format!("\"{name}\"") };
