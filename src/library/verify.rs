@@ -31,7 +31,7 @@ pub struct Verified {
 
 /// Reads every file of a model in its folder. `sums` knows sums that the manifest does not. `watch` is told how many bytes were read since
 /// the last time, and stops it by `false`; then the answer is `None`.
-pub fn verify(
+pub(super) fn verify(
     manifest: &Manifest,
     folder: &Path,
     sums: &dyn Fn(&Path) -> Option<Sha256>,
@@ -56,7 +56,7 @@ fn verify_file(
 }
 
 /// Reads a file that should have this sum. `watch` as with [`verify`].
-pub fn verify_loose(path: PathBuf, expected: Option<Sha256>, watch: &mut dyn FnMut(u64) -> bool) -> Option<Verified> {
+pub(super) fn verify_loose(path: PathBuf, expected: Option<Sha256>, watch: &mut dyn FnMut(u64) -> bool) -> Option<Verified> {
     let mut stopped = false;
     let told = |bytes| {
         stopped = !watch(bytes);

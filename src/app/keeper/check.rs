@@ -8,7 +8,7 @@ use std::thread;
 use super::work::Worker;
 use super::{Order, Told};
 use crate::app::models::{Check, Farewell};
-use crate::library::{Removal, RemovalError, Verdict, Verified, downloaded, file_name, size, verify, verify_loose};
+use crate::library::{Fetched, Models, Removal, RemovalError, Verdict, Verified, downloaded, file_name, size};
 
 /// Bytes between two words about how far a check is.
 const TOLD_EVERY_BYTES: u64 = 32 << 20;
@@ -19,22 +19,21 @@ impl Worker {
         if self.checks.iter().any(|(it, _)| it == id) {
             return;
         }
-        let installed = self.models.installed.iter().find(|it| it.manifest.id == id);
-        let model = installed.map(|it| (it.manifest.clone(), it.folder.clone()));
-        let loose = self.models.loose_file(id);
-        if model.is_none() && loose.is_none() {
+        if fetched(&self.models, id).is_none() {
             return self.notice("This model is gone.");
         }
+        let models = Arc::clone(&self.models);
         let known = downloaded(&self.options.paths.downloads());
         let (inbox, orders, id) = (Arc::clone(&self.inbox), self.orders.clone(), id.to_owned());
         let stop = Arc::new(AtomicBool::new(false));
         self.checks.push((id.clone(), Arc::clone(&stop)));
         let name = id.clone();
         let spawned = thread::Builder::new().name("check".into()).spawn(move || {
-            let total = match (&model, &loose) {
-                (Some((manifest, _)), _) => manifest.bytes(),
-                (None, Some(file)) => std::fs::metadata(file).ok().map(|it| it.len()),
-                (None, None) => None,
+            let fetched = fetched(&models, &name);
+            let total = match &fetched {
+                Some(Fetched::Model(model)) => model.manifest.bytes(),
+                Some(Fetched::File(_, path)) => std::fs::metadata(path).ok().map(|it| it.len()),
+                None => None,
             };
             let (mut bytes, mut told) = (0u64, 0u64);
             let running = |bytes| Told::Check(name.clone(), Some(Check::Running { bytes, total }));
@@ -48,11 +47,7 @@ impl Worker {
                 }
                 !stop.load(Ordering::SeqCst)
             };
-            let verified = match (model, loose) {
-                (Some((manifest, folder)), _) => verify(&manifest, &folder, &sums, &mut watch),
-                (None, Some(file)) => verify_loose(file.clone(), sums(&file), &mut watch).map(|it| vec![it]),
-                (None, None) => None,
-            };
+            let verified = fetched.and_then(|it| it.verify(&sums, &mut watch));
             let lines = verified.map(|it| it.iter().map(line).collect());
             // A keeper that has ended needs no answer.
             let _ = orders.send(Order::Checked(name, lines));
@@ -75,14 +70,13 @@ impl Worker {
 
     fn removal(&self, id: &str) -> Result<(Removal, String), RemovalError> {
         let gone = || RemovalError::NotOurs { model: id.to_owned(), folder: self.models_root() };
-        let downloaded = downloaded(&self.options.paths.downloads());
-        if let Some(model) = self.models.installed.iter().find(|it| it.manifest.id == id) {
-            let plan = Removal::plan(model, &self.models_root(), &self.models, &downloaded)?;
-            return Ok((plan, model.manifest.name.clone()));
-        }
-        let file = self.models.loose_file(id).ok_or_else(gone)?;
-        let plan = Removal::plan_file(id, &file, &self.models_root(), &self.models, &downloaded)?;
-        Ok((plan, file_name(&file)))
+        let fetched = fetched(&self.models, id).ok_or_else(gone)?;
+        let plan = fetched.plan_removal(&self.models_root(), &self.models, &downloaded(&self.options.paths.downloads()))?;
+        let name = match &fetched {
+            Fetched::Model(model) => model.manifest.name.clone(),
+            Fetched::File(_, path) => file_name(path),
+        };
+        Ok((plan, name))
     }
 
     pub(super) fn plan_removal(&self, id: &str) {
@@ -108,6 +102,12 @@ impl Worker {
         self.put_together();
         self.look_again();
     }
+}
+
+/// What was downloaded under this id.
+fn fetched<'m>(models: &'m Models, id: &str) -> Option<Fetched<'m>> {
+    let model = models.installed.iter().find(|it| it.manifest.id == id).map(Fetched::Model);
+    model.or_else(|| Some(Fetched::File(id.to_owned(), models.loose_file(id)?)))
 }
 
 fn line(file: &Verified) -> (String, bool, String) {

@@ -26,9 +26,7 @@ use told::Teller;
 use super::Exit;
 use super::interrupt::Interrupt;
 use crate::library::disk::look_into;
-use crate::library::{
-    Card, Downloaded, Installed, Models, Places, Problem, Removal, Verdict, downloaded, size, usage, verify, verify_loose,
-};
+use crate::library::{Card, Downloaded, Fetched, Models, Places, Problem, Verdict, downloaded, size, usage};
 use crate::paths::Paths;
 
 /// What a command finds around it; tests put their own in its place.
@@ -76,23 +74,6 @@ pub(super) fn run(flags: ModelsFlags, around: Around<'_>) -> Exit {
     // The exit code says it too.
     let _ = writeln!(work.tell.err, "error: {problem}");
     exit
-}
-
-/// Something that was downloaded.
-enum Chosen<'m> {
-    /// From the catalogue.
-    Model(&'m Installed),
-    /// By a link: its name, and where it is.
-    File(String, PathBuf),
-}
-
-impl Chosen<'_> {
-    fn id(&self) -> &str {
-        match self {
-            Self::Model(model) => &model.manifest.id,
-            Self::File(name, _) => name,
-        }
-    }
 }
 
 struct Work<'a> {
@@ -171,19 +152,19 @@ impl Work<'_> {
     }
 
     /// What of these names was downloaded; without any, all.
-    fn chosen<'m>(models: &'m Models, root: &Path, known: &[Downloaded], names: &[String]) -> Result<Vec<Chosen<'m>>, Stop> {
+    fn chosen<'m>(models: &'m Models, root: &Path, known: &[Downloaded], names: &[String]) -> Result<Vec<Fetched<'m>>, Stop> {
         let by_link = |path: &Path| path.starts_with(root) && !models.installed.iter().any(|it| path.starts_with(&it.folder));
         if names.is_empty() {
             let loose = known.iter().filter(|it| by_link(&it.path) && it.path.is_file());
-            let loose = loose.map(|it| Chosen::File(it.path.display().to_string(), it.path.clone()));
-            return Ok(models.installed.iter().map(Chosen::Model).chain(loose).collect());
+            let loose = loose.map(|it| Fetched::File(it.path.display().to_string(), it.path.clone()));
+            return Ok(models.installed.iter().map(Fetched::Model).chain(loose).collect());
         }
         let find = |name: &String| {
             if let Some(model) = models.installed_as(name) {
-                return Ok(Chosen::Model(model));
+                return Ok(Fetched::Model(model));
             }
             let file = models.loose_file(name).filter(|file| known.iter().any(|it| it.path == *file));
-            file.map(|file| Chosen::File(name.clone(), file)).ok_or_else(|| match models.card(name) {
+            file.map(|file| Fetched::File(name.clone(), file)).ok_or_else(|| match models.card(name) {
                 Some(card) => Stop::Unknown(Problem {
                     sentence: format!("{} was not downloaded by Atelier.", card.name),
                     hint: "Only what Atelier downloaded can be checked or taken away here.".into(),
@@ -202,8 +183,8 @@ impl Work<'_> {
         for chosen in Self::chosen(&models, library.models_root(), &known, names)? {
             let id = chosen.id();
             let bytes = match &chosen {
-                Chosen::Model(_) => models.card(id).and_then(|it| it.bytes),
-                Chosen::File(_, path) => fs::metadata(path).ok().map(|it| it.len()),
+                Fetched::Model(_) => models.card(id).and_then(|it| it.bytes),
+                Fetched::File(_, path) => fs::metadata(path).ok().map(|it| it.len()),
             };
             let bar = self.bar(bytes, id);
             let interrupt = Arc::clone(&self.interrupt);
@@ -211,10 +192,7 @@ impl Work<'_> {
                 bar.inc(bytes);
                 !interrupt.pressed()
             };
-            let verified = match &chosen {
-                Chosen::Model(model) => verify(&model.manifest, &model.folder, &sum_of, &mut watch),
-                Chosen::File(_, path) => verify_loose(path.clone(), sum_of(path), &mut watch).map(|it| vec![it]),
-            };
+            let verified = chosen.verify(&sum_of, &mut watch);
             bar.finish_and_clear();
             for file in verified.ok_or(Stop::Cancelled)? {
                 let path = file.path.display().to_string();
@@ -245,11 +223,7 @@ impl Work<'_> {
         let mut plans = Vec::new();
         let root = library.models_root();
         for chosen in Self::chosen(&models, root, &downloaded, names)? {
-            let plan = match &chosen {
-                Chosen::Model(model) => Removal::plan(model, root, &models, &downloaded),
-                Chosen::File(id, file) => Removal::plan_file(id, file, root, &models, &downloaded),
-            };
-            plans.push(plan.map_err(failed)?);
+            plans.push(chosen.plan_removal(root, &models, &downloaded).map_err(failed)?);
         }
         for plan in plans {
             let going: Vec<String> = plan.going.iter().map(|it| it.display().to_string()).collect();
