@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use atelier::app::state::Screen;
-use atelier::engine::simulate_devices;
-use atelier::library::Builtin;
-use atelier::recipe::{FileRole, ModelFiles, Recipe};
+use atelier::gui::state::Screen;
+use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
+use atelier_engine::simulate_devices;
+use atelier_library::Builtin;
 use testkit::tiny;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -108,7 +108,7 @@ fn model(name: &str, folder: &Path, rounds: Option<usize>) -> Outcome<Result<Mod
         steps,
         guidance: 1.0,
         threads: Some(threads),
-        placement: atelier::recipe::PlacementText { backend: "cpu".into(), ..Default::default() },
+        placement: atelier_core::recipe::PlacementText { backend: "cpu".into(), ..Default::default() },
         ..Recipe::default()
     };
     let made = |name, recipe, other, usual: usize| Model {

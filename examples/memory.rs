@@ -7,9 +7,9 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use atelier::engine::{End, Event, Handle, Peak, PreviewOptions, Task, simulate_devices, start};
-use atelier::library::Builtin;
-use atelier::recipe::{FileRole, PlacementText, Recipe};
+use atelier_core::recipe::{FileRole, PlacementText, Recipe};
+use atelier_engine::{End, Event, Handle, Peak, PreviewOptions, Task, simulate_devices, start};
+use atelier_library::Builtin;
 use testkit::tiny;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;

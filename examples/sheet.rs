@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use atelier::engine::{End, Event, Handle, PreviewOptions, Task, start};
-use atelier::gallery::{Metadata, write_picture};
-use atelier::library::Builtin;
-use atelier::recipe::{Recipe, Rgb8};
-use atelier::ui::theme;
+use atelier::gui::theme;
+use atelier_core::recipe::{Recipe, Rgb8};
+use atelier_engine::{End, Event, Handle, PreviewOptions, Task, start};
+use atelier_library::Builtin;
+use atelier_media::{Metadata, write_picture};
 use eframe::egui::{Color32, ColorImage, Context, FontId, Galley, ImageData, RawInput, TextureId};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;

@@ -1,26 +1,13 @@
 //! Atelier: a desktop studio in which artists make images on the devices they own.
 //!
-//! How a prompt travels: a panel in [`ui`] sends a command, [`app`] turns it into an [`engine::Request`], the engine's thread runs it and
-//! answers with [`engine::Event`]s, [`app`] folds those into the state that the panels draw. The command line ([`cli`]) is another
-//! caller of the same [`engine::Handle`].
-
-pub mod devices;
-pub mod recipe;
-pub mod words;
-
-pub mod engine;
-pub mod placement;
-pub mod sd_cli;
-
-pub mod gallery;
-pub mod library;
-pub mod paths;
+//! How a prompt travels: a panel in [`gui`] sends a command, [`gui`] turns it into an [`atelier_engine::Request`], the engine's thread runs it and
+//! answers with [`atelier_engine::Event`]s, [`gui`] folds those into the state that the panels draw. The command line ([`cli`]) is another
+//! caller of the same [`atelier_engine::Handle`].
 
 pub mod cli;
 
 #[cfg(feature = "gui")]
-pub mod app;
+pub mod gui;
 #[cfg(feature = "gui")]
 pub mod settings;
-#[cfg(feature = "gui")]
-pub mod ui;
+pub mod studio;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use atelier::cli::{self, Wake};
-use atelier::engine::Handle;
+use atelier_engine::Handle;
 use tracing_subscriber::EnvFilter;
 
 /// What the program tells of itself on standard error: `warn`, `atelier=debug`...
@@ -24,15 +24,15 @@ fn main() -> ExitCode {
 
 fn start_engine(wake: Wake) -> Handle {
     // Without a home it works, and learns anew each time.
-    match atelier::paths::Paths::find() {
-        Ok(paths) => atelier::engine::start_remembering(wake, &paths.data.join("measured.json")),
-        Err(_) => atelier::engine::start(wake),
+    match atelier_core::paths::Paths::find() {
+        Ok(paths) => atelier_engine::start_remembering(wake, &paths.data.join("measured.json")),
+        Err(_) => atelier_engine::start(wake),
     }
 }
 
 #[cfg(feature = "gui")]
 fn window() -> ExitCode {
-    match atelier::app::run(&atelier::app::Options::usual(), start_engine) {
+    match atelier::gui::run(&atelier::gui::Options::usual(), start_engine) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");

@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Reserve;
-use crate::paths;
-use crate::placement::{Module, module_named};
-use crate::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe};
+use atelier_core::paths;
+use atelier_core::placement::{Module, Reserve, module_named};
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe};
 
 /// The version that this program writes.
 const VERSION: u32 = 1;
@@ -435,7 +434,7 @@ fn write(path: &Path, settings: &Settings) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::{Sampler, Scheduler};
+    use atelier_core::recipe::{Sampler, Scheduler};
 
     fn full() -> Settings {
         let mut recipe = Recipe {

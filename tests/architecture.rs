@@ -40,46 +40,55 @@ enum Forbidden {
     TextSizes,
 }
 
-const INTERFACE: &[&str] = &["egui", "eframe", "egui_extras", "winit", "crate::app", "crate::ui"];
+const INTERFACE: &[&str] = &["egui", "eframe", "egui_extras", "winit", "crate::gui"];
 const SYSTEM: &[&str] =
     &["std::fs", "std::net", "std::process", "std::env", "std::thread", "tempfile", "tokio", "reqwest", "rusqlite", "rfd"];
 
 const RULES: &[Rule] = &[
     Rule {
         says: "only the wrappers of the engine are unsafe",
-        within: &["src/", "xtask/", "tests/", "benches/", "vendor/", "build.rs"],
-        except: &["src/engine/ffi", "vendor/ggml-sys/"],
+        within: &["src/", "crates/", "xtask/", "tests/", "benches/", "vendor/", "build.rs"],
+        except: &["crates/engine/src/ffi", "vendor/ggml-sys/"],
         forbids: Forbidden::Word("unsafe"),
         bad: "fn f() { unsafe { g() } }",
         good: "// unsafe\n#![deny(unsafe_code)] fn f() { g(\"unsafe\") }",
     },
     Rule {
         says: "only the wrappers of the engine switch the lint against unsafe code off",
-        within: &["src/", "xtask/", "tests/", "benches/", "vendor/", "build.rs"],
-        except: &["src/engine/ffi", "vendor/ggml-sys/", "src/engine/mod.rs"],
+        within: &["src/", "crates/", "xtask/", "tests/", "benches/", "vendor/", "build.rs"],
+        except: &["crates/engine/src/ffi", "vendor/ggml-sys/", "crates/engine/src/lib.rs"],
         forbids: Forbidden::Word("unsafe_code"),
         bad: "#![allow(unsafe_code)]",
         good: "// unsafe_code",
     },
     Rule {
         says: "only the wrappers of the engine call its raw bindings",
-        within: &["src/", "tests/", "benches/"],
-        except: &["src/engine/ffi"],
+        within: &["src/", "crates/", "tests/", "benches/"],
+        except: &["crates/engine/src/ffi"],
         forbids: Forbidden::Paths(&["ggml_sys", "diffusion_rs_sys"]),
         bad: "use ggml_sys::sd_ctx_t;",
-        good: "use crate::engine::Handle;",
+        good: "use atelier_engine::Handle;",
     },
     Rule {
         says: "only the engine uses its wrappers; everyone else holds a Handle",
-        within: &["src/", "benches/"],
-        except: &["src/engine/"],
-        forbids: Forbidden::Paths(&["crate::engine::ffi"]),
-        bad: "use crate::{engine::{ffi, Handle}, recipe};",
-        good: "use crate::engine::{Event, Handle};",
+        within: &["src/", "crates/", "benches/"],
+        except: &["crates/engine/src/"],
+        forbids: Forbidden::Paths(&["atelier_engine::ffi"]),
+        bad: "use atelier_engine::{ffi, Handle};",
+        good: "use atelier_engine::{Event, Handle};",
     },
     Rule {
         says: "panels read the state and ask; files, network, processes and the engine's insides are for others",
-        within: &["src/ui/", "src/ui.rs"],
+        within: &[
+            "src/gui/create/panels/",
+            "src/gui/devices/view/",
+            "src/gui/models/view/",
+            "src/gui/frame.rs",
+            "src/gui/cards.rs",
+            "src/gui/widgets.rs",
+            "src/gui/toolbar.rs",
+            "src/gui/memory/panel.rs",
+        ],
         except: &[],
         forbids: Forbidden::Paths(&[
             "std::fs",
@@ -95,18 +104,27 @@ const RULES: &[Rule] = &[
             "image",
             "ggml_sys",
             "diffusion_rs_sys",
-            "crate::engine::ffi",
-            "crate::gallery",
-            "crate::library",
-            "crate::paths",
+            "atelier_engine::ffi",
+            "atelier_media",
+            "atelier_library",
+            "atelier_core::paths",
             "crate::cli",
         ]),
         bad: "use std::{fs, path::Path};",
-        good: "use std::path::Path; use crate::recipe::Recipe; use eframe::egui::Image;",
+        good: "use std::path::Path; use atelier_core::recipe::Recipe; use eframe::egui::Image;",
     },
     Rule {
         says: "panels do not look at the disk through a path either",
-        within: &["src/ui/", "src/ui.rs"],
+        within: &[
+            "src/gui/create/panels/",
+            "src/gui/devices/view/",
+            "src/gui/models/view/",
+            "src/gui/frame.rs",
+            "src/gui/cards.rs",
+            "src/gui/widgets.rs",
+            "src/gui/toolbar.rs",
+            "src/gui/memory/panel.rs",
+        ],
         except: &[],
         forbids: Forbidden::Methods(&["exists", "try_exists", "is_file", "is_dir", "metadata", "canonicalize", "read_dir"]),
         bad: "if path.exists() {}",
@@ -114,83 +132,83 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "the board is worked out without drawing, asking the engine or touching the system",
-        within: &["src/app/board/"],
+        within: &["src/gui/devices/board/"],
         except: &[],
         forbids: Forbidden::Paths(&[
             "egui",
             "eframe",
-            "crate::ui",
-            "crate::engine::Handle",
+            "crate::gui::frame",
+            "atelier_engine::Handle",
             "std::fs",
             "std::net",
             "std::process",
             "std::env",
             "std::thread",
         ]),
-        bad: "use crate::engine::{Estimate, Handle};",
-        good: "use crate::engine::{Estimate, Peak};",
+        bad: "use atelier_engine::{Estimate, Handle};",
+        good: "use atelier_engine::{Estimate, Peak};",
     },
     Rule {
         says: "the Models view's state is worked out without drawing or touching the system",
-        within: &["src/app/models/"],
+        within: &["src/gui/models/"],
         except: &[],
         forbids: Forbidden::Paths(&[
             "egui",
             "eframe",
-            "crate::ui",
-            "crate::app::keeper",
+            "crate::gui::frame",
+            "crate::studio::library_service",
             "std::fs",
             "std::net",
             "std::process",
             "std::env",
             "std::thread",
         ]),
-        bad: "use crate::app::keeper::Order;",
-        good: "use crate::library::downloads::Entry;",
+        bad: "use crate::studio::library_service::Order;",
+        good: "use atelier_library::downloads::Entry;",
     },
     Rule {
         says: "the keeper of the library neither draws nor changes the window's state",
-        within: &["src/app/keeper/"],
+        within: &["src/studio/library_service/"],
         except: &[],
-        forbids: Forbidden::Paths(&["egui", "eframe", "crate::ui", "crate::app::state", "crate::app::App", "crate::engine"]),
-        bad: "use crate::app::state::State;",
-        good: "use crate::app::models::Shelf;",
+        forbids: Forbidden::Paths(&["egui", "eframe", "crate::gui::frame", "crate::gui::state", "crate::gui::App", "atelier_engine"]),
+        bad: "use crate::gui::state::State;",
+        good: "use crate::gui::models::Shelf;",
     },
     Rule {
         says: "only the window's own parts know egui, and only they and the program's entry know them",
-        within: &["src/"],
-        except: &["src/app/", "src/ui/", "src/app.rs", "src/ui.rs", "src/main.rs", "src/lib.rs"],
+        within: &["src/", "crates/"],
+        except: &["src/gui/", "src/main.rs", "src/lib.rs"],
         forbids: Forbidden::Paths(INTERFACE),
         bad: "use eframe::egui::Color32;",
-        good: "// use egui::Color32;\nuse crate::application::x;",
+        good: "// use egui::Color32;\nuse crate::guilication::x;",
     },
     Rule {
         says: "the program's entry opens the window through app and draws nothing",
         within: &["src/main.rs", "src/lib.rs"],
         except: &[],
-        forbids: Forbidden::Paths(&["egui", "eframe", "winit", "crate::ui"]),
+        forbids: Forbidden::Paths(&["egui", "eframe", "winit", "crate::gui::frame"]),
         bad: "fn main() { eframe::run_native(x); }",
-        good: "fn main() { atelier::app::run(x); }",
+        good: "fn main() { atelier::gui::run(x); }",
     },
     Rule {
         says: "colours are chosen in the theme",
         within: &["src/"],
-        except: &["src/ui/theme"],
+        except: &["src/gui/theme"],
         forbids: Forbidden::ColourLiterals,
         bad: "let accent = egui::Color32::from_rgb(200, 80, 40);",
         good: "let pixel = Color32::from_rgb(red, green, blue); let none = Color32::TRANSPARENT;",
     },
     Rule {
         says: "text has one of the sizes of the theme",
-        within: &["src/ui/"],
-        except: &["src/ui/theme"],
+        within: &["src/gui/"],
+        except: &["src/gui/theme"],
         forbids: Forbidden::TextSizes,
         bad: "ui.label(RichText::new(words).size(12.0));",
         good: "ui.label(RichText::new(words).size(theme::SMALL)); let words = size(bytes);",
     },
     Rule {
         says: "a recipe, a device, a placement and a pasted command are worked out without touching the system",
-        within: &["src/recipe", "src/devices", "src/placement/", "src/sd_cli/"],
+        within: &["crates/core/src/recipe", "crates/core/src/device", "crates/core/src/placement/", "crates/core/src/sd_cli/"],
         except: &[],
         forbids: Forbidden::Paths(SYSTEM),
         bad: "fn f() { std::fs::read(path); }",
@@ -198,45 +216,52 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "a recipe, a device, a placement and a pasted command know nobody who uses them",
-        within: &["src/recipe", "src/devices", "src/placement/", "src/sd_cli/"],
+        within: &["crates/core/src/recipe", "crates/core/src/device", "crates/core/src/placement/", "crates/core/src/sd_cli/"],
         except: &[],
-        forbids: Forbidden::Paths(&["crate::engine", "crate::gallery", "crate::library", "crate::settings", "crate::paths", "crate::cli"]),
-        bad: "use crate::engine::Event;",
-        good: "use crate::recipe::Recipe;",
+        forbids: Forbidden::Paths(&[
+            "atelier_engine",
+            "atelier_media",
+            "atelier_library",
+            "crate::settings",
+            "atelier_core::paths",
+            "crate::cli",
+        ]),
+        bad: "use atelier_engine::Event;",
+        good: "use atelier_core::recipe::Recipe;",
     },
     Rule {
         says: "pictures and models are kept by those who know neither the engine's insides nor its callers",
-        within: &["src/gallery/", "src/library/", "src/paths.rs"],
+        within: &["crates/media/src/", "crates/library/src/", "crates/core/src/paths.rs"],
         except: &[],
-        forbids: Forbidden::Paths(&["ggml_sys", "diffusion_rs_sys", "crate::engine::ffi", "crate::cli", "crate::settings"]),
+        forbids: Forbidden::Paths(&["ggml_sys", "diffusion_rs_sys", "atelier_engine::ffi", "crate::cli", "crate::settings"]),
         bad: "use crate::cli::Args;",
-        good: "use crate::engine::PictureInfo;",
+        good: "use atelier_engine::PictureInfo;",
     },
     Rule {
         says: "only the downloads speak to servers of models, on a thread of their own",
-        within: &["src/"],
-        except: &["src/library/downloads/"],
+        within: &["src/", "crates/"],
+        except: &["crates/library/src/downloads/"],
         forbids: Forbidden::Paths(&["tokio", "reqwest", "rustls", "zip"]),
         bad: "use tokio::sync::mpsc;",
-        good: "use crate::library::downloads::Downloads;",
+        good: "use atelier_library::downloads::Downloads;",
     },
     Rule {
         says: "the downloads know neither the engine nor what a model is",
-        within: &["src/library/downloads/"],
+        within: &["crates/library/src/downloads/"],
         except: &[],
-        forbids: Forbidden::Paths(&["crate::engine", "crate::recipe", "crate::gallery", "crate::placement"]),
-        bad: "use crate::engine::Handle;",
-        good: "use crate::library::{FileName, Sha256};",
+        forbids: Forbidden::Paths(&["atelier_engine", "atelier_core::recipe", "atelier_media", "atelier_core::placement"]),
+        bad: "use atelier_engine::Handle;",
+        good: "use atelier_library::{FileName, Sha256};",
     },
     Rule {
         says: "a person's folders are only read: what is on the disk is looked at by those who cannot change it",
-        within: &["src/library/disk/"],
+        within: &["crates/library/src/disk/"],
         except: &[
-            "src/library/disk/cache/tests.rs",
-            "src/library/disk/facts/tests.rs",
-            "src/library/disk/layout/tests.rs",
-            "src/library/disk/scanner/tests.rs",
-            "src/library/disk/walk/tests.rs",
+            "crates/library/src/disk/cache/tests.rs",
+            "crates/library/src/disk/facts/tests.rs",
+            "crates/library/src/disk/layout/tests.rs",
+            "crates/library/src/disk/scanner/tests.rs",
+            "crates/library/src/disk/walk/tests.rs",
         ],
         forbids: Forbidden::Paths(&[
             // Called by the module's name, or brought in by their own.
@@ -272,23 +297,23 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "the engine does not know who asks",
-        within: &["src/engine/"],
+        within: &["crates/engine/src/"],
         except: &[],
         forbids: Forbidden::Paths(&["crate::cli", "crate::settings", "clap", "indicatif", "ctrlc", "rfd"]),
         bad: "use crate::settings::Settings;",
-        good: "use crate::recipe::Recipe;",
+        good: "use atelier_core::recipe::Recipe;",
     },
     Rule {
         says: "an estimate opens no model that holds anything",
-        within: &["src/engine/estimate/"],
+        within: &["crates/engine/src/estimate/"],
         except: &[],
-        forbids: Forbidden::Paths(&["crate::engine::ffi::Context", "crate::engine::ffi::Upscaler", "crate::engine::cache::Cache"]),
-        bad: "use crate::engine::{cache::Cache, ffi::Context};",
-        good: "use crate::engine::{cache::stamps, ffi::Estimator};",
+        forbids: Forbidden::Paths(&["atelier_engine::ffi::Context", "atelier_engine::ffi::Upscaler", "atelier_engine::cache::Cache"]),
+        bad: "use atelier_engine::{cache::Cache, ffi::Context};",
+        good: "use atelier_engine::{cache::stamps, ffi::Estimator};",
     },
     Rule {
         says: "sentences for people come from typed errors below the entry; anyhow is for the entry and the command line",
-        within: &["src/"],
+        within: &["src/", "crates/"],
         except: &["src/main.rs", "src/cli/"],
         forbids: Forbidden::Paths(&["anyhow"]),
         bad: "fn f() -> anyhow::Result<()> {}",
@@ -350,7 +375,7 @@ fn root() -> &'static Path {
 
 /// Every Rust file that is ours, relative to the root, with `/` between folders.
 fn our_files() -> Vec<String> {
-    let mut folders: Vec<PathBuf> = ["src", "xtask", "tests", "benches", "vendor"].map(|name| root().join(name)).into();
+    let mut folders: Vec<PathBuf> = ["src", "crates", "xtask", "tests", "benches", "vendor"].map(|name| root().join(name)).into();
     let mut files = vec![root().join("build.rs")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -369,11 +394,15 @@ fn our_files() -> Vec<String> {
     names
 }
 
-/// `src/engine/ffi/mod.rs` is `crate::engine::ffi`.
+/// `crates/engine/src/ffi/mod.rs` is `atelier_engine::ffi`, `src/cli/mod.rs` is `crate::cli`.
 fn module_of(file: &str) -> String {
-    let inner = file.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
+    let (root, inner) = match file.strip_prefix("crates/").and_then(|rest| rest.split_once("/src/")) {
+        Some((name, inner)) => (format!("atelier_{name}"), inner),
+        None => ("crate".to_owned(), file.trim_start_matches("src/")),
+    };
+    let inner = inner.trim_end_matches(".rs").trim_end_matches("/mod");
     let parts = inner.split('/').filter(|part| !["lib", "main", "mod"].contains(part));
-    ["crate"].into_iter().chain(parts).collect::<Vec<_>>().join("::")
+    [root.as_str()].into_iter().chain(parts).collect::<Vec<_>>().join("::")
 }
 
 #[test]
@@ -411,13 +440,13 @@ fn every_rule_speaks_of_files_that_are_there() {
 #[test]
 fn a_rule_speaks_of_its_folder_and_not_of_what_it_excepts() {
     let first = &RULES[0];
-    assert!(first.speaks_of("src/ui/canvas.rs") && first.speaks_of("src/engine/cache.rs"));
-    assert!(!first.speaks_of("src/engine/ffi/context.rs") && !first.speaks_of("vendor/ggml-sys/src/lib.rs"));
+    assert!(first.speaks_of("src/gui/canvas.rs") && first.speaks_of("crates/engine/src/cache.rs"));
+    assert!(!first.speaks_of("crates/engine/src/ffi/context.rs") && !first.speaks_of("vendor/ggml-sys/src/lib.rs"));
 }
 
 #[test]
 fn colours_by_name_by_number_and_by_code_are_all_literals() {
-    let count = |text: &str| colour_literals(&Source::read("crate::ui", text)).len();
+    let count = |text: &str| colour_literals(&Source::read("crate::gui::frame", text)).len();
     for bad in
         ["Color32::RED;;", "Color32::from_gray(20)", "Rgba::from_rgb(1.0, 0.0, 0.0)", "hex_color!(\"#ff0000\")", "egui::Color32::BLACK; ;"]
     {
@@ -435,7 +464,7 @@ fn colours_by_name_by_number_and_by_code_are_all_literals() {
 
 #[test]
 fn files_are_known_by_their_module() {
-    assert_eq!(module_of("src/engine/ffi/mod.rs"), "crate::engine::ffi");
-    assert_eq!(module_of("src/paths.rs"), "crate::paths");
+    assert_eq!(module_of("crates/engine/src/ffi/mod.rs"), "atelier_engine::ffi");
+    assert_eq!(module_of("crates/core/src/paths.rs"), "atelier_core::paths");
     assert_eq!(module_of("src/lib.rs"), "crate");
 }

@@ -6,8 +6,8 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use atelier::library::{Builtin, MANIFEST, check_files};
-use atelier::recipe::{Recipe, Rgb8};
+use atelier_core::recipe::{Recipe, Rgb8};
+use atelier_library::{Builtin, MANIFEST, check_files};
 use support::engine::Engine;
 
 /// Bytes that the model's folder may take in the repository.

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use atelier::cli::json::{Line, Outcome, Phase, Plan};
-use atelier::gallery::read_metadata;
-use atelier::library::BUILTIN_VARIABLE;
-use atelier::paths::HOME_VARIABLE;
-use atelier::recipe::FileRole;
+use atelier_core::paths::HOME_VARIABLE;
+use atelier_core::recipe::FileRole;
+use atelier_library::BUILTIN_VARIABLE;
+use atelier_media::read_metadata;
 use support::{files, folder, tiny};
 use testkit::broken;
 
@@ -257,7 +257,7 @@ fn a_plan_tells_what_each_device_would_hold_and_what_fits_best() {
     assert_eq!((it.width, it.height, it.asked.backend.as_str(), it.asked.fits), (64, 64, "all=GPU0", true));
     let device = it.asked.devices.iter().find(|device| device.name == "GPU0").unwrap();
     let weights: u64 = it.asked.modules.iter().map(|module| module.weight_bytes).sum();
-    let decode = device.phases.iter().find(|phase| phase.phase == atelier::placement::Phase::Decode).unwrap();
+    let decode = device.phases.iter().find(|phase| phase.phase == atelier_core::placement::Phase::Decode).unwrap();
     assert_eq!((decode.resident_bytes, decode.total_bytes), (weights, weights + decode.compute_bytes));
     assert!(decode.compute_bytes > 0 && it.fit.sentence.is_none() && it.fit.reasons.len() == 3, "{it:?}");
 

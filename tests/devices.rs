@@ -10,10 +10,10 @@ use std::process::{Command, Output};
 
 use atelier::cli::SIMULATE_VARIABLE;
 use atelier::cli::json::Line;
-use atelier::devices::DeviceKind;
-use atelier::engine::{Cause, End, Event, OutOfMemory, Phase, PhaseKind};
-use atelier::paths::HOME_VARIABLE;
-use atelier::recipe::{FileRole, Lora, PlacementText, Recipe};
+use atelier_core::device::DeviceKind;
+use atelier_core::paths::HOME_VARIABLE;
+use atelier_core::recipe::{FileRole, Lora, PlacementText, Recipe};
+use atelier_engine::{Cause, End, Event, OutOfMemory, Phase, PhaseKind};
 use support::alone::{Alone, deep, deep_options};
 use support::engine::Said;
 use support::{folder, recipe};
@@ -182,7 +182,7 @@ fn after_a_cancel_in_segments_the_next_picture_is_right() {
     let moments: [(&str, Moment); 4] = [
         ("while encoding", |event| matches!(event, Event::Phase { phase: Phase::Encoding, .. })),
         ("while the text encoder loads", |event| {
-            matches!(event, Event::Phase { phase: Phase::Loading { module: Some(atelier::placement::Module::Te), .. }, .. })
+            matches!(event, Event::Phase { phase: Phase::Loading { module: Some(atelier_core::placement::Module::Te), .. }, .. })
         }),
         ("inside a step", |event| matches!(event, Event::Step { step, .. } if step.done == 1)),
         ("while decoding", |event| matches!(event, Event::Phase { phase: Phase::Decoding { .. }, .. })),

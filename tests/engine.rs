@@ -7,9 +7,9 @@ mod support;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use atelier::engine::{End, Event, Phase, PreviewOptions, Task};
-use atelier::placement::Module;
-use atelier::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Rgb8};
+use atelier_core::placement::Module;
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Rgb8};
+use atelier_engine::{End, Event, Phase, PreviewOptions, Task};
 use support::engine::Engine;
 use support::{files, folder, recipe, tiny};
 use testkit::{broken, tiny as make};

@@ -8,10 +8,10 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use atelier::devices::Device;
-use atelier::engine::{Cause, End, Estimate, Event, PreviewOptions, Task};
-use atelier::placement::{Change, DevicePrediction, Module, Phase, Placement, Prediction, Room};
-use atelier::recipe::{FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe, Rgb8};
+use atelier_core::device::Device;
+use atelier_core::placement::{Change, DevicePrediction, Module, Phase, Placement, Prediction, Room};
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe, Rgb8};
+use atelier_engine::{Cause, End, Estimate, Event, PreviewOptions, Task};
 use support::alone::{Alone, deep};
 use support::{folder, recipe, resident_bytes};
 

@@ -4,8 +4,8 @@
 
 mod support;
 
-use atelier::engine::{End, PreviewOptions, Task};
-use atelier::recipe::Recipe;
+use atelier_core::recipe::Recipe;
+use atelier_engine::{End, PreviewOptions, Task};
 use support::engine::Engine;
 use support::{recipe, resident_bytes};
 

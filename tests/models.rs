@@ -15,9 +15,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use atelier::library::{BUILTIN_VARIABLE, Sha256};
-use atelier::paths::HOME_VARIABLE;
-use atelier::recipe::FileRole::{Diffusion, Llm, Taesd};
+use atelier_core::paths::HOME_VARIABLE;
+use atelier_core::recipe::FileRole::{Diffusion, Llm, Taesd};
+use atelier_library::{BUILTIN_VARIABLE, Sha256};
 use serde_json::{Value, json};
 use support::{files, folder};
 

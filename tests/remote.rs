@@ -14,11 +14,11 @@ use std::thread;
 use std::time::Duration;
 
 use atelier::cli::json::Line;
-use atelier::devices::DeviceKind;
-use atelier::engine::{Cause, End, Event, OutOfMemory, Phase, Problem, probe};
-use atelier::paths::HOME_VARIABLE;
-use atelier::placement::Module;
-use atelier::recipe::{FileRole, PlacementText, Recipe};
+use atelier_core::device::DeviceKind;
+use atelier_core::paths::HOME_VARIABLE;
+use atelier_core::placement::Module;
+use atelier_core::recipe::{FileRole, PlacementText, Recipe};
+use atelier_engine::{Cause, End, Event, OutOfMemory, Phase, Problem, probe};
 use support::engine::Engine;
 use support::{files, folder, recipe};
 use testkit::tiny;

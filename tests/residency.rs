@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
-use atelier::engine::{End, Event, Handle, JobId, Phase, PreviewOptions, Residency, Resident, Task, start};
-use atelier::placement::Module;
-use atelier::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
+use atelier_core::placement::Module;
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
+use atelier_engine::{End, Event, Handle, JobId, Phase, PreviewOptions, Residency, Resident, Task, start};
 use support::alone::Alone;
 use support::engine::{Engine, Said};
 use support::{files, folder, recipe};

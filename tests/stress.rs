@@ -11,8 +11,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
-use atelier::engine::{Cause, End, Event, Failure, Handle, JobId, PreviewOptions, Reserve, Residency, Task, simulate_devices, start};
-use atelier::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
+use atelier_core::placement::Reserve;
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
+use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, PreviewOptions, Residency, Task, simulate_devices, start};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use support::{folder, recipe, resident_bytes};
@@ -127,7 +128,7 @@ impl Engine {
         assert!(!timeout.timed_out(), "the engine stands still with {:?}", news.residency);
     }
 
-    fn any_model(&self, random: &mut StdRng) -> Option<(atelier::engine::ResidentId, bool)> {
+    fn any_model(&self, random: &mut StdRng) -> Option<(atelier_engine::ResidentId, bool)> {
         let news = self.news.0.lock().unwrap();
         let models = &news.residency.models;
         (!models.is_empty()).then(|| &models[random.random_range(0..models.len())]).map(|model| (model.id, model.kept))

@@ -11,9 +11,9 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use atelier::cli::json::{Device, Line};
-use atelier::library::BUILTIN_VARIABLE;
-use atelier::paths::HOME_VARIABLE;
-use atelier::recipe::FileRole;
+use atelier_core::paths::HOME_VARIABLE;
+use atelier_core::recipe::FileRole;
+use atelier_library::BUILTIN_VARIABLE;
 use image::RgbImage;
 use support::{files, folder};
 

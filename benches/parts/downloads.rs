@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use atelier::library::downloads::{Downloads, Event, Job, Options, ProxyChoice, Source, Wanted};
-use atelier::library::{FileName, Sha256};
+use atelier_library::downloads::{Downloads, Event, Job, Options, ProxyChoice, Source, Wanted};
+use atelier_library::{FileName, Sha256};
 
 use super::Outcome;
 

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use atelier::app::state::Screen;
-use atelier::app::{App, Options};
-use atelier::engine::start;
-use atelier::recipe::{ModelFiles, Recipe};
+use atelier::gui::state::Screen;
+use atelier::gui::{App, Options};
 use atelier::settings::Settings;
+use atelier_core::recipe::{ModelFiles, Recipe};
+use atelier_engine::start;
 use eframe::egui::{Key, Modifiers};
 use egui_kittest::Harness;
 

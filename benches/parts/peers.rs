@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
-use atelier::recipe::FileRole;
+use atelier_core::recipe::FileRole;
 
 use super::{Model, Outcome, peak_bytes};
 

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use atelier::devices::SimulatedDevices;
-use atelier::engine::{End, Event, Handle, PreviewOptions, Task, simulate_devices, start};
-use atelier::recipe::{ModelFiles, PlacementText, Recipe};
+use atelier_core::device::SimulatedDevices;
+use atelier_core::recipe::{ModelFiles, PlacementText, Recipe};
+use atelier_engine::{End, Event, Handle, PreviewOptions, Task, simulate_devices, start};
 
 use super::peers::{Bare, process};
 use super::{LIMIT, Model, Outcome, peak_bytes};

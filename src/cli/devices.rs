@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use indicatif::HumanBytes;
 
 use super::json::Line;
-use crate::devices::{Device, cards};
-use crate::engine::{Event, Handle, LogLevel, ServerAddress};
+use atelier_core::device::{Device, cards};
+use atelier_engine::{Event, Handle, LogLevel, ServerAddress};
 
 /// Drivers of graphics cards take their time on the first question.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -84,7 +84,7 @@ pub(super) fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::DeviceKind;
+    use atelier_core::device::DeviceKind;
 
     #[test]
     fn the_table_is_aligned_and_says_what_is_not_known() {

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::models::{LibraryFlags, ModelsFlags};
-use crate::devices::SimulatedDevices;
-use crate::engine::{DEFAULT_PORT, ServerAddress};
-use crate::gallery::MAX_SIDE;
-use crate::recipe::{Lora, Recipe, Sampler, Scheduler};
+use atelier_core::device::SimulatedDevices;
+use atelier_core::recipe::{Lora, Recipe, Sampler, Scheduler};
+use atelier_engine::{DEFAULT_PORT, ServerAddress};
+use atelier_media::MAX_SIDE;
 
 const MODEL: &str = "Model";
 const PICTURE: &str = "Picture";

@@ -10,8 +10,8 @@ use super::json::Line;
 use super::output::write_preview;
 use super::progress::{Progress, summary};
 use super::resolve::Job;
-use crate::engine::{End, Event, Failure, Handle, JobId, LogLevel};
-use crate::words::sentence;
+use atelier_core::words::sentence;
+use atelier_engine::{End, Event, Failure, Handle, JobId, LogLevel};
 
 /// How soon a press of Ctrl-C is answered with a word; the job itself is told at once.
 const NOTICE: Duration = Duration::from_millis(100);

@@ -35,9 +35,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::devices::{self, DeviceKind};
-use crate::engine;
-use crate::placement;
+use atelier_core::device::{self, DeviceKind};
+use atelier_core::placement;
 pub use plan::{Fit, Fixed, Plan, Predicted, PredictedDevice, PredictedModule, PredictedPhase};
 
 /// A line.
@@ -200,67 +199,67 @@ pub struct Device {
 }
 
 impl Line {
-    pub(super) fn begin(job: engine::JobId, model: Option<&str>, begin: &engine::Begin) -> Self {
-        let engine::Begin { width, height, steps, seeds, notes } = begin.clone();
+    pub(super) fn begin(job: atelier_engine::JobId, model: Option<&str>, begin: &atelier_engine::Begin) -> Self {
+        let atelier_engine::Begin { width, height, steps, seeds, notes } = begin.clone();
         Self::Begin { job: job.0, model: model.map(str::to_owned), width, height, steps, seeds, notes }
     }
 
-    pub(super) fn phase(job: engine::JobId, phase: engine::Phase) -> Self {
+    pub(super) fn phase(job: atelier_engine::JobId, phase: atelier_engine::Phase) -> Self {
         let phase = match phase {
-            engine::Phase::Loading { module, bytes_done, bytes_total } => {
+            atelier_engine::Phase::Loading { module, bytes_done, bytes_total } => {
                 Phase::Loading { module: module.map(|module| module.key().to_owned()), bytes_done, bytes_total }
             }
-            engine::Phase::Encoding => Phase::Encoding,
-            engine::Phase::Denoising { picture } => Phase::Denoising { picture },
-            engine::Phase::Decoding { picture } => Phase::Decoding { picture },
-            engine::Phase::Upscaling { tile, tiles } => Phase::Upscaling { tile, tiles },
+            atelier_engine::Phase::Encoding => Phase::Encoding,
+            atelier_engine::Phase::Denoising { picture } => Phase::Denoising { picture },
+            atelier_engine::Phase::Decoding { picture } => Phase::Decoding { picture },
+            atelier_engine::Phase::Upscaling { tile, tiles } => Phase::Upscaling { tile, tiles },
         };
         Self::Phase { job: job.0, phase }
     }
 
-    pub(super) fn step(job: engine::JobId, step: engine::Step) -> Self {
-        let engine::Step { picture, done, total, fraction, step_secs } = step;
+    pub(super) fn step(job: atelier_engine::JobId, step: atelier_engine::Step) -> Self {
+        let atelier_engine::Step { picture, done, total, fraction, step_secs } = step;
         Self::Step { job: job.0, picture, done, total, fraction, step_secs }
     }
 
-    pub(super) fn preview(job: engine::JobId, preview: &engine::Preview, path: &Path) -> Self {
+    pub(super) fn preview(job: atelier_engine::JobId, preview: &atelier_engine::Preview, path: &Path) -> Self {
         let (width, height) = (preview.image.width(), preview.image.height());
         Self::Preview { job: job.0, picture: preview.picture, step: preview.step, width, height, path: text(path) }
     }
 
-    pub(super) fn picture(job: engine::JobId, picture: &engine::Picture, path: &Path) -> Self {
+    pub(super) fn picture(job: atelier_engine::JobId, picture: &atelier_engine::Picture, path: &Path) -> Self {
         let (width, height) = (picture.image.width(), picture.image.height());
         Self::Picture { job: job.0, picture: picture.info.index, seed: picture.info.seed, width, height, path: text(path) }
     }
 
-    pub(super) fn log(level: engine::LogLevel, text: String) -> Self {
+    pub(super) fn log(level: atelier_engine::LogLevel, text: String) -> Self {
         let level = match level {
-            engine::LogLevel::Debug => Level::Debug,
-            engine::LogLevel::Info => Level::Info,
-            engine::LogLevel::Warn => Level::Warn,
-            engine::LogLevel::Error => Level::Error,
+            atelier_engine::LogLevel::Debug => Level::Debug,
+            atelier_engine::LogLevel::Info => Level::Info,
+            atelier_engine::LogLevel::Warn => Level::Warn,
+            atelier_engine::LogLevel::Error => Level::Error,
         };
         Self::Log { level, text }
     }
 
-    pub(super) fn end(job: engine::JobId, end: &engine::End) -> Self {
+    pub(super) fn end(job: atelier_engine::JobId, end: &atelier_engine::End) -> Self {
         let outcome = match end.clone() {
-            engine::End::Done { pictures, timings, notes } => {
-                let engine::Timings { load_secs, encode_secs, denoise_secs, decode_secs, total_secs } = timings;
+            atelier_engine::End::Done { pictures, timings, notes } => {
+                let atelier_engine::Timings { load_secs, encode_secs, denoise_secs, decode_secs, total_secs } = timings;
                 Outcome::Done {
                     pictures: pictures.iter().map(|info| Made { picture: info.index, seed: info.seed }).collect(),
                     timings: Timings { load_secs, encode_secs, denoise_secs, decode_secs, total_secs },
                     notes,
                 }
             }
-            engine::End::Cancelled => Outcome::Cancelled,
-            engine::End::Failed(engine::Failure { sentence, hint, log, cause }) => {
+            atelier_engine::End::Cancelled => Outcome::Cancelled,
+            atelier_engine::End::Failed(atelier_engine::Failure { sentence, hint, log, cause }) => {
                 let out_of_memory = match cause {
-                    Some(engine::Cause::OutOfMemory(missing)) => {
-                        let engine::OutOfMemory { device, phase, bytes_wanted, bytes_free } = missing;
+                    Some(atelier_engine::Cause::OutOfMemory(missing)) => {
+                        let atelier_engine::OutOfMemory { device, phase, bytes_wanted, bytes_free } = missing;
                         Some(OutOfMemory { device, phase: phase.key().to_owned(), bytes_wanted, bytes_free })
                     }
-                    Some(engine::Cause::Remote(_)) | None => None,
+                    Some(atelier_engine::Cause::Remote(_)) | None => None,
                 };
                 Outcome::Failed { sentence, hint, log, out_of_memory }
             }
@@ -268,18 +267,22 @@ impl Line {
         Self::End { job: job.0, outcome }
     }
 
-    pub(super) fn measured(job: engine::JobId, peaks: &[engine::Peak]) -> Self {
-        let peak =
-            |it: &engine::Peak| Peak { device: it.device.clone(), phase: it.phase, bytes: it.bytes, predicted_bytes: it.predicted_bytes };
+    pub(super) fn measured(job: atelier_engine::JobId, peaks: &[atelier_engine::Peak]) -> Self {
+        let peak = |it: &atelier_engine::Peak| Peak {
+            device: it.device.clone(),
+            phase: it.phase,
+            bytes: it.bytes,
+            predicted_bytes: it.predicted_bytes,
+        };
         Self::Measured { job: job.0, peaks: peaks.iter().map(peak).collect() }
     }
 
-    pub(super) fn devices(devices: &[devices::Device]) -> Self {
+    pub(super) fn devices(devices: &[device::Device]) -> Self {
         Self::Devices { devices: Self::device_list(devices) }
     }
 
-    pub(super) fn device_list(devices: &[devices::Device]) -> Vec<Device> {
-        let device = |it: &devices::Device| Device {
+    pub(super) fn device_list(devices: &[device::Device]) -> Vec<Device> {
+        let device = |it: &device::Device| Device {
             name: it.name.clone(),
             description: it.description.clone(),
             kind: match it.kind {
@@ -305,8 +308,8 @@ fn text(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::JobId;
-    use crate::placement::Module;
+    use atelier_core::placement::Module;
+    use atelier_engine::JobId;
 
     fn json(line: &Line) -> String {
         let text = serde_json::to_string(line).unwrap();
@@ -317,43 +320,49 @@ mod tests {
     #[test]
     fn the_form_of_each_line_is_the_promised_one() {
         let job = JobId(1);
-        let begin = engine::Begin { width: 64, height: 32, steps: 4, seeds: vec![7, 8], notes: vec!["Snapped.".into()] };
+        let begin = atelier_engine::Begin { width: 64, height: 32, steps: 4, seeds: vec![7, 8], notes: vec!["Snapped.".into()] };
         let expected = r#"{"event":"begin","job":1,"width":64,"height":32,"steps":4,"seeds":[7,8],"notes":["Snapped."]}"#;
         assert_eq!(json(&Line::begin(job, None, &begin)), expected);
         let named = json(&Line::begin(job, Some("Small"), &begin));
         assert_eq!(named, expected.replace(r#""job":1,"#, r#""job":1,"model":"Small","#));
         let phases = [
             (
-                engine::Phase::Loading { module: Some(Module::Te), bytes_done: 1, bytes_total: 2 },
+                atelier_engine::Phase::Loading { module: Some(Module::Te), bytes_done: 1, bytes_total: 2 },
                 r#"{"event":"phase","job":1,"phase":"loading","module":"te","bytes_done":1,"bytes_total":2}"#,
             ),
             (
-                engine::Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
+                atelier_engine::Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
                 r#"{"event":"phase","job":1,"phase":"loading","module":null,"bytes_done":0,"bytes_total":0}"#,
             ),
-            (engine::Phase::Encoding, r#"{"event":"phase","job":1,"phase":"encoding"}"#),
-            (engine::Phase::Denoising { picture: 0 }, r#"{"event":"phase","job":1,"phase":"denoising","picture":0}"#),
-            (engine::Phase::Decoding { picture: 1 }, r#"{"event":"phase","job":1,"phase":"decoding","picture":1}"#),
-            (engine::Phase::Upscaling { tile: 1, tiles: 9 }, r#"{"event":"phase","job":1,"phase":"upscaling","tile":1,"tiles":9}"#),
+            (atelier_engine::Phase::Encoding, r#"{"event":"phase","job":1,"phase":"encoding"}"#),
+            (atelier_engine::Phase::Denoising { picture: 0 }, r#"{"event":"phase","job":1,"phase":"denoising","picture":0}"#),
+            (atelier_engine::Phase::Decoding { picture: 1 }, r#"{"event":"phase","job":1,"phase":"decoding","picture":1}"#),
+            (atelier_engine::Phase::Upscaling { tile: 1, tiles: 9 }, r#"{"event":"phase","job":1,"phase":"upscaling","tile":1,"tiles":9}"#),
         ];
         for (phase, expected) in phases {
             assert_eq!(json(&Line::phase(job, phase)), expected);
         }
-        let step = engine::Step { picture: 0, done: 3, total: 4, fraction: 0.5, step_secs: 1.25 };
+        let step = atelier_engine::Step { picture: 0, done: 3, total: 4, fraction: 0.5, step_secs: 1.25 };
         let expected = r#"{"event":"step","job":1,"picture":0,"done":3,"total":4,"fraction":0.5,"step_secs":1.25}"#;
         assert_eq!(json(&Line::step(job, step)), expected);
-        assert_eq!(json(&Line::log(engine::LogLevel::Warn, "hm".into())), r#"{"event":"log","level":"warn","text":"hm"}"#);
-        assert_eq!(json(&Line::end(job, &engine::End::Cancelled)), r#"{"event":"end","job":1,"outcome":"cancelled"}"#);
-        let failure = engine::Failure { sentence: "No.".into(), hint: "Try.".into(), log: vec!["x".into()], cause: None };
+        assert_eq!(json(&Line::log(atelier_engine::LogLevel::Warn, "hm".into())), r#"{"event":"log","level":"warn","text":"hm"}"#);
+        assert_eq!(json(&Line::end(job, &atelier_engine::End::Cancelled)), r#"{"event":"end","job":1,"outcome":"cancelled"}"#);
+        let failure = atelier_engine::Failure { sentence: "No.".into(), hint: "Try.".into(), log: vec!["x".into()], cause: None };
         let expected = r#"{"event":"end","job":1,"outcome":"failed","sentence":"No.","hint":"Try.","log":["x"]}"#;
-        assert_eq!(json(&Line::end(job, &engine::End::Failed(failure))), expected);
-        let missing = engine::OutOfMemory { device: "GPU0".into(), phase: engine::PhaseKind::Denoising, bytes_wanted: 2, bytes_free: 1 };
-        let failure = engine::Failure { cause: Some(engine::Cause::OutOfMemory(missing)), ..engine::Failure::default() };
+        assert_eq!(json(&Line::end(job, &atelier_engine::End::Failed(failure))), expected);
+        let missing = atelier_engine::OutOfMemory {
+            device: "GPU0".into(),
+            phase: atelier_engine::PhaseKind::Denoising,
+            bytes_wanted: 2,
+            bytes_free: 1,
+        };
+        let failure =
+            atelier_engine::Failure { cause: Some(atelier_engine::Cause::OutOfMemory(missing)), ..atelier_engine::Failure::default() };
         let expected = r#""out_of_memory":{"device":"GPU0","phase":"denoising","bytes_wanted":2,"bytes_free":1}}"#;
-        let line = json(&Line::end(job, &engine::End::Failed(failure)));
+        let line = json(&Line::end(job, &atelier_engine::End::Failed(failure)));
         assert!(line.ends_with(expected), "{line}");
-        let pictures = vec![engine::PictureInfo { index: 0, seed: 7 }];
-        let end = engine::End::Done { pictures, timings: engine::Timings::default(), notes: vec!["Hm.".into()] };
+        let pictures = vec![atelier_core::recipe::PictureInfo { index: 0, seed: 7 }];
+        let end = atelier_engine::End::Done { pictures, timings: atelier_engine::Timings::default(), notes: vec!["Hm.".into()] };
         let done = json(&Line::end(job, &end));
         assert!(done.ends_with(r#""notes":["Hm."]}"#), "{done}");
         assert!(

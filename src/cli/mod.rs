@@ -31,11 +31,11 @@ pub use models::ModelsFlags;
 use progress::Progress;
 use resolve::UsageError;
 
-use crate::devices::SimulatedDevices;
-use crate::engine::{Handle, simulate_devices};
-use crate::library::{Builtin, BuiltinError};
-use crate::paths::Paths;
-use crate::sd_cli::Copied;
+use atelier_core::device::SimulatedDevices;
+use atelier_core::paths::Paths;
+use atelier_core::sd_cli::Copied;
+use atelier_engine::{Handle, simulate_devices};
+use atelier_library::{Builtin, BuiltinError};
 
 /// Called, from any thread, when the engine has something to say.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
@@ -128,7 +128,7 @@ struct Surroundings<'a, P> {
 
 fn run_in<P>(command: Command, start_engine: impl FnOnce(Wake) -> Handle, surroundings: Surroundings<'_, P>) -> Exit
 where
-    P: Fn() -> Result<Paths, crate::paths::NoHome>,
+    P: Fn() -> Result<Paths, atelier_core::paths::NoHome>,
 {
     let Surroundings { out, mut err, terminal, paths, builtin, interrupt, listen } = surroundings;
     // The loop waits for events on the handle itself.
@@ -143,7 +143,7 @@ where
                 // Nothing can be said where standard error is closed.
                 let _ = writeln!(err, "warning: Ctrl-C will end the program at once: {error}");
             }
-            let trash = crate::library::to_trash;
+            let trash = atelier_library::to_trash;
             return models::run(*flags, models::Around { out, err: err.as_mut(), terminal, paths, interrupt, trash });
         }
         Command::Generate(flags) if flags.as_command => {

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::engine::{Picture, Preview};
-use crate::gallery::{self, GalleryError, Metadata};
-use crate::recipe::Recipe;
+use atelier_core::recipe::Recipe;
+use atelier_engine::{Picture, Preview};
+use atelier_library::model_name;
+use atelier_media::{GalleryError, Metadata};
 
 /// Where the pictures of a job go.
 #[derive(Debug, PartialEq)]
@@ -22,17 +23,17 @@ impl Output {
     pub(super) fn write(&self, picture: &Picture) -> Result<PathBuf, GalleryError> {
         let Picture { info, image } = picture;
         match self {
-            Self::Folder { folder, recipe } => gallery::save_picture(folder, recipe, *info, image),
+            Self::Folder { folder, recipe } => atelier_media::save_picture(folder, recipe, model_name(&recipe.files), *info, image),
             Self::Named { path, recipe } => {
                 let path = numbered(path, info.index);
-                gallery::write_picture(&path, image, &Metadata::of(recipe, *info, image))?;
+                atelier_media::write_picture(&path, image, &Metadata::of(recipe, model_name(&recipe.files), *info, image))?;
                 Ok(path)
             }
             Self::Enlarged { path, source, model } => {
                 let path = numbered(path, info.index);
                 // A JPEG, or a PNG of another program, says nothing that could be kept.
-                let metadata = gallery::read_metadata(source).unwrap_or_default().upscaled(model, image);
-                gallery::write_picture(&path, image, &metadata)?;
+                let metadata = atelier_media::read_metadata(source).unwrap_or_default().upscaled(model, image);
+                atelier_media::write_picture(&path, image, &metadata)?;
                 Ok(path)
             }
         }
@@ -42,7 +43,7 @@ impl Output {
 /// Writes a preview into this folder and returns its path.
 pub(super) fn write_preview(folder: &Path, preview: &Preview) -> Result<PathBuf, GalleryError> {
     let path = folder.join(format!("preview_{}_{:03}.png", preview.picture + 1, preview.step));
-    gallery::write_picture(&path, &preview.image, &Metadata::default())?;
+    atelier_media::write_picture(&path, &preview.image, &Metadata::default())?;
     Ok(path)
 }
 

@@ -9,10 +9,10 @@ use indicatif::HumanBytes;
 use super::devices;
 use super::flags::PlanFlags;
 use super::json::{Fit, Fixed, Line, Plan, Predicted};
-use crate::engine::{Estimate, Event, Handle};
-use crate::placement::{self, NoPlan, Placement, Question, Room};
-use crate::recipe::Recipe;
-use crate::words::sentence;
+use atelier_core::placement::{self, NoPlan, Placement, Question, Room};
+use atelier_core::recipe::Recipe;
+use atelier_core::words::sentence;
+use atelier_engine::{Estimate, Event, Handle};
 
 /// Headers of a large model on a slow disk take a while to read.
 const PATIENCE: Duration = Duration::from_mins(5);

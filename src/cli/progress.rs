@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::engine::{Begin, Phase, Step, Timings};
+use atelier_engine::{Begin, Phase, Step, Timings};
 
 /// Parts of a full bar.
 const FULL: u64 = 1000;
@@ -197,7 +197,7 @@ fn style(measured: bool) -> ProgressStyle {
 mod tests {
     use super::super::tests::Shared;
     use super::*;
-    use crate::placement::Module;
+    use atelier_core::placement::Module;
 
     fn begin(pictures: i64) -> Begin {
         Begin { width: 64, height: 64, steps: 20, seeds: (0..pictures).collect(), notes: vec!["The width was snapped to 64.".into()] }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use super::flags::{CommonFlags, DeviceFlags, GenerateFlags, ModelFlags, PictureFlags, PlanFlags, PreviewMethod, UpscaleFlags};
 use super::models::is_name;
 use super::output::Output;
-use crate::engine::{PreviewOptions, Task};
-use crate::library::{self, Builtin, BuiltinError, PlacesError, Problem, Runnable};
-use crate::paths::{NoHome, Paths};
-use crate::placement::{self, OldFlags, PlacementError};
-use crate::recipe::{ControlImage, FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe};
-use crate::sd_cli::{self, CommandError, Copied, Pasted};
+use atelier_core::paths::{NoHome, Paths};
+use atelier_core::placement::{self, OldFlags, PlacementError};
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe};
+use atelier_core::sd_cli::{self, CommandError, Copied, Pasted};
+use atelier_engine::{PreviewOptions, Task};
+use atelier_library::{Builtin, BuiltinError, PlacesError, Problem, Runnable};
 
 /// The flags cannot mean anything.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +66,7 @@ pub(super) fn generate(
     builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
 ) -> Result<Job, UsageError> {
     let (recipe, left_out, name) = recipe(flags, find, builtin)?;
-    let model = name.or_else(|| library::model_name(&recipe.files));
+    let model = name.or_else(|| atelier_library::model_name(&recipe.files));
     let output = match &flags.output {
         Some(path) if path.is_dir() => Output::Folder { folder: path.clone(), recipe: Box::new(recipe.clone()) },
         Some(path) => Output::Named { path: png(path)?, recipe: Box::new(recipe.clone()) },
@@ -106,8 +106,8 @@ pub(super) fn upscale(
         _ => flags.model.clone(),
     };
     let mut allow_pickle = flags.allow_pickle;
-    if let (false, Err(error)) = (allow_pickle, library::read_header(&model))
-        && error.fault == library::Fault::Pickle
+    if let (false, Err(error)) = (allow_pickle, atelier_library::read_header(&model))
+        && error.fault == atelier_library::Fault::Pickle
     {
         allow_pickle = pickles()?;
         if !allow_pickle {

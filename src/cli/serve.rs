@@ -8,8 +8,8 @@ use indicatif::HumanBytes;
 
 use super::flags::ServeFlags;
 use super::resolve::threads;
-use crate::devices::Device;
-use crate::engine::{LendEvent, Lending, lend};
+use atelier_core::device::Device;
+use atelier_engine::{LendEvent, Lending, lend};
 
 /// Lends until the program is ended; returns only where it cannot begin. Standard output carries the address, and nothing else.
 pub(super) fn serve(flags: ServeFlags, out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> anyhow::Error {
@@ -67,7 +67,7 @@ fn listening(address: SocketAddr, devices: &[Device]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::DeviceKind;
+    use atelier_core::device::DeviceKind;
 
     #[test]
     fn what_is_lent_to_whom_is_said_plainly() {

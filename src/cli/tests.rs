@@ -8,12 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::json::{Line, Outcome};
 use super::*;
-use crate::devices::{Device, DeviceKind};
-use crate::engine::{
-    Begin, End, Event, Failure, JobId, LogLevel, Phase, Picture, PictureInfo, Port, Preview, Request, Step, Task, Timings, channel,
-};
-use crate::gallery;
-use crate::recipe::{Recipe, Rgb8};
+use atelier_core::device::{Device, DeviceKind};
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_engine::{Begin, End, Event, Failure, JobId, LogLevel, Phase, Picture, Port, Preview, Request, Step, Task, Timings, channel};
 
 /// Something to write to and to read what was written.
 #[derive(Clone, Default)]
@@ -161,7 +158,7 @@ fn a_picture_is_saved_among_the_persons_pictures_and_its_path_printed() {
     assert_eq!(ran.exit, Exit::Done, "{}", ran.err);
     let path = Path::new(ran.out.trim_end());
     assert!(path.starts_with(Paths::beneath(home.path()).pictures), "{}", ran.out);
-    let metadata = gallery::read_metadata(path).unwrap();
+    let metadata = atelier_media::read_metadata(path).unwrap();
     assert!(metadata.parameters.unwrap().starts_with("a lake\nSteps: 20, CFG scale: 7, Seed: 42, Size: 4x2, Model: model"));
     assert!(metadata.recipe.is_some());
     assert!(
@@ -184,7 +181,7 @@ fn a_batch_goes_to_numbered_files_and_replaces_what_was_named() {
     let second = home.path().join("deep/a_2.png");
     assert_eq!(ran.out, format!("{}\n{}\n", out.display(), second.display()));
     for (path, seed) in [(&out, "Seed: 42"), (&second, "Seed: 43")] {
-        assert!(gallery::read_metadata(path).unwrap().parameters.unwrap().contains(seed));
+        assert!(atelier_media::read_metadata(path).unwrap().parameters.unwrap().contains(seed));
     }
 }
 
@@ -360,7 +357,7 @@ fn a_reader_that_has_left_is_no_reason_to_stop() {
 fn an_enlarged_picture_keeps_what_its_source_said() {
     let home = tempfile::tempdir().unwrap();
     let recipe = Recipe { prompt: "a lake".into(), ..Recipe::default() };
-    let source = gallery::save_picture(home.path(), &recipe, picture(0).info, &image(7)).unwrap();
+    let source = atelier_media::save_picture(home.path(), &recipe, None, picture(0).info, &image(7)).unwrap();
     let out = home.path().join("big.png");
     let args = ["upscale", "-m", "4x.pth", "-i", source.to_str().unwrap(), "-o", out.to_str().unwrap()];
     let ran = run_with(home.path(), &args, &Arc::default(), |port| {
@@ -372,7 +369,7 @@ fn an_enlarged_picture_keeps_what_its_source_said() {
         port.send(Event::End { job, end: done(1) });
     });
     assert_eq!((ran.exit, ran.out), (Exit::Done, format!("{}\n", out.display())), "{}", ran.err);
-    let text = gallery::read_metadata(&out).unwrap().parameters.unwrap();
+    let text = atelier_media::read_metadata(&out).unwrap().parameters.unwrap();
     assert!(text.starts_with("a lake\n") && text.contains("Postprocess upscaler: 4x"), "{text}");
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use atelier::library::downloads::{Event, Wanted};
+use atelier_library::downloads::{Event, Wanted};
 
 use super::server::{Fault, Server};
 use super::{Home, job, known, noise, wanted};

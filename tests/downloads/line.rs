@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atelier::library::downloads::{Cause, Patience};
+use atelier_library::downloads::{Cause, Patience};
 
 use super::server::{Fault, Served, Server};
 use super::{Home, job, known, noise, sum, wanted};

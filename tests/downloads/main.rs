@@ -12,8 +12,8 @@ mod server;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atelier::library::downloads::{Downloads, Event, Failure, Job, Options, Patience, ProxyChoice, Source, Wanted};
-use atelier::library::{FileName, Sha256};
+use atelier_library::downloads::{Downloads, Event, Failure, Job, Options, Patience, ProxyChoice, Source, Wanted};
+use atelier_library::{FileName, Sha256};
 use server::Server;
 
 /// Longer than anything here takes; a test that waits so long has failed.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use atelier::library::Sha256;
-use atelier::library::downloads::{Cause, Event, ProxyChoice, Source, Token, Wanted};
+use atelier_library::Sha256;
+use atelier_library::downloads::{Cause, Event, ProxyChoice, Source, Token, Wanted};
 
 use super::server::{Fault, Served, Server};
 use super::{Home, job, known, name, noise, sum, wanted};

@@ -2,9 +2,9 @@
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use atelier::devices::Device;
-use atelier::engine::simulate_devices;
-use atelier::recipe::{FileRole, ModelFiles, Recipe};
+use atelier_core::device::Device;
+use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
+use atelier_engine::simulate_devices;
 use testkit::tiny;
 
 use super::engine::{Engine, Said};

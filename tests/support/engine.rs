@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
-use atelier::devices::Device;
-use atelier::engine::{
+use atelier_core::device::Device;
+use atelier_core::recipe::Recipe;
+use atelier_engine::{
     Begin, End, Estimate, Event, Failure, Handle, Peak, Phase, Picture, Preview, PreviewOptions, Problem, Residency, Task, start,
     start_remembering,
 };
-use atelier::recipe::Recipe;
 
 /// Longer than anything here takes on the slowest machine: reaching it is a failure.
 const LIMIT: Duration = Duration::from_mins(3);

@@ -8,7 +8,7 @@ pub(crate) mod engine;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use atelier::recipe::{FileRole, ModelFiles, Recipe};
+use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
 use testkit::tiny::{self, TinyFiles};
 
 /// A folder of this test binary's own, the same in every run.

@@ -29,7 +29,7 @@ pub(crate) struct Place {
 }
 
 impl Source {
-    /// Reads `text`, which is the module `module`, such as `crate::engine::ffi`.
+    /// Reads `text`, which is the module `module`, such as `atelier_engine::ffi`.
     pub(crate) fn read(module: &str, text: &str) -> Self {
         let tokens = tokens(text);
         let paths = paths(module, &tokens);
@@ -237,6 +237,7 @@ fn resolve(path: &str, here: &str) -> String {
     let mut base: Vec<&str> = Vec::new();
     match parts.first() {
         Some(&"atelier") => parts[0] = "crate",
+        Some(&"crate") => parts[0] = here.split("::").next().unwrap_or("crate"),
         Some(&("self" | "super")) => {
             base = here.split("::").collect();
             while let Some(&("self" | "super")) = parts.first() {
@@ -297,7 +298,7 @@ mod tests {
     #[test]
     fn paths_in_code_are_found_and_relative_ones_resolved() {
         assert_eq!(
-            paths("crate::engine::cache", "fn f() { std::fs::read(x); super::ffi::Context::new(); atelier::ui::draw() }"),
+            paths("crate::engine::cache", "fn f() { std::fs::read(x); super::ffi::Context::new(); crate::ui::draw() }"),
             ["std::fs::read", "crate::engine::ffi::Context::new", "crate::ui::draw"]
         );
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Device;
-use crate::placement::{self, Fix, Module, Phase, Placement, Prediction};
+use atelier_core::placement::{self, Fix, Module, Phase, Placement, Prediction};
 
 /// What a placement takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::flags::LibraryFlags;
 use crate::cli::resolve::UsageError;
-use crate::library::disk::{Scanner, ScannerOptions, Stock, is_model_file};
-use crate::library::{Catalogue, Models, Places, PlacesError, Problem, Runnable};
-use crate::paths::{NoHome, Paths};
+use atelier_core::paths::{NoHome, Paths};
+use atelier_library::disk::{Scanner, ScannerOptions, Stock, is_model_file};
+use atelier_library::{Catalogue, Models, Places, PlacesError, Problem, Runnable};
 
 /// The library as the flags and the settings have it.
 pub(in crate::cli) struct Library {

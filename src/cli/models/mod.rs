@@ -25,9 +25,9 @@ use told::Teller;
 
 use super::Exit;
 use super::interrupt::Interrupt;
-use crate::library::disk::look_into;
-use crate::library::{Card, Downloaded, Fetched, Models, Places, Problem, Verdict, downloaded, size, usage};
-use crate::paths::Paths;
+use atelier_core::paths::Paths;
+use atelier_library::disk::look_into;
+use atelier_library::{Card, Downloaded, Fetched, Models, Places, Problem, Verdict, downloaded, size, usage};
 
 /// What a command finds around it; tests put their own in its place.
 pub(super) struct Around<'a> {
@@ -266,7 +266,7 @@ impl Work<'_> {
             let sentence = format!("{} is not among the folders that are used.", folder.display());
             return Err(Stop::Unknown(Problem { sentence, hint: "See them with: atelier models du.".into() }));
         }
-        let mut stock = crate::library::disk::Stock::default();
+        let mut stock = atelier_library::disk::Stock::default();
         if !forget {
             let library = Library::find(flags, &self.paths).map_err(failed)?;
             let interrupt = Arc::clone(&self.interrupt);

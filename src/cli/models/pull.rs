@@ -8,8 +8,8 @@ use serde_json::json;
 use super::told::licence_text;
 use super::{Library, Stop, Work, failed};
 use crate::cli::Exit;
-use crate::library::downloads::{Downloads, Event, Job, Options, Progress};
-use crate::library::{Catalogue, Link, Manifest, Places, Problem, download_job};
+use atelier_library::downloads::{Downloads, Event, Job, Options, Progress};
+use atelier_library::{Catalogue, Link, Manifest, Places, Problem, download_job};
 
 /// How soon a press of Ctrl-C is answered.
 const NOTICE: Duration = Duration::from_millis(100);

@@ -7,7 +7,7 @@ use testkit::tiny::{self, Options};
 
 use super::*;
 use crate::cli::flags::{Cli, Command};
-use crate::library::MANIFEST;
+use atelier_library::MANIFEST;
 
 /// A home with a downloaded model and a person's ComfyUI folder.
 struct World {

@@ -20,8 +20,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::library::disk::{About, Facts, Stock};
-use crate::library::{Card, Licence, Usage, size};
+use atelier_library::disk::{About, Facts, Stock};
+use atelier_library::{Card, Licence, Usage, size};
 
 /// Where a command tells what it found: tables and sentences, or lines of JSON.
 pub(super) struct Teller<'a> {

@@ -4,8 +4,8 @@ use clap::Parser;
 
 use super::super::flags::{Cli, Command};
 use super::*;
-use crate::placement::{Module, parse_backend, parse_params_backend};
-use crate::recipe::{Lora, Sampler, Scheduler};
+use atelier_core::placement::{Module, parse_backend, parse_params_backend};
+use atelier_core::recipe::{Lora, Sampler, Scheduler};
 
 fn job(args: &[&str]) -> Result<Job, UsageError> {
     job_beside(args, || Err(BuiltinError::Missing { looked: Vec::new() }))
@@ -17,7 +17,7 @@ fn find(name: &str) -> Result<Runnable, UsageError> {
         return Err(Problem { sentence: format!("There is no {name}."), hint: "Look.".into() }.into());
     }
     let files = ModelFiles::from_iter([(FileRole::Diffusion, "/m/d.gguf".into()), (FileRole::Vae, "/m/v.gguf".into())]);
-    let defaults = library::Defaults { steps: Some(6), ..library::Defaults::default() };
+    let defaults = atelier_library::Defaults { steps: Some(6), ..atelier_library::Defaults::default() };
     let loras = vec![Lora { path: "/m/l.gguf".into(), strength: 1.0 }];
     Ok(Runnable { id: "mine".into(), name: "Mine".into(), files, loras, defaults })
 }
@@ -276,7 +276,7 @@ fn what_cannot_be_meant_is_refused() {
 fn builtin(folder: &Path) -> Result<Builtin, BuiltinError> {
     let text = r#"{"id":"small","name":"Small","files":[{"role":"diffusion","filename":"d"},{"role":"llm","filename":"l"}],
         "defaults":{"steps":6,"cfg":1.0,"width":128,"height":96,"sampler":"euler","flow_shift":3.0,"clip_skip":2}}"#;
-    for (name, text) in [("d", ""), ("l", ""), (library::MANIFEST, text)] {
+    for (name, text) in [("d", ""), ("l", ""), (atelier_library::MANIFEST, text)] {
         std::fs::write(folder.join(name), text).unwrap();
     }
     Builtin::open(folder)

@@ -1,0 +1,16 @@
+//! What every part of Atelier shares: recipes, devices, placement, the text forms of other programs, folders and atomic files.
+//!
+//! Pure but for [`paths`]. No engine, no network, no interface, no picture or model formats.
+
+#![forbid(unsafe_code)]
+
+pub mod advice;
+pub mod device;
+pub mod mailbox;
+pub mod recipe;
+pub mod words;
+
+pub mod placement;
+pub mod sd_cli;
+
+pub mod paths;

@@ -1,0 +1,141 @@
+//! Names that people write: of modules, with every alias, and of devices, whole or shortened.
+//!
+//! Invariant: a name means what it means to the engine, or it is refused with a list of what there is.
+
+use super::{Module, PlacementError};
+use crate::device::{Device, DeviceKind};
+
+/// Every name of every module; the engine's own names, in lower case and without hyphens and underscores.
+const MODULE_NAMES: [(Module, &[&str]); 7] = [
+    (Module::Diffusion, &["diffusion", "model", "unet", "dit"]),
+    (Module::Te, &["te", "clip", "text", "textencoder", "textencoders", "conditioner", "cond", "llm", "t5", "t5xxl"]),
+    (Module::ClipVision, &["clipvision", "vision"]),
+    (Module::Vae, &["vae", "firststage", "autoencoder", "tae"]),
+    (Module::Controlnet, &["controlnet", "control"]),
+    (Module::Photomaker, &["photomaker", "photomakerid", "pmid", "photo"]),
+    (Module::Upscaler, &["upscaler", "esrgan", "hires"]),
+];
+
+/// The module with this name or alias; case, hyphens and underscores do not matter.
+#[must_use]
+pub fn module_named(name: &str) -> Option<Module> {
+    let plain = plain(name);
+    MODULE_NAMES.into_iter().find(|(_, names)| names.contains(&plain.as_str())).map(|(module, _)| module)
+}
+
+/// The module with this name, or an error that names the closest.
+pub(super) fn find_module(name: &str) -> Result<Module, PlacementError> {
+    module_named(name).ok_or_else(|| {
+        let names = MODULE_NAMES.into_iter().flat_map(|(module, names)| names.iter().map(move |name| (*name, module.key())));
+        PlacementError::UnknownModule { name: name.to_owned(), closest: closest(&plain(name), names) }
+    })
+}
+
+/// The device that a name means: a whole name or the beginning of exactly one, in any case; `auto`, `default` and nothing: GPU, then
+/// integrated GPU, then CPU; `gpu`: the first GPU, else the first integrated one.
+pub fn resolve_device<'a>(name: &str, devices: &'a [Device]) -> Result<&'a Device, PlacementError> {
+    let wanted = name.trim().to_ascii_lowercase();
+    let first = |kind| devices.iter().find(|device| device.kind == kind);
+    let graphics = || first(DeviceKind::Gpu).or_else(|| first(DeviceKind::IntegratedGpu));
+    let unknown = || {
+        let by_name = devices.iter().map(|device| (device.name.as_str(), device.name.as_str()));
+        PlacementError::UnknownDevice { name: name.trim().to_owned(), known: listed(devices), closest: closest(&wanted, by_name) }
+    };
+    match wanted.as_str() {
+        "" | "auto" | "default" => return graphics().or_else(|| first(DeviceKind::Cpu)).ok_or_else(unknown),
+        "gpu" => return graphics().ok_or_else(unknown),
+        _ => {}
+    }
+    if let Some(exact) = devices.iter().find(|device| device.name.eq_ignore_ascii_case(&wanted)) {
+        return Ok(exact);
+    }
+    let matching: Vec<&Device> = devices.iter().filter(|device| device.name.to_ascii_lowercase().starts_with(&wanted)).collect();
+    match matching[..] {
+        [one] => Ok(one),
+        [] => Err(unknown()),
+        _ => Err(PlacementError::AmbiguousDevice { name: name.trim().to_owned(), matching: listed(matching) }),
+    }
+}
+
+/// Whether a name stands for every module.
+pub(super) fn means_all(name: &str) -> bool {
+    ["all", "default", "*"].iter().any(|all| name.eq_ignore_ascii_case(all))
+}
+
+fn plain(name: &str) -> String {
+    name.trim().chars().filter(|c| !matches!(c, '-' | '_')).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+fn listed<'a>(devices: impl IntoIterator<Item = &'a Device>) -> String {
+    devices.into_iter().map(|device| device.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// What the name closest to this one stands for, if any is so close that it may have been meant. Candidates: name, what it stands for.
+fn closest<'a>(name: &str, candidates: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
+    let by_distance = candidates.map(|(it, means)| (strsim::damerau_levenshtein(name, &it.to_ascii_lowercase()), it.len(), means));
+    let (_, _, means) = by_distance.filter(|(distance, length, _)| distance * 2 <= *length).min_by_key(|(distance, ..)| *distance)?;
+    Some(means.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{device, workstation};
+    use super::*;
+
+    #[test]
+    fn every_alias_names_its_module_in_any_spelling() {
+        let aliases: [(Module, &[&str]); 7] = [
+            (Module::Diffusion, &["diffusion", "model", "UNet", "dit"]),
+            (Module::Te, &["te", "clip", "text", "text-encoder", "TextEncoders", "conditioner", "cond", "llm", "t5", "T5XXL"]),
+            (Module::ClipVision, &["clip_vision", "clip-vision", "ClipVision", "vision"]),
+            (Module::Vae, &["vae", "first_stage", "autoencoder", "tae"]),
+            (Module::Controlnet, &["controlnet", "control-net", "control"]),
+            (Module::Photomaker, &["photomaker", "photomaker_id", "pmid", "photo"]),
+            (Module::Upscaler, &["upscaler", "esrgan", "hires"]),
+        ];
+        for (module, names) in aliases {
+            for name in names {
+                assert_eq!(module_named(name), Some(module), "{name}");
+            }
+        }
+        assert_eq!(module_named("sampler"), None);
+        for module in Module::ALL {
+            assert_eq!(module_named(module.key()), Some(module));
+        }
+    }
+
+    #[test]
+    fn devices_are_found_as_the_engine_finds_them() {
+        let devices = workstation();
+        let found = |name| resolve_device(name, &devices).map(|device| device.name.as_str());
+        assert_eq!(found("cuda1"), Ok("CUDA1"));
+        assert_eq!(found("vulk"), Ok("Vulkan0"));
+        for name in ["", "auto", "Default", "gpu"] {
+            assert_eq!(found(name), Ok("CUDA0"), "{name}");
+        }
+        assert!(matches!(found("cuda"), Err(PlacementError::AmbiguousDevice { matching, .. }) if matching == "CUDA0, CUDA1"));
+        assert!(matches!(found("metal"), Err(PlacementError::UnknownDevice { known, .. }) if known.contains("Vulkan0")));
+    }
+
+    #[test]
+    fn a_whole_name_wins_over_a_longer_one_that_begins_with_it() {
+        let devices = [device("CUDA1", DeviceKind::Gpu, 0, 0), device("CUDA10", DeviceKind::Gpu, 0, 0)];
+        assert_eq!(resolve_device("cuda1", &devices).unwrap().name, "CUDA1");
+    }
+
+    #[test]
+    fn without_graphics_the_processor_is_the_default_and_gpu_is_refused() {
+        let devices = [device("CPU", DeviceKind::Cpu, 0, 0)];
+        assert_eq!(resolve_device("auto", &devices).unwrap().name, "CPU");
+        assert!(resolve_device("gpu", &devices).is_err());
+    }
+
+    #[test]
+    fn a_slip_of_the_pen_is_answered_with_what_was_probably_meant() {
+        let error = resolve_device("vulcan0", &workstation()).unwrap_err().to_string();
+        assert!(error.contains("\"vulcan0\"") && error.ends_with("did you mean Vulkan0?"), "{error}");
+        let error = find_module("difusion").unwrap_err().to_string();
+        assert!(error.ends_with("did you mean diffusion?"), "{error}");
+        assert!(find_module("sampler").unwrap_err().to_string().ends_with("or all"));
+    }
+}

@@ -1,0 +1,161 @@
+//! What the engine would ignore without a word, said before the run.
+
+use super::{Home, Module, Placement};
+use crate::device::{Device, DeviceKind};
+
+/// What of this placement has no effect on these devices, for these modules in use, as sentences; empty where all of it has.
+#[must_use]
+pub fn notes(placement: &Placement, devices: &[Device], in_use: &[Module]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if placement.stream_layers && in_use.contains(&Module::Diffusion) {
+        notes.extend(streaming(placement, devices));
+    }
+    for device in devices {
+        notes.extend(budget(placement, in_use, device, devices));
+    }
+    notes.extend(budget_for_all(placement, in_use, devices));
+    if !placement.split_batch.is_empty() && placement.shares().len() < 2 {
+        notes.push(split(&placement.split_batch));
+    }
+    notes
+}
+
+/// One device has no other to share with, and where nothing runs on the first, nothing can go to the others.
+fn split(devices: &[String]) -> String {
+    match devices {
+        [only] => format!(
+            "Splitting the batch has no effect: {only} is the only device that is named. Name another, for example --split-batch {only},cpu."
+        ),
+        [first, ..] => format!("Splitting the batch has no effect: nothing runs on {first}, the first device that is named."),
+        [] => String::new(),
+    }
+}
+
+/// Only diffusion weights that wait in RAM are streamed, and only into a budget.
+fn streaming(placement: &Placement, devices: &[Device]) -> Option<String> {
+    let seat = placement.seat(Module::Diffusion);
+    let runs_on = find(&seat.runs_on, devices)?;
+    let name = &runs_on.name;
+    Some(if runs_on.kind == DeviceKind::Cpu {
+        format!("Streaming layers has no effect: the diffusion module runs on {name}, where its weights need no copying.")
+    } else if !is_in_ram(&seat.weights, devices) {
+        let place = match &seat.weights {
+            Home::Device(device) => format!("live on {device}"),
+            Home::Disk => "are read from the disk as a whole".to_owned(),
+        };
+        format!(
+            "Streaming layers has no effect: the diffusion weights {place}. Let them live in RAM (--params-backend {}=cpu).",
+            Module::Diffusion.key()
+        )
+    } else if placement.budgets.bytes(runs_on).is_none() {
+        format!("Streaming layers has no effect without a memory budget for {name}. Set one, for example --max-vram {name}=6.")
+    } else {
+        return None;
+    })
+}
+
+/// A budget cuts the graphs of what runs on a graphics device, and saves memory where weights wait in RAM.
+fn budget(placement: &Placement, in_use: &[Module], device: &Device, devices: &[Device]) -> Option<String> {
+    let name = &device.name;
+    let gib = placement.budgets.gib(device)?;
+    if device.kind == DeviceKind::Cpu {
+        return Some(format!("The budget of {name} is for planning only: the engine does not hold the processor to one."));
+    }
+    let running: Vec<Module> = in_use.iter().copied().filter(|module| placement.seat(*module).runs_on == *name).collect();
+    if running.is_empty() {
+        // One budget for all devices is not meant for each of them.
+        let own = placement.budgets.devices().contains_key(name);
+        return own.then(|| format!("The budget of {name} has no effect: no module in use runs there."));
+    }
+    if placement.budgets.bytes(device) == Some(0) {
+        return Some(format!(
+            "The budget of {name} leaves nothing, as less than {} GiB are free there. What runs there is cut as small as it can be.",
+            -gib
+        ));
+    }
+    if running.iter().any(|module| is_in_ram(&placement.seat(*module).weights, devices)) {
+        return None;
+    }
+    let modules = running.iter().map(|module| module.label()).collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "The budget of {name} saves no weights: nothing that runs there ({modules}) has weights in RAM, to be copied piece by piece. Let \
+         weights live in RAM (--params-backend) to save memory."
+    ))
+}
+
+/// The budget for all devices says nothing to the processor.
+fn budget_for_all(placement: &Placement, in_use: &[Module], devices: &[Device]) -> Option<String> {
+    placement.budgets.all()?;
+    let elsewhere = |module: &Module| find(&placement.seat(*module).runs_on, devices).is_some_and(|device| device.kind != DeviceKind::Cpu);
+    let told = "The memory budget has no effect: the processor is not held to it, and nothing runs on another device.";
+    (!in_use.iter().any(elsewhere)).then(|| told.to_owned())
+}
+
+fn is_in_ram(home: &Home, devices: &[Device]) -> bool {
+    matches!(home, Home::Device(name) if find(name, devices).is_some_and(|device| device.kind == DeviceKind::Cpu))
+}
+
+fn find<'a>(name: &str, devices: &'a [Device]) -> Option<&'a Device> {
+    devices.iter().find(|device| device.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::workstation;
+    use super::*;
+    use crate::recipe::PlacementText;
+
+    fn noted(backend: &str, params: &str, max_vram: &str, stream_layers: bool) -> Vec<String> {
+        let text = PlacementText {
+            backend: backend.into(),
+            params_backend: params.into(),
+            max_vram: max_vram.into(),
+            stream_layers,
+            ..PlacementText::default()
+        };
+        let devices = workstation();
+        notes(&Placement::parse(&text, &devices).unwrap(), &devices, &[Module::Diffusion, Module::Te, Module::Vae])
+    }
+
+    #[test]
+    fn what_has_an_effect_is_not_remarked_on() {
+        for (backend, params, max_vram, stream) in [
+            ("", "", "", false),
+            ("", "diffusion=cpu", "cuda0=6", true),
+            ("", "cpu", "6", true),
+            ("", "te=cpu", "-1", false),
+            ("te=cpu", "diffusion=cpu,vae=cpu", "6", false),
+        ] {
+            assert_eq!(noted(backend, params, max_vram, stream), Vec::<String>::new(), "{backend} {params} {max_vram}");
+        }
+    }
+
+    #[test]
+    fn streaming_that_the_engine_would_ignore_is_told() {
+        for (backend, params, max_vram, said) in [
+            ("", "diffusion=cpu", "", "without a memory budget for CUDA0"),
+            ("", "diffusion=cpu", "cuda1=6", "without a memory budget for CUDA0"),
+            ("", "te=cpu", "6", "live on CUDA0"),
+            ("", "diffusion=disk,te=cpu", "6", "read from the disk"),
+            ("cpu", "", "", "runs on CPU"),
+        ] {
+            let told = noted(backend, params, max_vram, true);
+            assert!(told.first().is_some_and(|it| it.starts_with("Streaming") && it.contains(said)), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn a_budget_that_the_engine_would_ignore_is_told() {
+        for (backend, params, max_vram, said) in [
+            ("cpu", "", "6", "The memory budget has no effect"),
+            ("", "", "cpu=8", "The budget of CPU is for planning only"),
+            ("", "cpu", "cuda1=6", "The budget of CUDA1 has no effect"),
+            ("", "cpu", "cuda0=-100", "The budget of CUDA0 leaves nothing, as less than 100 GiB"),
+            ("", "", "6", "The budget of CUDA0 saves no weights"),
+            ("", "diffusion=disk", "cuda0=6", "(diffusion, text encoder, VAE)"),
+        ] {
+            let told = noted(backend, params, max_vram, false);
+            assert!(told.len() == 1 && told.iter().all(|it| it.contains(said)), "{told:?}");
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! What a placement takes: bytes per device and phase, before anything is loaded.
+//!
+//! The arithmetic, for a device in a phase: **resident** weights (of all modules that live there, whatever runs) + **staged** weights
+//! (copied there for the module that runs: all of them, or a piece at a time where its graph is cut) + its **compute** buffer + the
+//! device's **slack** (context, pools, workspaces). Resident weights add up; what runs one after the other does not. Where they come from:
+//! how the engine keeps weights (`--params-backend`) and cuts graphs (`--max-vram`).
+//!
+//! Invariants: sums saturate; a cut graph takes what is left on its device, never more than the whole graph and never less than its
+//! largest piece. Not here: the engine's numbers ([`Needs`] brings them in), what would fit (`plan`).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::ledger::{Ledger, Load};
+use super::{Budgets, GIB, Home, Module, Placement, PlacementError};
+use crate::device::{Device, DeviceKind};
+
+/// A part of a job, by what runs in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Weights are read.
+    Load,
+    /// The text encoder reads the prompt, the VAE an init image, the vision encoder a picture.
+    Encode,
+    /// The picture forms.
+    Denoise,
+    /// The VAE turns latents into pixels.
+    Decode,
+}
+
+impl Phase {
+    /// All of them, in the order of a job.
+    pub const ALL: [Self; 4] = [Self::Load, Self::Encode, Self::Denoise, Self::Decode];
+
+    /// The word shown to a person.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::Encode => "encode",
+            Self::Denoise => "denoise",
+            Self::Decode => "decode",
+        }
+    }
+
+    /// Whether the modules of this phase hold their memory at the same time. Diffusion and ControlNet take turns within a step and keep
+    /// their buffers; elsewhere each module is done, and has let go, before the next one begins.
+    pub(super) const fn side_by_side(self) -> bool {
+        matches!(self, Self::Denoise)
+    }
+}
+
+/// What a module takes, whatever device it is on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleNeeds {
+    /// Its weights in memory, after the loader's conversions.
+    pub weight_bytes: u64,
+    /// LoRA weights that are beside it while it runs.
+    pub lora_bytes: u64,
+    /// Its compute buffer in each phase in which it runs, its graph in one piece.
+    pub compute_bytes: BTreeMap<Phase, u64>,
+    /// Where its graph can be cut: the weights of the largest piece with the compute buffer of that piece. `None`: it cannot (VAE).
+    pub least_bytes: Option<u64>,
+}
+
+impl ModuleNeeds {
+    /// The bytes it takes where it runs, with its graph in one piece: staged weights where they live elsewhere, LoRA, compute.
+    pub(super) fn whole_bytes(&self, staged: bool, compute_bytes: u64) -> u64 {
+        let weights = if staged { self.weight_bytes } else { 0 };
+        weights.saturating_add(self.lora_bytes).saturating_add(compute_bytes)
+    }
+
+    /// The least bytes with which it runs where it can be cut.
+    pub(super) fn cut_bytes(&self) -> Option<u64> {
+        Some(self.least_bytes?.saturating_add(self.lora_bytes))
+    }
+}
+
+/// What the modules in use take, for one recipe.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Needs {
+    /// By module; a module that the recipe does not use is not in it.
+    pub modules: BTreeMap<Module, ModuleNeeds>,
+}
+
+/// A device that modules may be placed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// The device. Its free memory is what would be free if Atelier held nothing there; where it tells none, nothing can be promised.
+    pub device: Device,
+    /// What the device takes for itself as soon as it is used: context, pools, workspaces.
+    pub slack_bytes: u64,
+    /// Its memory is the computer's (an integrated GPU; Apple's GPUs, which call themselves GPUs): what it takes is missing there.
+    pub shares_ram: bool,
+}
+
+impl Room {
+    /// A device, sharing the computer's memory where its kind says so.
+    #[must_use]
+    pub fn new(device: Device, slack_bytes: u64) -> Self {
+        let shares_ram = device.kind == DeviceKind::IntegratedGpu;
+        Self { device, slack_bytes, shares_ram }
+    }
+
+    /// Whether it is the processor, whose memory is RAM.
+    #[must_use]
+    pub fn is_ram(&self) -> bool {
+        self.device.kind == DeviceKind::Cpu
+    }
+
+    /// The most bytes that may be used: what is free, of RAM less what other programs must find (2 GiB or a tenth of it, whichever is
+    /// more), and no more than the budget.
+    #[must_use]
+    pub fn limit_bytes(&self, budgets: &Budgets) -> u64 {
+        self.free_bytes().min(budgets.bytes(&self.device).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn free_bytes(&self) -> u64 {
+        let Device { memory_total_bytes: total, memory_free_bytes: free, .. } = self.device;
+        if self.is_ram() { free.saturating_sub(kept_of_ram(total)) } else { free }
+    }
+}
+
+/// What of RAM is left to other programs, in bytes: 2 GiB or a tenth of it, whichever is more.
+#[must_use]
+pub fn kept_of_ram(total_bytes: u64) -> u64 {
+    (2 * GIB).max(total_bytes / 10)
+}
+
+/// What a device holds in a phase, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Use {
+    /// Weights that live there.
+    pub resident_bytes: u64,
+    /// Weights copied there for what runs, LoRAs included.
+    pub staged_bytes: u64,
+    /// Compute buffers.
+    pub compute_bytes: u64,
+    /// What the device takes for itself.
+    pub slack_bytes: u64,
+    /// What others take of the same memory: of RAM, devices without memory of their own; of a card, its other backends.
+    pub shared_bytes: u64,
+}
+
+impl Use {
+    /// All of it.
+    #[must_use]
+    pub fn total_bytes(&self) -> u64 {
+        let parts = [self.resident_bytes, self.staged_bytes, self.compute_bytes, self.slack_bytes, self.shared_bytes];
+        parts.into_iter().fold(0, u64::saturating_add)
+    }
+}
+
+/// What is predicted for a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DevicePrediction {
+    /// The device's whole name.
+    pub name: String,
+    /// The most that may be used of it ([`Room::limit_bytes`]).
+    pub limit_bytes: u64,
+    pub(super) phases: [Use; Phase::ALL.len()],
+}
+
+impl DevicePrediction {
+    /// What it holds in a phase.
+    #[must_use]
+    pub const fn in_phase(&self, phase: Phase) -> Use {
+        self.phases[phase as usize]
+    }
+
+    /// The phase in which it holds most, and what; the first of several.
+    #[must_use]
+    pub fn peak(&self) -> (Phase, Use) {
+        let uses = Phase::ALL.into_iter().rev().map(|phase| (phase, self.in_phase(phase)));
+        uses.max_by_key(|(_, it)| it.total_bytes()).unwrap_or((Phase::Load, Use::default()))
+    }
+
+    /// By how many bytes it is over its limit; 0 where it fits.
+    #[must_use]
+    pub fn missing_bytes(&self) -> u64 {
+        self.peak().1.total_bytes().saturating_sub(self.limit_bytes)
+    }
+}
+
+/// What is predicted for a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModulePrediction {
+    /// The device that it runs on.
+    pub runs_on: String,
+    /// Where its weights live.
+    pub weights: Home,
+    /// Its weights in memory.
+    pub weight_bytes: u64,
+    /// The most of them, and of LoRAs, that are copied to where it runs at one time.
+    pub staged_bytes: u64,
+    /// Its largest compute buffer.
+    pub compute_bytes: u64,
+    /// Where its graph may be cut: the most its graph may take, staged weights included, for the device to stay within its limit. What
+    /// the engine is given as this module's budget. `None`: it runs in one piece.
+    pub graph_budget_bytes: Option<u64>,
+    /// Whether that is less than the whole graph, so that it runs in pieces.
+    pub in_pieces: bool,
+}
+
+/// What a placement takes, by device and by module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prediction {
+    /// Every device, in the order of the rooms.
+    pub devices: Vec<DevicePrediction>,
+    /// The modules in use.
+    pub modules: BTreeMap<Module, ModulePrediction>,
+    /// By how many bytes it does not fit, all devices together and each card once; 0 where it fits.
+    pub missing_bytes: u64,
+}
+
+impl Prediction {
+    /// What this placement takes on these devices.
+    pub fn of(placement: &Placement, needs: &Needs, rooms: &[Room]) -> Result<Self, PlacementError> {
+        let mut seats = Vec::new();
+        for (module, needs) in &needs.modules {
+            let seat = placement.seat(*module);
+            let run = find(&seat.runs_on, rooms)?;
+            let home = match &seat.weights {
+                Home::Device(name) => Some(find(name, rooms)?),
+                Home::Disk => None,
+            };
+            let has_budget = rooms.get(run).is_some_and(|room| placement.budgets.bytes(&room.device).is_some());
+            let cut = if has_budget && can_be_cut(needs, rooms, run, home) { needs.cut_bytes() } else { None };
+            seats.push((*module, needs, Load { run, home, cut_bytes: cut }));
+        }
+        // Each cut graph grows from its largest piece into what the others leave.
+        let mut budgets = BTreeMap::new();
+        for grown in 0..seats.len() {
+            let ledger = ledger(&seats, rooms, &placement.budgets);
+            if let Some((module, needs, load)) = seats.get_mut(grown)
+                && let Some(least) = load.cut_bytes
+            {
+                let bytes = ledger.graph_limit(needs, load).max(least);
+                load.cut_bytes = Some(bytes);
+                budgets.insert(*module, bytes);
+            }
+        }
+        let ledger = ledger(&seats, rooms, &placement.budgets);
+        let modules = seats.iter().map(|(module, needs, load)| {
+            let most = |bytes: fn(&Use) -> u64| Phase::ALL.into_iter().map(|phase| bytes(&load.in_phase(needs, phase))).max().unwrap_or(0);
+            let seat = placement.seat(*module);
+            let graph_budget_bytes = budgets.get(module).copied();
+            let whole = needs.compute_bytes.values().map(|compute| needs.whole_bytes(load.is_staged(), *compute)).max().unwrap_or(0);
+            let prediction = ModulePrediction {
+                runs_on: seat.runs_on.clone(),
+                weights: seat.weights.clone(),
+                weight_bytes: needs.weight_bytes,
+                staged_bytes: most(|it| it.staged_bytes),
+                compute_bytes: most(|it| it.compute_bytes),
+                graph_budget_bytes,
+                in_pieces: graph_budget_bytes.is_some_and(|bytes| bytes < whole),
+            };
+            (*module, prediction)
+        });
+        let modules = modules.collect();
+        Ok(Self { devices: ledger.devices(rooms), modules, missing_bytes: ledger.missing_bytes() })
+    }
+
+    /// What is predicted for a device.
+    #[must_use]
+    pub fn device(&self, name: &str) -> Option<&DevicePrediction> {
+        self.devices.iter().find(|device| device.name == name)
+    }
+
+    /// Whether no device is over its limit.
+    #[must_use]
+    pub const fn fits(&self) -> bool {
+        self.missing_bytes == 0
+    }
+}
+
+/// Whether the engine can run a module in pieces: it can be cut, its weights wait in RAM, and it runs elsewhere.
+pub(super) fn can_be_cut(needs: &ModuleNeeds, rooms: &[Room], run: usize, home: Option<usize>) -> bool {
+    let is_ram = |room: usize| rooms.get(room).is_some_and(Room::is_ram);
+    needs.least_bytes.is_some() && home.is_some_and(is_ram) && !is_ram(run)
+}
+
+fn ledger(seats: &[(Module, &ModuleNeeds, Load)], rooms: &[Room], budgets: &Budgets) -> Ledger {
+    let mut ledger = Ledger::new(rooms, budgets);
+    for (_, needs, load) in seats {
+        ledger.add(needs, load);
+    }
+    ledger
+}
+
+/// The room of a device.
+pub(super) fn find(name: &str, rooms: &[Room]) -> Result<usize, PlacementError> {
+    rooms.iter().position(|room| room.device.name == name).ok_or_else(|| PlacementError::UnknownDevice {
+        name: name.to_owned(),
+        known: rooms.iter().map(|room| room.device.name.as_str()).collect::<Vec<_>>().join(", "),
+        closest: None,
+    })
+}
+
+/// Bytes as they are said beside budgets: `640 MiB`, `7.5 GiB`.
+#[must_use]
+pub fn gib(bytes: u64) -> String {
+    if bytes < GIB { format!("{} MiB", bytes.div_ceil(1 << 20)) } else { format!("{:.1} GiB", bytes as f64 / GIB as f64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{needs, room};
+    use super::*;
+    use crate::recipe::PlacementText;
+
+    /// Tenths of a GiB, rounded.
+    fn tenths(bytes: u64) -> u64 {
+        (bytes * 10 + GIB / 2) / GIB
+    }
+
+    fn image_model() -> Needs {
+        let modules = [
+            (Module::Diffusion, needs(60, &[(Phase::Denoise, 10)], true)),
+            (Module::Te, needs(80, &[(Phase::Encode, 2)], true)),
+            (Module::Vae, needs(3, &[(Phase::Encode, 30), (Phase::Decode, 65)], false)),
+            (Module::Controlnet, needs(14, &[(Phase::Denoise, 5)], false)),
+        ];
+        Needs { modules: modules.into() }
+    }
+
+    fn rooms() -> [Room; 2] {
+        [room("CPU", DeviceKind::Cpu, 320), room("CUDA0", DeviceKind::Gpu, 240)]
+    }
+
+    fn predicted(params: &str, max_vram: &str, needs: &Needs, rooms: &[Room]) -> Prediction {
+        let devices: Vec<Device> = rooms.iter().map(|room| room.device.clone()).collect();
+        let text = PlacementText { params_backend: params.into(), max_vram: max_vram.into(), ..PlacementText::default() };
+        Prediction::of(&Placement::parse(&text, &devices).unwrap(), needs, rooms).unwrap()
+    }
+
+    /// Resident, staged, compute and slack in tenths of a GiB.
+    fn in_phases(prediction: &Prediction, device: &str) -> [[u64; 4]; 4] {
+        let device = prediction.device(device).unwrap();
+        Phase::ALL.map(|phase| {
+            let it = device.in_phase(phase);
+            [it.resident_bytes, it.staged_bytes, it.compute_bytes, it.slack_bytes].map(tenths)
+        })
+    }
+
+    #[test]
+    fn resident_weights_add_up_and_compute_peaks_of_phases_do_not() {
+        let it = predicted("", "", &image_model(), &rooms());
+        assert_eq!(in_phases(&it, "CUDA0"), [[157, 0, 0, 5], [157, 0, 30, 5], [157, 0, 15, 5], [157, 0, 65, 5]]);
+        assert_eq!(in_phases(&it, "CPU"), [[0; 4]; 4]);
+        let device = it.device("CUDA0").unwrap();
+        assert_eq!((device.peak().0, tenths(device.peak().1.total_bytes()), device.missing_bytes()), (Phase::Decode, 227, 0));
+        assert!(it.fits());
+    }
+
+    #[test]
+    fn weights_that_wait_in_ram_are_on_the_device_only_while_their_module_runs() {
+        let it = predicted("cpu", "", &image_model(), &rooms());
+        // While encoding, the text encoder (8.2) is done before the VAE (3.3) begins; while denoising, both are there.
+        assert_eq!(in_phases(&it, "CUDA0"), [[0, 0, 0, 5], [0, 80, 2, 5], [0, 74, 15, 5], [0, 3, 65, 5]]);
+        assert_eq!(in_phases(&it, "CPU"), [[157, 0, 0, 0]; 4]);
+    }
+
+    #[test]
+    fn weights_on_the_disk_are_nowhere_until_their_module_runs() {
+        let it = predicted("disk", "", &image_model(), &rooms());
+        assert_eq!(in_phases(&it, "CPU"), [[0; 4]; 4]);
+        assert_eq!(in_phases(&it, "CUDA0")[2], [0, 74, 15, 5]);
+    }
+
+    #[test]
+    fn a_cut_graph_takes_what_its_device_has_left_within_the_budget() {
+        let it = predicted("diffusion=cpu,te=cpu", "6", &image_model(), &rooms());
+        // 6 less 1.7 of the others' weights, their 0.5 of compute and 0.5 of slack.
+        let diffusion = it.modules.get(&Module::Diffusion).unwrap();
+        assert_eq!((tenths(diffusion.graph_budget_bytes.unwrap()), diffusion.in_pieces), (33, true));
+        assert_eq!(tenths(it.device("CUDA0").unwrap().in_phase(Phase::Denoise).total_bytes()), 60);
+        let te = it.modules.get(&Module::Te).unwrap();
+        assert_eq!((tenths(te.graph_budget_bytes.unwrap()), te.in_pieces), (38, true));
+        assert_eq!(it.modules.get(&Module::Vae).unwrap().graph_budget_bytes, None);
+        // The VAE cannot be cut and is over.
+        assert_eq!((tenths(it.missing_bytes), it.fits()), (27, false));
+    }
+
+    #[test]
+    fn a_budget_with_room_to_spare_cuts_nothing_and_one_too_small_stops_at_the_largest_piece() {
+        let diffusion = |budget: &str| {
+            let it = predicted(
+                "diffusion=cpu",
+                budget,
+                &Needs { modules: [(Module::Diffusion, image_model().modules[&Module::Diffusion].clone())].into() },
+                &rooms(),
+            );
+            let module = it.modules.get(&Module::Diffusion).unwrap().clone();
+            (module.in_pieces, tenths(module.staged_bytes), tenths(module.compute_bytes), it.fits())
+        };
+        assert_eq!(diffusion("20"), (false, 60, 10, true));
+        assert_eq!(diffusion("5"), (true, 35, 10, true));
+        assert_eq!(diffusion("1"), (true, 2, 10, false));
+        assert_eq!(diffusion("-99"), (true, 2, 10, false));
+        assert_eq!(diffusion("0"), (false, 60, 10, true));
+    }
+
+    #[test]
+    fn loras_lie_beside_what_runs() {
+        let mut needs = image_model();
+        needs.modules.get_mut(&Module::Diffusion).unwrap().lora_bytes = GIB;
+        assert_eq!(in_phases(&predicted("", "", &needs, &rooms()), "CUDA0")[2], [157, 10, 15, 5]);
+    }
+
+    #[test]
+    fn what_an_integrated_gpu_takes_is_missing_in_ram() {
+        let rooms = [room("CPU", DeviceKind::Cpu, 160), room("Vulkan0", DeviceKind::IntegratedGpu, 160)];
+        let it = predicted("te=cpu", "", &image_model(), &rooms);
+        let ram = it.device("CPU").unwrap();
+        // 7.7 resident, 8.0 staged, 0.2 compute, 0.5 slack; and the text encoder's 8.0 in RAM itself.
+        assert_eq!(tenths(ram.in_phase(Phase::Encode).shared_bytes), 164);
+        assert_eq!(tenths(ram.in_phase(Phase::Encode).total_bytes()), 244);
+        assert_eq!(tenths(ram.limit_bytes), 140);
+        assert_eq!(tenths(it.missing_bytes), 104);
+    }
+
+    #[test]
+    fn other_programs_keep_two_gib_or_a_tenth_of_ram() {
+        let limit = |tenths_of_gib| tenths(room("CPU", DeviceKind::Cpu, tenths_of_gib).limit_bytes(&Budgets::default()));
+        assert_eq!((limit(10), limit(80), limit(640)), (0, 60, 576));
+        let graphics = room("CUDA0", DeviceKind::Gpu, 60);
+        let budget = |gib| tenths(graphics.limit_bytes(&Budgets::new(gib, BTreeMap::new())));
+        assert_eq!((budget(0.0), budget(2.0), budget(99.0), budget(-1.0), budget(-99.0)), (60, 20, 60, 50, 0));
+    }
+
+    #[test]
+    fn a_device_that_is_gone_is_named() {
+        let placement = Placement::all_on("CUDA7");
+        let error = Prediction::of(&placement, &image_model(), &rooms()).unwrap_err().to_string();
+        assert!(error.contains("CUDA7") && error.contains("CPU, CUDA0"), "{error}");
+    }
+
+    #[test]
+    fn absurd_numbers_are_too_much_and_nothing_worse() {
+        let mut needs = image_model();
+        for module in needs.modules.values_mut() {
+            module.weight_bytes = u64::MAX;
+            module.lora_bytes = u64::MAX;
+            module.compute_bytes.values_mut().for_each(|bytes| *bytes = u64::MAX);
+        }
+        for params in ["", "cpu", "disk"] {
+            assert!(!predicted(params, "6", &needs, &rooms()).fits());
+        }
+    }
+}

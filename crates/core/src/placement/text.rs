@@ -1,0 +1,235 @@
+//! The text form of a placement, read by sd-cli's rules: `all=cuda0,te=cpu`.
+//!
+//! Invariants: what is read here is read by the engine in the same way, or refused before the engine sees it; a text made from a value
+//! reads back as that value. Not here: budgets (`budgets`), which devices the names mean (`names`, `value`), what fits where (`plan`).
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::budgets::check_budgets;
+use super::names::{find_module, means_all};
+use super::{Module, Placement};
+use crate::device::Device;
+use crate::recipe::PlacementText;
+
+/// The word for weights that stay in their file and are read again when they are needed.
+pub(super) const DISK: &str = "disk";
+
+/// Why a placement text was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlacementError {
+    /// An entry lacks one of its halves.
+    #[error("\"{0}\" names no module or no device; write it as module=device, for example te=cpu")]
+    Half(String),
+    /// No module has this name.
+    #[error("there is no module \"{name}\"; choose one of diffusion, te, clip_vision, vae, controlnet, photomaker, upscaler or all{}", perhaps(closest.as_ref()))]
+    UnknownModule {
+        /// What was asked for.
+        name: String,
+        /// The module that was probably meant.
+        closest: Option<String>,
+    },
+    /// Modules cannot run on a disk.
+    #[error("a module cannot run on the disk, which only keeps weights; write disk in the weights' place (--params-backend) instead")]
+    RunsOnDisk,
+    /// No device has this name.
+    #[error("there is no device \"{name}\" on this machine; choose one of {known}{}", perhaps(closest.as_ref()))]
+    UnknownDevice {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+        /// The device that was probably meant.
+        closest: Option<String>,
+    },
+    /// More than one device begins with this name.
+    #[error("\"{name}\" could be {matching}; write the whole name")]
+    AmbiguousDevice {
+        /// What was asked for.
+        name: String,
+        /// What it could mean.
+        matching: String,
+    },
+    /// A budget is no number.
+    #[error(
+        "\"{0}\" is not a budget; write the GiB that may be used, for example 6 or cuda0=6, -1 to leave 1 GiB free, or 0 for no budget"
+    )]
+    Budget(String),
+}
+
+fn perhaps(closest: Option<&String>) -> String {
+    closest.map(|closest| format!("; did you mean {closest}?")).unwrap_or_default()
+}
+
+/// Which module goes where, as a text says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assignments {
+    /// Where modules go that are not named; `None` is the engine's choice.
+    pub fallback: Option<String>,
+    /// Where the named ones go.
+    pub modules: BTreeMap<Module, String>,
+}
+
+impl Assignments {
+    /// Reads a text; a later entry replaces an earlier one.
+    pub fn parse(text: &str) -> Result<Self, PlacementError> {
+        let mut assignments = Self::default();
+        for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+            let Some((module, place)) = entry.split_once('=') else {
+                assignments.fallback = Some(entry.to_owned());
+                continue;
+            };
+            let (module, place) = (module.trim(), place.trim());
+            if module.is_empty() || place.is_empty() {
+                return Err(PlacementError::Half(entry.to_owned()));
+            }
+            if means_all(module) {
+                assignments.fallback = Some(place.to_owned());
+            } else {
+                assignments.modules.insert(find_module(module)?, place.to_owned());
+            }
+        }
+        Ok(assignments)
+    }
+
+    /// Where this module goes; empty is the engine's choice.
+    #[must_use]
+    pub fn place_of(&self, module: Module) -> &str {
+        self.modules.get(&module).or(self.fallback.as_ref()).map_or("", String::as_str)
+    }
+
+    pub(super) fn places(&self) -> impl Iterator<Item = &str> {
+        self.fallback.iter().chain(self.modules.values()).map(String::as_str)
+    }
+}
+
+impl fmt::Display for Assignments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fallback = self.fallback.iter().map(|place| ("all", place));
+        let modules = self.modules.iter().map(|(module, place)| (module.key(), place));
+        for (n, (module, place)) in fallback.chain(modules).enumerate() {
+            let comma = if n == 0 { "" } else { "," };
+            write!(f, "{comma}{module}={place}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads where modules run (`--backend`).
+pub fn parse_backend(text: &str) -> Result<Assignments, PlacementError> {
+    let assignments = Assignments::parse(text)?;
+    if assignments.places().any(is_disk) { Err(PlacementError::RunsOnDisk) } else { Ok(assignments) }
+}
+
+/// Reads where weights live (`--params-backend`); `disk` is one of the places.
+pub fn parse_params_backend(text: &str) -> Result<Assignments, PlacementError> {
+    Assignments::parse(text)
+}
+
+/// Whether the texts have the right shape, whatever devices there are.
+pub fn check_shape(text: &PlacementText) -> Result<(), PlacementError> {
+    parse_backend(&text.backend)?;
+    parse_params_backend(&text.params_backend)?;
+    check_budgets(&text.max_vram)
+}
+
+/// Whether the texts have the right shape and name only these devices.
+pub fn check_devices(text: &PlacementText, devices: &[Device]) -> Result<(), PlacementError> {
+    Placement::parse(text, devices).map(drop)
+}
+
+pub(super) fn is_disk(place: &str) -> bool {
+    place.eq_ignore_ascii_case(DISK)
+}
+
+/// sd-cli's placement flags from before `--backend`. They go first, so that explicit entries win.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OldFlags {
+    /// `--clip-on-cpu`: the text encoder runs on the CPU.
+    pub clip_on_cpu: bool,
+    /// `--vae-on-cpu`: the VAE runs on the CPU.
+    pub vae_on_cpu: bool,
+    /// `--control-net-cpu`: the ControlNet runs on the CPU.
+    pub control_net_cpu: bool,
+    /// `--offload-to-cpu`: all weights live in RAM.
+    pub offload_to_cpu: bool,
+}
+
+impl OldFlags {
+    /// Puts what the flags ask for before what the text says.
+    #[must_use]
+    pub fn before(self, text: &PlacementText) -> PlacementText {
+        let join = |first: &[(bool, &str)], text: &str| {
+            let asked = first.iter().filter(|(asked, _)| *asked).map(|(_, entry)| *entry);
+            asked.chain([text.trim()]).filter(|entry| !entry.is_empty()).collect::<Vec<_>>().join(",")
+        };
+        let on_cpu = [(self.clip_on_cpu, "te=cpu"), (self.vae_on_cpu, "vae=cpu"), (self.control_net_cpu, "controlnet=cpu")];
+        PlacementText {
+            backend: join(&on_cpu, &text.backend),
+            params_backend: join(&[(self.offload_to_cpu, "*=cpu")], &text.params_backend),
+            max_vram: text.max_vram.trim().to_owned(),
+            stream_layers: text.stream_layers,
+            split_batch: text.split_batch.trim().to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::workstation;
+    use super::*;
+
+    #[test]
+    fn a_bare_name_and_every_word_for_all_set_the_fallback() {
+        for text in ["cuda0", "all=cuda0", " Default = cuda0 ", "*=cuda0", "cpu,,all=cuda0,"] {
+            let assignments = parse_backend(text).unwrap();
+            assert_eq!(assignments.place_of(Module::Vae), "cuda0", "{text}");
+            assert!(assignments.modules.is_empty());
+        }
+        assert_eq!(parse_backend("").unwrap(), Assignments::default());
+    }
+
+    #[test]
+    fn a_later_entry_wins_and_the_text_reads_back() {
+        let assignments = parse_params_backend("te=cpu,cuda0,clip=disk,vae=cpu").unwrap();
+        assert_eq!(assignments.place_of(Module::Te), "disk");
+        assert_eq!(assignments.place_of(Module::Diffusion), "cuda0");
+        assert_eq!(assignments.to_string(), "all=cuda0,te=disk,vae=cpu");
+        assert_eq!(parse_params_backend(&assignments.to_string()).unwrap(), assignments);
+    }
+
+    #[test]
+    fn entries_that_mean_nothing_are_refused() {
+        assert_eq!(parse_backend("te="), Err(PlacementError::Half("te=".into())));
+        assert_eq!(parse_backend("=cpu"), Err(PlacementError::Half("=cpu".into())));
+        assert!(matches!(parse_backend("sampler=cpu"), Err(PlacementError::UnknownModule { name, .. }) if name == "sampler"));
+        assert_eq!(parse_backend("vae=Disk"), Err(PlacementError::RunsOnDisk));
+        assert_eq!(parse_backend("disk"), Err(PlacementError::RunsOnDisk));
+        assert!(parse_params_backend("disk").is_ok());
+    }
+
+    #[test]
+    fn a_placement_is_checked_against_the_devices_there_are() {
+        let text = |backend: &str, params: &str, max_vram: &str| PlacementText {
+            backend: backend.into(),
+            params_backend: params.into(),
+            max_vram: max_vram.into(),
+            ..PlacementText::default()
+        };
+        assert_eq!(check_devices(&text("all=cuda0,te=cpu", "te=disk", "cuda0=6"), &workstation()), Ok(()));
+        for wrong in [text("te=rocm0", "", ""), text("", "te=rocm0", ""), text("", "", "rocm0=6")] {
+            assert!(matches!(check_devices(&wrong, &workstation()), Err(PlacementError::UnknownDevice { .. })), "{wrong:?}");
+            assert_eq!(check_shape(&wrong), Ok(()));
+        }
+        assert_eq!(check_devices(&text("disk", "", ""), &workstation()), Err(PlacementError::RunsOnDisk));
+    }
+
+    #[test]
+    fn old_flags_go_first_so_that_explicit_entries_win() {
+        let flags = OldFlags { clip_on_cpu: true, vae_on_cpu: true, control_net_cpu: true, offload_to_cpu: true };
+        let text = PlacementText { backend: " te=cuda0 ".into(), params_backend: "te=disk".into(), ..PlacementText::default() };
+        let both = flags.before(&text);
+        assert_eq!((both.backend.as_str(), both.params_backend.as_str()), ("te=cpu,vae=cpu,controlnet=cpu,te=cuda0", "*=cpu,te=disk"));
+        assert_eq!(OldFlags::default().before(&PlacementText::default()), PlacementText::default());
+    }
+}

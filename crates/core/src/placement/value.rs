@@ -1,0 +1,319 @@
+//! A placement as a value: for each module the device that it runs on and the place where its weights live.
+//!
+//! Invariants: every device is named by its whole name; [`Placement::text`] is canonical (one value, one text), and reading it gives the
+//! value back. Not here: whether it fits (`predict`), which is best (`plan`).
+
+use serde::{Deserialize, Serialize};
+
+use super::names::resolve_device;
+use super::text::{Assignments, DISK, is_disk, parse_backend, parse_params_backend};
+use super::{Budgets, Module, PlacementError};
+use crate::device::Device;
+use crate::recipe::PlacementText;
+
+/// Where a module's weights live.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Home {
+    /// In a device's memory. Where the module runs on another one, they are copied there while it runs.
+    Device(String),
+    /// In their file: read again each time they are needed.
+    Disk,
+}
+
+impl Home {
+    /// The name in placement texts.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Device(name) => name,
+            Self::Disk => DISK,
+        }
+    }
+
+    /// Whether it is this device.
+    #[must_use]
+    pub fn is(&self, device: &str) -> bool {
+        matches!(self, Self::Device(name) if name == device)
+    }
+}
+
+/// A module's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// The device that it runs on.
+    pub runs_on: String,
+    /// Where its weights live.
+    pub weights: Home,
+}
+
+impl Seat {
+    /// Runs and lives on one device.
+    #[must_use]
+    pub fn at(device: &str) -> Self {
+        Self { runs_on: device.to_owned(), weights: Home::Device(device.to_owned()) }
+    }
+}
+
+/// Where every module runs and where its weights live, within which budgets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placement {
+    seats: [Seat; Module::ALL.len()],
+    /// The most memory that devices may be used to.
+    pub budgets: Budgets,
+    /// Keep of the diffusion weights what fits in the budget, and copy the rest at each step.
+    pub stream_layers: bool,
+    /// Devices that share the pictures of a batch, by their whole names; empty: there is one way to make them.
+    pub split_batch: Vec<String>,
+}
+
+impl Placement {
+    /// Every module runs and lives on one device.
+    #[must_use]
+    pub fn all_on(device: &str) -> Self {
+        Self { seats: Module::ALL.map(|_| Seat::at(device)), budgets: Budgets::default(), stream_layers: false, split_batch: Vec::new() }
+    }
+
+    /// What a text means on a machine with these devices.
+    pub fn parse(text: &PlacementText, devices: &[Device]) -> Result<Self, PlacementError> {
+        let (backend, params) = (parse_backend(&text.backend)?, parse_params_backend(&text.params_backend)?);
+        // Entries that later ones replace are no excuse for a name that does not exist.
+        for place in backend.places().chain(params.places().filter(|place| !is_disk(place))) {
+            resolve_device(place, devices)?;
+        }
+        let mut placement = Self::all_on(&resolve_device(backend.fallback.as_deref().unwrap_or_default(), devices)?.name);
+        for module in Module::ALL {
+            let runs_on = &resolve_device(backend.place_of(module), devices)?.name;
+            let weights = match params.place_of(module) {
+                "" => Home::Device(runs_on.clone()),
+                place if is_disk(place) => Home::Disk,
+                place => Home::Device(resolve_device(place, devices)?.name.clone()),
+            };
+            placement.set(module, Seat { runs_on: runs_on.clone(), weights });
+        }
+        placement.budgets = Budgets::parse(&text.max_vram, devices)?;
+        placement.stream_layers = text.stream_layers;
+        for name in split_names(&text.split_batch) {
+            let device = &resolve_device(name, devices)?.name;
+            if !placement.split_batch.contains(device) {
+                placement.split_batch.push(device.clone());
+            }
+        }
+        Ok(placement)
+    }
+
+    /// The canonical text: with the fewest entries, every device by its whole name.
+    #[must_use]
+    pub fn text(&self) -> PlacementText {
+        let runs_on = |module| self.seat(module).runs_on.as_str();
+        let weights = |module| self.seat(module).weights.name();
+        PlacementText {
+            backend: shortest(runs_on, |_| false).to_string(),
+            params_backend: shortest(weights, |module| self.seat(module).weights.is(runs_on(module))).to_string(),
+            max_vram: self.budgets.to_string(),
+            stream_layers: self.stream_layers,
+            split_batch: self.split_batch.join(","),
+        }
+    }
+
+    /// Where the modules are for the share of each device in a batch: what is on the first of them goes to each, the rest stays. One where
+    /// nothing is shared.
+    #[must_use]
+    pub fn shares(&self) -> Vec<Self> {
+        let mut shares: Vec<Self> = Vec::new();
+        let first = self.split_batch.first().map_or("", String::as_str);
+        for device in self.split_batch.iter().map(String::as_str).chain(self.split_batch.is_empty().then_some("")) {
+            let mut share = Self { split_batch: Vec::new(), ..self.clone() };
+            for module in Module::ALL {
+                let mut seat = self.seat(module).clone();
+                if seat.runs_on == first {
+                    device.clone_into(&mut seat.runs_on);
+                    if seat.weights.is(first) {
+                        seat.weights = Home::Device(device.to_owned());
+                    }
+                    share.set(module, seat);
+                }
+            }
+            if !shares.contains(&share) {
+                shares.push(share);
+            }
+        }
+        shares
+    }
+
+    /// A module's place.
+    #[must_use]
+    pub const fn seat(&self, module: Module) -> &Seat {
+        &self.seats[module as usize]
+    }
+
+    /// Gives a module another place.
+    pub fn set(&mut self, module: Module, seat: Seat) {
+        self.seats[module as usize] = seat;
+    }
+}
+
+/// The devices of a text such as `cuda0,cuda1`, as they are written.
+pub(super) fn split_names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|name| !name.is_empty())
+}
+
+/// The assignments with the fewest entries that say where each module goes; `silent` modules go there without being named, as long as
+/// there is no fallback. Among equals the first: no fallback, then the places in the order of the modules.
+fn shortest<'a>(place: impl Fn(Module) -> &'a str, silent: impl Fn(Module) -> bool) -> Assignments {
+    let fallbacks = std::iter::once(None).chain(Module::ALL.into_iter().map(|module| Some(place(module))));
+    let candidates = fallbacks.map(|fallback| {
+        let goes_there = |module| fallback.map_or_else(|| silent(module), |fallback| place(module) == fallback);
+        let named = Module::ALL.into_iter().filter(|module| !goes_there(*module));
+        let modules = named.map(|module| (module, place(module).to_owned())).collect();
+        Assignments { fallback: fallback.map(str::to_owned), modules }
+    });
+    candidates.min_by_key(|it| it.modules.len() + usize::from(it.fallback.is_some())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::OldFlags;
+    use super::super::testing::workstation;
+    use super::*;
+
+    fn text(backend: &str, params: &str) -> PlacementText {
+        PlacementText { backend: backend.into(), params_backend: params.into(), ..PlacementText::default() }
+    }
+
+    fn read(backend: &str, params: &str) -> Placement {
+        Placement::parse(&text(backend, params), &workstation()).unwrap()
+    }
+
+    /// What a placement says of a module: where it runs, where its weights live.
+    fn said(placement: &Placement, module: Module) -> (&str, &str) {
+        let seat = placement.seat(module);
+        (&seat.runs_on, seat.weights.name())
+    }
+
+    #[test]
+    fn every_example_of_the_engines_description_is_understood() {
+        use Module::{Controlnet, Diffusion, Te, Vae};
+        type Case<'a> = (&'a str, &'a str, &'a [(Module, &'a str, &'a str)], (&'a str, &'a str));
+        let cases: [Case; 9] = [
+            ("cpu", "", &[(Diffusion, "CPU", "CPU"), (Vae, "CPU", "CPU")], ("all=CPU", "")),
+            (
+                "te=cpu,vae=cuda0,diffusion=vulkan0",
+                "",
+                &[(Te, "CPU", "CPU"), (Vae, "CUDA0", "CUDA0"), (Diffusion, "Vulkan0", "Vulkan0"), (Controlnet, "CUDA0", "CUDA0")],
+                ("all=CUDA0,diffusion=Vulkan0,te=CPU", ""),
+            ),
+            (
+                "cuda0",
+                "te=cpu,vae=cpu",
+                &[(Te, "CUDA0", "CPU"), (Vae, "CUDA0", "CPU"), (Diffusion, "CUDA0", "CUDA0")],
+                ("all=CUDA0", "te=CPU,vae=CPU"),
+            ),
+            ("cuda0", "disk", &[(Te, "CUDA0", "disk"), (Diffusion, "CUDA0", "disk")], ("all=CUDA0", "all=disk")),
+            (
+                "diffusion=cuda0,vae=vulkan0",
+                "",
+                &[(Diffusion, "CUDA0", "CUDA0"), (Vae, "Vulkan0", "Vulkan0")],
+                ("all=CUDA0,vae=Vulkan0", ""),
+            ),
+            ("all=cuda0,te=cpu", "", &[(Te, "CPU", "CPU"), (Vae, "CUDA0", "CUDA0")], ("all=CUDA0,te=CPU", "")),
+            ("cuda0", "cpu", &[(Te, "CUDA0", "CPU"), (Diffusion, "CUDA0", "CPU")], ("all=CUDA0", "all=CPU")),
+            (
+                "diffusion=cuda0,te=cpu,vae=cpu",
+                "diffusion=cuda0,te=cpu,vae=cpu",
+                &[(Te, "CPU", "CPU"), (Vae, "CPU", "CPU"), (Diffusion, "CUDA0", "CUDA0")],
+                ("all=CUDA0,te=CPU,vae=CPU", ""),
+            ),
+            ("te=cpu,vae=cpu", "", &[(Te, "CPU", "CPU"), (Vae, "CPU", "CPU")], ("all=CUDA0,te=CPU,vae=CPU", "")),
+        ];
+        for (backend, params, seats, canonical) in cases {
+            let placement = read(backend, params);
+            for (module, runs_on, weights) in seats {
+                assert_eq!(said(&placement, *module), (*runs_on, *weights), "{backend} {params}");
+            }
+            assert_eq!(placement.text(), text(canonical.0, canonical.1), "{backend} {params}");
+        }
+    }
+
+    #[test]
+    fn offloaded_weights_stay_in_ram_except_the_ones_named() {
+        let flags = OldFlags { offload_to_cpu: true, ..OldFlags::default() };
+        let placement = Placement::parse(&flags.before(&text("", "te=disk")), &workstation()).unwrap();
+        for module in Module::ALL {
+            let weights = if module == Module::Te { "disk" } else { "CPU" };
+            assert_eq!(said(&placement, module), ("CUDA0", weights));
+        }
+        assert_eq!(placement.text(), text("all=CUDA0", "all=CPU,te=disk"));
+    }
+
+    #[test]
+    fn the_old_flags_for_single_modules_put_them_on_the_processor() {
+        let flags = OldFlags { clip_on_cpu: true, vae_on_cpu: true, control_net_cpu: true, offload_to_cpu: false };
+        let placement = Placement::parse(&flags.before(&text("cuda1,vae=cuda0", "")), &workstation()).unwrap();
+        let backend = "all=CUDA1,te=CPU,vae=CUDA0,controlnet=CPU";
+        assert_eq!(placement.text(), text(backend, ""));
+    }
+
+    #[test]
+    fn words_for_the_default_mean_the_same_for_weights_as_for_modules() {
+        assert_eq!(said(&read("te=cpu", "te=auto"), Module::Te), ("CPU", "CUDA0"));
+        assert_eq!(said(&read("te=cpu", ""), Module::Te), ("CPU", "CPU"));
+    }
+
+    #[test]
+    fn a_wrong_name_is_refused_even_where_a_later_entry_replaces_it() {
+        for (backend, params) in [("te=rocm,te=cpu,vae=rocm", ""), ("rocm,diffusion=cpu", ""), ("", "vae=rocm")] {
+            assert!(Placement::parse(&text(backend, params), &workstation()).is_err(), "{backend} {params}");
+        }
+        assert_eq!(Placement::parse(&text("te=disk", ""), &workstation()), Err(PlacementError::RunsOnDisk));
+    }
+
+    #[test]
+    fn a_batch_is_shared_by_moving_what_is_on_the_first_device_to_each() {
+        let split = |backend: &str, params: &str, split_batch: &str| {
+            let text = PlacementText { split_batch: split_batch.into(), ..text(backend, params) };
+            Placement::parse(&text, &workstation()).map(|placement| placement.shares())
+        };
+        let backends =
+            |shares: Vec<Placement>| shares.into_iter().map(|it| (it.text().backend, it.text().params_backend)).collect::<Vec<_>>();
+        let pair = |backend: &str, params: &str| (backend.to_owned(), params.to_owned());
+        assert_eq!(backends(split("cuda0,te=cpu", "", "").unwrap()), [pair("all=CUDA0,te=CPU", "")]);
+        assert_eq!(
+            backends(split("cuda0,te=cpu", "vae=cpu", " cuda0, CUDA1,cuda0 ").unwrap()),
+            [pair("all=CUDA0,te=CPU", "vae=CPU"), pair("all=CUDA1,te=CPU", "vae=CPU")]
+        );
+        assert_eq!(
+            backends(split("cuda0,te=cuda1", "te=cuda0", "cuda1,cuda0").unwrap()),
+            [pair("all=CUDA0,te=CUDA1", "te=CUDA0"), pair("all=CUDA0", "")]
+        );
+        assert_eq!(backends(split("cpu", "", "cuda0,cuda1").unwrap()), [pair("all=CPU", "")], "nothing is on the first");
+        assert!(matches!(split("cpu", "", "cuda0,rocm"), Err(PlacementError::UnknownDevice { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn a_placement_reads_back_as_it_was_written(placement in placement()) {
+            prop_assert_eq!(Placement::parse(&placement.text(), &workstation()), Ok(placement));
+        }
+    }
+
+    fn placement() -> impl Strategy<Value = Placement> {
+        let names: Vec<String> = workstation().into_iter().map(|device| device.name).collect();
+        let name = proptest::sample::select(names);
+        let home = prop_oneof![3 => name.clone().prop_map(Home::Device), 1 => Just(Home::Disk)];
+        let seat = (name.clone(), home).prop_map(|(runs_on, weights)| Seat { runs_on, weights });
+        let split = proptest::sample::subsequence(workstation().into_iter().map(|device| device.name).collect::<Vec<_>>(), 0..4);
+        let budgets = (-8.0..8.0, proptest::collection::btree_map(name, -8.0..8.0, 0..3)).prop_map(|(all, own)| Budgets::new(all, own));
+        (proptest::collection::vec(seat, Module::ALL.len()), budgets, any::<bool>(), split).prop_map(
+            |(seats, budgets, stream_layers, split)| {
+                let mut placement = Placement { budgets, stream_layers, split_batch: split, ..Placement::all_on("CPU") };
+                for (module, seat) in Module::ALL.into_iter().zip(seats) {
+                    placement.set(module, seat);
+                }
+                placement
+            },
+        )
+    }
+}

@@ -1,0 +1,124 @@
+//! What makes two models the same, and two modules of theirs.
+
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::policy::Bytes;
+use crate::ffi::Load;
+use atelier_core::placement::{Home, Module, Placement, parse_backend, parse_params_backend};
+use atelier_core::recipe::{FileRole, Lora, ModelFiles};
+
+/// Files with the settings with which they were opened.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Key {
+    load: Load,
+    stamps: Vec<(FileRole, Stamp)>,
+}
+
+/// A file as it was when its header was read: one that was replaced since is another model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    path: PathBuf,
+    bytes: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Self {
+        let metadata = path.metadata().ok();
+        let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok());
+        Self { path: path.to_owned(), bytes: metadata.as_ref().map_or(0, Metadata::len), modified }
+    }
+}
+
+/// The files as they are now.
+pub(crate) fn stamps(files: &ModelFiles, loras: &[Lora]) -> Vec<Stamp> {
+    let paths = files.iter().map(|(_, path)| path).chain(loras.iter().map(|lora| lora.path.as_path()));
+    paths.map(Stamp::of).collect()
+}
+
+/// Everything on which a module's weights depend that another model could have too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shareable {
+    stamps: Vec<(FileRole, Stamp)>,
+    threads: u32,
+    flash_attention: bool,
+    runs_on: String,
+    weights: String,
+}
+
+const TEXT_ENCODERS: [FileRole; 5] = [FileRole::Llm, FileRole::LlmVision, FileRole::ClipL, FileRole::ClipG, FileRole::T5xxl];
+const AUTOENCODERS: [FileRole; 2] = [FileRole::Vae, FileRole::Taesd];
+
+impl Key {
+    pub(super) fn new(load: &Load) -> Self {
+        Self { load: load.clone(), stamps: load.files.iter().map(|(role, path)| (role, Stamp::of(path))).collect() }
+    }
+
+    pub(super) const fn files(&self) -> &ModelFiles {
+        &self.load.files
+    }
+
+    /// What a person calls it, for want of better: the name of its largest part's file.
+    pub(super) fn name(&self) -> String {
+        let main = self.load.files.get(FileRole::Model).or_else(|| self.load.files.get(FileRole::Diffusion));
+        main.and_then(Path::file_stem).map_or_else(|| "another model".to_owned(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// What another model must agree in so that both can use one module. `None`: the module is not of files of its own.
+    pub(super) fn shareable(&self, module: Module) -> Option<Shareable> {
+        let roles: &[FileRole] = match module {
+            // PhotoMaker reaches into the text encoder.
+            Module::Te if self.load.files.get(FileRole::Photomaker).is_none() => &TEXT_ENCODERS,
+            Module::Vae => &AUTOENCODERS,
+            _ => return None,
+        };
+        // What such files leave out comes from the whole model's file.
+        if module == Module::Te && self.load.files.get(FileRole::Model).is_some() {
+            return None;
+        }
+        let stamps: Vec<(FileRole, Stamp)> = self.stamps.iter().filter(|(role, _)| roles.contains(role)).cloned().collect();
+        if stamps.is_empty() {
+            return None;
+        }
+        let runs_on = parse_backend(&self.load.backend).ok()?.place_of(module).to_owned();
+        let weights = parse_params_backend(&self.load.params_backend).ok()?.place_of(module).to_owned();
+        let Load { threads, flash_attention, .. } = self.load;
+        Some(Shareable { stamps, threads, flash_attention, runs_on, weights })
+    }
+}
+
+impl Key {
+    /// Everything but the text and the model's family on which a text's encoding depends.
+    pub(super) fn encoders(&self) -> String {
+        let reads = |role: FileRole| role == FileRole::Model || TEXT_ENCODERS.contains(&role);
+        let stamps: Vec<&(FileRole, Stamp)> = self.stamps.iter().filter(|(role, _)| reads(*role)).collect();
+        let runs_on = parse_backend(&self.load.backend).map(|backend| backend.place_of(Module::Te).to_owned()).unwrap_or_default();
+        let Load { threads, flash_attention, .. } = self.load;
+        format!("{stamps:?} {runs_on} {threads} {flash_attention}")
+    }
+}
+
+/// What a model may take of each device, by the sizes of its files alone.
+pub(super) fn guessed_bytes(load: &Load, placement: &Placement) -> Bytes {
+    let mut bytes = Bytes::new();
+    for (role, path) in load.files.iter() {
+        let module = match role {
+            FileRole::Model | FileRole::Diffusion => Module::Diffusion,
+            FileRole::Llm | FileRole::LlmVision | FileRole::ClipL | FileRole::ClipG | FileRole::T5xxl => Module::Te,
+            FileRole::ClipVision => Module::ClipVision,
+            FileRole::Vae | FileRole::Taesd => Module::Vae,
+            FileRole::Controlnet => Module::Controlnet,
+            FileRole::Photomaker => Module::Photomaker,
+            FileRole::Upscaler => Module::Upscaler,
+        };
+        let seat = placement.seat(module);
+        let device = match &seat.weights {
+            Home::Device(device) => device,
+            Home::Disk => &seat.runs_on,
+        };
+        *bytes.entry(device.clone()).or_default() += path.metadata().map_or(0, |metadata| metadata.len());
+    }
+    bytes
+}

@@ -1,0 +1,143 @@
+//! From what the engine says when it fails to what a person can do about it. Pure.
+
+use super::event::{Cause, Failure, OutOfMemory};
+use super::ffi::{CallError, Status};
+use super::remote::{Problem, last_problem};
+use atelier_core::words::sentence;
+use atelier_library::size;
+
+/// What a kind of failure looks like in the engine's words, and what to say instead. The first that matches wins.
+const KNOWN: &[(&[&str], &str, &str)] = &[
+    (
+        &["out of memory", "failed to allocate", "alloc compute buffer failed", "alloc params backend buffer failed", "not enough memory"],
+        "There is not enough memory for this picture.",
+        "Choose a smaller size, switch on VAE tiling, or put weights in RAM (weights live in: cpu).",
+    ),
+    (
+        &["get sd version from file failed"],
+        "Atelier cannot tell what kind of model this is.",
+        "Choose the diffusion file of a model that Atelier knows, in the role it is meant for.",
+    ),
+    (
+        &["read tensor data failed"],
+        "A model file could not be read to its end.",
+        "It may be damaged or on a disk that went away. Check the disk, or download the file again.",
+    ),
+    (
+        &["not in model metadata", "not in model file", "was not loaded"],
+        "A part of the model is missing from its files.",
+        "Check that the files belong together and that each one is in its role.",
+    ),
+    (
+        &["wrong shape", "has invalid shape", "ggml_can_mul_mat", "can_repeat"],
+        "The model's files do not fit each other.",
+        "Choose the text encoder and the VAE that were made for this diffusion file.",
+    ),
+    (
+        &["backend config failed", "failed to initialize"],
+        "A device could not be used.",
+        "Choose another device in the placement, or leave it empty.",
+    ),
+    (
+        &["device lost", "devicelost"],
+        "The graphics card stopped answering.",
+        "Generate again; if it happens again, update its driver or use another device.",
+    ),
+];
+
+/// The failure of a call, with the log lines that led to it.
+pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
+    let said = |needle: &str| {
+        let has = |line: &str| line.to_ascii_lowercase().contains(needle);
+        has(&error.message) || log.iter().any(|line| has(line))
+    };
+    let known = KNOWN.iter().find(|(needles, ..)| needles.iter().any(|needle| said(needle)));
+    let (sentence, hint) = match (error.status, known) {
+        (Status::NoMemory, _) => (KNOWN[0].1, KNOWN[0].2),
+        (_, Some((_, sentence, hint))) => (*sentence, *hint),
+        (Status::Aborted, None) => (
+            "The engine stopped inside a calculation.",
+            "The model was unloaded; generate again. If it happens again, check that its files belong together.",
+        ),
+        (Status::Failed | Status::Cancelled | Status::Lost, None) => {
+            ("The engine could not make this picture.", "The details show what it said.")
+        }
+    };
+    let mut log = log;
+    if !error.message.is_empty() {
+        log.push(error.message.clone());
+    }
+    if let Some(server) = &error.lost {
+        return lost(last_problem().unwrap_or_else(|| Problem::Lost(server.clone())), log);
+    }
+    match &error.out_of_memory {
+        Some(missing) => {
+            let OutOfMemory { device, phase, bytes_wanted, bytes_free } = missing;
+            let (wanted, free) = (size(*bytes_wanted), size(*bytes_free));
+            Failure {
+                sentence: format!("{device} has too little memory: {} wanted {wanted}, and {free} were free.", phase.label()),
+                hint: KNOWN[0].2.into(),
+                log,
+                cause: Some(Cause::OutOfMemory(missing.clone())),
+            }
+        }
+        None => Failure { sentence: sentence.into(), hint: hint.into(), log, cause: None },
+    }
+}
+
+/// A problem is a clause that says what happened, and one that says what to do.
+fn lost(problem: Problem, log: Vec<String>) -> Failure {
+    let text = problem.to_string();
+    let (what, hint) = text.split_once("; ").unwrap_or((&text, "try again"));
+    Failure { sentence: sentence(what), hint: sentence(hint), log, cause: Some(Cause::Remote(problem)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::PhaseKind;
+
+    fn failure(status: Status, message: &str, log: &[&str]) -> Failure {
+        let error = CallError { status, message: message.into(), out_of_memory: None, lost: None };
+        of_call(&error, log.iter().map(|&line| line.into()).collect())
+    }
+
+    #[test]
+    fn the_engine_s_words_become_advice_and_stay_in_the_details() {
+        let failure = failure(Status::Failed, "the engine made no picture", &["Z: alloc compute buffer failed"]);
+        assert!(failure.sentence.contains("memory") && failure.hint.contains("smaller"), "{failure:?}");
+        assert_eq!(failure.log, ["Z: alloc compute buffer failed", "the engine made no picture"]);
+    }
+
+    #[test]
+    fn an_assert_about_shapes_means_files_that_do_not_fit() {
+        let failure = failure(Status::Aborted, "ggml.c:3: GGML_ASSERT(ggml_can_mul_mat(a, b)) failed", &[]);
+        assert!(failure.sentence.contains("do not fit"), "{failure:?}");
+    }
+
+    #[test]
+    fn a_device_without_room_is_named_with_the_bytes() {
+        let missing = OutOfMemory { device: "GPU1".into(), phase: PhaseKind::Decoding, bytes_wanted: 3_000_000, bytes_free: 1_000_000 };
+        let error = CallError { status: Status::NoMemory, message: String::new(), out_of_memory: Some(missing.clone()), lost: None };
+        let failure = of_call(&error, Vec::new());
+        assert_eq!(failure.sentence, "GPU1 has too little memory: decoding wanted 3.0 MB, and 1.0 MB were free.");
+        assert_eq!(failure.cause, Some(Cause::OutOfMemory(missing)));
+    }
+
+    #[test]
+    fn a_lost_server_is_named_with_what_to_do() {
+        let error = CallError { status: Status::Lost, message: String::new(), out_of_memory: None, lost: Some("studio:50052".into()) };
+        let failure = of_call(&error, Vec::new());
+        assert_eq!(failure.sentence, "The connection to studio:50052 was lost.");
+        assert_eq!(failure.hint, "Check that `atelier serve-device` still runs there, then try again.");
+        assert_eq!(failure.cause, Some(Cause::Remote(Problem::Lost("studio:50052".into()))));
+    }
+
+    #[test]
+    fn what_nobody_foresaw_still_says_what_to_do() {
+        for status in [Status::Failed, Status::Aborted, Status::NoMemory] {
+            let failure = failure(status, "", &[]);
+            assert!(!failure.sentence.is_empty() && !failure.hint.is_empty());
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! What is given to the engine: plain Rust values, and the C structs made of them for the time of one call.
+
+use std::ffi::{CString, c_char};
+use std::path::Path;
+use std::ptr::null;
+
+use ggml_sys::{sample_method_t, scheduler_t};
+
+use super::error::CallError;
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Sampler, Scheduler};
+
+/// What a context is made of. Two jobs with equal values can use the same context.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Load {
+    pub(crate) files: ModelFiles,
+    pub(crate) threads: u32,
+    pub(crate) flash_attention: bool,
+    /// Devices by name, never empty: the engine's own choice would be the first GPU, whatever it is.
+    pub(crate) backend: String,
+    pub(crate) params_backend: String,
+}
+
+/// The most bytes of its device that a module's graph may use, weights included; 0 is no limit. They can change between pictures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Limits {
+    pub(crate) diffusion: u64,
+    pub(crate) te: u64,
+    pub(crate) clip_vision: u64,
+    pub(crate) vae: u64,
+    /// Keep the diffusion layers that fit and stream the others; needs a limit and weights in RAM.
+    pub(crate) stream_layers: bool,
+}
+
+impl Limits {
+    pub(super) const fn raw(&self) -> ggml_sys::atelier_limits {
+        let Self { diffusion, te, clip_vision, vae, stream_layers } = *self;
+        ggml_sys::atelier_limits { diffusion, te, clip_vision, vae, stream_layers }
+    }
+}
+
+/// One picture to make with a context.
+pub(crate) struct Shot<'a> {
+    pub(crate) recipe: &'a Recipe,
+    /// Pixels; a multiple of what the model can make.
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) seed: i64,
+    pub(crate) vae_tiling: bool,
+    /// Exactly `width` x `height`.
+    pub(crate) init: Option<&'a Rgb8>,
+    pub(crate) mask: Option<&'a Mask>,
+    pub(crate) references: &'a [Rgb8],
+    pub(crate) control: Option<&'a Rgb8>,
+    /// Tells LoRAs apart, so that a remembered text encoding is not used for others.
+    pub(crate) lora_key: &'a str,
+}
+
+/// A mask: one byte for each pixel, 255 where the picture is painted anew.
+pub(crate) struct Mask {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) pixels: Vec<u8>,
+}
+
+/// How the forming picture is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PreviewMode {
+    Projection,
+    TinyAutoencoder,
+    /// The tiny autoencoder, within a share of the picture's time.
+    Thrifty,
+}
+
+/// Strings that C reads, kept until this is dropped.
+#[derive(Default)]
+pub(super) struct Strings(Vec<CString>);
+
+impl Strings {
+    pub(super) fn text(&mut self, text: &str) -> Result<*const c_char, CallError> {
+        let owned = CString::new(text).map_err(|_| CallError::new("a text holds a NUL character"))?;
+        // The bytes of a `CString` stay where they are when the vector grows.
+        let pointer = owned.as_ptr();
+        self.0.push(owned);
+        Ok(pointer)
+    }
+
+    /// The engine reads paths as UTF-8; the Windows manifest asks for that code page.
+    pub(super) fn path(&mut self, path: Option<&Path>) -> Result<*const c_char, CallError> {
+        let Some(path) = path else { return Ok(null()) };
+        let text = path.to_str().ok_or_else(|| CallError::new(format!("the engine cannot read the name of {}", path.display())))?;
+        self.text(text)
+    }
+}
+
+/// The C form of [`Load`].
+pub(super) struct RawLoad {
+    pub(super) raw: ggml_sys::sd_ctx_params_t,
+    _strings: Strings,
+}
+
+impl RawLoad {
+    pub(super) fn new(load: &Load) -> Result<Self, CallError> {
+        let mut strings = Strings::default();
+        let mut raw = std::mem::MaybeUninit::uninit();
+        // SAFETY: the engine's own initialiser writes every field.
+        let mut raw = unsafe {
+            ggml_sys::sd_ctx_params_init(raw.as_mut_ptr());
+            raw.assume_init()
+        };
+        let mut role = |role| strings.path(load.files.get(role));
+        raw.model_path = role(FileRole::Model)?;
+        raw.diffusion_model_path = role(FileRole::Diffusion)?;
+        raw.llm_path = role(FileRole::Llm)?;
+        raw.llm_vision_path = role(FileRole::LlmVision)?;
+        raw.clip_l_path = role(FileRole::ClipL)?;
+        raw.clip_g_path = role(FileRole::ClipG)?;
+        raw.t5xxl_path = role(FileRole::T5xxl)?;
+        raw.clip_vision_path = role(FileRole::ClipVision)?;
+        raw.vae_path = role(FileRole::Vae)?;
+        raw.taesd_path = role(FileRole::Taesd)?;
+        raw.control_net_path = role(FileRole::Controlnet)?;
+        raw.photo_maker_path = role(FileRole::Photomaker)?;
+        raw.backend = strings.text(&load.backend)?;
+        raw.params_backend = strings.text(&load.params_backend)?;
+        raw.n_threads = i32::try_from(load.threads).unwrap_or(1).max(1);
+        raw.diffusion_flash_attn = load.flash_attention;
+        // With a VAE beside it, the tiny autoencoder only draws previews.
+        raw.tae_preview_only = load.files.get(FileRole::Vae).is_some() && load.files.get(FileRole::Taesd).is_some();
+        // The other mode drops all weights at every change of a LoRA.
+        raw.lora_apply_mode = ggml_sys::lora_apply_mode_t::LORA_APPLY_AT_RUNTIME;
+        Ok(Self { raw, _strings: strings })
+    }
+}
+
+/// The C form of [`Shot`].
+pub(super) struct RawShot {
+    pub(super) raw: ggml_sys::sd_img_gen_params_t,
+    pub(super) lora_key: *const c_char,
+    _strings: Strings,
+    _loras: Vec<ggml_sys::sd_lora_t>,
+    _references: Vec<ggml_sys::sd_image_t>,
+}
+
+impl RawShot {
+    /// The pixels of `shot` must outlive the result; the caller holds both for one call.
+    pub(super) fn new(shot: &Shot<'_>) -> Result<Self, CallError> {
+        let recipe = shot.recipe;
+        let mut strings = Strings::default();
+        let mut raw = std::mem::MaybeUninit::uninit();
+        // SAFETY: the engine's own initialiser writes every field.
+        let mut raw = unsafe {
+            ggml_sys::sd_img_gen_params_init(raw.as_mut_ptr());
+            raw.assume_init()
+        };
+        let mut loras = recipe.loras.iter().map(|lora| raw_lora(lora, &mut strings)).collect::<Result<Vec<_>, _>>()?;
+        let mut references: Vec<_> = shot.references.iter().map(raw_image).collect();
+        raw.loras = loras.as_mut_ptr();
+        raw.lora_count = u32::try_from(loras.len()).unwrap_or(0);
+        raw.prompt = strings.text(&recipe.prompt)?;
+        raw.negative_prompt = strings.text(&recipe.negative_prompt)?;
+        raw.clip_skip = recipe.clip_skip.map_or(-1, |layers| i32::try_from(layers).unwrap_or(-1));
+        raw.width = i32::try_from(shot.width).unwrap_or(0);
+        raw.height = i32::try_from(shot.height).unwrap_or(0);
+        raw.seed = shot.seed;
+        raw.batch_count = 1;
+        if let Some(init) = shot.init {
+            raw.init_image = raw_image(init);
+            raw.strength = recipe.init.as_ref().map_or(1.0, |init| init.strength);
+        }
+        if let Some(mask) = shot.mask {
+            raw.mask_image =
+                ggml_sys::sd_image_t { width: mask.width, height: mask.height, channel: 1, data: mask.pixels.as_ptr().cast_mut() };
+        }
+        if let Some(control) = shot.control {
+            raw.control_image = raw_image(control);
+            raw.control_strength = recipe.control.as_ref().map_or(1.0, |control| control.strength);
+        }
+        raw.ref_images = references.as_mut_ptr();
+        raw.ref_images_count = i32::try_from(references.len()).unwrap_or(0);
+        raw.auto_resize_ref_image = true;
+        raw.vae_tiling_params.enabled = shot.vae_tiling;
+
+        let sample = &mut raw.sample_params;
+        sample.sample_steps = i32::try_from(recipe.steps).unwrap_or(1);
+        sample.sample_method = recipe.sampler.map_or(sample_method_t::SAMPLE_METHOD_COUNT, raw_sampler);
+        sample.scheduler = recipe.scheduler.map_or(scheduler_t::SCHEDULER_COUNT, raw_scheduler);
+        sample.eta = recipe.eta.unwrap_or(f32::INFINITY);
+        sample.flow_shift = recipe.flow_shift.unwrap_or(f32::INFINITY);
+        sample.guidance.txt_cfg = recipe.guidance;
+        sample.guidance.distilled_guidance = recipe.distilled_guidance;
+
+        let lora_key = strings.text(shot.lora_key)?;
+        Ok(Self { raw, lora_key, _strings: strings, _loras: loras, _references: references })
+    }
+}
+
+fn raw_lora(lora: &Lora, strings: &mut Strings) -> Result<ggml_sys::sd_lora_t, CallError> {
+    Ok(ggml_sys::sd_lora_t { is_high_noise: false, multiplier: lora.strength, path: strings.path(Some(&lora.path))? })
+}
+
+/// The engine only reads these pixels, though its type says otherwise.
+pub(super) fn raw_image(image: &Rgb8) -> ggml_sys::sd_image_t {
+    ggml_sys::sd_image_t { width: image.width(), height: image.height(), channel: 3, data: image.pixels().as_ptr().cast_mut() }
+}
+
+const fn raw_sampler(sampler: Sampler) -> sample_method_t {
+    match sampler {
+        Sampler::Euler => sample_method_t::EULER_SAMPLE_METHOD,
+        Sampler::EulerA => sample_method_t::EULER_A_SAMPLE_METHOD,
+        Sampler::Heun => sample_method_t::HEUN_SAMPLE_METHOD,
+        Sampler::Dpm2 => sample_method_t::DPM2_SAMPLE_METHOD,
+        Sampler::Dpmpp2sA => sample_method_t::DPMPP2S_A_SAMPLE_METHOD,
+        Sampler::Dpmpp2m => sample_method_t::DPMPP2M_SAMPLE_METHOD,
+        Sampler::Dpmpp2mV2 => sample_method_t::DPMPP2Mv2_SAMPLE_METHOD,
+        Sampler::Ipndm => sample_method_t::IPNDM_SAMPLE_METHOD,
+        Sampler::IpndmV => sample_method_t::IPNDM_V_SAMPLE_METHOD,
+        Sampler::Lcm => sample_method_t::LCM_SAMPLE_METHOD,
+        Sampler::DdimTrailing => sample_method_t::DDIM_TRAILING_SAMPLE_METHOD,
+        Sampler::Tcd => sample_method_t::TCD_SAMPLE_METHOD,
+        Sampler::ResMultistep => sample_method_t::RES_MULTISTEP_SAMPLE_METHOD,
+        Sampler::Res2s => sample_method_t::RES_2S_SAMPLE_METHOD,
+        Sampler::ErSde => sample_method_t::ER_SDE_SAMPLE_METHOD,
+        Sampler::EulerCfgPp => sample_method_t::EULER_CFG_PP_SAMPLE_METHOD,
+        Sampler::EulerACfgPp => sample_method_t::EULER_A_CFG_PP_SAMPLE_METHOD,
+        Sampler::EulerGe => sample_method_t::EULER_GE_SAMPLE_METHOD,
+    }
+}
+
+const fn raw_scheduler(scheduler: Scheduler) -> scheduler_t {
+    match scheduler {
+        Scheduler::Discrete => scheduler_t::DISCRETE_SCHEDULER,
+        Scheduler::Karras => scheduler_t::KARRAS_SCHEDULER,
+        Scheduler::Exponential => scheduler_t::EXPONENTIAL_SCHEDULER,
+        Scheduler::Ays => scheduler_t::AYS_SCHEDULER,
+        Scheduler::Gits => scheduler_t::GITS_SCHEDULER,
+        Scheduler::SgmUniform => scheduler_t::SGM_UNIFORM_SCHEDULER,
+        Scheduler::Simple => scheduler_t::SIMPLE_SCHEDULER,
+        Scheduler::Smoothstep => scheduler_t::SMOOTHSTEP_SCHEDULER,
+        Scheduler::KlOptimal => scheduler_t::KL_OPTIMAL_SCHEDULER,
+        Scheduler::Lcm => scheduler_t::LCM_SCHEDULER,
+        Scheduler::BongTangent => scheduler_t::BONG_TANGENT_SCHEDULER,
+        Scheduler::Ltx2 => scheduler_t::LTX2_SCHEDULER,
+    }
+}

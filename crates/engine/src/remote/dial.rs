@@ -1,0 +1,158 @@
+//! Reaching a server: connecting and greeting, with an end to every wait.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::address::ServerAddress;
+use super::greeting::{Answer, Misunderstood, Purpose, read_answer, wire_version, write_hello};
+use crate::ffi;
+use atelier_core::device::Device;
+
+const CONNECT: Duration = Duration::from_secs(3);
+/// A server waits for a borrower that is just leaving before it answers the next.
+const GREETING: Duration = Duration::from_secs(10);
+/// How often a wait in the engine looks whether it has lasted long enough.
+const SLICE: Duration = Duration::from_millis(250);
+
+/// What each server said it lends when it was last greeted.
+static LENT: LazyLock<Mutex<HashMap<String, Vec<Device>>>> = LazyLock::new(Mutex::default);
+
+/// Why a server's devices cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum Problem {
+    /// The name means no machine.
+    #[error("no machine is called {0}; check the name, or write its number")]
+    Unknown(String),
+    /// Nothing listens there.
+    #[error("nothing answers at {0}; start `atelier serve-device` there, and check the address and the firewall")]
+    Unreachable(String),
+    /// Something listens and says nothing.
+    #[error("{0} accepts the connection and says nothing; if it is busy try again, else restart `atelier serve-device` there")]
+    Silent(String),
+    /// Something else listens there, a stock ggml RPC server for example.
+    #[error("what listens at {0} is not Atelier; start `atelier serve-device` there (a stock RPC server cannot be used)")]
+    NotAtelier(String),
+    /// Another version, whose messages differ.
+    #[error("{server} runs another version of Atelier ({theirs}, here {ours}); install the same one on both machines")]
+    OtherVersion {
+        /// Where.
+        server: String,
+        /// The server's wire version.
+        theirs: String,
+        /// Ours.
+        ours: String,
+    },
+    /// Another program has its devices.
+    #[error("the devices at {0} are lent to another program; wait until it is closed")]
+    Busy(String),
+    /// The connection broke.
+    #[error("the connection to {0} was lost; check that `atelier serve-device` still runs there, then try again")]
+    Lost(String),
+}
+
+impl Problem {
+    /// The server that it is about.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        match self {
+            Self::Unknown(server)
+            | Self::Unreachable(server)
+            | Self::Silent(server)
+            | Self::NotAtelier(server)
+            | Self::OtherVersion { server, .. }
+            | Self::Busy(server)
+            | Self::Lost(server) => server,
+        }
+    }
+}
+
+/// A connection behind the greeting.
+pub(super) struct Greeted {
+    pub(super) stream: TcpStream,
+    pub(super) devices: Vec<Device>,
+}
+
+/// Connects and greets.
+pub(super) fn greet(server: &str, purpose: Purpose) -> Result<Greeted, Problem> {
+    let mut stream = connect(server)?;
+    let io = |error: io::Error| match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Problem::Silent(server.to_owned()),
+        _ => Problem::Lost(server.to_owned()),
+    };
+    let misunderstood = |why| match why {
+        Misunderstood::Stranger => Problem::NotAtelier(server.to_owned()),
+        Misunderstood::Io(error) => io(error),
+    };
+    stream.set_nodelay(true).map_err(io)?;
+    stream.set_read_timeout(Some(GREETING)).map_err(io)?;
+    stream.set_write_timeout(Some(GREETING)).map_err(io)?;
+    let ours = our_version();
+    write_hello(&mut stream, purpose, &ours).map_err(|error| misunderstood(error.into()))?;
+    let (answer, theirs) = read_answer(&mut stream).map_err(misunderstood)?;
+    match answer {
+        Answer::Welcome(_) if theirs != ours => Err(Problem::OtherVersion { server: server.to_owned(), theirs, ours }),
+        Answer::Welcome(devices) => {
+            LENT.lock().unwrap_or_else(PoisonError::into_inner).insert(server.to_owned(), devices.clone());
+            Ok(Greeted { stream, devices })
+        }
+        Answer::Busy => Err(Problem::Busy(server.to_owned())),
+        Answer::OtherVersion => Err(Problem::OtherVersion { server: server.to_owned(), theirs, ours }),
+    }
+}
+
+fn connect(server: &str) -> Result<TcpStream, Problem> {
+    let addresses = server.to_socket_addrs().map_err(|_| Problem::Unknown(server.to_owned()))?;
+    for address in addresses {
+        if let Ok(stream) = TcpStream::connect_timeout(&address, CONNECT) {
+            return Ok(stream);
+        }
+    }
+    Err(Problem::Unreachable(server.to_owned()))
+}
+
+/// What this program must have in common with a server.
+pub(super) fn our_version() -> String {
+    let (rpc, engine) = ffi::wire_parts();
+    wire_version(&rpc, &engine)
+}
+
+/// Looks whether a server answers, and what it lends.
+pub(super) fn look(server: &ServerAddress) -> Result<Vec<Device>, Problem> {
+    greet(server.as_str(), Purpose::Look).map(|greeted| greeted.devices)
+}
+
+thread_local! {
+    static LAST: RefCell<Option<Problem>> = const { RefCell::new(None) };
+}
+
+/// Opens a connection for the engine, which asks for it in the middle of its work; where there is none, [`last_problem`] says why.
+pub(crate) fn dial(server: &str) -> Option<TcpStream> {
+    let dialled = greet(server, Purpose::Work).and_then(|greeted| {
+        let stream = greeted.stream;
+        let limited = stream.set_read_timeout(Some(SLICE)).and_then(|()| stream.set_write_timeout(Some(SLICE)));
+        limited.map(|()| stream).map_err(|_| Problem::Lost(server.to_owned()))
+    });
+    let (stream, problem) = match dialled {
+        Ok(stream) => (Some(stream), None),
+        Err(problem) => (None, Some(problem)),
+    };
+    LAST.set(problem);
+    stream
+}
+
+/// Why this thread's last call of [`dial`] found nothing.
+pub(crate) fn last_problem() -> Option<Problem> {
+    LAST.take()
+}
+
+/// What a server said it lends when it was last greeted.
+pub(super) fn lent_by(server: &str) -> Vec<Device> {
+    LENT.lock().unwrap_or_else(PoisonError::into_inner).get(server).cloned().unwrap_or_default()
+}

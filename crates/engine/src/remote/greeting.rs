@@ -1,0 +1,235 @@
+//! What both ends say before ggml's protocol begins.
+//!
+//! The borrower: eight bytes that are Atelier's, one for what it wants, its wire version. The server: the same eight, one for its answer,
+//! its wire version, and where the borrower is welcome, the devices it lends. Lengths come first and are bounded. The first byte is none
+//! with which ggml's own protocol begins, so that a stock program hangs up at once.
+
+use std::io::{self, Read, Write};
+
+use atelier_core::device::Device;
+
+const MAGIC: [u8; 8] = *b"atelier\n";
+/// The version of the greeting and of what our changes make of ggml's protocol.
+const OURS: u32 = 1;
+/// Bytes of a wire version.
+const MOST_VERSION: usize = 128;
+/// Bytes of a list of devices: far more than any machine has.
+const MOST_DEVICES: usize = 64 << 10;
+/// Characters of a name that a stranger chose.
+const MOST_NAME: usize = 80;
+
+/// What a borrower wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To compute.
+    Work,
+    /// To look, and to measure the way.
+    Look,
+}
+
+/// What a server answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// These devices are lent.
+    Welcome(Vec<Device>),
+    /// Another borrower has them now.
+    Busy,
+    /// The two cannot speak with each other.
+    OtherVersion,
+}
+
+/// Why a greeting was not understood.
+#[derive(Debug)]
+pub(super) enum Misunderstood {
+    /// The other end is not Atelier.
+    Stranger,
+    /// The connection failed.
+    Io(io::Error),
+}
+
+impl From<io::Error> for Misunderstood {
+    fn from(error: io::Error) -> Self {
+        // A stock server hangs up at the first byte.
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe => Self::Stranger,
+            _ => Self::Io(error),
+        }
+    }
+}
+
+/// What both ends must have in common: `rpc` is the shim's part of it.
+pub(super) fn wire_version(rpc: &str, engine: &str) -> String {
+    format!("{OURS}/{rpc}/{engine}")
+}
+
+pub(super) fn write_hello(to: &mut impl Write, purpose: Purpose, version: &str) -> io::Result<()> {
+    let mut message = MAGIC.to_vec();
+    message.push(match purpose {
+        Purpose::Work => 1,
+        Purpose::Look => 2,
+    });
+    push_version(&mut message, version);
+    to.write_all(&message)
+}
+
+/// What the borrower wants, and its wire version.
+pub(super) fn read_hello(from: &mut impl Read) -> Result<(Purpose, String), Misunderstood> {
+    let purpose = match read_start(from)? {
+        1 => Purpose::Work,
+        2 => Purpose::Look,
+        _ => return Err(Misunderstood::Stranger),
+    };
+    Ok((purpose, read_version(from)?))
+}
+
+pub(super) fn write_answer(to: &mut impl Write, answer: &Answer, version: &str) -> io::Result<()> {
+    let mut message = MAGIC.to_vec();
+    message.push(match answer {
+        Answer::Welcome(_) => 1,
+        Answer::Busy => 2,
+        Answer::OtherVersion => 3,
+    });
+    push_version(&mut message, version);
+    if let Answer::Welcome(devices) = answer {
+        let text = serde_json::to_vec(devices)?;
+        let length = u32::try_from(text.len()).map_err(io::Error::other)?;
+        message.extend(length.to_le_bytes());
+        message.extend(text);
+    }
+    to.write_all(&message)
+}
+
+/// The server's answer, and its wire version.
+pub(super) fn read_answer(from: &mut impl Read) -> Result<(Answer, String), Misunderstood> {
+    let kind = read_start(from)?;
+    let version = read_version(from)?;
+    let answer = match kind {
+        1 => Answer::Welcome(read_devices(from)?),
+        2 => Answer::Busy,
+        3 => Answer::OtherVersion,
+        _ => return Err(Misunderstood::Stranger),
+    };
+    Ok((answer, version))
+}
+
+fn push_version(message: &mut Vec<u8>, version: &str) {
+    let length = version.len().min(MOST_VERSION);
+    message.push(u8::try_from(length).unwrap_or(0));
+    message.extend(version.as_bytes().iter().take(length));
+}
+
+fn read_start(from: &mut impl Read) -> Result<u8, Misunderstood> {
+    // The first byte alone, so that a stranger who sends less is not waited for.
+    let first = read_array::<1>(from)?;
+    if first[..] != MAGIC[..1] {
+        return Err(Misunderstood::Stranger);
+    }
+    let rest = read_array::<7>(from)?;
+    if rest[..] != MAGIC[1..] {
+        return Err(Misunderstood::Stranger);
+    }
+    Ok(u8::from_le_bytes(read_array(from)?))
+}
+
+fn read_version(from: &mut impl Read) -> Result<String, Misunderstood> {
+    let length = usize::from(u8::from_le_bytes(read_array(from)?));
+    if length > MOST_VERSION {
+        return Err(Misunderstood::Stranger);
+    }
+    Ok(readable(&String::from_utf8_lossy(&read_bytes(from, length)?)))
+}
+
+fn read_devices(from: &mut impl Read) -> Result<Vec<Device>, Misunderstood> {
+    let length = usize::try_from(u32::from_le_bytes(read_array(from)?)).unwrap_or(usize::MAX);
+    if length > MOST_DEVICES {
+        return Err(Misunderstood::Stranger);
+    }
+    let devices: Vec<Device> = serde_json::from_slice(&read_bytes(from, length)?).map_err(|_| Misunderstood::Stranger)?;
+    Ok(devices
+        .into_iter()
+        .map(|device| Device {
+            name: readable(&device.name),
+            description: readable(&device.description),
+            card: device.card.as_deref().map(readable),
+            ..device
+        })
+        .collect())
+}
+
+/// A stranger's text as it may be shown.
+fn readable(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(MOST_NAME).collect()
+}
+
+fn read_array<const N: usize>(from: &mut impl Read) -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    from.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn read_bytes(from: &mut impl Read, length: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    from.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use atelier_core::device::DeviceKind;
+
+    fn device(description: &str) -> Device {
+        Device {
+            name: "GPU0".into(),
+            description: description.into(),
+            kind: DeviceKind::Gpu,
+            card: None,
+            memory_total_bytes: 8,
+            memory_free_bytes: 4,
+        }
+    }
+
+    #[test]
+    fn what_is_said_is_what_is_heard() {
+        for purpose in [Purpose::Work, Purpose::Look] {
+            let mut wire = Vec::new();
+            write_hello(&mut wire, purpose, "1/x").unwrap();
+            assert_eq!(read_hello(&mut &wire[..]).unwrap(), (purpose, "1/x".into()));
+        }
+        for answer in [Answer::Welcome(vec![device("A card")]), Answer::Welcome(Vec::new()), Answer::Busy, Answer::OtherVersion] {
+            let mut wire = Vec::new();
+            write_answer(&mut wire, &answer, "1/x").unwrap();
+            assert_eq!(read_answer(&mut &wire[..]).unwrap(), (answer, "1/x".into()));
+        }
+    }
+
+    #[test]
+    fn a_stock_client_and_other_strangers_are_known_by_their_first_byte() {
+        for wire in [&[14_u8][..], b"GET / HTTP/1.1", b"atelier ", b""] {
+            assert!(matches!(read_hello(&mut &*wire), Err(Misunderstood::Stranger)), "{wire:?}");
+        }
+    }
+
+    #[test]
+    fn a_stranger_s_names_cannot_spoil_the_screen() {
+        let mut wire = Vec::new();
+        write_answer(&mut wire, &Answer::Welcome(vec![device(&"\u{1b}[2Jx".repeat(100))]), "1").unwrap();
+        let (Answer::Welcome(devices), _) = read_answer(&mut &wire[..]).unwrap() else { panic!() };
+        assert_eq!(devices[0].description.chars().count(), MOST_NAME);
+        assert!(!devices[0].description.contains('\u{1b}'));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic_or_make_anything_large(bytes in proptest::collection::vec(any::<u8>(), 0..200), ours in any::<bool>()) {
+            let wire = if ours { [&MAGIC[..], &bytes].concat() } else { bytes };
+            let _ = read_hello(&mut &wire[..]);
+            let _ = read_answer(&mut &wire[..]);
+        }
+    }
+}

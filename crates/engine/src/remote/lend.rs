@@ -1,0 +1,308 @@
+//! Lending this machine's devices.
+//!
+//! Each connection is greeted on a thread of its own, so that one that says nothing keeps nobody else waiting. One borrower works at a
+//! time; those who only look are answered meanwhile.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::dial::our_version;
+use super::greeting::{Answer, Misunderstood, Purpose, read_hello, write_answer};
+use super::probe;
+use crate::ffi;
+use crate::run::cpu_threads;
+use atelier_core::device::{Device, DeviceKind};
+
+/// How long a stranger may take to say who it is.
+const GREETING: Duration = Duration::from_secs(5);
+/// How long one borrower waits for another that is just leaving.
+const LEAVING: Duration = Duration::from_secs(3);
+/// How long a borrower may leave an answer unread.
+const WRITE: Duration = Duration::from_mins(1);
+/// Connections at one time; more are a flood.
+const MOST_CONNECTIONS: usize = 32;
+/// Graphs are rebuilt by recursion.
+const STACK_BYTES: usize = 64 << 20;
+
+/// What to lend, and where.
+#[derive(Clone, Debug)]
+pub struct Lending {
+    /// The address to listen at; a name or a number.
+    pub host: String,
+    /// 0: any port that is free.
+    pub port: u16,
+    /// Devices by name; empty: every graphics card, or the processor where there is none.
+    pub devices: Vec<String>,
+    /// Weights are kept here, so that they travel once.
+    pub cache: Option<PathBuf>,
+    /// CPU threads; `None`: every core, or all but one where there are more than four.
+    pub threads: Option<u32>,
+    /// Whether other machines may reach an address: there is no encryption and no login.
+    pub allow_network: bool,
+}
+
+/// What happens while devices are lent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LendEvent {
+    /// From now on connections are taken.
+    Listening {
+        /// Where, with the port that was found.
+        address: SocketAddr,
+        /// What is lent.
+        devices: Vec<Device>,
+    },
+    /// A borrower works.
+    Borrowed(SocketAddr),
+    /// It has left, and everything it held is free; with the engine's words where it did not leave by itself.
+    Returned(SocketAddr, Option<String>),
+    /// Someone was turned away.
+    Refused(SocketAddr, Refusal),
+}
+
+/// Why someone was turned away.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It spoke ggml's own protocol, or none.
+    #[error("it is not Atelier (a stock ggml RPC client cannot use this server)")]
+    Stranger,
+    /// It said nothing.
+    #[error("it said nothing")]
+    Silent,
+    /// Its messages differ.
+    #[error("it is another version of Atelier ({0}); install the same one on both machines")]
+    OtherVersion(String),
+    /// Another borrower works.
+    #[error("the devices are lent to another program")]
+    Busy,
+}
+
+/// Devices cannot be lent.
+#[derive(Debug, thiserror::Error)]
+pub enum LendError {
+    /// The address is not this machine's.
+    #[error("{0} is no address of this machine; write 127.0.0.1, or one of its own")]
+    Address(String),
+    /// Others could reach it, and nobody said that they may.
+    #[error(
+        "{0} can be reached by other machines, and there is no encryption and no login; use an SSH tunnel instead, or add --allow-network in a network you trust"
+    )]
+    Network(String),
+    /// No such device.
+    #[error("there is no device \"{name}\" on this machine; choose one of {known}")]
+    Device {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// The port is taken, or not allowed.
+    #[error("cannot listen at {address}: {error}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// The system's words.
+        error: io::Error,
+    },
+}
+
+/// Lends devices until the process ends; `tell` hears what happens, on any thread.
+///
+/// # Errors
+/// Where it cannot begin.
+pub fn lend(lending: &Lending, tell: &(dyn Fn(LendEvent) + Sync)) -> Result<Infallible, LendError> {
+    let devices = chosen(&lending.devices, &ffi::devices())?;
+    let address = address(lending)?;
+    let listener = TcpListener::bind(address).map_err(|error| LendError::Listen { address, error })?;
+    let address = listener.local_addr().unwrap_or(address);
+    let lender = Lender {
+        lending,
+        names: devices.iter().map(|it| it.name.clone()).collect(),
+        tell,
+        lent: Mutex::new(false),
+        returned: Condvar::new(),
+    };
+    tell(LendEvent::Listening { address, devices });
+    let connections = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        loop {
+            let Ok((stream, peer)) = listener.accept() else {
+                // Out of file handles, most likely: some will be given back.
+                thread::sleep(Duration::from_millis(100));
+                continue;
+            };
+            if connections.fetch_add(1, Ordering::SeqCst) >= MOST_CONNECTIONS {
+                connections.fetch_sub(1, Ordering::SeqCst);
+                continue;
+            }
+            let (lender, connections_now) = (&lender, &connections);
+            let started = thread::Builder::new().name("lend".into()).stack_size(STACK_BYTES).spawn_scoped(scope, move || {
+                lender.receive(stream, peer);
+                connections_now.fetch_sub(1, Ordering::SeqCst);
+            });
+            if started.is_err() {
+                connections.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+    })
+}
+
+fn address(lending: &Lending) -> Result<SocketAddr, LendError> {
+    let host = lending.host.trim().trim_start_matches('[').trim_end_matches(']');
+    let not_ours = || LendError::Address(lending.host.clone());
+    let address = match host.parse::<IpAddr>() {
+        Ok(number) => SocketAddr::new(number, lending.port),
+        Err(_) => (host, lending.port).to_socket_addrs().ok().and_then(|mut found| found.next()).ok_or_else(not_ours)?,
+    };
+    if !address.ip().is_loopback() && !lending.allow_network {
+        return Err(LendError::Network(lending.host.clone()));
+    }
+    Ok(address)
+}
+
+/// The devices with these names; without names every graphics card, else the processor. Never what is borrowed itself.
+fn chosen(names: &[String], devices: &[Device]) -> Result<Vec<Device>, LendError> {
+    let own: Vec<&Device> = devices.iter().filter(|device| device.kind != DeviceKind::Remote).collect();
+    if names.is_empty() {
+        let cards: Vec<Device> = own.iter().filter(|it| it.kind.is_graphics()).map(|it| (*it).clone()).collect();
+        let processor = own.iter().filter(|it| it.kind == DeviceKind::Cpu).map(|it| (*it).clone());
+        return Ok(if cards.is_empty() { processor.collect() } else { cards });
+    }
+    let known = || own.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
+    names
+        .iter()
+        .map(|name| {
+            let found = own.iter().find(|it| it.name.eq_ignore_ascii_case(name.trim()));
+            found.map(|it| (*it).clone()).ok_or_else(|| LendError::Device { name: name.clone(), known: known() })
+        })
+        .collect()
+}
+
+struct Lender<'a> {
+    lending: &'a Lending,
+    names: Vec<String>,
+    tell: &'a (dyn Fn(LendEvent) + Sync),
+    lent: Mutex<bool>,
+    returned: Condvar,
+}
+
+impl Lender<'_> {
+    fn receive(&self, mut stream: TcpStream, peer: SocketAddr) {
+        let refuse = |why| (self.tell)(LendEvent::Refused(peer, why));
+        let limited = stream
+            .set_nodelay(true)
+            .and_then(|()| stream.set_read_timeout(Some(GREETING)))
+            .and_then(|()| stream.set_write_timeout(Some(GREETING)));
+        if limited.is_err() {
+            return;
+        }
+        let (purpose, theirs) = match read_hello(&mut stream) {
+            Ok(hello) => hello,
+            Err(Misunderstood::Stranger) => return refuse(Refusal::Stranger),
+            Err(Misunderstood::Io(_)) => return refuse(Refusal::Silent),
+        };
+        let ours = our_version();
+        if theirs != ours {
+            // It may be gone already; the refusal is told here in any case.
+            let _ = write_answer(&mut stream, &Answer::OtherVersion, &ours);
+            return refuse(Refusal::OtherVersion(theirs));
+        }
+        let welcome = |stream: &mut TcpStream| write_answer(stream, &Answer::Welcome(self.devices_now()), &ours).is_ok();
+        match purpose {
+            Purpose::Look => {
+                if welcome(&mut stream) {
+                    // It looked; whether it stayed to the end does not matter here.
+                    let _ = probe::answer(&mut stream);
+                }
+            }
+            Purpose::Work if self.take() => {
+                if welcome(&mut stream) {
+                    (self.tell)(LendEvent::Borrowed(peer));
+                    let left = self.serve(stream);
+                    self.give_back();
+                    (self.tell)(LendEvent::Returned(peer, left));
+                } else {
+                    self.give_back();
+                }
+            }
+            Purpose::Work => {
+                let _ = write_answer(&mut stream, &Answer::Busy, &ours);
+                refuse(Refusal::Busy);
+            }
+        }
+    }
+
+    /// The lent devices with their memory as it is now.
+    fn devices_now(&self) -> Vec<Device> {
+        let mut now = ffi::devices();
+        now.retain(|device| self.names.contains(&device.name));
+        now.sort_by_key(|device| self.names.iter().position(|name| *name == device.name));
+        now
+    }
+
+    fn serve(&self, stream: TcpStream) -> Option<String> {
+        if let Err(error) = stream.set_read_timeout(None).and_then(|()| stream.set_write_timeout(Some(WRITE))) {
+            return Some(error.to_string());
+        }
+        ffi::serve(stream, &self.names, cpu_threads(self.lending.threads), self.lending.cache.as_deref()).err().map(|error| error.message)
+    }
+
+    /// Whether the devices are this borrower's now.
+    fn take(&self) -> bool {
+        let lent = self.lent.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut lent, _) = self.returned.wait_timeout_while(lent, LEAVING, |lent| *lent).unwrap_or_else(PoisonError::into_inner);
+        !std::mem::replace(&mut *lent, true)
+    }
+
+    fn give_back(&self) {
+        *self.lent.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.returned.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lending(host: &str, allow_network: bool) -> Lending {
+        Lending { host: host.into(), port: 7, devices: Vec::new(), cache: None, threads: None, allow_network }
+    }
+
+    #[test]
+    fn other_machines_are_let_in_only_when_that_was_asked_for() {
+        for host in ["127.0.0.1", "localhost", "::1", "[::1]"] {
+            assert!(address(&lending(host, false)).is_ok_and(|it| it.ip().is_loopback() && it.port() == 7), "{host}");
+        }
+        for host in ["0.0.0.0", "192.168.1.20", "::"] {
+            assert!(matches!(address(&lending(host, false)), Err(LendError::Network(_))), "{host}");
+            assert!(address(&lending(host, true)).is_ok(), "{host}");
+        }
+        assert!(matches!(address(&lending("no.such.machine.invalid", true)), Err(LendError::Address(_))));
+    }
+
+    #[test]
+    fn cards_are_lent_before_the_processor_and_never_what_is_borrowed() {
+        let device = |name: &str, kind| Device {
+            name: name.into(),
+            description: String::new(),
+            kind,
+            card: None,
+            memory_total_bytes: 1,
+            memory_free_bytes: 1,
+        };
+        let all = [device("CPU", DeviceKind::Cpu), device("CUDA0", DeviceKind::Gpu), device("RPC0", DeviceKind::Remote)];
+        let names = |names: &[&str], devices: &[Device]| {
+            let names: Vec<String> = names.iter().map(|&name| name.into()).collect();
+            chosen(&names, devices).map(|found| found.into_iter().map(|it| it.name).collect::<Vec<_>>()).map_err(|error| error.to_string())
+        };
+        assert_eq!(names(&[], &all), Ok(vec!["CUDA0".into()]));
+        assert_eq!(names(&[], &all[..1]), Ok(vec!["CPU".into()]));
+        assert_eq!(names(&["cpu", "cuda0"], &all), Ok(vec!["CPU".into(), "CUDA0".into()]));
+        assert!(names(&["rpc0"], &all).unwrap_err().contains("CPU, CUDA0"));
+    }
+}

@@ -1,0 +1,68 @@
+//! Devices of other machines: borrowed from a server, lent by this one, or only looked at.
+//!
+//! ggml's own protocol moves tensors and graphs; before it both ends greet each other in words of ours (`greeting`), so that a program
+//! which is not Atelier, or another version of it, is refused with a sentence. Invariants: every wait has an end; what comes from the
+//! network is bounded and checked; nothing is encrypted and nobody is asked who they are, so other addresses than loopback are only
+//! listened at when that was asked for. Not here: sockets while pictures are made (the shim's), and how it is shown.
+
+mod address;
+mod dial;
+mod greeting;
+mod lend;
+mod probe;
+
+use atelier_core::device::Device;
+
+pub use address::{DEFAULT_PORT, ServerAddress};
+pub use dial::Problem;
+pub use lend::{LendError, LendEvent, Lending, lend};
+pub use probe::{RemoteReport, probe};
+
+pub(super) use dial::{dial, last_problem};
+
+use super::ffi;
+
+/// Adds the devices of a server to this process and returns them. Adding a server again only asks whether it answers.
+pub(super) fn add(server: &ServerAddress) -> Result<Vec<Device>, Problem> {
+    // A look first, because it can say what is wrong.
+    dial::look(server)?;
+    ffi::add_server(server.as_str(), dial).map_err(|_| last_problem().unwrap_or_else(|| Problem::Lost(server.to_string())))?;
+    Ok(ffi::devices_of(server.as_str()))
+}
+
+/// What a lent device is called, by its maker's name and its server, and which card of that server it is.
+pub(super) fn identity(server: &str, index: usize) -> (String, Option<String>) {
+    let (maker, card) = dial::lent_by(server).into_iter().nth(index).map_or_else(Default::default, |it| (it.description, it.card));
+    let description = if maker.is_empty() { format!("At {server}") } else { format!("{maker} at {server}") };
+    (description, card.map(|card| format!("{card} at {server}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::greeting::{Answer, Purpose, read_hello, write_answer};
+    use super::*;
+
+    #[test]
+    fn a_server_that_greets_and_then_says_nothing_is_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server: ServerAddress = listener.local_addr().unwrap().to_string().parse().unwrap();
+        let serving = thread::spawn(move || {
+            for wanted in [Purpose::Look, Purpose::Work] {
+                let (mut stream, _) = listener.accept().unwrap();
+                assert_eq!(read_hello(&mut stream).unwrap().0, wanted);
+                write_answer(&mut stream, &Answer::Welcome(Vec::new()), &dial::our_version()).unwrap();
+                // Reads what comes, until the other side has had enough.
+                stream.read_to_end(&mut Vec::new()).unwrap();
+            }
+        });
+        ffi::set_patience(300);
+        let problem = add(&server).unwrap_err();
+        ffi::set_patience(0);
+        assert_eq!(problem, Problem::Lost(server.to_string()));
+        serving.join().unwrap();
+    }
+}

@@ -1,0 +1,95 @@
+//! Looking at a server: whether it answers, what it lends, and how good the way to it is.
+//!
+//! After the greeting the borrower sends lengths, each followed by so many bytes, and the server answers each with the length. Short ones
+//! measure the way there and back, long ones how much fits through.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use super::dial::{Problem, greet, our_version};
+use super::greeting::Purpose;
+use super::{ServerAddress, address::NotAnAddress};
+use atelier_core::device::Device;
+
+const PINGS: u32 = 5;
+const SMALL: usize = 256 << 10;
+const LARGE: usize = 8 << 20;
+/// A way on which the small parcel takes longer is not asked to carry the large one.
+const SLOW: Duration = Duration::from_millis(200);
+/// A parcel on a slow way takes its time.
+const PARCEL: Duration = Duration::from_secs(20);
+
+/// What was found at a server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RemoteReport {
+    /// What it lends.
+    pub devices: Vec<Device>,
+    /// There and back, the median of a few.
+    pub round_trip: Duration,
+    /// Bytes a second from here to there.
+    pub bandwidth: f64,
+    /// The wire version that both ends have.
+    pub wire_version: String,
+}
+
+/// Looks at a server without borrowing anything; also answered while its devices are lent. Takes a second, or up to half a minute on
+/// a bad way: never call it on the window's thread.
+///
+/// # Errors
+/// Where nothing of Atelier's answers, with a sentence that says what to do.
+pub fn probe(host: &str, port: u16) -> Result<RemoteReport, Problem> {
+    let address: ServerAddress = format!("{host}:{port}").parse().map_err(|_: NotAnAddress| Problem::Unknown(format!("{host}:{port}")))?;
+    let server = address.as_str();
+    let mut greeted = greet(server, Purpose::Look)?;
+    let lost = |_: io::Error| Problem::Lost(server.to_owned());
+    greeted.stream.set_read_timeout(Some(PARCEL)).map_err(lost)?;
+    greeted.stream.set_write_timeout(Some(PARCEL)).map_err(lost)?;
+    let mut times = (0..PINGS).map(|_| send(&mut greeted.stream, 1)).collect::<io::Result<Vec<_>>>().map_err(lost)?;
+    times.sort_unstable();
+    let round_trip = times.get(times.len() / 2).copied().unwrap_or_default();
+    let (mut bytes, mut took) = (SMALL, send(&mut greeted.stream, SMALL).map_err(lost)?);
+    if took < SLOW {
+        (bytes, took) = (LARGE, send(&mut greeted.stream, LARGE).map_err(lost)?);
+    }
+    // The answer travels back once.
+    let one_way = took.saturating_sub(round_trip / 2).max(Duration::from_micros(1));
+    Ok(RemoteReport { devices: greeted.devices, round_trip, bandwidth: bytes as f64 / one_way.as_secs_f64(), wire_version: our_version() })
+}
+
+/// Sends so many bytes and waits for the word that they arrived.
+fn send(stream: &mut TcpStream, bytes: usize) -> io::Result<Duration> {
+    let length = u32::try_from(bytes).map_err(io::Error::other)?.to_le_bytes();
+    let parcel = vec![0; bytes];
+    let start = Instant::now();
+    stream.write_all(&length)?;
+    stream.write_all(&parcel)?;
+    let mut answer = [0; 4];
+    stream.read_exact(&mut answer)?;
+    if answer != length {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    Ok(start.elapsed())
+}
+
+/// The server's side, until the borrower leaves.
+pub(super) fn answer(stream: &mut TcpStream) -> io::Result<()> {
+    let mut parcel = vec![0; 64 << 10];
+    loop {
+        let mut length = [0; 4];
+        match stream.read_exact(&mut length) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            read => read?,
+        }
+        let mut left = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
+        if left > LARGE {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        while left > 0 {
+            let part = left.min(parcel.len());
+            stream.read_exact(parcel.get_mut(..part).unwrap_or_default())?;
+            left -= part;
+        }
+        stream.write_all(&length)?;
+    }
+}

@@ -1,0 +1,90 @@
+//! What files were found to be, kept on the disk: a file of the same path, size and time is not read again.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::facts::About;
+use super::walk::Found;
+use atelier_core::paths;
+
+/// The version that this program writes; another one's cache is read as an empty one. To be raised whenever `identify` learns something.
+const VERSION: u32 = 1;
+/// A larger file is not ours.
+const MOST_BYTES: u64 = 256 << 20;
+/// Beyond so many, what was not seen in the last look is forgotten.
+const MOST_FILES: usize = 20_000;
+
+/// What files were found to be.
+#[derive(Debug, Default)]
+pub struct FactsCache {
+    path: PathBuf,
+    files: BTreeMap<PathBuf, Entry>,
+    changed: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    bytes: u64,
+    modified: u64,
+    about: About,
+    #[serde(skip)]
+    seen: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored<F> {
+    version: u32,
+    files: F,
+}
+
+impl FactsCache {
+    /// Reads the cache; one that is missing, damaged or of another version is empty.
+    #[must_use]
+    pub fn open(path: &Path) -> Self {
+        let mut text = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text));
+        let stored: Option<Stored<BTreeMap<PathBuf, Entry>>> = read.ok().and_then(|_| serde_json::from_slice(&text).ok());
+        let files = stored.filter(|it| it.version == VERSION).map(|it| it.files).unwrap_or_default();
+        Self { path: path.to_owned(), files, changed: false }
+    }
+
+    /// What this file is, if it was looked into before and is still the same.
+    pub fn get(&mut self, file: &Found) -> Option<About> {
+        let entry = self.files.get_mut(&file.path)?;
+        entry.seen = true;
+        (entry.bytes == file.bytes && Some(entry.modified) == file.modified).then(|| entry.about.clone())
+    }
+
+    /// Remembers what a file is. A file whose time the system does not tell is not remembered, nor is one that could not be read.
+    pub fn put(&mut self, file: &Found, about: &About) {
+        let passing = matches!(about, About::Unread | About::Faulty { fault: crate::Fault::Unreadable, .. });
+        // JSON has no form for names that are no text.
+        let (Some(modified), false, Some(_)) = (file.modified, passing, file.path.to_str()) else { return };
+        self.files.insert(file.path.clone(), Entry { bytes: file.bytes, modified, about: about.clone(), seen: true });
+        self.changed = true;
+    }
+
+    /// Writes what is new.
+    ///
+    /// # Errors
+    /// Where the file cannot be written; then the same files are read again at the next start.
+    pub fn save(&mut self) -> io::Result<()> {
+        if !self.changed {
+            return Ok(());
+        }
+        if self.files.len() > MOST_FILES {
+            self.files.retain(|_, it| it.seen);
+        }
+        let text = serde_json::to_vec(&Stored { version: VERSION, files: &self.files })?;
+        paths::write_atomic_bytes(&self.path, &text)?;
+        self.changed = false;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! What a look at a file's header tells, short enough to be kept for thousands of files.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::check::expected_width;
+use crate::family::Family;
+use crate::header::{Fault, Header, read_header};
+use crate::kind::identify;
+use crate::manifest::Role;
+use atelier_core::recipe::FileRole;
+
+/// The most tags of a LoRA that are kept; a person reads a line of them.
+const MOST_TAGS: usize = 24;
+/// The longest text of a file's metadata that is kept, in characters.
+const MOST_CHARACTERS: usize = 300;
+/// Endings of files that Python pickled, which can run programs where they are opened.
+const PICKLES: [&str; 5] = ["ckpt", "pt", "pth", "bin", "pkl"];
+
+/// What is known of a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum About {
+    /// Nothing yet.
+    Unread,
+    /// What its header tells.
+    Known(Arc<Facts>),
+    /// It is a pickle: opening it can run a program that its author chose, so it is listed and not looked into.
+    Pickle,
+    /// It cannot be used.
+    Faulty {
+        /// The kind of fault.
+        fault: Fault,
+        /// What is wrong, with the file's name.
+        sentence: String,
+        /// What to do next.
+        hint: String,
+    },
+}
+
+/// What a header tells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// What the file is for.
+    pub role: Option<Role>,
+    /// The family, where the file alone tells.
+    pub family: Option<Family>,
+    /// What to call it: `Qwen3-4B text encoder`.
+    pub name: String,
+    /// How many values its tensors have together.
+    pub parameters: u64,
+    /// The number type that most of its bytes have: `F16`, `Q4_K`.
+    pub quantisation: String,
+    /// The modules in it.
+    pub contains: Vec<FileRole>,
+    /// Width of a text encoder.
+    pub text_width: Option<u64>,
+    /// Rows of a text encoder's table of tokens.
+    pub vocabulary: Option<u64>,
+    /// Channels of the latents that a VAE or tiny autoencoder decodes.
+    pub latent_channels: Option<u64>,
+    /// The text encoder that a diffusion module reads, by its role and width.
+    pub reads: Option<(FileRole, u64)>,
+    /// What its trainer wrote down.
+    pub training: Training,
+}
+
+/// What the trainer of a model or LoRA wrote into the file, as kohya's scripts (`ss_...`) and the `modelspec` convention have it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Training {
+    /// What its author calls it.
+    pub title: Option<String>,
+    /// Who made it.
+    pub author: Option<String>,
+    /// Words that call up what was trained.
+    pub trigger_words: Vec<String>,
+    /// Words of the pictures that it was trained on, the most frequent first, with how often they came.
+    pub tags: Vec<(String, u64)>,
+    /// The model that it was trained on.
+    pub base_model: Option<String>,
+    /// Rank of a LoRA.
+    pub rank: Option<u64>,
+    /// How to use it, in its author's words.
+    pub usage: Option<String>,
+}
+
+/// Reads a file's header and says what it is. A pickle is not opened.
+#[must_use]
+pub fn look_into(path: &Path) -> About {
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    if PICKLES.contains(&extension.as_str()) {
+        return About::Pickle;
+    }
+    match read_header(path) {
+        Ok(header) => About::Known(Arc::new(Facts::of(&header))),
+        // By its contents, whatever it is called.
+        Err(error) if error.fault == Fault::Pickle => About::Pickle,
+        Err(error) => About::Faulty { fault: error.fault, sentence: error.sentence, hint: error.hint },
+    }
+}
+
+impl Facts {
+    /// What this header tells.
+    #[must_use]
+    pub fn of(header: &Header) -> Self {
+        let kind = identify(header);
+        let embedding = kind.role.is_none() && !kind.is_lora && is_embedding(header);
+        let role = match kind.role {
+            Some(role) => Some(Role::Part(role)),
+            None if kind.is_lora => Some(Role::Lora),
+            None => embedding.then_some(Role::Embedding),
+        };
+        let diffusion = matches!(kind.role, Some(FileRole::Model | FileRole::Diffusion));
+        Self {
+            role,
+            reads: kind.family.filter(|_| diffusion).and_then(|family| expected_width(header, family)),
+            family: kind.family,
+            name: if embedding { "embedding".into() } else { kind.name },
+            parameters: kind.parameters,
+            quantisation: kind.quantisation,
+            contains: kind.contains,
+            text_width: kind.text_width,
+            vocabulary: kind.vocabulary,
+            latent_channels: kind.latent_channels,
+            training: training(&header.metadata),
+        }
+    }
+}
+
+/// A textual inversion: a few vectors, by the names that trainers give them.
+fn is_embedding(header: &Header) -> bool {
+    let names: Vec<&str> = header.tensors.iter().map(|it| it.name.as_str()).collect();
+    !names.is_empty() && names.len() <= 4 && names.iter().all(|it| matches!(*it, "emb_params" | "clip_l" | "clip_g" | "*" | "t5xxl"))
+}
+
+fn training(metadata: &BTreeMap<String, String>) -> Training {
+    let text = |keys: &[&str]| {
+        let found = keys.iter().filter_map(|key| metadata.get(*key)).map(|it| short(it));
+        found.into_iter().find(|it| !it.is_empty() && it != "None")
+    };
+    let list = |text: String| text.split(',').map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect();
+    Training {
+        title: text(&["modelspec.title", "general.name", "ss_output_name"]),
+        author: text(&["modelspec.author", "general.author"]),
+        trigger_words: text(&["modelspec.trigger_phrase"]).map(list).unwrap_or_default(),
+        tags: metadata.get("ss_tag_frequency").map(|it| tags(it)).unwrap_or_default(),
+        base_model: text(&["ss_sd_model_name", "ss_base_model_version", "modelspec.architecture"]),
+        rank: metadata.get("ss_network_dim").and_then(|it| it.parse().ok()),
+        usage: text(&["modelspec.usage_hint", "modelspec.description", "general.description"]),
+    }
+}
+
+/// kohya's table of tags: for each folder of pictures, how often each word came.
+fn tags(text: &str) -> Vec<(String, u64)> {
+    let Ok(folders) = serde_json::from_str::<BTreeMap<String, BTreeMap<String, u64>>>(text) else { return Vec::new() };
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+    for (tag, count) in folders.into_values().flatten() {
+        let sum = sums.entry(short(&tag)).or_default();
+        *sum = sum.saturating_add(count);
+    }
+    let mut tags: Vec<(String, u64)> = sums.into_iter().filter(|(tag, _)| !tag.is_empty()).collect();
+    tags.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    tags.truncate(MOST_TAGS);
+    tags
+}
+
+/// A text on one line, of bounded length.
+fn short(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().filter(|c| !c.is_control()).take(MOST_CHARACTERS).collect()
+}
+
+#[cfg(test)]
+mod tests;

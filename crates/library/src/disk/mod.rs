@@ -1,0 +1,72 @@
+//! What lies on the disk: model files in Atelier's own folder and in folders that a person added, looked into by their headers.
+//!
+//! Invariants: nothing here writes, moves or deletes anything in those folders (`tests/architecture.rs` holds it; the one file that is
+//! written is Atelier's own cache); a pickle is listed and never opened; whatever a folder holds (loops, folders that may not be read,
+//! millions of files), the walk ends. Not here: which files make a model together (`assemble`), and deleting (`remove`).
+
+mod cache;
+mod facts;
+mod layout;
+mod scanner;
+mod walk;
+mod watch;
+mod yaml;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub use cache::FactsCache;
+pub use facts::{About, Facts, Training, look_into};
+pub(super) use layout::same_folder;
+pub use layout::{Folder, Hint, Layout};
+pub use scanner::{Scanner, ScannerOptions, Stock};
+pub(super) use walk::modified;
+pub use walk::{Found, Walk, is_model_file, walk};
+
+use super::manifest::Role;
+use atelier_core::recipe::FileRole;
+
+/// A model file on the disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiskFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// When it was changed, in nanoseconds since 1970; `None` where the system does not tell.
+    pub modified: Option<u64>,
+    /// What the folder that it lies in is for.
+    pub hint: Option<Hint>,
+    /// What its header tells.
+    pub about: About,
+}
+
+impl DiskFile {
+    /// What it is for: as its header tells, else as its folder does.
+    #[must_use]
+    pub fn role(&self) -> Option<Role> {
+        let of_folder = match self.hint {
+            Some(Hint::Role(role)) => Some(role),
+            Some(Hint::TextEncoder) | None => None,
+        };
+        match &self.about {
+            About::Known(facts) => facts.role.or(of_folder.filter(|it| *it == Role::Embedding)),
+            About::Unread | About::Pickle | About::Faulty { .. } => of_folder,
+        }
+    }
+
+    /// What its header tells, where it could be read.
+    #[must_use]
+    pub const fn facts(&self) -> Option<&Arc<Facts>> {
+        match &self.about {
+            About::Known(facts) => Some(facts),
+            About::Unread | About::Pickle | About::Faulty { .. } => None,
+        }
+    }
+
+    /// Whether a model can be built round it: it has a diffusion module.
+    #[must_use]
+    pub fn is_main(&self) -> bool {
+        self.facts().is_some() && matches!(self.role(), Some(Role::Part(FileRole::Model | FileRole::Diffusion)))
+    }
+}

@@ -1,0 +1,370 @@
+//! The thread that knows what is on the disk.
+//!
+//! Invariants: asking never blocks; the list of files comes before any header is read, and is filled in behind; a slow reader gets the
+//! newest state, never a queue of old ones.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::DiskFile;
+use super::cache::FactsCache;
+use super::facts::{About, look_into};
+use super::layout::{Folder, same_folder};
+use super::walk::{Found, walk};
+use super::watch::Watch;
+
+/// Orders that may wait; a newer one makes the older ones needless.
+const ORDERS: usize = 64;
+/// Headers that are read between two states.
+const BATCH: usize = 16;
+/// How long it must be quiet before the disk is looked at again.
+const QUIET: Duration = Duration::from_millis(300);
+/// Where it never gets quiet, it is looked at after this.
+const AT_LATEST: Duration = Duration::from_secs(3);
+
+/// What a scanner looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScannerOptions {
+    /// Atelier's own folder for models.
+    pub models_root: PathBuf,
+    /// Folders that the person added.
+    pub added: Vec<PathBuf>,
+    /// Where it is kept what files are.
+    pub cache_file: PathBuf,
+    /// Whether changes are noticed; a command that ends at once needs none.
+    pub watch: bool,
+}
+
+/// What is on the disk, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stock {
+    /// The folders, Atelier's own first.
+    pub folders: Vec<Folder>,
+    /// The files of all of them, each once.
+    pub files: Vec<Arc<DiskFile>>,
+    /// What could not be looked at, in sentences.
+    pub problems: Vec<String>,
+    /// Whether every folder was listed.
+    pub listed: bool,
+    /// Whether every file was looked into, too.
+    pub complete: bool,
+    /// Grows with each state.
+    pub state: u64,
+}
+
+impl Stock {
+    /// The file at this path.
+    #[must_use]
+    pub fn at(&self, path: &Path) -> Option<&Arc<DiskFile>> {
+        self.files.iter().find(|it| it.path == path)
+    }
+}
+
+enum Order {
+    /// Look at these from now on.
+    Folders { models_root: PathBuf, added: Vec<PathBuf> },
+    /// Something changed, or the person wants to be sure.
+    Again,
+}
+
+/// The caller's end. Dropping it ends the thread.
+pub struct Scanner {
+    /// `None` only while dropping.
+    sender: Option<SyncSender<Order>>,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    stock: Mutex<Arc<Stock>>,
+    arrived: Condvar,
+    stop: AtomicBool,
+    wake: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Arc<Stock>> {
+        self.stock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Scanner {
+    /// Starts the thread. `wake` is called, from any thread, whenever there is something new.
+    #[must_use]
+    pub fn start(options: ScannerOptions, wake: impl Fn() + Send + Sync + 'static) -> Self {
+        Self::start_with(options, look_into, wake)
+    }
+
+    /// [`Self::start`] with another way to look into files, for tests.
+    fn start_with(
+        options: ScannerOptions,
+        look: impl Fn(&Path) -> About + Send + 'static,
+        wake: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
+        let (sender, orders) = sync_channel(ORDERS);
+        let shared =
+            Arc::new(Shared { stock: Mutex::default(), arrived: Condvar::new(), stop: AtomicBool::new(false), wake: Box::new(wake) });
+        let changes = sender.clone();
+        let theirs = Arc::clone(&shared);
+        let thread = thread::Builder::new().name("library".into()).spawn(move || {
+            let watch = options.watch.then(|| {
+                // Where many orders wait already, one of them will see the change.
+                let changed = move || drop(changes.try_send(Order::Again));
+                Box::new(changed) as Box<dyn Fn() + Send>
+            });
+            let mut worker = Worker {
+                folders: folders(&options.models_root, &options.added),
+                cache: FactsCache::open(&options.cache_file),
+                look: Box::new(look),
+                shared: theirs,
+                orders,
+                stock: Stock::default(),
+                watch: None,
+            };
+            worker.run(watch);
+        });
+        // A system without threads for this has none for the engine either; then the library stays empty.
+        Self { sender: Some(sender), shared, thread: thread.ok() }
+    }
+
+    /// What is known now.
+    #[must_use]
+    pub fn stock(&self) -> Arc<Stock> {
+        Arc::clone(&self.shared.lock())
+    }
+
+    /// The first state after this one, or `None` where none comes within the time.
+    #[must_use]
+    pub fn after(&self, state: u64, within: Duration) -> Option<Arc<Stock>> {
+        let end = Instant::now() + within;
+        let mut stock = self.shared.lock();
+        while stock.state <= state {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
+                return None;
+            }
+            // Looks up now and then, should the thread have ended.
+            let pause = left.min(Duration::from_millis(500));
+            stock = self.shared.arrived.wait_timeout(stock, pause).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Some(Arc::clone(&stock))
+    }
+
+    /// Waits until every file was looked into. For commands; the window never waits.
+    #[must_use]
+    pub fn complete(&self, go_on: &dyn Fn() -> bool) -> Arc<Stock> {
+        let mut stock = self.stock();
+        while !stock.complete && go_on() && self.thread.as_ref().is_some_and(|it| !it.is_finished()) {
+            stock = self.after(stock.state, Duration::from_millis(200)).unwrap_or(stock);
+        }
+        self.stock()
+    }
+
+    /// Looks at these folders from now on.
+    pub fn set_folders(&self, models_root: PathBuf, added: Vec<PathBuf>) {
+        self.order(Order::Folders { models_root, added });
+    }
+
+    /// Looks at everything again.
+    pub fn look_again(&self) {
+        self.order(Order::Again);
+    }
+
+    fn order(&self, order: Order) {
+        if let Some(sender) = &self.sender {
+            // A full channel holds an order to look again, which is as good; only folders must not be lost.
+            if let Err(error) = sender.try_send(order) {
+                tracing::warn!("the library is busy: {error}");
+            }
+        }
+    }
+}
+
+impl Drop for Scanner {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        if let Some(sender) = self.sender.take() {
+            // Wakes the thread, which then sees the flag. A full channel keeps it awake anyway.
+            let _ = sender.try_send(Order::Again);
+        }
+        if let Some(thread) = self.thread.take() {
+            // What went wrong there was told when it did.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The folders to look at: Atelier's own first, and each once.
+fn folders(models_root: &Path, added: &[PathBuf]) -> Vec<Folder> {
+    let mut folders = vec![Folder::own(models_root)];
+    for path in added {
+        if !folders.iter().any(|it| same_folder(&it.path, path)) {
+            folders.push(Folder::recognise(path));
+        }
+    }
+    folders
+}
+
+struct Worker {
+    folders: Vec<Folder>,
+    cache: FactsCache,
+    look: Box<dyn Fn(&Path) -> About + Send>,
+    shared: Arc<Shared>,
+    orders: Receiver<Order>,
+    stock: Stock,
+    watch: Option<Watch>,
+}
+
+impl Worker {
+    fn run(&mut self, changed: Option<Box<dyn Fn() + Send>>) {
+        if let Some(changed) = changed {
+            self.watch = Some(Watch::new(changed));
+            self.watch_folders();
+        }
+        loop {
+            let mut again = self.look_through();
+            while !again {
+                match self.orders.recv() {
+                    Ok(order) => again = self.obey(order),
+                    Err(_) => return,
+                }
+                if self.stopped() {
+                    return;
+                }
+            }
+            self.wait_for_quiet();
+            if self.stopped() {
+                return;
+            }
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        self.shared.stop.load(Ordering::SeqCst)
+    }
+
+    /// Changes come in bursts: one look after the last of them is enough.
+    fn wait_for_quiet(&mut self) {
+        let latest = Instant::now() + AT_LATEST;
+        while !self.stopped() && Instant::now() < latest {
+            match self.orders.recv_timeout(QUIET) {
+                Ok(order) => drop(self.obey(order)),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// Takes an order; true where everything must be looked at again.
+    fn obey(&mut self, order: Order) -> bool {
+        if let Order::Folders { models_root, added } = order {
+            self.folders = folders(&models_root, &added);
+            self.watch_folders();
+        }
+        true
+    }
+
+    fn watch_folders(&mut self) {
+        let Some(watch) = &mut self.watch else { return };
+        for (root, _) in self.folders.iter().flat_map(|it| &it.roots) {
+            if root.is_dir() && !watch.add(root) {
+                tracing::info!("changes in {} are not noticed by themselves", root.display());
+            }
+        }
+    }
+
+    /// Lists the folders, then looks into the files that are not known. True where it was interrupted by an order.
+    fn look_through(&mut self) -> bool {
+        let shared = Arc::clone(&self.shared);
+        let go_on = move || !shared.stop.load(Ordering::SeqCst);
+        let mut found: Vec<Found> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        let mut files = Vec::new();
+        let mut problems = Vec::new();
+        // A tree may have been laid out since it was added.
+        self.folders =
+            self.folders.iter().enumerate().map(|(at, it)| if at == 0 { it.clone() } else { Folder::recognise(&it.path) }).collect();
+        for at in 0..self.folders.len() {
+            let Some(folder) = self.folders.get(at) else { break };
+            let mut walked = walk(folder, &go_on);
+            // Atelier's own folder is made by the first download.
+            if at > 0 || folder.path.exists() {
+                problems.append(&mut walked.problems);
+            }
+            for file in walked.files {
+                if seen.insert(file.path.clone()) {
+                    let about = self.cache.get(&file).unwrap_or(About::Unread);
+                    files.push(Arc::new(disk_file(&file, about)));
+                    found.push(file);
+                }
+            }
+            let listed = at + 1 == self.folders.len();
+            let complete = listed && files.iter().all(|it| it.about != About::Unread);
+            self.stock = Stock {
+                folders: self.folders.clone(),
+                files: files.clone(),
+                problems: problems.clone(),
+                listed,
+                complete,
+                state: self.stock.state,
+            };
+            self.publish();
+        }
+        let unread: Vec<usize> = files.iter().enumerate().filter(|(_, it)| it.about == About::Unread).map(|(at, _)| at).collect();
+        for (done, at) in unread.iter().enumerate() {
+            let Some(file) = found.get(*at) else { continue };
+            let about = self.look_into(&file.path);
+            self.cache.put(file, &about);
+            if let Some(slot) = self.stock.files.get_mut(*at) {
+                *slot = Arc::new(disk_file(file, about));
+            }
+            let last = done + 1 == unread.len();
+            if last || (done + 1).is_multiple_of(BATCH) {
+                self.stock.complete = last;
+                self.publish();
+            }
+            if self.stopped() {
+                break;
+            }
+            if let Ok(order) = self.orders.try_recv() {
+                self.save();
+                return self.obey(order);
+            }
+        }
+        self.save();
+        false
+    }
+
+    /// A reader that panics must not take the library with it: the file is the one to blame.
+    fn look_into(&self, path: &Path) -> About {
+        catch_unwind(AssertUnwindSafe(|| (self.look)(path))).unwrap_or_else(|_| About::Faulty {
+            fault: crate::Fault::Damaged,
+            sentence: format!("{} could not be understood.", crate::header::file_name(path)),
+            hint: "Please report this file; the others are not affected.".into(),
+        })
+    }
+
+    fn save(&mut self) {
+        if let Err(error) = self.cache.save() {
+            tracing::warn!("what the model files are could not be remembered: {error}");
+        }
+    }
+
+    fn publish(&mut self) {
+        self.stock.state += 1;
+        *self.shared.lock() = Arc::new(self.stock.clone());
+        self.shared.arrived.notify_all();
+        (self.shared.wake)();
+    }
+}
+
+fn disk_file(file: &Found, about: About) -> DiskFile {
+    DiskFile { path: file.path.clone(), bytes: file.bytes, modified: file.modified, hint: file.hint, about }
+}
+
+#[cfg(test)]
+mod tests;

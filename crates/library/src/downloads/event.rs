@@ -1,0 +1,203 @@
+//! What the downloads tell, as plain data.
+
+use super::hub::{HubFile, Repository};
+
+/// Something happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The queue has changed; [`super::Downloads::snapshot`] has it.
+    Listed,
+    /// Bytes have arrived. Only the newest of a job is kept for a slow reader.
+    Progress {
+        /// The job.
+        id: String,
+        /// How far it is.
+        progress: Progress,
+    },
+    /// A job waits for a person.
+    Paused {
+        /// The job.
+        id: String,
+        /// Why.
+        why: Why,
+    },
+    /// A job has ended without all of its files. What it has is kept for another try.
+    Failed {
+        /// The job.
+        id: String,
+        /// Why.
+        failure: Failure,
+    },
+    /// A job has ended: its files are whole and in their places.
+    Done {
+        /// The job.
+        id: String,
+    },
+    /// A job has ended because a person did not want it any longer; what it had brought is gone.
+    Cancelled {
+        /// The job.
+        id: String,
+    },
+    /// What was found on Hugging Face. Only the newest answer is kept for a slow reader.
+    Found {
+        /// What was searched for.
+        text: String,
+        /// The repositories, or why there is no answer.
+        answer: Result<Vec<Repository>, Failure>,
+    },
+    /// What the file behind an address is called.
+    Looked {
+        /// The address.
+        url: String,
+        /// The name that its server tells, or why there is none.
+        answer: Result<String, Failure>,
+    },
+    /// The files of a repository on Hugging Face.
+    RepositoryFiles {
+        /// Owner and name.
+        repo: String,
+        /// Its files, or why there is no answer.
+        answer: Result<Vec<HubFile>, Failure>,
+    },
+}
+
+/// How far a job is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Bytes that are there.
+    pub bytes: u64,
+    /// Bytes of all files; `None` while the size of one is not known.
+    pub total: Option<u64>,
+    /// Bytes a second, of late.
+    pub rate: f64,
+    /// Seconds until it is done, at this rate; `None` where that cannot be said.
+    pub seconds_left: Option<u64>,
+    /// Each file.
+    pub files: Vec<FileProgress>,
+}
+
+/// How far a file is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileProgress {
+    /// Its place in the job's folder.
+    pub name: String,
+    /// Bytes that are there.
+    pub bytes: u64,
+    /// Its size in bytes, where it is known.
+    pub total: Option<u64>,
+    /// What happens to it.
+    pub stage: Stage,
+}
+
+/// What happens to a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// It waits for its turn.
+    #[default]
+    Waiting,
+    /// What is there already is read, to go on from there.
+    Checking,
+    /// It comes in.
+    Loading,
+    /// Another job brings the same file.
+    Shared,
+    /// The server or the line failed; it is tried again soon.
+    Retrying,
+    /// It is flushed to the disk, and unpacked where it is an archive.
+    Finishing,
+    /// It is whole and in its place.
+    Done,
+}
+
+/// Why a job waits for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// A person paused it.
+    Asked,
+    /// The disk has no room for it.
+    DiskFull {
+        /// Bytes that are still to come.
+        needed: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
+}
+
+impl Why {
+    /// A sentence for a person, and what to do.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Asked => "Paused. Resume it whenever you like; what is there is kept.".into(),
+            Self::DiskFull { needed, free } => format!(
+                "The disk is full: {} are still to come and {} are free. Make room and resume; what is there is kept.",
+                crate::size(*needed),
+                crate::size(*free)
+            ),
+        }
+    }
+}
+
+/// Why a job failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{sentence} {hint}")]
+pub struct Failure {
+    /// What is wrong.
+    pub sentence: String,
+    /// What to do next.
+    pub hint: String,
+    /// What kind of failure it is.
+    pub cause: Cause,
+}
+
+/// What kind of failure it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// No server answered, or it stopped answering.
+    Unreachable,
+    /// The server wants a licence accepted, or a token.
+    Gated {
+        /// Where the licence can be read and accepted, if that is known.
+        licence_url: Option<String>,
+    },
+    /// The server has no such file.
+    NotFound,
+    /// The server wants to be asked less often.
+    TooMany,
+    /// The server answered with something that makes no sense, or with another error.
+    Server,
+    /// The file that came is not the one that is wanted.
+    Mismatch,
+    /// The archive cannot be unpacked safely.
+    Archive,
+    /// The disk.
+    Disk,
+    /// The job itself makes no sense.
+    Job,
+}
+
+/// A job as the queue has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// What programs call it.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// What it does now.
+    pub status: Status,
+    /// How far it is.
+    pub progress: Progress,
+}
+
+/// What a job does now.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Status {
+    /// It waits for its turn.
+    Waiting,
+    /// It is being downloaded.
+    Running,
+    /// It waits for a person.
+    Paused(Why),
+    /// It has failed, and can be tried again.
+    Failed(Failure),
+}

@@ -1,0 +1,239 @@
+//! Families of models, and what each needs beside its diffusion module. Facts alone; no files.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use atelier_core::recipe::FileRole;
+
+/// A family of models: those that the engine runs the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Family {
+    /// Stable Diffusion 1.x.
+    Sd1,
+    /// Stable Diffusion 2.x.
+    Sd2,
+    /// Stable Diffusion XL and its smaller relatives.
+    Sdxl,
+    /// Stable Diffusion 3 and 3.5.
+    Sd3,
+    /// Stable Video Diffusion.
+    Svd,
+    /// Flux.1 and what was made from it.
+    Flux,
+    /// Flux.2 dev.
+    Flux2,
+    /// Flux.2 klein.
+    Flux2Klein,
+    /// Chroma.
+    Chroma,
+    /// Chroma Radiance, which paints pixels without a VAE.
+    ChromaRadiance,
+    /// Qwen-Image and Qwen-Image-Edit.
+    QwenImage,
+    /// Z-Image.
+    ZImage,
+    /// Ovis-Image.
+    OvisImage,
+    /// Anima.
+    Anima,
+    /// ERNIE-Image.
+    ErnieImage,
+    /// Lens.
+    Lens,
+    /// LongCat-Image.
+    LongCat,
+    /// PiD.
+    Pid,
+    /// Ideogram 4.
+    Ideogram4,
+    /// HiDream-O1.
+    HidreamO1,
+    /// Wan.
+    Wan,
+    /// LTX-Video.
+    Ltx,
+}
+
+/// What decodes a family's latents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Latents {
+    /// A VAE of the usual kind, with this many channels.
+    Kl(u64),
+    /// The VAE of Wan and Qwen-Image.
+    Wan,
+    /// Nothing, or something that is not checked.
+    Other,
+}
+
+impl Family {
+    /// All of them.
+    pub const ALL: [Self; 22] = [
+        Self::Sd1,
+        Self::Sd2,
+        Self::Sdxl,
+        Self::Sd3,
+        Self::Svd,
+        Self::Flux,
+        Self::Flux2,
+        Self::Flux2Klein,
+        Self::Chroma,
+        Self::ChromaRadiance,
+        Self::QwenImage,
+        Self::ZImage,
+        Self::OvisImage,
+        Self::Anima,
+        Self::ErnieImage,
+        Self::Lens,
+        Self::LongCat,
+        Self::Pid,
+        Self::Ideogram4,
+        Self::HidreamO1,
+        Self::Wan,
+        Self::Ltx,
+    ];
+
+    /// The family with this [`label`](Self::label), in any case.
+    #[must_use]
+    pub fn from_label(label: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.label().eq_ignore_ascii_case(label))
+    }
+
+    /// The name shown to a person.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Sd1 => "SD1.5",
+            Self::Sd2 => "SD2",
+            Self::Sdxl => "SDXL",
+            Self::Sd3 => "SD3",
+            Self::Svd => "Stable Video Diffusion",
+            Self::Flux => "Flux",
+            Self::Flux2 => "Flux.2",
+            Self::Flux2Klein => "Flux.2 klein",
+            Self::Chroma => "Chroma",
+            Self::ChromaRadiance => "Chroma Radiance",
+            Self::QwenImage => "Qwen-Image",
+            Self::ZImage => "Z-Image",
+            Self::OvisImage => "Ovis-Image",
+            Self::Anima => "Anima",
+            Self::ErnieImage => "ERNIE-Image",
+            Self::Lens => "Lens",
+            Self::LongCat => "LongCat-Image",
+            Self::Pid => "PiD",
+            Self::Ideogram4 => "Ideogram 4",
+            Self::HidreamO1 => "HiDream-O1",
+            Self::Wan => "Wan",
+            Self::Ltx => "LTX-Video",
+        }
+    }
+
+    /// True where the diffusion module is a UNet; the others are transformers.
+    #[must_use]
+    pub const fn is_unet(self) -> bool {
+        matches!(self, Self::Sd1 | Self::Sd2 | Self::Sdxl | Self::Svd)
+    }
+
+    /// True where it makes moving pictures.
+    #[must_use]
+    pub const fn is_video(self) -> bool {
+        matches!(self, Self::Svd | Self::Wan | Self::Ltx)
+    }
+
+    /// Widths and heights in pixels are multiples of this.
+    #[must_use]
+    pub const fn size_multiple(self) -> u32 {
+        match self {
+            Self::Sd1 | Self::Sd2 | Self::Sdxl | Self::Svd => 64,
+            Self::HidreamO1 | Self::Ltx => 32,
+            _ => 16,
+        }
+    }
+
+    /// What it needs beside the diffusion module: of each group one.
+    pub(crate) const fn needs(self) -> &'static [&'static [FileRole]] {
+        use FileRole::{ClipG, ClipL, Llm, T5xxl, Taesd, Vae};
+        const DECODER: &[FileRole] = &[Vae, Taesd];
+        match self {
+            Self::Sd1 | Self::Sd2 | Self::Svd => &[&[ClipL], DECODER],
+            Self::Sdxl | Self::Sd3 => &[&[ClipL], &[ClipG], DECODER],
+            Self::Flux => &[&[ClipL], &[T5xxl], DECODER],
+            Self::Chroma | Self::Wan => &[&[T5xxl], DECODER],
+            Self::ChromaRadiance => &[&[T5xxl]],
+            Self::HidreamO1 => &[],
+            Self::Flux2
+            | Self::Flux2Klein
+            | Self::QwenImage
+            | Self::ZImage
+            | Self::OvisImage
+            | Self::Anima
+            | Self::ErnieImage
+            | Self::Lens
+            | Self::LongCat
+            | Self::Pid
+            | Self::Ideogram4
+            | Self::Ltx => &[&[Llm], DECODER],
+        }
+    }
+
+    /// The language model it reads prompts with, for sentences.
+    pub(crate) const fn language_model(self) -> Option<&'static str> {
+        match self {
+            Self::ZImage => Some("Qwen3-4B"),
+            Self::Flux2Klein => Some("Qwen3-4B, or Qwen3-8B for the 9B model"),
+            Self::QwenImage | Self::LongCat => Some("Qwen2.5-VL-7B"),
+            Self::OvisImage => Some("Ovis2.5-2B"),
+            Self::Anima => Some("Qwen3-0.6B"),
+            Self::Flux2 => Some("Mistral-Small-3.2-24B"),
+            Self::ErnieImage => Some("Ministral-3-3B"),
+            Self::Lens => Some("gpt-oss-20b"),
+            Self::Pid => Some("Gemma-2-2B"),
+            Self::Ideogram4 => Some("Qwen3-VL-8B"),
+            _ => None,
+        }
+    }
+
+    /// The width of its text encoder, where the diffusion module has no tensor that tells it.
+    pub(crate) const fn encoder_width(self) -> Option<u64> {
+        match self {
+            Self::Anima => Some(1024),
+            Self::Pid => Some(2304),
+            Self::Lens => Some(2880),
+            Self::ErnieImage => Some(3072),
+            Self::Ideogram4 => Some(4096),
+            _ => None,
+        }
+    }
+
+    /// The tokens that its tokenizer knows. A smaller table ends the engine's process.
+    pub(crate) const fn tokens(self) -> Option<u64> {
+        match self {
+            Self::ZImage | Self::Flux2Klein | Self::QwenImage | Self::LongCat | Self::OvisImage | Self::Anima | Self::Ideogram4 => {
+                Some(151_646)
+            }
+            Self::Flux2 | Self::ErnieImage => Some(131_072),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn latents(self) -> Latents {
+        match self {
+            Self::Sd1 | Self::Sd2 | Self::Sdxl => Latents::Kl(4),
+            Self::Sd3 | Self::Flux | Self::Chroma | Self::ZImage | Self::OvisImage | Self::LongCat => Latents::Kl(16),
+            Self::Flux2 | Self::Flux2Klein | Self::ErnieImage | Self::Lens | Self::Ideogram4 => Latents::Kl(32),
+            Self::QwenImage | Self::Anima => Latents::Wan,
+            Self::Svd | Self::ChromaRadiance | Self::Pid | Self::HidreamO1 | Self::Wan | Self::Ltx => Latents::Other,
+        }
+    }
+}
+
+impl Serialize for Family {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.label())
+    }
+}
+
+impl<'de> Deserialize<'de> for Family {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let label = String::deserialize(deserializer)?;
+        Self::from_label(&label).ok_or_else(|| de::Error::custom(format!("there is no family \"{label}\"")))
+    }
+}

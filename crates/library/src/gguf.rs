@@ -1,0 +1,271 @@
+//! Reads GGUF headers, versions 2 and 3.
+
+use std::collections::BTreeMap;
+use std::io::{BufReader, Read, Seek};
+
+use super::dtype::Dtype;
+use super::header::{Contents, Flaw, MAX_HEADER_BYTES, MAX_TEXT_BYTES, TensorInfo, shown};
+
+/// Names of tensors and metadata; ggml's own limit for tensors is 128.
+const MAX_NAME_BYTES: u64 = 1024;
+/// ggml has four dimensions; the engine folds what is beyond into the last.
+const MAX_DIMENSIONS: u32 = 8;
+/// Where the file says nothing else.
+const ALIGNMENT: u64 = 32;
+/// The fewest bytes that describe an entry of the metadata.
+const MIN_ENTRY_BYTES: u64 = 13;
+/// The fewest bytes that describe a tensor.
+const MIN_TENSOR_BYTES: u64 = 24;
+
+const STRING: u32 = 8;
+const ARRAY: u32 = 9;
+
+pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<Contents, Flaw> {
+    let mut input = Input { source: BufReader::with_capacity(1 << 16, source), position: 0, file_bytes };
+    input.skip(4)?;
+    let version = input.u32()?;
+    if version.trailing_zeros() >= 16 {
+        return Err(Flaw::Unsupported("it was made for a machine with another order of bytes".into()));
+    }
+    if !(2..=3).contains(&version) {
+        return Err(Flaw::Unsupported(format!("it is GGUF version {version}, and the engine reads 2 and 3")));
+    }
+    let tensor_count = input.u64()?;
+    let entry_count = input.u64()?;
+    let room = file_bytes.min(MAX_HEADER_BYTES);
+    if tensor_count > room / MIN_TENSOR_BYTES || entry_count > room / MIN_ENTRY_BYTES {
+        return Err(Flaw::Damaged(format!("it promises {tensor_count} tensors and {entry_count} entries, more than a header holds")));
+    }
+    let mut metadata = BTreeMap::new();
+    for _ in 0..entry_count {
+        let key = input.name()?;
+        let kind = input.u32()?;
+        if let Some(value) = input.value(kind)? {
+            metadata.insert(key, value);
+        }
+    }
+    let alignment = match metadata.get("general.alignment") {
+        None => ALIGNMENT,
+        Some(text) => text
+            .parse()
+            .ok()
+            .filter(|it: &u64| it.is_power_of_two() && *it <= 1 << 20)
+            .ok_or_else(|| Flaw::Damaged("its tensors have an impossible alignment".into()))?,
+    };
+    // Offsets count from the end of the header, which is not known yet.
+    let mut tensors = Vec::new();
+    for _ in 0..tensor_count {
+        tensors.push(input.tensor(alignment)?);
+    }
+    let data = input.position.next_multiple_of(alignment);
+    for tensor in &mut tensors {
+        tensor.offset =
+            tensor.offset.checked_add(data).ok_or_else(|| Flaw::Damaged(format!("the place of {} is impossible", shown(&tensor.name))))?;
+    }
+    Ok(Contents { tensors, metadata })
+}
+
+/// A reader that knows how much is left, and takes no more.
+struct Input<R: Read> {
+    source: BufReader<R>,
+    position: u64,
+    file_bytes: u64,
+}
+
+impl<R: Read + Seek> Input<R> {
+    /// Counts bytes before they are read or allocated.
+    fn take(&mut self, bytes: u64) -> Result<(), Flaw> {
+        let end = self.position.checked_add(bytes).ok_or_else(|| Flaw::Damaged("a length in its header is impossible".into()))?;
+        if end > MAX_HEADER_BYTES {
+            return Err(Flaw::Damaged("its header has an impossible length".into()));
+        }
+        if end > self.file_bytes {
+            return Err(Flaw::CutShort { promised_bytes: end });
+        }
+        self.position = end;
+        Ok(())
+    }
+
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Flaw> {
+        self.take(N as u64)?;
+        let mut bytes = [0; N];
+        self.source.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn u32(&mut self) -> Result<u32, Flaw> {
+        self.bytes().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, Flaw> {
+        self.bytes().map(u64::from_le_bytes)
+    }
+
+    fn skip(&mut self, bytes: u64) -> Result<(), Flaw> {
+        self.take(bytes)?;
+        // At most the length of a header, so it fits.
+        self.source.seek_relative(bytes as i64)?;
+        Ok(())
+    }
+
+    /// Reads a text whose length its caller has bounded.
+    fn text(&mut self, length: u64) -> Result<Vec<u8>, Flaw> {
+        self.take(length)?;
+        let mut bytes = vec![0; length as usize];
+        self.source.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn name(&mut self) -> Result<String, Flaw> {
+        let length = self.u64()?;
+        if length > MAX_NAME_BYTES {
+            return Err(Flaw::Damaged("a name in its header has an impossible length".into()));
+        }
+        String::from_utf8(self.text(length)?).map_err(|_| Flaw::Damaged("a name in its header is not text".into()))
+    }
+
+    /// Reads a value of the metadata; `None` for what is passed over: lists and long texts.
+    fn value(&mut self, kind: u32) -> Result<Option<String>, Flaw> {
+        Ok(Some(match kind {
+            0 => u8::from_le_bytes(self.bytes()?).to_string(),
+            1 => i8::from_le_bytes(self.bytes()?).to_string(),
+            2 => u16::from_le_bytes(self.bytes()?).to_string(),
+            3 => i16::from_le_bytes(self.bytes()?).to_string(),
+            4 => self.u32()?.to_string(),
+            5 => i32::from_le_bytes(self.bytes()?).to_string(),
+            6 => f32::from_le_bytes(self.bytes()?).to_string(),
+            7 => (self.bytes::<1>()? != [0]).to_string(),
+            STRING => {
+                let length = self.u64()?;
+                if length > MAX_TEXT_BYTES {
+                    self.skip(length)?;
+                    return Ok(None);
+                }
+                String::from_utf8_lossy(&self.text(length)?).into_owned()
+            }
+            ARRAY => {
+                let kind = self.u32()?;
+                let count = self.u64()?;
+                self.skip_list(kind, count)?;
+                return Ok(None);
+            }
+            10 => self.u64()?.to_string(),
+            11 => i64::from_le_bytes(self.bytes()?).to_string(),
+            12 => f64::from_le_bytes(self.bytes()?).to_string(),
+            _ => return Err(Flaw::Damaged(format!("an entry of its header has the unknown type {kind}"))),
+        }))
+    }
+
+    fn skip_list(&mut self, kind: u32, count: u64) -> Result<(), Flaw> {
+        let each = match kind {
+            0 | 1 | 7 => 1,
+            2 | 3 => 2,
+            4..=6 => 4,
+            10..=12 => 8,
+            STRING => {
+                // Each text takes at least the eight bytes of its length, so the header's bounds end this.
+                for _ in 0..count {
+                    let length = self.u64()?;
+                    self.skip(length)?;
+                }
+                return Ok(());
+            }
+            _ => return Err(Flaw::Damaged(format!("a list of its header has the unknown type {kind}"))),
+        };
+        let bytes = count.checked_mul(each).ok_or_else(|| Flaw::Damaged("a list of its header has an impossible length".into()))?;
+        self.skip(bytes)
+    }
+
+    fn tensor(&mut self, alignment: u64) -> Result<TensorInfo, Flaw> {
+        let name = self.name()?;
+        let dimensions = self.u32()?;
+        if dimensions > MAX_DIMENSIONS {
+            return Err(Flaw::Damaged(format!("{} has {dimensions} dimensions", shown(&name))));
+        }
+        let mut shape = (0..dimensions).map(|_| self.u64()).collect::<Result<Vec<_>, _>>()?;
+        // ggml names the dimension that lies together in memory first.
+        shape.reverse();
+        let id = self.u32()?;
+        let dtype = Dtype::from_gguf(id)
+            .ok_or_else(|| Flaw::Unsupported(format!("it has numbers of the type {id}, which the engine does not read")))?;
+        let bytes = dtype.bytes_of(&shape).ok_or_else(|| Flaw::Damaged(format!("{} has an impossible shape", shown(&name))))?;
+        let offset = self.u64()?;
+        if !offset.is_multiple_of(alignment) {
+            return Err(Flaw::Damaged(format!("the place of {} is not aligned", shown(&name))));
+        }
+        Ok(TensorInfo { name, dtype, shape, offset, bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    fn string(out: &mut Vec<u8>, text: &[u8]) {
+        out.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        out.extend_from_slice(text);
+    }
+
+    /// A header with one tensor, three entries and these first eight bytes after the magic.
+    fn sample(version: u32, alignment: u32, offset: u64) -> Vec<u8> {
+        let mut out = b"GGUF".to_vec();
+        out.extend_from_slice(&version.to_le_bytes());
+        out.extend_from_slice(&1u64.to_le_bytes());
+        out.extend_from_slice(&3u64.to_le_bytes());
+        string(&mut out, b"general.alignment");
+        out.extend_from_slice(&4u32.to_le_bytes());
+        out.extend_from_slice(&alignment.to_le_bytes());
+        string(&mut out, b"tokenizer.ggml.tokens");
+        out.extend_from_slice(&ARRAY.to_le_bytes());
+        out.extend_from_slice(&STRING.to_le_bytes());
+        out.extend_from_slice(&2u64.to_le_bytes());
+        string(&mut out, b"first");
+        string(&mut out, b"second");
+        string(&mut out, b"general.name");
+        out.extend_from_slice(&STRING.to_le_bytes());
+        string(&mut out, b"a na\xffme");
+        string(&mut out, b"weight");
+        out.extend_from_slice(&2u32.to_le_bytes());
+        out.extend_from_slice(&64u64.to_le_bytes());
+        out.extend_from_slice(&3u64.to_le_bytes());
+        out.extend_from_slice(&8u32.to_le_bytes());
+        out.extend_from_slice(&offset.to_le_bytes());
+        out
+    }
+
+    fn read_all(bytes: &[u8]) -> Result<Contents, Flaw> {
+        read(&mut Cursor::new(bytes), bytes.len() as u64)
+    }
+
+    #[test]
+    fn lists_are_passed_over_and_places_follow_the_alignment() {
+        for version in [2, 3] {
+            let bytes = sample(version, 64, 128);
+            let contents = read_all(&bytes).unwrap();
+            assert_eq!(contents.metadata["general.name"], "a na\u{fffd}me");
+            assert!(!contents.metadata.contains_key("tokenizer.ggml.tokens"));
+            let tensor = &contents.tensors[0];
+            assert_eq!((tensor.name.as_str(), tensor.shape.as_slice(), tensor.bytes), ("weight", &[3, 64][..], 3 * 2 * 34));
+            assert_eq!(tensor.offset, (bytes.len() as u64).next_multiple_of(64) + 128);
+        }
+    }
+
+    #[test]
+    fn impossible_alignments_places_and_versions_are_refused() {
+        assert!(matches!(read_all(&sample(3, 48, 0)), Err(Flaw::Damaged(_))));
+        assert!(matches!(read_all(&sample(3, 0, 0)), Err(Flaw::Damaged(_))));
+        assert!(matches!(read_all(&sample(3, 64, 32)), Err(Flaw::Damaged(_))));
+        assert!(matches!(read_all(&sample(1, 64, 0)), Err(Flaw::Unsupported(_))));
+        assert!(matches!(read_all(&sample(3u32.swap_bytes(), 64, 0)), Err(Flaw::Unsupported(_))));
+    }
+
+    #[test]
+    fn a_header_that_ends_anywhere_is_cut_short() {
+        let bytes = sample(3, 64, 0);
+        for length in 8..bytes.len() {
+            assert!(read_all(&bytes[..length]).is_err(), "{length}");
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! The header of a model file: which tensors it has, and where they lie.
+//!
+//! No weights are read. The file is untrusted: every count, length and offset is checked before anything is allocated for it, and
+//! memory grows only with bytes that were read. What the tensors mean is `kind`'s business.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::dtype::Dtype;
+use super::{gguf, safetensors, sniff};
+
+/// No header is longer; safetensors' own rule, which fits GGUF too.
+pub(crate) const MAX_HEADER_BYTES: u64 = 100_000_000;
+/// Texts in the metadata that are longer are left out; a chat template has a few thousand characters.
+pub(crate) const MAX_TEXT_BYTES: u64 = 65_536;
+
+/// The longest text of the metadata that is kept under this name: how often each word came in the pictures that a LoRA was trained on.
+pub(crate) const TAGS: (&str, u64) = ("ss_tag_frequency", 1 << 20);
+
+/// A container for tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// safetensors.
+    Safetensors,
+    /// GGUF.
+    Gguf,
+}
+
+/// A tensor as its file describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorInfo {
+    /// Its name in the file.
+    pub name: String,
+    /// Its number type.
+    pub dtype: Dtype,
+    /// Its dimensions in PyTorch's order: the last one lies together in memory.
+    pub shape: Vec<u64>,
+    /// Where its bytes begin, counted from the file's first byte.
+    pub offset: u64,
+    /// How many bytes it has.
+    pub bytes: u64,
+}
+
+impl TensorInfo {
+    /// The number of its values.
+    #[must_use]
+    pub fn values(&self) -> u64 {
+        self.shape.iter().product()
+    }
+}
+
+/// What a model file says about itself. All tensors lie within the file and apart from each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The container.
+    pub format: Format,
+    /// The tensors, in the file's order.
+    pub tensors: Vec<TensorInfo>,
+    /// Short texts and numbers; longer ones and lists are left out.
+    pub metadata: BTreeMap<String, String>,
+    /// The file's length in bytes.
+    pub file_bytes: u64,
+}
+
+/// Why a file cannot be used, in kinds that a program can tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// It cannot be opened or read.
+    Unreadable,
+    /// It has no bytes.
+    Empty,
+    /// It is something else than a model.
+    NotAModel,
+    /// Python pickled it: opening it can run programs, so its header is not read.
+    Pickle,
+    /// It ends before its header says.
+    CutShort,
+    /// Its header contradicts itself.
+    Damaged,
+    /// It is whole, and the engine does not read its kind.
+    Unsupported,
+}
+
+/// Why a file cannot be used, for a person.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{sentence} {hint}")]
+pub struct HeaderError {
+    /// The kind of fault.
+    pub fault: Fault,
+    /// What is wrong, with the file's name.
+    pub sentence: String,
+    /// What to do next.
+    pub hint: String,
+}
+
+/// What a reader of one container finds wrong, without the file's name.
+#[derive(Debug)]
+pub(crate) enum Flaw {
+    Io(io::Error),
+    /// The file would have to be at least this long.
+    CutShort {
+        promised_bytes: u64,
+    },
+    Damaged(String),
+    Unsupported(String),
+}
+
+impl From<io::Error> for Flaw {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// What a reader of one container finds.
+pub(crate) struct Contents {
+    pub(crate) tensors: Vec<TensorInfo>,
+    pub(crate) metadata: BTreeMap<String, String>,
+}
+
+/// Reads the header of a safetensors or GGUF file.
+///
+/// # Errors
+/// Where the file cannot be read, is damaged or cut short, or is something else; the error says which, and what to do.
+pub fn read_header(path: &Path) -> Result<Header, HeaderError> {
+    let name = file_name(path);
+    let unreadable = |error: &io::Error| error_for(&name, Flaw::Io(io::Error::new(error.kind(), error.to_string())), 0);
+    let mut file = File::open(path).map_err(|error| unreadable(&error))?;
+    let about = file.metadata().map_err(|error| unreadable(&error))?;
+    if about.is_dir() {
+        return Err(HeaderError {
+            fault: Fault::NotAModel,
+            sentence: format!("{name} is a folder, not a model file."),
+            hint: "Choose a .safetensors or .gguf file inside it.".into(),
+        });
+    }
+    read_from(&mut file, about.len(), &name)
+}
+
+/// Reads the header of `file_bytes` bytes; `name` stands in errors.
+pub(crate) fn read_from(source: &mut (impl Read + Seek), file_bytes: u64, name: &str) -> Result<Header, HeaderError> {
+    let fail = |flaw| error_for(name, flaw, file_bytes);
+    if file_bytes == 0 {
+        return Err(HeaderError {
+            fault: Fault::Empty,
+            sentence: format!("{name} is empty: it has no bytes at all."),
+            hint: "Download it again.".into(),
+        });
+    }
+    let mut start = Vec::with_capacity(sniff::BYTES);
+    source.by_ref().take(sniff::BYTES as u64).read_to_end(&mut start).map_err(|error| fail(error.into()))?;
+    source.seek(SeekFrom::Start(0)).map_err(|error| fail(error.into()))?;
+    let format = if start.starts_with(b"GGUF") {
+        Format::Gguf
+    } else if let Some(other) = sniff::what(&start) {
+        let sniff::Other { what, hint } = other;
+        return Err(HeaderError {
+            fault: if hint == sniff::PICKLE { Fault::Pickle } else { Fault::NotAModel },
+            sentence: format!("{name} is {what}, not a model that Atelier reads."),
+            hint: hint.into(),
+        });
+    } else if start.get(8).is_some_and(|it| *it != b'{') {
+        return Err(HeaderError {
+            fault: Fault::NotAModel,
+            sentence: format!("{name} is neither a safetensors nor a GGUF file."),
+            hint: "Choose the model's .safetensors or .gguf file instead.".into(),
+        });
+    } else {
+        Format::Safetensors
+    };
+    let contents = match format {
+        Format::Gguf => gguf::read(source, file_bytes),
+        Format::Safetensors => safetensors::read(source, file_bytes),
+    };
+    let contents = contents.and_then(|it| check_places(it, file_bytes)).map_err(fail)?;
+    Ok(Header { format, tensors: contents.tensors, metadata: contents.metadata, file_bytes })
+}
+
+/// Every tensor has its own name and its own place within the file.
+fn check_places(contents: Contents, file_bytes: u64) -> Result<Contents, Flaw> {
+    let mut names = HashSet::with_capacity(contents.tensors.len());
+    let mut places = Vec::with_capacity(contents.tensors.len());
+    for tensor in &contents.tensors {
+        if !names.insert(tensor.name.as_str()) {
+            return Err(Flaw::Damaged(format!("it names {} twice", shown(&tensor.name))));
+        }
+        let end = tensor.offset.checked_add(tensor.bytes);
+        places.push((tensor.offset, end.ok_or_else(|| Flaw::Damaged(format!("the place of {} is impossible", shown(&tensor.name))))?));
+    }
+    let promised_bytes = places.iter().map(|(_, end)| *end).max().unwrap_or(0);
+    if promised_bytes > file_bytes {
+        return Err(Flaw::CutShort { promised_bytes });
+    }
+    places.sort_unstable();
+    if places.windows(2).any(|pair| matches!(pair, [(_, end), (next, _)] if next < end)) {
+        return Err(Flaw::Damaged("two of its tensors lie in the same place".into()));
+    }
+    Ok(contents)
+}
+
+fn error_for(name: &str, flaw: Flaw, file_bytes: u64) -> HeaderError {
+    let again = "Download it again.".to_owned();
+    let (fault, sentence, hint) = match flaw {
+        Flaw::Io(error) if error.kind() == io::ErrorKind::NotFound => (
+            Fault::Unreadable,
+            format!("{name} is not there any more."),
+            "Choose the file again; it may have been moved or renamed.".into(),
+        ),
+        Flaw::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => (
+            Fault::Unreadable,
+            format!("{name} may not be opened."),
+            "Ask for permission to read it, or copy it to your own folder.".into(),
+        ),
+        Flaw::Io(error) => {
+            (Fault::Unreadable, format!("{name} cannot be read: {error}."), "Check that its disk is connected and try again.".into())
+        }
+        Flaw::CutShort { promised_bytes } => {
+            let (promised, there) = (size(promised_bytes), size(file_bytes));
+            let sentence = if promised == there {
+                format!("{name} is cut short: its last {} bytes are missing.", promised_bytes.saturating_sub(file_bytes))
+            } else {
+                format!("{name} is cut short: its header promises {promised}, the file has {there}.")
+            };
+            (Fault::CutShort, sentence, again)
+        }
+        Flaw::Damaged(what) => (Fault::Damaged, format!("{name} is damaged: {what}."), again),
+        Flaw::Unsupported(what) => (
+            Fault::Unsupported,
+            format!("{name} cannot be used: {what}."),
+            "Look for the same model as another .safetensors or .gguf file.".into(),
+        ),
+    };
+    HeaderError { fault, sentence, hint }
+}
+
+/// The file's own name, for sentences.
+#[must_use]
+pub fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+/// A tensor's name, short enough for a sentence.
+pub(crate) fn shown(name: &str) -> String {
+    if name.chars().count() <= 80 { name.to_owned() } else { name.chars().take(79).chain(['…']).collect() }
+}
+
+/// A number of bytes as people say it: `9.2 MB`.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if bytes < 1000 {
+        return if bytes == 1 { "1 byte".into() } else { format!("{bytes} bytes") };
+    }
+    let mut value = bytes as f64 / 1000.0;
+    let mut unit = UNITS[0];
+    for next in &UNITS[1..] {
+        if value < 999.95 {
+            break;
+        }
+        value /= 1000.0;
+        unit = next;
+    }
+    format!("{value:.1} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn fault(path: &Path) -> HeaderError {
+        let error = read_header(path).unwrap_err();
+        assert!(error.sentence.ends_with('.') && error.hint.ends_with('.'), "{error}");
+        assert!(error.sentence.starts_with(&file_name(path)), "{error}");
+        error
+    }
+
+    #[test]
+    fn every_format_of_the_tiny_model_is_read_with_the_same_shapes() {
+        let dir = tempfile::tempdir().unwrap();
+        let read = |format| {
+            let inner = dir.path().join(format!("{format:?}"));
+            fs::create_dir(&inner).unwrap();
+            let options = testkit::tiny::Options { format, ..Default::default() };
+            let header = read_header(&testkit::tiny::zimage(&inner, &options).unwrap().diffusion).unwrap();
+            let end = header.tensors.iter().map(|it| it.offset + it.bytes).max().unwrap();
+            assert!(end <= header.file_bytes && header.file_bytes < end + 32);
+            let shapes: BTreeMap<String, Vec<u64>> = header.tensors.iter().map(|it| (it.name.clone(), it.shape.clone())).collect();
+            (header, shapes)
+        };
+        let (safetensors, shapes) = read(testkit::tiny::Format::Safetensors);
+        let (gguf, same) = read(testkit::tiny::Format::Gguf);
+        let (quantised, again) = read(testkit::tiny::Format::GgufQ8);
+        assert_eq!((&shapes, &shapes), (&same, &again));
+        assert_eq!((safetensors.format, gguf.format), (Format::Safetensors, Format::Gguf));
+        assert_eq!(safetensors.metadata["format"], "pt");
+        assert_eq!(gguf.metadata["general.architecture"], "lumina2");
+        let dtype = |header: &Header| header.tensors.iter().find(|it| it.name == "x_embedder.weight").unwrap().dtype.name();
+        assert_eq!([dtype(&safetensors), dtype(&gguf), dtype(&quantised)], ["F16", "F16", "Q8_0"]);
+    }
+
+    #[test]
+    fn the_offsets_lead_to_the_bytes_of_the_weights() {
+        let dir = tempfile::tempdir().unwrap();
+        let value = |format| {
+            let options = testkit::tiny::Options { format, ..Default::default() };
+            let path = testkit::tiny::zimage(dir.path(), &options).unwrap().diffusion;
+            let header = read_header(&path).unwrap();
+            let tensor = header.tensors.iter().find(|it| it.name == "layers.1.attention.qkv.weight").unwrap();
+            let bytes = fs::read(&path).unwrap();
+            bytes[tensor.offset as usize..][..tensor.bytes as usize].to_vec()
+        };
+        assert_eq!(value(testkit::tiny::Format::Safetensors), value(testkit::tiny::Format::Gguf));
+    }
+
+    #[test]
+    fn every_broken_file_is_refused_with_a_sentence_and_a_hint() {
+        let dir = tempfile::tempdir().unwrap();
+        let faults: BTreeMap<&str, Fault> =
+            testkit::broken::diffusion_files(dir.path()).unwrap().iter().map(|(what, path)| (*what, fault(path).fault)).collect();
+        let expected = BTreeMap::from([
+            ("truncated in its data", Fault::CutShort),
+            ("truncated in its header", Fault::CutShort),
+            ("a truncated GGUF", Fault::CutShort),
+            ("empty", Fault::Empty),
+            ("text", Fault::NotAModel),
+            ("a picture", Fault::NotAModel),
+            ("a huge header", Fault::Damaged),
+            ("beyond the end", Fault::CutShort),
+            ("overlapping", Fault::Damaged),
+            ("a wrong size", Fault::Damaged),
+            ("an overflowing shape", Fault::Damaged),
+            ("absurd counts", Fault::Damaged),
+        ]);
+        assert_eq!(faults, expected);
+    }
+
+    #[test]
+    fn a_download_that_stopped_is_described_in_the_sizes_that_people_see() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = fault(&testkit::broken::truncated_in_data(dir.path()).unwrap());
+        let sentence = "truncated-in-data.safetensors is cut short: its header promises 9.2 MB, the file has 5.5 MB.";
+        assert_eq!((error.sentence.as_str(), error.hint.as_str()), (sentence, "Download it again."));
+    }
+
+    #[test]
+    fn a_file_that_lacks_its_last_bytes_is_told_from_a_whole_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = testkit::tiny::zimage(dir.path(), &testkit::tiny::Options::default()).unwrap().diffusion;
+        let whole = fs::metadata(&path).unwrap().len();
+        File::options().write(true).open(&path).unwrap().set_len(whole - 7).unwrap();
+        assert_eq!(fault(&path).sentence, "tiny-zimage.safetensors is cut short: its last 7 bytes are missing.");
+    }
+
+    #[test]
+    fn a_missing_file_and_a_folder_are_told_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(fault(&dir.path().join("gone.gguf")).fault, Fault::Unreadable);
+        assert_eq!(fault(dir.path()).fault, Fault::NotAModel);
+    }
+
+    #[test]
+    fn a_name_that_comes_twice_is_refused() {
+        let header = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}"#;
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend_from_slice(header.as_bytes());
+        bytes.extend_from_slice(&[0; 8]);
+        let error = read_from(&mut io::Cursor::new(&bytes), bytes.len() as u64, "a.safetensors").unwrap_err();
+        assert_eq!((error.fault, error.sentence.as_str()), (Fault::Damaged, "a.safetensors is damaged: it names a twice."));
+    }
+
+    #[test]
+    fn sizes_are_said_in_the_unit_that_fits() {
+        let said = [999, 1000, 9_240_000, 999_960_000, 2_132_625_182].map(size);
+        assert_eq!(said, ["999 bytes", "1.0 kB", "9.2 MB", "1.0 GB", "2.1 GB"]);
+    }
+}

@@ -1,0 +1,547 @@
+//! What a model file is, from its header: by the names and shapes of its tensors, by the rules that the engine goes by.
+//!
+//! File names and metadata are not believed, save where two language models differ in nothing else. Pure: no files are read here.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::family::Family;
+use super::header::{Header, TensorInfo};
+use atelier_core::recipe::FileRole;
+
+/// What a model file is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileKind {
+    /// What it is for; `None` for LoRAs and what is not known.
+    pub role: Option<FileRole>,
+    /// The family, where the file alone tells.
+    pub family: Option<Family>,
+    /// What to call it, without an article: `Qwen3-4B text encoder`.
+    pub name: String,
+    /// How many values its tensors have together.
+    pub parameters: u64,
+    /// The number type that most of its bytes have: `F16`, `Q4_K`.
+    pub quantisation: String,
+    /// True for low-rank adapters.
+    pub is_lora: bool,
+    /// The modules in it, by the roles that files of them alone would have.
+    pub contains: Vec<FileRole>,
+    /// Width of a text encoder.
+    pub text_width: Option<u64>,
+    /// Rows of a text encoder's table of tokens.
+    pub vocabulary: Option<u64>,
+    /// Channels of the latents that a VAE or tiny autoencoder decodes.
+    pub latent_channels: Option<u64>,
+}
+
+impl FileKind {
+    /// The name with its article: `a Qwen3-4B text encoder`.
+    #[must_use]
+    pub fn described(&self) -> String {
+        let an = ["SD", "ER", "ES", "An", "Ov", "Id", "LT", "up", "un"].iter().any(|it| self.name.starts_with(it));
+        format!("{} {}", if an { "an" } else { "a" }, self.name)
+    }
+}
+
+/// Where the engine looks for the diffusion module in a whole model.
+pub(crate) const DIFFUSION_PREFIX: &str = "model.diffusion_model.";
+
+/// Says what a file is.
+#[must_use]
+pub fn identify(header: &Header) -> FileKind {
+    let tensors = Tensors::new(header);
+    let mut kind = FileKind {
+        role: None,
+        family: None,
+        name: "unknown kind of model file".into(),
+        parameters: header.tensors.iter().fold(0, |sum, it| sum.saturating_add(it.values())),
+        quantisation: quantisation(header),
+        is_lora: false,
+        contains: Vec::new(),
+        text_width: None,
+        vocabulary: None,
+        latent_channels: None,
+    };
+    if tensors.is_lora() {
+        kind.is_lora = true;
+        kind.family = tensors.lora_family();
+        kind.name = kind.family.map_or_else(|| "LoRA".into(), |family| format!("{} LoRA", family.label()));
+    } else if tensors.is_controlnet() {
+        kind.family = tensors.unet_family();
+        kind.name = kind.family.map_or_else(|| "ControlNet".into(), |family| format!("{} ControlNet", family.label()));
+        kind.role = Some(FileRole::Controlnet);
+    } else if let Some((family, variant)) = tensors.diffusion() {
+        tensors.describe_diffusion(&mut kind, family, variant);
+    } else if tensors.any_contains("qformer_perceiver") || tensors.any_starts("id_encoder.") || tensors.any_starts("pmid.") {
+        kind.name = "PhotoMaker".into();
+        kind.role = Some(FileRole::Photomaker);
+    } else if tensors.is_upscaler() {
+        kind.name = "upscaler (ESRGAN)".into();
+        kind.role = Some(FileRole::Upscaler);
+    } else if !tensors.describe_text_encoder(&mut kind, header) {
+        tensors.describe_autoencoder(&mut kind);
+    }
+    if let (Some(role), true) = (kind.role, kind.contains.is_empty()) {
+        kind.contains.push(role);
+    }
+    kind
+}
+
+fn quantisation(header: &Header) -> String {
+    let mut bytes: BTreeMap<&str, u64> = BTreeMap::new();
+    for tensor in &header.tensors {
+        let sum = bytes.entry(tensor.dtype.name()).or_default();
+        *sum = sum.saturating_add(tensor.bytes);
+    }
+    bytes.into_iter().max_by_key(|(_, bytes)| *bytes).map(|(name, _)| name.to_owned()).unwrap_or_default()
+}
+
+/// The tensors by name.
+struct Tensors<'a> {
+    by_name: HashMap<&'a str, &'a TensorInfo>,
+}
+
+impl<'a> Tensors<'a> {
+    fn new(header: &'a Header) -> Self {
+        Self { by_name: header.tensors.iter().map(|it| (it.name.as_str(), it)).collect() }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.by_name.keys().copied()
+    }
+
+    fn any_starts(&self, start: &str) -> bool {
+        self.names().any(|it| it.starts_with(start))
+    }
+
+    fn any_ends(&self, end: &str) -> bool {
+        self.names().any(|it| it.ends_with(end))
+    }
+
+    fn any_contains(&self, part: &str) -> bool {
+        self.names().any(|it| it.contains(part))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
+    /// A dimension of a tensor, in PyTorch's order.
+    fn dimension(&self, name: &str, at: usize) -> Option<u64> {
+        self.by_name.get(name).and_then(|it| it.shape.get(at)).copied()
+    }
+
+    /// The tensor whose name ends so; the first by name where there are several.
+    fn ending(&self, end: &str) -> Option<&'a TensorInfo> {
+        self.by_name.iter().filter(|(name, _)| name.ends_with(end)).min_by_key(|(name, _)| **name).map(|(_, tensor)| *tensor)
+    }
+
+    fn is_lora(&self) -> bool {
+        const ENDS: [&str; 8] = [
+            ".lora_down.weight",
+            ".lora_up.weight",
+            ".lora_A.weight",
+            ".lora_B.weight",
+            ".lora_A.default.weight",
+            "lora.down.weight",
+            ".hada_w1_a",
+            ".lokr_w1",
+        ];
+        ENDS.iter().any(|end| self.any_ends(end)) || self.any_ends(".lokr_w1_a")
+    }
+
+    fn lora_family(&self) -> Option<Family> {
+        if self.any_contains("context_refiner") || self.any_contains("layers.0.attention.") || self.any_contains("layers_0_attention_") {
+            return Some(Family::ZImage);
+        }
+        if self.any_contains("double_blocks") || self.any_contains("single_transformer_blocks") {
+            return Some(Family::Flux);
+        }
+        let context =
+            ["attn2_to_k.lora_down.weight", "attn2.to_k.lora_A.weight", "attn2.to_k.lora_down.weight", "attn2.to_k.lora.down.weight"];
+        context.iter().find_map(|end| self.ending(end)).and_then(|it| unet_of_context(it.shape.get(1).copied()))
+    }
+
+    fn is_controlnet(&self) -> bool {
+        self.any_starts("control_model.") || self.has("input_hint_block.0.weight") || self.any_starts("controlnet_cond_embedding.")
+    }
+
+    fn is_upscaler(&self) -> bool {
+        let modern = self.has("conv_first.weight") && self.any_starts("body.0.");
+        modern || (self.has("model.0.weight") && self.any_starts("model.1.sub.0.RDB1."))
+    }
+
+    /// The diffusion module's family and variant, as the engine tells them.
+    fn diffusion(&self) -> Option<(Family, &'static str)> {
+        let prefix = [DIFFUSION_PREFIX, "unet."].into_iter().find(|it| self.any_starts(it)).unwrap_or("");
+        let has = |name: &str| self.has(&format!("{prefix}{name}"));
+        let starts = |name: &str| self.any_starts(&format!("{prefix}{name}"));
+        let dimension = |name: &str, at| self.dimension(&format!("{prefix}{name}"), at);
+
+        if has("net.lq_proj.latent_proj.0.weight") {
+            return Some((Family::Pid, ""));
+        }
+        if self.any_contains("embed_image_indicator.weight") {
+            return Some((Family::Ideogram4, ""));
+        }
+        if starts("nerf_final_layer_conv.") {
+            return Some((Family::ChromaRadiance, ""));
+        }
+        if starts("joint_blocks.") {
+            return Some((Family::Sd3, ""));
+        }
+        if self.has("model.x_embedder.proj1.weight") && self.has("model.language_model.layers.0.self_attn.q_proj.weight") {
+            return Some((Family::HidreamO1, ""));
+        }
+        if has("transformer_blocks.0.attn.norm_added_q.weight") && has("transformer_blocks.0.img_mlp.w1.weight") {
+            return Some((Family::Lens, ""));
+        }
+        if has("transformer_blocks.0.img_mod.1.weight") {
+            return Some((Family::QwenImage, ""));
+        }
+        if self.any_ends("llm_adapter.blocks.0.cross_attn.q_proj.weight") {
+            return Some((Family::Anima, ""));
+        }
+        if has("double_blocks.0.img_mlp.gate_proj.weight") {
+            return Some((Family::OvisImage, ""));
+        }
+        if has("cap_embedder.0.weight") {
+            return Some((Family::ZImage, ""));
+        }
+        if has("layers.0.adaLN_sa_ln.weight") {
+            return Some((Family::ErnieImage, ""));
+        }
+        if has("adaln_single.emb.timestep_embedder.linear_1.bias") {
+            return Some((Family::Ltx, ""));
+        }
+        if has("blocks.0.cross_attn.norm_k.weight") {
+            return Some((Family::Wan, ""));
+        }
+        if has("double_stream_modulation_img.lin.weight") {
+            let large = has("single_blocks.47.linear1.weight");
+            return Some((if large { Family::Flux2 } else { Family::Flux2Klein }, ""));
+        }
+        if starts("double_blocks.") || starts("single_transformer_blocks.") {
+            let context = dimension("txt_in.weight", 1).or_else(|| dimension("context_embedder.weight", 1));
+            if context == Some(3584) {
+                return Some((Family::LongCat, ""));
+            }
+            if has("distilled_guidance_layer.in_proj.weight") {
+                return Some((Family::Chroma, ""));
+            }
+            return Some((Family::Flux, if dimension("img_in.weight", 1) == Some(384) { " Fill" } else { "" }));
+        }
+        let unet = has("input_blocks.0.0.weight") || (has("conv_in.weight") && starts("down_blocks."));
+        if !unet {
+            return None;
+        }
+        if has("input_blocks.8.0.time_mixer.mix_factor") {
+            return Some((Family::Svd, ""));
+        }
+        let inputs = dimension("input_blocks.0.0.weight", 1).or_else(|| dimension("conv_in.weight", 1));
+        let variant = match inputs {
+            Some(9) => " inpainting",
+            Some(8) => " edit",
+            _ => "",
+        };
+        self.unet_family().map(|family| (family, variant))
+    }
+
+    fn unet_family(&self) -> Option<Family> {
+        unet_of_context(self.ending("attn2.to_k.weight").and_then(|it| it.shape.get(1)).copied())
+    }
+
+    fn describe_diffusion(&self, kind: &mut FileKind, family: Family, variant: &str) {
+        const PARTS: [(&str, FileRole); 10] = [
+            ("cond_stage_model.1.", FileRole::ClipG),
+            ("conditioner.embedders.1.", FileRole::ClipG),
+            ("text_encoders.clip_g.", FileRole::ClipG),
+            ("conditioner.embedders.0.", FileRole::ClipL),
+            ("text_encoders.clip_l.", FileRole::ClipL),
+            ("text_encoders.t5xxl.", FileRole::T5xxl),
+            ("text_encoders.llm.", FileRole::Llm),
+            ("first_stage_model.", FileRole::Vae),
+            ("vae.", FileRole::Vae),
+            ("tae.", FileRole::Taesd),
+        ];
+        kind.family = Some(family);
+        kind.contains.push(FileRole::Diffusion);
+        let clip_l = self.names().any(|it| it.starts_with("cond_stage_model.") && !it.starts_with("cond_stage_model.1."));
+        let parts = PARTS.iter().filter(|(start, _)| self.any_starts(start)).map(|(_, role)| *role);
+        for role in parts.chain(clip_l.then_some(FileRole::ClipL)) {
+            if !kind.contains.contains(&role) {
+                kind.contains.push(role);
+            }
+        }
+        let whole = kind.contains.len() > 1 || family == Family::HidreamO1;
+        kind.role = Some(if whole { FileRole::Model } else { FileRole::Diffusion });
+        kind.name = format!("{}{variant} {}", family.label(), if whole { "full model" } else { "diffusion module" });
+        self.measure_text_encoder(kind);
+        self.measure_autoencoder(kind);
+    }
+
+    fn measure_text_encoder(&self, kind: &mut FileKind) {
+        let table = self
+            .ending("embed_tokens.weight")
+            .or_else(|| self.by_name.get("token_embd.weight").copied())
+            .or_else(|| self.ending("shared.weight"))
+            .or_else(|| self.ending("token_embedding.weight"));
+        if let Some([rows, width]) = table.map(|it| it.shape.as_slice()) {
+            (kind.vocabulary, kind.text_width) = (Some(*rows), Some(*width));
+        }
+    }
+
+    /// Describes a text or vision encoder; false where it is none.
+    fn describe_text_encoder(&self, kind: &mut FileKind, header: &Header) -> bool {
+        let t5 = self.any_ends("block.0.layer.0.SelfAttention.q.weight") || self.has("enc.blk.0.attn_q.weight");
+        let llm = self.any_ends("embed_tokens.weight") || self.has("token_embd.weight");
+        let vision = self.any_ends("vision_model.embeddings.class_embedding") || self.any_ends("visual.class_embedding");
+        let (name, role) = if t5 {
+            self.measure_text_encoder(kind);
+            let name = if kind.vocabulary.is_some_and(|it| it > 200_000) { "UMT5-XXL text encoder" } else { "T5-XXL text encoder" };
+            (if kind.text_width == Some(4096) { name } else { "small T5 text encoder" }.to_owned(), FileRole::T5xxl)
+        } else if llm {
+            self.measure_text_encoder(kind);
+            (self.language_model(kind, header), FileRole::Llm)
+        } else if self.has("v.patch_embd.weight") || (self.any_starts("visual.") && self.any_contains("patch_embed")) {
+            ("vision half of a language model (mmproj)".to_owned(), FileRole::LlmVision)
+        } else if self.any_ends("token_embedding.weight") {
+            self.measure_text_encoder(kind);
+            let (name, role) = match kind.text_width {
+                Some(1280) => ("CLIP-G text encoder", FileRole::ClipG),
+                Some(1024) => ("OpenCLIP-H text encoder", FileRole::ClipL),
+                _ => ("CLIP-L text encoder", FileRole::ClipL),
+            };
+            (name.to_owned(), role)
+        } else if vision {
+            ("CLIP vision encoder".to_owned(), FileRole::ClipVision)
+        } else {
+            return false;
+        };
+        kind.name = name;
+        kind.role = Some(role);
+        true
+    }
+
+    /// What a language model is called, by its dimensions.
+    fn language_model(&self, kind: &FileKind, header: &Header) -> String {
+        let architecture = header.metadata.get("general.architecture").map_or("", String::as_str);
+        let layers = self.names().filter_map(layer_number).max().map_or(0, |it| it + 1);
+        let width = kind.text_width.unwrap_or(0);
+        let vision = self.any_contains("visual.");
+        let named = if self.any_contains("mlp.experts") || self.any_contains("ffn_gate_exps") {
+            "gpt-oss"
+        } else if self.any_contains("pre_feedforward_layernorm") || self.any_contains("post_ffw_norm") || architecture.starts_with("gemma")
+        {
+            match width {
+                2304 => "Gemma-2-2B",
+                3840 => "Gemma-3-12B",
+                _ => "Gemma",
+            }
+        } else if self.any_ends("self_attn.q_norm.weight") || self.any_ends("attn_q_norm.weight") || architecture.starts_with("qwen3") {
+            match (width, layers) {
+                (1024, 28) => "Qwen3-0.6B",
+                (2048, 28) => "Qwen3-1.7B",
+                (2560, 36) if vision => "Qwen3-VL-4B",
+                (2560, 36) => "Qwen3-4B",
+                (4096, 36) if vision => "Qwen3-VL-8B",
+                (4096, 36) => "Qwen3-8B",
+                _ => "Qwen3",
+            }
+        } else if self.any_ends("self_attn.q_proj.bias") || self.any_ends("attn_q.bias") || architecture.starts_with("qwen2") {
+            match width {
+                3584 => "Qwen2.5-VL-7B",
+                2048 => "Qwen2.5-VL-3B",
+                _ => "Qwen2.5",
+            }
+        } else {
+            match (width, layers) {
+                (5120, 40) => "Mistral-Small-24B",
+                (3072, 26) => "Ministral-3B",
+                _ => return "language model".into(),
+            }
+        };
+        format!("{named} text encoder")
+    }
+
+    fn measure_autoencoder(&self, kind: &mut FileKind) {
+        let input = ["decoder.conv_in.weight", "decoder.layers.0.weight", "decoder.conv1.weight"];
+        kind.latent_channels = input.iter().find_map(|end| self.ending(end)).and_then(|it| it.shape.get(1)).copied();
+    }
+
+    fn describe_autoencoder(&self, kind: &mut FileKind) {
+        self.measure_autoencoder(kind);
+        let tiny = self.any_ends("decoder.layers.0.weight") || self.has("decoder.3.conv.0.weight");
+        let wan = self.any_ends("decoder.conv1.weight") && self.any_contains("decoder.middle.");
+        if tiny {
+            kind.role = Some(FileRole::Taesd);
+            kind.name = "tiny autoencoder".into();
+        } else if wan {
+            kind.role = Some(FileRole::Vae);
+            kind.family = Some(Family::QwenImage);
+            kind.name = "VAE of Qwen-Image or Wan".into();
+        } else if self.any_ends("decoder.conv_in.weight") {
+            kind.role = Some(FileRole::Vae);
+            kind.name = match kind.latent_channels {
+                Some(4) => "VAE for SD1.5, SD2 or SDXL".into(),
+                Some(16) => "VAE with 16 channels (Flux, SD3, Z-Image)".into(),
+                Some(32) => "VAE for Flux.2".into(),
+                _ => "VAE".into(),
+            };
+        }
+    }
+}
+
+fn unet_of_context(width: Option<u64>) -> Option<Family> {
+    match width? {
+        768 => Some(Family::Sd1),
+        1024 => Some(Family::Sd2),
+        2048 => Some(Family::Sdxl),
+        _ => None,
+    }
+}
+
+/// The layer that a tensor of a language model belongs to.
+fn layer_number(name: &str) -> Option<u64> {
+    if name.contains("visual.") {
+        return None;
+    }
+    let (_, rest) = name.split_once("layers.").or_else(|| name.split_once("blk."))?;
+    rest.split('.').next()?.parse().ok().filter(|it| *it < 10_000)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::{Dtype, Format, read_header};
+
+    /// Names and shapes.
+    pub(crate) type Listed<'a> = &'a [(&'a str, &'a [u64])];
+
+    /// A header with these tensors in F16.
+    pub(crate) fn header(tensors: Listed<'_>) -> Header {
+        let dtype = Dtype::from_safetensors("F16").unwrap();
+        let tensors = tensors.iter().map(|(name, shape)| TensorInfo {
+            name: (*name).into(),
+            dtype,
+            shape: shape.to_vec(),
+            offset: 0,
+            bytes: dtype.bytes_of(shape).unwrap(),
+        });
+        Header { format: Format::Safetensors, tensors: tensors.collect(), metadata: BTreeMap::new(), file_bytes: 0 }
+    }
+
+    fn kind(path: &Path) -> FileKind {
+        identify(&read_header(path).unwrap())
+    }
+
+    #[test]
+    fn the_tiny_model_is_told_in_every_format() {
+        let dir = tempfile::tempdir().unwrap();
+        for format in [testkit::tiny::Format::Safetensors, testkit::tiny::Format::Gguf, testkit::tiny::Format::GgufQ8] {
+            let options = testkit::tiny::Options { format, encoder_layers: 1, ..Default::default() };
+            let files = testkit::tiny::zimage(dir.path(), &options).unwrap();
+            let diffusion = kind(&files.diffusion);
+            assert_eq!((diffusion.role, diffusion.family), (Some(FileRole::Diffusion), Some(Family::ZImage)));
+            assert_eq!(diffusion.name, "Z-Image diffusion module");
+            let llm = kind(&files.llm);
+            assert_eq!((llm.role, llm.name.as_str()), (Some(FileRole::Llm), "Qwen3 text encoder"));
+            assert_eq!((llm.text_width, llm.vocabulary), (Some(8), Some(151_936)));
+            let taesd = kind(&files.taesd);
+            assert_eq!((taesd.role, taesd.latent_channels), (Some(FileRole::Taesd), Some(16)));
+        }
+        let lora = kind(&testkit::tiny::lora(dir.path(), &testkit::tiny::Options::default()).unwrap());
+        assert_eq!((lora.is_lora, lora.role, lora.family), (true, None, Some(Family::ZImage)));
+        assert!(kind(&testkit::tiny::unmatched_lora(dir.path()).unwrap()).is_lora);
+        assert_eq!(kind(&testkit::tiny::upscaler(dir.path(), 2, 1).unwrap()).role, Some(FileRole::Upscaler));
+    }
+
+    #[test]
+    fn a_whole_sd15_checkpoint_is_told_with_what_it_holds() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sd15.safetensors");
+        testkit::sd15(&path, 1, testkit::Contents::HeaderOnly).unwrap();
+        let kind = kind(&path);
+        assert_eq!((kind.role, kind.family), (Some(FileRole::Model), Some(Family::Sd1)));
+        assert_eq!(kind.contains, [FileRole::Diffusion, FileRole::Vae, FileRole::ClipL]);
+        assert_eq!(kind.described(), "an SD1.5 full model");
+        assert_eq!((kind.parameters, kind.quantisation.as_str()), (1_066_235_307, "F16"));
+        assert_eq!((kind.text_width, kind.vocabulary, kind.latent_channels), (Some(768), Some(49_408), Some(4)));
+    }
+
+    #[test]
+    fn families_are_told_with_and_without_the_prefix() {
+        let signs: [(Listed<'_>, Family); 17] = [
+            (&[("cap_embedder.0.weight", &[2560])], Family::ZImage),
+            (&[("joint_blocks.0.context_block.attn.qkv.weight", &[8, 8])], Family::Sd3),
+            (&[("double_blocks.0.img_attn.qkv.weight", &[8, 8]), ("txt_in.weight", &[3072, 4096])], Family::Flux),
+            (&[("double_blocks.0.img_attn.qkv.weight", &[8, 8]), ("txt_in.weight", &[3072, 3584])], Family::LongCat),
+            (&[("double_blocks.0.x", &[8]), ("distilled_guidance_layer.in_proj.weight", &[8, 8])], Family::Chroma),
+            (&[("double_blocks.0.img_mlp.gate_proj.weight", &[8, 8])], Family::OvisImage),
+            (&[("double_blocks.0.x", &[8]), ("double_stream_modulation_img.lin.weight", &[8, 8])], Family::Flux2Klein),
+            (&[("double_stream_modulation_img.lin.weight", &[8, 8]), ("single_blocks.47.linear1.weight", &[8, 8])], Family::Flux2),
+            (&[("nerf_final_layer_conv.conv.weight", &[8, 8])], Family::ChromaRadiance),
+            (&[("transformer_blocks.0.img_mod.1.weight", &[8, 8])], Family::QwenImage),
+            (&[("net.llm_adapter.blocks.0.cross_attn.q_proj.weight", &[8, 8])], Family::Anima),
+            (&[("layers.0.adaLN_sa_ln.weight", &[8])], Family::ErnieImage),
+            (&[("blocks.0.cross_attn.norm_k.weight", &[8])], Family::Wan),
+            (&[("adaln_single.emb.timestep_embedder.linear_1.bias", &[8])], Family::Ltx),
+            (
+                &[("input_blocks.0.0.weight", &[320, 4, 3, 3]), ("input_blocks.1.1.transformer_blocks.0.attn2.to_k.weight", &[320, 768])],
+                Family::Sd1,
+            ),
+            (
+                &[("input_blocks.0.0.weight", &[320, 4, 3, 3]), ("input_blocks.4.1.transformer_blocks.0.attn2.to_k.weight", &[640, 2048])],
+                Family::Sdxl,
+            ),
+            (
+                &[("conv_in.weight", &[320, 4, 3, 3]), ("down_blocks.0.attentions.0.transformer_blocks.0.attn2.to_k.weight", &[320, 1024])],
+                Family::Sd2,
+            ),
+        ];
+        for (tensors, family) in signs {
+            let bare = identify(&header(tensors));
+            let prefixed: Vec<(String, &[u64])> =
+                tensors.iter().map(|(name, shape)| (format!("{DIFFUSION_PREFIX}{name}"), *shape)).collect();
+            let prefixed: Vec<(&str, &[u64])> = prefixed.iter().map(|(name, shape)| (name.as_str(), *shape)).collect();
+            let prefixed = identify(&header(&prefixed));
+            for kind in [bare, prefixed] {
+                assert_eq!((kind.family, kind.role), (Some(family), Some(FileRole::Diffusion)), "{tensors:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn text_encoders_are_told_by_their_dimensions() {
+        let qwen = |width: u64, layers: u64| {
+            let last = format!("model.layers.{}.self_attn.q_norm.weight", layers - 1);
+            identify(&header(&[("model.embed_tokens.weight", &[151_936, width]), (&last, &[128])])).name
+        };
+        assert_eq!(qwen(2560, 36), "Qwen3-4B text encoder");
+        assert_eq!(qwen(4096, 36), "Qwen3-8B text encoder");
+        assert_eq!(qwen(1024, 28), "Qwen3-0.6B text encoder");
+        let gguf = identify(&header(&[("token_embd.weight", &[152_064, 3584]), ("blk.0.attn_q.bias", &[3584])]));
+        assert_eq!((gguf.name.as_str(), gguf.vocabulary), ("Qwen2.5-VL-7B text encoder", Some(152_064)));
+        let t5 = identify(&header(&[("enc.blk.0.attn_q.weight", &[4096, 4096]), ("token_embd.weight", &[32_128, 4096])]));
+        assert_eq!((t5.role, t5.name.as_str()), (Some(FileRole::T5xxl), "T5-XXL text encoder"));
+        let clip = |width| identify(&header(&[("text_model.embeddings.token_embedding.weight", &[49_408, width])])).role;
+        assert_eq!((clip(768), clip(1280)), (Some(FileRole::ClipL), Some(FileRole::ClipG)));
+    }
+
+    #[test]
+    fn decoders_and_helpers_are_told() {
+        let vae = identify(&header(&[("decoder.conv_in.weight", &[512, 16, 3, 3])]));
+        assert_eq!((vae.role, vae.latent_channels), (Some(FileRole::Vae), Some(16)));
+        let wan = identify(&header(&[("decoder.conv1.weight", &[384, 16, 3, 3, 3]), ("decoder.middle.0.residual.0.gamma", &[384])]));
+        assert_eq!((wan.role, wan.family), (Some(FileRole::Vae), Some(Family::QwenImage)));
+        let control = identify(&header(&[
+            ("control_model.input_blocks.0.0.weight", &[320, 4, 3, 3]),
+            ("control_model.input_blocks.1.1.transformer_blocks.0.attn2.to_k.weight", &[320, 768]),
+        ]));
+        assert_eq!((control.role, control.family), (Some(FileRole::Controlnet), Some(Family::Sd1)));
+        let unknown = identify(&header(&[("anything", &[8])]));
+        assert_eq!((unknown.role, unknown.family), (None, None));
+        assert_eq!(unknown.described(), "an unknown kind of model file");
+    }
+}

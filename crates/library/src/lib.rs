@@ -1,0 +1,60 @@
+//! The library: what the files on disk are, and whether they make a model together.
+//!
+//! Nothing here reads weights, and nothing here trusts a file. A file is described by its header alone ([`read_header`],
+//! [`identify`]); a set of files is checked before the engine sees it ([`check_files`]), because the engine ends the process where it
+//! is given files that do not fit. A model as a whole is described by its [`Manifest`]; one comes with the program ([`Builtin`]).
+//! No egui, no engine.
+
+#![forbid(unsafe_code)]
+
+mod assemble;
+mod builtin;
+mod cache;
+mod catalogue;
+mod check;
+pub mod disk;
+pub mod downloads;
+mod dtype;
+mod family;
+mod fetch;
+mod fetched;
+mod gguf;
+mod header;
+mod kind;
+mod link;
+mod lora;
+mod manifest;
+mod models;
+mod naming;
+mod places;
+mod removal;
+mod safetensors;
+mod sniff;
+mod usage;
+mod verify;
+
+#[cfg(test)]
+mod hostile;
+
+pub use assemble::{Assembly, Missing, assemble};
+pub use builtin::{BUILTIN_VARIABLE, Builtin, BuiltinError};
+pub use cache::{HeaderCache, Known};
+pub use catalogue::{Catalogue, Offer, WORKING_BYTES};
+pub use check::{Checked, Problem, check_files, snap};
+pub use dtype::Dtype;
+pub use family::Family;
+pub use fetch::{download_job, parts_job};
+pub use fetched::Fetched;
+pub use header::{Fault, Format, Header, HeaderError, TensorInfo, file_name, read_header, size};
+pub use kind::{FileKind, identify};
+pub use link::Link;
+pub use manifest::{
+    Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed, PreviewWay, Role,
+    Sha256, Unpack, Variant, model_name,
+};
+pub use models::{Card, CardFile, CardState, Installed, Loose, Models, Runnable, installed};
+pub use naming::name_of;
+pub use places::{Places, PlacesError};
+pub use removal::{Downloaded, Removal, RemovalError, Stays, downloaded, to_trash};
+pub use usage::{FolderUse, ModelUse, Usage, usage};
+pub use verify::{Verdict, Verified};

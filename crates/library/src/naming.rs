@@ -1,0 +1,65 @@
+//! What models are called: by people, after their files, and by programs.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+/// What a person calls a model of this file: its name without the ending; where everybody calls his file so, the folder's that it came in.
+#[must_use]
+pub fn name_of(path: &Path) -> String {
+    const EVERYBODYS: [&str; 5] = ["diffusion_pytorch_model", "model", "pytorch_model", "pytorch_lora_weights", "adapter_model"];
+    const PARTS: [&str; 8] =
+        ["unet", "transformer", "vae", "text_encoder", "text_encoder_2", "text_encoder_3", "controlnet", "image_encoder"];
+    let text = |name: Option<&std::ffi::OsStr>| name.unwrap_or_default().to_string_lossy().into_owned();
+    let stem = text(path.file_stem());
+    let plain = stem.split('.').next().unwrap_or(&stem);
+    if !EVERYBODYS.contains(&plain) {
+        return stem;
+    }
+    let mut folders = path.ancestors().skip(1).map(|it| text(it.file_name()));
+    match (folders.next(), folders.next()) {
+        (Some(part), Some(model)) if PARTS.contains(&part.as_str()) && !model.is_empty() => format!("{model} {part}"),
+        (Some(folder), _) if !folder.is_empty() => folder,
+        _ => stem,
+    }
+}
+
+/// A file's name, without its ending, in the letters of an id.
+pub(crate) fn slug(path: &Path) -> String {
+    letters(&path.file_stem().unwrap_or_default().to_string_lossy())
+}
+
+/// A text in the letters of an id.
+pub(crate) fn letters(text: &str) -> String {
+    let kept = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' };
+    let letters: String = text.to_lowercase().chars().map(kept).collect();
+    let letters = letters.trim_matches(['-', '.']);
+    if letters.is_empty() { "model".into() } else { letters.into() }
+}
+
+/// The id, or the first that is free with a number after it.
+pub(crate) fn free_id(id: &str, taken: &HashSet<String>) -> String {
+    let numbered = (2..).map(|n: u64| format!("{id}-{n}"));
+    std::iter::once(id.to_owned()).chain(numbered).find(|it| !taken.contains(it)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_everybody_uses_gives_way_to_the_folders() {
+        let name = |path: &str| name_of(Path::new(path));
+        assert_eq!(name("/m/ink.safetensors"), "ink");
+        assert_eq!(name("/m/ann--ink/vae/diffusion_pytorch_model.fp16.safetensors"), "ann--ink vae");
+        assert_eq!(name("/m/ann--ink/pytorch_lora_weights.safetensors"), "ann--ink");
+        assert_eq!(name("model.gguf"), "model");
+    }
+
+    #[test]
+    fn an_id_has_the_letters_of_ids_and_is_nobody_elses() {
+        assert_eq!(slug(Path::new("/m/My Model (v2).safetensors")), "my-model--v2");
+        assert_eq!((slug(Path::new("/m/湖.gguf")), letters("..")), ("model".into(), "model".into()));
+        let taken = HashSet::from(["ink".to_owned(), "ink-2".to_owned()]);
+        assert_eq!((free_id("ink", &taken), free_id("wash", &taken)), ("ink-3".into(), "wash".into()));
+    }
+}

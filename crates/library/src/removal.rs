@@ -1,0 +1,231 @@
+//! Taking a model away: only what Atelier downloaded, only while it is as it was downloaded, and to the system's trash.
+//!
+//! Two must agree that a file is Atelier's: the journal of downloads, and its place in Atelier's own folder of models; of a model with a
+//! manifest, that too. A file that a person put there, changed or linked stays; so does one that another model uses.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::disk::modified;
+use super::downloads;
+use super::manifest::Sha256;
+use super::models::{Installed, Models};
+use super::usage::{all_files, manifest_of};
+
+/// A file that Atelier downloaded, as the journal of downloads has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Downloaded {
+    /// Where it was put.
+    pub path: PathBuf,
+    /// Its size then, in bytes.
+    pub bytes: u64,
+    /// Its time then, in nanoseconds since 1970.
+    pub modified: Option<u64>,
+    /// Its sum, as it was checked.
+    pub sha256: Option<Sha256>,
+}
+
+/// The files that Atelier downloaded, by the journal in this folder.
+#[must_use]
+pub fn downloaded(journal: &Path) -> Vec<Downloaded> {
+    let nanoseconds = |time: SystemTime| u64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok();
+    let of = |it: downloads::Kept| Downloaded {
+        modified: it.modified.and_then(nanoseconds),
+        path: it.path,
+        bytes: it.size,
+        sha256: Some(it.sha256),
+    };
+    downloads::kept(journal).into_iter().map(of).collect()
+}
+
+/// What would happen where a model is taken away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removal {
+    /// The model's id.
+    pub model: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The files that go.
+    pub going: Vec<PathBuf>,
+    /// The files that stay, and why.
+    pub staying: Vec<(PathBuf, Stays)>,
+    /// What they take, in bytes. Bytes that have a second name on the disk come free with that.
+    pub bytes: u64,
+    /// Whether the folder goes as a whole, because nothing else is in it.
+    whole: bool,
+    /// The manifest, which goes with the files.
+    manifest: Option<PathBuf>,
+}
+
+/// Why a file stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stays {
+    /// Atelier did not download it.
+    NotOurs,
+    /// It was changed since.
+    Changed,
+    /// This model uses it.
+    UsedBy(String),
+}
+
+impl Stays {
+    /// Why, for a person.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::NotOurs => "stays, because Atelier did not download it".into(),
+            Self::Changed => "stays, because it was changed since it was downloaded".into(),
+            Self::UsedBy(model) => format!("stays, because {model} uses it"),
+        }
+    }
+}
+
+/// A model is not taken away.
+#[derive(Debug, thiserror::Error)]
+pub enum RemovalError {
+    /// Nothing of it is Atelier's.
+    #[error("Nothing of {model} was downloaded by Atelier, so nothing is deleted. Its files are in {folder}.", folder = folder.display())]
+    NotOurs {
+        /// The model's id.
+        model: String,
+        /// Where it is.
+        folder: PathBuf,
+    },
+    /// It is no folder of Atelier's.
+    #[error("{folder} is not in Atelier's own folder of models, so nothing is deleted.", folder = folder.display())]
+    Outside {
+        /// Where it is.
+        folder: PathBuf,
+    },
+    /// It is Atelier's, and stays all the same.
+    #[error("{path} {why}, so nothing is deleted.", path = path.display(), why = why.sentence())]
+    Stays {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: Stays,
+    },
+    /// The trash did not take it.
+    #[error("{path} could not be moved to the trash: {why}. It is still there.", path = path.display())]
+    Trash {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Removal {
+    /// Says what would happen.
+    ///
+    /// # Errors
+    /// Where nothing may be deleted.
+    pub fn plan(model: &Installed, models_root: &Path, models: &Models, downloaded: &[Downloaded]) -> Result<Self, RemovalError> {
+        let (id, folder) = (model.manifest.id.clone(), model.folder.clone());
+        let plain = fs::symlink_metadata(&folder).is_ok_and(|it| it.is_dir());
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        if !plain || real(&folder).is_none() || real(&folder).as_deref().and_then(Path::parent) != real(models_root).as_deref() {
+            return Err(RemovalError::Outside { folder });
+        }
+        let mut removal = Self::nothing(id, folder);
+        for file in &model.manifest.files {
+            let path = file.filename.in_folder(&removal.folder);
+            let Ok(about) = fs::symlink_metadata(&path) else { continue };
+            removal.judge(path, &about, models, downloaded);
+        }
+        if removal.going.is_empty() {
+            return Err(RemovalError::NotOurs { model: removal.model, folder: removal.folder });
+        }
+        let manifest = manifest_of(&removal.folder);
+        let ours = |path: &PathBuf| *path == manifest || removal.going.contains(path);
+        removal.whole = removal.staying.is_empty() && all_files(&removal.folder).is_some_and(|it| it.iter().all(ours));
+        removal.manifest = Some(manifest);
+        Ok(removal)
+    }
+
+    /// Says what would happen where a file is taken away that was downloaded by itself, from a link.
+    ///
+    /// # Errors
+    /// Where nothing may be deleted.
+    pub fn plan_file(id: &str, file: &Path, models_root: &Path, models: &Models, downloaded: &[Downloaded]) -> Result<Self, RemovalError> {
+        let parent = file.parent().unwrap_or(models_root).to_owned();
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        let inside = real(&parent).zip(real(models_root)).is_some_and(|(parent, root)| parent.starts_with(root));
+        let (Ok(about), true) = (fs::symlink_metadata(file), inside) else {
+            return Err(RemovalError::Outside { folder: parent });
+        };
+        // The model that it is the main file of goes with it.
+        let own = models.loose.iter().find(|it| it.main.path == file).map_or(id, |it| &it.id);
+        let mut removal = Self::nothing(own.to_owned(), parent);
+        removal.judge(file.to_owned(), &about, models, downloaded);
+        if let Some((_, why)) = removal.staying.pop() {
+            return Err(match why {
+                Stays::NotOurs => RemovalError::NotOurs { model: removal.model, folder: removal.folder },
+                why => RemovalError::Stays { path: file.to_owned(), why },
+            });
+        }
+        // The folders that were made for it go with it.
+        let alone = |folder: &&Path| *folder != models_root && all_files(folder).is_some_and(|it| it.iter().all(|it| it == file));
+        let made = file.ancestors().skip(1).take_while(alone).last().map(Path::to_owned);
+        if let Some(made) = made.filter(|it| it.starts_with(models_root)) {
+            (removal.folder, removal.whole) = (made, true);
+        }
+        Ok(removal)
+    }
+
+    fn nothing(model: String, folder: PathBuf) -> Self {
+        Self { model, folder, going: Vec::new(), staying: Vec::new(), bytes: 0, whole: false, manifest: None }
+    }
+
+    /// Lets a file go, or stay.
+    fn judge(&mut self, path: PathBuf, about: &fs::Metadata, models: &Models, downloaded: &[Downloaded]) {
+        let same = |it: &Downloaded| it.bytes == about.len() && it.modified.is_some() && it.modified == modified(about);
+        let why = match downloaded.iter().find(|it| it.path == path) {
+            Some(it) if about.is_file() && same(it) => user_of(&path, &self.model, models).map(Stays::UsedBy),
+            Some(_) if about.is_file() => Some(Stays::Changed),
+            _ => Some(Stays::NotOurs),
+        };
+        if let Some(why) = why {
+            self.staying.push((path, why));
+        } else {
+            self.bytes += about.len();
+            self.going.push(path);
+        }
+    }
+
+    /// Takes the model away, by `trash`.
+    ///
+    /// # Errors
+    /// Where the trash does not take a file; those before it are in the trash.
+    pub fn carry_out(&self, trash: &mut dyn FnMut(&Path) -> Result<(), String>) -> Result<(), RemovalError> {
+        let mut take = |path: &Path| trash(path).map_err(|why| RemovalError::Trash { path: path.to_owned(), why });
+        if self.whole {
+            return take(&self.folder);
+        }
+        for path in &self.going {
+            take(path)?;
+        }
+        // Last, so that what is left after a failure is still known as this model.
+        self.manifest.as_deref().map_or(Ok(()), take)
+    }
+}
+
+/// The other model that uses this very file.
+fn user_of(path: &Path, except: &str, models: &Models) -> Option<String> {
+    let loose = models.loose.iter().map(|it| (&it.id, &it.assembly.files));
+    let installed = models.installed.iter().filter_map(|it| Some((&it.manifest.id, it.files.as_ref().ok()?)));
+    let uses = |files: &atelier_core::recipe::ModelFiles| files.iter().any(|(_, it)| it == path);
+    installed.chain(loose).find(|(id, files)| *id != except && uses(files)).map(|(id, _)| id.clone())
+}
+
+/// Moves a file or folder to the system's trash.
+///
+/// # Errors
+/// Where the system has none for this disk, or does not take it; in its words.
+pub fn to_trash(path: &Path) -> Result<(), String> {
+    trash::delete(path).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

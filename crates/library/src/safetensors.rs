@@ -1,0 +1,156 @@
+//! Reads safetensors headers: a length, then JSON.
+//!
+//! The `safetensors` crate wants the whole file in memory; here the header alone is read. Its rules on names, sizes and places hold
+//! here too, save one: a hole between tensors is let pass, because the engine does.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{Read, Seek};
+
+use serde::Deserialize;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::dtype::Dtype;
+use super::header::{Contents, Flaw, MAX_HEADER_BYTES, MAX_TEXT_BYTES, TAGS, TensorInfo, shown};
+
+/// The engine reads five dimensions.
+const MAX_DIMENSIONS: usize = 5;
+
+pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<Contents, Flaw> {
+    let mut length = [0; 8];
+    if file_bytes < 8 {
+        return Err(Flaw::CutShort { promised_bytes: 10 });
+    }
+    source.read_exact(&mut length)?;
+    let length = u64::from_le_bytes(length);
+    if length > MAX_HEADER_BYTES {
+        return Err(Flaw::Damaged("its header has an impossible length".into()));
+    }
+    let data = 8 + length;
+    if data > file_bytes {
+        return Err(Flaw::CutShort { promised_bytes: data });
+    }
+    // Memory grows with what is there, even where the file's length is a hole.
+    let mut json = Vec::new();
+    source.take(length).read_to_end(&mut json)?;
+    if (json.len() as u64) < length {
+        return Err(Flaw::CutShort { promised_bytes: data });
+    }
+    let entries: Entries = serde_json::from_slice(&json).map_err(|error| Flaw::Damaged(format!("its header makes no sense ({error})")))?;
+    let tensors = entries.tensors.into_iter().map(|(name, entry)| tensor(name, entry, data)).collect::<Result<_, _>>()?;
+    Ok(Contents { tensors, metadata: entries.metadata })
+}
+
+fn tensor(name: String, entry: Entry, data: u64) -> Result<TensorInfo, Flaw> {
+    let dtype = Dtype::from_safetensors(&entry.dtype)
+        .ok_or_else(|| Flaw::Unsupported(format!("it has numbers of the type {}, which the engine does not read", shown(&entry.dtype))))?;
+    if entry.shape.len() > MAX_DIMENSIONS {
+        return Err(Flaw::Unsupported(format!("{} has more dimensions than the engine reads", shown(&name))));
+    }
+    let (begin, end) = entry.data_offsets;
+    let bytes = end.checked_sub(begin);
+    if bytes.is_none() || bytes != dtype.bytes_of(&entry.shape) {
+        return Err(Flaw::Damaged(format!("the size of {} does not fit its shape", shown(&name))));
+    }
+    let (Some(bytes), Some(offset)) = (bytes, data.checked_add(begin)) else {
+        return Err(Flaw::Damaged(format!("the place of {} is impossible", shown(&name))));
+    };
+    Ok(TensorInfo { name, dtype, shape: entry.shape, offset, bytes })
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    dtype: String,
+    shape: Vec<u64>,
+    data_offsets: (u64, u64),
+}
+
+/// The header's entries in the file's order; a name that comes twice is kept twice, and refused later.
+struct Entries {
+    tensors: Vec<(String, Entry)>,
+    metadata: BTreeMap<String, String>,
+}
+
+impl<'de> Deserialize<'de> for Entries {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EntriesVisitor)
+    }
+}
+
+struct EntriesVisitor;
+
+impl<'de> Visitor<'de> for EntriesVisitor {
+    type Value = Entries;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of tensors")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
+        let mut entries = Entries { tensors: Vec::new(), metadata: BTreeMap::new() };
+        while let Some(name) = map.next_key::<String>()? {
+            if name == "__metadata__" {
+                let metadata: BTreeMap<String, Text> = map.next_value()?;
+                let short = |key: &str, text: &str| text.len() as u64 <= MAX_TEXT_BYTES || key == TAGS.0;
+                let texts = metadata.into_iter().filter_map(|(key, Text(text))| text.map(|text| (key, text)));
+                entries.metadata.extend(texts.filter(|(key, text)| short(key, text)));
+            } else {
+                entries.tensors.push((name, map.next_value()?));
+            }
+        }
+        Ok(entries)
+    }
+}
+
+/// A short text. The format asks for texts; other values are met in the wild, and are no reason to refuse the model.
+struct Text(Option<String>);
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextVisitor)
+    }
+}
+
+struct TextVisitor;
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = Text;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Text, E> {
+        Ok(Text((text.len() as u64 <= TAGS.1).then(|| text.to_owned())))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Text, E> {
+        Ok(Text(None))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Text, E> {
+        Ok(Text(Some(number.to_string())))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Text, E> {
+        Ok(Text(Some(number.to_string())))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Text, E> {
+        Ok(Text(Some(number.to_string())))
+    }
+
+    fn visit_unit<E>(self) -> Result<Text, E> {
+        Ok(Text(None))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Text, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Text(None))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Text, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Text(None))
+    }
+}

@@ -1,0 +1,101 @@
+//! Names what is not a model by its first bytes: what a browser saved, what an archive holds, what PyTorch pickled.
+
+/// How many of a file's first bytes are looked at.
+pub(crate) const BYTES: usize = 512;
+
+/// What a file is instead of a model.
+pub(crate) struct Other {
+    /// With an article: `a PNG picture`.
+    pub(crate) what: &'static str,
+    pub(crate) hint: &'static str,
+}
+
+const PICTURE: &str = "Choose the model's .safetensors or .gguf file instead.";
+const ARCHIVE: &str = "Unpack it and choose the .safetensors or .gguf file inside.";
+/// The advice on a pickle, which also tells one.
+pub(crate) const PICKLE: &str = "Such files can run programs when they are opened; look for the same model as .safetensors.";
+const PAGE: &str =
+    "The download probably asked for a login or a licence. Open the model's page, accept it there, and download the file again.";
+
+/// Says what the file is, where it is not a model; `None` where it could be a safetensors file.
+pub(crate) fn what(start: &[u8]) -> Option<Other> {
+    const MAGIC: [(&[u8], &str, &str); 15] = [
+        (b"\x89PNG", "a PNG picture", PICTURE),
+        (b"\xff\xd8\xff", "a JPEG picture", PICTURE),
+        (b"GIF8", "a GIF picture", PICTURE),
+        (b"RIFF", "a WebP picture or a sound", PICTURE),
+        (b"%PDF", "a PDF document", PICTURE),
+        (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", ARCHIVE),
+        (b"Rar!", "a RAR archive", ARCHIVE),
+        (b"\x1f\x8b", "a gzip archive", ARCHIVE),
+        (b"\x28\xb5\x2f\xfd", "a zstd archive", ARCHIVE),
+        (b"\x80\x02", "an old PyTorch checkpoint (a pickle)", PICKLE),
+        (b"\x80\x03", "an old PyTorch checkpoint (a pickle)", PICKLE),
+        (b"\x80\x04", "an old PyTorch checkpoint (a pickle)", PICKLE),
+        (
+            b"version https://git-lfs",
+            "a Git LFS pointer, a note that stands for the file",
+            "Download the file itself, or run git lfs pull.",
+        ),
+        (b"\x7fELF", "a program", PICTURE),
+        (b"MZ", "a program", PICTURE),
+    ];
+    // A length that begins like one of these would be longer than any header may be, except for the short ones.
+    let could_be_safetensors = start.get(8) == Some(&b'{') && start.get(4..8) == Some(&[0; 4]);
+    if could_be_safetensors {
+        return None;
+    }
+    if start.starts_with(b"PK\x03\x04") {
+        // PyTorch's archive begins with a pickle; its name stands thirty bytes in.
+        let pickled = start.windows(8).any(|it| it == b"data.pkl");
+        let (what, hint) = if pickled { ("a PyTorch checkpoint (.ckpt, .pt or .pth)", PICKLE) } else { ("a zip archive", ARCHIVE) };
+        return Some(Other { what, hint });
+    }
+    if let Some((_, what, hint)) = MAGIC.iter().find(|(magic, ..)| start.starts_with(magic)) {
+        return Some(Other { what, hint });
+    }
+    text(start).then(|| {
+        let lower = start.to_ascii_lowercase();
+        let page = lower.windows(5).any(|it| it == b"<html") || lower.windows(9).any(|it| it == b"<!doctype");
+        Other { what: if page { "a web page" } else { "a text" }, hint: PAGE }
+    })
+}
+
+fn text(start: &[u8]) -> bool {
+    let end = match std::str::from_utf8(start) {
+        Ok(text) => text.len(),
+        // The look may have ended inside a character.
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        Err(_) => return false,
+    };
+    let Some(Ok(text)) = start.get(..end).map(std::str::from_utf8) else { return false };
+    !text.is_empty() && text.chars().all(|it| !it.is_control() || matches!(it, '\n' | '\r' | '\t'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(start: &[u8]) -> Option<&'static str> {
+        what(start).map(|it| it.what)
+    }
+
+    #[test]
+    fn things_are_called_by_their_names() {
+        assert_eq!(named(b"\x89PNG\r\n\x1a\n"), Some("a PNG picture"));
+        assert_eq!(named(b"PK\x03\x04............archive/data.pkl"), Some("a PyTorch checkpoint (.ckpt, .pt or .pth)"));
+        assert_eq!(named(b"PK\x03\x04............notes.txt"), Some("a zip archive"));
+        assert_eq!(named(b"<!DOCTYPE html><html lang=en>"), Some("a web page"));
+        assert_eq!(named("Bitte zuerst anmelden. Überall.".as_bytes()), Some("a text"));
+        assert_eq!(named(b"version https://git-lfs.github.com/spec/v1\n"), Some("a Git LFS pointer, a note that stands for the file"));
+    }
+
+    #[test]
+    fn a_safetensors_file_is_never_taken_for_something_else() {
+        for length in [b"MZ\0\0", b"\x1f\x8b\0\0", b"\x80\x02\0\0", b"    "] {
+            let mut start = length.to_vec();
+            start.extend_from_slice(b"\0\0\0\0{\"a\":");
+            assert_eq!(named(&start), None);
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! The `parameters` text that A1111 began and other tools write too: the prompt, `Negative prompt: ...`, and a last line of pairs.
+//!
+//! Invariants: reading never fails and takes time in proportion to the text; what is written here reads back the same, except a prompt
+//! that has a line beginning with `Negative prompt:` (the form cannot say it; the recipe beside it can). Pure: no files.
+
+use std::fmt;
+
+use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Sampler, Scheduler, take_loras};
+
+/// Fewer pairs than this are a line of prose.
+const FEWEST_PAIRS: usize = 3;
+const NEGATIVE: &str = "Negative prompt:";
+
+/// A `parameters` text, taken apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parameters {
+    /// The prompt, with any `<lora:name:strength>` in it.
+    pub prompt: String,
+    /// What the picture should not show.
+    pub negative_prompt: String,
+    /// The pairs of the last line, in their order.
+    pub pairs: Vec<(String, String)>,
+}
+
+impl Parameters {
+    /// What a picture of this recipe says of itself; the size is the picture's own, in pixels. `model` is what the model is called; without
+    /// it the name of its file tells.
+    #[must_use]
+    pub fn of(recipe: &Recipe, model: Option<&str>, info: PictureInfo, width: u32, height: u32) -> Self {
+        let mut it = Self { prompt: recipe.prompt.clone(), negative_prompt: recipe.negative_prompt.clone(), pairs: Vec::new() };
+        for lora in &recipe.loras {
+            if let Some(name) = lora.path.file_stem() {
+                let tag = format!(" <lora:{}:{}>", name.to_string_lossy(), lora.strength);
+                it.prompt.push_str(&tag);
+            }
+        }
+        it.push("Steps", recipe.steps);
+        if let Some(sampler) = recipe.sampler {
+            it.push("Sampler", sampler.label());
+        }
+        if let Some(scheduler) = recipe.scheduler {
+            it.push("Schedule type", scheduler.label());
+        }
+        it.push("CFG scale", recipe.guidance);
+        it.push("Seed", info.seed);
+        it.push("Size", format!("{width}x{height}"));
+        let stem = |role| recipe.files.get(role).and_then(|path| path.file_stem()).map(|name| name.to_string_lossy().into_owned());
+        if let Some(model) = model.map(str::to_owned).or_else(|| stem(FileRole::Model)).or_else(|| stem(FileRole::Diffusion)) {
+            it.push("Model", model);
+        }
+        if let Some(vae) = stem(FileRole::Vae) {
+            it.push("VAE", vae);
+        }
+        if let Some(init) = &recipe.init {
+            it.push("Denoising strength", init.strength);
+        }
+        if let Some(layers) = recipe.clip_skip {
+            it.push("Clip skip", layers);
+        }
+        if let Some(eta) = recipe.eta {
+            it.push("Eta", eta);
+        }
+        if let Some(shift) = recipe.flow_shift {
+            it.push("Shift", shift);
+        }
+        it.push("Distilled CFG Scale", recipe.distilled_guidance);
+        it.push("Version", concat!("Atelier ", env!("CARGO_PKG_VERSION")));
+        it
+    }
+
+    /// Adds a pair.
+    pub fn push(&mut self, key: &str, value: impl fmt::Display) {
+        self.pairs.push((key.to_owned(), value.to_string()));
+    }
+
+    /// The value of a key, in any case.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.pairs.iter().find(|(it, _)| it.eq_ignore_ascii_case(key)).map(|(_, value)| value.as_str())
+    }
+
+    /// A recipe as far as the text tells it: without files, and without what the engine does not have. Adapters that the prompt names are
+    /// taken out of it and returned by name and strength.
+    #[must_use]
+    pub fn to_recipe(&self) -> (Recipe, Vec<(String, f32)>) {
+        let mut recipe = Recipe { negative_prompt: self.negative_prompt.clone(), ..Recipe::default() };
+        let (prompt, loras) = take_loras(&self.prompt);
+        recipe.prompt = prompt;
+        if let Some(steps) = self.number("Steps").filter(|steps| (1..=10_000).contains(steps)) {
+            recipe.steps = steps;
+        }
+        let (sampler, scheduler) = self.get("Sampler").map_or((None, None), sampler_and_scheduler);
+        recipe.sampler = sampler;
+        recipe.scheduler = self.get("Schedule type").and_then(|name| name.parse().ok()).or(scheduler);
+        if let Some(guidance) = self.decimal("CFG scale") {
+            recipe.guidance = guidance;
+        }
+        if let Some(guidance) = self.decimal("Distilled CFG Scale").or_else(|| self.decimal("Guidance")) {
+            recipe.distilled_guidance = guidance;
+        }
+        if let Some(seed) = self.number("Seed") {
+            recipe.seed = seed;
+        }
+        if let Some((width, height)) = self.get("Size").and_then(size) {
+            (recipe.width, recipe.height) = (width, height);
+        }
+        recipe.clip_skip = self.number("Clip skip");
+        recipe.eta = self.decimal("Eta");
+        recipe.flow_shift = self.decimal("Shift");
+        (recipe, loras)
+    }
+
+    fn number<T: std::str::FromStr>(&self, key: &str) -> Option<T> {
+        self.get(key)?.trim().parse().ok()
+    }
+
+    fn decimal(&self, key: &str) -> Option<f32> {
+        self.number(key).filter(|value: &f32| value.is_finite())
+    }
+}
+
+/// Writes the text.
+#[must_use]
+pub fn format(parameters: &Parameters) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    if !parameters.prompt.is_empty() {
+        lines.push(parameters.prompt.clone());
+    }
+    if !parameters.negative_prompt.is_empty() {
+        lines.push(format!("{NEGATIVE} {}", parameters.negative_prompt));
+    }
+    if !parameters.pairs.is_empty() {
+        let pairs: Vec<String> = parameters.pairs.iter().map(|(key, value)| format!("{key}: {}", quote(value))).collect();
+        lines.push(pairs.join(", "));
+    }
+    lines.join("\n")
+}
+
+/// Reads the text, whoever wrote it. The pairs may stand in any order; a text without them is a prompt.
+#[must_use]
+pub fn parse(text: &str) -> Parameters {
+    let text = text.replace("\r\n", "\n");
+    let lines: Vec<&str> = text.trim_end().split('\n').collect();
+    let last = lines.len() - 1;
+    let pairs_of = |n: usize| lines.get(n).map(|line| pairs(line)).filter(|pairs| pairs.len() >= FEWEST_PAIRS);
+    // Some tools add lines of their own below the pairs.
+    let found = pairs_of(last).map(|pairs| (last, pairs)).or_else(|| {
+        let at = lines.iter().rposition(|line| line.starts_with("Steps: "))?;
+        Some((at, pairs_of(at)?))
+    });
+    let (end, pairs) = found.unwrap_or((lines.len(), Vec::new()));
+    let words = lines.get(..end).unwrap_or(&lines);
+    let negative_at = words.iter().position(|line| line.starts_with(NEGATIVE)).unwrap_or(words.len());
+    let (prompt, negative) = words.split_at(negative_at);
+    let negative = negative.join("\n");
+    let negative = negative.strip_prefix(NEGATIVE).unwrap_or(&negative);
+    let negative = negative.strip_prefix(' ').unwrap_or(negative);
+    let mut prompt = prompt.join("\n");
+    if negative.is_empty() && pairs.is_empty() {
+        prompt.truncate(prompt.trim_end().len());
+    }
+    Parameters { prompt, negative_prompt: negative.to_owned(), pairs }
+}
+
+/// The `key: value` pairs of a line; a value that begins with a quotation mark is JSON, any other goes to the next comma.
+fn pairs(line: &str) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once(':') {
+        let Some(key) = key_at_end(before) else {
+            rest = after;
+            continue;
+        };
+        let after = after.trim_start();
+        let (value, next) = quoted(after).unwrap_or_else(|| {
+            let (value, next) = after.split_once(',').unwrap_or((after, ""));
+            (value.trim_end().to_owned(), next)
+        });
+        pairs.push((key.to_owned(), value));
+        rest = next;
+    }
+    pairs
+}
+
+/// The longest end of the text that can be a key: a word character, then word characters, spaces, hyphens and slashes.
+fn key_at_end(text: &str) -> Option<&str> {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let foreign = text.char_indices().rfind(|(_, c)| !word(*c) && !matches!(c, ' ' | '-' | '/'));
+    let start = foreign.map_or(0, |(at, c)| at + c.len_utf8());
+    let key = text.get(start..)?.trim_start_matches(|c: char| !word(c)).trim_end();
+    (key.chars().nth(1).is_some()).then_some(key)
+}
+
+/// A JSON string at the start of the text that a comma or the end follows, and what comes after.
+fn quoted(text: &str) -> Option<(String, &str)> {
+    let mut escaped = false;
+    let end = text.strip_prefix('"')?.find(|c: char| {
+        let closes = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        closes
+    })? + 2;
+    let (string, after) = text.split_at_checked(end)?;
+    let after = after.trim_start();
+    let next = if after.is_empty() { after } else { after.strip_prefix(',')? };
+    Some((serde_json::from_str(string).ok()?, next))
+}
+
+fn quote(value: &str) -> String {
+    let plain = !value.is_empty() && value.trim() == value && !value.starts_with('"') && !value.contains([',', ':', '\n', '\r']);
+    if plain { value.to_owned() } else { serde_json::Value::from(value).to_string() }
+}
+
+fn size(text: &str) -> Option<(u32, u32)> {
+    let (width, height) = text.split_once(['x', 'X', '×'])?;
+    let side = |text: &str| text.trim().parse().ok().filter(|side| (1..=super::MAX_SIDE).contains(side));
+    Some((side(width)?, side(height)?))
+}
+
+/// Older texts name the scheduler after the sampler: `DPM++ 2M Karras`.
+fn sampler_and_scheduler(name: &str) -> (Option<Sampler>, Option<Scheduler>) {
+    if let Ok(sampler) = name.trim().parse() {
+        return (Some(sampler), None);
+    }
+    let split = name.trim().rsplit_once(' ').and_then(|(sampler, scheduler)| Some((sampler.parse().ok()?, scheduler.parse().ok()?)));
+    split.map_or((None, None), |(sampler, scheduler)| (Some(sampler), Some(scheduler)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use atelier_core::recipe::{ImageSource, InitImage, Lora};
+
+    fn pair(key: &str, value: &str) -> (String, String) {
+        (key.into(), value.into())
+    }
+
+    #[test]
+    fn a_text_of_a1111_is_read() {
+        let text = "a castle, (stone:1.2), <lora:detail:0.8>\nsecond line\nNegative prompt: blurry, text: none\nbad\n\
+            Steps: 28, Sampler: DPM++ 2M, Schedule type: Karras, CFG scale: 6.5, Seed: 3305821237, Size: 768x1152, \
+            Model hash: 31e35c80fc, Model: \"sd_xl: base, 1.0\", Denoising strength: 0.4, Clip skip: 2, \
+            Lora hashes: \"detail: 0a1b2c3d4e5f\", Version: v1.10.1\n";
+        let it = parse(text);
+        assert_eq!(it.prompt, "a castle, (stone:1.2), <lora:detail:0.8>\nsecond line");
+        assert_eq!(it.negative_prompt, "blurry, text: none\nbad");
+        assert_eq!(it.get("model"), Some("sd_xl: base, 1.0"));
+        assert_eq!(it.get("Lora hashes"), Some("detail: 0a1b2c3d4e5f"));
+        let (recipe, loras) = it.to_recipe();
+        assert_eq!(recipe.prompt, "a castle, (stone:1.2),\nsecond line");
+        assert_eq!(loras, [("detail".to_owned(), 0.8)]);
+        assert_eq!((recipe.steps, recipe.guidance, recipe.seed), (28, 6.5, 3_305_821_237));
+        assert_eq!((recipe.width, recipe.height, recipe.clip_skip), (768, 1152, Some(2)));
+        assert_eq!((recipe.sampler, recipe.scheduler), (Some(Sampler::Dpmpp2m), Some(Scheduler::Karras)));
+    }
+
+    #[test]
+    fn pairs_stand_in_any_order_and_a_line_may_follow_them() {
+        let it = parse("a lake\nSize: 64x32, Seed: 7, Steps: 4");
+        let (recipe, _) = it.to_recipe();
+        assert_eq!((recipe.width, recipe.height, recipe.seed, recipe.steps), (64, 32, 7, 4));
+        let it = parse("a lake\nSteps: 4, Seed: 7, Size: 64x32\nTemplate: a {lake|pond}");
+        assert_eq!((it.prompt.as_str(), it.pairs.len()), ("a lake", 3));
+    }
+
+    #[test]
+    fn fewer_than_three_pairs_are_prose() {
+        let it = parse("a sign that says\nopen: nine, closed: five");
+        assert_eq!(it.prompt, "a sign that says\nopen: nine, closed: five");
+        assert!(it.pairs.is_empty());
+    }
+
+    #[test]
+    fn a_sampler_that_names_its_scheduler_is_split() {
+        assert_eq!(sampler_and_scheduler("DPM++ 2M Karras"), (Some(Sampler::Dpmpp2m), Some(Scheduler::Karras)));
+        assert_eq!(sampler_and_scheduler("euler_a discrete"), (Some(Sampler::EulerA), Some(Scheduler::Discrete)));
+        assert_eq!(sampler_and_scheduler("UniPC"), (None, None));
+    }
+
+    #[test]
+    fn sizes_and_numbers_from_strangers_are_checked() {
+        let it = parse("x\nSteps: 4000000000, Size: 0x99999999, CFG scale: NaN, Seed: many");
+        assert_eq!(it.to_recipe().0, Recipe { prompt: "x".into(), ..Recipe::default() });
+    }
+
+    #[test]
+    fn a_recipe_is_told_without_its_folders() {
+        let mut recipe = Recipe { prompt: "a lake".into(), guidance: 1.5, seed: -1, ..Recipe::default() };
+        recipe.files.set(FileRole::Diffusion, "/home/someone/models/z_image.gguf");
+        recipe.sampler = Some(Sampler::Dpmpp2sA);
+        recipe.scheduler = Some(Scheduler::SgmUniform);
+        recipe.init = Some(InitImage { image: ImageSource::File("/home/someone/in.png".into()), strength: 0.6 });
+        recipe.loras = vec![Lora { path: PathBuf::from("/home/someone/loras/ink.safetensors"), strength: 0.5 }];
+        let text = format(&Parameters::of(&recipe, None, PictureInfo { index: 1, seed: 43 }, 640, 480));
+        assert!(
+            text.starts_with(
+                "a lake <lora:ink:0.5>\nSteps: 20, Sampler: DPM++ 2S a, Schedule type: SGM Uniform, CFG scale: 1.5, Seed: 43, \
+                 Size: 640x480, Model: z_image, Denoising strength: 0.6, "
+            ),
+            "{text}"
+        );
+        assert!(!text.contains("someone"), "{text}");
+        let (back, loras) = parse(&text).to_recipe();
+        assert_eq!(loras, [("ink".to_owned(), 0.5)]);
+        let made = Recipe { seed: 43, width: 640, height: 480, init: None, loras: Vec::new(), files: back.files.clone(), ..recipe };
+        assert_eq!(back, made);
+    }
+
+    #[test]
+    fn a_value_is_quoted_only_where_it_must_be() {
+        assert_eq!(quote("Euler a"), "Euler a");
+        assert_eq!(quote("a, \"b\": c\n"), r#""a, \"b\": c\n""#);
+        assert_eq!(pairs(r#"A1: "x, y", B2: "un"closed, C3: ""#), [pair("A1", "x, y"), pair("B2", "\"un\"closed"), pair("C3", "\"")]);
+    }
+
+    fn words() -> impl Strategy<Value = String> {
+        // Any text of several lines that the form can say.
+        "([^\r]|\n){0,60}".prop_filter("the form cannot say it", |text| {
+            !text.lines().any(|line| line.starts_with(NEGATIVE)) && parse(text).pairs.is_empty()
+        })
+    }
+
+    fn some_pairs() -> impl Strategy<Value = Vec<(String, String)>> {
+        proptest::collection::vec(("[A-Za-z_][A-Za-z0-9_ /-]{0,12}[A-Za-z0-9]", any::<String>()), FEWEST_PAIRS..8)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(prompt in words(), negative_prompt in words(), pairs in some_pairs()) {
+            let parameters = Parameters { prompt, negative_prompt, pairs };
+            prop_assert_eq!(parse(&format(&parameters)), parameters);
+        }
+
+        #[test]
+        fn any_text_is_read_and_settles(text in any::<String>(), tail in "[ -~\n]{0,80}") {
+            let once = parse(&format!("{text}{tail}"));
+            let (recipe, _) = once.to_recipe();
+            prop_assert!(recipe.guidance.is_finite());
+            if !once.prompt.lines().any(|line| line.starts_with(NEGATIVE)) {
+                prop_assert_eq!(parse(&format(&once)), once);
+            }
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The panels of the Create view.
+
+pub(crate) mod canvas;
+pub(crate) mod filmstrip;
+pub(crate) mod model;
+pub(crate) mod progress;
+pub(crate) mod settings_panel;
+pub(crate) mod size;
+pub(crate) mod source;

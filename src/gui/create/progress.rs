@@ -1,0 +1,247 @@
+//! How far a job is, in numbers and in words. Pure: events in, sentences out.
+
+use atelier_core::placement::Module;
+use atelier_engine::{Begin, Phase, Step};
+
+/// How much the newest step counts for the pace, against all before it.
+const PACE_WEIGHT: f32 = 0.4;
+
+/// How far a job is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    begin: Option<Begin>,
+    phase: Option<Phase>,
+    step: Option<Step>,
+    /// Seconds a step, smoothed; 0 before the first has ended.
+    pace_secs: f32,
+    /// Models of other jobs whose memory it waits for.
+    behind: Vec<String>,
+}
+
+impl Progress {
+    /// The job has started.
+    pub fn begin(&mut self, begin: Begin) {
+        self.begin = Some(begin);
+    }
+
+    /// The job waits for memory that models of other jobs hold.
+    pub fn waits(&mut self, behind: Vec<String>) {
+        self.behind = behind;
+    }
+
+    /// The job has come to another phase, or further in this one.
+    pub fn phase(&mut self, phase: Phase) {
+        self.behind.clear();
+        if let Phase::Denoising { picture } = phase
+            && self.step.is_some_and(|step| step.picture != picture)
+        {
+            self.step = None;
+        }
+        self.phase = Some(phase);
+    }
+
+    /// A step has ended, or gone further.
+    pub fn step(&mut self, step: Step) {
+        let ended = self.step.is_none_or(|last| (last.picture, last.done) != (step.picture, step.done));
+        if ended && step.step_secs > 0.0 {
+            self.pace_secs =
+                if self.pace_secs == 0.0 { step.step_secs } else { self.pace_secs + PACE_WEIGHT * (step.step_secs - self.pace_secs) };
+        }
+        self.step = Some(step);
+        self.phase = Some(Phase::Denoising { picture: step.picture });
+    }
+
+    /// Width and height in pixels, once they are known.
+    #[must_use]
+    pub fn size_px(&self) -> Option<(u32, u32)> {
+        self.begin.as_ref().map(|begin| (begin.width, begin.height))
+    }
+
+    /// What was changed or ignored, in sentences for a person.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        self.begin.as_ref().map_or(&[], |begin| &begin.notes)
+    }
+
+    /// The seed of this picture of the batch.
+    #[must_use]
+    pub fn seed(&self, picture: u32) -> Option<i64> {
+        self.begin.as_ref()?.seeds.get(picture as usize).copied()
+    }
+
+    fn pictures(&self) -> u32 {
+        self.begin.as_ref().map_or(1, |begin| begin.seeds.len().max(1) as u32)
+    }
+
+    /// Steps done of all steps of all pictures, 0 to 1.
+    fn denoised(&self) -> f32 {
+        let (picture, within) = match (self.phase, self.step) {
+            (Some(Phase::Denoising { .. }), Some(step)) => {
+                (step.picture, (step.done as f32 + step.fraction.clamp(0.0, 1.0)) / step.total.max(1) as f32)
+            }
+            (Some(Phase::Denoising { picture }), None) => (picture, 0.0),
+            (Some(Phase::Decoding { picture }), _) => (picture, 1.0),
+            _ => (0, 0.0),
+        };
+        ((picture as f32 + within.min(1.0)) / self.pictures() as f32).min(1.0)
+    }
+
+    /// How much is done, 0 to 1; `None` while nobody can say.
+    #[must_use]
+    pub fn fraction(&self) -> Option<f32> {
+        match self.phase? {
+            Phase::Loading { bytes_total: 0, .. } | Phase::Encoding | Phase::Upscaling { tiles: 0, .. } => None,
+            Phase::Loading { bytes_done, bytes_total, .. } => Some((bytes_done as f32 / bytes_total as f32).min(1.0)),
+            Phase::Denoising { .. } | Phase::Decoding { .. } => Some(self.denoised()),
+            Phase::Upscaling { tile, tiles } => Some((tile as f32 / tiles as f32).min(1.0)),
+        }
+    }
+
+    /// Seconds until the last step of the last picture, once a step has shown the pace.
+    #[must_use]
+    pub fn left_secs(&self) -> Option<f32> {
+        let step = self.step?;
+        if self.pace_secs == 0.0 || !matches!(self.phase, Some(Phase::Denoising { .. })) {
+            return None;
+        }
+        let all = (step.total * self.pictures()) as f32;
+        Some(all * (1.0 - self.denoised()) * self.pace_secs)
+    }
+
+    /// What happens now: "Step 4 of 20".
+    #[must_use]
+    pub fn what(&self) -> String {
+        let batch = |picture: u32| match self.pictures() {
+            1 => String::new(),
+            pictures => format!("Picture {} of {pictures} · ", picture + 1),
+        };
+        match self.phase {
+            _ if !self.behind.is_empty() => format!("Waiting for the memory of {}", self.behind.join(", ")),
+            None => "Getting ready".into(),
+            Some(Phase::Loading { module: None, .. }) => "Reading the model".into(),
+            Some(Phase::Loading { module: Some(module), bytes_done, bytes_total }) => {
+                let name = if module == Module::Diffusion { "diffusion model" } else { module.label() };
+                if bytes_total == 0 {
+                    format!("Loading the {name}")
+                } else {
+                    format!("Loading the {name} · {} of {}", bytes(bytes_done), bytes(bytes_total))
+                }
+            }
+            Some(Phase::Encoding) => "Reading the prompt".into(),
+            Some(Phase::Denoising { picture }) => match self.step {
+                Some(step) => format!("{}Step {} of {}", batch(picture), (step.done + 1).min(step.total), step.total),
+                None => format!("{}Starting to draw", batch(picture)),
+            },
+            Some(Phase::Decoding { picture }) => format!("{}Developing", batch(picture)),
+            Some(Phase::Upscaling { tiles: 0, .. }) => "Enlarging".into(),
+            Some(Phase::Upscaling { tile, tiles }) => format!("Enlarging · tile {} of {tiles}", (tile + 1).min(tiles)),
+        }
+    }
+
+    /// How fast, and how long still: "1.2 s a step · 19 s left".
+    #[must_use]
+    pub fn pace(&self) -> Option<String> {
+        let left = self.left_secs()?;
+        Some(format!("{} a step · {} left", seconds(self.pace_secs), seconds(left.max(1.0).round())))
+    }
+}
+
+/// "0.4 s", "12 s", "3 min 20 s", "1 h 5 min".
+#[must_use]
+pub fn seconds(secs: f32) -> String {
+    let whole = secs.max(0.0).round() as u64;
+    match whole {
+        0..10 if secs.fract() != 0.0 => format!("{secs:.1} s"),
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+/// "640 MB", "3.4 GB": decimal, as files are shown.
+#[must_use]
+pub fn bytes(bytes: u64) -> String {
+    if bytes < 1_000_000_000 { format!("{} MB", bytes / 1_000_000) } else { format!("{:.1} GB", bytes as f64 / 1e9) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begun(pictures: i64) -> Progress {
+        let mut progress = Progress::default();
+        progress.begin(Begin { width: 64, height: 64, steps: 10, seeds: (0..pictures).collect(), notes: Vec::new() });
+        progress
+    }
+
+    fn step(picture: u32, done: u32, fraction: f32, step_secs: f32) -> Step {
+        Step { picture, done, total: 10, fraction, step_secs }
+    }
+
+    #[test]
+    fn a_batch_advances_evenly_and_never_goes_back() {
+        let mut progress = begun(2);
+        let mut last = 0.0;
+        for picture in 0..2 {
+            progress.phase(Phase::Denoising { picture });
+            for done in 0..10 {
+                progress.step(step(picture, done, 0.5, 1.0));
+                let now = progress.fraction().unwrap();
+                assert!(now >= last, "{now} after {last}");
+                last = now;
+            }
+            progress.phase(Phase::Decoding { picture });
+            let now = progress.fraction().unwrap();
+            assert!(now >= last, "{now} after {last}");
+            last = now;
+        }
+        assert_eq!(last, 1.0);
+    }
+
+    #[test]
+    fn the_time_left_counts_every_picture_of_the_batch() {
+        let mut progress = begun(2);
+        progress.step(step(0, 5, 0.0, 2.0));
+        assert_eq!(progress.left_secs(), Some(30.0));
+        assert_eq!(progress.what(), "Picture 1 of 2 · Step 6 of 10");
+        assert_eq!(progress.pace().as_deref(), Some("2 s a step · 30 s left"));
+    }
+
+    #[test]
+    fn nobody_promises_a_time_before_the_first_step_has_ended() {
+        let mut progress = begun(1);
+        assert_eq!(progress.left_secs(), None);
+        progress.step(step(0, 0, 0.3, 0.0));
+        assert_eq!(progress.left_secs(), None);
+        assert_eq!(progress.what(), "Step 1 of 10");
+    }
+
+    #[test]
+    fn one_slow_step_does_not_double_the_time_left() {
+        let mut progress = begun(1);
+        for done in 1..5 {
+            progress.step(step(0, done, 0.0, 1.0));
+        }
+        progress.step(step(0, 5, 0.0, 3.0));
+        let left = progress.left_secs().unwrap();
+        assert!((5.0..10.0).contains(&left), "{left}");
+    }
+
+    #[test]
+    fn loading_says_what_and_how_much() {
+        let mut progress = Progress::default();
+        progress.phase(Phase::Loading { module: Some(Module::Te), bytes_done: 1_200_000_000, bytes_total: 3_400_000_000 });
+        assert_eq!(progress.what(), "Loading the text encoder · 1.2 GB of 3.4 GB");
+        assert!(progress.fraction().is_some());
+        progress.phase(Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 });
+        assert_eq!(progress.fraction(), None);
+    }
+
+    #[test]
+    fn times_read_like_times() {
+        assert_eq!(seconds(0.43), "0.4 s");
+        assert_eq!(seconds(59.0), "59 s");
+        assert_eq!(seconds(200.0), "3 min 20 s");
+        assert_eq!(seconds(3900.0), "1 h 5 min");
+    }
+}

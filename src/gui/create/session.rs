@@ -1,0 +1,253 @@
+//! The pictures of this session: their order, which one is shown, and how much memory they may take.
+//!
+//! Invariants: a picture's pixels are let go only when its file is written; ids only grow; `shown` is always a picture that is here.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use eframe::egui::TextureHandle;
+
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+
+/// Pictures that the filmstrip holds; older ones are in the folder.
+const MOST_PICTURES: usize = 500;
+/// Bytes of pixels that are kept in memory; older pictures are read again from their files.
+const MOST_BYTES: usize = 256 << 20;
+/// Pictures whose full size is kept on the graphics card.
+const MOST_TEXTURES: usize = 3;
+
+/// A picture's number in this session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PictureId(pub u64);
+
+/// A finished picture.
+pub struct SessionPicture {
+    /// Its number.
+    pub id: PictureId,
+    /// Everything needed to make it again: with its own seed, and alone.
+    pub recipe: Recipe,
+    /// Which picture of its batch, and its seed.
+    pub info: PictureInfo,
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// Its pixels, until they are written and room is needed.
+    pub pixels: Option<Arc<Rgb8>>,
+    /// Whether it is on the disk.
+    pub stored: Stored,
+    /// How it looks in the filmstrip, once that is drawn.
+    pub thumbnail: Option<TextureHandle>,
+}
+
+/// Whether a picture is on the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// It is being written.
+    Writing,
+    /// It is in this file.
+    At(PathBuf),
+    /// It could not be written; the pixels are kept.
+    Failed,
+}
+
+/// The pictures of this session, newest first.
+#[derive(Default)]
+pub struct Session {
+    pictures: VecDeque<SessionPicture>,
+    /// `None` follows what forms, then the newest.
+    selected: Option<PictureId>,
+    textures: VecDeque<(PictureId, TextureHandle)>,
+    next_id: u64,
+}
+
+impl Session {
+    /// Adds a finished picture and returns its number.
+    pub fn push(&mut self, mut recipe: Recipe, info: PictureInfo, pixels: Arc<Rgb8>) -> PictureId {
+        let id = PictureId(self.next_id);
+        self.next_id += 1;
+        recipe.seed = info.seed;
+        recipe.batch_count = 1;
+        let (width, height) = (pixels.width(), pixels.height());
+        self.pictures.push_front(SessionPicture {
+            id,
+            recipe,
+            info,
+            width,
+            height,
+            pixels: Some(pixels),
+            stored: Stored::Writing,
+            thumbnail: None,
+        });
+        self.make_room();
+        id
+    }
+
+    /// Lets go of what is written and old.
+    pub fn make_room(&mut self) {
+        while self.pictures.len() > MOST_PICTURES && matches!(self.pictures.back().map(|it| &it.stored), Some(Stored::At(_))) {
+            self.pictures.pop_back();
+        }
+        if self.selected.is_some_and(|id| self.get(id).is_none()) {
+            self.selected = None;
+        }
+        let mut bytes = 0;
+        for picture in &mut self.pictures {
+            let Some(pixels) = &picture.pixels else { continue };
+            bytes += pixels.pixels().len();
+            if bytes > MOST_BYTES && matches!(picture.stored, Stored::At(_)) {
+                picture.pixels = None;
+            }
+        }
+    }
+
+    /// Newest first.
+    #[must_use]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &SessionPicture> {
+        self.pictures.iter()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pictures.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pictures.is_empty()
+    }
+
+    /// The picture with this number.
+    #[must_use]
+    pub fn get(&self, id: PictureId) -> Option<&SessionPicture> {
+        self.pictures.iter().find(|it| it.id == id)
+    }
+
+    /// The picture with this number.
+    pub fn get_mut(&mut self, id: PictureId) -> Option<&mut SessionPicture> {
+        self.pictures.iter_mut().find(|it| it.id == id)
+    }
+
+    /// Whether the forming picture is shown, then the newest.
+    #[must_use]
+    pub fn following(&self) -> bool {
+        self.selected.is_none()
+    }
+
+    /// Shows what forms, then the newest.
+    pub fn follow(&mut self) {
+        self.selected = None;
+    }
+
+    /// Shows this picture, where it is still here.
+    pub fn show(&mut self, id: PictureId) {
+        if self.get(id).is_some() {
+            self.selected = Some(id);
+        }
+    }
+
+    /// The picture that is shown: the chosen one, else the newest.
+    #[must_use]
+    pub fn shown(&self) -> Option<&SessionPicture> {
+        self.selected.map_or_else(|| self.pictures.front(), |id| self.get(id))
+    }
+
+    fn shown_at(&self) -> Option<usize> {
+        let id = self.shown()?.id;
+        self.pictures.iter().position(|it| it.id == id)
+    }
+
+    /// The picture that was made after the one shown.
+    #[must_use]
+    pub fn newer(&self) -> Option<PictureId> {
+        Some(self.pictures.get(self.shown_at()?.checked_sub(1)?)?.id)
+    }
+
+    /// The picture that was made before the one shown.
+    #[must_use]
+    pub fn older(&self) -> Option<PictureId> {
+        Some(self.pictures.get(self.shown_at()? + 1)?.id)
+    }
+
+    /// How many are still being written.
+    #[must_use]
+    pub fn writing(&self) -> usize {
+        self.pictures.iter().filter(|it| it.stored == Stored::Writing).count()
+    }
+
+    /// The full picture on the graphics card, where it is there.
+    #[must_use]
+    pub fn texture(&self, id: PictureId) -> Option<&TextureHandle> {
+        self.textures.iter().find(|(of, _)| *of == id).map(|(_, texture)| texture)
+    }
+
+    /// Keeps the full picture on the graphics card, and lets the oldest of those there go.
+    pub fn keep_texture(&mut self, id: PictureId, texture: TextureHandle) {
+        self.textures.retain(|(of, _)| *of != id);
+        self.textures.push_front((id, texture));
+        self.textures.truncate(MOST_TEXTURES);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn push(session: &mut Session, seed: i64, side: u32) -> PictureId {
+        let pixels = Rgb8::new(side, side, vec![0; (side * side * 3) as usize]).unwrap();
+        session.push(Recipe { batch_count: 4, ..Recipe::default() }, PictureInfo { index: 0, seed }, Arc::new(pixels))
+    }
+
+    #[test]
+    fn a_picture_remembers_its_own_seed_and_is_made_again_alone() {
+        let mut session = Session::default();
+        let id = push(&mut session, 7, 1);
+        let recipe = &session.get(id).unwrap().recipe;
+        assert_eq!((recipe.seed, recipe.batch_count), (7, 1));
+    }
+
+    #[test]
+    fn newer_and_older_stop_at_the_ends() {
+        let mut session = Session::default();
+        let ids: Vec<_> = (0..3).map(|seed| push(&mut session, seed, 1)).collect();
+        assert_eq!(session.shown().unwrap().id, ids[2]);
+        assert_eq!((session.newer(), session.older()), (None, Some(ids[1])));
+        session.show(ids[0]);
+        assert_eq!((session.newer(), session.older()), (Some(ids[1]), None));
+        assert!(!session.following());
+    }
+
+    #[test]
+    fn pixels_go_only_when_they_are_on_the_disk() {
+        let mut session = Session::default();
+        let side = 4096;
+        let ids: Vec<_> = (0..8).map(|seed| push(&mut session, seed, side)).collect();
+        assert!(session.iter().all(|it| it.pixels.is_some()));
+        for id in &ids {
+            session.get_mut(*id).unwrap().stored = Stored::At("a.png".into());
+        }
+        session.make_room();
+        let kept = session.iter().filter(|it| it.pixels.is_some()).count();
+        assert!((1..8).contains(&kept), "{kept} kept");
+        assert!(session.get(ids[7]).unwrap().pixels.is_some(), "the newest is kept");
+    }
+
+    #[test]
+    fn the_filmstrip_is_bounded_and_never_drops_what_is_not_written() {
+        let mut session = Session::default();
+        let first = push(&mut session, 0, 1);
+        for seed in 0..MOST_PICTURES as i64 + 5 {
+            let id = push(&mut session, seed, 1);
+            session.get_mut(id).unwrap().stored = Stored::At("a.png".into());
+        }
+        assert!(session.get(first).is_some());
+        session.show(first);
+        session.get_mut(first).unwrap().stored = Stored::At("a.png".into());
+        session.make_room();
+        assert_eq!(session.len(), MOST_PICTURES);
+        assert!(session.following(), "what was shown is gone, so the newest is shown");
+    }
+}

@@ -1,0 +1,132 @@
+//! How the canvas looks at a picture: whole, or at some scale about some point. Pure geometry.
+//!
+//! Invariant: the point of the picture under the pointer stays under it while zooming.
+
+use eframe::egui::{Pos2, Rect, Vec2, pos2};
+
+/// Smallest and largest scale, in points of the screen for a pixel of the picture.
+const SCALE_RANGE: (f32, f32) = (0.02, 32.0);
+/// How much one press of a zoom key changes the scale.
+pub(crate) const KEY_STEP: f32 = 1.25;
+
+/// How the canvas looks at a picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum View {
+    /// The whole picture, as large as fits; a small one is enlarged four times at most.
+    #[default]
+    Fit,
+    /// At a scale of its own.
+    Free {
+        /// Points of the screen for a pixel of the picture.
+        scale: f32,
+        /// The point of the picture, in its pixels, that is in the middle of the canvas.
+        center_px: Pos2,
+    },
+}
+
+impl View {
+    /// One pixel of the picture on one of the screen, about the point in the middle now.
+    #[must_use]
+    pub fn actual(self, size_px: Vec2, pixels_per_point: f32) -> Self {
+        Self::Free { scale: 1.0 / pixels_per_point, center_px: self.center_px(size_px) }
+    }
+
+    /// Points of the screen for a pixel of the picture.
+    #[must_use]
+    pub fn scale(self, size_px: Vec2, canvas: Rect) -> f32 {
+        match self {
+            Self::Fit => {
+                let room = canvas.size().max(Vec2::splat(1.0)) / size_px.max(Vec2::splat(1.0));
+                room.min_elem().min(4.0)
+            }
+            Self::Free { scale, .. } => scale,
+        }
+    }
+
+    fn center_px(self, size_px: Vec2) -> Pos2 {
+        match self {
+            Self::Fit => (size_px / 2.0).to_pos2(),
+            Self::Free { center_px, .. } => center_px,
+        }
+    }
+
+    /// Where on the screen the picture is drawn.
+    #[must_use]
+    pub fn rect(self, size_px: Vec2, canvas: Rect) -> Rect {
+        let scale = self.scale(size_px, canvas);
+        let min = canvas.center() - self.center_px(size_px).to_vec2() * scale;
+        Rect::from_min_size(min, size_px * scale)
+    }
+
+    /// The view `factor` times as close, with what is at `anchor` on the screen staying there.
+    #[must_use]
+    pub fn zoomed(self, factor: f32, anchor: Pos2, size_px: Vec2, canvas: Rect) -> Self {
+        let old = self.scale(size_px, canvas);
+        let scale = (old * factor).clamp(SCALE_RANGE.0, SCALE_RANGE.1);
+        let under = self.center_px(size_px) + (anchor - canvas.center()) / old;
+        let center_px = under - (anchor - canvas.center()) / scale;
+        Self::Free { scale, center_px: inside(center_px, size_px) }
+    }
+
+    /// The view after the picture was dragged by so many points.
+    #[must_use]
+    pub fn moved(self, by: Vec2, size_px: Vec2, canvas: Rect) -> Self {
+        let scale = self.scale(size_px, canvas);
+        Self::Free { scale, center_px: inside(self.center_px(size_px) - by / scale, size_px) }
+    }
+}
+
+/// The picture never leaves the middle of the canvas altogether, so that it cannot be lost.
+fn inside(point: Pos2, size_px: Vec2) -> Pos2 {
+    pos2(point.x.clamp(0.0, size_px.x), point.y.clamp(0.0, size_px.y))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eframe::egui::vec2;
+
+    const SIZE: Vec2 = vec2(1000.0, 500.0);
+
+    fn canvas() -> Rect {
+        Rect::from_min_size(pos2(100.0, 50.0), vec2(500.0, 500.0))
+    }
+
+    #[test]
+    fn the_whole_picture_fits_and_is_centred() {
+        let rect = View::Fit.rect(SIZE, canvas());
+        assert_eq!(rect, Rect::from_min_size(pos2(100.0, 175.0), vec2(500.0, 250.0)));
+    }
+
+    #[test]
+    fn zooming_keeps_the_point_under_the_pointer() {
+        let anchor = pos2(220.0, 260.0);
+        let at = |view: View| (anchor - view.rect(SIZE, canvas()).min) / view.scale(SIZE, canvas());
+        let before = at(View::Fit);
+        let mut view = View::Fit;
+        for factor in [1.3, 2.0, 0.7] {
+            view = view.zoomed(factor, anchor, SIZE, canvas());
+            assert!((at(view) - before).length() < 0.01, "{:?} is not {before:?}", at(view));
+        }
+    }
+
+    #[test]
+    fn dragging_moves_the_picture_with_the_pointer_but_never_out_of_sight() {
+        let view = View::Fit.zoomed(4.0, canvas().center(), SIZE, canvas());
+        let moved = view.moved(vec2(30.0, -10.0), SIZE, canvas());
+        assert_eq!(moved.rect(SIZE, canvas()).min - view.rect(SIZE, canvas()).min, vec2(30.0, -10.0));
+        let far = view.moved(vec2(1e6, 1e6), SIZE, canvas());
+        assert!(far.rect(SIZE, canvas()).intersects(canvas()));
+    }
+
+    #[test]
+    fn actual_size_is_one_pixel_to_one() {
+        assert_eq!(View::Fit.actual(SIZE, 2.0).rect(SIZE, canvas()).size(), SIZE / 2.0);
+    }
+
+    #[test]
+    fn the_scale_stays_within_reason() {
+        let close = View::Fit.zoomed(1e9, pos2(0.0, 0.0), SIZE, canvas());
+        assert_eq!(close.scale(SIZE, canvas()), SCALE_RANGE.1);
+    }
+}

@@ -1,0 +1,110 @@
+//! What of a recipe decides how much memory it takes. Pure.
+//!
+//! The engine is asked again only when this changes: a new seed or another sampler takes what the last picture took.
+
+use std::collections::BTreeSet;
+
+use atelier_core::placement::Module;
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe};
+
+/// Characters of a prompt by which the question is rounded up: a text encoder's buffer grows with the prompt, a word more is no reason to
+/// ask again.
+const PROMPT_STEP: usize = 64;
+
+/// What of a recipe decides how much memory it takes.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::gui) struct Asked {
+    files: ModelFiles,
+    loras: Vec<Lora>,
+    size_px: (u32, u32),
+    vae_tiling: bool,
+    flash_attention: bool,
+    /// With guidance above 1 the negative prompt is read and both are denoised.
+    guided: bool,
+    prompt_steps: (usize, usize),
+    start: bool,
+    mask: bool,
+    control: bool,
+    references: usize,
+}
+
+impl Asked {
+    pub(in crate::gui) fn of(recipe: &Recipe) -> Self {
+        let steps = |prompt: &str| prompt.chars().count().div_ceil(PROMPT_STEP);
+        Self {
+            files: recipe.files.clone(),
+            loras: recipe.loras.clone(),
+            size_px: (recipe.width, recipe.height),
+            vae_tiling: recipe.vae_tiling,
+            flash_attention: recipe.flash_attention,
+            guided: recipe.guidance > 1.0,
+            prompt_steps: (steps(&recipe.prompt), steps(&recipe.negative_prompt)),
+            start: recipe.init.is_some(),
+            mask: recipe.mask.is_some(),
+            control: recipe.control.is_some(),
+            references: recipe.reference_images.len(),
+        }
+    }
+
+    pub(crate) fn is_same_model(&self, other: &Self) -> bool {
+        self.files == other.files
+    }
+}
+
+/// The modules that these files bring along, for as long as the engine has not said which are used.
+pub(in crate::gui) fn modules_of(files: &ModelFiles) -> Vec<Module> {
+    let mut modules: BTreeSet<Module> = files.iter().filter_map(|(role, _)| module_of(role)).collect();
+    if files.get(FileRole::Model).is_some() {
+        modules.extend([Module::Te, Module::Vae]);
+    }
+    modules.into_iter().collect()
+}
+
+/// The module that a file of this role is for; of a whole model, the one that most of it is.
+pub(crate) const fn module_of(role: FileRole) -> Option<Module> {
+    match role {
+        FileRole::Model | FileRole::Diffusion => Some(Module::Diffusion),
+        FileRole::Llm | FileRole::LlmVision | FileRole::ClipL | FileRole::ClipG | FileRole::T5xxl => Some(Module::Te),
+        FileRole::ClipVision => Some(Module::ClipVision),
+        FileRole::Vae | FileRole::Taesd => Some(Module::Vae),
+        FileRole::Controlnet => Some(Module::Controlnet),
+        FileRole::Photomaker => Some(Module::Photomaker),
+        FileRole::Upscaler => None,
+    }
+}
+
+/// The name under which placements of a model are kept: its files' names, wherever they lie.
+pub(in crate::gui) fn model_key(files: &ModelFiles) -> String {
+    let names = files.iter().filter_map(|(_, path)| path.file_name()).map(|name| name.to_string_lossy().into_owned());
+    names.collect::<Vec<_>>().join(" + ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_is_no_reason_to_ask_again_and_a_size_is() {
+        let recipe = Recipe { prompt: "a lake".into(), ..Recipe::default() };
+        let same = Recipe { seed: 7, steps: 4, prompt: "a lake at dawn".into(), ..recipe.clone() };
+        assert_eq!(Asked::of(&recipe), Asked::of(&same));
+        for other in [
+            Recipe { width: 768, ..recipe.clone() },
+            Recipe { vae_tiling: true, ..recipe.clone() },
+            Recipe { guidance: 1.0, ..recipe.clone() },
+            Recipe { prompt: "a lake ".repeat(20), ..recipe.clone() },
+        ] {
+            assert_ne!(Asked::of(&recipe), Asked::of(&other));
+        }
+    }
+
+    #[test]
+    fn files_say_which_modules_there_are_and_what_their_model_is_called() {
+        let mut files = ModelFiles::default();
+        files.set(FileRole::Diffusion, "/m/z.gguf");
+        files.set(FileRole::Llm, "/m/q.gguf");
+        files.set(FileRole::Taesd, "/m/t.safetensors");
+        assert_eq!(modules_of(&files), [Module::Diffusion, Module::Te, Module::Vae]);
+        assert_eq!(model_key(&files), "z.gguf + q.gguf + t.safetensors");
+    }
+}

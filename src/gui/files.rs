@@ -1,0 +1,493 @@
+//! What the window's threads do: files, dialogs, pixels. The threads themselves are in [`crate::gui::workers`].
+//!
+//! Tasks are answered by reports. Nothing here knows the state or draws.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use eframe::egui::ColorImage;
+
+use crate::gui::create::session::PictureId;
+use crate::gui::pixels;
+use crate::settings::{self, Settings};
+use atelier_core::paths;
+use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, Recipe, Rgb8};
+use atelier_engine::{JobId, Preview, Problem, RemoteReport, ServerAddress};
+use atelier_library::model_name;
+use atelier_media::GalleryError;
+
+/// A dialog that closes faster than this was never seen: no person is so quick.
+const NEVER_SEEN: Duration = Duration::from_millis(150);
+
+/// What the disk thread is asked.
+#[derive(Debug)]
+pub enum FileTask {
+    /// Find out what these files are.
+    Identify(Vec<PathBuf>),
+    /// Which of these files are not there?
+    Check(Vec<PathBuf>),
+    /// Keep a finished picture.
+    Store {
+        /// Its number.
+        id: PictureId,
+        /// Where pictures are kept.
+        folder: PathBuf,
+        /// How it was made.
+        recipe: Box<Recipe>,
+        /// Which picture of its batch.
+        info: PictureInfo,
+        /// Its pixels.
+        pixels: Arc<Rgb8>,
+    },
+    /// Write a picture where the person wants it.
+    SaveAs {
+        /// The file to write.
+        target: PathBuf,
+        /// Where it is kept already, with all it knows about itself.
+        kept: Option<PathBuf>,
+        /// How it was made, for a picture that is not kept yet.
+        recipe: Box<Recipe>,
+        /// Its pixels, for a picture that is not kept yet.
+        pixels: Option<Arc<Rgb8>>,
+    },
+    /// Read a picture of the session back.
+    Load(PictureId, PathBuf),
+    /// Read a picture for the clipboard.
+    Copy(PathBuf),
+    /// Make a small look at a picture file.
+    Thumbnail(PathBuf),
+    /// Show a folder in the system's file manager, with this file marked where there is one.
+    OpenFolder(PathBuf, Option<PathBuf>),
+    /// Keep the settings.
+    SaveSettings(PathBuf, Box<Settings>),
+    /// Is this mark there? It is removed.
+    TakeMark(PathBuf),
+    /// Leave this mark, which outlives the program's sudden end.
+    SetMark(PathBuf),
+    /// Remove this mark.
+    ClearMark(PathBuf),
+}
+
+/// What the pixel thread is asked.
+#[derive(Debug)]
+pub enum PixelTask {
+    /// Make a finished picture ready for the screen.
+    Picture {
+        /// Its number.
+        id: PictureId,
+        /// Its pixels.
+        pixels: Arc<Rgb8>,
+        /// Longest side that the graphics card takes, in pixels.
+        max_side_px: usize,
+        /// Whether the filmstrip needs its small look too.
+        thumbnail: bool,
+        /// For the clipboard instead of the screen.
+        copy: bool,
+    },
+    /// Make a forming picture ready for the screen.
+    Preview(JobId, Preview),
+}
+
+/// What the threads answer.
+#[derive(Debug)]
+pub enum Report {
+    /// What these files are.
+    Identified(Vec<(PathBuf, Dropped)>),
+    /// Of the files asked about, those that are not there.
+    Missing(Vec<PathBuf>),
+    /// The picture is on the disk.
+    Stored(PictureId, Result<PathBuf, FileError>),
+    /// The picture was written where the person wanted it.
+    Saved(Result<PathBuf, FileError>),
+    /// The picture was read back.
+    Loaded(PictureId, Result<Arc<Rgb8>, FileError>),
+    /// A small look at a picture file.
+    Thumbnail(PathBuf, Result<ColorImage, FileError>),
+    /// The folder could not be shown.
+    NotOpened(FileError),
+    /// The settings could not be kept.
+    SettingsNotSaved(String),
+    /// Whether the mark was there.
+    MarkTaken(bool),
+    /// The mark is there, or cannot be.
+    MarkSet,
+    /// A finished picture, ready for the screen.
+    Picture {
+        /// Its number.
+        id: PictureId,
+        /// The picture, at most as large as the graphics card takes.
+        full: ColorImage,
+        /// The small look for the filmstrip, where it was asked for.
+        thumbnail: Option<ColorImage>,
+    },
+    /// A finished picture, ready for the clipboard.
+    ForClipboard(ColorImage),
+    /// The picture could not be read for the clipboard.
+    NotCopied(FileError),
+    /// A forming picture, ready for the screen.
+    Preview(JobId, u32, ColorImage),
+    /// A file dialog was closed.
+    Chosen(Purpose, Answer),
+    /// What was found at a server.
+    Probed(ServerAddress, Result<RemoteReport, Problem>),
+}
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dropped {
+    /// A part of a model.
+    Role(FileRole),
+    /// A low-rank adapter.
+    Lora,
+    /// A picture.
+    Picture,
+    /// A model file, but nobody knows which part.
+    Unknown,
+    /// Neither a model nor a picture.
+    Useless,
+    /// Not there, or a folder.
+    Missing,
+}
+
+/// What a file dialog is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Model files of any role.
+    Any,
+    /// A model file for this role.
+    Role(FileRole),
+    /// The picture to start from.
+    Start,
+    /// The mask.
+    Mask,
+    /// A LoRA.
+    Lora,
+    /// Where to write this picture.
+    SaveAs(PictureId),
+    /// A folder of models that is used in place.
+    ModelsFolder,
+    /// The folder of downloaded models.
+    ModelsRoot,
+}
+
+/// How a file dialog was closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// With these files.
+    Paths(Vec<PathBuf>),
+    /// With Cancel.
+    Nothing,
+    /// It never opened: the system has no file dialog.
+    NoDialog,
+}
+
+/// A file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It could not be written.
+    #[error("{path} could not be written: {source}", path = path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is a picture file, and could not be read or written.
+    #[error(transparent)]
+    Picture(#[from] GalleryError),
+    /// The system could not show it.
+    #[error("{path} could not be opened: {reason}", path = path.display())]
+    Open {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}
+
+pub(crate) fn pixel_task(task: PixelTask) -> Report {
+    match task {
+        PixelTask::Picture { pixels, copy: true, .. } => Report::ForClipboard(pixels::to_screen(&pixels, usize::MAX)),
+        PixelTask::Picture { id, pixels, max_side_px, thumbnail, copy: false } => {
+            Report::Picture { id, full: pixels::to_screen(&pixels, max_side_px), thumbnail: thumbnail.then(|| pixels::thumbnail(&pixels)) }
+        }
+        PixelTask::Preview(job, preview) => Report::Preview(job, preview.picture, pixels::to_screen(&preview.image, 2048)),
+    }
+}
+
+pub(crate) fn file_task(task: FileTask) -> Option<Report> {
+    match task {
+        FileTask::Identify(paths) => {
+            let identified = paths.into_iter().map(|path| {
+                let what = identify(&path);
+                (path, what)
+            });
+            Some(Report::Identified(identified.collect()))
+        }
+        FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
+        FileTask::Store { id, folder, recipe, info, pixels } => Some(Report::Stored(id, store_picture(&folder, &recipe, info, &pixels))),
+        FileTask::SaveAs { target, kept, recipe, pixels } => {
+            Some(Report::Saved(save_as(&target, kept.as_deref(), &recipe, pixels.as_deref())))
+        }
+        FileTask::Load(id, path) => Some(Report::Loaded(id, read_picture(&path).map(Arc::new))),
+        FileTask::Copy(path) => Some(match read_picture(&path) {
+            Ok(pixels) => Report::ForClipboard(pixels::to_screen(&pixels, usize::MAX)),
+            Err(error) => Report::NotCopied(error),
+        }),
+        FileTask::Thumbnail(path) => {
+            let look = read_picture(&path).map(|pixels| pixels::thumbnail(&pixels));
+            Some(Report::Thumbnail(path, look))
+        }
+        FileTask::OpenFolder(folder, file) => open_folder(&folder, file.as_deref()).err().map(Report::NotOpened),
+        FileTask::TakeMark(path) => {
+            let was_there = path.exists();
+            clear(&path);
+            Some(Report::MarkTaken(was_there))
+        }
+        FileTask::SetMark(path) => {
+            if let Err(error) = paths::write_atomic_bytes(&path, b"") {
+                tracing::warn!("{} could not be written: {error}", path.display());
+            }
+            Some(Report::MarkSet)
+        }
+        FileTask::ClearMark(path) => {
+            clear(&path);
+            None
+        }
+        FileTask::SaveSettings(path, settings) => {
+            settings::save(&path, &settings).err().map(|error| Report::SettingsNotSaved(error.to_string()))
+        }
+    }
+}
+
+fn clear(mark: &Path) {
+    if let Err(error) = paths::remove_if_there(mark) {
+        tracing::warn!("{} could not be removed: {error}", mark.display());
+    }
+}
+
+pub(crate) fn ask(purpose: Purpose, file_name: &str) -> Answer {
+    const MODELS: [&str; 6] = ["safetensors", "gguf", "ckpt", "pth", "pt", "bin"];
+    const PICTURES: [&str; 4] = ["png", "jpg", "jpeg", "webp"];
+    let opened = Instant::now();
+    let dialog = rfd::FileDialog::new();
+    let one = |path: Option<PathBuf>| path.map(|path| vec![path]);
+    let paths = match purpose {
+        Purpose::Any => dialog.set_title("Add model files").add_filter("Model files", &MODELS).add_filter("All files", &["*"]).pick_files(),
+        Purpose::Role(role) => one(dialog
+            .set_title(format!("Choose a file: {}", role.label()))
+            .add_filter("Model files", &MODELS)
+            .add_filter("All files", &["*"])
+            .pick_file()),
+        Purpose::Lora => one(dialog.set_title("Choose a LoRA").add_filter("Model files", &MODELS).pick_file()),
+        Purpose::Start => one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURES).pick_file()),
+        Purpose::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURES).pick_file()),
+        Purpose::ModelsFolder => one(dialog.set_title("Use the models of a folder").pick_folder()),
+        Purpose::ModelsRoot => one(dialog.set_title("Choose where downloaded models go").pick_folder()),
+        Purpose::SaveAs(_) => {
+            one(dialog.set_title("Save picture as").add_filter("PNG picture", &["png"]).set_file_name(file_name).save_file())
+        }
+    };
+    match paths {
+        Some(paths) => Answer::Paths(paths),
+        None if opened.elapsed() < NEVER_SEEN => Answer::NoDialog,
+        None => Answer::Nothing,
+    }
+}
+
+fn identify(path: &Path) -> Dropped {
+    let extension = path.extension().map(|it| it.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    if !path.is_file() {
+        return Dropped::Missing;
+    }
+    match extension.as_str() {
+        "png" | "jpg" | "jpeg" | "webp" => Dropped::Picture,
+        "safetensors" | "gguf" | "ckpt" | "pth" | "pt" | "bin" | "sft" => match atelier_library::read_header(path) {
+            Ok(header) => {
+                let kind = atelier_library::identify(&header);
+                match kind.role {
+                    _ if kind.is_lora => Dropped::Lora,
+                    Some(role) => Dropped::Role(role),
+                    None => Dropped::Unknown,
+                }
+            }
+            // A pickle has no header, and what is wrong with a damaged file is said when it is used.
+            Err(_) => match guess_role(path) {
+                Some(role) => Dropped::Role(role),
+                None if names(path, &["lora", "lycoris", "locon"]) => Dropped::Lora,
+                None => Dropped::Unknown,
+            },
+        },
+        _ => Dropped::Useless,
+    }
+}
+
+fn names(path: &Path, hints: &[&str]) -> bool {
+    let name = path.file_name().map(|it| it.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    hints.iter().any(|hint| name.contains(hint))
+}
+
+/// What a file without a header is for, judged by its name; `None` where the name does not say.
+#[must_use]
+pub fn guess_role(path: &Path) -> Option<FileRole> {
+    use FileRole::{ClipG, ClipL, ClipVision, Controlnet, Diffusion, Llm, LlmVision, Model, Photomaker, T5xxl, Taesd, Upscaler, Vae};
+    // The first row that fits decides, so the particular comes before the general.
+    let hints: [(&[&str], FileRole); 13] = [
+        (&["mmproj"], LlmVision),
+        (&["taesd", "taef1", "taef2", "taew", "tae_", "tae-", "tiny_autoencoder"], Taesd),
+        (&["clip_vision", "clip-vision", "clipvision", "image_encoder"], ClipVision),
+        (&["clip_l", "clip-l"], ClipL),
+        (&["clip_g", "clip-g"], ClipG),
+        (&["t5xxl", "t5-xxl", "t5_xxl", "umt5", "t5-v1_1-xxl"], T5xxl),
+        (&["photomaker"], Photomaker),
+        (&["control_", "control-", "controlnet", "control_v"], Controlnet),
+        (&["esrgan", "upscale", "_x4", "4x_", "4x-", "2x_"], Upscaler),
+        (&["vae", "ae.safetensors", "ae.sft", "autoencoder"], Vae),
+        (&["z-image", "z_image", "zimage", "qwen-image", "qwen_image", "flux", "chroma", "unet", "diffusion_model", "dit"], Diffusion),
+        (&["qwen", "mistral", "gemma", "llama", "text_encoder", "text-encoder", "llm"], Llm),
+        (&["sd_xl", "sdxl", "sd-v1", "sd_v1", "v1-5", "v2-1", "sd15", "sd1.5", "sd3", "checkpoint", ".ckpt"], Model),
+    ];
+    if names(path, &["lora", "lycoris", "locon"]) {
+        return None;
+    }
+    hints.into_iter().find(|(words, _)| names(path, words)).map(|(_, role)| role)
+}
+
+/// Keeps a finished picture in the folder and returns its file.
+///
+/// # Errors
+/// Where the folder cannot be written to.
+pub fn store_picture(folder: &Path, recipe: &Recipe, info: PictureInfo, pixels: &Rgb8) -> Result<PathBuf, FileError> {
+    Ok(atelier_media::save_picture(folder, recipe, model_name(&recipe.files), info, pixels)?)
+}
+
+fn save_as(target: &Path, kept: Option<&Path>, recipe: &Recipe, pixels: Option<&Rgb8>) -> Result<PathBuf, FileError> {
+    // What is written is a PNG, so that is what its name says.
+    let target = if target.extension().is_some_and(|it| it.eq_ignore_ascii_case("png")) {
+        target.to_owned()
+    } else {
+        let mut name = target.as_os_str().to_owned();
+        name.push(".png");
+        PathBuf::from(name)
+    };
+    let failed = |source: io::Error| FileError::Write { path: target.clone(), source };
+    match (kept.map(fs::read), pixels) {
+        // The kept file knows most about itself.
+        (Some(Ok(png)), _) => paths::write_atomic_bytes(&target, &png).map_err(failed)?,
+        (_, Some(pixels)) => {
+            let info = PictureInfo { index: 0, seed: recipe.seed };
+            atelier_media::write_picture(&target, pixels, &atelier_media::Metadata::of(recipe, model_name(&recipe.files), info, pixels))?;
+        }
+        (Some(Err(error)), None) => return Err(failed(error)),
+        (None, None) => return Err(failed(io::Error::other("the picture is no longer in memory"))),
+    }
+    Ok(target)
+}
+
+/// Reads a picture of any kind that Atelier knows.
+///
+/// # Errors
+/// Where there is no such file or it is no picture.
+pub fn read_picture(path: &Path) -> Result<Rgb8, FileError> {
+    Ok(atelier_media::read_image(&ImageSource::File(path.to_owned()))?)
+}
+
+fn open_folder(folder: &Path, file: Option<&Path>) -> Result<(), FileError> {
+    let failed = |reason: String| FileError::Open { path: folder.to_owned(), reason };
+    fs::create_dir_all(folder).map_err(|error| failed(error.to_string()))?;
+    match file.filter(|it| it.is_file()) {
+        Some(file) => opener::reveal(file),
+        None => opener::open(folder),
+    }
+    .map_err(|error| failed(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture(side: u32) -> Rgb8 {
+        let pixels = (0..side * side * 3).map(|n| (n % 251) as u8).collect();
+        Rgb8::new(side, side, pixels).unwrap()
+    }
+
+    fn info() -> PictureInfo {
+        PictureInfo { index: 0, seed: 42 }
+    }
+
+    #[test]
+    fn well_known_files_find_their_role_by_name() {
+        use FileRole::{ClipL, ClipVision, Diffusion, Llm, Model, T5xxl, Taesd, Upscaler, Vae};
+        let cases = [
+            ("z_image_turbo-Q4_0.gguf", Some(Diffusion)),
+            ("Qwen3-4B-Instruct-2507-Q4_K_M.gguf", Some(Llm)),
+            ("ae.safetensors", Some(Vae)),
+            ("sdxl_vae-fp16-fix.safetensors", Some(Vae)),
+            ("flux1-dev-Q8_0.gguf", Some(Diffusion)),
+            ("qwen-image-Q4.gguf", Some(Diffusion)),
+            ("clip_l.safetensors", Some(ClipL)),
+            ("clip_vision_h.safetensors", Some(ClipVision)),
+            ("t5xxl_fp16.safetensors", Some(T5xxl)),
+            ("taesd_decoder.safetensors", Some(Taesd)),
+            ("v1-5-pruned-emaonly.safetensors", Some(Model)),
+            ("RealESRGAN_x4plus.pth", Some(Upscaler)),
+            ("flux-style-lora.safetensors", None),
+            ("dreamy.safetensors", None),
+        ];
+        for (name, role) in cases {
+            assert_eq!(guess_role(Path::new(name)), role, "{name}");
+        }
+    }
+
+    #[test]
+    fn two_pictures_of_the_same_second_and_seed_are_both_kept_and_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("Pictures/Atelier");
+        let first = store_picture(&folder, &Recipe::default(), info(), &picture(8)).unwrap();
+        let second = store_picture(&folder, &Recipe::default(), info(), &picture(9)).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(read_picture(&first).unwrap(), picture(8));
+        assert_eq!(read_picture(&second).unwrap(), picture(9));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing temporary is left");
+    }
+
+    #[test]
+    fn saving_as_keeps_what_the_picture_knows_and_names_it_a_png() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = store_picture(folder.path(), &Recipe::default(), info(), &picture(8)).unwrap();
+        let saved = save_as(&folder.path().join("mine.jpg"), Some(&kept), &Recipe::default(), None).unwrap();
+        assert_eq!(saved.file_name().unwrap(), "mine.jpg.png");
+        assert_eq!(fs::read(&saved).unwrap(), fs::read(&kept).unwrap());
+        let gone = folder.path().join("gone.png");
+        let again = save_as(&folder.path().join("again.png"), Some(&gone), &Recipe::default(), Some(&picture(8))).unwrap();
+        assert_eq!(read_picture(&again).unwrap(), picture(8));
+    }
+
+    #[test]
+    fn what_is_no_picture_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("broken.png");
+        fs::write(&path, b"\x89PNG\r\n\x1a\nnot really").unwrap();
+        assert!(matches!(read_picture(&path), Err(FileError::Picture(_))));
+        assert!(matches!(read_picture(&folder.path().join("none.png")), Err(FileError::Picture(_))));
+    }
+
+    #[test]
+    fn dropped_things_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |name: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, "x").unwrap();
+            path
+        };
+        assert_eq!(identify(&make("a photo.JPG")), Dropped::Picture);
+        assert_eq!(identify(&make("ae.safetensors")), Dropped::Role(FileRole::Vae));
+        assert_eq!(identify(&make("ink-lora.safetensors")), Dropped::Lora);
+        assert_eq!(identify(&make("dreamy.safetensors")), Dropped::Unknown);
+        assert_eq!(identify(&make("letter.txt")), Dropped::Useless);
+        assert_eq!(identify(folder.path()), Dropped::Missing);
+    }
+}

@@ -1,0 +1,126 @@
+//! The queue of downloads in words.
+
+use atelier_library::downloads::{Entry, Status, Why};
+use atelier_library::size;
+
+/// What a download does, in a word.
+#[must_use]
+pub const fn word(status: &Status) -> &'static str {
+    match status {
+        Status::Waiting => "waiting",
+        Status::Running => "downloading",
+        Status::Paused(_) => "paused",
+        Status::Failed(_) => "failed",
+    }
+}
+
+/// How far a download is, in a line.
+#[must_use]
+pub fn words(entry: &Entry) -> String {
+    let progress = &entry.progress;
+    match &entry.status {
+        Status::Waiting if progress.bytes > 0 => format!("Waits its turn at {}", amount(progress.bytes, progress.total)),
+        Status::Waiting => "Waits its turn".to_owned(),
+        Status::Running => pace(progress.bytes, progress.total, progress.rate, progress.seconds_left),
+        Status::Paused(Why::Asked) => format!("Paused at {}", amount(progress.bytes, progress.total)),
+        Status::Paused(why @ Why::DiskFull { .. }) => why.sentence(),
+        Status::Failed(failure) => failure.to_string(),
+    }
+}
+
+/// How far those that come in are together, in a line; `None` where there are none.
+#[must_use]
+pub fn total(entries: &[Entry]) -> Option<String> {
+    if entries.is_empty() {
+        return None;
+    }
+    let open = || entries.iter().filter(|it| matches!(it.status, Status::Running | Status::Waiting));
+    if !entries.iter().any(|it| it.status == Status::Running) {
+        let words = if open().count() > 0 { "waiting" } else { "standing still" };
+        return Some(format!("{} {words}", count(entries.len())));
+    }
+    let bytes = open().map(|it| it.progress.bytes).sum();
+    let total: Option<u64> = open().map(|it| it.progress.total).sum();
+    let rate: f64 = open().map(|it| it.progress.rate).sum();
+    let left = total.map(|total| total.saturating_sub(bytes));
+    let secs = left.filter(|_| rate >= 1.0).map(|left| (left as f64 / rate).ceil() as u64);
+    Some(format!("{}: {}", count(open().count()), pace(bytes, total, rate, secs)))
+}
+
+/// How far a download is, from 0 to 1; `None` while nobody knows.
+#[must_use]
+pub fn fraction(entry: &Entry) -> Option<f32> {
+    let total = entry.progress.total.filter(|it| *it > 0)?;
+    Some((entry.progress.bytes as f64 / total as f64).clamp(0.0, 1.0) as f32)
+}
+
+/// How far those that come in are together, from 0 to 1; `None` while nobody knows.
+#[must_use]
+pub fn fraction_of_all(entries: &[Entry]) -> Option<f32> {
+    let open = || entries.iter().filter(|it| matches!(it.status, Status::Running | Status::Waiting));
+    let total: u64 = open().map(|it| it.progress.total).sum::<Option<u64>>().filter(|it| *it > 0)?;
+    let bytes: u64 = open().map(|it| it.progress.bytes).sum();
+    Some((bytes as f64 / total as f64).clamp(0.0, 1.0) as f32)
+}
+
+fn count(downloads: usize) -> String {
+    if downloads == 1 { "1 download".into() } else { format!("{downloads} downloads") }
+}
+
+fn amount(bytes: u64, total: Option<u64>) -> String {
+    match total {
+        Some(total) => format!("{} of {}", size(bytes), size(total)),
+        None => size(bytes),
+    }
+}
+
+fn pace(bytes: u64, total: Option<u64>, rate: f64, seconds_left: Option<u64>) -> String {
+    let rate = (rate >= 1.0).then(|| format!("{}/s", size(rate as u64)));
+    let left = seconds_left.map(|secs| format!("{} left", time(secs)));
+    [Some(amount(bytes, total)), rate, left].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// A time as people say it.
+fn time(secs: u64) -> String {
+    match secs {
+        0..60 => format!("{secs} s"),
+        60..5400 => format!("{} min", secs.div_ceil(60)),
+        5400..172_800 => format!("{} h", secs.div_ceil(3600)),
+        _ => format!("{} days", secs.div_ceil(86_400)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atelier_library::downloads::Progress;
+
+    fn entry(status: Status, bytes: u64, rate: f64) -> Entry {
+        let progress = Progress { bytes, total: Some(10_000_000), rate, seconds_left: Some(90), files: Vec::new() };
+        Entry { id: "a".into(), name: "A".into(), status, progress }
+    }
+
+    #[test]
+    fn a_download_says_how_far_it_is_how_fast_and_how_long() {
+        assert_eq!(words(&entry(Status::Running, 2_500_000, 1e6)), "2.5 MB of 10.0 MB · 1.0 MB/s · 2 min left");
+        assert_eq!(words(&entry(Status::Waiting, 0, 0.0)), "Waits its turn");
+        assert_eq!(words(&entry(Status::Paused(Why::Asked), 2_500_000, 0.0)), "Paused at 2.5 MB of 10.0 MB");
+        assert!(words(&entry(Status::Paused(Why::DiskFull { needed: 5000, free: 10 }), 0, 0.0)).contains("5.0 kB"));
+        assert_eq!(fraction(&entry(Status::Running, 2_500_000, 1e6)), Some(0.25));
+    }
+
+    #[test]
+    fn several_say_so_together() {
+        assert_eq!(total(&[]), None);
+        let paused = Status::Paused(Why::Asked);
+        let both = [entry(Status::Running, 5_000_000, 1e6), entry(Status::Waiting, 0, 0.0), entry(paused, 9_000_000, 0.0)];
+        assert_eq!(total(&both).unwrap(), "2 downloads: 5.0 MB of 20.0 MB · 1.0 MB/s · 15 s left");
+        assert_eq!(fraction_of_all(&both), Some(0.25));
+        assert_eq!(total(&[entry(Status::Paused(Why::Asked), 1, 0.0)]).unwrap(), "1 download standing still");
+    }
+
+    #[test]
+    fn times_are_rounded_up_as_people_do() {
+        assert_eq!([59, 61, 5400, 200_000].map(time), ["59 s", "2 min", "2 h", "3 days"]);
+    }
+}

@@ -1,0 +1,133 @@
+//! Adding models, the folders that are looked through, and the settings of the library.
+
+use eframe::egui::{Align, Id, Key, Label, Layout, RichText, TextEdit, Ui, vec2};
+
+use crate::gui::icons::Icon;
+use crate::gui::models::view::{named_icon, small};
+use crate::gui::models::{FolderLine, TokenState, size};
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets;
+use crate::gui::widgets::{WHOLE, command_button, heading, icon_button, slider_row};
+use crate::gui::{Command, Commands, ModelsCommand};
+
+/// A field for a link or a path.
+pub(crate) fn add_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    heading(ui, "Add", |_| {});
+    let edit = ("model link or path", "Link or path", ModelsCommand::TypeAdd(String::new()));
+    field(ui, state, commands, edit, &state.models.typed, false, ModelsCommand::TypeAdd, ModelsCommand::Add);
+    let words = "A page or file of Hugging Face, a direct link, or a file or folder of yours. You can also drop or paste it here.";
+    ui.add(Label::new(small(words, palette.weak)).wrap());
+}
+
+/// A field with a button at its end.
+#[expect(clippy::too_many_arguments, reason = "a field is its words")]
+fn field(
+    ui: &mut Ui,
+    state: &State,
+    commands: &mut Commands,
+    (id, hint, about): (&str, &str, ModelsCommand),
+    text: &str,
+    secret: bool,
+    typed: fn(String) -> ModelsCommand,
+    enter: ModelsCommand,
+) -> eframe::egui::Response {
+    ui.horizontal(|ui| {
+        let mut now = text.to_owned();
+        let button = 60.0;
+        let wide = ui.available_width() - button - ui.spacing().item_spacing.x;
+        let edit = TextEdit::singleline(&mut now).id(Id::unique(id)).hint_text(hint).password(secret);
+        let response = widgets::line_edit(ui, wide, edit).on_hover_text(about.tooltip()).accessible_name(about.label());
+        let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+        if now != text {
+            commands.push(Command::Models(typed(now)));
+        } else if entered {
+            commands.push(Command::Models(enter.clone()));
+        }
+        let look = eframe::egui::Button::new(enter.label()).min_size(vec2(button, widgets::ROW_HEIGHT));
+        let name = format!("{}: {}", about.label(), enter.label());
+        widgets::ask(ui, state, commands, Command::Models(enter), |ui| ui.add(look).accessible_name(name));
+        response
+    })
+    .inner
+}
+
+/// The folders that are looked through.
+pub(crate) fn folders_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    let shelf = &state.models.shelf;
+    heading(ui, "Folders", |ui| {
+        icon_button(ui, state, commands, Icon::Reuse, Command::Models(ModelsCommand::LookAgain));
+        icon_button(ui, state, commands, Icon::Plus, Command::Models(ModelsCommand::ChooseFolder));
+    });
+    for folder in &shelf.folders {
+        folder_row(ui, state, commands, folder);
+    }
+    if shelf.folders.iter().all(|it| it.own) {
+        ui.add(Label::new(small("Folders of ComfyUI or A1111 can be used where they are. They are only read.", palette.weak)).wrap());
+    }
+    for problem in &shelf.problems {
+        ui.add(Label::new(small(problem, palette.warn)).wrap());
+    }
+}
+
+fn folder_row(ui: &mut Ui, state: &State, commands: &mut Commands, folder: &FolderLine) {
+    let palette = theme::palette(ui);
+    ui.scope(|ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let path = folder.path.display().to_string();
+        ui.allocate_ui_with_layout(vec2(ui.available_width(), 24.0), Layout::right_to_left(Align::Center), |ui| {
+            if folder.own {
+                ui.spacing_mut().item_spacing.x = 4.0;
+                if !state.models.shelf.choices.usual_root {
+                    named_icon(ui, state, commands, Icon::Reuse, ModelsCommand::UsualRoot, "");
+                }
+                named_icon(ui, state, commands, Icon::Pencil, ModelsCommand::ChooseRoot, "folder of downloads");
+            } else {
+                named_icon(ui, state, commands, Icon::Close, ModelsCommand::ForgetFolder(folder.path.clone()), &path);
+            }
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                let name = widgets::middle_elided(ui, &path, ui.available_width());
+                ui.add(Label::new(RichText::new(name).color(palette.text)).truncate()).on_hover_text(&path);
+            });
+        });
+        let what = if folder.own { "downloads".to_owned() } else { format!("{}, only read", folder.layout) };
+        let files = if folder.files == 1 { "1 file".to_owned() } else { format!("{} files", folder.files) };
+        ui.label(small(format!("{what} · {files}, {}", size(folder.bytes)), palette.weak));
+    });
+}
+
+/// How many files come at the same time, and the token.
+pub(crate) fn settings_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    let choices = &state.models.shelf.choices;
+    heading(ui, "Settings", |_| {});
+    let mut files = choices.at_once.max(1);
+    slider_row(ui, "At once", &mut files, 1..=8, &WHOLE, ModelsCommand::AtOnce(1).tooltip());
+    if files != choices.at_once.max(1) {
+        commands.push(Command::Models(ModelsCommand::AtOnce(files)));
+    }
+    ui.label(RichText::new("Hugging Face token").color(palette.weak));
+    match choices.token {
+        TokenState::Kept => {
+            ui.add(Label::new(small("A token is kept. It is never shown.", palette.text)).wrap());
+            command_button(ui, state, commands, Command::Models(ModelsCommand::ForgetToken));
+        }
+        TokenState::Around => {
+            ui.add(
+                Label::new(small("One is known from the environment or another program. One pasted here goes before it.", palette.text))
+                    .wrap(),
+            );
+        }
+        TokenState::None => {
+            ui.add(Label::new(small("Only models that need an account ask for one.", palette.weak)).wrap());
+        }
+    }
+    let about = ("hugging face token", "hf_…", ModelsCommand::TypeToken(String::new()));
+    let response = field(ui, state, commands, about, &state.models.typed_token, true, ModelsCommand::TypeToken, ModelsCommand::SaveToken);
+    if state.models.focus_token {
+        response.request_focus();
+        response.scroll_to_me(Some(Align::Center));
+    }
+}

@@ -1,0 +1,304 @@
+//! The details of a model: what it is made of, what can be done with it, what it takes.
+
+use eframe::egui::{Align, Frame, Grid, Label, Layout, Margin, RichText, ScrollArea, Ui, vec2};
+
+use crate::gui::icons::Icon;
+use crate::gui::models::view::{colour_of, downloads, named_button, small};
+use crate::gui::models::{Check, Kind, ModelCard, Place, Stage, Status, queue, size};
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets;
+use crate::gui::widgets::{bold, icon_button};
+use crate::gui::{Command, Commands, ModelsCommand};
+
+/// Draws the details.
+pub(crate) fn detail_panel(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
+    ScrollArea::vertical().id_salt(("model details", &model.id)).auto_shrink([false, false]).show(ui, |ui| {
+        Frame::new().inner_margin(Margin { left: 18, right: 18, top: 10, bottom: 18 }).show(ui, |ui| {
+            head(ui, state, commands, model);
+            actions(ui, state, commands, model);
+            download(ui, state, commands, model);
+            variants(ui, state, commands, model);
+            files(ui, state, model);
+            missing(ui, model);
+            words(ui, commands, state, model);
+            pairs(ui, "Settings that suit it", &model.defaults);
+            pairs(ui, "From its trainer", &model.told);
+            licence(ui, state, commands, model);
+            care(ui, state, commands, model);
+        });
+    });
+}
+
+fn head(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
+    let palette = theme::palette(ui);
+    let around = state.models.around(&model.id);
+    ui.horizontal_top(|ui| {
+        ui.vertical(|ui| {
+            ui.set_width(ui.available_width() - widgets::ROW_HEIGHT - 8.0);
+            ui.add(Label::new(bold(&model.name).size(theme::HEADING).color(palette.strong)).wrap());
+        });
+        icon_button(ui, state, commands, Icon::Close, Command::Models(ModelsCommand::Close));
+    });
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 5.0;
+        let mut line = vec![if around.in_memory { "in memory" } else { model.place.label() }.to_owned()];
+        line.extend(model.family.clone());
+        if model.kind != Kind::Model {
+            line.push(model.kind.label().into());
+        }
+        ui.label(RichText::new(line.join(" · ")).color(palette.weak)).on_hover_text(model.place.tooltip());
+    });
+    if !model.description.is_empty() {
+        ui.add(Label::new(RichText::new(&model.description).color(palette.text)).wrap());
+    }
+    for problem in &model.problems {
+        let colour = if model.place == Place::Listed { palette.warn } else { palette.error };
+        ui.add(Label::new(RichText::new(problem).color(colour)).wrap());
+    }
+    if model.kind == Kind::Model && model.place != Place::Listed {
+        let bytes = model.bytes.map_or_else(|| "Its size is not known".to_owned(), |it| format!("About {} of weights", size(it)));
+        let exact = if model.checked { bytes.replace("About ", "") } else { bytes };
+        let words = format!("{exact}: {}", around.fits.label(state.models.memory));
+        ui.label(RichText::new(words).color(colour_of(around.fits, &palette))).on_hover_text(state.models.why_fits(model, around));
+        if let Some(predicted) = state.models.predicted.get(&model.id) {
+            ui.add(Label::new(small(&predicted.sentence, palette.text)).wrap());
+        }
+    }
+    if !model.checked {
+        let told = "Not every exact size of this entry is known yet. A download goes by what the server says.";
+        ui.add(Label::new(small(told, palette.weak)).wrap());
+    }
+}
+
+fn actions(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
+    if state.models.job(model).is_some() && !model.place.is_ready() {
+        return;
+    }
+    let id = model.id.clone();
+    let next = match model.place {
+        Place::Catalogue | Place::Damaged => Some(ModelsCommand::Get(id)),
+        Place::Incomplete => Some(ModelsCommand::GetMissing(id)),
+        Place::BuiltIn | Place::OnDisk | Place::InPlace => matches!(model.kind, Kind::Model | Kind::Lora).then_some(ModelsCommand::Use(id)),
+        Place::Listed => None,
+    };
+    ui.add_space(4.0);
+    ui.horizontal_wrapped(|ui| {
+        theme::accented(ui, |ui| {
+            let Some(command) = next else { return };
+            // The card has a button of the same name.
+            let button = eframe::egui::Button::new(command.label()).min_size(vec2(104.0, 28.0));
+            let name = format!("{} {} now", command.label(), model.name);
+            widgets::ask(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(name));
+        });
+        // Another size than the one that is here.
+        if model.place.is_ready() && state.models.variant(model).is_some_and(|it| !it.here) {
+            named_button(ui, state, commands, ModelsCommand::Get(model.id.clone()), &format!("this size of {}", model.name));
+        }
+        if let Some(folder) = &model.folder {
+            named_button(ui, state, commands, ModelsCommand::ShowFolder(folder.clone()), &model.name);
+        }
+    });
+}
+
+fn download(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
+    let Some(job) = state.models.job(model) else { return };
+    let palette = theme::palette(ui);
+    title(ui, "Download");
+    let failed = matches!(job.status, Status::Failed(_));
+    ui.add(Label::new(small(queue::words(job), if failed { palette.error } else { palette.text })).wrap());
+    downloads::bar(ui, job, &format!("{} in its details", job.name));
+    downloads::advice(ui, state, commands, job);
+    ui.horizontal(|ui| {
+        let id = job.id.clone();
+        let of = format!("{} now", job.name);
+        match job.status {
+            Status::Waiting | Status::Running => named_button(ui, state, commands, ModelsCommand::Pause(id.clone()), &of),
+            Status::Paused(_) => named_button(ui, state, commands, ModelsCommand::Resume(id.clone()), &of),
+            Status::Failed(_) => named_button(ui, state, commands, ModelsCommand::Retry(id.clone()), &of),
+        };
+        named_button(ui, state, commands, ModelsCommand::Cancel(id), &of);
+    });
+}
+
+fn variants(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
+    if model.variants.is_empty() {
+        return;
+    }
+    let palette = theme::palette(ui);
+    title(ui, "Sizes");
+    let chosen = state.models.variant(model).map(|it| it.name.clone());
+    for variant in &model.variants {
+        let name = if variant.name.is_empty() { "Usual" } else { variant.name.as_str() };
+        let bytes = variant.bytes.map_or_else(|| "size unknown".into(), size);
+        let fits = state.models.memory.map(|it| it.fits(variant.bytes));
+        let note = if variant.here { Some("on disk") } else { fits.map(|it| it.label(state.models.memory)) };
+        let line = [name, &bytes].into_iter().chain(note).collect::<Vec<_>>().join(" · ");
+        let command = ModelsCommand::Variant(model.id.clone(), variant.name.clone());
+        let tooltip = command.tooltip();
+        if ui.radio(chosen.as_deref() == Some(variant.name.as_str()), line).on_hover_text(tooltip).clicked() {
+            commands.push(Command::Models(command));
+        }
+        if !variant.description.is_empty() {
+            ui.add(Label::new(small(&variant.description, palette.weak)).wrap());
+        }
+    }
+}
+
+fn files(ui: &mut Ui, state: &State, model: &ModelCard) {
+    let palette = theme::palette(ui);
+    title(ui, "Files");
+    let job = state.models.job(model);
+    for file in &model.files {
+        let coming = job.and_then(|it| it.progress.files.iter().find(|it| it.name == file.name));
+        let (words, colour) = match (coming.map(|it| (it.stage, it.bytes, it.total)), &file.path) {
+            (Some((Stage::Done, ..)), _) | (None, Some(_)) => ("here".to_owned(), palette.compute),
+            (Some((Stage::Loading, bytes, Some(total))), _) if total > 0 => {
+                (format!("{} %", (bytes as f64 / total as f64 * 100.0).floor()), palette.accent)
+            }
+            (Some((stage, ..)), _) => (stage_word(stage).to_owned(), palette.weak),
+            (None, None) if model.place == Place::Catalogue => (String::new(), palette.weak),
+            (None, None) => ("missing".to_owned(), palette.error),
+        };
+        ui.scope(|ui| {
+            ui.spacing_mut().item_spacing.y = 1.0;
+            ui.horizontal(|ui| {
+                ui.label(small(file.role, palette.weak));
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    let bytes = file.bytes.map_or_else(|| "size unknown".into(), size);
+                    ui.label(small(bytes, palette.text));
+                    ui.label(small(words, colour));
+                });
+            });
+            let name = widgets::middle_elided(ui, &file.name, ui.available_width());
+            let hover = file.path.as_ref().map_or_else(|| file.name.clone(), |it| it.display().to_string());
+            ui.add(Label::new(RichText::new(name).color(palette.text)).truncate()).on_hover_text(hover);
+            if let Some(facts) = &file.facts {
+                ui.add(Label::new(small(facts, palette.weak)).truncate());
+            }
+        });
+        ui.add_space(2.0);
+    }
+}
+
+const fn stage_word(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Waiting => "waits",
+        Stage::Checking => "is read",
+        Stage::Loading => "comes in",
+        Stage::Shared => "comes with another model",
+        Stage::Retrying => "is tried again",
+        Stage::Finishing => "is finished",
+        Stage::Done => "here",
+    }
+}
+
+fn missing(ui: &mut Ui, model: &ModelCard) {
+    if model.missing.is_empty() {
+        return;
+    }
+    let palette = theme::palette(ui);
+    title(ui, "Still missing");
+    for part in &model.missing {
+        let words = match (&part.file, part.bytes) {
+            (Some(file), Some(bytes)) => format!("{file}, about {}", size(bytes)),
+            (Some(file), None) => format!("{file}, size unknown"),
+            (None, _) => "Nobody wrote down where it can be had. Add the folder that has it.".to_owned(),
+        };
+        ui.scope(|ui| {
+            ui.spacing_mut().item_spacing.y = 1.0;
+            ui.add(Label::new(small(part.what.trim_start_matches("the "), palette.weak)).wrap());
+            ui.add(Label::new(RichText::new(words).color(palette.warn)).wrap());
+        });
+    }
+}
+
+fn words(ui: &mut Ui, commands: &mut Commands, state: &State, model: &ModelCard) {
+    if model.triggers.is_empty() {
+        return;
+    }
+    title(ui, "Words that call it up");
+    ui.horizontal_wrapped(|ui| {
+        for word in &model.triggers {
+            let command = ModelsCommand::CopyWords(word.clone());
+            widgets::ask(ui, state, commands, Command::Models(command), |ui| ui.button(word));
+        }
+    });
+}
+
+fn pairs(ui: &mut Ui, head: &str, pairs: &[(&'static str, String)]) {
+    if pairs.is_empty() {
+        return;
+    }
+    let palette = theme::palette(ui);
+    title(ui, head);
+    Grid::new(head).num_columns(2).spacing(vec2(12.0, 3.0)).min_col_width(84.0).min_row_height(0.0).show(ui, |ui| {
+        for (name, value) in pairs {
+            ui.label(small(*name, palette.weak));
+            ui.add(Label::new(small(value, palette.text)).wrap());
+            ui.end_row();
+        }
+    });
+}
+
+fn licence(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
+    let Some(terms) = &model.terms else { return };
+    let palette = theme::palette(ui);
+    title(ui, "Licence");
+    let notes = terms.notes().map(|it| format!(" ({it})")).unwrap_or_default();
+    ui.add(Label::new(RichText::new(format!("{}{notes}", terms.name)).color(palette.text)).wrap());
+    if let Some(url) = &terms.url {
+        named_button(ui, state, commands, ModelsCommand::ReadTerms(url.clone()), "");
+    }
+}
+
+/// What it takes on disk, whether it is whole, and taking it away.
+fn care(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
+    if !model.place.is_here() {
+        return;
+    }
+    let palette = theme::palette(ui);
+    title(ui, "On disk");
+    let line = model.bytes.map_or_else(|| "Its size is not known.".to_owned(), |it| format!("{} in all.", size(it)));
+    ui.add(Label::new(RichText::new(line).color(palette.text)).wrap());
+    if model.shared > 0 {
+        let stays = if model.ours { ", and stay where this one goes" } else { "" };
+        let line = format!("{} of it belong to another model too{stays}.", size(model.shared));
+        ui.add(Label::new(RichText::new(line).color(palette.text)).wrap());
+    }
+    if !model.ours {
+        let words = match model.place {
+            Place::BuiltIn => "It belongs to the program.",
+            _ => "It lies in a folder of yours and is only read: Atelier never changes or deletes it.",
+        };
+        ui.add(Label::new(small(words, palette.weak)).wrap());
+        return;
+    }
+    match state.models.checks.get(&model.id) {
+        Some(Check::Running { bytes, total }) => {
+            let done = total.map_or_else(|| size(*bytes), |total| format!("{} of {}", size(*bytes), size(total)));
+            ui.label(RichText::new(format!("Checking: {done}")).color(palette.text));
+        }
+        Some(Check::Done(lines)) => {
+            for (name, right, words) in lines {
+                let colour = if *right { palette.compute } else { palette.error };
+                ui.add(Label::new(small(format!("{name}: {words}"), colour)).wrap());
+            }
+        }
+        None => {}
+    }
+    ui.horizontal_wrapped(|ui| {
+        let id = || model.id.clone();
+        if matches!(state.models.checks.get(&model.id), Some(Check::Running { .. })) {
+            named_button(ui, state, commands, ModelsCommand::StopCheck(id()), &model.name);
+        } else {
+            named_button(ui, state, commands, ModelsCommand::Check(id()), &format!("of {}", model.name));
+        }
+        named_button(ui, state, commands, ModelsCommand::Delete(id()), &model.name);
+    });
+}
+
+fn title(ui: &mut Ui, words: &str) {
+    ui.add_space(9.0);
+    ui.label(bold(words).color(theme::palette(ui).strong));
+}

@@ -1,0 +1,85 @@
+//! Questions: about a licence, and before a model is taken away.
+
+use eframe::egui::{Align, Frame, Id, Label, Layout, Margin, Modal, RichText, ScrollArea, Ui};
+
+use crate::gui::models::view::small;
+use crate::gui::models::{Then, TokenState, size};
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::{bold, command_button};
+use crate::gui::{Command, Commands, ModelsCommand};
+
+/// The terms of a model, shown once before it is downloaded or used.
+pub(crate) fn question(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some(question) = &state.models.question else { return };
+    let palette = theme::palette(ui);
+    let terms = &question.terms;
+    let modal = modal(ui, "terms", |ui| {
+        ui.add(Label::new(bold(format!("{} has a licence of its own", question.name)).size(theme::TITLE).color(palette.strong)).wrap());
+        ui.add(Label::new(RichText::new(&terms.name).color(palette.text)).wrap());
+        if terms.non_commercial {
+            let words = "It forbids earning money with the model, and perhaps with its pictures.";
+            ui.add(Label::new(RichText::new(words).color(palette.warn)).wrap());
+        }
+        if terms.gated {
+            let words = "Its files are given only to an account that accepted it on the model's page.";
+            ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
+            if !matches!(question.then, Then::Use) && state.models.shelf.choices.token == TokenState::None {
+                let words = "Accept it there, then paste an access token of that account under Settings, on the left.";
+                ui.add(Label::new(RichText::new(words).color(palette.warn)).wrap());
+                command_button(ui, state, commands, Command::Models(ModelsCommand::FocusToken));
+            }
+        }
+        match &terms.url {
+            Some(url) => drop(command_button(ui, state, commands, Command::Models(ModelsCommand::ReadTerms(url.clone())))),
+            None => drop(ui.label(small("Nobody wrote down where it can be read.", palette.weak))),
+        }
+        ui.add_space(8.0);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(ModelsCommand::Accept)));
+            command_button(ui, state, commands, Command::Models(ModelsCommand::Decline));
+        });
+    });
+    if modal {
+        commands.push(Command::Models(ModelsCommand::Decline));
+    }
+}
+
+/// What goes and what stays, before a model is taken away.
+pub(crate) fn farewell(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some(farewell) = &state.models.farewell else { return };
+    let palette = theme::palette(ui);
+    let modal = modal(ui, "farewell", |ui| {
+        let words = format!("Move {} to the trash?", farewell.name);
+        ui.add(Label::new(bold(words).size(theme::TITLE).color(palette.strong)).wrap());
+        let words = format!("{} go; they can be put back from the trash, or downloaded again.", size(farewell.bytes));
+        ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
+        ScrollArea::vertical().max_height(180.0).show(ui, |ui| {
+            for name in &farewell.going {
+                ui.add(Label::new(small(name, palette.text)).wrap());
+            }
+            for (name, why) in &farewell.staying {
+                ui.add(Label::new(small(format!("{name} {why}"), palette.weak)).wrap());
+            }
+        });
+        ui.add_space(8.0);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            command_button(ui, state, commands, Command::Models(ModelsCommand::DeleteNow));
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(ModelsCommand::KeepIt)));
+        });
+    });
+    if modal {
+        commands.push(Command::Models(ModelsCommand::KeepIt));
+    }
+}
+
+/// Shows a dialog; true where the person wants it closed.
+fn modal(ui: &Ui, id: &str, add: impl FnOnce(&mut Ui)) -> bool {
+    let palette = theme::palette(ui);
+    let frame = Frame::popup(ui.style()).inner_margin(Margin::same(20)).corner_radius(12);
+    let shown = Modal::new(Id::unique(id)).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
+        ui.set_width(380.0);
+        add(ui);
+    });
+    shown.should_close()
+}

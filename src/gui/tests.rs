@@ -1,0 +1,209 @@
+//! The window, used as a person uses it: by names, keys and clicks, with the test in the engine's place. No graphics needed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use eframe::egui::accesskit::Role;
+use eframe::egui::{self, Key, Modifiers, ViewportEvent, ViewportId};
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+
+use crate::gui::state::{Closing, ThemeChoice};
+use crate::gui::{App, LibraryOptions, Options, Stored};
+use crate::settings::{self, Settings};
+use atelier_core::placement::Module;
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PictureInfo, Recipe, Rgb8};
+use atelier_engine::{
+    Begin, End, Event, Failure, JobId, LogLevel, Phase, Picture, Port, Preview, PreviewOptions, Request, Step, Task, Timings, channel,
+};
+use atelier_library::{Builtin, MANIFEST};
+
+mod board;
+mod create;
+mod memory;
+mod models;
+
+/// Longest wait for a thread to answer; a machine that is busy may need it.
+const LONG: Duration = Duration::from_mins(1);
+
+/// The window in a test, with the engine's end of the channel.
+struct Studio {
+    harness: Harness<'static, Option<App>>,
+    port: Port,
+    folder: tempfile::TempDir,
+}
+
+impl Studio {
+    fn open(recipe: Recipe) -> Self {
+        Self::sized(recipe, [1440.0, 900.0])
+    }
+
+    fn sized(recipe: Recipe, size: [f32; 2]) -> Self {
+        Self::with(Settings { recipe, ..Settings::default() }, Err("The built-in model is not there.".into()), size)
+    }
+
+    fn with(settings: Settings, builtin: Result<Arc<Builtin>, String>, size: [f32; 2]) -> Self {
+        Self::at(tempfile::tempdir().unwrap(), settings, builtin, size)
+    }
+
+    fn at(folder: tempfile::TempDir, settings: Settings, builtin: Result<Arc<Builtin>, String>, size: [f32; 2]) -> Self {
+        Self::with_library(settings, builtin, size, folder, None)
+    }
+
+    fn with_library(
+        settings: Settings,
+        builtin: Result<Arc<Builtin>, String>,
+        size: [f32; 2],
+        folder: tempfile::TempDir,
+        library: Option<LibraryOptions>,
+    ) -> Self {
+        let (handle, port) = channel(|| {});
+        let options = Options {
+            settings_path: Some(folder.path().join("settings.json")),
+            pictures_folder: folder.path().join("Pictures"),
+            wgpu: false,
+            builtin,
+            library,
+        };
+        let mut parts = Some((handle, settings));
+        let harness = Harness::builder().with_size(size).with_max_steps(12).build_ui_state(
+            move |ui, slot: &mut Option<App>| {
+                if let Some((handle, settings)) = parts.take() {
+                    *slot = Some(App::new(ui.ctx(), handle, &options, settings).unwrap());
+                }
+                if let Some(app) = slot {
+                    app.logic(ui.ctx());
+                    app.ui(ui);
+                }
+            },
+            None,
+        );
+        let mut studio = Self { harness, port, folder };
+        studio.harness.run_ok();
+        studio
+    }
+
+    fn app(&self) -> &App {
+        self.harness.state().as_ref().unwrap()
+    }
+
+    /// Runs frames until this holds.
+    fn until(&mut self, what: &str, holds: impl Fn(&App) -> bool) {
+        let deadline = Instant::now() + LONG;
+        while !holds(self.app()) {
+            assert!(Instant::now() < deadline, "waited in vain for {what}");
+            self.harness.step();
+            std::thread::yield_now();
+        }
+        self.harness.run_ok();
+    }
+
+    fn press(&mut self, modifiers: Modifiers, key: Key) {
+        self.harness.key_press_modifiers(modifiers, key);
+        self.harness.run_ok();
+    }
+
+    fn click(&mut self, label: &str) {
+        self.harness.get_by_role_and_label(Role::Button, label).click();
+        self.harness.run_ok();
+    }
+
+    fn sees(&self, text: &str) -> bool {
+        self.harness.query_all_by_label_contains(text).next().is_some()
+    }
+
+    /// Asks for a picture and takes the request, as the engine does.
+    fn generate(&mut self) -> (JobId, Recipe, Arc<std::sync::atomic::AtomicBool>) {
+        self.press(Modifiers::COMMAND, Key::Enter);
+        self.take()
+    }
+
+    /// The next job that was asked for; what else was asked meanwhile is passed over.
+    fn next_run(&mut self) -> Option<Request> {
+        loop {
+            match self.port.next() {
+                Some(Request::Estimate(_) | Request::ListDevices | Request::AddServer(_) | Request::Warm(_)) => {}
+                other => return other,
+            }
+        }
+    }
+
+    fn take(&mut self) -> (JobId, Recipe, Arc<std::sync::atomic::AtomicBool>) {
+        let Some(Request::Run { job, task: Task::Generate { recipe, .. } }) = self.next_run() else { panic!("another request") };
+        let cancel = self.port.start(job).unwrap();
+        (job, *recipe, cancel)
+    }
+
+    fn begin(&mut self, job: JobId, seeds: Vec<i64>) {
+        let begin = Begin { width: 64, height: 64, steps: 4, seeds, notes: Vec::new() };
+        self.port.send(Event::Begin { job, begin });
+        self.harness.run_ok();
+    }
+
+    fn picture(&mut self, job: JobId, index: u32, seed: i64) {
+        let before = self.app().state.session.len();
+        let info = PictureInfo { index, seed };
+        self.port.send(Event::Picture { job, picture: Picture { info, image: image(64, seed as u8) } });
+        self.until("the picture", |app| app.state.session.len() > before && app.state.session.writing() == 0 && app.picture_busy.is_none());
+    }
+
+    fn done(&mut self, job: JobId) {
+        self.port.send(Event::End { job, end: End::Done { pictures: Vec::new(), timings: Timings::default(), notes: Vec::new() } });
+        self.harness.run_ok();
+    }
+
+    /// Asks, makes and keeps a picture of this seed.
+    fn make(&mut self, seed: i64) {
+        let (job, ..) = self.generate();
+        self.begin(job, vec![seed]);
+        self.picture(job, 0, seed);
+        self.done(job);
+    }
+
+    fn ask_to_close(&mut self) {
+        let viewport = self.harness.input_mut().viewports.entry(ViewportId::ROOT).or_default();
+        viewport.events.push(ViewportEvent::Close);
+        self.harness.step();
+    }
+
+    fn window_commands(&self) -> Vec<egui::ViewportCommand> {
+        self.harness.output().viewport_output.values().flat_map(|it| it.commands.clone()).collect()
+    }
+}
+
+fn image(side: u32, shade: u8) -> Arc<Rgb8> {
+    Arc::new(Rgb8::new(side, side, vec![shade; (side * side * 3) as usize]).unwrap())
+}
+
+fn ready() -> Recipe {
+    let mut recipe = Recipe { prompt: "a lake".into(), width: 64, height: 64, steps: 4, ..Recipe::default() };
+    recipe.files.set(FileRole::Model, "/models/sd15.safetensors");
+    recipe
+}
+
+/// A built-in model of three files without contents, called Small, that wants 6 steps at 128x96.
+fn small_builtin(folder: &Path) -> Arc<Builtin> {
+    let text = r#"{"id":"small","name":"Small","description":"Paints lakes.","files":[{"role":"diffusion","filename":"d"},
+        {"role":"llm","filename":"l"},{"role":"tae","filename":"t"}],
+        "defaults":{"steps":6,"cfg":1.0,"width":128,"height":96,"preview":"tae"}}"#;
+    for (name, text) in [("d", ""), ("l", ""), ("t", ""), (MANIFEST, text)] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    Arc::new(Builtin::open(folder).unwrap())
+}
+
+/// A file that is dropped on the window.
+#[derive(Debug)]
+struct Dropping(PathBuf);
+
+impl egui::DroppedFile for Dropping {
+    fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        Err("nobody reads it on this thread".into())
+    }
+}

@@ -1,0 +1,570 @@
+//! The Devices view, used as a person uses it, with the test in the engine's place.
+
+use eframe::egui::{Pos2, pos2, vec2};
+
+use crate::gui::devices::board::{Fit, Move, Outcome, Part};
+use crate::gui::state::Screen;
+use crate::gui::tests::*;
+use atelier_core::device::{Device, DeviceKind};
+use atelier_core::placement::{self, Alternative, Change, GIB, Home, ModuleNeeds, Needs, Seat};
+use atelier_engine::{Cause, Estimate, OutOfMemory, Peak, PhaseKind, Problem, Residency, Resident, ResidentId, ResidentPart};
+
+fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device {
+    let description = format!("Some {}", kind.label());
+    Device { name: name.into(), description, kind, card: None, memory_total_bytes: total_gib * GIB, memory_free_bytes: free_gib * GIB }
+}
+
+pub(crate) fn machine() -> Vec<Device> {
+    vec![device("CPU", DeviceKind::Cpu, 32, 24), device("GPU0", DeviceKind::Gpu, 12, 11), device("GPU1", DeviceKind::Gpu, 6, 6)]
+}
+
+/// What a module takes, in tenths of a GiB.
+fn takes(weights: u64, phase: placement::Phase, compute: u64, can_be_cut: bool) -> ModuleNeeds {
+    let tenths = |tenths: u64| tenths * GIB / 10;
+    ModuleNeeds {
+        weight_bytes: tenths(weights),
+        lora_bytes: 0,
+        compute_bytes: [(phase, tenths(compute))].into(),
+        least_bytes: can_be_cut.then(|| tenths(weights) / 10),
+    }
+}
+
+/// 6.0 of diffusion, 4.0 of text encoder, 0.2 of VAE; decoding takes `decode`, or half a GiB in tiles.
+pub(crate) fn estimate(decode: u64) -> Estimate {
+    let needs = |decode| Needs {
+        modules: [
+            (Module::Diffusion, takes(60, placement::Phase::Denoise, 7, true)),
+            (Module::Te, takes(40, placement::Phase::Encode, 2, true)),
+            (Module::Vae, takes(2, placement::Phase::Decode, decode, false)),
+        ]
+        .into(),
+    };
+    let tiled = Alternative { changes: vec![Change::VaeTiling], needs: needs(5) };
+    Estimate { needs: needs(decode), alternatives: vec![tiled], ..Estimate::default() }
+}
+
+pub(crate) fn recipe() -> Recipe {
+    let mut recipe = Recipe { prompt: "a lake".into(), guidance: 1.0, ..Recipe::default() };
+    recipe.files.set(FileRole::Diffusion, "/models/z-Q8_0.gguf");
+    recipe.files.set(FileRole::Llm, "/models/q-Q8_0.gguf");
+    recipe.files.set(FileRole::Vae, "/models/ae.safetensors");
+    recipe
+}
+
+/// The Devices view of this machine, with a model of which decoding takes so many tenths of a GiB.
+fn board_with(settings: Settings, devices: Vec<Device>, decode: u64) -> Studio {
+    let mut studio = Studio::with(settings, Err("The built-in model is not there.".into()), [1440.0, 900.0]);
+    studio.press(Modifiers::COMMAND, Key::Num2);
+    assert_eq!(studio.app().state.screen, Screen::Devices);
+    studio.port.send(Event::Devices(devices));
+    studio.tell(decode);
+    studio
+}
+
+fn board(decode: u64) -> Studio {
+    board_with(Settings { recipe: recipe(), ..Settings::default() }, machine(), decode)
+}
+
+impl Studio {
+    /// Answers what the engine was asked about the recipe as it is now.
+    pub(crate) fn tell(&mut self, decode: u64) {
+        self.rest();
+        let recipe = Box::new(self.app().state.recipe.clone());
+        self.port.send(Event::Estimated { recipe, estimate: Ok(estimate(decode)) });
+        self.rest();
+        assert!(!self.app().state.board.waiting && self.app().state.board.prediction.is_some());
+    }
+
+    /// Lets questions go out and plans be made.
+    pub(crate) fn rest(&mut self) {
+        self.harness.run_steps(3);
+        self.harness.run_ok();
+    }
+
+    fn seat(&self, module: Module) -> Seat {
+        self.app().state.board.placement.as_ref().unwrap().seat(module).clone()
+    }
+
+    fn text(&self) -> (&str, &str, &str) {
+        let text = &self.app().state.recipe.placement;
+        (&text.backend, &text.params_backend, &text.max_vram)
+    }
+
+    /// The middle of the control whose name begins like this.
+    fn middle(&self, name: &str) -> Pos2 {
+        let found = self.harness.query_all_by_label_contains(name).find(|node| node.accesskit_node().role() != Role::Label);
+        found.unwrap_or_else(|| panic!("there is no {name}")).rect().center()
+    }
+
+    /// Where a column is, by its title.
+    fn column(&self, title: &str) -> f32 {
+        self.harness.get_by_label(title).rect().left() + 60.0
+    }
+
+    /// Drags from one point to another, a little at a time, as a hand does.
+    fn drag(&mut self, from: Pos2, to: Pos2) {
+        self.harness.drag_at(from);
+        self.harness.step();
+        for part in [0.1_f32, 0.5, 0.9, 1.0] {
+            self.harness.hover_at(from + (to - from) * part);
+            self.harness.step();
+        }
+        self.harness.drop_at(to);
+        self.rest();
+    }
+
+    fn focus(&mut self, name: &str) {
+        self.harness.query_all_by_label_contains(name).find(|node| node.accesskit_node().role() == Role::Button).unwrap().focus();
+        self.harness.run_ok();
+    }
+}
+
+#[test]
+fn a_batch_is_split_over_the_devices_that_are_ticked() {
+    let mut studio = board(10);
+    for (tick, split) in
+        [("Batch on GPU1", "GPU1"), ("Batch on GPU0", "GPU0,GPU1"), ("Batch on CPU", "GPU0,CPU,GPU1"), ("Batch on GPU1", "GPU0,CPU")]
+    {
+        let at = studio.harness.get_by_label(tick);
+        at.click();
+        studio.rest();
+        let mut devices: Vec<&str> = studio.app().state.recipe.placement.split_batch.split(',').collect();
+        let mut expected: Vec<&str> = split.split(',').collect();
+        assert_eq!(devices.first(), expected.first(), "what runs there goes to the others");
+        devices.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(devices, expected, "{tick}");
+    }
+}
+
+#[test]
+fn the_board_shows_every_part_with_what_it_takes_and_stays_quiet_where_all_is_well() {
+    let studio = board(10);
+    for name in [
+        "Diffusion runs on GPU0, 717 MiB of compute",
+        "Weights of the diffusion live in GPU0, 6.0 GiB",
+        "Text encoder runs on GPU0",
+        "VAE runs on GPU0",
+        "GPU0 decode: 11.2 GiB",
+    ] {
+        // 10.2 of weights and 1.0 of compute are more than the 11 that are free.
+        assert!(studio.sees(name), "{name}");
+    }
+    assert!(studio.sees("GPU0 lacks 205 MiB in the decode phase."));
+    let studio = board(5);
+    assert!(studio.sees("Everything fits.") && studio.app().state.board.plan_shown().is_none());
+    studio.harness.check_accessibility();
+}
+
+#[test]
+fn a_card_dragged_to_a_device_runs_there_and_takes_its_weights_along() {
+    let mut studio = board(5);
+    let from = studio.middle("Text encoder runs on");
+    let to = pos2(studio.column("GPU1"), from.y);
+    studio.drag(from, to);
+    assert_eq!(studio.seat(Module::Te), Seat::at("GPU1"));
+    assert_eq!(studio.text(), ("all=GPU0,te=GPU1", "", ""));
+    assert!(studio.app().state.board.pins.contains(&Module::Te), "what was put there by hand stays there");
+    assert!(studio.sees("Text encoder runs on GPU1"));
+}
+
+#[test]
+fn one_gesture_lets_a_module_run_on_a_gpu_with_its_weights_in_ram() {
+    let mut studio = board(5);
+    let from = studio.middle("Diffusion runs on");
+    let to = pos2(studio.column("CPU · RAM"), studio.middle("Weights of the diffusion").y);
+    studio.drag(from, to);
+    assert_eq!(studio.seat(Module::Diffusion), Seat { runs_on: "GPU0".into(), weights: Home::Device("CPU".into()) });
+    assert_eq!(studio.text().1, "diffusion=CPU");
+    // The weights can be dragged on by themselves, also to the disk.
+    let from = studio.middle("Weights of the diffusion");
+    studio.drag(from, pos2(studio.column("Disk"), from.y));
+    assert_eq!(studio.text().1, "diffusion=disk");
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_letting_go_elsewhere_changes_nothing() {
+    let mut studio = board(5);
+    let from = studio.middle("Diffusion runs on");
+    for to in [pos2(studio.column("Disk"), from.y), from + vec2(0.0, 420.0)] {
+        studio.drag(from, to);
+        assert_eq!(studio.text(), ("", "", ""));
+    }
+    // Escape takes the card back while it is in the air.
+    studio.harness.drag_at(from);
+    studio.harness.step();
+    studio.harness.hover_at(pos2(studio.column("GPU1"), from.y));
+    studio.harness.run_steps(2);
+    studio.press(Modifiers::NONE, Key::Escape);
+    studio.harness.drop_at(pos2(studio.column("GPU1"), from.y));
+    studio.rest();
+    assert_eq!(studio.text(), ("", "", ""));
+}
+
+#[test]
+fn arrow_keys_move_the_card_and_with_shift_its_weights_and_p_pins_it() {
+    let mut studio = board(5);
+    studio.focus("Text encoder runs on");
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    assert_eq!(studio.seat(Module::Te), Seat::at("GPU1"));
+    studio.press(Modifiers::SHIFT, Key::ArrowRight);
+    assert_eq!(studio.seat(Module::Te), Seat { runs_on: "GPU1".into(), weights: Home::Device("CPU".into()) });
+    studio.press(Modifiers::NONE, Key::ArrowLeft);
+    assert_eq!(studio.seat(Module::Te).runs_on, "GPU0");
+    studio.press(Modifiers::NONE, Key::ArrowLeft);
+    assert_eq!(studio.seat(Module::Te).runs_on, "GPU0", "there is nothing further on the left");
+    assert!(studio.app().state.board.pins.contains(&Module::Te));
+    studio.press(Modifiers::NONE, Key::P);
+    assert!(!studio.app().state.board.pins.contains(&Module::Te));
+    // The weights by themselves.
+    studio.focus("Weights of the VAE live in GPU0");
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    assert_eq!(studio.seat(Module::Vae), Seat { runs_on: "GPU0".into(), weights: Home::Device("GPU1".into()) });
+}
+
+#[test]
+fn enter_opens_a_menu_with_every_place() {
+    let mut studio = board(5);
+    studio.focus("VAE runs on");
+    studio.press(Modifiers::NONE, Key::Enter);
+    studio.click("Runs on GPU1");
+    assert_eq!(studio.seat(Module::Vae), Seat::at("GPU1"));
+    studio.click("Where the VAE goes");
+    studio.click("Weights live in Disk");
+    assert_eq!(studio.seat(Module::Vae).weights, Home::Disk);
+}
+
+#[test]
+fn the_text_and_the_board_are_in_step_and_a_wrong_text_leaves_the_board_as_it_is() {
+    let mut studio = board(5);
+    let field = studio.harness.get_by_role_and_label(Role::TextInput, "Runs on");
+    field.focus();
+    studio.harness.run_ok();
+    studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").type_text("te=gpu1");
+    studio.rest();
+    assert_eq!(studio.seat(Module::Te), Seat::at("GPU1"));
+    assert_eq!(studio.app().state.board.pins.iter().copied().collect::<Vec<_>>(), [Module::Te], "what is said is pinned");
+    studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").type_text("9");
+    studio.rest();
+    assert_eq!(studio.text().0, "te=gpu19");
+    assert!(studio.sees("there is no device \"gpu19\""));
+    assert_eq!(studio.seat(Module::Te), Seat::at("GPU1"));
+    // The next gesture writes a whole text.
+    studio.focus("VAE runs on");
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    assert_eq!(studio.text().0, "all=GPU0,te=GPU1,vae=GPU1");
+    assert!(!studio.sees("there is no device"));
+}
+
+#[test]
+fn what_a_model_takes_is_asked_without_a_wrong_placement_and_again_after_a_failure() {
+    let settings = Settings { recipe: Recipe { placement: text("te=GPU9"), ..recipe() }, ..Settings::default() };
+    let mut studio = Studio::with(settings, Err("None.".into()), [1440.0, 900.0]);
+    let questions = studio.port.questions();
+    let asked = || loop {
+        match questions.next() {
+            Some((Request::Estimate(recipe), _)) => return recipe,
+            Some(_) => {}
+            None => panic!("nobody was asked"),
+        }
+    };
+    studio.rest();
+    let question = asked();
+    assert_eq!(question.placement.backend, "");
+    let failure = Failure { sentence: "There is no file z-Q8_0.gguf.".into(), ..Failure::default() };
+    studio.port.send(Event::Devices(machine()));
+    studio.port.send(Event::Estimated { recipe: question, estimate: Err(failure) });
+    studio.rest();
+    studio.press(Modifiers::COMMAND, Key::Num2);
+    studio.rest();
+    assert!(studio.sees("the board shows the placement without it") || studio.sees("There is no file z-Q8_0.gguf."));
+    let question = asked();
+    studio.port.send(Event::Estimated { recipe: question, estimate: Ok(estimate(5)) });
+    studio.rest();
+    assert!(studio.sees("the board shows the placement without it") && studio.sees("Everything fits."));
+}
+
+#[test]
+fn a_pasted_command_brings_its_model_and_placement_and_lists_what_it_could_not_say() {
+    let mut studio = board(5);
+    studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").focus();
+    studio.harness.run_ok();
+    let line = "sd-cli --diffusion-model /m/other.gguf --llm /m/l.gguf -p 'a fox' -W 768 --backend te=cpu --color-purple 3";
+    studio.harness.event(egui::Event::Paste(line.into()));
+    studio.rest();
+    let recipe = &studio.app().state.recipe;
+    assert_eq!((recipe.prompt.as_str(), recipe.width, recipe.placement.backend.as_str()), ("a fox", 768, "te=cpu"));
+    assert_eq!(recipe.files.get(FileRole::Diffusion), Some(Path::new("/m/other.gguf")));
+    assert!(studio.sees("--color-purple 3"));
+    studio.click("Put this list away");
+    assert!(!studio.sees("--color-purple"));
+}
+
+#[test]
+fn too_much_is_said_with_bytes_and_phase_and_the_suggestion_mends_it() {
+    let mut studio = board(65);
+    assert!(studio.sees("Memory of GPU0, 5.7 GiB too much"));
+    assert!(studio.sees("GPU0 lacks 5.7 GiB in the decode phase."));
+    let plan = studio.app().state.board.plan_shown().expect("the plan is shown unasked").placement.text();
+    studio.click("Not now");
+    assert!(studio.app().state.board.plan_shown().is_none());
+    studio.click("Suggest a placement");
+    studio.click("Apply fit");
+    studio.rest();
+    assert_eq!(studio.app().state.recipe.placement, plan);
+    assert!(studio.sees("Everything fits.") && matches!(studio.app().state.board.fit, Fit::Same));
+    // In Create, too, it is a hint and no wall.
+    let mut studio = board(65);
+    studio.press(Modifiers::COMMAND, Key::Num1);
+    assert!(studio.sees("GPU0 lacks 5.7 GiB"));
+    let (_, recipe, _) = studio.generate();
+    assert_eq!(recipe.placement.backend, "");
+}
+
+#[test]
+fn a_suggestion_leaves_a_pinned_module_where_it_is() {
+    let mut studio = board(10);
+    let free = studio.app().state.board.plan_shown().unwrap().placement.clone();
+    assert_ne!(free.seat(Module::Vae), &Seat::at("GPU0"), "unpinned, the VAE makes room");
+    studio.click("Pin the VAE");
+    studio.rest();
+    let plan = studio.app().state.board.plan_shown().unwrap();
+    assert_eq!(plan.placement.seat(Module::Vae), &Seat::at("GPU0"));
+    assert!(plan.reasons.iter().any(|reason| reason.contains("(pinned)")), "{:?}", plan.reasons);
+    studio.click("Unpin the VAE");
+    studio.rest();
+    assert_eq!(studio.app().state.board.plan_shown().unwrap().placement, free);
+}
+
+#[test]
+fn where_nothing_fits_the_changes_that_help_are_buttons() {
+    let mut devices = machine();
+    devices.truncate(2);
+    devices[0].memory_free_bytes = 9 * GIB;
+    let mut studio = board_with(Settings { recipe: recipe(), ..Settings::default() }, devices, 120);
+    assert!(studio.sees("No placement fits"), "{:?}", studio.app().state.board.fit);
+    studio.click("Decode in tiles");
+    assert!(studio.app().state.recipe.vae_tiling);
+    studio.tell(5);
+    assert!(!studio.sees("No placement fits"));
+}
+
+#[test]
+fn a_budget_is_set_moved_typed_and_taken_away() {
+    let mut studio = board(5);
+    studio.click("Set a budget for GPU0");
+    assert_eq!(studio.text().2, "GPU0=11");
+    studio.rest();
+    let slider = studio.harness.get_by_role_and_label(Role::Slider, "Budget of GPU0");
+    let at = slider.rect().center();
+    slider.focus();
+    studio.harness.run_ok();
+    studio.press(Modifiers::SHIFT, Key::ArrowLeft);
+    studio.press(Modifiers::NONE, Key::ArrowLeft);
+    assert_eq!(studio.text().2, "GPU0=9.9");
+    assert!(studio.sees("GPU0 lacks"), "a budget is a limit");
+    let moved = studio.harness.get_by_role_and_label(Role::Slider, "Budget of GPU0").rect().center();
+    assert!(moved.x < at.x);
+    studio.drag(moved, moved - vec2(60.0, 0.0));
+    let gib: f64 = studio.text().2.trim_start_matches("GPU0=").parse().unwrap();
+    assert!(gib > 1.0 && gib < 9.0, "{gib}");
+    studio.harness.get_by_role_and_label(Role::Slider, "Budget of GPU0").focus();
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Delete);
+    assert_eq!(studio.text().2, "");
+}
+
+#[test]
+fn running_out_of_memory_becomes_a_card_whose_button_makes_the_same_picture_again() {
+    let mut studio = board(5);
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![4711]);
+    let met = OutOfMemory { device: "GPU0".into(), phase: PhaseKind::Decoding, bytes_wanted: 6 * GIB, bytes_free: GIB };
+    let failure = Failure {
+        sentence: "GPU0 has no room for 6.0 GiB while decoding.".into(),
+        hint: "Let it fit.".into(),
+        cause: Some(Cause::OutOfMemory(met)),
+        ..Failure::default()
+    };
+    studio.port.send(Event::End { job, end: End::Failed(failure) });
+    studio.rest();
+    assert!(studio.sees("GPU0 has no room for 6.0 GiB while decoding.") && studio.sees("Apply and run the same seed"));
+    let remedies = studio.app().state.error.as_ref().unwrap().remedies.len();
+    assert!((1..=3).contains(&remedies), "{remedies}");
+    let label = studio.app().state.error.as_ref().unwrap().remedies[0].label.clone();
+    let before = studio.app().state.recipe.clone();
+    studio.click(&label);
+    assert!(studio.app().state.error.is_none());
+    let (_, again, _) = studio.take();
+    assert_eq!((again.seed, studio.app().state.recipe.seed), (4711, -1), "the next picture has a seed of its own again");
+    assert!(again.placement != before.placement || again.vae_tiling, "{label}");
+}
+
+#[test]
+fn placements_are_kept_by_name_and_by_model_and_across_a_restart() {
+    let mut studio = board(5);
+    studio.focus("Text encoder runs on");
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    studio.click("Save this placement");
+    studio.harness.get_by_role_and_label(Role::TextInput, "Name of this placement").type_text("two cards");
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    studio.focus("Text encoder runs on");
+    studio.press(Modifiers::NONE, Key::ArrowLeft);
+    assert_eq!(studio.seat(Module::Te), Seat::at("GPU0"));
+    let path = studio.folder.path().join("settings.json");
+    studio.harness.state_mut().take().unwrap().finish();
+
+    let settings = settings::load(&path);
+    let mut studio = board_with(settings.clone(), machine(), 5);
+    studio.click("Use this placement: two cards");
+    assert_eq!(studio.seat(Module::Te), Seat::at("GPU1"));
+    assert!(studio.app().state.board.pins.contains(&Module::Te));
+    studio.click("Delete two cards");
+    assert!(!studio.sees("two cards"));
+    // Another model has placements of its own.
+    let mut other = settings;
+    other.recipe.files.set(FileRole::Diffusion, "/models/other.gguf");
+    assert!(!board_with(other, machine(), 5).sees("two cards"));
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_grey_and_can_be_asked_again() {
+    let mut studio = board(5);
+    studio.click("Add a remote device");
+    assert!(studio.sees("Nothing is encrypted"));
+    studio.harness.get_by_role_and_label(Role::TextInput, "Address, such as 192.168.1.20:50052").type_text("studio.local");
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    let asked = |studio: &Studio| loop {
+        match studio.port.next() {
+            Some(Request::AddServer(server)) => return server,
+            Some(_) => {}
+            None => panic!("nobody was asked"),
+        }
+    };
+    let server = asked(&studio);
+    assert_eq!(server.as_str(), "studio.local:50052");
+    let problem = Problem::Unreachable(server.to_string());
+    studio.port.send(Event::Server { server: server.clone(), added: Err(problem) });
+    studio.rest();
+    assert!(studio.sees("Nothing answers at studio.local:50052"));
+    studio.click("Try again");
+    assert_eq!(asked(&studio), server);
+    let lent = device("RPC0", DeviceKind::Remote, 24, 23);
+    studio.port.send(Event::Server { server: server.clone(), added: Ok(vec![lent.clone()]) });
+    studio.port.send(Event::Devices([machine(), vec![lent.clone()]].concat()));
+    studio.rest();
+    assert!(studio.sees("Lends RPC0."));
+    // It goes away: its column stays, grey, and takes nothing.
+    let silent = Device { memory_total_bytes: 0, memory_free_bytes: 0, ..lent };
+    studio.port.send(Event::Devices([machine(), vec![silent]].concat()));
+    studio.rest();
+    assert!(studio.sees("It does not answer now."));
+    let from = studio.middle("Text encoder runs on");
+    studio.drag(from, pos2(studio.column("RPC0"), from.y));
+    assert_eq!(studio.text(), ("", "", ""));
+    studio.click("Remove studio.local:50052");
+    assert!(studio.app().state.board.servers.is_empty());
+    // The engine knows its devices until the program ends; a person does not see them any more.
+    let lent = device("RPC0", DeviceKind::Remote, 24, 23);
+    studio.port.send(Event::Devices([machine(), vec![lent.clone()]].concat()));
+    studio.rest();
+    assert!(studio.harness.query_by_label("RPC0").is_none());
+    // Borrowed again, they are there again.
+    studio.click("Add a remote device");
+    studio.harness.get_by_role_and_label(Role::TextInput, "Address, such as 192.168.1.20:50052").type_text("studio.local");
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    studio.port.send(Event::Server { server, added: Ok(vec![lent.clone()]) });
+    studio.port.send(Event::Devices([machine(), vec![lent]].concat()));
+    studio.rest();
+    assert!(studio.harness.query_by_label("RPC0").is_some());
+}
+
+#[test]
+fn what_was_measured_stands_beside_what_was_predicted_and_what_stays_is_not_counted_twice() {
+    let mut studio = board(5);
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![1]);
+    // 10.2 of weights stay; decoding took 0.5 more, and 0.1 more than predicted.
+    // Another model held something too.
+    let others = GIB / 2;
+    let peak = |phase, tenths: u64| Peak {
+        device: "GPU0".into(),
+        phase,
+        bytes: tenths * GIB / 10 + others,
+        others_bytes: others,
+        predicted_bytes: None,
+    };
+    let peaks = vec![peak(placement::Phase::Load, 102), peak(placement::Phase::Denoise, 109), peak(placement::Phase::Decode, 108)];
+    studio.port.send(Event::Measured { job, peaks });
+    studio.done(job);
+    assert!(studio.sees("GPU0 denoise: 10.9 GiB, measured 10.9 GiB"));
+    assert!(studio.sees("GPU0 decode: 10.7 GiB, measured 10.8 GiB (0.9 % more)"));
+    // Of another size or another place it says nothing.
+    studio.harness.state_mut().as_mut().unwrap().state.recipe.width = 768;
+    studio.tell(5);
+    assert!(!studio.sees(", measured "));
+    studio.harness.state_mut().as_mut().unwrap().state.recipe.width = recipe().width;
+    studio.tell(5);
+    assert!(studio.sees(", measured "));
+    let mut devices = machine();
+    devices[1].memory_free_bytes = 11 * GIB - 102 * GIB / 10;
+    studio.port.send(Event::Devices(devices));
+    let part =
+        ResidentPart { module: Module::Diffusion, device: "GPU0".into(), bytes: 102 * GIB / 10, owner: ResidentId(1), shared: false };
+    let model = Resident { parts: vec![part], ..memory::resident(1, recipe().files) };
+    studio.port.send(Event::Residency(Residency { models: vec![model], ..Residency::default() }));
+    studio.rest();
+    assert!(studio.sees("Everything fits."), "its own weights are in nobody's way");
+}
+
+#[test]
+fn a_card_that_two_backends_offer_is_one_column_with_a_choice() {
+    let mut devices = machine();
+    devices.insert(1, device("Vulkan0", DeviceKind::Gpu, 12, 11));
+    for device in &mut devices[1..3] {
+        device.card = Some("0000:01:00.0".into());
+    }
+    let settings = Settings { recipe: Recipe { placement: text("all=GPU0"), ..recipe() }, ..Settings::default() };
+    let mut studio = board_with(settings, devices, 5);
+    assert!(studio.harness.query_by_label("GPU0").is_some() && studio.harness.query_by_label("Vulkan0").is_none());
+    studio.harness.get_by_role_and_label(Role::ComboBox, "Backend of Some GPU").click();
+    studio.harness.run_ok();
+    studio.click("Vulkan0");
+    studio.rest();
+    assert_eq!(studio.text().0, "all=Vulkan0");
+    assert!(studio.harness.query_by_label("GPU0").is_none());
+}
+
+fn text(backend: &str) -> atelier_core::recipe::PlacementText {
+    atelier_core::recipe::PlacementText { backend: backend.into(), ..Default::default() }
+}
+
+#[test]
+fn every_move_has_an_outcome_before_it_is_made() {
+    let studio = board(65);
+    let board = &studio.app().state.board;
+    let to = |part, to| board.outcome(&Move { module: Module::Vae, part, to }).clone();
+    assert_eq!(to(Part::Runs, Home::Device("GPU0".into())), Outcome::Here);
+    assert_eq!(to(Part::Runs, Home::Device("CPU".into())), Outcome::Works);
+    assert!(matches!(to(Part::Runs, Home::Device("GPU1".into())), Outcome::Short(_)), "6.7 are more than its 6");
+    assert!(matches!(to(Part::Runs, Home::Disk), Outcome::Never(_)));
+    assert!(matches!(to(Part::Weights, Home::Disk), Outcome::Short(_)));
+}
+
+#[test]
+fn a_small_window_has_room_for_the_board() {
+    let settings = Settings { recipe: recipe(), ..Settings::default() };
+    let mut studio = Studio::with(settings, Err("None.".into()), [1024.0, 700.0]);
+    studio.port.send(Event::Devices(machine()));
+    studio.tell(5);
+    studio.harness.get_by_role_and_label(Role::Button, "GPU0: diffusion, text encoder, VAE").click();
+    studio.harness.run_ok();
+    assert_eq!(studio.app().state.screen, Screen::Devices);
+    for title in ["GPU0", "GPU1", "CPU · RAM", "Disk"] {
+        let rect = studio.harness.get_by_label(title).rect();
+        assert!(rect.right() <= 1024.0 && rect.left() >= 344.0, "{title}: {rect:?}");
+    }
+}

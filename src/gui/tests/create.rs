@@ -1,0 +1,562 @@
+//! The Create view, used as a person uses it: prompt, model, queue, pictures, closing.
+
+use crate::gui::tests::*;
+
+#[test]
+fn a_typed_prompt_and_ctrl_enter_reach_the_engine() {
+    let mut studio = Studio::open(Recipe { prompt: String::new(), ..ready() });
+    let prompt = studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt");
+    assert!(prompt.is_focused(), "one can type at once");
+    prompt.type_text("a red fox");
+    // Without a frame in between: what was typed just before the key counts.
+    let (_, recipe, _) = studio.generate();
+    assert_eq!(recipe.prompt, "a red fox");
+    assert_eq!(studio.app().state.recipe.prompt, "a red fox", "the key writes no line break");
+}
+
+#[test]
+fn pictures_that_form_at_the_same_time_have_a_line_each_and_one_is_shown() {
+    let mut studio = Studio::open(ready());
+    let (first, ..) = studio.generate();
+    studio.harness.state_mut().as_mut().unwrap().state.recipe.prompt = "a castle".into();
+    let (second, .., cancel) = studio.generate();
+    studio.begin(first, vec![1]);
+    assert!(studio.sees("1 waiting in the queue"), "the engine has not begun it");
+    studio.begin(second, vec![2]);
+    assert!(!studio.sees("waiting in the queue") && studio.sees("a lake · ") && studio.sees("a castle · "));
+    let preview = |shade| Preview { picture: 0, step: 1, image: image(8, shade) };
+    studio.port.send(Event::Preview { job: second, preview: preview(2) });
+    studio.port.send(Event::Preview { job: first, preview: preview(1) });
+    studio.until("the preview", |app| app.state.forming.is_some());
+    assert_eq!(studio.app().state.forming.as_ref().unwrap().job, first);
+    studio.click("Cancel a castle");
+    assert!(cancel.load(Ordering::Relaxed) && studio.sees("a castle · Stopping"));
+    studio.port.send(Event::End { job: second, end: End::Cancelled });
+    studio.harness.run_ok();
+    assert!(studio.app().state.forming.is_some() && !studio.sees("a castle · "));
+}
+
+#[test]
+fn the_button_says_what_is_missing_until_there_is_a_model_and_a_prompt() {
+    let mut studio = Studio::open(Recipe::default());
+    assert!(studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
+    assert!(studio.sees("Choose a model to start."));
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    assert!(studio.app().state.jobs.is_empty());
+
+    let mut recipe = Recipe::default();
+    recipe.files.set(FileRole::Diffusion, "/models/z.gguf");
+    assert!(Studio::open(recipe.clone()).sees("Add the text encoder that belongs to this model."));
+    recipe.files.set(FileRole::Llm, "/models/q.gguf");
+    assert!(Studio::open(recipe.clone()).sees("Describe the picture first."));
+    recipe.prompt = "a lake".into();
+    let studio = Studio::open(recipe);
+    assert!(!studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
+    assert!(studio.sees("need a VAE"), "advice, but no obstacle");
+}
+
+fn studio_with_builtin(settings: Settings) -> (Studio, Arc<Builtin>, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let builtin = small_builtin(folder.path());
+    (Studio::with(settings, Ok(Arc::clone(&builtin)), [1440.0, 900.0]), builtin, folder)
+}
+
+#[test]
+fn at_the_first_start_the_built_in_model_is_chosen_by_its_name_and_paints_at_once() {
+    let (mut studio, builtin, _folder) = studio_with_builtin(Settings::default());
+    assert!(studio.sees("Built-in") && studio.sees("Small"));
+    assert!(!studio.sees("Diffusion"), "it is one thing, not three files");
+    assert!(studio.sees("Type what you would like to see and press Generate."));
+    assert!(!studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
+
+    let example = "golden dunes at dawn under a pale pink sky";
+    studio.click(example);
+    assert_eq!(studio.app().state.recipe.prompt, example);
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    let Some(Request::Run { task: Task::Generate { recipe, preview }, .. }) = studio.next_run() else { panic!("another request") };
+    assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.guidance, recipe.width, recipe.height), (example, 6, 1.0, 128, 96));
+    assert_eq!((&recipe.files, preview), (builtin.files(), PreviewOptions::Thrifty));
+    studio.harness.check_accessibility();
+}
+
+#[test]
+fn one_goes_to_ones_own_files_and_back_and_each_side_keeps_its_settings() {
+    let (mut studio, builtin, _folder) = studio_with_builtin(Settings::default());
+    studio.click("Use my own files");
+    assert!(studio.app().state.recipe.files.is_empty() && studio.sees("No model yet."));
+    let own = Recipe { loras: vec![Lora { path: "/ink".into(), strength: 1.0 }], width: 768, ..ready() };
+    studio.harness.state_mut().as_mut().unwrap().state.recipe = own.clone();
+    studio.harness.run_ok();
+
+    studio.click("Use the built-in model");
+    let recipe = &studio.app().state.recipe;
+    assert!(builtin.is_in(recipe) && recipe.loras.is_empty());
+    assert_eq!((recipe.width, recipe.steps, recipe.prompt.as_str()), (128, 6, "a lake"), "the prompt stays");
+    studio.click("Use my own files");
+    assert_eq!(studio.app().state.recipe, own);
+    assert!(matches!(studio.app().state.preview_options(), PreviewOptions::Projection { .. }));
+}
+
+#[test]
+fn a_file_added_to_the_built_in_model_begins_a_model_of_ones_own() {
+    let (mut studio, builtin, _folder) = studio_with_builtin(Settings::default());
+    let path = studio.folder.path().join("ae.sft");
+    std::fs::write(&path, "x").unwrap();
+    studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(path.clone())));
+    studio.harness.step();
+    studio.until("the file", |app| app.state.recipe.files.get(FileRole::Vae).is_some());
+    let files = &studio.app().state.recipe.files;
+    assert_eq!(files.iter().collect::<Vec<_>>(), [(FileRole::Vae, path.as_path())]);
+    assert!(builtin.files().iter().all(|(_, path)| path.is_file()));
+}
+
+#[test]
+fn the_choice_of_the_built_in_model_is_remembered_by_word_and_follows_it_to_another_folder() {
+    let mut own = ready();
+    own.width = 512;
+    let (mut studio, ..) = studio_with_builtin(Settings { recipe: own.clone(), ..Settings::default() });
+    assert_eq!(studio.app().state.recipe, own, "who has a model keeps it");
+    studio.click("Use the built-in model");
+    let path = studio.folder.path().join("settings.json");
+    studio.harness.state_mut().take().unwrap().finish();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(r#""model": "built-in""#), "{text}");
+    let settings = settings::load(&path);
+    assert!(settings.builtin && settings.recipe.files == own.files, "one's own files are kept too");
+
+    let (mut again, builtin, _folder) =
+        studio_with_builtin(Settings { recipe: Recipe { steps: 9, ..settings.recipe.clone() }, ..settings });
+    assert!(builtin.is_in(&again.app().state.recipe));
+    assert_eq!(again.app().state.recipe.steps, 9, "what was changed stays changed");
+    again.click("Use my own files");
+    assert_eq!(again.app().state.recipe.files, own.files);
+}
+
+#[test]
+fn without_the_built_in_model_the_window_says_so_and_works_with_ones_own_files() {
+    let studio = Studio::open(Recipe::default());
+    assert!(studio.sees("The built-in model is not there.") && studio.sees("Choose a model to start."));
+    let kept = Settings { builtin: true, recipe: ready(), ..Settings::default() };
+    let studio = Studio::with(kept, Err("Gone.".into()), [1440.0, 900.0]);
+    assert_eq!(studio.app().state.recipe, ready());
+}
+
+#[test]
+fn the_way_to_the_library_begins_where_models_are_chosen() {
+    let (with_builtin, _, _folder) = studio_with_builtin(Settings::default());
+    for mut studio in [Box::new(Studio::open(Recipe::default())), Box::new(Studio::open(ready())), Box::new(with_builtin)] {
+        studio.click("Browse models");
+        assert_eq!(studio.app().state.screen, crate::gui::state::Screen::Models);
+    }
+}
+
+#[test]
+fn escape_cancels_the_running_job_and_only_then() {
+    let mut studio = Studio::open(ready());
+    studio.press(Modifiers::NONE, Key::Escape);
+    let (job, _, cancel) = studio.generate();
+    studio.begin(job, vec![1]);
+    assert!(!cancel.load(Ordering::Relaxed));
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(cancel.load(Ordering::Relaxed));
+    assert!(studio.sees("Stopping"));
+    studio.port.send(Event::End { job, end: End::Cancelled });
+    studio.harness.run_ok();
+    assert!(studio.app().state.jobs.is_empty());
+    assert!(studio.app().state.error.is_none(), "stopping is no failure");
+}
+
+#[test]
+fn a_picture_forms_before_ones_eyes_and_is_kept() {
+    let mut studio = Studio::open(ready());
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![77]);
+    let phase = Phase::Loading { module: Some(Module::Diffusion), bytes_done: 1_000_000_000, bytes_total: 2_000_000_000 };
+    studio.port.send(Event::Phase { job, phase });
+    studio.harness.run_ok();
+    assert!(studio.sees("Loading the diffusion model · 1.0 GB of 2.0 GB"));
+
+    studio.port.send(Event::Step { job, step: Step { picture: 0, done: 2, total: 4, fraction: 0.0, step_secs: 0.5 } });
+    studio.port.send(Event::Preview { job, preview: Preview { picture: 0, step: 2, image: image(8, 9) } });
+    studio.until("the preview", |app| app.state.forming.is_some());
+    assert!(studio.sees("Step 3 of 4"));
+    assert!(studio.sees("0.5 s a step"));
+    assert!(studio.sees("Forming · 64 × 64"), "a small preview is shown at the size of the picture");
+    let progress = studio.harness.get_by_role_and_label(Role::ProgressIndicator, "Progress");
+    assert_eq!(progress.accesskit_node().numeric_value(), Some(50.0));
+
+    studio.picture(job, 0, 77);
+    studio.done(job);
+    assert!(studio.app().state.forming.is_none());
+    assert!(studio.sees("64 × 64 · seed 77"));
+    assert!(studio.harness.query_by_role_and_label(Role::Image, "Picture, 64 by 64 pixels").is_some());
+    let Stored::At(path) = &studio.app().state.session.shown().unwrap().stored else { panic!("it is not kept") };
+    assert!(path.starts_with(studio.folder.path().join("Pictures")));
+    assert_eq!(*crate::gui::files::read_picture(path).unwrap().pixels(), *image(64, 77).pixels());
+}
+
+#[test]
+fn what_the_system_lacks_is_told() {
+    let mut studio = Studio::open(ready());
+    let text = "Graphics cards are not used.".to_owned();
+    studio.port.send(Event::Log { job: None, level: LogLevel::Warn, text });
+    studio.harness.run_ok();
+    assert!(studio.sees("Graphics cards are not used."));
+}
+
+#[test]
+fn a_failure_says_what_happened_and_what_to_do_and_goes_away() {
+    let mut studio = Studio::open(ready());
+    let (job, ..) = studio.generate();
+    let failure = Failure {
+        sentence: "The card is full.".into(),
+        hint: "Make it smaller.".into(),
+        log: vec!["cudaMalloc failed".into()],
+        cause: None,
+    };
+    studio.port.send(Event::End { job, end: End::Failed(failure) });
+    studio.harness.run();
+    assert!(studio.sees("The card is full.") && studio.sees("Make it smaller."));
+    assert!(!studio.sees("cudaMalloc"), "details are folded away");
+    studio.harness.get_by_label("Details").click();
+    studio.harness.run();
+    assert!(studio.sees("cudaMalloc failed"));
+    studio.click("Copy details");
+    studio.click("Dismiss");
+    assert!(!studio.sees("The card is full."));
+    studio.generate();
+}
+
+#[test]
+fn while_one_forms_the_next_wait_and_can_be_taken_back() {
+    let mut studio = Studio::open(ready());
+    let (first, ..) = studio.generate();
+    studio.begin(first, vec![1]);
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    assert!(studio.sees("2 waiting in the queue"));
+    studio.click("Clear queue");
+    assert_eq!((studio.app().state.jobs.waiting().count(), studio.app().state.jobs.is_empty()), (0, false));
+    studio.done(first);
+    assert!(studio.app().state.jobs.is_empty());
+}
+
+#[test]
+fn a_batch_shows_each_picture_and_the_filmstrip_gives_settings_back() {
+    let mut studio = Studio::open(Recipe { batch_count: 2, ..ready() });
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![5, 6]);
+    studio.picture(job, 0, 5);
+    studio.port.send(Event::Phase { job, phase: Phase::Denoising { picture: 1 } });
+    studio.harness.run_ok();
+    assert!(studio.sees("Picture 2 of 2"));
+    studio.picture(job, 1, 6);
+    studio.done(job);
+    assert!(studio.sees("seed 6 ·"));
+
+    studio.click("Picture 1, seed 5");
+    studio.until("the first picture", |app| app.picture_busy.is_none());
+    assert!(studio.sees("seed 5 ·"));
+    studio.press(Modifiers::COMMAND, Key::U);
+    let recipe = &studio.app().state.recipe;
+    assert_eq!((recipe.seed, recipe.batch_count, recipe.prompt.as_str()), (5, 1, "a lake"));
+    studio.harness.get_by_role_and_label(Role::Button, "Start from this picture").click();
+    studio.harness.run_ok();
+    assert!(matches!(&studio.app().state.recipe.init, Some(InitImage { image: ImageSource::File(_), .. })));
+    studio.until("its small look", |app| !app.state.thumbnails.is_empty());
+}
+
+#[test]
+fn what_one_looks_at_stays_until_the_next_picture_is_asked_for() {
+    let mut studio = Studio::open(ready());
+    studio.make(1);
+    studio.make(2);
+    studio.click("Picture 1, seed 1");
+    let (job, ..) = studio.generate();
+    assert!(studio.app().state.session.following(), "whoever asks for a picture wants to see it");
+    studio.begin(job, vec![3]);
+    studio.click("Picture 1, seed 1");
+    studio.picture(job, 0, 3);
+    assert!(studio.sees("seed 1 ·"), "a finished picture takes nothing away from one's eyes");
+    studio.click("Show the forming picture");
+    assert!(studio.app().state.session.following());
+}
+
+#[test]
+fn the_seed_is_kept_rolled_typed_and_let_go() {
+    let mut studio = Studio::open(ready());
+    studio.make(4711);
+    studio.click("Keep this seed");
+    assert_eq!(studio.app().state.recipe.seed, 4711, "the last one is kept");
+    studio.click("Roll a new seed");
+    let rolled = studio.app().state.recipe.seed;
+    assert!(rolled >= 0 && rolled != 4711);
+    studio.click("Keep this seed");
+    assert_eq!(studio.app().state.recipe.seed, -1);
+    studio.harness.get_by_role_and_label(Role::TextInput, "Seed").focus();
+    studio.harness.run_ok();
+    studio.harness.get_by_role_and_label(Role::TextInput, "Seed").type_text("12x3");
+    studio.harness.run_ok();
+    assert_eq!(studio.app().state.recipe.seed, 123, "what is no digit is left out");
+}
+
+#[test]
+fn shapes_and_sides_change_the_size() {
+    let mut studio = Studio::open(Recipe { width: 1024, height: 1024, ..ready() });
+    studio.click("Shape 3:2");
+    let recipe = &studio.app().state.recipe;
+    assert_eq!((recipe.width, recipe.height), (1248, 832));
+    studio.click("Swap width and height");
+    let recipe = &studio.app().state.recipe;
+    assert_eq!((recipe.width, recipe.height), (832, 1248));
+}
+
+#[test]
+fn a_typed_path_becomes_a_part_of_the_model_and_an_unclear_one_is_asked_about() {
+    let mut studio = Studio::open(Recipe::default());
+    let make = |name: &str| {
+        let path = studio.folder.path().join(name);
+        std::fs::write(&path, "x").unwrap();
+        path
+    };
+    let (clear, unclear) = (make("ae.sft"), make("dreamy.pt"));
+    for path in [&clear, &unclear] {
+        studio.click("Type a path");
+        assert!(studio.harness.get_by_role_and_label(Role::TextInput, "Path of a file").is_focused(), "one can type at once");
+        studio.harness.get_by_role_and_label(Role::TextInput, "Path of a file").type_text(&format!(" \"{}\" ", path.display()));
+        studio.harness.run_ok();
+        studio.press(Modifiers::NONE, Key::Enter);
+    }
+    studio.until("both files", |app| !app.state.unplaced.is_empty() && app.state.recipe.files.get(FileRole::Vae).is_some());
+    assert_eq!(studio.app().state.recipe.files.get(FileRole::Vae), Some(clear.as_path()));
+    assert!(studio.sees("What is dreamy.pt?"));
+    studio.click("Leave this file out");
+    assert!(studio.app().state.unplaced.is_empty());
+    studio.click("Remove this file");
+    assert!(studio.app().state.recipe.files.is_empty());
+    assert!(clear.is_file(), "the file itself stays");
+}
+
+#[test]
+fn dropped_files_go_where_they_belong() {
+    let mut studio = Studio::open(Recipe::default());
+    let names = ["t5xxl_fp16.pt", "ink-lora.pt", "start.png", "notes.txt"];
+    for name in names {
+        let path = studio.folder.path().join(name);
+        std::fs::write(&path, "x").unwrap();
+        studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(path)));
+    }
+    studio.harness.step();
+    studio.until("the files", |app| app.state.recipe.files.get(FileRole::T5xxl).is_some() && app.state.notice.is_some());
+    let recipe = &studio.app().state.recipe;
+    assert_eq!(recipe.loras.len(), 1);
+    assert!(recipe.init.is_some());
+}
+
+#[test]
+fn a_file_that_has_gone_is_marked() {
+    let mut studio = Studio::open(ready());
+    studio.until("the check", |app| app.state.missing.contains(Path::new("/models/sd15.safetensors")));
+    assert!(studio.sees("Not there any more"));
+}
+
+#[test]
+fn the_theme_goes_round() {
+    let mut studio = Studio::open(ready());
+    for (label, choice, dark) in [
+        ("Light theme", ThemeChoice::Light, Some(false)),
+        ("Dark theme", ThemeChoice::Dark, Some(true)),
+        ("System theme", ThemeChoice::System, None),
+    ] {
+        studio.click(label);
+        assert_eq!(studio.app().state.theme, choice);
+        if let Some(dark) = dark {
+            assert_eq!(studio.harness.ctx.theme() == egui::Theme::Dark, dark);
+        }
+    }
+}
+
+#[test]
+fn closing_while_a_picture_forms_asks_stops_waits_and_then_closes() {
+    let mut studio = Studio::open(ready());
+    let (job, _, cancel) = studio.generate();
+    studio.begin(job, vec![1]);
+    studio.ask_to_close();
+    assert!(studio.window_commands().contains(&egui::ViewportCommand::CancelClose));
+    studio.harness.run_ok();
+    assert!(studio.sees("A picture is still forming. Stop it and close?"));
+    studio.click("Keep going");
+    assert_eq!(studio.app().state.closing, Closing::No);
+    assert!(!cancel.load(Ordering::Relaxed));
+
+    studio.ask_to_close();
+    studio.harness.run_ok();
+    studio.harness.get_by_role_and_label(Role::Button, "Stop and close").click();
+    studio.harness.step();
+    studio.harness.step();
+    assert!(cancel.load(Ordering::Relaxed));
+    assert!(matches!(studio.app().state.closing, Closing::Stopping { .. }), "the engine has not stopped yet");
+    studio.port.send(Event::End { job, end: End::Cancelled });
+    studio.harness.step();
+    assert_eq!(studio.app().state.closing, Closing::Now);
+    assert!(studio.window_commands().contains(&egui::ViewportCommand::Close));
+}
+
+#[test]
+fn an_engine_that_does_not_stop_holds_the_window_only_for_a_while() {
+    let mut studio = Studio::open(ready());
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![1]);
+    studio.ask_to_close();
+    studio.harness.run_ok();
+    studio.click("Stop and close");
+    // Each step of the test's clock is a quarter of a second.
+    for _ in 0..60 {
+        studio.harness.step();
+    }
+    assert_eq!(studio.app().state.closing, Closing::Now);
+}
+
+#[test]
+fn a_quiet_window_closes_at_once() {
+    let mut studio = Studio::open(ready());
+    studio.ask_to_close();
+    assert!(!studio.window_commands().contains(&egui::ViewportCommand::CancelClose));
+}
+
+#[test]
+fn settings_are_written_a_moment_after_a_change_and_at_the_end() {
+    let mut studio = Studio::open(ready());
+    let path = studio.folder.path().join("settings.json");
+    studio.click("Light theme");
+    let deadline = Instant::now() + LONG;
+    while !path.exists() {
+        assert!(Instant::now() < deadline, "no settings were written");
+        studio.harness.step();
+    }
+    assert_eq!(settings::load(&path).dark, Some(false));
+
+    studio.press(Modifiers::COMMAND, Key::L);
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text(" in winter");
+    studio.harness.step();
+    let app = studio.harness.state_mut().take().unwrap();
+    app.finish();
+    assert_eq!(settings::load(&path).recipe.prompt, "a lake in winter");
+}
+
+#[test]
+fn the_keys_of_the_canvas_do_nothing_while_one_types() {
+    let mut studio = Studio::open(ready());
+    studio.make(1);
+    let view = studio.app().state.view;
+    studio.press(Modifiers::NONE, Key::Plus);
+    assert_eq!(studio.app().state.view, view);
+    studio.harness.ctx.memory_mut(|memory| {
+        if let Some(id) = memory.focused() {
+            memory.surrender_focus(id);
+        }
+    });
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Plus);
+    assert_ne!(studio.app().state.view, view);
+    studio.press(Modifiers::NONE, Key::Num0);
+    assert_eq!(studio.app().state.view, view);
+}
+
+/// Everything at once: all folds open, all rows there, an error, a queue and a filmstrip.
+fn crowded(size: [f32; 2]) -> Studio {
+    let mut recipe = ready();
+    for role in FileRole::ALL {
+        recipe.files.set(role, format!("/models/a folder/a rather long name of a model file for {}.safetensors", role.key()));
+    }
+    recipe.init = Some(InitImage { image: ImageSource::File("/pictures/start.png".into()), strength: 0.5 });
+    recipe.mask = Some(ImageSource::Pixels(Rgb8::new(1, 1, vec![0; 3]).unwrap()));
+    recipe.loras.push(Lora { path: "/loras/a rather long name of an adapter that never ends.safetensors".into(), strength: 1.0 });
+    (recipe.eta, recipe.flow_shift, recipe.clip_skip) = (Some(1.0), Some(3.0), Some(2));
+    recipe.prompt = "a very long prompt ".repeat(60);
+    let mut studio = Studio::sized(recipe, size);
+    studio.make(1);
+    studio.harness.get_by_label("More settings").click();
+    studio.click("Type a path");
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![2]);
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    let app = studio.harness.state_mut().as_mut().unwrap();
+    app.state.error = Some(crate::gui::state::ErrorCard {
+        sentence: "A sentence that is long enough to be wrapped on a small screen, because it does not fit.".into(),
+        hint: "A hint that is long enough to be wrapped as well, because it explains what to do next in full.".into(),
+        details: vec!["a line".into()],
+        ..crate::gui::state::ErrorCard::new("", "")
+    });
+    app.state.unplaced.push("/models/dreamy.safetensors".into());
+    studio.harness.run_ok();
+    studio
+}
+
+#[test]
+fn everything_has_a_name_and_nothing_sticks_out() {
+    for size in [[1440.0, 900.0], [1024.0, 700.0]] {
+        let mut studio = crowded(size);
+        studio.harness.check_accessibility();
+        // The harness puts a margin round the window.
+        let (left, right) = (8.0, size[0] - 8.0);
+        let side = left + 344.0;
+        for node in studio.harness.root().children_recursive() {
+            if !egui::accessibility::is_input(node.accesskit_node().role()) {
+                continue;
+            }
+            let rect = node.rect();
+            let named = format!("{:?} {:?} {:?} at {rect:?}", node.accesskit_node().role(), node.accesskit_node().label(), node.value());
+            assert!(rect.left() >= left - 0.5 && rect.right() <= right + 0.5, "sticks out of the window: {named}");
+            if rect.left() < side {
+                assert!(rect.right() <= side - 15.5, "sticks out of the panel: {named}");
+            }
+        }
+        studio.harness.state_mut().as_mut().unwrap().state.closing = Closing::Asking;
+        studio.harness.run_ok();
+        studio.harness.check_accessibility();
+    }
+}
+
+#[test]
+fn three_hundred_frames_during_a_flood_of_events_stay_short() {
+    let mut studio = Studio::open(ready());
+    studio.make(1);
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![2]);
+    let sender = studio.port.sender();
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let flood = std::thread::spawn(move || {
+        let preview = image(128, 7);
+        let picture = image(1024, 9);
+        let mut sent = 0_u32;
+        while !stopped.load(Ordering::Relaxed) {
+            let step = Step { picture: 0, done: sent % 1000, total: 1000, fraction: 0.5, step_secs: 0.01 };
+            sender.send(Event::Step { job, step });
+            sender.send(Event::Preview { job, preview: Preview { picture: 0, step: sent + 1, image: Arc::clone(&preview) } });
+            sender.send(Event::Log { job: Some(job), level: LogLevel::Debug, text: "a line of the log".into() });
+            if sent.is_multiple_of(400) {
+                let info = PictureInfo { index: sent, seed: i64::from(sent) };
+                sender.send(Event::Picture { job, picture: Picture { info, image: Arc::clone(&picture) } });
+            }
+            sent += 1;
+            std::thread::sleep(Duration::from_micros(500));
+        }
+        sent
+    });
+    let mut frames: Vec<Duration> = Vec::new();
+    for _ in 0..300 {
+        let started = Instant::now();
+        studio.harness.step();
+        frames.push(started.elapsed());
+    }
+    stop.store(true, Ordering::Relaxed);
+    let sent = flood.join().unwrap();
+    frames.sort_unstable();
+    let (median, late, longest) = (frames[150], frames[285], frames[299]);
+    println!("300 frames, {sent} rounds of events: median {median:?}, 95 of 100 within {late:?}, longest {longest:?}");
+    assert!(sent > 0 && studio.app().state.jobs.running().unwrap().progress.fraction().is_some());
+    // The longest frame is reported, not judged: another program may have had the processor. That most are short is judged.
+    assert!(median < Duration::from_millis(16), "the median frame took {median:?}");
+}

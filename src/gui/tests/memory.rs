@@ -1,0 +1,198 @@
+//! Models in memory, as a person sees and uses them, with the test in the engine's place.
+
+use crate::gui::tests::board::{machine, recipe};
+use crate::gui::tests::*;
+use atelier_core::placement::{GIB, Reserve};
+use atelier_core::recipe::ModelFiles;
+use atelier_engine::{Residency, Resident, ResidentId, ResidentPart};
+
+fn files(name: &str) -> ModelFiles {
+    let mut files = ModelFiles::default();
+    files.set(FileRole::Model, format!("/models/{name}.safetensors"));
+    files
+}
+
+pub(crate) fn resident(id: u64, files: ModelFiles) -> Resident {
+    let part = |module, device: &str, bytes| ResidentPart { module, device: device.into(), bytes, owner: ResidentId(id), shared: false };
+    let parts = vec![part(Module::Diffusion, "GPU0", 2 * GIB), part(Module::Te, "CPU", GIB / 2)];
+    Resident { id: ResidentId(id), files, parts, used_at_secs: 0, in_use: false, kept: false, encodings_found: 3, encodings_made: 1 }
+}
+
+fn of(models: &[Resident]) -> Event {
+    Event::Residency(Residency { models: models.to_vec(), ..Residency::default() })
+}
+
+/// A window whose engine has named its devices and said what the model takes.
+fn known(settings: Settings) -> Studio {
+    let mut studio = Studio::with(settings, Err("None.".into()), [1440.0, 900.0]);
+    studio.port.send(Event::Devices(machine()));
+    studio.tell(5);
+    studio
+}
+
+impl Studio {
+    /// Lets a second pass, then takes everything that was asked.
+    fn asked(&mut self) -> Vec<Request> {
+        self.until("the start", |app| app.state.memory.has_started());
+        self.harness.run_steps(90);
+        self.until("the note", |app| !app.state.memory.is_noting());
+        let mut asked = Vec::new();
+        // The marker comes out last, so that nobody waits for what was never asked.
+        self.app().handle.unload().unwrap();
+        loop {
+            match self.port.next() {
+                Some(Request::Unload) => return asked,
+                Some(request) => asked.push(request),
+                None => panic!("the window is gone"),
+            }
+        }
+    }
+
+    /// The models that were to be loaded beforehand, in order.
+    fn warmed(&mut self) -> Vec<Option<ModelFiles>> {
+        let warm = |request| match request {
+            Request::Warm(recipe) => Some(recipe.map(|recipe| recipe.files)),
+            _ => None,
+        };
+        self.asked().into_iter().filter_map(warm).collect()
+    }
+}
+
+#[test]
+fn the_chosen_model_is_loaded_once_it_is_known_to_fit_and_not_again() {
+    let mut studio = known(Settings { recipe: recipe(), ..Settings::default() });
+    assert_eq!(studio.warmed(), [Some(recipe().files)]);
+    assert!(studio.sees("Loading…"));
+    studio.port.send(of(&[resident(1, recipe().files)]));
+    studio.harness.run_ok();
+    assert!(!studio.sees("Loading") && studio.sees("In memory · RAM 512 MiB · GPU0 2.0 GiB"));
+    // Words, seeds and sizes load nothing; nor does a model that a person has unloaded come back by itself.
+    let recipe = &mut studio.harness.state_mut().as_mut().unwrap().state.recipe;
+    recipe.seed = 7;
+    recipe.prompt = "a long prompt ".repeat(20);
+    studio.tell(5);
+    studio.port.send(of(&[]));
+    assert_eq!(studio.warmed(), []);
+    // Not even where that was before it could be loaded.
+    studio.port.send(of(&[resident(2, files("sd15"))]));
+    studio.harness.state_mut().as_mut().unwrap().state.recipe.files = files("sd15");
+    studio.harness.run_ok();
+    studio.click("Unload sd15");
+    studio.tell(5);
+    assert_eq!(studio.warmed(), []);
+    // Another place is another loading.
+    studio.harness.state_mut().as_mut().unwrap().state.recipe.placement.backend = "te=cpu".into();
+    studio.tell(5);
+    assert_eq!(studio.warmed().len(), 1);
+}
+
+#[test]
+fn nothing_is_loaded_that_does_not_fit_is_unknown_or_was_not_wanted() {
+    let unknown = Settings { recipe: recipe(), ..Settings::default() };
+    let mut studio = Studio::with(unknown.clone(), Err("None.".into()), [1440.0, 900.0]);
+    assert_eq!(studio.warmed(), [], "what it takes is not known yet");
+    studio.port.send(Event::Devices(machine()));
+    studio.tell(30);
+    assert!(studio.app().state.board.is_over());
+    assert_eq!(studio.warmed(), []);
+    let mut off = known(Settings { warm: false, ..unknown });
+    assert_eq!(off.warmed(), []);
+}
+
+#[test]
+fn a_model_whose_loading_ended_the_program_is_not_loaded_by_itself_at_the_next_start() {
+    let mut studio = known(Settings { recipe: recipe(), ..Settings::default() });
+    assert_eq!(studio.warmed().len(), 1);
+    let mark = studio.folder.path().join("loading-ahead");
+    assert!(mark.exists(), "noted before it begins");
+    studio.port.send(of(&[resident(1, recipe().files)]));
+    studio.until("the mark to be gone", |_| !mark.exists());
+
+    std::fs::write(&mark, "").unwrap();
+    let folder = studio.folder;
+    let mut again = Studio::at(folder, Settings { recipe: recipe(), ..Settings::default() }, Err("None.".into()), [1440.0, 900.0]);
+    again.until("the start", |app| app.state.memory.has_started());
+    assert!(again.sees("Atelier ended while it loaded z-Q8_0.") && !mark.exists());
+    again.port.send(Event::Devices(machine()));
+    again.tell(5);
+    assert_eq!(again.warmed(), []);
+    // Another choice is loaded as ever.
+    again.harness.state_mut().as_mut().unwrap().state.recipe.placement.backend = "te=cpu".into();
+    again.tell(5);
+    assert_eq!(again.warmed().len(), 1);
+}
+
+#[test]
+fn switching_it_off_stops_the_loading_and_the_switch_is_kept() {
+    let mut studio = known(Settings { recipe: recipe(), ..Settings::default() });
+    assert_eq!(studio.warmed().len(), 1);
+    studio.press(Modifiers::COMMAND, Key::Num2);
+    studio.harness.get_by_role_and_label(Role::CheckBox, "The chosen model").click();
+    studio.harness.run_ok();
+    assert_eq!(studio.warmed(), [None]);
+    assert!(!studio.app().settings().warm);
+}
+
+#[test]
+fn the_list_says_what_is_where_and_its_buttons_reach_the_engine() {
+    let mut studio = known(Settings { recipe: recipe(), warm: false, ..Settings::default() });
+    studio.press(Modifiers::COMMAND, Key::Num2);
+    assert!(studio.sees("No model yet."));
+    let (one, mut two) = (resident(1, files("sd15")), resident(2, recipe().files));
+    (two.in_use, two.kept) = (true, true);
+    studio.port.send(of(&[two.clone(), one.clone()]));
+    studio.harness.run_ok();
+    assert!(studio.sees("RAM 512 MiB · GPU0 2.0 GiB · in use") && studio.sees("days ago"));
+    assert_eq!(studio.app().state.board.held, [("CPU".to_owned(), GIB), ("GPU0".to_owned(), 4 * GIB)].into());
+    assert_eq!(studio.app().state.held_by_other_models("GPU0"), 2 * GIB);
+    assert!(studio.harness.get_by_role_and_label(Role::Button, "Unload z-Q8_0").accesskit_node().is_disabled());
+    studio.click("Unload sd15");
+    studio.click("Keep sd15 in memory");
+    studio.click("No longer keep z-Q8_0 in memory");
+    let expected = [Request::UnloadModel(ResidentId(1)), Request::KeepModel(ResidentId(1), true), Request::KeepModel(ResidentId(2), false)];
+    let asked: Vec<_> = studio.asked().into_iter().filter(|it| matches!(it, Request::UnloadModel(_) | Request::KeepModel(..))).collect();
+    assert_eq!(asked, expected);
+    studio.harness.check_accessibility();
+}
+
+#[test]
+fn weights_that_two_models_share_count_once() {
+    let (one, mut two) = (resident(1, files("a")), resident(2, files("b")));
+    for part in two.parts.iter_mut().filter(|part| part.module == Module::Te) {
+        (part.owner, part.shared) = (ResidentId(1), true);
+    }
+    let held = Residency { models: vec![one, two], ..Residency::default() }.held_bytes();
+    assert_eq!(held, [("CPU".to_owned(), GIB / 2), ("GPU0".to_owned(), 4 * GIB)].into());
+}
+
+#[test]
+fn going_back_to_a_model_brings_its_settings_and_keeps_the_words() {
+    let mut studio = known(Settings { recipe: Recipe { steps: 9, ..recipe() }, warm: false, ..Settings::default() });
+    let (job, ..) = studio.generate();
+    studio.done(job);
+    let state = &mut studio.harness.state_mut().as_mut().unwrap().state;
+    (state.recipe.files, state.recipe.steps, state.recipe.prompt) = (files("sd15"), 30, "a castle".into());
+    studio.port.send(of(&[resident(1, recipe().files), resident(2, files("sd15"))]));
+    studio.rest();
+    assert!(studio.sees("Also in memory"));
+    studio.click("Use z-Q8_0");
+    let now = &studio.app().state.recipe;
+    assert_eq!((&now.files, now.steps, now.prompt.as_str()), (&recipe().files, 9, "a castle"));
+    studio.rest();
+    studio.click("Use sd15");
+    assert_eq!(studio.app().state.recipe.steps, 30);
+}
+
+#[test]
+fn what_is_left_to_other_programs_is_told_at_once_kept_and_told_again_at_the_next_start() {
+    let reserve = Reserve { percent: 25, most_bytes: 4 * GIB };
+    let mut studio = Studio::with(Settings { recipe: recipe(), reserve, ..Settings::default() }, Err("None.".into()), [1440.0, 900.0]);
+    assert!(studio.asked().contains(&Request::SetReserve(reserve)));
+    studio.press(Modifiers::COMMAND, Key::Num2);
+    studio.harness.get_by_role_and_label(Role::Slider, "Leave free %").focus();
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    let wanted = Reserve { percent: 26, ..reserve };
+    assert!(studio.asked().contains(&Request::SetReserve(wanted)));
+    assert_eq!(studio.app().settings().reserve, wanted);
+}

@@ -1,0 +1,323 @@
+//! The look of the window: the only place with colours. Neutral greys, so that pictures are judged against nothing but grey, and one
+//! accent, an ultramarine. Sizes and fonts that all panels share are here too.
+
+use std::sync::Arc;
+
+use eframe::egui::epaint::text::VariationCoords;
+use eframe::egui::text::{LayoutJob, TextFormat};
+use eframe::egui::{
+    Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, Shadow, Stroke, Style, TextStyle, Theme,
+    ThemePreference, Ui, Visuals, style, vec2,
+};
+
+use crate::gui::state::ThemeChoice;
+
+/// Size of what is said beside, in points. These four are all there are: more would tell nothing more, and each costs a moment when it is
+/// first drawn.
+pub const SMALL: f32 = 11.5;
+/// Size of most text, in points.
+pub const BODY: f32 = 13.0;
+/// Size of what heads a card or asks a question, in points.
+pub const TITLE: f32 = 15.0;
+/// Size of what heads a page, in points.
+pub const HEADING: f32 = 18.0;
+
+/// The corner radius of controls, in points.
+pub const RADIUS: u8 = 6;
+
+/// A picture is drawn in its own colours.
+pub const UNTINTED: Color32 = Color32::WHITE;
+
+/// The colours of one theme.
+#[derive(Clone, Copy, Debug)]
+pub struct Palette {
+    /// Behind the picture.
+    pub canvas: Color32,
+    /// Behind the controls.
+    pub panel: Color32,
+    /// Cards, menus and tooltips.
+    pub raised: Color32,
+    /// Text fields.
+    pub field: Color32,
+    /// Buttons.
+    pub control: Color32,
+    /// Buttons under the pointer.
+    pub control_hover: Color32,
+    /// Lines round fields and cards.
+    pub line: Color32,
+    /// Headings and what matters most.
+    pub strong: Color32,
+    /// Text.
+    pub text: Color32,
+    /// Text that explains.
+    pub weak: Color32,
+    /// The accent: the one button that matters, progress, and what is chosen.
+    pub accent: Color32,
+    /// The accent under the pointer.
+    pub accent_hover: Color32,
+    /// Text on the accent.
+    pub on_accent: Color32,
+    /// Behind selected text.
+    pub selection: Color32,
+    /// What went wrong.
+    pub error: Color32,
+    /// What needs a look.
+    pub warn: Color32,
+    /// On bars of memory: weights that live there.
+    pub resident: Color32,
+    /// On bars of memory: weights copied there for what runs.
+    pub staged: Color32,
+    /// On bars of memory: compute buffers.
+    pub compute: Color32,
+    /// On bars of memory: what a device takes for itself.
+    pub slack: Color32,
+    /// Weights of models that are not used next.
+    pub other_models: Color32,
+    /// On bars of memory: other programs.
+    pub others: Color32,
+    /// Under cards.
+    pub shadow: Color32,
+    /// Over everything behind a dialog.
+    pub veil: Color32,
+}
+
+const DARK: Palette = Palette {
+    canvas: Color32::from_rgb(0x17, 0x17, 0x18),
+    panel: Color32::from_rgb(0x1f, 0x1f, 0x21),
+    raised: Color32::from_rgb(0x2a, 0x2a, 0x2d),
+    field: Color32::from_rgb(0x17, 0x17, 0x18),
+    control: Color32::from_rgb(0x30, 0x30, 0x33),
+    control_hover: Color32::from_rgb(0x3c, 0x3c, 0x40),
+    line: Color32::from_rgb(0x38, 0x38, 0x3c),
+    strong: Color32::from_rgb(0xf4, 0xf4, 0xf5),
+    text: Color32::from_rgb(0xd6, 0xd6, 0xda),
+    weak: Color32::from_rgb(0x9b, 0x9b, 0xa3),
+    accent: Color32::from_rgb(0x7d, 0x93, 0xff),
+    accent_hover: Color32::from_rgb(0x96, 0xa8, 0xff),
+    on_accent: Color32::from_rgb(0x0d, 0x12, 0x2b),
+    selection: Color32::from_rgb(0x3a, 0x45, 0x80),
+    error: Color32::from_rgb(0xff, 0x84, 0x78),
+    warn: Color32::from_rgb(0xf0, 0xb9, 0x55),
+    resident: Color32::from_rgb(0x6f, 0x86, 0xf5),
+    staged: Color32::from_rgb(0xc3, 0xae, 0xf7),
+    compute: Color32::from_rgb(0x46, 0xbd, 0xa6),
+    slack: Color32::from_rgb(0x86, 0x86, 0x90),
+    other_models: Color32::from_rgb(0x46, 0x52, 0x8c),
+    others: Color32::from_rgb(0x58, 0x58, 0x60),
+    shadow: Color32::from_black_alpha(110),
+    veil: Color32::from_black_alpha(140),
+};
+
+const LIGHT: Palette = Palette {
+    canvas: Color32::from_rgb(0xe6, 0xe6, 0xe8),
+    panel: Color32::from_rgb(0xf5, 0xf5, 0xf6),
+    raised: Color32::from_rgb(0xff, 0xff, 0xff),
+    field: Color32::from_rgb(0xff, 0xff, 0xff),
+    control: Color32::from_rgb(0xe3, 0xe3, 0xe6),
+    control_hover: Color32::from_rgb(0xd7, 0xd7, 0xdb),
+    line: Color32::from_rgb(0xcf, 0xcf, 0xd4),
+    strong: Color32::from_rgb(0x12, 0x12, 0x14),
+    text: Color32::from_rgb(0x2c, 0x2c, 0x31),
+    weak: Color32::from_rgb(0x5c, 0x5c, 0x65),
+    accent: Color32::from_rgb(0x3d, 0x55, 0xd9),
+    accent_hover: Color32::from_rgb(0x2f, 0x45, 0xbd),
+    on_accent: Color32::from_rgb(0xff, 0xff, 0xff),
+    selection: Color32::from_rgb(0xc3, 0xcd, 0xff),
+    error: Color32::from_rgb(0xb3, 0x26, 0x1e),
+    warn: Color32::from_rgb(0x8a, 0x55, 0x00),
+    resident: Color32::from_rgb(0x3d, 0x55, 0xd9),
+    staged: Color32::from_rgb(0x95, 0x7b, 0xd8),
+    compute: Color32::from_rgb(0x12, 0x86, 0x74),
+    slack: Color32::from_rgb(0x7c, 0x7c, 0x86),
+    other_models: Color32::from_rgb(0x9a, 0xa6, 0xe6),
+    others: Color32::from_rgb(0xa9, 0xa9, 0xb1),
+    shadow: Color32::from_black_alpha(40),
+    veil: Color32::from_black_alpha(90),
+};
+
+/// The colours of the theme in use.
+#[must_use]
+pub fn palette(ui: &Ui) -> Palette {
+    if ui.visuals().dark_mode { DARK } else { LIGHT }
+}
+
+/// Draws buttons in the accent: for the one thing to do next.
+pub fn accented<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
+    let palette = palette(ui);
+    ui.scope(|ui| {
+        let widgets = &mut ui.visuals_mut().widgets;
+        for (state, fill) in [
+            (&mut widgets.inactive, palette.accent),
+            (&mut widgets.hovered, palette.accent_hover),
+            (&mut widgets.active, palette.accent_hover),
+        ] {
+            state.weak_bg_fill = fill;
+            state.bg_stroke.color = fill;
+            state.fg_stroke.color = palette.on_accent;
+        }
+        add(ui)
+    })
+    .inner
+}
+
+/// Bold text for a painter.
+#[must_use]
+pub fn bold_job(text: &str, size: f32, color: Color32) -> LayoutJob {
+    let format = TextFormat { coords: VariationCoords::new([(b"wght", 600.0)]), ..TextFormat::simple(FontId::proportional(size), color) };
+    LayoutJob::single_section(text.to_owned(), format)
+}
+
+/// Gives the window its fonts and both themes.
+pub fn install(ctx: &Context) {
+    ctx.set_fonts(fonts());
+    for (theme, palette) in [(Theme::Dark, DARK), (Theme::Light, LIGHT)] {
+        ctx.style_mut_of(theme, |style| dress(style, theme, palette));
+    }
+}
+
+/// Light, dark, or as the system has it.
+pub fn choose(ctx: &Context, choice: ThemeChoice) {
+    ctx.set_theme(match choice {
+        ThemeChoice::System => ThemePreference::System,
+        ThemeChoice::Light => ThemePreference::Light,
+        ThemeChoice::Dark => ThemePreference::Dark,
+    });
+}
+
+/// Inter before egui's own fonts; what no font here has (CJK, Arabic, ...) comes from the system on demand.
+fn fonts() -> FontDefinitions {
+    let mut fonts = FontDefinitions::default();
+    fonts.font_data.insert("Inter".into(), Arc::new(FontData::from_static(ttf_inter::REGULAR)));
+    fonts.families.entry(FontFamily::Proportional).or_default().insert(0, "Inter".into());
+    fonts
+}
+
+fn dress(style: &mut Style, theme: Theme, palette: Palette) {
+    style.text_styles = [
+        (TextStyle::Small, FontId::proportional(SMALL)),
+        (TextStyle::Body, FontId::proportional(BODY)),
+        (TextStyle::Button, FontId::proportional(BODY)),
+        (TextStyle::Heading, FontId::proportional(HEADING)),
+        (TextStyle::Monospace, FontId::monospace(SMALL)),
+    ]
+    .into();
+    let spacing = &mut style.spacing;
+    spacing.item_spacing = vec2(8.0, 7.0);
+    spacing.button_padding = vec2(9.0, 4.0);
+    spacing.interact_size = vec2(36.0, 26.0);
+    spacing.slider_rail_height = 4.0;
+    spacing.menu_margin = Margin::same(5);
+    spacing.window_margin = Margin::same(16);
+    spacing.icon_width = 16.0;
+    spacing.icon_width_inner = 10.0;
+    spacing.icon_spacing = 6.0;
+    spacing.tooltip_width = 320.0;
+    spacing.combo_height = 320.0;
+    spacing.scroll = style::ScrollStyle { floating: true, bar_width: 8.0, ..style::ScrollStyle::floating() };
+    style.interaction.tooltip_delay = 0.45;
+    style.interaction.selectable_labels = false;
+    style.animation_time = 0.1;
+    style.visuals = visuals(theme, palette);
+}
+
+fn visuals(theme: Theme, palette: Palette) -> Visuals {
+    let mut visuals = match theme {
+        Theme::Dark => Visuals::dark(),
+        Theme::Light => Visuals::light(),
+    };
+    let radius = CornerRadius::same(RADIUS);
+    let widget = |fill, line: Color32, text| style::WidgetVisuals {
+        bg_fill: fill,
+        weak_bg_fill: fill,
+        bg_stroke: Stroke::new(1.0, line),
+        corner_radius: radius,
+        fg_stroke: Stroke::new(1.0, text),
+        expansion: 0.0,
+    };
+    visuals.widgets = style::Widgets {
+        noninteractive: widget(palette.panel, palette.line, palette.text),
+        inactive: widget(palette.control, palette.line, palette.text),
+        hovered: widget(palette.control_hover, palette.control_hover, palette.strong),
+        active: widget(palette.control_hover, palette.accent, palette.strong),
+        open: widget(palette.control_hover, palette.control_hover, palette.strong),
+    };
+    visuals.selection = style::Selection { bg_fill: palette.selection, stroke: Stroke::new(1.0, palette.strong) };
+    visuals.weak_text_color = Some(palette.weak);
+    visuals.hyperlink_color = palette.accent;
+    visuals.faint_bg_color = palette.control;
+    visuals.extreme_bg_color = palette.field;
+    visuals.text_edit_bg_color = Some(palette.field);
+    visuals.code_bg_color = palette.field;
+    visuals.warn_fg_color = palette.warn;
+    visuals.error_fg_color = palette.error;
+    visuals.panel_fill = palette.panel;
+    visuals.window_fill = palette.raised;
+    visuals.window_stroke = Stroke::new(1.0, palette.line);
+    visuals.window_corner_radius = CornerRadius::same(10);
+    visuals.menu_corner_radius = CornerRadius::same(8);
+    let shadow = Shadow { offset: [0, 6], blur: 22, spread: 0, color: palette.shadow };
+    visuals.window_shadow = shadow;
+    visuals.popup_shadow = shadow;
+    visuals.slider_trailing_fill = true;
+    visuals.handle_shape = style::HandleShape::Circle;
+    visuals.indent_has_left_vline = false;
+    visuals.text_cursor.stroke = Stroke::new(1.5, palette.accent);
+    visuals.disabled_alpha = 0.45;
+    visuals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// WCAG's contrast, 1 to 21.
+    fn contrast(a: Color32, b: Color32) -> f64 {
+        let luminance = |color: Color32| {
+            let linear = |value: u8| {
+                let value = f64::from(value) / 255.0;
+                if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+            };
+            0.2126 * linear(color.r()) + 0.7152 * linear(color.g()) + 0.0722 * linear(color.b())
+        };
+        let (a, b) = (luminance(a) + 0.05, luminance(b) + 0.05);
+        a.max(b) / a.min(b)
+    }
+
+    #[test]
+    fn every_text_can_be_read_on_every_ground() {
+        for palette in [DARK, LIGHT] {
+            for ground in [palette.canvas, palette.panel, palette.raised, palette.field, palette.control] {
+                assert!(contrast(palette.text, ground) >= 7.0, "text on {ground:?}: {}", contrast(palette.text, ground));
+                assert!(contrast(palette.weak, ground) >= 4.5, "weak on {ground:?}: {}", contrast(palette.weak, ground));
+                assert!(contrast(palette.error, ground) >= 4.5, "error on {ground:?}: {}", contrast(palette.error, ground));
+                assert!(contrast(palette.warn, ground) >= 4.5, "warning on {ground:?}: {}", contrast(palette.warn, ground));
+            }
+            for accent in [palette.accent, palette.accent_hover] {
+                assert!(contrast(palette.on_accent, accent) >= 4.5, "on accent: {}", contrast(palette.on_accent, accent));
+            }
+            assert!(contrast(palette.strong, palette.selection) >= 4.5, "selection");
+        }
+    }
+
+    #[test]
+    fn what_fills_a_bar_stands_out_from_it() {
+        for palette in [DARK, LIGHT] {
+            for fill in [palette.resident, palette.staged, palette.compute, palette.slack, palette.error] {
+                assert!(contrast(fill, palette.field) >= 3.0, "{fill:?}: {}", contrast(fill, palette.field));
+            }
+            for fill in [palette.others, palette.other_models] {
+                assert!(contrast(fill, palette.field) >= 2.0, "{fill:?}: {}", contrast(fill, palette.field));
+            }
+        }
+    }
+
+    #[test]
+    fn the_grounds_behind_pictures_are_neutral() {
+        for palette in [DARK, LIGHT] {
+            for ground in [palette.canvas, palette.panel] {
+                let [red, green, blue, _] = ground.to_array();
+                assert!(red.abs_diff(green) <= 3 && green.abs_diff(blue) <= 3, "{ground:?}");
+            }
+        }
+    }
+}

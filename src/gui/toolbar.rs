@@ -1,0 +1,104 @@
+//! The bar over the canvas: what is shown, what can be done with it, zoom and theme.
+
+use eframe::egui::{Align, Button, Frame, Label, Layout, RichText, Ui, vec2};
+
+use crate::gui::create::panels::canvas;
+use crate::gui::icons::Icon;
+use crate::gui::models::queue;
+use crate::gui::state::{Screen, State, ThemeChoice};
+use crate::gui::theme;
+use crate::gui::widgets::{ask, icon_button};
+use crate::gui::{Command, Commands};
+
+/// Draws the bar.
+pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        let icon = match state.theme {
+            ThemeChoice::System => Icon::HalfMoon,
+            ThemeChoice::Light => Icon::Sun,
+            ThemeChoice::Dark => Icon::Moon,
+        };
+        icon_button(ui, state, commands, icon, Command::SetTheme(state.theme.next()));
+        icon_button(ui, state, commands, Icon::Folder, Command::OpenFolder);
+        coming_in(ui, state, commands);
+        if state.canvas_size_px().is_some() && state.screen == Screen::Create {
+            gap(ui);
+            icon_button(ui, state, commands, Icon::Fit, Command::ZoomFit);
+            icon_button(ui, state, commands, Icon::Plus, Command::ZoomIn);
+            let percent = canvas::rect(ui.ctx())
+                .zip(state.canvas_size_px())
+                .map_or(100.0, |(canvas, size)| state.view.scale(size, canvas) * ui.pixels_per_point() * 100.0);
+            ask(ui, state, commands, Command::ZoomActual, |ui| {
+                let text = RichText::new(format!("{percent:.0} %")).color(palette.text);
+                let button = Button::new(text).frame_when_inactive(false).min_size(vec2(58.0, 26.0));
+                ui.add(button).accessible_name(Command::ZoomActual.label())
+            });
+            icon_button(ui, state, commands, Icon::Minus, Command::ZoomOut);
+        }
+        if !state.session.is_empty() && state.screen == Screen::Create {
+            gap(ui);
+            icon_button(ui, state, commands, Icon::Save, Command::SaveAs);
+            icon_button(ui, state, commands, Icon::Copy, Command::CopyPicture);
+            icon_button(ui, state, commands, Icon::Picture, Command::StartFromShown);
+            icon_button(ui, state, commands, Icon::Reuse, Command::UseSettings);
+        }
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+            screens(ui, state, commands);
+            ui.add_space(10.0);
+            if state.screen == Screen::Create {
+                ui.add(Label::new(RichText::new(title(state)).color(palette.weak)).truncate());
+            }
+        });
+    });
+}
+
+/// What comes in, wherever one is: a press leads to it.
+fn coming_in(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some(total) = queue::total(&state.models.queue).filter(|_| state.screen != Screen::Models) else { return };
+    gap(ui);
+    let palette = theme::palette(ui);
+    let done =
+        queue::fraction_of_all(&state.models.queue).map_or_else(|| "Downloads".to_owned(), |it| format!("Downloads {:.0} %", it * 100.0));
+    ask(ui, state, commands, Command::Go(Screen::Models), |ui| {
+        let button = Button::new(RichText::new(done).color(palette.text)).frame_when_inactive(false);
+        ui.add(button).on_hover_text(&total).accessible_name("Go to the downloads")
+    });
+}
+
+/// The switch between the parts of the program.
+fn screens(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(theme::RADIUS + 1).inner_margin(2).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        for screen in Screen::ALL {
+            let here = state.screen == screen;
+            ask(ui, state, commands, Command::Go(screen), |ui| {
+                let text = RichText::new(screen.label()).color(if here { palette.strong } else { palette.weak });
+                ui.add(Button::selectable(here, text).min_size(vec2(66.0, 22.0)))
+            });
+        }
+    });
+}
+
+fn gap(ui: &mut Ui) {
+    ui.add_space(8.0);
+    let palette = theme::palette(ui);
+    let (rect, _) = ui.allocate_exact_size(vec2(1.0, 16.0), eframe::egui::Sense::hover());
+    ui.painter().rect_filled(rect, 0.0, palette.line);
+    ui.add_space(8.0);
+}
+
+/// What is shown, in a line.
+fn title(state: &State) -> String {
+    if state.session.following()
+        && let Some(forming) = &state.forming
+    {
+        return format!("Forming · {} × {}", forming.width, forming.height);
+    }
+    state.session.shown().map_or_else(String::new, |picture| {
+        let recipe = &picture.recipe;
+        format!("{} × {} · seed {} · {} steps", picture.width, picture.height, picture.info.seed, recipe.steps)
+    })
+}

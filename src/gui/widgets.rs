@@ -1,0 +1,250 @@
+//! Controls that several panels share: buttons for commands, headings, rows with a label, sliders.
+
+use std::ops::RangeInclusive;
+
+use eframe::egui::{
+    self, Align, Button, Context, DragValue, Layout, Response, RichText, Role, Sense, Slider, Stroke, Ui, WidgetInfo, emath::Numeric, vec2,
+};
+
+use crate::gui::icons;
+use crate::gui::icons::Icon;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::{Command, Commands};
+
+/// Width of the labels before controls, in points.
+const LABEL_WIDTH: f32 = 84.0;
+/// Width of the number beside a slider, in points.
+const NUMBER_WIDTH: f32 = 58.0;
+/// Height of a row, in points.
+pub(crate) const ROW_HEIGHT: f32 = 26.0;
+
+/// Text that matters.
+pub(crate) fn bold(text: impl Into<String>) -> RichText {
+    RichText::new(text).variation(b"wght", 600.0)
+}
+
+/// The tooltip of a command, with its key.
+pub(crate) fn tooltip(ctx: &Context, command: &Command) -> String {
+    match command.shortcut() {
+        Some(shortcut) => format!("{}\n{}", command.tooltip(), ctx.format_shortcut(&shortcut.keys)),
+        None => command.tooltip().to_owned(),
+    }
+}
+
+/// A button with the label of its command.
+pub(crate) fn command_button(ui: &mut Ui, state: &State, commands: &mut Commands, command: Command) -> Response {
+    let button = Button::new(command.label());
+    ask(ui, state, commands, command, |ui| ui.add(button))
+}
+
+/// A button that is an icon; its command's label is its accessible name.
+pub(crate) fn icon_button(ui: &mut Ui, state: &State, commands: &mut Commands, icon: Icon, command: Command) -> Response {
+    let label = command.label();
+    ask(ui, state, commands, command, |ui| bare_icon(ui, icon, label))
+}
+
+/// An icon that can be pressed.
+pub(crate) fn bare_icon(ui: &mut Ui, icon: Icon, label: &str) -> Response {
+    let (rect, response) = ui.allocate_exact_size(vec2(ROW_HEIGHT, ROW_HEIGHT), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, ui.is_enabled(), label));
+    let visuals = ui.style().interact(&response);
+    let palette = theme::palette(ui);
+    if response.hovered() || response.has_focus() {
+        ui.painter().rect_filled(rect, visuals.corner_radius, palette.control_hover);
+    }
+    if response.has_focus() {
+        let ring = Stroke::new(1.0, palette.accent);
+        ui.painter().rect_stroke(rect, visuals.corner_radius, ring, egui::StrokeKind::Inside);
+    }
+    let color = if response.hovered() { palette.strong } else { palette.text };
+    icons::paint(ui.painter(), rect, icon, Stroke::new(1.0, color));
+    response
+}
+
+/// Shows a control for a command: disabled with its reason where it cannot be done, with its tooltip, and asked for when clicked.
+pub(crate) fn ask(
+    ui: &mut Ui,
+    state: &State,
+    commands: &mut Commands,
+    command: Command,
+    control: impl FnOnce(&mut Ui) -> Response,
+) -> Response {
+    let enabled = command.enabled(state);
+    let hover = tooltip(ui.ctx(), &command);
+    let response = ui.add_enabled_ui(enabled.is_ok(), control).inner;
+    let response = match enabled {
+        Ok(()) => response.on_hover_text(hover),
+        Err(reason) => response.on_disabled_hover_text(format!("{hover}\n{reason}")),
+    };
+    if response.clicked() {
+        commands.push(command);
+    }
+    response
+}
+
+/// The heading of a group of controls, with room for a control at its right end.
+pub(crate) fn heading(ui: &mut Ui, text: &str, right: impl FnOnce(&mut Ui)) {
+    ui.add_space(9.0);
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
+        ui.label(bold(text).color(theme::palette(ui).strong));
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            ui.spacing_mut().item_spacing.x = 2.0;
+            right(ui);
+        });
+    });
+}
+
+/// A row: a label of fixed width, and controls that are named after it.
+pub(crate) fn row<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -> R {
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
+        let name = ui
+            .allocate_ui_with_layout(vec2(LABEL_WIDTH, ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
+                ui.set_min_width(LABEL_WIDTH);
+                ui.spacing_mut().item_spacing.x = 0.0;
+                ui.add(egui::Label::new(RichText::new(label).color(theme::palette(ui).weak)).truncate())
+            })
+            .inner;
+        ui.spacing_mut().item_spacing.x = 6.0;
+        ui.label_inputs_by(name.id, add)
+    })
+    .inner
+}
+
+/// How a slider looks and moves.
+pub(crate) struct Scale {
+    /// Rounds to multiples of this.
+    pub(crate) step: f64,
+    /// Digits behind the point.
+    pub(crate) decimals: usize,
+    /// Whether small numbers get as much room as large ones.
+    pub(crate) logarithmic: bool,
+}
+
+/// Whole numbers.
+pub(crate) const WHOLE: Scale = Scale { step: 1.0, decimals: 0, logarithmic: false };
+
+/// A row with a slider and its number.
+pub(crate) fn slider_row<N: Numeric>(ui: &mut Ui, label: &str, value: &mut N, range: RangeInclusive<N>, scale: &Scale, hover: &str) {
+    row(ui, label, |ui| {
+        let wide = ui.available_width();
+        ui.spacing_mut().slider_width = (wide - NUMBER_WIDTH - 12.0).max(40.0);
+        let accent = theme::palette(ui).accent;
+        let before = value.to_f64();
+        let slider = Slider::new(value, range.clone())
+            .show_value(false)
+            .step_by(scale.step)
+            .logarithmic(scale.logarithmic)
+            .clamping(egui::SliderClamping::Edits);
+        ui.scope(|ui| {
+            ui.visuals_mut().selection.bg_fill = accent;
+            // The handle is as large as the row is high; a small one is easier to read.
+            ui.spacing_mut().interact_size.y = 15.0;
+            ui.add(slider).on_hover_text(hover).accessible_name(label);
+        });
+        let speed = if scale.logarithmic { before.abs().max(1.0) * 0.01 } else { scale.step };
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let number =
+                DragValue::new(value).range(range).speed(speed).fixed_decimals(scale.decimals).min_size(vec2(NUMBER_WIDTH, ROW_HEIGHT));
+            ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), number).on_hover_text(hover).accessible_name(label);
+        });
+    });
+}
+
+/// A row with a switch and a value behind it: off is the model's own default.
+pub(crate) fn optional_row<N: Numeric>(
+    ui: &mut Ui,
+    label: &str,
+    value: &mut Option<N>,
+    usual: N,
+    range: RangeInclusive<N>,
+    speed: f64,
+    hover: &str,
+) {
+    row(ui, label, |ui| {
+        let mut own = value.is_some();
+        let text = if own { RichText::new("") } else { RichText::new("Model's default").color(theme::palette(ui).weak) };
+        let name = format!("{label}: a value of one's own");
+        ui.checkbox(&mut own, text).on_hover_text(format!("{hover}\nOff: the model's own default.")).accessible_name(name);
+        match (own, &mut *value) {
+            (false, _) => *value = None,
+            (true, None) => *value = Some(usual),
+            (true, Some(number)) => {
+                ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), DragValue::new(number).range(range).speed(speed))
+                    .on_hover_text(hover)
+                    .accessible_name(label);
+            }
+        }
+    });
+}
+
+/// A text field of one line; the one that is typed in has the accent round it.
+pub(crate) fn line_edit(ui: &mut Ui, width: f32, edit: egui::TextEdit<'_>) -> Response {
+    let accent = theme::palette(ui).accent;
+    ui.scope(|ui| {
+        ui.visuals_mut().selection.stroke.color = accent;
+        ui.add_sized(vec2(width, ROW_HEIGHT), edit.align(egui::Align2::LEFT_CENTER).desired_width(width))
+    })
+    .inner
+}
+
+/// The end of a path, which is what tells files apart.
+pub(crate) fn file_name(path: &std::path::Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// The text, shortened in its middle where it does not fit: files differ at their ends (`-Q4_K_M.gguf`).
+pub(crate) fn middle_elided(ui: &Ui, text: &str, width: f32) -> String {
+    const TAIL: usize = 14;
+    let font = egui::TextStyle::Body.resolve(ui.style());
+    let fits = |text: &str| {
+        let color = ui.visuals().text_color();
+        ui.painter().layout_no_wrap(text.to_owned(), font.clone(), color).size().x <= width
+    };
+    if fits(text) {
+        return text.to_owned();
+    }
+    let chars: Vec<char> = text.chars().collect();
+    let tail: String = chars.iter().skip(chars.len().saturating_sub(TAIL)).collect();
+    // The widest that fits, found by halving.
+    let with = |head: usize| chars.iter().take(head).chain(&['…']).collect::<String>() + &tail;
+    let (mut least, mut most) = (0, chars.len().saturating_sub(TAIL));
+    while least < most {
+        let head = (least + most).div_ceil(2);
+        if fits(&with(head)) {
+            least = head;
+        } else {
+            most = head - 1;
+        }
+    }
+    with(least)
+}
+
+/// The sign of a list that opens.
+pub(crate) fn chevron(ui: &Ui, rect: egui::Rect, visuals: &egui::style::WidgetVisuals, _open: bool) {
+    icons::chevron(ui.painter(), rect.center(), 0.25, visuals.fg_stroke.color);
+}
+
+/// The sign of a fold: to the right while closed, down while open.
+pub(crate) fn fold_chevron(ui: &mut Ui, openness: f32, response: &Response) {
+    let color = ui.style().interact(response).fg_stroke.color;
+    icons::chevron(ui.painter(), response.rect.center(), openness * 0.25, color);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_loses_its_middle_and_keeps_its_end() {
+        let short = |name: &str, width: f32| {
+            let (ctx, mut short) = (Context::default(), String::new());
+            // Without a screen nobody takes the glyphs' pictures.
+            ctx.run_ui(egui::RawInput::default(), |ui| short = middle_elided(ui, name, width)).textures_delta.clear();
+            short
+        };
+        let long = short("a very long name of a model-Q4_K_M.gguf", 150.0);
+        assert!(long.ends_with("el-Q4_K_M.gguf") && long.starts_with('a') && long.contains('…'), "{long}");
+        assert_eq!(short("短い.gguf", 1000.0), "短い.gguf");
+    }
+}

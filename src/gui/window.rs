@@ -1,0 +1,172 @@
+//! The frame round the window: opening it, its icon, its place on the screen, and closing it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use eframe::egui;
+
+use crate::gui::{App, LibraryOptions};
+use crate::settings::{self, Settings};
+use atelier_core::paths::Paths;
+use atelier_engine::Handle;
+use atelier_library::Builtin;
+
+/// The window's first size, in points.
+const FIRST_SIZE: [f32; 2] = [1360.0, 860.0];
+/// The window's smallest size, in points.
+const LEAST_SIZE: [f32; 2] = [820.0, 560.0];
+const ICON: &[u8] = include_bytes!("../../assets/icon.png");
+
+/// How the window opens and where it keeps things.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The file of the settings; `None` keeps nothing.
+    pub settings_path: Option<PathBuf>,
+    /// Where finished pictures are kept, unless the settings name another folder.
+    pub pictures_folder: PathBuf,
+    /// Draw with wgpu instead of OpenGL, also where the settings do not say so. Without the feature `wgpu` this has no effect.
+    pub wgpu: bool,
+    /// The model that comes with the program; where it cannot be used, a sentence that says why.
+    pub builtin: Result<Arc<Builtin>, String>,
+    /// How the library is kept; `None`: there is none.
+    pub library: Option<LibraryOptions>,
+}
+
+impl Options {
+    /// The usual places of this person; nothing is kept where the system names no home.
+    #[must_use]
+    pub fn usual() -> Self {
+        let builtin = Builtin::find().map(Arc::new).map_err(|error| error.to_string());
+        if let Err(sentence) = &builtin {
+            tracing::warn!("{sentence}");
+        }
+        let paths = Paths::find().ok();
+        let nowhere = || PathBuf::from("Pictures").join("Atelier");
+        Self {
+            settings_path: paths.as_ref().map(|it| it.settings_file.clone()),
+            pictures_folder: paths.as_ref().map_or_else(nowhere, |it| it.pictures.clone()),
+            wgpu: false,
+            builtin,
+            library: paths.map(LibraryOptions::usual),
+        }
+    }
+}
+
+/// The window could not be opened, or broke.
+#[derive(Debug, thiserror::Error)]
+pub enum WindowError {
+    /// The system would not open it.
+    #[error("The window could not be opened: {0}. Check the graphics driver, or use `atelier generate` without a window.")]
+    Open(String),
+}
+
+/// What wakes the window when the engine has something to say; given to `engine::channel`.
+pub type EngineWake = Box<dyn Fn() + Send + Sync>;
+
+/// Opens the window and returns when it is closed and everything is written.
+///
+/// `start_engine` is called at once, on this thread, so that the engine starts while the window opens.
+///
+/// # Errors
+/// Where the system cannot open a window.
+pub fn run(options: &Options, start_engine: impl FnOnce(EngineWake) -> Handle) -> Result<(), WindowError> {
+    let slot: Arc<OnceLock<egui::Context>> = Arc::default();
+    let window = Arc::clone(&slot);
+    let handle = start_engine(Box::new(move || {
+        if let Some(ctx) = window.get() {
+            // Asking for "now" paints two frames; a millisecond paints one.
+            ctx.request_repaint_after(Duration::from_millis(1));
+        }
+    }));
+    let settings = options.settings_path.as_deref().map(settings::load).unwrap_or_default();
+    let native = native_options(options, &settings);
+    let options = options.clone();
+    let create: eframe::AppCreator<'_> = Box::new(move |cc| {
+        let app = App::new(&cc.egui_ctx, handle, &options, settings)?;
+        // Only the first window of a process fills the slot; there is never another.
+        let _ = slot.set(cc.egui_ctx.clone());
+        cc.egui_ctx.request_repaint();
+        Ok(Box::new(Framed(Some(app))))
+    });
+    eframe::run_native("Atelier", native, create).map_err(|error| WindowError::Open(error.to_string()))
+}
+
+fn native_options(options: &Options, settings: &Settings) -> eframe::NativeOptions {
+    let mut viewport = egui::ViewportBuilder::default()
+        .with_title("Atelier")
+        .with_app_id("atelier")
+        .with_inner_size(FIRST_SIZE)
+        .with_min_inner_size(LEAST_SIZE);
+    if let Some(icon) = icon() {
+        viewport = viewport.with_icon(icon);
+    }
+    if let Some(place) = settings.window {
+        viewport = viewport.with_inner_size([place.width, place.height]).with_maximized(place.maximized);
+        if let (Some(x), Some(y)) = (place.x, place.y) {
+            viewport = viewport.with_position([x, y]);
+        }
+    }
+    eframe::NativeOptions { viewport, renderer: renderer(options.wgpu || settings.wgpu), persist_window: false, ..Default::default() }
+}
+
+#[cfg(feature = "wgpu")]
+fn renderer(wgpu: bool) -> eframe::Renderer {
+    if wgpu { eframe::Renderer::Wgpu } else { eframe::Renderer::Glow }
+}
+
+#[cfg(not(feature = "wgpu"))]
+fn renderer(wgpu: bool) -> eframe::Renderer {
+    if wgpu {
+        tracing::warn!("this build of Atelier cannot draw with wgpu; it draws with OpenGL");
+    }
+    eframe::Renderer::Glow
+}
+
+/// The picture on the window and in the task bar.
+fn icon() -> Option<egui::IconData> {
+    let image = image::load_from_memory_with_format(ICON, image::ImageFormat::Png).ok()?.into_rgba8();
+    let (width, height) = image.dimensions();
+    Some(egui::IconData { rgba: image.into_raw(), width, height })
+}
+
+/// What `eframe` drives; empty once it has been closed.
+struct Framed(Option<App>);
+
+impl eframe::App for Framed {
+    fn logic(&mut self, ctx: &egui::Context, _frame: &mut eframe::Frame) {
+        if let Some(app) = &mut self.0 {
+            app.logic(ctx);
+        }
+    }
+
+    fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
+        if let Some(app) = &mut self.0 {
+            app.ui(ui);
+        }
+    }
+
+    fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {
+        if let Some(app) = self.0.take() {
+            app.finish();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_icon_can_be_read() {
+        let icon = icon().unwrap();
+        assert!(icon.width == icon.height && icon.width >= 128);
+    }
+
+    #[test]
+    fn the_usual_places_are_the_persons_own() {
+        let options = Options::usual();
+        assert!(options.pictures_folder.ends_with("Atelier"));
+        assert!(options.settings_path.is_none_or(|path| path.ends_with("settings.json")));
+    }
+}
