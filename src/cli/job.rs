@@ -10,7 +10,7 @@ use super::json::Line;
 use super::output::write_preview;
 use super::progress::{Progress, summary};
 use super::resolve::Job;
-use atelier_core::words::sentence;
+use atelier_core::sentences::sentence;
 use atelier_engine::{End, Event, Failure, Handle, JobId, LogLevel};
 
 /// How soon a press of Ctrl-C is answered with a word; the job itself is told at once.

@@ -163,7 +163,7 @@ pub(super) fn plan(
 }
 
 fn complete(recipe: &Recipe) -> Result<(), UsageError> {
-    if recipe.files.get(FileRole::Model).or(recipe.files.get(FileRole::Diffusion)).is_none() {
+    if recipe.files.main().is_none() {
         return Err(UsageError::NoModel);
     }
     if recipe.control.is_some() && recipe.files.get(FileRole::Controlnet).is_none() {

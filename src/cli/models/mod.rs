@@ -25,9 +25,10 @@ use told::Teller;
 
 use super::Exit;
 use super::interrupt::Interrupt;
+use atelier_core::format::file_size;
 use atelier_core::paths::Paths;
 use atelier_library::disk::look_into;
-use atelier_library::{Card, Downloaded, Fetched, Models, Places, Problem, Verdict, downloaded, size, usage};
+use atelier_library::{Card, Downloaded, Fetched, Models, Places, Problem, Verdict, downloaded, usage};
 
 /// What a command finds around it; tests put their own in its place.
 pub(super) struct Around<'a> {
@@ -243,7 +244,7 @@ impl Work<'_> {
                 self.tell.say(&format!("{path} {why}"))?;
             }
             let what = if dry_run { "would go to the trash" } else { "went to the trash; empty it to have the room" };
-            self.tell.say(&format!("{}: {} {what}", plan.model, size(plan.bytes)))?;
+            self.tell.say(&format!("{}: {} {what}", plan.model, file_size(plan.bytes)))?;
         }
         Ok(Exit::Done)
     }

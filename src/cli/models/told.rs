@@ -20,8 +20,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use atelier_core::format::file_size;
 use atelier_library::disk::{About, Facts, Stock};
-use atelier_library::{Card, Licence, Usage, size};
+use atelier_library::{Card, Licence, Usage};
 
 /// Where a command tells what it found: tables and sentences, or lines of JSON.
 pub(super) struct Teller<'a> {
@@ -58,7 +59,7 @@ impl Teller<'_> {
             self.line(&card_line(card))?;
         }
         let rows = cards.iter().map(|it| {
-            let bytes = it.bytes.map_or_else(|| "?".into(), size);
+            let bytes = it.bytes.map_or_else(|| "?".into(), file_size);
             [it.id.clone(), it.state.label().into(), bytes, it.family.clone().unwrap_or_default(), it.name.clone()]
         });
         self.table(["MODEL", "STATE", "SIZE", "FAMILY", "NAME"], rows.collect())
@@ -81,16 +82,16 @@ impl Teller<'_> {
             self.say(&format!("licence:  {}", licence_text(licence)))?;
         }
         if let Some(bytes) = card.bytes {
-            self.say(&format!("size:     {}", size(bytes)))?;
+            self.say(&format!("size:     {}", file_size(bytes)))?;
         }
         for (at, file) in card.files.iter().enumerate() {
             let place = file.path.as_deref().map_or_else(|| file.name.clone(), |it| it.display().to_string());
-            let bytes = file.bytes.map_or_else(|| "?".into(), size);
+            let bytes = file.bytes.map_or_else(|| "?".into(), file_size);
             let head = if at == 0 { "files:    " } else { "          " };
             self.say(&format!("{head}{}: {place} ({bytes})", file.role.label()))?;
         }
         for (name, bytes) in &card.variants {
-            let bytes = bytes.map(|it| format!(", {} in all", size(it))).unwrap_or_default();
+            let bytes = bytes.map(|it| format!(", {} in all", file_size(it))).unwrap_or_default();
             self.say(&format!("variant:  {}:{name}{bytes}", card.id))?;
         }
         Ok(())
@@ -109,14 +110,14 @@ impl Teller<'_> {
                     _ => "It is a pickle, which can run programs where it is opened, so it is not looked into. Look for the same model as .safetensors.".into(),
                 };
                 self.line(&json!({"event": "file", "path": shown, "bytes": bytes, "problem": problem}))?;
-                self.say(&format!("{shown} ({})\n{problem}", size(bytes)))
+                self.say(&format!("{shown} ({})\n{problem}", file_size(bytes)))
             }
         }
     }
 
     fn facts(&mut self, path: &str, bytes: u64, facts: &Facts) -> io::Result<()> {
         let millions = facts.parameters as f64 / 1e6;
-        self.say(&format!("{path} ({})", size(bytes)))?;
+        self.say(&format!("{path} ({})", file_size(bytes)))?;
         self.say(&format!("kind:     {}, {millions:.0} million parameters, {}", facts.name, facts.quantisation))?;
         let training = &facts.training;
         let told = [
@@ -147,13 +148,13 @@ impl Teller<'_> {
         let folders: Vec<Value> = folders.collect();
         self.line(&json!({"event": "usage", "models": models, "folders": folders, "total": usage.total}))?;
         let rows = usage.models.iter().map(|it| {
-            let shared = if it.shared > 0 { format!("{} shared", size(it.shared)) } else { String::new() };
-            [it.id.clone(), size(it.bytes), shared]
+            let shared = if it.shared > 0 { format!("{} shared", file_size(it.shared)) } else { String::new() };
+            [it.id.clone(), file_size(it.bytes), shared]
         });
         self.table(["MODEL", "SIZE", ""], rows.collect())?;
-        let rows = usage.folders.iter().map(|it| [it.path.display().to_string(), size(it.bytes), format!("{} files", it.files)]);
+        let rows = usage.folders.iter().map(|it| [it.path.display().to_string(), file_size(it.bytes), format!("{} files", it.files)]);
         self.table(["FOLDER", "SIZE", "FILES"], rows.collect())?;
-        self.say(&format!("{} in all", size(usage.total)))
+        self.say(&format!("{} in all", file_size(usage.total)))
     }
 
     /// What a folder that was added holds.

@@ -5,8 +5,9 @@ use eframe::egui::{Pos2, pos2, vec2};
 use crate::gui::devices::board::{Fit, Move, Outcome, Part};
 use crate::gui::state::Screen;
 use crate::gui::tests::*;
+use atelier_core::format::GIB;
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{self, Alternative, Change, GIB, Home, ModuleNeeds, Needs, Seat};
+use atelier_core::placement::{self, Alternative, Change, Home, ModuleNeeds, Needs, Seat};
 use atelier_engine::{Cause, Estimate, OutOfMemory, Peak, PhaseKind, Problem, Residency, Resident, ResidentId, ResidentPart};
 
 fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device {

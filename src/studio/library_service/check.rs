@@ -8,7 +8,8 @@ use std::thread;
 use crate::gui::models::{Check, Farewell};
 use crate::studio::library_service::work::Worker;
 use crate::studio::library_service::{Order, Told};
-use atelier_library::{Fetched, Models, Removal, RemovalError, Verdict, Verified, downloaded, file_name, size};
+use atelier_core::format::file_size;
+use atelier_library::{Fetched, Models, Removal, RemovalError, Verdict, Verified, downloaded, file_name};
 
 /// Bytes between two words about how far a check is.
 const TOLD_EVERY_BYTES: u64 = 32 << 20;
@@ -96,7 +97,7 @@ impl Worker {
         let trash = self.options.trash;
         let removed = self.removal(id).and_then(|(plan, name)| plan.carry_out(&mut |path| trash(path)).map(|()| (plan, name)));
         match removed {
-            Ok((plan, name)) => self.notice(format!("{name} is in the trash: {}.", size(plan.bytes))),
+            Ok((plan, name)) => self.notice(format!("{name} is in the trash: {}.", file_size(plan.bytes))),
             Err(error) => self.notice(error.to_string()),
         }
         self.put_together();

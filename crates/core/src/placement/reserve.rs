@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{GIB, kept_of_ram};
+use super::kept_of_ram;
+use crate::format::GIB;
 use crate::device::{Device, DeviceKind};
 
 /// What is left of a device's memory to other programs.

@@ -6,7 +6,7 @@ use crate::gui::devices::board::moves::{agree, differences};
 use crate::gui::devices::board::{Board, Known};
 use atelier_core::placement::{Budgets, Change, Home, Module, NoPlan, Phase, Pin, Pins, Placement, Plan, Question, Room, Shortage, plan};
 use atelier_core::recipe::{FileRole, PlacementText, Recipe};
-use atelier_engine::{OutOfMemory, PhaseKind};
+use atelier_engine::OutOfMemory;
 
 /// More are no help.
 const MOST_REMEDIES: usize = 3;
@@ -72,7 +72,7 @@ impl Remedy {
 /// The file of this name beside the file of the module that it stands in for: of several, the one whose name begins most like it.
 fn beside(recipe: &Recipe, module: Module, name: &str) -> Option<(FileRole, PathBuf)> {
     let common = |other: &str| other.chars().zip(name.chars()).take_while(|(one, other)| one == other).count();
-    let files = recipe.files.iter().filter(|(role, _)| crate::gui::devices::board::asked::module_of(*role) == Some(module));
+    let files = recipe.files.iter().filter(|(role, _)| role.module() == module);
     let named = files.filter_map(|(role, path)| Some((role, path, path.file_name()?.to_str()?)));
     let (role, path, _) = named.max_by_key(|(_, _, other)| common(other))?;
     Some((role, path.with_file_name(name)))
@@ -128,12 +128,7 @@ impl Board {
     #[must_use]
     pub fn remedies_after(&self, met: &OutOfMemory) -> Vec<Remedy> {
         let mut rooms = self.rooms.clone();
-        let phase = match met.phase {
-            PhaseKind::Loading => Phase::Load,
-            PhaseKind::Encoding => Phase::Encode,
-            PhaseKind::Denoising => Phase::Denoise,
-            PhaseKind::Decoding | PhaseKind::Upscaling => Phase::Decode,
-        };
+        let phase = Phase::from(met.phase);
         let expected = self.prediction.as_ref().and_then(|it| it.device(&met.device)).map(|it| it.in_phase(phase).total_bytes());
         if let Some(room) = rooms.iter_mut().find(|room| room.device.name == met.device) {
             // It had all that was expected but what could not be had.
