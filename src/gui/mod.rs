@@ -116,7 +116,8 @@ impl App {
         let wake: Wake = Arc::new(move || waker.request_repaint_after(Duration::from_millis(1)));
         let workers = Workers::start(Arc::clone(&wake))?;
         let builtin = options.builtin.as_deref().ok().map(models::builtin_card);
-        let library = options.library.clone().map(|it| library_service::LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
+        let library =
+            options.library.clone().map(|it| library_service::LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
         let theme = match settings.dark {
             None => ThemeChoice::System,
             Some(true) => ThemeChoice::Dark,

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use crate::gui::models::{FileCheck, DownloadsState, Filter, Kind, ModelsView, Place, Sort, Status, TokenState};
+use crate::gui::models::{DownloadsState, FileCheck, Filter, Kind, ModelsView, Place, Sort, Status, TokenState};
 
 /// What a person can ask of the Models view.
 #[derive(Clone, Debug, PartialEq)]

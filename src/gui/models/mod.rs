@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use crate::studio::library_service::{DownloadsState, FileCheck, FolderSummary, LibrarySnapshot, RemovalPreview, TokenState};
 pub use atelier_library::downloads::{Cause, Entry, HubFile, Repository, Stage, Status};
 pub use atelier_library::size;
 pub use card::{BUILTIN, FileLine, Kind, MissingLine, ModelCard, Place, Terms, VariantLine};
@@ -27,7 +28,6 @@ pub use command::ModelsCommand;
 pub use filter::{Around, Filter, Fitting, Shown, Sort};
 pub use fit::{Fits, Machine, Predicted};
 pub use made::{builtin_card, cards};
-pub use crate::studio::library_service::{DownloadsState, FileCheck, FolderSummary, LibrarySnapshot, RemovalPreview, TokenState};
 pub use told::{Hub, Question, Then};
 
 use atelier_engine::Residency;

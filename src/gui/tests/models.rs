@@ -8,7 +8,7 @@ use std::fs;
 
 use testkit::tiny;
 
-use crate::gui::models::{FileCheck, DownloadsState, Fits, Kind, Place, Shown, TokenState};
+use crate::gui::models::{DownloadsState, FileCheck, Fits, Kind, Place, Shown, TokenState};
 use crate::gui::state::Screen;
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
@@ -332,7 +332,10 @@ fn what_came_by_a_link_is_checked_and_deleted_like_every_download() {
     fs::write(&file, &damaged).unwrap();
     fs::File::options().append(true).open(&file).unwrap().set_modified(whole).unwrap();
     studio.click("Check files of water colour");
-    studio.until("the other answer", |app| matches!(app.state.models.checks.get(&card.id), Some(FileCheck::Done(lines)) if !lines[0].is_right));
+    studio.until(
+        "the other answer",
+        |app| matches!(app.state.models.checks.get(&card.id), Some(FileCheck::Done(lines)) if !lines[0].is_right),
+    );
     studio.click("Delete water colour");
     studio.until("the question", |app| app.state.models.removal.is_some());
     studio.click("Move to trash");

@@ -96,7 +96,8 @@ impl Worker {
 
     pub(super) fn remove(&mut self, id: &str) {
         let trash = self.options.trash;
-        let removed = self.plan_removal(id).and_then(|(removal, name)| removal.carry_out(&mut |path| trash(path)).map(|()| (removal, name)));
+        let removed =
+            self.plan_removal(id).and_then(|(removal, name)| removal.carry_out(&mut |path| trash(path)).map(|()| (removal, name)));
         match removed {
             Ok((removal, name)) => self.notice(format!("{name} is in the trash: {}.", size(removal.bytes))),
             Err(error) => self.notice(error.to_string()),

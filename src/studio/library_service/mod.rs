@@ -82,11 +82,7 @@ impl LibraryService {
     ///
     /// # Errors
     /// Where the system has no thread to give.
-    pub fn start(
-        options: LibraryOptions,
-        builtin: Option<ModelCard>,
-        wake: impl Fn() + Send + Sync + 'static,
-    ) -> std::io::Result<Self> {
+    pub fn start(options: LibraryOptions, builtin: Option<ModelCard>, wake: impl Fn() + Send + Sync + 'static) -> std::io::Result<Self> {
         let events = Arc::new(EventSender(Mailbox::new(wake)));
         let (messages, received) = channel();
         let (end, ended) = channel();

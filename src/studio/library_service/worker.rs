@@ -47,12 +47,7 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Reads the settings and starts the scanner and the download queue. The catalogue is published at once.
-    pub(super) fn open(
-        options: LibraryOptions,
-        builtin: Option<ModelCard>,
-        events: Arc<EventSender>,
-        messages: Sender<Message>,
-    ) -> Self {
+    pub(super) fn open(options: LibraryOptions, builtin: Option<ModelCard>, events: Arc<EventSender>, messages: Sender<Message>) -> Self {
         let (config, problem) = read_config(&options.paths);
         let (catalogue, faults) = Catalogue::open(&options.paths.catalogues(), &[]);
         let problems: Vec<String> = problem.into_iter().chain(faults.iter().map(ToString::to_string)).collect();
