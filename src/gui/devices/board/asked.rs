@@ -1,14 +1,14 @@
-//! What of a recipe decides how much memory it takes. Pure.
+//! Key of an estimate: the fields of a recipe that its memory depends on. Pure.
 //!
-//! The engine is asked again only when this changes: a new seed or another sampler takes what the last picture took.
+//! A new estimate is requested only when the key changes: seed and sampler, for example, have no influence on memory.
 
 use atelier_core::recipe::{Lora, ModelFiles, Recipe};
 
-/// Characters of a prompt by which the question is rounded up: a text encoder's buffer grows with the prompt, a word more is no reason to
-/// ask again.
+/// Characters to which the length of a prompt is rounded up: a text encoder's buffer grows with the prompt, but a single word more is not
+/// worth a new estimate.
 const PROMPT_STEP: usize = 64;
 
-/// What of a recipe decides how much memory it takes.
+/// Fields of a recipe that its memory depends on.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::gui) struct Asked {
     files: ModelFiles,
@@ -16,6 +16,7 @@ pub(in crate::gui) struct Asked {
     size_px: (u32, u32),
     vae_tiling: bool,
     flash_attention: bool,
+    /// True with guidance: the negative prompt is encoded, and both are denoised.
     guided: bool,
     prompt_steps: (usize, usize),
     start: bool,
@@ -47,7 +48,7 @@ impl Asked {
     }
 }
 
-/// The name under which placements of a model are kept: its files' names, wherever they lie.
+/// Key of a model's saved placements: the names of its files, without their folders.
 pub(in crate::gui) fn model_key(files: &ModelFiles) -> String {
     let names = files.iter().filter_map(|(_, path)| path.file_name()).map(|name| name.to_string_lossy().into_owned());
     names.collect::<Vec<_>>().join(" + ")
