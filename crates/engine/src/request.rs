@@ -92,5 +92,5 @@ pub enum PreviewOptions {
     },
     /// Through the tiny autoencoder where there is one, as large and as often as less than a fifth of the picture's time pays for; else the
     /// projection after each step. For models whose latents the projection shows in wrong colours.
-    Thrifty,
+    Adaptive,
 }
