@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 
 use atelier_core::device::{self, DeviceKind};
 use atelier_core::placement;
-pub use plan::{Fit, PlanFix, Plan, Predicted, PredictedDevice, PredictedModule, PredictedPhase};
+pub use plan::{Fit, Plan, PlanFix, Predicted, PredictedDevice, PredictedModule, PredictedPhase};
 
 /// A line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -102,15 +102,8 @@ pub fn run(command: Command, start_engine: impl FnOnce(EngineWake) -> Handle) ->
     let interrupt = Arc::new(Interrupt::default());
     let err: Box<dyn Write + Send> = Box::new(io::stderr());
     let terminal = io::stderr().is_terminal();
-    let env = Env {
-        out: &mut *stdout::own(),
-        err,
-        terminal,
-        paths: Paths::find,
-        builtin: Builtin::find,
-        interrupt,
-        listen: listen_for_ctrl_c,
-    };
+    let env =
+        Env { out: &mut *stdout::own(), err, terminal, paths: Paths::find, builtin: Builtin::find, interrupt, listen: listen_for_ctrl_c };
     run_in(command, start_engine, env).into()
 }
 

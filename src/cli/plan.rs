@@ -8,7 +8,7 @@ use indicatif::HumanBytes;
 
 use super::devices;
 use super::flags::PlanFlags;
-use super::json::{Fit, PlanFix, Line, Plan, Predicted};
+use super::json::{Fit, Line, Plan, PlanFix, Predicted};
 use atelier_core::placement::{self, NoPlan, Placement, Question, Room};
 use atelier_core::recipe::Recipe;
 use atelier_core::words::sentence;

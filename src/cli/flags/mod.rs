@@ -8,8 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod library;
 
-pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
 pub use library::ModelsFlags;
+pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
 
 use atelier_core::device::SimulatedDevices;
 use atelier_core::recipe::{Lora, Recipe, Sampler, Scheduler};
