@@ -1,4 +1,4 @@
-//! What `atelier models` prints: tables for people, and with `--json` one object a line.
+//! Output of `atelier models`: tables for people, and with `--json` one object a line.
 //!
 //! The form of the lines is stable, as with the other commands: fields and kinds may be added, none is renamed or removed. `event` tells
 //! the kind:
@@ -144,7 +144,7 @@ impl LibraryReport<'_> {
         self.printer.text(&format!("{} in all", size(usage.total)))
     }
 
-    /// What a folder that was added holds.
+    /// Contents of a folder that was added.
     pub(super) fn folder(&mut self, path: &Path, stock: &Stock, forgotten: bool) -> io::Result<()> {
         let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
         for file in &stock.files {
