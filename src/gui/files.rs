@@ -15,7 +15,7 @@ use crate::gui::pixels;
 use crate::settings::{self, Settings};
 use atelier_core::paths;
 use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, Recipe, Rgb8};
-use atelier_engine::{JobId, Preview, Problem, RemoteReport, ServerAddress};
+use atelier_engine::{JobId, Preview, RemoteError, RemoteReport, ServerAddress};
 use atelier_library::model_name;
 use atelier_media::GalleryError;
 
@@ -132,7 +132,7 @@ pub enum Report {
     /// A file dialog was closed.
     Chosen(Purpose, Answer),
     /// What was found at a server.
-    Probed(ServerAddress, Result<RemoteReport, Problem>),
+    Probed(ServerAddress, Result<RemoteReport, RemoteError>),
 }
 
 /// What a file is.

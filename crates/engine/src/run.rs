@@ -474,9 +474,9 @@ fn preview_mode(preview: PreviewOptions, load: &Load) -> Option<(PreviewMode, u3
     match preview {
         PreviewOptions::Off => None,
         PreviewOptions::TinyAutoencoder { every } if has_tiny => Some((PreviewMode::TinyAutoencoder, every)),
-        PreviewOptions::Thrifty if has_tiny => Some((PreviewMode::Thrifty, 1)),
+        PreviewOptions::Adaptive if has_tiny => Some((PreviewMode::Thrifty, 1)),
         PreviewOptions::Projection { every } | PreviewOptions::TinyAutoencoder { every } => Some((PreviewMode::Projection, every)),
-        PreviewOptions::Thrifty => Some((PreviewMode::Projection, 1)),
+        PreviewOptions::Adaptive => Some((PreviewMode::Projection, 1)),
     }
 }
 
