@@ -86,7 +86,7 @@ pub fn simulate_devices(devices: &SimulatedDevices) -> Result<(), NotAdded> {
     devices
         .0
         .iter()
-        .try_for_each(|device| ffi::simulate(device).map_err(|error| NotAdded { name: device.name.clone(), why: error.message }))
+        .try_for_each(|device| ffi::simulate_device(device).map_err(|error| NotAdded { name: device.name.clone(), why: error.message }))
 }
 
 /// What stays between jobs.

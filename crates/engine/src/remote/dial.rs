@@ -119,7 +119,7 @@ fn connect(server: &str) -> Result<TcpStream, RemoteError> {
 
 /// What this program must have in common with a server.
 pub(super) fn our_version() -> String {
-    let (rpc, engine) = ffi::wire_parts();
+    let (rpc, engine) = ffi::wire_versions();
     wire_version(&rpc, &engine)
 }
 

@@ -59,9 +59,9 @@ mod tests {
                 stream.read_to_end(&mut Vec::new()).unwrap();
             }
         });
-        ffi::set_patience(300);
+        ffi::set_response_timeout(300);
         let problem = add(&server).unwrap_err();
-        ffi::set_patience(0);
+        ffi::set_response_timeout(0);
         assert_eq!(problem, RemoteError::Lost(server.to_string()));
         serving.join().unwrap();
     }
