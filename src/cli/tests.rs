@@ -16,15 +16,15 @@ use atelier_engine::{
 
 /// Something to write to and to read what was written.
 #[derive(Clone, Default)]
-pub(super) struct Shared(Arc<Mutex<Vec<u8>>>);
+pub(super) struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Shared {
+impl SharedBuffer {
     pub(super) fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap()
     }
 }
 
-impl Write for Shared {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
     }
@@ -43,7 +43,7 @@ struct Ran {
 
 /// Runs with an engine that does this, in folders beneath `home`.
 fn run_with(home: &Path, args: &[&str], interrupt: &Arc<Interrupt>, engine: impl FnOnce(&EngineEnd) + Send + 'static) -> Ran {
-    let mut out = Shared::default();
+    let mut out = SharedBuffer::default();
     let written = out.clone();
     let (exit, err) = run_into(home, args, interrupt, &mut out, engine);
     Ran { exit, out: written.text(), err }
@@ -57,14 +57,14 @@ fn run_into(
     engine: impl FnOnce(&EngineEnd) + Send + 'static,
 ) -> (Exit, String) {
     let command = flags::Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap();
-    let err = Shared::default();
+    let err = SharedBuffer::default();
     let mut thread = None;
     let start = |wake| {
         let (handle, port) = channel(wake);
         thread = Some(thread::spawn(move || engine(&port)));
         handle
     };
-    let surroundings = Surroundings {
+    let env = Env {
         out,
         err: Box::new(err.clone()),
         terminal: false,
@@ -73,7 +73,7 @@ fn run_into(
         interrupt: Arc::clone(interrupt),
         listen: |_| Ok(()),
     };
-    let exit = run_in(command, start, surroundings);
+    let exit = run_in(command, start, env);
     if let Some(thread) = thread {
         thread.join().unwrap();
     }
@@ -404,9 +404,9 @@ fn an_engine_that_is_gone_is_a_failure() {
     for args in [GENERATE, &["devices"]] {
         let home = tempfile::tempdir().unwrap();
         let command = flags::Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap();
-        let err = Shared::default();
-        let surroundings = Surroundings {
-            out: &mut Shared::default(),
+        let err = SharedBuffer::default();
+        let env = Env {
+            out: &mut SharedBuffer::default(),
             err: Box::new(err.clone()),
             terminal: false,
             paths: || Ok(Paths::beneath(home.path())),
@@ -414,7 +414,7 @@ fn an_engine_that_is_gone_is_a_failure() {
             interrupt: Arc::default(),
             listen: |_| Ok(()),
         };
-        assert_eq!(run_in(command, |wake| channel(wake).0, surroundings), Exit::Failed);
+        assert_eq!(run_in(command, |wake| channel(wake).0, env), Exit::Failed);
         assert_eq!(err.text(), "error: the engine has stopped; restart Atelier\n");
     }
 }

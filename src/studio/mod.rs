@@ -1,4 +1,8 @@
-//! The product without a face: window and command line both use it.
+//! The product without a face: window and command line both call it. No egui, no clap.
 
+mod engine;
 #[cfg(feature = "gui")]
 pub mod library_service;
+pub mod results;
+
+pub use engine::{EngineWake, start_engine};
