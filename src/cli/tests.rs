@@ -10,7 +10,9 @@ use super::json::{Line, Outcome};
 use super::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
-use atelier_engine::{Begin, End, Event, Failure, JobId, LogLevel, Phase, Picture, Port, Preview, Request, Step, Task, Timings, channel};
+use atelier_engine::{
+    Begin, End, EngineEnd, Event, Failure, JobId, LogLevel, Phase, Picture, Preview, Request, Step, Task, Timings, channel,
+};
 
 /// A writer whose text can be read by its clones.
 #[derive(Clone, Default)]
@@ -40,7 +42,7 @@ struct RunOutcome {
 }
 
 /// Runs a command line with a scripted engine, in folders beneath `home`.
-fn run_with(home: &Path, args: &[&str], interrupt: &Arc<Interrupt>, engine: impl FnOnce(&Port) + Send + 'static) -> RunOutcome {
+fn run_with(home: &Path, args: &[&str], interrupt: &Arc<Interrupt>, engine: impl FnOnce(&EngineEnd) + Send + 'static) -> RunOutcome {
     let mut out = SharedBuffer::default();
     let written = out.clone();
     let (exit, err) = run_into(home, args, interrupt, &mut out, engine);
@@ -52,7 +54,7 @@ fn run_into(
     args: &[&str],
     interrupt: &Arc<Interrupt>,
     out: &mut (dyn Write + Send),
-    engine: impl FnOnce(&Port) + Send + 'static,
+    engine: impl FnOnce(&EngineEnd) + Send + 'static,
 ) -> (Exit, String) {
     let command = flags::Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap();
     let err = SharedBuffer::default();
@@ -78,7 +80,7 @@ fn run_into(
     (exit, err.text())
 }
 
-fn run_once(args: &[&str], engine: impl FnOnce(&Port) + Send + 'static) -> (RunOutcome, tempfile::TempDir) {
+fn run_once(args: &[&str], engine: impl FnOnce(&EngineEnd) + Send + 'static) -> (RunOutcome, tempfile::TempDir) {
     let home = tempfile::tempdir().unwrap();
     let ran = run_with(home.path(), args, &Arc::default(), engine);
     (ran, home)
@@ -123,14 +125,14 @@ fn done(pictures: u32) -> End {
 }
 
 /// The task of the only job that is submitted.
-fn task(port: &Port) -> (JobId, Task) {
+fn task(port: &EngineEnd) -> (JobId, Task) {
     match port.next() {
         Some(Request::Run { job, task }) => (job, task),
         other => panic!("{other:?}"),
     }
 }
 
-fn recipe(port: &Port) -> (JobId, Recipe) {
+fn recipe(port: &EngineEnd) -> (JobId, Recipe) {
     match task(port) {
         (job, Task::Generate { recipe, .. }) => (job, *recipe),
         other => panic!("{other:?}"),
@@ -138,7 +140,7 @@ fn recipe(port: &Port) -> (JobId, Recipe) {
 }
 
 /// An engine that makes every picture that is asked for.
-fn paints(port: &Port) {
+fn paints(port: &EngineEnd) {
     let (job, recipe) = recipe(port);
     assert!(port.start(job).is_some());
     port.send(Event::Begin { job, begin: begin(recipe.batch_count) });
@@ -206,7 +208,7 @@ fn json_is_one_event_a_line_and_nothing_else() {
     let previews = home.path().join("previews");
     let expected = previews.join("preview_1_001.png");
     let preview = expected.clone();
-    let engine = move |port: &Port| {
+    let engine = move |port: &EngineEnd| {
         let (job, _) = recipe(port);
         port.start(job).unwrap();
         port.send(Event::Begin { job, begin: begin(1) });
@@ -239,7 +241,7 @@ fn json_is_one_event_a_line_and_nothing_else() {
 
 #[test]
 fn a_failure_is_a_sentence_and_a_hint_and_leaves_standard_output_empty() {
-    let engine = |port: &Port| {
+    let engine = |port: &EngineEnd| {
         let (job, _) = task(port);
         port.start(job).unwrap();
         let failure =
@@ -373,8 +375,8 @@ fn an_enlarged_picture_keeps_what_its_source_said() {
     assert!(text.starts_with("a lake\n") && text.contains("Postprocess upscaler: 4x"), "{text}");
 }
 
-fn names_devices(port: &Port) {
-    assert_eq!(port.questions().next().map(|(question, _)| question), Some(Request::ListDevices));
+fn names_devices(port: &EngineEnd) {
+    assert_eq!(port.queries().next().map(|(question, _)| question), Some(Request::ListDevices));
     let kind = DeviceKind::IntegratedGpu;
     let device = Device {
         name: "Vulkan0".into(),

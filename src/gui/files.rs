@@ -16,7 +16,7 @@ use crate::settings::{self, Settings};
 use crate::studio::results;
 use atelier_core::paths;
 use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, Recipe, Rgb8};
-use atelier_engine::{JobId, Preview, Problem, RemoteReport, ServerAddress};
+use atelier_engine::{JobId, Preview, RemoteError, RemoteReport, ServerAddress};
 use atelier_media::GalleryError;
 
 /// A dialog that closes faster than this was never seen: no person is so quick.
@@ -132,7 +132,7 @@ pub enum Report {
     /// A file dialog was closed.
     Chosen(Purpose, Answer),
     /// What was found at a server.
-    Probed(ServerAddress, Result<RemoteReport, Problem>),
+    Probed(ServerAddress, Result<RemoteReport, RemoteError>),
 }
 
 /// What a file is.
