@@ -45,7 +45,9 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
         let missing = placement::Prediction::of(&share, &estimate.needs, &rooms)?.missing_bytes;
         notes.push(match missing {
             0 => format!("The share of {device} in a batch fits."),
-            missing => format!("The share of {device} in a batch does not fit: {} are missing.", atelier_core::format::memory_size(missing)),
+            missing => {
+                format!("The share of {device} in a batch does not fit: {} are missing.", atelier_core::format::memory_size(missing))
+            }
         });
     }
     let plan = Plan {

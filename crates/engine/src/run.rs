@@ -14,8 +14,8 @@ use super::places::Places;
 use super::request::{JobId, PreviewOptions};
 use super::sink::{JobSink, WarmSink};
 use super::thread::Engine;
-use atelier_core::format::memory_size;
 use atelier_core::device::Device;
+use atelier_core::format::memory_size;
 use atelier_core::placement::{DevicePrediction, Placement, Prediction, Room};
 use atelier_core::recipe::{FileRole, ImageSource, Lora, ModelFiles, PictureInfo, PlacementText, Recipe, Rgb8};
 use atelier_core::sentences::sentence;
@@ -338,8 +338,14 @@ fn shortage(device: &DevicePrediction) -> Option<String> {
 fn remembered_shortage(engine: &Engine, device: &Device, taken: &BTreeMap<String, u64>) -> Option<String> {
     let (taken, room) = (taken.get(&device.name)?, room(device, &engine.measured.slack(std::slice::from_ref(device))));
     let limit = room.device.memory_free_bytes.saturating_sub(room.slack_bytes);
-    (device.memory_total_bytes > 0 && *taken > limit)
-        .then(|| format!("This may not fit: a picture like it took {} of {}, and {} are to be had.", memory_size(*taken), device.name, memory_size(limit)))
+    (device.memory_total_bytes > 0 && *taken > limit).then(|| {
+        format!(
+            "This may not fit: a picture like it took {} of {}, and {} are to be had.",
+            memory_size(*taken),
+            device.name,
+            memory_size(limit)
+        )
+    })
 }
 
 /// Tells LoRAs apart: a file that was replaced is another.

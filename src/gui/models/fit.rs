@@ -1,8 +1,8 @@
 //! Whether a model fits this machine: by what the engine says that it takes ([`Predicted`]), where it was asked, else by sizes
 //! ([`Machine::fits`]). Both go by all the memory that there is, whatever is in it just now. Pure.
 
-use atelier_core::format::{GIB, file_size};
 use atelier_core::device::{Device, DeviceKind};
+use atelier_core::format::{GIB, file_size};
 use atelier_core::placement::{Budgets, Home, Module, NoPlan, Pins, Plan, Question, Room, kept_of_ram, plan};
 use atelier_core::sentences::list;
 use atelier_engine::Estimate;

@@ -5,9 +5,9 @@ use eframe::egui::{Pos2, pos2, vec2};
 use crate::gui::devices::board::{CardMove, CardPart, MoveOutcome, Suggestion};
 use crate::gui::state::Screen;
 use crate::gui::tests::*;
-use atelier_core::format::GIB;
-use atelier_core::format::GIB;
 use atelier_core::device::{Device, DeviceKind};
+use atelier_core::format::GIB;
+use atelier_core::format::GIB;
 use atelier_core::placement::{self, Alternative, Change, Home, ModuleNeeds, Needs, Seat};
 use atelier_engine::{Cause, Estimate, OutOfMemory, Peak, PhaseKind, RemoteError, Residency, Resident, ResidentId, ResidentPart};
 

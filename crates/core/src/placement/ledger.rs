@@ -3,10 +3,10 @@
 //! Invariants: adding a module never lowers what a device holds, and never what is missing (the planner's search relies on it); the memory
 //! of a card that two devices share is counted once.
 
+use super::Budgets;
 use super::phase::Phase;
 use super::predict::{DevicePrediction, ModuleNeeds, Room, Use};
 use crate::format::GIB;
-use super::Budgets;
 
 /// Where a module runs and lives, by the numbers of rooms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

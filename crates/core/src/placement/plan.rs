@@ -14,8 +14,8 @@ use super::predict::{Needs, Prediction, Room};
 use super::search::{Choice, Seeker, best_room, cheapest, nearest, seekers, with};
 use super::text::{is_disk, parse_backend, parse_params_backend};
 use super::{Budgets, Home, Module, Placement, PlacementError, Seat};
-use crate::format::memory_size;
 use crate::device::Device;
+use crate::format::memory_size;
 use crate::recipe::PlacementText;
 
 /// What the planner must leave as it is for a module. Devices by their whole names.

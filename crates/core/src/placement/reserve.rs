@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::kept_of_ram;
-use crate::format::GIB;
 use crate::device::{Device, DeviceKind};
+use crate::format::GIB;
 
 /// What is left of a device's memory to other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

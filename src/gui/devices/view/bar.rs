@@ -7,8 +7,8 @@ use eframe::egui::{Color32, Id, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, 
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
-use atelier_core::format::memory_size;
 use atelier_core::device::Device;
+use atelier_core::format::memory_size;
 use atelier_core::placement::{Budgets, Phase, Use};
 
 /// Seconds in which a bar grows or shrinks.

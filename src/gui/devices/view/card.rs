@@ -98,7 +98,8 @@ pub(crate) fn paint_runs(painter: &Painter, rect: Rect, content: &CardContent, p
         Some(bytes) => {
             x = dotted(&line, pos2(x, y), palette.compute, &memory_size(bytes), color(palette.text));
             if content.staged > 0 {
-                let words = if content.in_pieces { format!("{} in pieces", memory_size(content.staged)) } else { memory_size(content.staged) };
+                let words =
+                    if content.in_pieces { format!("{} in pieces", memory_size(content.staged)) } else { memory_size(content.staged) };
                 dotted(&line, pos2(x + 8.0, y), palette.staged, &words, color(palette.text));
             }
         }

@@ -15,8 +15,8 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, bold};
 use crate::gui::{Command, Commands};
-use atelier_core::format::{GIB, memory_size};
 use atelier_core::device::{Device, DeviceKind};
+use atelier_core::format::{GIB, memory_size};
 use atelier_core::placement::Phase;
 
 /// Height of a head, in points.

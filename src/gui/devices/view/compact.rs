@@ -12,8 +12,8 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::command_button;
 use crate::gui::{Command, Commands};
-use atelier_core::format::{GIB, memory_size};
 use atelier_core::device::{Device, DeviceKind};
+use atelier_core::format::{GIB, memory_size};
 
 /// Devices that are shown; more are a click away.
 const MOST: usize = 3;

@@ -4,8 +4,8 @@ use super::super::search::visits;
 use super::super::testing::{needs, room, workstation};
 use super::super::{Change, ModuleNeeds};
 use super::*;
-use crate::format::GIB;
 use crate::device::DeviceKind;
+use crate::format::GIB;
 
 /// A question that owns its parts.
 #[derive(Clone, Debug, Default)]
