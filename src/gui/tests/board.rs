@@ -7,7 +7,6 @@ use crate::gui::state::Screen;
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::GIB;
-use atelier_core::format::GIB;
 use atelier_core::placement::{self, Alternative, Change, Home, ModuleNeeds, Needs, Seat};
 use atelier_engine::{Cause, Estimate, OutOfMemory, Peak, PhaseKind, RemoteError, Residency, Resident, ResidentId, ResidentPart};
 
