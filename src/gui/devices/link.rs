@@ -11,7 +11,7 @@ use crate::gui::standing::Standing;
 use crate::gui::state::{ErrorCard, Job, Screen};
 use crate::settings::NamedPlacement;
 use atelier_core::device::Device;
-use atelier_core::placement::{Home, Module, Placement, Seat};
+use atelier_core::placement::{Assignment, Module, Placement, WeightLocation};
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_core::sd_cli;
 use atelier_engine::{Busy, Estimate, Failure, JobId, OutOfMemory, Peak, RemoteError, RemoteReport, ServerAddress};
@@ -163,7 +163,7 @@ impl App {
         if !self.link.pins_known {
             self.link.pins_known = true;
             let text = self.state.recipe.placement.clone();
-            board.pin_what_is_said(&text);
+            board.pin_explicit(&text);
         }
     }
 
@@ -244,7 +244,7 @@ impl App {
             }
             BoardCommand::RemedyAgain(index) => self.remedy_again(index),
             BoardCommand::Text(text) => {
-                self.state.board.pin_what_is_said(&text);
+                self.state.board.pin_explicit(&text);
                 self.state.recipe.placement = text;
             }
             BoardCommand::Paste(line) => self.paste(ctx, &line),
@@ -337,7 +337,7 @@ impl App {
             recipe.prompt.clone_from(&self.state.recipe.prompt);
         }
         self.state.board.left_out = pasted.left_out.iter().map(ToString::to_string).collect();
-        self.state.board.pin_what_is_said(&recipe.placement);
+        self.state.board.pin_explicit(&recipe.placement);
         self.state.recipe = recipe;
         self.notice(ctx, "Taken over from the command.");
     }
@@ -374,10 +374,10 @@ pub(crate) fn sent(sent: Result<(), Busy>) -> bool {
 /// Everything that is on one backend of a card goes to another.
 fn change_backend(placement: &mut Placement, from: &str, to: &str) {
     for module in Module::ALL {
-        let seat = placement.seat(module).clone();
+        let seat = placement.assignment(module).clone();
         let runs_on = if seat.runs_on == from { to.to_owned() } else { seat.runs_on };
-        let weights = if seat.weights.is(from) { Home::Device(to.to_owned()) } else { seat.weights };
-        placement.set(module, Seat { runs_on, weights });
+        let weights = if seat.weights.is(from) { WeightLocation::Device(to.to_owned()) } else { seat.weights };
+        placement.set(module, Assignment { runs_on, weights });
     }
 }
 
