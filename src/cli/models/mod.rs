@@ -8,6 +8,7 @@ mod library;
 mod pull;
 mod told;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -26,8 +27,8 @@ use told::Teller;
 use super::Exit;
 use super::interrupt::Interrupt;
 use atelier_core::paths::Paths;
-use atelier_library::disk::look_into;
-use atelier_library::{Card, Downloaded, Fetched, Models, Places, Problem, Verdict, downloaded, size, usage};
+use atelier_library::disk::{Stock, look_into};
+use atelier_library::{Downloaded, Fetched, ModelCard, Models, Places, Problem, Verdict, card_named, downloaded, model_cards, size, usage};
 
 /// What a command finds around it; tests put their own in its place.
 pub(super) struct Around<'a> {
@@ -94,7 +95,7 @@ impl Work<'_> {
             self.tell.warn(problem)?;
         }
         match flags.command {
-            ModelsCommand::List { here } => self.list(&library, |card| !here || card.is_here()),
+            ModelsCommand::List { here } => self.list(&library, |card| !here || card.availability.is_here()),
             ModelsCommand::Search { text } => self.list(&library, |card| card.matches(&text.join(" "))),
             ModelsCommand::Info { name } => self.info(&library, &name),
             ModelsCommand::Pull { names, accept_licence } => self.pull(&library, &names, accept_licence),
@@ -116,18 +117,20 @@ impl Work<'_> {
     }
 
     /// Everything that is known, with what could not be read said.
-    fn everything(&mut self, library: &Library) -> Result<Models, Stop> {
+    fn everything(&mut self, library: &Library) -> Result<(Models, Arc<Stock>), Stop> {
         let interrupt = Arc::clone(&self.interrupt);
         let (models, stock) = library.all(&move || !interrupt.pressed());
         self.stopped()?;
         for problem in stock.problems.iter().chain(&models.problems) {
             self.tell.warn(problem)?;
         }
-        Ok(models)
+        Ok((models, stock))
     }
 
-    fn list(&mut self, library: &Library, wanted: impl Fn(&Card) -> bool) -> Result<Exit, Stop> {
-        let mut cards = self.everything(library)?.cards();
+    fn list(&mut self, library: &Library, wanted: impl Fn(&ModelCard) -> bool) -> Result<Exit, Stop> {
+        let (models, stock) = self.everything(library)?;
+        // What came by a link is listed as in place: `state` means the folder here.
+        let mut cards = model_cards(&models, &stock, None, &BTreeSet::new());
         cards.retain(wanted);
         if cards.is_empty() {
             self.tell.say("There is nothing of this kind. All models are listed by: atelier models list")?;
@@ -143,8 +146,8 @@ impl Work<'_> {
             self.tell.file(path, bytes, &look_into(path))?;
             return Ok(Exit::Done);
         }
-        let models = self.everything(library)?;
-        match models.card(name) {
+        let (models, _) = self.everything(library)?;
+        match card_named(&models, name) {
             Some(card) => self.tell.card(&card)?,
             None => return Err(Stop::Unknown(models.unknown(name))),
         }
@@ -164,7 +167,7 @@ impl Work<'_> {
                 return Ok(Fetched::Model(model));
             }
             let file = models.loose_file(name).filter(|file| known.iter().any(|it| it.path == *file));
-            file.map(|file| Fetched::File(name.clone(), file)).ok_or_else(|| match models.card(name) {
+            file.map(|file| Fetched::File(name.clone(), file)).ok_or_else(|| match card_named(models, name) {
                 Some(card) => Stop::Unknown(Problem {
                     sentence: format!("{} was not downloaded by Atelier.", card.name),
                     hint: "Only what Atelier downloaded can be checked or taken away here.".into(),
@@ -176,14 +179,14 @@ impl Work<'_> {
     }
 
     fn verify(&mut self, library: &Library, names: &[String]) -> Result<Exit, Stop> {
-        let models = if names.is_empty() { library.downloaded() } else { self.everything(library)? };
+        let models = if names.is_empty() { library.downloaded() } else { self.everything(library)?.0 };
         let known = downloaded(&self.paths.downloads());
         let sum_of = |path: &Path| known.iter().find(|it| it.path == path).and_then(|it| it.sha256);
         let mut exit = Exit::Done;
         for chosen in Self::chosen(&models, library.models_root(), &known, names)? {
             let id = chosen.id();
             let bytes = match &chosen {
-                Fetched::Model(_) => models.card(id).and_then(|it| it.bytes),
+                Fetched::Model(_) => card_named(&models, id).and_then(|it| it.bytes),
                 Fetched::File(_, path) => fs::metadata(path).ok().map(|it| it.len()),
             };
             let bar = self.bar(bytes, id);
@@ -218,7 +221,7 @@ impl Work<'_> {
     }
 
     fn remove(&mut self, library: &Library, names: &[String], dry_run: bool) -> Result<Exit, Stop> {
-        let models = self.everything(library)?;
+        let (models, _) = self.everything(library)?;
         let downloaded = downloaded(&self.paths.downloads());
         let mut plans = Vec::new();
         let root = library.models_root();
@@ -266,7 +269,7 @@ impl Work<'_> {
             let sentence = format!("{} is not among the folders that are used.", folder.display());
             return Err(Stop::Unknown(Problem { sentence, hint: "See them with: atelier models du.".into() }));
         }
-        let mut stock = atelier_library::disk::Stock::default();
+        let mut stock = Stock::default();
         if !forget {
             let library = Library::find(flags, &self.paths).map_err(failed)?;
             let interrupt = Arc::clone(&self.interrupt);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::gui::models::card::{ModelCard, Terms};
+use atelier_library::{Licence, ModelCard};
 use atelier_library::downloads::{HubFile, Repository};
 
 /// What the keeper knows, as a whole.
@@ -104,7 +104,7 @@ pub struct Question {
     /// What people call it.
     pub name: String,
     /// Its terms.
-    pub terms: Terms,
+    pub terms: Licence,
     /// What follows once they are accepted.
     pub then: Then,
 }

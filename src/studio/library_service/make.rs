@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::gui::models::{Choices, FolderLine, ModelCard, Shelf, TokenState, cards};
+use crate::gui::models::{Choices, FolderLine, Shelf, TokenState};
 use atelier_core::paths::Paths;
 use atelier_library::disk::{About, Layout, Stock};
-use atelier_library::{Models, Places, Usage};
+use atelier_library::{ModelCard, Models, Places, Usage, model_cards};
 
 /// Sentences about what could not be read that are shown at most.
 const MOST_PROBLEMS: usize = 50;
@@ -28,7 +28,7 @@ pub(crate) struct Parts<'a> {
 }
 
 pub(crate) fn shelf(parts: &Parts<'_>) -> Shelf {
-    let mut cards = cards(parts.models, parts.stock, parts.usage, parts.ours);
+    let mut cards = model_cards(parts.models, parts.stock, parts.usage, parts.ours);
     cards.splice(0..0, parts.builtin.cloned());
     let faulty = parts.stock.files.iter().filter_map(|it| match &it.about {
         About::Faulty { sentence, hint, .. } => Some(format!("{sentence} {hint}")),
