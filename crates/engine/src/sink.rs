@@ -9,7 +9,7 @@ use super::batch::Together;
 use super::channel::EventSender;
 use super::estimate;
 use super::event::{Event, LogLevel, Peak, Phase, PhaseKind, Preview, Step, Timings};
-use super::ffi::Sink;
+use super::ffi::JobCallbacks;
 use super::request::JobId;
 use atelier_core::placement::{self, Module, Prediction};
 use atelier_core::recipe::Rgb8;
@@ -189,7 +189,7 @@ impl State {
     }
 }
 
-impl Sink for JobSink {
+impl JobCallbacks for JobSink {
     fn log(&self, level: LogLevel, text: &str) {
         let text = without_place(text);
         if level == LogLevel::Debug {
@@ -274,7 +274,7 @@ impl WarmSink {
     }
 }
 
-impl Sink for WarmSink {
+impl JobCallbacks for WarmSink {
     fn log(&self, _: LogLevel, text: &str) {
         tracing::debug!(target: "engine", "{text}");
     }

@@ -90,7 +90,7 @@ impl App {
         let view = &self.state.models;
         let (from, to) = view.seen;
         let seen = view.shown.get(from..to.min(view.shown.len())).unwrap_or_default();
-        let seen = seen.iter().filter_map(|at| view.shelf.cards.get(*at));
+        let seen = seen.iter().filter_map(|at| view.library.cards.get(*at));
         let card = view.opened().into_iter().chain(seen).find(|card| {
             let of = About::of(card, &self.state.recipe);
             card.runnable.is_some() && self.fitting.known.get(&card.id).is_none_or(|it| it.of != of)

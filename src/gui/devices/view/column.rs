@@ -5,7 +5,7 @@ use eframe::egui::{
     UiBuilder, WidgetInfo, pos2, vec2,
 };
 
-use crate::gui::devices::board::{BoardCommand, is_silent};
+use crate::gui::devices::board::{BoardCommand, is_unreachable};
 use crate::gui::devices::view::bar;
 use crate::gui::devices::view::bar::{Bar, small};
 use crate::gui::icons;
@@ -37,7 +37,7 @@ pub(crate) fn head(ui: &mut Ui, state: &State, commands: &mut Commands, device: 
     ui.spacing_mut().item_spacing = vec2(4.0, 3.0);
     let palette = theme::palette(ui);
     let board = &state.board;
-    let silent = is_silent(device);
+    let silent = is_unreachable(device);
     let bar = Bar::of(state, device, phase_shown(ui));
     let wide = ui.available_width();
     ui.allocate_ui_with_layout(vec2(wide, 19.0), Layout::right_to_left(Align::Center), |ui| {

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Align2, FontId, Id, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
-use crate::gui::devices::board::{Board, BoardCommand, Fit};
+use crate::gui::devices::board::{Board, BoardCommand, Suggestion};
 use crate::gui::devices::view::bar;
 use crate::gui::devices::view::bar::Bar;
 use crate::gui::devices::view::column;
@@ -97,7 +97,7 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
     let lacks = board.lacks();
     let Some((device, phase, bytes)) = lacks.first() else { return };
     ui.label(RichText::new(format!("{device} lacks {} in the {} phase.", gib(*bytes), phase.label())).color(palette.warn));
-    if matches!(board.fit, Fit::Plan(_)) {
+    if matches!(board.suggestion, Suggestion::Plan(_)) {
         ui.horizontal(|ui| {
             if board.plan_shown().is_some() {
                 command_button(ui, state, commands, Command::Board(BoardCommand::ApplyPlan));

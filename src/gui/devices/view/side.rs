@@ -3,7 +3,7 @@
 use eframe::egui::{Button, Frame, Key, Label, Margin, Panel, RichText, ScrollArea, Sense, Stroke, TextEdit, Ui, vec2};
 
 use crate::gui::create::panels::settings_panel;
-use crate::gui::devices::board::{Board, BoardCommand, Fit, Remedy};
+use crate::gui::devices::board::{Board, BoardCommand, Remedy, Suggestion};
 use crate::gui::devices::view::remote;
 use crate::gui::icons;
 use crate::gui::icons::Icon;
@@ -69,9 +69,9 @@ fn verdict(ui: &mut Ui, state: &State, commands: &mut Commands) {
         }
     }
     ui.add_space(2.0);
-    match (board.plan_shown(), &board.fit) {
+    match (board.plan_shown(), &board.suggestion) {
         (Some(plan), _) => plan_card(ui, state, commands, plan),
-        (None, Fit::Short(shortage)) => shortage_card(ui, state, commands, shortage),
+        (None, Suggestion::NothingFits(shortage)) => shortage_card(ui, state, commands, shortage),
         (None, _) => {
             let show = Command::Board(BoardCommand::ShowPlan);
             ask(ui, state, commands, show.clone(), |ui| ui.add(Button::new(show.label()).min_size(vec2(ui.available_width(), 28.0))));

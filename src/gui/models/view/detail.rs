@@ -4,7 +4,7 @@ use eframe::egui::{Align, Frame, Grid, Label, Layout, Margin, RichText, ScrollAr
 
 use crate::gui::icons::Icon;
 use crate::gui::models::view::{colour_of, downloads, named_button, small};
-use crate::gui::models::{Availability, Check, ModelCard, ModelKind, Stage, Status, queue, size};
+use crate::gui::models::{Availability, FileCheck, ModelCard, ModelKind, Stage, Status, queue, size};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
@@ -275,21 +275,21 @@ fn care(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
         return;
     }
     match state.models.checks.get(&model.id) {
-        Some(Check::Running { bytes, total }) => {
+        Some(FileCheck::Running { bytes, total }) => {
             let done = total.map_or_else(|| size(*bytes), |total| format!("{} of {}", size(*bytes), size(total)));
             ui.label(RichText::new(format!("Checking: {done}")).color(palette.text));
         }
-        Some(Check::Done(lines)) => {
-            for (name, right, words) in lines {
-                let colour = if *right { palette.compute } else { palette.error };
-                ui.add(Label::new(small(format!("{name}: {words}"), colour)).wrap());
+        Some(FileCheck::Done(files)) => {
+            for file in files {
+                let colour = if file.is_right { palette.compute } else { palette.error };
+                ui.add(Label::new(small(format!("{}: {}", file.name, file.words), colour)).wrap());
             }
         }
         None => {}
     }
     ui.horizontal_wrapped(|ui| {
         let id = || model.id.clone();
-        if matches!(state.models.checks.get(&model.id), Some(Check::Running { .. })) {
+        if matches!(state.models.checks.get(&model.id), Some(FileCheck::Running { .. })) {
             named_button(ui, state, commands, ModelsCommand::StopCheck(id()), &model.name);
         } else {
             named_button(ui, state, commands, ModelsCommand::Check(id()), &format!("of {}", model.name));
