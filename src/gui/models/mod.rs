@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 pub use crate::studio::library_service::{DownloadsState, FileCheck, FolderSummary, LibrarySnapshot, RemovalPreview, TokenState};
 pub use atelier_library::downloads::{Cause, Entry, HubFile, Repository, Stage, Status};
-pub use atelier_library::{Availability, CardVariant, ModelCard, ModelKind, size};
+pub use atelier_library::{Availability, CardVariant, ModelCard, ModelKind};
 pub use command::ModelsCommand;
 pub use filter::{Around, Filter, Fitting, Shown, Sort};
 pub use fit::{Fits, Machine, Predicted};

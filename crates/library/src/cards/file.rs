@@ -10,7 +10,7 @@ use crate::header::file_name;
 use crate::manifest::Role;
 use crate::naming::name_of;
 use atelier_core::recipe::FileRole;
-use atelier_core::words::sentence;
+use atelier_core::sentences::sentence;
 
 const PICKLE: &str = "It is a pickle, which can run programs when it is opened. Atelier only lists it: get it as .safetensors or .gguf.";
 

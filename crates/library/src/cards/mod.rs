@@ -14,7 +14,7 @@ use crate::disk::{DiskFile, Stock};
 use crate::manifest::{Defaults, Licence, Role};
 use crate::models::{Models, Runnable};
 use crate::usage::{ModelUse, Usage};
-use atelier_core::recipe::{FileRole, ModelFiles};
+use atelier_core::recipe::ModelFiles;
 
 pub use model::{builtin_card, card_named};
 
@@ -228,7 +228,7 @@ impl ModelCard {
     /// Whether a model of these files is this one: the file with the diffusion module decides.
     #[must_use]
     pub fn is_of(&self, files: &ModelFiles) -> bool {
-        let main = main_file(files);
+        let main = files.main();
         self.kind == ModelKind::Model && main.is_some() && main == self.main_file.as_deref()
     }
 
@@ -312,11 +312,6 @@ pub fn model_cards(models: &Models, stock: &Stock, usage: Option<&Usage>, downlo
     let offered = models.catalogue.entries().iter().filter(|it| !here.contains(it.id.as_str()));
     cards.extend(offered.map(|it| sources.of_entry(it)));
     cards
-}
-
-/// The file with the diffusion module.
-fn main_file(files: &ModelFiles) -> Option<&Path> {
-    files.get(FileRole::Model).or(files.get(FileRole::Diffusion))
 }
 
 #[cfg(test)]

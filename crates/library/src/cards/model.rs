@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
 
-use super::{Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCard, ModelKind, Sources, main_file};
+use super::{Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCard, ModelKind, Sources};
 use crate::builtin::Builtin;
 use crate::disk::{DiskFile, Facts, Training};
 use crate::header::file_name;
@@ -35,7 +35,7 @@ pub fn builtin_card(builtin: &Builtin) -> ModelCard {
         files: files.collect(),
         bytes: manifest.bytes(),
         defaults: manifest.defaults.clone(),
-        main_file: main_file(builtin.files()).map(Path::to_owned),
+        main_file: builtin.files().main().map(Path::to_owned),
         runnable: Some(Runnable {
             id: manifest.id.clone(),
             name: manifest.name.clone(),
