@@ -47,9 +47,10 @@ impl LibraryReport<'_> {
             self.printer.json(&card_line(card))?;
         }
         let bytes = |card: &ModelCard| card.bytes.map_or_else(|| "?".into(), file_size);
-        let rows = cards.iter().filter(|it| !it.is_loose_file).map(|it| {
-            [it.id.clone(), it.availability.label().into(), bytes(it), it.family.clone().unwrap_or_default(), it.name.clone()]
-        });
+        let rows = cards
+            .iter()
+            .filter(|it| !it.is_loose_file)
+            .map(|it| [it.id.clone(), it.availability.label().into(), bytes(it), it.family.clone().unwrap_or_default(), it.name.clone()]);
         self.table(["MODEL", "STATE", "SIZE", "FAMILY", "NAME"], rows.collect())?;
         // Their ids are paths: last, so that no column is as wide.
         let rows = cards.iter().filter(|it| it.is_loose_file).map(|it| {

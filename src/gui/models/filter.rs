@@ -1,7 +1,7 @@
 //! Which models are shown, and in which order. Worked out when something changes, not for each frame.
 
-use atelier_library::{Availability, ModelCard, ModelKind};
 use crate::gui::models::fit::Fits;
+use atelier_library::{Availability, ModelCard, ModelKind};
 
 /// Which models are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

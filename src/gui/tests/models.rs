@@ -218,7 +218,8 @@ fn a_download_is_seen_from_its_first_byte_to_its_last_and_can_be_taken_away_agai
     studio.click("Delete Aurora");
     studio.until("the question", |app| app.state.models.removal.is_some());
     studio.click("Move to trash");
-    studio.until("the catalogue's card", |app| app.state.models.card("aurora").is_some_and(|it| it.availability == Availability::Catalogue));
+    studio
+        .until("the catalogue's card", |app| app.state.models.card("aurora").is_some_and(|it| it.availability == Availability::Catalogue));
     assert!(!file.exists());
 }
 

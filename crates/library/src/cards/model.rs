@@ -128,13 +128,8 @@ impl Sources<'_> {
 
     /// The part of a card that its manifest says.
     fn of_manifest(manifest: &Manifest) -> ModelCard {
-        let file = |it: &ModelFile| CardFile {
-            role: it.role,
-            name: it.filename.as_str().into(),
-            path: None,
-            bytes: it.bytes(),
-            facts: None,
-        };
+        let file =
+            |it: &ModelFile| CardFile { role: it.role, name: it.filename.as_str().into(), path: None, bytes: it.bytes(), facts: None };
         ModelCard {
             id: manifest.id.clone(),
             name: manifest.name.clone(),

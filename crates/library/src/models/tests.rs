@@ -88,7 +88,11 @@ fn what_is_missing_or_damaged_is_said() {
     assert!(models.problems.len() == 1 && models.problems[0].contains("line 1"), "{:?}", models.problems);
     let (mine, loose) = (card_named(&models, "mine").unwrap(), card_named(&models, "tiny-zimage").unwrap());
     assert_eq!((mine.availability, loose.availability), (Availability::Damaged, Availability::Incomplete));
-    assert!(mine.problems[0].contains("tiny-qwen3") && loose.problem_sentences()[0].contains("a VAE: ae.safetensors"), "{:?}", loose.missing);
+    assert!(
+        mine.problems[0].contains("tiny-qwen3") && loose.problem_sentences()[0].contains("a VAE: ae.safetensors"),
+        "{:?}",
+        loose.missing
+    );
     assert!(models.runnable("mine").unwrap_err().hint.contains("models pull mine"));
     assert!(models.runnable("tiny-zimage").unwrap_err().hint.contains("models pull z-image-turbo"));
 }

@@ -80,7 +80,9 @@ fn actions(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCar
     let next = match model.availability {
         Availability::Catalogue | Availability::Damaged => Some(ModelsCommand::Get(id)),
         Availability::Incomplete => Some(ModelsCommand::GetMissing(id)),
-        Availability::BuiltIn | Availability::OnDisk | Availability::InPlace => matches!(model.kind, ModelKind::Model | ModelKind::Lora).then_some(ModelsCommand::Use(id)),
+        Availability::BuiltIn | Availability::OnDisk | Availability::InPlace => {
+            matches!(model.kind, ModelKind::Model | ModelKind::Lora).then_some(ModelsCommand::Use(id))
+        }
         Availability::Listed => None,
     };
     ui.add_space(4.0);

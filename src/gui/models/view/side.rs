@@ -58,7 +58,8 @@ fn shortcut(ui: &Ui) -> String {
 fn filters(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let view = &state.models;
     let mut filter = view.filter.clone();
-    let kinds: Vec<(Option<ModelKind>, &str)> = [(None, "All")].into_iter().chain(ModelKind::ALL.map(|it| (Some(it), it.plural()))).collect();
+    let kinds: Vec<(Option<ModelKind>, &str)> =
+        [(None, "All")].into_iter().chain(ModelKind::ALL.map(|it| (Some(it), it.plural()))).collect();
     choice(ui, "Kind", &mut filter.kind, &kinds);
     let families: Vec<(Option<String>, &str)> =
         [(None, "All")].into_iter().chain(view.library.families.iter().map(|it| (Some(it.clone()), it.as_str()))).collect();
