@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use atelier::gui::state::Screen;
+use atelier::gui::shared::Screen;
 use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
 use atelier_engine::simulate_devices;
 use atelier_library::Builtin;

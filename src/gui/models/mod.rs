@@ -12,8 +12,8 @@ mod fit;
 pub(crate) mod fitting;
 mod made;
 pub mod queue;
-mod shelf;
 mod told;
+pub(crate) mod update;
 pub(crate) mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +30,9 @@ pub use made::{builtin_card, cards};
 pub use told::{Check, Choices, DownloadsState, Farewell, FolderLine, Hub, Question, Shelf, Then, TokenState};
 
 use atelier_engine::Residency;
+
+/// The state of the Models view.
+pub type State = ModelsView;
 
 /// The state of the Models view.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,6 +91,7 @@ pub struct ModelsView {
     pub focus_token: bool,
     /// Whether the view is on the screen.
     pub on_screen: bool,
+    pub(crate) fitting: fitting::Fitting,
     in_memory: Vec<PathBuf>,
     coming: Vec<String>,
     stale: bool,

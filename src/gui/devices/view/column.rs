@@ -14,7 +14,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, bold};
-use crate::gui::{Command, Commands};
+use crate::gui::command::{Command, Commands};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{GIB, Phase, gib};
 
@@ -36,7 +36,7 @@ pub(crate) fn head(ui: &mut Ui, state: &State, commands: &mut Commands, device: 
     let ui = &mut ui;
     ui.spacing_mut().item_spacing = vec2(4.0, 3.0);
     let palette = theme::palette(ui);
-    let board = &state.board;
+    let board = &state.devices.board;
     let silent = is_silent(device);
     let bar = Bar::of(state, device, phase_shown(ui));
     let wide = ui.available_width();
@@ -177,7 +177,7 @@ fn handle(ui: &mut Ui, commands: &mut Commands, device: &Device, bar: &Bar, rect
 /// What each phase takes; the one under the pointer is shown on every bar.
 fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
     let palette = theme::palette(ui);
-    let board = &state.board;
+    let board = &state.devices.board;
     let Some(prediction) = board.prediction.as_ref().and_then(|it| it.device(&device.name)) else {
         ui.allocate_exact_size(vec2(wide, 33.0), Sense::hover());
         return;

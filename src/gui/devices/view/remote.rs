@@ -9,12 +9,12 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, command_button, heading, icon_button};
-use crate::gui::{Command, Commands};
+use crate::gui::command::{Command, Commands};
 use atelier_core::words::sentence;
 
 /// Draws the list of servers.
 pub(crate) fn servers(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let (palette, board) = (theme::palette(ui), &state.board);
+    let (palette, board) = (theme::palette(ui), &state.devices.board);
     heading(ui, "Remote devices", |ui| {
         let next = if board.typed_server.is_some() { None } else { Some(String::new()) };
         icon_button(ui, state, commands, Icon::Plus, Command::Board(BoardCommand::TypeServer(next)));

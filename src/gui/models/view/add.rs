@@ -9,7 +9,8 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{WHOLE, command_button, heading, icon_button, slider_row};
-use crate::gui::{Command, Commands, ModelsCommand};
+use crate::gui::command::{Command, Commands};
+use crate::gui::models::ModelsCommand;
 
 /// A field for a link or a path.
 pub(crate) fn add_section(ui: &mut Ui, state: &State, commands: &mut Commands) {

@@ -9,7 +9,8 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{bold, icon_button};
-use crate::gui::{Command, Commands, ModelsCommand};
+use crate::gui::command::{Command, Commands};
+use crate::gui::models::ModelsCommand;
 
 /// Draws the details.
 pub(crate) fn detail_panel(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {

@@ -7,7 +7,8 @@ use crate::gui::models::{Then, TokenState, size};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bold, command_button};
-use crate::gui::{Command, Commands, ModelsCommand};
+use crate::gui::command::{Command, Commands};
+use crate::gui::models::ModelsCommand;
 
 /// The terms of a model, shown once before it is downloaded or used.
 pub(crate) fn question(ui: &mut Ui, state: &State, commands: &mut Commands) {

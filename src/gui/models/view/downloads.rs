@@ -10,7 +10,8 @@ use crate::gui::models::{Cause, DownloadsState, Entry, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{command_button, heading, icon_button};
-use crate::gui::{Command, Commands, ModelsCommand};
+use crate::gui::command::{Command, Commands};
+use crate::gui::models::ModelsCommand;
 
 /// Thickness of a bar, in points.
 const BAR: f32 = 4.0;

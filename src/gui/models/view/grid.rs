@@ -7,7 +7,8 @@ use crate::gui::models::view::{EDGE, card, columns_id, named_button};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bold, command_button};
-use crate::gui::{Command, Commands, ModelsCommand};
+use crate::gui::command::{Command, Commands};
+use crate::gui::models::ModelsCommand;
 
 /// Narrowest a card gets, in points.
 const LEAST: f32 = 284.0;

@@ -8,7 +8,8 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
 use crate::gui::widgets::{ask, bold, command_button};
-use crate::gui::{Command, Commands, ModelsCommand};
+use crate::gui::command::{Command, Commands};
+use crate::gui::models::ModelsCommand;
 
 /// Height of a row, in points.
 const ROW: f32 = 44.0;

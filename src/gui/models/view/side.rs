@@ -8,7 +8,7 @@ use crate::gui::models::{Filter, Fitting, Kind, ModelsCommand, Shown, Sort};
 use crate::gui::state::State;
 use crate::gui::widgets;
 use crate::gui::widgets::{icon_button, row};
-use crate::gui::{Command, Commands};
+use crate::gui::command::{Command, Commands};
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;

@@ -1,12 +1,14 @@
 //! The canvas: the picture as it forms and when it is finished, with zoom and pan; or what to do next.
 
-use eframe::egui::{Align, Context, Id, Layout, Rect, RichText, Role, Sense, TextureId, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2};
+use eframe::egui::{Align, Id, Layout, Rect, RichText, Role, Sense, TextureId, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2};
 
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::widgets::{bold, command_button};
-use crate::gui::{Command, Commands, View};
-use crate::gui::{cards, theme};
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::create::viewport::{self, View};
+use crate::gui::theme;
 
 /// Space round the whole picture, in points.
 const MARGIN: f32 = 14.0;
@@ -20,23 +22,17 @@ const EXAMPLES: [&str; 4] = [
     "cliffs above the sea at dawn",
 ];
 
-/// Where the picture may be drawn, as of the last frame.
-#[must_use]
-pub fn rect(ctx: &Context) -> Option<Rect> {
-    ctx.data(|data| data.get_temp(Id::unique("canvas rect")))
-}
-
 /// Draws the canvas.
 pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let whole = ui.available_rect_before_wrap();
     let room = whole.shrink(MARGIN);
-    ui.data_mut(|data| data.insert_temp(Id::unique("canvas rect"), room));
-    match (shown(state), state.canvas_size_px()) {
+    viewport::set_canvas_rect(ui.ctx(), room);
+    match (shown(state), state.create.canvas_size_px()) {
         (Some((texture, uv_size)), Some(size)) => {
             let response = ui.interact(whole, Id::unique("canvas"), Sense::click_and_drag());
             let name = format!("Picture, {} by {} pixels", size.x, size.y);
             response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
-            let drawn = state.view.rect(size, room);
+            let drawn = state.create.view.rect(size, room);
             let painter = ui.painter_at(whole);
             painter.image(texture, drawn, Rect::from_min_max(pos2(0.0, 0.0), uv_size), theme::UNTINTED);
             look(ui, state, commands, &response, size, room);
@@ -44,26 +40,24 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
         }
         _ => empty(ui, state, commands, whole),
     }
-    cards::error_card(ui, state, commands, whole);
-    cards::notice(ui, state, whole);
 }
 
 /// The texture to draw: the forming picture, else the one shown, else its small look until the large one is there.
 fn shown(state: &State) -> Option<(TextureId, eframe::egui::Pos2)> {
     let all = pos2(1.0, 1.0);
-    if state.session.following()
-        && let Some(forming) = &state.forming
+    if state.create.session.following()
+        && let Some(forming) = &state.create.forming
     {
         return Some((forming.texture.id(), all));
     }
-    let picture = state.session.shown()?;
-    let texture = state.session.texture(picture.id).or(picture.thumbnail.as_ref())?;
+    let picture = state.create.session.shown()?;
+    let texture = state.create.session.texture(picture.id).or(picture.thumbnail.as_ref())?;
     Some((texture.id(), all))
 }
 
 /// Wheel, drag and double-click.
 fn look(ui: &Ui, state: &State, commands: &mut Commands, response: &eframe::egui::Response, size: Vec2, room: Rect) {
-    let mut view = state.view;
+    let mut view = state.create.view;
     if response.dragged() {
         view = view.moved(response.drag_delta(), size, room);
         ui.ctx().set_cursor_icon(eframe::egui::CursorIcon::Grabbing);
@@ -78,7 +72,7 @@ fn look(ui: &Ui, state: &State, commands: &mut Commands, response: &eframe::egui
     if response.double_clicked() {
         view = if view == View::Fit { view.actual(size, ui.pixels_per_point()) } else { View::Fit };
     }
-    if view != state.view {
+    if view != state.create.view {
         commands.push(Command::Look(view));
     }
 }
@@ -104,7 +98,7 @@ fn menu(state: &State, commands: &mut Commands, response: &eframe::egui::Respons
 /// What to do next, in the middle of an empty canvas.
 fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
     let palette = theme::palette(ui);
-    let examples = state.uses_builtin() && state.jobs.is_empty();
+    let examples = state.shared.uses_builtin() && state.shared.jobs.is_empty();
     let size = vec2(whole.width().min(420.0), if examples { 190.0 + 36.0 * EXAMPLES.len() as f32 } else { 190.0 });
     let area = Rect::from_center_size(whole.center(), size);
     ui.scope_builder(UiBuilder::new().max_rect(area).layout(Layout::top_down(Align::Center)), |ui| {
@@ -115,7 +109,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
         let (title, text) = words(state);
         ui.label(bold(title).size(theme::HEADING).color(palette.strong));
         ui.label(RichText::new(text).color(palette.weak));
-        if state.recipe.files.is_empty() && state.jobs.is_empty() {
+        if state.shared.recipe.files.is_empty() && state.shared.jobs.is_empty() {
             ui.add_space(6.0);
             theme::accented(ui, |ui| command_button(ui, state, commands, Command::AddFiles));
         }
@@ -129,16 +123,16 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
 }
 
 fn words(state: &State) -> (&'static str, &'static str) {
-    if !state.jobs.is_empty() {
+    if !state.shared.jobs.is_empty() {
         return ("Your picture is on its way", "It appears here as soon as it takes shape.");
     }
-    if state.recipe.files.is_empty() {
+    if state.shared.recipe.files.is_empty() {
         return ("Choose a model to start", "Drop model files here, or add them. Then describe your picture.");
     }
-    if state.uses_builtin() && state.recipe.prompt.trim().is_empty() {
+    if state.shared.uses_builtin() && state.shared.recipe.prompt.trim().is_empty() {
         return ("What would you like to see?", "Type what you would like to see and press Generate.");
     }
-    match state.ready() {
+    match state.shared.ready() {
         Ok(()) => ("Ready when you are", "Press Generate and watch your picture take shape here."),
         Err("Describe the picture first.") => ("What would you like to see?", "Describe it in the prompt, then press Generate."),
         Err(_) => ("Almost there", "This model comes in parts, and one is still missing."),

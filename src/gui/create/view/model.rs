@@ -6,11 +6,13 @@ use eframe::egui::{Align, ComboBox, Frame, Id, Key, Label, Layout, Margin, Popup
 
 use crate::gui::icons::Icon;
 use crate::gui::memory::panel as resident;
-use crate::gui::state::{Screen, State};
+use crate::gui::shared::Screen;
+use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, command_button, file_name, heading, icon_button};
-use crate::gui::{Command, Commands};
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
 use atelier_core::recipe::FileRole;
 
 /// Height of a line in a file's row, in points.
@@ -20,41 +22,41 @@ const LINE: f32 = 17.0;
 pub(crate) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     heading(ui, "Model", |ui| {
         icon_button(ui, state, commands, Icon::Plus, Command::AddFiles);
-        let next = if state.typed_path.is_some() { None } else { Some(String::new()) };
+        let next = if state.create.typed_path.is_some() { None } else { Some(String::new()) };
         icon_button(ui, state, commands, Icon::Pencil, Command::TypePath(next));
     });
-    if state.uses_builtin() {
+    if state.shared.uses_builtin() {
         builtin(ui, state, commands);
     } else {
-        for (role, path) in state.recipe.files.iter() {
+        for (role, path) in state.shared.recipe.files.iter() {
             file_row(ui, state, commands, role, path);
         }
-        if state.recipe.files.is_empty() {
+        if state.shared.recipe.files.is_empty() {
             empty(ui, state, commands);
         }
         ui.horizontal(|ui| {
-            if state.builtin.is_ok() {
+            if state.shared.builtin.is_ok() {
                 command_button(ui, state, commands, Command::UseBuiltin);
             }
-            if !state.recipe.files.is_empty() {
+            if !state.shared.recipe.files.is_empty() {
                 browse(ui, state, commands);
             }
         });
     }
     resident::beside_the_chosen(ui, state, commands);
-    for path in &state.unplaced {
+    for path in &state.shared.unplaced {
         unplaced(ui, state, commands, path);
     }
-    if let Some(typed) = &state.typed_path {
+    if let Some(typed) = &state.create.typed_path {
         typed_path(ui, commands, typed);
     }
 }
 
 /// The built-in model, as one thing with a name.
 fn builtin(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let Ok(builtin) = &state.builtin else { return };
+    let Ok(builtin) = &state.shared.builtin else { return };
     let (palette, manifest) = (theme::palette(ui), builtin.manifest());
-    let missing = builtin.files().iter().any(|(_, path)| state.missing.contains(path));
+    let missing = builtin.files().iter().any(|(_, path)| state.shared.missing.contains(path));
     Frame::new()
         .fill(palette.field)
         .stroke((1.0, if missing { palette.warn } else { palette.line }))
@@ -76,7 +78,7 @@ fn builtin(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 /// The way to the library.
 fn browse(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let go = Command::Go(Screen::Models);
+    let go = crate::gui::command::Command::Go(Screen::Models);
     ask(ui, state, commands, go, |ui| ui.button("Browse models").accessible_name("Browse models"));
 }
 
@@ -93,7 +95,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 browse(ui, state, commands);
                 command_button(ui, state, commands, Command::AddFiles);
             });
-            if let Err(sentence) = &state.builtin {
+            if let Err(sentence) = &state.shared.builtin {
                 ui.label(RichText::new(sentence).size(theme::SMALL).color(palette.weak));
             }
         },
@@ -102,7 +104,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole, path: &Path) {
     let palette = theme::palette(ui);
-    let missing = state.missing.contains(path);
+    let missing = state.shared.missing.contains(path);
     ui.push_id(role, |ui| {
         Frame::new()
             .fill(palette.field)

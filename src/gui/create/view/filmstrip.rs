@@ -7,7 +7,9 @@ use eframe::egui::{
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::widgets::command_button;
-use crate::gui::{Command, Commands, SessionPicture, Stored};
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::create::session::{SessionPicture, Stored};
 use crate::gui::{icons, theme};
 
 /// Side of a small look, in points.
@@ -16,8 +18,8 @@ const GAP: f32 = 6.0;
 
 /// Draws the filmstrip. Only what is in sight is drawn.
 pub(crate) fn filmstrip_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let forming = state.forming.as_ref().map(|forming| &forming.texture);
-    let tiles = state.session.len() + usize::from(forming.is_some());
+    let forming = state.create.forming.as_ref().map(|forming| &forming.texture);
+    let tiles = state.create.session.len() + usize::from(forming.is_some());
     ScrollArea::horizontal().id_salt("filmstrip scroll").auto_shrink([false, true]).show_viewport(ui, |ui, viewport| {
         let total = tiles as f32 * (SIDE + GAP) - GAP;
         let (strip, _) = ui.allocate_exact_size(vec2(total.max(viewport.width()), SIDE), Sense::hover());
@@ -28,11 +30,11 @@ pub(crate) fn filmstrip_panel(ui: &mut Ui, state: &State, commands: &mut Command
             let rect = Rect::from_min_size(min, vec2(SIDE, SIDE));
             match (forming, at.checked_sub(usize::from(forming.is_some()))) {
                 (Some(texture), None) => {
-                    let chosen = state.session.following();
+                    let chosen = state.create.session.following();
                     tile(ui, rect, "Forming picture", chosen, Some(texture), Command::Follow, state, commands);
                 }
                 (_, Some(index)) => {
-                    if let Some(picture) = state.session.iter().nth(index) {
+                    if let Some(picture) = state.create.session.iter().nth(index) {
                         picture_tile(ui, rect, picture, state, commands);
                     }
                 }
@@ -43,8 +45,8 @@ pub(crate) fn filmstrip_panel(ui: &mut Ui, state: &State, commands: &mut Command
 }
 
 fn picture_tile(ui: &mut Ui, rect: Rect, picture: &SessionPicture, state: &State, commands: &mut Commands) {
-    let follows_forming = state.session.following() && state.forming.is_some();
-    let chosen = !follows_forming && state.session.shown().is_some_and(|shown| shown.id == picture.id);
+    let follows_forming = state.create.session.following() && state.create.forming.is_some();
+    let chosen = !follows_forming && state.create.session.shown().is_some_and(|shown| shown.id == picture.id);
     let name = format!("Picture {}, seed {}", picture.id.0 + 1, picture.info.seed);
     tile(ui, rect, &name, chosen, picture.thumbnail.as_ref(), Command::Show(picture.id), state, commands);
     if picture.stored == Stored::Failed {

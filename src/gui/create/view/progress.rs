@@ -3,18 +3,20 @@
 use eframe::egui::{Align, Layout, Rect, RichText, Role, Sense, Ui, WidgetInfo, vec2};
 
 use crate::gui::icons::Icon;
-use crate::gui::state::{Job, State};
+use crate::gui::shared::Job;
+use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ask, bare_icon, command_button};
-use crate::gui::{Command, Commands};
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
 
 /// Thickness of the line, in points.
 const LINE: f32 = 3.0;
 
 /// Draws the progress of every job that the engine is at.
 pub(crate) fn progress_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let several = state.jobs.at_work().nth(1).is_some();
-    for (n, job) in state.jobs.at_work().enumerate() {
+    let several = state.shared.jobs.at_work().nth(1).is_some();
+    for (n, job) in state.shared.jobs.at_work().enumerate() {
         ui.push_id(job.id, |ui| line(ui, state, commands, job, several, n == 0));
     }
 }
@@ -48,7 +50,7 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &Job, several:
             let name = format!("Cancel {}", title(job));
             ask(ui, state, commands, Command::CancelJob(job.id), |ui| bare_icon(ui, Icon::Close, &name));
         }
-        if first && !state.session.following() {
+        if first && !state.create.session.following() {
             command_button(ui, state, commands, Command::Follow);
         }
         if let Some(pace) = job.progress.pace().filter(|_| !job.stopping) {

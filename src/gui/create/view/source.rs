@@ -9,7 +9,8 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, bare_icon, file_name, heading, icon_button, slider_row};
-use crate::gui::{Command, Commands};
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
 use atelier_core::recipe::{ImageSource, Recipe};
 
 /// Side of a small look at a picture, in points.
@@ -44,7 +45,7 @@ fn picture_row(
 ) {
     let palette = theme::palette(ui);
     let (name, look) = match source {
-        ImageSource::File(path) => (file_name(path), state.thumbnail(path)),
+        ImageSource::File(path) => (file_name(path), state.create.thumbnail(path)),
         ImageSource::Pixels(pixels) => (format!("{} × {} pixels", pixels.width(), pixels.height()), None),
     };
     ui.push_id(label, |ui| {
@@ -101,7 +102,7 @@ pub(crate) fn lora_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, comm
                     .on_hover_text("How strongly it works: 1 is what it was made for, 0 is not at all.")
                     .accessible_name(format!("Strength of {name}"));
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                    let missing = state.missing.contains(&lora.path);
+                    let missing = state.shared.missing.contains(&lora.path);
                     let palette = theme::palette(ui);
                     let name = widgets::middle_elided(ui, &name, ui.available_width());
                     let text = RichText::new(name).color(if missing { palette.warn } else { palette.text });

@@ -6,14 +6,17 @@ use eframe::egui::{
     Align, Button, CollapsingHeader, ComboBox, Frame, Id, Key, Layout, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder, vec2,
 };
 
-use crate::gui::create::panels::{model, size, source};
+use crate::gui::create::view::{model, size, source};
 use crate::gui::devices::view as board;
 use crate::gui::icons::Icon;
-use crate::gui::state::{PreviewChoice, Screen, State};
+use crate::gui::create::state::PreviewChoice;
+use crate::gui::shared::Screen;
+use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, ask, bold, heading, icon_button, optional_row, row, slider_row};
-use crate::gui::{Command, Commands};
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
 use atelier_core::recipe::{Recipe, Sampler, Scheduler};
 
 /// Space between the panel's edge and its controls, in points.
@@ -27,7 +30,7 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     Panel::bottom("generate").resizable(false).show_separator_line(true).frame(Frame::new().inner_margin(margin)).show(ui, |ui| {
         generate(ui, state, commands);
     });
-    let mut recipe = state.recipe.clone();
+    let mut recipe = state.shared.recipe.clone();
     ScrollArea::vertical().id_salt("settings scroll").auto_shrink([false, false]).show(ui, |ui| {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
@@ -40,7 +43,7 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
             more(ui, state, &mut recipe, commands);
         });
     });
-    if recipe != state.recipe {
+    if recipe != state.shared.recipe {
         commands.push(Command::ChangeRecipe(Box::new(recipe)));
     }
 }
@@ -48,22 +51,22 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
 pub(crate) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     ui.spacing_mut().item_spacing.y = 8.0;
-    if state.screen == Screen::Create {
+    if state.shared.screen == Screen::Create {
         board::compact(ui, state, commands);
     }
     board::shortage_hint(ui, state, commands);
-    if let Err(reason) = state.ready() {
+    if let Err(reason) = state.shared.ready() {
         ui.label(RichText::new(reason).color(palette.weak));
-    } else if let Some(advice) = state.advice() {
+    } else if let Some(advice) = state.shared.advice() {
         ui.label(RichText::new(advice).color(palette.warn));
     }
-    let queueing = !state.jobs.is_empty();
+    let queueing = !state.shared.jobs.is_empty();
     let wide = ui.available_width();
     ui.horizontal(|ui| {
         let cancel_width = if queueing { 84.0 } else { 0.0 };
         let gap = if queueing { ui.spacing().item_spacing.x } else { 0.0 };
-        let ready = Command::Generate.enabled(state).is_ok();
-        let keys = Command::Generate.shortcut().map(|it| ui.ctx().format_shortcut(&it.keys)).unwrap_or_default();
+        let ready = Command::Generate.enabled(&state.create, &state.shared).is_ok();
+        let keys = crate::gui::command::Command::from(Command::Generate).shortcut().map(|it| ui.ctx().format_shortcut(&it.keys)).unwrap_or_default();
         ask(ui, state, commands, Command::Generate, |ui| {
             let quiet = if ready { palette.on_accent } else { palette.weak };
             let button = Button::new(bold(Command::Generate.label()).size(theme::TITLE))
@@ -78,7 +81,7 @@ pub(crate) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
             });
         }
     });
-    let waiting = state.jobs.waiting().count();
+    let waiting = state.shared.jobs.waiting().count();
     if waiting > 0 {
         ui.horizontal(|ui| {
             ui.label(RichText::new(format!("{waiting} waiting in the queue")).color(palette.weak));
@@ -101,7 +104,7 @@ fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
             .desired_width(f32::INFINITY)
             .margin(Margin::symmetric(10, 8));
         let response = ui.add(edit).on_hover_text_at_pointer(hover).accessible_name("Prompt");
-        if state.focus_prompt {
+        if state.create.focus_prompt {
             response.request_focus();
         }
     });
@@ -185,7 +188,7 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
         let typed = ui.data(|data| data.get_temp::<String>(id)).filter(|typed| typed.parse().unwrap_or(-1) == recipe.seed);
         let mut text = typed.clone().unwrap_or_else(|| if recipe.seed < 0 { String::new() } else { recipe.seed.to_string() });
         let what = "The number that the picture grows from: the same seed and settings make the same picture. Empty: a new one each time.";
-        let hover = state.last_seed.map_or_else(|| what.to_owned(), |last| format!("{what}\nThe last one was {last}."));
+        let hover = state.create.last_seed.map_or_else(|| what.to_owned(), |last| format!("{what}\nThe last one was {last}."));
         let edit = TextEdit::singleline(&mut text)
             .id(Id::unique("seed"))
             .hint_text("Random")
@@ -218,7 +221,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     for choice in PreviewChoice::ALL {
                         let command = Command::SetPreview(choice);
                         let name = format!("Previews: {}", choice.label());
-                        let shown = ui.selectable_label(state.preview == choice, choice.label()).on_hover_text(choice.tooltip());
+                        let shown = ui.selectable_label(state.create.preview == choice, choice.label()).on_hover_text(choice.tooltip());
                         if shown.accessible_name(name).clicked() {
                             commands.push(command);
                         }

@@ -1,0 +1,278 @@
+//! Between the Models view and the keeper: what the view's commands do, and what the keeper's answers change. Nothing here waits.
+
+use std::path::PathBuf;
+
+use eframe::egui;
+
+use crate::gui::context::Context;
+use crate::gui::create::update::tidy;
+use crate::gui::files::{Answer, FileTask, Purpose};
+use crate::gui::models::{Check, Kind, Machine, ModelCard, ModelsCommand, Place, Question, State, Then};
+use crate::gui::shared::Screen;
+use crate::studio::library_service::{Order, Told};
+use atelier_core::device::Device;
+use atelier_core::recipe::Lora;
+use atelier_library::Runnable;
+use atelier_library::downloads::{Status, Token};
+
+/// Works out what is shown where something changed.
+pub(crate) fn refresh(state: &mut State, devices: &[Device], context: &Context<'_>) {
+    let memory = Machine::of(devices);
+    if memory != state.memory
+        && let (Some(memory), Some(keeper)) = (memory, context.library)
+    {
+        keeper.ask(Order::Memory(memory.of_first_choice()));
+    }
+    state.refresh(memory, &context.shared.residency);
+    let on_screen = context.shared.screen == Screen::Models;
+    if on_screen && !state.on_screen {
+        ask_keeper(context, Order::ReadChoices);
+    }
+    state.on_screen = on_screen;
+}
+
+fn ask_keeper(context: &Context<'_>, order: Order) {
+    if let Some(keeper) = context.library {
+        keeper.ask(order);
+    }
+}
+
+/// A dialog for a folder was closed.
+pub(crate) fn dialog_closed(_: &mut State, purpose: Purpose, answer: Answer, context: &mut Context<'_>) {
+    match answer {
+        Answer::Paths(paths) => {
+            let Some(folder) = paths.into_iter().next() else { return };
+            let order = if purpose == Purpose::ModelsRoot { Order::Root(Some(folder)) } else { Order::Add(vec![folder]) };
+            ask_keeper(context, order);
+        }
+        Answer::Nothing => {}
+        Answer::NoDialog => {
+            context.notice("This system has no file dialog. Type or paste the folder's path under \"Add\", or drop it on the window.");
+        }
+    }
+}
+
+/// Folds in an event of the library.
+pub(crate) fn library_event(state: &mut State, told: Told, context: &mut Context<'_>) {
+    match told {
+        Told::Shelf(shelf) => state.set_shelf(shelf),
+        Told::Queue(queue) => state.set_queue(queue),
+        Told::Downloads(downloads) => state.downloads = downloads,
+        Told::Found(text, found) if state.hub.text.as_ref() == Some(&text) => state.hub.found = Some(found),
+        Told::Files(repo, files) if state.hub.repo.as_ref() == Some(&repo) => state.hub.files = Some(files),
+        // Answers to older questions.
+        Told::Found(..) | Told::Files(..) => {}
+        Told::Repository(repo) => {
+            state.hub.text.get_or_insert_default();
+            (state.hub.repo, state.hub.files) = (Some(repo), None);
+        }
+        Told::Runnable(Ok(runnable)) => use_runnable(&runnable, context),
+        Told::Runnable(Err(problem)) => context.notice(problem.sentence),
+        Told::Farewell(farewell) => state.farewell = Some(*farewell),
+        Told::Check(id, Some(check)) => {
+            state.checks.insert(id, check);
+        }
+        Told::Check(id, None) => {
+            state.checks.remove(&id);
+        }
+        Told::Done(id, name) => {
+            let name = state.shelf.cards.iter().find(|it| it.jobs.contains(&id)).map_or(name, |it| it.name.clone());
+            context.notice(format!("{name} is downloaded."));
+        }
+        Told::Notice(text) => context.notice(text),
+    }
+}
+
+/// The recipe's model becomes this one. What one says stays, and the person's own files come back before they are replaced.
+fn use_runnable(runnable: &Runnable, context: &mut Context<'_>) {
+    if context.shared.uses_builtin() {
+        context.shared.use_own_files();
+    }
+    runnable.apply(&mut context.shared.recipe);
+    context.shared.unplaced.clear();
+    context.shared.screen = Screen::Create;
+    context.notice(format!("{} is set, with the settings that suit it.", runnable.name));
+}
+
+
+/// Carries out a command.
+pub(crate) fn update(state: &mut State, command: ModelsCommand, context: &mut Context<'_>) {
+    match command {
+        ModelsCommand::FocusSearch => {
+            state.focus_search = true;
+            context.shared.screen = Screen::Models;
+        }
+        ModelsCommand::Search(text) => {
+            state.search = text;
+            state.hub = crate::gui::models::Hub::default();
+            state.touch();
+        }
+        ModelsCommand::Filter(filter) => {
+            state.filter = filter;
+            state.touch();
+        }
+        ModelsCommand::Sort(sort) => {
+            state.sort = sort;
+            state.touch();
+        }
+        ModelsCommand::ShowAll => {
+            (state.search, state.filter) = (String::new(), crate::gui::models::Filter::default());
+            state.touch();
+        }
+        ModelsCommand::Step(by) => state.step(by),
+        ModelsCommand::Seen(from, to) => state.seen = (from, to),
+        ModelsCommand::Open(id) => (state.selected, state.open) = (Some(id), true),
+        ModelsCommand::Close => (state.open, state.focus_card) = (false, true),
+        ModelsCommand::Variant(id, variant) => {
+            state.variants.insert(id, variant);
+        }
+        ModelsCommand::Get(id) => get_model(state, &id, context),
+        ModelsCommand::GetMissing(id) => get_missing(state, id, context),
+        ModelsCommand::Use(id) => use_model(state, &id, context),
+        ModelsCommand::Pause(id) => ask_keeper(context, Order::Pause(id)),
+        ModelsCommand::Resume(id) | ModelsCommand::Retry(id) => ask_keeper(context, Order::Resume(id)),
+        ModelsCommand::Cancel(id) => ask_keeper(context, Order::Cancel(id)),
+        ModelsCommand::MoveJob(id, before) => ask_keeper(context, Order::Reorder(id, before)),
+        ModelsCommand::PauseAll => each_job(state, context, |it| matches!(it, Status::Waiting | Status::Running), Order::Pause),
+        ModelsCommand::ResumeAll => each_job(state, context, |it| matches!(it, Status::Paused(_)), Order::Resume),
+        ModelsCommand::StartDownloads => ask_keeper(context, Order::StartDownloads),
+        ModelsCommand::ReadTerms(url) => context.egui.open_url(egui::OpenUrl::new_tab(url)),
+        ModelsCommand::Accept => accept_terms(state, context),
+        ModelsCommand::Decline => state.question = None,
+        ModelsCommand::Delete(id) => ask_keeper(context, Order::PlanRemoval(id)),
+        ModelsCommand::DeleteNow => {
+            if let Some(farewell) = state.farewell.take() {
+                ask_keeper(context, Order::Remove(farewell.id));
+            }
+        }
+        ModelsCommand::KeepIt => state.farewell = None,
+        ModelsCommand::Check(id) => {
+            state.checks.insert(id.clone(), Check::Running { bytes: 0, total: None });
+            ask_keeper(context, Order::Check(id));
+        }
+        ModelsCommand::StopCheck(id) => ask_keeper(context, Order::StopCheck(id)),
+        ModelsCommand::ShowFolder(folder) => context.workers.file(FileTask::OpenFolder(folder, None)),
+        ModelsCommand::CopyWords(words) => {
+            context.egui.copy_text(words);
+            context.notice("Copied");
+        }
+        ModelsCommand::TypeAdd(text) => state.typed = text,
+        ModelsCommand::Add => {
+            let typed = std::mem::take(&mut state.typed);
+            ask_keeper(context, Order::Add(vec![tidy(PathBuf::from(typed).as_path())]));
+        }
+        ModelsCommand::AddThese(things) => ask_keeper(context, Order::Add(things)),
+        ModelsCommand::ChooseFolder => context.open_dialog(Purpose::ModelsFolder, String::new()),
+        ModelsCommand::ForgetFolder(folder) => ask_keeper(context, Order::ForgetFolder(folder)),
+        ModelsCommand::ChooseRoot => context.open_dialog(Purpose::ModelsRoot, String::new()),
+        ModelsCommand::UsualRoot => ask_keeper(context, Order::Root(None)),
+        ModelsCommand::AtOnce(files) => ask_keeper(context, Order::AtOnce(files)),
+        ModelsCommand::LookAgain => ask_keeper(context, Order::LookAgain),
+        ModelsCommand::TypeToken(text) => state.typed_token = text,
+        ModelsCommand::SaveToken => {
+            let token = Token::new(&std::mem::take(&mut state.typed_token));
+            match token {
+                Some(token) => ask_keeper(context, Order::Token(Some(token))),
+                None => context.notice("This cannot be a token: it has spaces or other signs in it."),
+            }
+        }
+        ModelsCommand::ForgetToken => ask_keeper(context, Order::Token(None)),
+        ModelsCommand::FocusToken => {
+            state.question = None;
+            state.focus_token = true;
+        }
+        ModelsCommand::SearchHub => {
+            let text = state.search.trim().to_owned();
+            state.hub = crate::gui::models::Hub { text: Some(text.clone()), ..crate::gui::models::Hub::default() };
+            state.open = false;
+            ask_keeper(context, Order::Search(text));
+        }
+        ModelsCommand::OpenRepository(repo) => {
+            (state.hub.repo, state.hub.files) = (Some(repo.clone()), None);
+            ask_keeper(context, Order::ListRepository(repo));
+        }
+        ModelsCommand::CloseRepository => {
+            (state.hub.repo, state.hub.files) = (None, None);
+            // A link led here, and no search.
+            if state.hub.text.as_deref() == Some("") {
+                state.hub.text = None;
+            }
+        }
+        ModelsCommand::GetHubFile(at) => {
+            let file = state.hub.files.as_ref().and_then(|it| it.as_ref().ok()?.get(at)).cloned();
+            if let (Some(repo), Some(file)) = (state.hub.repo.clone(), file) {
+                ask_keeper(context, Order::GetHubFile(repo, file));
+            }
+        }
+        ModelsCommand::LeaveHub => state.hub = crate::gui::models::Hub::default(),
+    }
+}
+
+fn each_job(state: &State, context: &Context<'_>, wanted: impl Fn(&Status) -> bool, order: impl Fn(String) -> Order) {
+    for entry in state.queue.iter().filter(|it| wanted(&it.status)) {
+        ask_keeper(context, order(entry.id.clone()));
+    }
+}
+
+/// Asks for terms first where they are the model's own.
+fn asks_terms(state: &mut State, card: &ModelCard, then: Then) -> bool {
+    let Some(terms) = card.terms.clone().filter(|_| state.asks(card)) else { return false };
+    state.question = Some(Question { id: card.id.clone(), name: card.name.clone(), terms, then });
+    true
+}
+
+fn get_model(state: &mut State, id: &str, context: &Context<'_>) {
+    let Some(card) = state.card(id).cloned() else { return };
+    let name = state.name_to_get(&card);
+    if !asks_terms(state, &card, Then::Get(name.clone())) {
+        ask_keeper(context, Order::Get(name));
+    }
+}
+
+/// What is missing comes under the terms of the model that has it.
+fn get_missing(state: &mut State, id: String, context: &Context<'_>) {
+    let of = state.card(&id).into_iter().flat_map(|it| &it.missing).filter_map(|it| state.card(it.of.as_deref()?));
+    let asking = of.into_iter().find(|it| state.asks(it)).cloned();
+    if !asking.is_some_and(|card| asks_terms(state, &card, Then::GetMissing(id.clone()))) {
+        ask_keeper(context, Order::GetMissing(id));
+    }
+}
+
+fn use_model(state: &mut State, id: &str, context: &mut Context<'_>) {
+    let Some(card) = state.card(id).cloned() else { return };
+    if asks_terms(state, &card, Then::Use) {
+        return;
+    }
+    match (card.kind, card.place) {
+        (_, Place::BuiltIn) => {
+            if !context.shared.uses_builtin() {
+                context.shared.use_builtin();
+            }
+            context.shared.screen = Screen::Create;
+        }
+        (Kind::Lora, _) => {
+            let paths = card.files.iter().filter_map(|it| it.path.clone());
+            let loras = &mut context.shared.recipe.loras;
+            for path in paths {
+                if !loras.iter().any(|it| it.path == path) {
+                    loras.push(Lora { path, strength: 1.0 });
+                }
+            }
+            context.shared.screen = Screen::Create;
+            context.notice(format!("{} is added to the model in use.", card.name));
+        }
+        _ => ask_keeper(context, Order::Use(card.id)),
+    }
+}
+
+fn accept_terms(state: &mut State, context: &mut Context<'_>) {
+    let Some(question) = state.question.take() else { return };
+    ask_keeper(context, Order::Accept(question.id.clone()));
+    // What follows must not ask again before the keeper has answered.
+    state.accepted.insert(question.id.clone());
+    match question.then {
+        Then::Get(name) => ask_keeper(context, Order::Get(name)),
+        Then::GetMissing(id) => get_missing(state, id, context),
+        Then::Use => use_model(state, &question.id, context),
+    }
+}
