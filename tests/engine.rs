@@ -168,7 +168,7 @@ fn thrifty_previews_begin_small_leave_the_last_step_out_and_change_nothing() {
     let run = |preview| engine.run_task(Task::Generate { recipe: Box::new(recipe.clone()), preview });
     let plain = run(PreviewOptions::Off);
     for _ in 0..2 {
-        let said = run(PreviewOptions::Thrifty);
+        let said = run(PreviewOptions::Adaptive);
         let shown = said.previews();
         let sides: Vec<_> = shown.iter().map(|preview| (preview.image.width(), preview.image.height())).collect();
         assert!(sides.iter().all(|side| [(64, 64), (128, 128)].contains(side)), "{sides:?}");
@@ -176,7 +176,7 @@ fn thrifty_previews_begin_small_leave_the_last_step_out_and_change_nothing() {
         assert_eq!(said.pixels(), plain.pixels(), "looking on changes nothing");
     }
     let fresh = Engine::start();
-    let said = fresh.run_task(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Thrifty });
+    let said = fresh.run_task(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Adaptive });
     let first = said.previews()[0];
     assert_eq!((first.step, first.image.width()), (1, 64), "what it costs is not known yet");
     let fine = run(PreviewOptions::TinyAutoencoder { every: 6 });

@@ -20,7 +20,7 @@ use crate::gui::window::Options;
 use crate::gui::workers::{Wake, Workers};
 use crate::gui::{create, devices, frame, memory, models, theme};
 use crate::settings::Settings;
-use crate::studio::library_service::Keeper;
+use crate::studio::library_service::LibraryService;
 use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
 use atelier_library::Builtin;
@@ -34,7 +34,7 @@ pub struct App {
     pub(super) engine: Handle,
     workers: Workers,
     /// `None` where this person has no library.
-    library: Option<Keeper>,
+    library: Option<LibraryService>,
     autosave: Autosave,
 }
 
@@ -74,7 +74,7 @@ impl App {
         let wake: Wake = Arc::new(move || waker.request_repaint_after(Duration::from_millis(1)));
         let workers = Workers::start(Arc::clone(&wake))?;
         let builtin = options.builtin.as_deref().ok().map(models::builtin_card);
-        let library = options.library.clone().map(|it| Keeper::start(it, builtin.clone(), wake)).transpose()?;
+        let library = options.library.clone().map(|it| LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
         let theme = match settings.dark {
             None => ThemeChoice::System,
             Some(true) => ThemeChoice::Dark,
@@ -128,8 +128,8 @@ impl App {
         while let Some(report) = self.workers.next_report() {
             self.with(ctx, |features, context| worker_report(features, report, context));
         }
-        while let Some(told) = self.library.as_ref().and_then(Keeper::next) {
-            self.with(ctx, |features, context| models::update::library_event(features.models, told, context));
+        while let Some(event) = self.library.as_ref().and_then(LibraryService::try_next) {
+            self.with(ctx, |features, context| models::update::library_event(features.models, event, context));
         }
         self.with(ctx, |Features { create, devices, models, memory }, context| {
             create::update::refresh_textures(create, context);
@@ -347,7 +347,7 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
 
 /// Hands a worker's report to the feature that it concerns.
 fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'_>) {
-    let Features { create, devices, models, memory } = features;
+    let Features { create, devices, models: _, memory } = features;
     match report {
         Report::MarkTaken(was_there) => memory::mark_taken(memory, was_there, context),
         Report::MarkSet => memory::mark_set(memory, context),
@@ -373,15 +373,15 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted?"));
         }
         Report::Preview(job, picture, image) => create::update::preview_ready(create, job, picture, image, context),
-        Report::Chosen(purpose, answer) => dialog_closed(create, models, purpose, answer, context),
+        Report::Chosen(purpose, answer) => dialog_closed(create, purpose, answer, context),
         Report::Probed(server, found) => devices::update::server_tested(devices, &server, &found),
     }
 }
 
-fn dialog_closed(create: &mut create::State, models: &mut models::State, purpose: Purpose, answer: Answer, context: &mut Context<'_>) {
+fn dialog_closed(create: &mut create::State, purpose: Purpose, answer: Answer, context: &mut Context<'_>) {
     context.shared.dialog_open = false;
     match purpose {
-        Purpose::ModelsFolder | Purpose::ModelsRoot => models::update::dialog_closed(models, purpose, answer, context),
+        Purpose::ModelsFolder | Purpose::ModelsRoot => models::update::dialog_closed(purpose, answer, context),
         Purpose::Any | Purpose::Role(_) | Purpose::Start | Purpose::Mask | Purpose::Lora | Purpose::SaveAs(_) => {
             create::update::dialog_closed(create, purpose, answer, context);
         }

@@ -8,7 +8,7 @@ use crate::gui::command::{Command, Commands};
 use crate::gui::files::Purpose;
 use crate::gui::shared::Shared;
 use crate::gui::workers::Workers;
-use crate::studio::library_service::Keeper;
+use crate::studio::library_service::LibraryService;
 use atelier_engine::Handle;
 
 /// Seconds that a notice is shown.
@@ -20,7 +20,7 @@ pub(crate) struct Context<'a> {
     pub(crate) engine: &'a Handle,
     pub(crate) workers: &'a mut Workers,
     /// `None` where this person has no library.
-    pub(crate) library: Option<&'a Keeper>,
+    pub(crate) library: Option<&'a LibraryService>,
     pub(crate) notices: &'a mut Notices,
     pub(crate) shared: &'a mut Shared,
     /// Commands for other features, carried out after this one.

@@ -31,6 +31,6 @@ pub(crate) mod workers;
 mod tests;
 
 pub use app::App;
-pub use window::{EngineWake, Options, WindowError, run};
+pub use window::{Options, WindowError, run};
 
 pub use crate::studio::library_service::LibraryOptions;

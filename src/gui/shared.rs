@@ -97,7 +97,7 @@ impl Shared {
         if let Some(builtin) = self.builtin.as_ref().ok().filter(|_| self.is_builtin(files)) {
             return builtin.manifest().name.clone();
         }
-        let main = files.get(FileRole::Model).or_else(|| files.get(FileRole::Diffusion));
+        let main = files.main();
         let stem = main.or_else(|| files.iter().next().map(|(_, path)| path)).and_then(Path::file_stem);
         stem.map_or_else(|| "No files".to_owned(), |stem| stem.to_string_lossy().into_owned())
     }

@@ -4,7 +4,7 @@ use super::ffi;
 
 /// Names the library that is missing, and how it is installed here; `None`: nothing is known to be missing.
 pub(crate) fn missing() -> Option<String> {
-    ffi::lacks_vulkan().then(|| {
+    ffi::is_vulkan_loader_missing().then(|| {
         let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
         format!(
             "Graphics cards are not used, because this system has no Vulkan loader. {}, then start Atelier again.",

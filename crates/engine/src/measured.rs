@@ -175,7 +175,7 @@ impl Stored {
 /// What is computed by a driver with memory of its own.
 fn takes_for_itself(device: &Device) -> bool {
     match device.kind {
-        DeviceKind::Gpu | DeviceKind::IntegratedGpu => device.description != super::ffi::SIMULATED,
+        DeviceKind::Gpu | DeviceKind::IntegratedGpu => device.description != super::ffi::SIMULATED_DESCRIPTION,
         DeviceKind::Remote => true,
         DeviceKind::Cpu | DeviceKind::Accelerator => false,
     }
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(measured.slack(&devices), [("CUDA0".to_owned(), 300), ("CPU".to_owned(), 0)].into());
         let other = Device { description: "Another card".into(), ..devices[0].clone() };
         assert_eq!(measured.slack(&[other])["CUDA0"], USUAL_SLACK);
-        let simulated = Device { description: crate::ffi::SIMULATED.into(), ..devices[0].clone() };
+        let simulated = Device { description: crate::ffi::SIMULATED_DESCRIPTION.into(), ..devices[0].clone() };
         assert_eq!(measured.slack(&[simulated])["CUDA0"], 0);
     }
 

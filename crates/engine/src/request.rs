@@ -46,7 +46,7 @@ pub enum Request {
     /// Leave so much of each device to other programs.
     SetReserve(Reserve),
     /// Begin to load the model of a recipe while no job needs what it needs; `None` stops that. `Event::Residency` follows.
-    Warm(Option<Box<Recipe>>),
+    Preload(Option<Box<Recipe>>),
 }
 
 /// A job.
@@ -92,5 +92,5 @@ pub enum PreviewOptions {
     },
     /// Through the tiny autoencoder where there is one, as large and as often as less than a fifth of the picture's time pays for; else the
     /// projection after each step. For models whose latents the projection shows in wrong colours.
-    Thrifty,
+    Adaptive,
 }

@@ -9,15 +9,16 @@ use super::batch;
 use super::cache::{Budgeted, Want, stamps};
 use super::event::{Begin, End, Event, Failure, Picture};
 use super::failure;
-use super::ffi::{self, CallError, Load, Mask, PreviewMode, Shot, Sink, Status, Upscaler};
+use super::ffi::{self, CallError, ContextParams, GenerateParams, JobCallbacks, Mask, PreviewMode, Status, Upscaler};
 use super::places::Places;
 use super::request::{JobId, PreviewOptions};
 use super::sink::{JobSink, WarmSink};
 use super::thread::Engine;
 use atelier_core::device::Device;
-use atelier_core::placement::{DevicePrediction, Placement, Prediction, Room, gib};
+use atelier_core::format::memory_size;
+use atelier_core::placement::{DevicePrediction, Placement, Prediction, Room};
 use atelier_core::recipe::{FileRole, ImageSource, Lora, ModelFiles, PictureInfo, PlacementText, Recipe, Rgb8};
-use atelier_core::words::sentence;
+use atelier_core::sentences::sentence;
 use atelier_library::{Checked, Fault, snap};
 use atelier_media::{fit_image, read_image, read_mask};
 
@@ -153,7 +154,7 @@ pub(crate) struct Plan {
 
 /// What a context is made of, and what it may use.
 pub(crate) struct Share {
-    load: Load,
+    load: ContextParams,
     budgeted: Budgeted,
     pub(crate) placement: Placement,
     /// As it was asked for, or what it comes to for one device of several.
@@ -261,7 +262,7 @@ fn shares(recipe: &Recipe, places: Places, devices: &[Device]) -> Result<Vec<Sha
 }
 
 fn share(recipe: &Recipe, places: Places, text: PlacementText) -> Share {
-    let load = Load {
+    let load = ContextParams {
         files: recipe.files.clone(),
         threads: cpu_threads(recipe.threads),
         flash_attention: recipe.flash_attention,
@@ -315,7 +316,7 @@ fn predicted(engine: &Engine, recipe: &Recipe, placement: &Placement, devices: &
 
 fn room(device: &Device, slack: &BTreeMap<String, u64>) -> Room {
     // What is in memory is the model that is used, or can go before it comes.
-    let memory_free_bytes = device.memory_free_bytes.saturating_add(ffi::held_bytes(&device.name)).min(device.memory_total_bytes);
+    let memory_free_bytes = device.memory_free_bytes.saturating_add(ffi::allocated_bytes(&device.name)).min(device.memory_total_bytes);
     Room::new(Device { memory_free_bytes, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
 }
 
@@ -327,8 +328,8 @@ fn shortage(device: &DevicePrediction) -> Option<String> {
             "This may not fit: in the {} phase {} would hold {}, and {} are to be had.",
             phase.label(),
             device.name,
-            gib(used.total_bytes()),
-            gib(device.limit_bytes)
+            memory_size(used.total_bytes()),
+            memory_size(device.limit_bytes)
         )
     })
 }
@@ -337,8 +338,14 @@ fn shortage(device: &DevicePrediction) -> Option<String> {
 fn remembered_shortage(engine: &Engine, device: &Device, taken: &BTreeMap<String, u64>) -> Option<String> {
     let (taken, room) = (taken.get(&device.name)?, room(device, &engine.measured.slack(std::slice::from_ref(device))));
     let limit = room.device.memory_free_bytes.saturating_sub(room.slack_bytes);
-    (device.memory_total_bytes > 0 && *taken > limit)
-        .then(|| format!("This may not fit: a picture like it took {} of {}, and {} are to be had.", gib(*taken), device.name, gib(limit)))
+    (device.memory_total_bytes > 0 && *taken > limit).then(|| {
+        format!(
+            "This may not fit: a picture like it took {} of {}, and {} are to be had.",
+            memory_size(*taken),
+            device.name,
+            memory_size(limit)
+        )
+    })
 }
 
 /// Tells LoRAs apart: a file that was replaced is another.
@@ -415,7 +422,7 @@ impl<'a> Maker<'a> {
                 return Err(Stop::Cancelled);
             }
             sink.set_picture(index);
-            let shot = Shot {
+            let shot = GenerateParams {
                 recipe: &plan.recipe,
                 width: plan.begin.width,
                 height: plan.begin.height,
@@ -469,14 +476,14 @@ impl<'a> Maker<'a> {
     }
 }
 
-fn preview_mode(preview: PreviewOptions, load: &Load) -> Option<(PreviewMode, u32)> {
+fn preview_mode(preview: PreviewOptions, load: &ContextParams) -> Option<(PreviewMode, u32)> {
     let has_tiny = load.files.get(FileRole::Taesd).is_some();
     match preview {
         PreviewOptions::Off => None,
         PreviewOptions::TinyAutoencoder { every } if has_tiny => Some((PreviewMode::TinyAutoencoder, every)),
-        PreviewOptions::Thrifty if has_tiny => Some((PreviewMode::Thrifty, 1)),
+        PreviewOptions::Adaptive if has_tiny => Some((PreviewMode::Adaptive, 1)),
         PreviewOptions::Projection { every } | PreviewOptions::TinyAutoencoder { every } => Some((PreviewMode::Projection, every)),
-        PreviewOptions::Thrifty => Some((PreviewMode::Projection, 1)),
+        PreviewOptions::Adaptive => Some((PreviewMode::Projection, 1)),
     }
 }
 

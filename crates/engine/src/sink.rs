@@ -7,9 +7,8 @@ use std::time::Instant;
 
 use super::batch::Together;
 use super::channel::EventSender;
-use super::estimate;
 use super::event::{Event, LogLevel, Peak, Phase, PhaseKind, Preview, Step, Timings};
-use super::ffi::Sink;
+use super::ffi::JobCallbacks;
 use super::request::JobId;
 use atelier_core::placement::{self, Module, Prediction};
 use atelier_core::recipe::Rgb8;
@@ -135,7 +134,7 @@ impl JobSink {
     pub(crate) fn measured(&self, peaks: Vec<(String, PhaseKind, u64)>) {
         let held = &mut self.lock().held;
         for (device, phase, bytes) in peaks {
-            let peak = held.entry((device, estimate::phase(phase))).or_default();
+            let peak = held.entry((device, placement::Phase::from(phase))).or_default();
             *peak = bytes.max(*peak);
         }
     }
@@ -189,7 +188,7 @@ impl State {
     }
 }
 
-impl Sink for JobSink {
+impl JobCallbacks for JobSink {
     fn log(&self, level: LogLevel, text: &str) {
         let text = without_place(text);
         if level == LogLevel::Debug {
@@ -274,7 +273,7 @@ impl WarmSink {
     }
 }
 
-impl Sink for WarmSink {
+impl JobCallbacks for WarmSink {
     fn log(&self, _: LogLevel, text: &str) {
         tracing::debug!(target: "engine", "{text}");
     }

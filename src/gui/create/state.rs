@@ -71,7 +71,7 @@ impl State {
             |builtin: &Arc<Builtin>| builtin.is_in(&shared.recipe) && builtin.manifest().defaults.preview == Some(PreviewWay::Tae);
         match self.preview {
             PreviewChoice::Off => PreviewOptions::Off,
-            PreviewChoice::Quick if shared.builtin.as_ref().is_ok_and(own_colours) => PreviewOptions::Thrifty,
+            PreviewChoice::Quick if shared.builtin.as_ref().is_ok_and(own_colours) => PreviewOptions::Adaptive,
             PreviewChoice::Quick => PreviewOptions::Projection { every: 1 },
             PreviewChoice::Fine => PreviewOptions::TinyAutoencoder { every: 1 },
         }

@@ -11,7 +11,7 @@ use atelier_core::device::Device;
 use atelier_core::placement::{Home, Module, Placement, Seat};
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_core::sd_cli;
-use atelier_engine::{Busy, Estimate, Failure, JobId, OutOfMemory, Peak, Problem, RemoteReport, Residency, ServerAddress};
+use atelier_engine::{Busy, Estimate, Failure, JobId, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress};
 
 /// Seconds that a recipe must stay as it is before the engine is asked what it takes.
 const ASK_AFTER_SECS: f64 = 0.15;
@@ -148,7 +148,7 @@ pub(crate) fn devices_found(state: &mut State, mut devices: Vec<Device>, context
     }
 }
 
-pub(crate) fn server_answered(state: &mut State, address: &ServerAddress, added: Result<Vec<Device>, Problem>, context: &Context<'_>) {
+pub(crate) fn server_answered(state: &mut State, address: &ServerAddress, added: Result<Vec<Device>, RemoteError>, context: &Context<'_>) {
     for device in added.iter().flatten() {
         state.link.removed.remove(&device.name);
     }
@@ -161,7 +161,7 @@ pub(crate) fn server_answered(state: &mut State, address: &ServerAddress, added:
     list_devices(state, context);
 }
 
-pub(crate) fn server_tested(state: &mut State, address: &ServerAddress, report: &Result<RemoteReport, Problem>) {
+pub(crate) fn server_tested(state: &mut State, address: &ServerAddress, report: &Result<RemoteReport, RemoteError>) {
     if let Some(server) = state.server(address) {
         server.testing = false;
         server.tested = Some(report.as_ref().map(found).map_err(ToString::to_string));

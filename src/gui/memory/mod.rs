@@ -14,7 +14,8 @@ use crate::gui::shared::{Shared, carried};
 use crate::gui::standing::Standing;
 use crate::gui::workers::Workers;
 use crate::settings::Settings;
-use atelier_core::placement::{GIB, Reserve};
+use atelier_core::format::GIB;
+use atelier_core::placement::Reserve;
 use atelier_core::recipe::Recipe;
 use atelier_engine::ResidentId;
 
@@ -141,19 +142,6 @@ impl State {
     }
 }
 
-/// When something was, as a person says it.
-#[must_use]
-pub fn ago(secs: u64) -> String {
-    let (count, unit) = match secs {
-        0..=59 => return "just now".to_owned(),
-        60..=3_599 => (secs / 60, "minute"),
-        3_600..=86_399 => (secs / 3_600, "hour"),
-        _ => (secs / 86_400, "day"),
-    };
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {unit}{plural} ago")
-}
-
 /// What must be known from the start, here and by the engine.
 pub(crate) fn start(state: &State, context: &mut Context<'_>) {
     if let Some(mark) = state.mark.clone() {
@@ -186,7 +174,7 @@ pub(crate) fn mark_taken(state: &mut State, was_there: bool, context: &mut Conte
 /// The mark is there: what it is for can begin.
 pub(crate) fn mark_set(state: &mut State, context: &Context<'_>) {
     if let Some(recipe) = state.marking.take() {
-        sent(context.engine.warm(Some(*recipe)));
+        sent(context.engine.preload(Some(*recipe)));
     }
 }
 
@@ -217,7 +205,7 @@ pub(crate) fn load_ahead(state: &mut State, devices: &devices::State, context: &
         }
         (recipe, _) => {
             state.loading = is_new;
-            sent(context.engine.warm(recipe.map(|recipe| *recipe)));
+            sent(context.engine.preload(recipe.map(|recipe| *recipe)));
         }
     }
 }
@@ -275,24 +263,5 @@ fn use_resident(id: ResidentId, context: &mut Context<'_>) {
     if let Some(before) = before {
         let placement = before.placement.clone();
         context.shared.recipe = Recipe { placement, ..carried(now, before) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_is_said_in_the_largest_whole_unit() {
-        for (secs, words) in [
-            (0, "just now"),
-            (59, "just now"),
-            (60, "1 minute ago"),
-            (7_199, "1 hour ago"),
-            (7_200, "2 hours ago"),
-            (900_000, "10 days ago"),
-        ] {
-            assert_eq!(ago(secs), words);
-        }
     }
 }

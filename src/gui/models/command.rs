@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use crate::gui::models::{Check, DownloadsState, Filter, Kind, ModelsView, Place, Sort, Status, TokenState};
+use crate::gui::models::{DownloadsState, FileCheck, Filter, Kind, ModelsView, Place, Sort, Status, TokenState};
 
 /// What a person can ask of the Models view.
 #[derive(Clone, Debug, PartialEq)]
@@ -266,19 +266,19 @@ impl ModelsCommand {
             }
             Self::ResumeAll => has(view.queue.iter().any(|it| matches!(it.status, Status::Paused(_))), "Nothing is paused."),
             Self::Accept | Self::Decline => view.question.as_ref().map(drop).ok_or("There is no question."),
-            Self::DeleteNow | Self::KeepIt => view.farewell.as_ref().map(drop).ok_or("There is no question."),
+            Self::DeleteNow | Self::KeepIt => view.removal.as_ref().map(drop).ok_or("There is no question."),
             Self::Delete(id) => has(card(id)?.ours, "Atelier did not download it, so it does not delete it."),
             Self::Check(id) => {
                 has(card(id)?.ours, "Only what Atelier downloaded can be compared with what was published.")?;
-                has(!matches!(view.checks.get(id), Some(Check::Running { .. })), "It is being checked.")
+                has(!matches!(view.checks.get(id), Some(FileCheck::Running { .. })), "It is being checked.")
             }
             Self::Add => has(!view.typed.trim().is_empty(), "Paste a link or a path first."),
             Self::ChooseRoot | Self::UsualRoot => {
                 has(view.queue.is_empty(), "Finish or cancel the downloads first.")?;
-                has(matches!(self, Self::ChooseRoot) || !view.shelf.choices.usual_root, "It is the usual folder.")
+                has(matches!(self, Self::ChooseRoot) || !view.library.settings.is_default_root, "It is the usual folder.")
             }
             Self::SaveToken => has(!view.typed_token.trim().is_empty(), "Paste a token first."),
-            Self::ForgetToken => has(view.shelf.choices.token == TokenState::Kept, "No token was pasted here."),
+            Self::ForgetToken => has(view.library.settings.token == TokenState::Saved, "No token was pasted here."),
             Self::SearchHub => {
                 view.downloads_ready()?;
                 has(!view.search.trim().is_empty(), "Type what to search for first.")

@@ -90,7 +90,7 @@ pub(crate) fn refresh(state: &mut State, board: &devices::State, context: &Conte
 fn next_model(state: &State, recipe_now: &Recipe) -> Option<(String, About, Recipe)> {
         let (from, to) = state.seen;
     let seen = state.shown.get(from..to.min(state.shown.len())).unwrap_or_default();
-    let seen = seen.iter().filter_map(|at| state.shelf.cards.get(*at));
+    let seen = seen.iter().filter_map(|at| state.library.cards.get(*at));
     let card = state.opened().into_iter().chain(seen).find(|card| {
         let of = About::of(card, recipe_now);
         card.runnable.is_some() && state.fitting.known.get(&card.id).is_none_or(|it| it.of != of)

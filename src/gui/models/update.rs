@@ -1,4 +1,4 @@
-//! Between the Models view and the keeper: what the view's commands do, and what the keeper's answers change. Nothing here waits.
+//! Effects of the Models view's commands, and of the library's events. Nothing here waits.
 
 use std::path::PathBuf;
 
@@ -7,9 +7,9 @@ use eframe::egui;
 use crate::gui::context::Context;
 use crate::gui::create::update::tidy;
 use crate::gui::files::{Answer, FileTask, Purpose};
-use crate::gui::models::{Check, Kind, Machine, ModelCard, ModelsCommand, Place, Question, State, Then};
+use crate::gui::models::{FileCheck, Kind, Machine, ModelCard, ModelsCommand, Place, Question, State, Then};
 use crate::gui::shared::Screen;
-use crate::studio::library_service::{Order, Told};
+use crate::studio::library_service::{LibraryEvent, LibraryRequest};
 use atelier_core::device::Device;
 use atelier_core::recipe::Lora;
 use atelier_library::Runnable;
@@ -19,31 +19,31 @@ use atelier_library::downloads::{Status, Token};
 pub(crate) fn refresh(state: &mut State, devices: &[Device], context: &Context<'_>) {
     let memory = Machine::of(devices);
     if memory != state.memory
-        && let (Some(memory), Some(keeper)) = (memory, context.library)
+        && let (Some(memory), Some(library)) = (memory, context.library)
     {
-        keeper.ask(Order::Memory(memory.of_first_choice()));
+        library.send(LibraryRequest::SetMemory(memory.of_first_choice()));
     }
     state.refresh(memory, &context.shared.residency);
     let on_screen = context.shared.screen == Screen::Models;
     if on_screen && !state.on_screen {
-        ask_keeper(context, Order::ReadChoices);
+        send(context, LibraryRequest::ReloadSettings);
     }
     state.on_screen = on_screen;
 }
 
-fn ask_keeper(context: &Context<'_>, order: Order) {
-    if let Some(keeper) = context.library {
-        keeper.ask(order);
+fn send(context: &Context<'_>, request: LibraryRequest) {
+    if let Some(library) = context.library {
+        library.send(request);
     }
 }
 
 /// A dialog for a folder was closed.
-pub(crate) fn dialog_closed(_: &mut State, purpose: Purpose, answer: Answer, context: &mut Context<'_>) {
+pub(crate) fn dialog_closed(purpose: Purpose, answer: Answer, context: &mut Context<'_>) {
     match answer {
         Answer::Paths(paths) => {
             let Some(folder) = paths.into_iter().next() else { return };
-            let order = if purpose == Purpose::ModelsRoot { Order::Root(Some(folder)) } else { Order::Add(vec![folder]) };
-            ask_keeper(context, order);
+            let is_root = purpose == Purpose::ModelsRoot;
+            send(context, if is_root { LibraryRequest::SetModelsRoot(Some(folder)) } else { LibraryRequest::Add(vec![folder]) });
         }
         Answer::Nothing => {}
         Answer::NoDialog => {
@@ -53,33 +53,33 @@ pub(crate) fn dialog_closed(_: &mut State, purpose: Purpose, answer: Answer, con
 }
 
 /// Folds in an event of the library.
-pub(crate) fn library_event(state: &mut State, told: Told, context: &mut Context<'_>) {
-    match told {
-        Told::Shelf(shelf) => state.set_shelf(shelf),
-        Told::Queue(queue) => state.set_queue(queue),
-        Told::Downloads(downloads) => state.downloads = downloads,
-        Told::Found(text, found) if state.hub.text.as_ref() == Some(&text) => state.hub.found = Some(found),
-        Told::Files(repo, files) if state.hub.repo.as_ref() == Some(&repo) => state.hub.files = Some(files),
+pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mut Context<'_>) {
+    match event {
+        LibraryEvent::Snapshot(snapshot) => state.set_library(snapshot),
+        LibraryEvent::Queue(queue) => state.set_queue(queue),
+        LibraryEvent::DownloadsState(downloads) => state.downloads = downloads,
+        LibraryEvent::SearchResults(text, found) if state.hub.text.as_ref() == Some(&text) => state.hub.found = Some(found),
+        LibraryEvent::RepositoryFiles(repo, files) if state.hub.repo.as_ref() == Some(&repo) => state.hub.files = Some(files),
         // Answers to older questions.
-        Told::Found(..) | Told::Files(..) => {}
-        Told::Repository(repo) => {
+        LibraryEvent::SearchResults(..) | LibraryEvent::RepositoryFiles(..) => {}
+        LibraryEvent::RepositoryOpened(repo) => {
             state.hub.text.get_or_insert_default();
             (state.hub.repo, state.hub.files) = (Some(repo), None);
         }
-        Told::Runnable(Ok(runnable)) => use_runnable(&runnable, context),
-        Told::Runnable(Err(problem)) => context.notice(problem.sentence),
-        Told::Farewell(farewell) => state.farewell = Some(*farewell),
-        Told::Check(id, Some(check)) => {
+        LibraryEvent::Runnable(Ok(runnable)) => use_runnable(&runnable, context),
+        LibraryEvent::Runnable(Err(problem)) => context.notice(problem.sentence),
+        LibraryEvent::RemovalPreview(removal) => state.removal = Some(*removal),
+        LibraryEvent::Check(id, Some(check)) => {
             state.checks.insert(id, check);
         }
-        Told::Check(id, None) => {
+        LibraryEvent::Check(id, None) => {
             state.checks.remove(&id);
         }
-        Told::Done(id, name) => {
-            let name = state.shelf.cards.iter().find(|it| it.jobs.contains(&id)).map_or(name, |it| it.name.clone());
+        LibraryEvent::Downloaded(id, name) => {
+            let name = state.library.cards.iter().find(|it| it.jobs.contains(&id)).map_or(name, |it| it.name.clone());
             context.notice(format!("{name} is downloaded."));
         }
-        Told::Notice(text) => context.notice(text),
+        LibraryEvent::Notice(text) => context.notice(text),
     }
 }
 
@@ -129,28 +129,28 @@ pub(crate) fn update(state: &mut State, command: ModelsCommand, context: &mut Co
         ModelsCommand::Get(id) => get_model(state, &id, context),
         ModelsCommand::GetMissing(id) => get_missing(state, id, context),
         ModelsCommand::Use(id) => use_model(state, &id, context),
-        ModelsCommand::Pause(id) => ask_keeper(context, Order::Pause(id)),
-        ModelsCommand::Resume(id) | ModelsCommand::Retry(id) => ask_keeper(context, Order::Resume(id)),
-        ModelsCommand::Cancel(id) => ask_keeper(context, Order::Cancel(id)),
-        ModelsCommand::MoveJob(id, before) => ask_keeper(context, Order::Reorder(id, before)),
-        ModelsCommand::PauseAll => each_job(state, context, |it| matches!(it, Status::Waiting | Status::Running), Order::Pause),
-        ModelsCommand::ResumeAll => each_job(state, context, |it| matches!(it, Status::Paused(_)), Order::Resume),
-        ModelsCommand::StartDownloads => ask_keeper(context, Order::StartDownloads),
+        ModelsCommand::Pause(id) => send(context, LibraryRequest::PauseDownload(id)),
+        ModelsCommand::Resume(id) | ModelsCommand::Retry(id) => send(context, LibraryRequest::ResumeDownload(id)),
+        ModelsCommand::Cancel(id) => send(context, LibraryRequest::CancelDownload(id)),
+        ModelsCommand::MoveJob(id, before) => send(context, LibraryRequest::MoveDownload(id, before)),
+        ModelsCommand::PauseAll => each_job(state, context, |it| matches!(it, Status::Waiting | Status::Running), LibraryRequest::PauseDownload),
+        ModelsCommand::ResumeAll => each_job(state, context, |it| matches!(it, Status::Paused(_)), LibraryRequest::ResumeDownload),
+        ModelsCommand::StartDownloads => send(context, LibraryRequest::StartDownloads),
         ModelsCommand::ReadTerms(url) => context.egui.open_url(egui::OpenUrl::new_tab(url)),
         ModelsCommand::Accept => accept_terms(state, context),
         ModelsCommand::Decline => state.question = None,
-        ModelsCommand::Delete(id) => ask_keeper(context, Order::PlanRemoval(id)),
+        ModelsCommand::Delete(id) => send(context, LibraryRequest::PreviewRemoval(id)),
         ModelsCommand::DeleteNow => {
-            if let Some(farewell) = state.farewell.take() {
-                ask_keeper(context, Order::Remove(farewell.id));
+            if let Some(removal) = state.removal.take() {
+                send(context, LibraryRequest::Remove(removal.id));
             }
         }
-        ModelsCommand::KeepIt => state.farewell = None,
+        ModelsCommand::KeepIt => state.removal = None,
         ModelsCommand::Check(id) => {
-            state.checks.insert(id.clone(), Check::Running { bytes: 0, total: None });
-            ask_keeper(context, Order::Check(id));
+            state.checks.insert(id.clone(), FileCheck::Running { bytes: 0, total: None });
+            send(context, LibraryRequest::CheckFiles(id));
         }
-        ModelsCommand::StopCheck(id) => ask_keeper(context, Order::StopCheck(id)),
+        ModelsCommand::StopCheck(id) => send(context, LibraryRequest::StopCheck(id)),
         ModelsCommand::ShowFolder(folder) => context.workers.file(FileTask::OpenFolder(folder, None)),
         ModelsCommand::CopyWords(words) => {
             context.egui.copy_text(words);
@@ -159,24 +159,24 @@ pub(crate) fn update(state: &mut State, command: ModelsCommand, context: &mut Co
         ModelsCommand::TypeAdd(text) => state.typed = text,
         ModelsCommand::Add => {
             let typed = std::mem::take(&mut state.typed);
-            ask_keeper(context, Order::Add(vec![tidy(PathBuf::from(typed).as_path())]));
+            send(context, LibraryRequest::Add(vec![tidy(PathBuf::from(typed).as_path())]));
         }
-        ModelsCommand::AddThese(things) => ask_keeper(context, Order::Add(things)),
+        ModelsCommand::AddThese(things) => send(context, LibraryRequest::Add(things)),
         ModelsCommand::ChooseFolder => context.open_dialog(Purpose::ModelsFolder, String::new()),
-        ModelsCommand::ForgetFolder(folder) => ask_keeper(context, Order::ForgetFolder(folder)),
+        ModelsCommand::ForgetFolder(folder) => send(context, LibraryRequest::ForgetFolder(folder)),
         ModelsCommand::ChooseRoot => context.open_dialog(Purpose::ModelsRoot, String::new()),
-        ModelsCommand::UsualRoot => ask_keeper(context, Order::Root(None)),
-        ModelsCommand::AtOnce(files) => ask_keeper(context, Order::AtOnce(files)),
-        ModelsCommand::LookAgain => ask_keeper(context, Order::LookAgain),
+        ModelsCommand::UsualRoot => send(context, LibraryRequest::SetModelsRoot(None)),
+        ModelsCommand::AtOnce(files) => send(context, LibraryRequest::SetParallelFiles(files)),
+        ModelsCommand::LookAgain => send(context, LibraryRequest::Rescan),
         ModelsCommand::TypeToken(text) => state.typed_token = text,
         ModelsCommand::SaveToken => {
             let token = Token::new(&std::mem::take(&mut state.typed_token));
             match token {
-                Some(token) => ask_keeper(context, Order::Token(Some(token))),
+                Some(token) => send(context, LibraryRequest::SetToken(Some(token))),
                 None => context.notice("This cannot be a token: it has spaces or other signs in it."),
             }
         }
-        ModelsCommand::ForgetToken => ask_keeper(context, Order::Token(None)),
+        ModelsCommand::ForgetToken => send(context, LibraryRequest::SetToken(None)),
         ModelsCommand::FocusToken => {
             state.question = None;
             state.focus_token = true;
@@ -185,11 +185,11 @@ pub(crate) fn update(state: &mut State, command: ModelsCommand, context: &mut Co
             let text = state.search.trim().to_owned();
             state.hub = crate::gui::models::Hub { text: Some(text.clone()), ..crate::gui::models::Hub::default() };
             state.open = false;
-            ask_keeper(context, Order::Search(text));
+            send(context, LibraryRequest::SearchHub(text));
         }
         ModelsCommand::OpenRepository(repo) => {
             (state.hub.repo, state.hub.files) = (Some(repo.clone()), None);
-            ask_keeper(context, Order::ListRepository(repo));
+            send(context, LibraryRequest::ListRepository(repo));
         }
         ModelsCommand::CloseRepository => {
             (state.hub.repo, state.hub.files) = (None, None);
@@ -201,16 +201,16 @@ pub(crate) fn update(state: &mut State, command: ModelsCommand, context: &mut Co
         ModelsCommand::GetHubFile(at) => {
             let file = state.hub.files.as_ref().and_then(|it| it.as_ref().ok()?.get(at)).cloned();
             if let (Some(repo), Some(file)) = (state.hub.repo.clone(), file) {
-                ask_keeper(context, Order::GetHubFile(repo, file));
+                send(context, LibraryRequest::DownloadHubFile(repo, file));
             }
         }
         ModelsCommand::LeaveHub => state.hub = crate::gui::models::Hub::default(),
     }
 }
 
-fn each_job(state: &State, context: &Context<'_>, wanted: impl Fn(&Status) -> bool, order: impl Fn(String) -> Order) {
+fn each_job(state: &State, context: &Context<'_>, wanted: impl Fn(&Status) -> bool, request: impl Fn(String) -> LibraryRequest) {
     for entry in state.queue.iter().filter(|it| wanted(&it.status)) {
-        ask_keeper(context, order(entry.id.clone()));
+        send(context, request(entry.id.clone()));
     }
 }
 
@@ -225,7 +225,7 @@ fn get_model(state: &mut State, id: &str, context: &Context<'_>) {
     let Some(card) = state.card(id).cloned() else { return };
     let name = state.name_to_get(&card);
     if !asks_terms(state, &card, Then::Get(name.clone())) {
-        ask_keeper(context, Order::Get(name));
+        send(context, LibraryRequest::Download(name));
     }
 }
 
@@ -234,7 +234,7 @@ fn get_missing(state: &mut State, id: String, context: &Context<'_>) {
     let of = state.card(&id).into_iter().flat_map(|it| &it.missing).filter_map(|it| state.card(it.of.as_deref()?));
     let asking = of.into_iter().find(|it| state.asks(it)).cloned();
     if !asking.is_some_and(|card| asks_terms(state, &card, Then::GetMissing(id.clone()))) {
-        ask_keeper(context, Order::GetMissing(id));
+        send(context, LibraryRequest::DownloadMissing(id));
     }
 }
 
@@ -261,17 +261,17 @@ fn use_model(state: &mut State, id: &str, context: &mut Context<'_>) {
             context.shared.screen = Screen::Create;
             context.notice(format!("{} is added to the model in use.", card.name));
         }
-        _ => ask_keeper(context, Order::Use(card.id)),
+        _ => send(context, LibraryRequest::ResolveModel(card.id)),
     }
 }
 
 fn accept_terms(state: &mut State, context: &mut Context<'_>) {
     let Some(question) = state.question.take() else { return };
-    ask_keeper(context, Order::Accept(question.id.clone()));
+    send(context, LibraryRequest::AcceptLicence(question.id.clone()));
     // What follows must not ask again before the keeper has answered.
     state.accepted.insert(question.id.clone());
     match question.then {
-        Then::Get(name) => ask_keeper(context, Order::Get(name)),
+        Then::Get(name) => send(context, LibraryRequest::Download(name)),
         Then::GetMissing(id) => get_missing(state, id, context),
         Then::Use => use_model(state, &question.id, context),
     }

@@ -2,12 +2,13 @@
 
 use eframe::egui::{Pos2, pos2, vec2};
 
-use crate::gui::devices::board::{Fit, Move, Outcome, Part};
+use crate::gui::devices::board::{CardMove, CardPart, MoveOutcome, Suggestion};
 use crate::gui::shared::Screen;
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{self, Alternative, Change, GIB, Home, ModuleNeeds, Needs, Seat};
-use atelier_engine::{Cause, Estimate, OutOfMemory, Peak, PhaseKind, Problem, Residency, Resident, ResidentId, ResidentPart};
+use atelier_core::format::GIB;
+use atelier_core::placement::{self, Alternative, Change, Home, ModuleNeeds, Needs, Seat};
+use atelier_engine::{Cause, Estimate, OutOfMemory, Peak, PhaseKind, RemoteError, Residency, Resident, ResidentId, ResidentPart};
 
 fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device {
     let description = format!("Some {}", kind.label());
@@ -260,9 +261,9 @@ fn the_text_and_the_board_are_in_step_and_a_wrong_text_leaves_the_board_as_it_is
 fn what_a_model_takes_is_asked_without_a_wrong_placement_and_again_after_a_failure() {
     let settings = Settings { recipe: Recipe { placement: text("te=GPU9"), ..recipe() }, ..Settings::default() };
     let mut studio = Studio::with(settings, Err("None.".into()), [1440.0, 900.0]);
-    let questions = studio.port.questions();
+    let queries = studio.port.queries();
     let asked = || loop {
-        match questions.next() {
+        match queries.next() {
             Some((Request::Estimate(recipe), _)) => return recipe,
             Some(_) => {}
             None => panic!("nobody was asked"),
@@ -312,7 +313,7 @@ fn too_much_is_said_with_bytes_and_phase_and_the_suggestion_mends_it() {
     studio.click("Apply fit");
     studio.rest();
     assert_eq!(studio.app().state.shared.recipe.placement, plan);
-    assert!(studio.sees("Everything fits.") && matches!(studio.app().state.devices.board.fit, Fit::Same));
+    assert!(studio.sees("Everything fits.") && matches!(studio.app().state.devices.board.suggestion, Suggestion::AlreadyBest));
     // In Create, too, it is a hint and no wall.
     let mut studio = board(65);
     studio.press(Modifiers::COMMAND, Key::Num1);
@@ -342,7 +343,7 @@ fn where_nothing_fits_the_changes_that_help_are_buttons() {
     devices.truncate(2);
     devices[0].memory_free_bytes = 9 * GIB;
     let mut studio = board_with(Settings { recipe: recipe(), ..Settings::default() }, devices, 120);
-    assert!(studio.sees("No placement fits"), "{:?}", studio.app().state.devices.board.fit);
+    assert!(studio.sees("No placement fits"), "{:?}", studio.app().state.devices.board.suggestion);
     studio.click("Decode in tiles");
     assert!(studio.app().state.shared.recipe.vae_tiling);
     studio.tell(5);
@@ -445,7 +446,7 @@ fn a_server_that_does_not_answer_is_grey_and_can_be_asked_again() {
     };
     let server = asked(&studio);
     assert_eq!(server.as_str(), "studio.local:50052");
-    let problem = Problem::Unreachable(server.to_string());
+    let problem = RemoteError::Unreachable(server.to_string());
     studio.port.send(Event::Server { server: server.clone(), added: Err(problem) });
     studio.rest();
     assert!(studio.sees("Nothing answers at studio.local:50052"));
@@ -546,12 +547,12 @@ fn text(backend: &str) -> atelier_core::recipe::PlacementText {
 fn every_move_has_an_outcome_before_it_is_made() {
     let studio = board(65);
     let board = &studio.app().state.devices.board;
-    let to = |part, to| board.outcome(&Move { module: Module::Vae, part, to }).clone();
-    assert_eq!(to(Part::Runs, Home::Device("GPU0".into())), Outcome::Here);
-    assert_eq!(to(Part::Runs, Home::Device("CPU".into())), Outcome::Works);
-    assert!(matches!(to(Part::Runs, Home::Device("GPU1".into())), Outcome::Short(_)), "6.7 are more than its 6");
-    assert!(matches!(to(Part::Runs, Home::Disk), Outcome::Never(_)));
-    assert!(matches!(to(Part::Weights, Home::Disk), Outcome::Short(_)));
+    let to = |part, to| board.outcome(&CardMove { module: Module::Vae, part, to }).clone();
+    assert_eq!(to(CardPart::Runtime, Home::Device("GPU0".into())), MoveOutcome::Unchanged);
+    assert_eq!(to(CardPart::Runtime, Home::Device("CPU".into())), MoveOutcome::Fits);
+    assert!(matches!(to(CardPart::Runtime, Home::Device("GPU1".into())), MoveOutcome::Exceeds(_)), "6.7 are more than its 6");
+    assert!(matches!(to(CardPart::Runtime, Home::Disk), MoveOutcome::Impossible(_)));
+    assert!(matches!(to(CardPart::Weights, Home::Disk), MoveOutcome::Exceeds(_)));
 }
 
 #[test]

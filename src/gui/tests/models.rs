@@ -8,12 +8,12 @@ use std::fs;
 
 use testkit::tiny;
 
-use crate::gui::models::{Check, DownloadsState, Fits, Kind, Place, Shown, TokenState};
+use crate::gui::models::{DownloadsState, FileCheck, Fits, Kind, Place, Shown, TokenState};
 use crate::gui::shared::Screen;
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
+use atelier_core::format::GIB;
 use atelier_core::paths::Paths;
-use atelier_core::placement::GIB;
 use atelier_library::downloads::{Downloads, Patience, ProxyChoice, Status, TokenStore};
 use atelier_library::{Places, Sha256};
 use server::{Fault, Served, Server};
@@ -48,7 +48,7 @@ fn view_of(folder: tempfile::TempDir, endpoint: &str) -> Studio {
     let mut studio = Studio::with_library(settings, builtin, [1440.0, 1400.0], folder, Some(library));
     studio.press(Modifiers::COMMAND, Key::Num3);
     assert_eq!(studio.app().state.shared.screen, Screen::Models);
-    studio.until("the library", |app| app.state.models.shelf.complete && app.state.models.downloads != DownloadsState::Starting);
+    studio.until("the library", |app| app.state.models.library.complete && app.state.models.downloads != DownloadsState::Starting);
     studio
 }
 
@@ -100,7 +100,7 @@ impl Studio {
     /// Names of the cards that are shown, in their order.
     fn cards(&self) -> Vec<&str> {
         let view = &self.app().state.models;
-        view.shown.iter().map(|at| view.shelf.cards[*at].name.as_str()).collect()
+        view.shown.iter().map(|at| view.library.cards[*at].name.as_str()).collect()
     }
 
     fn place(&self, id: &str) -> Option<Place> {
@@ -208,15 +208,15 @@ fn a_download_is_seen_from_its_first_byte_to_its_last_and_can_be_taken_away_agai
     assert!(studio.app().state.models.queue.is_empty());
 
     studio.click("Check files of Aurora");
-    studio.until("the check", |app| matches!(app.state.models.checks.get("aurora"), Some(Check::Done(_))));
+    studio.until("the check", |app| matches!(app.state.models.checks.get("aurora"), Some(FileCheck::Done(_))));
     assert!(studio.sees("aurora.gguf: right"));
     studio.click("Delete Aurora");
-    studio.until("the question", |app| app.state.models.farewell.is_some());
+    studio.until("the question", |app| app.state.models.removal.is_some());
     assert!(studio.sees("Move Aurora to the trash?") && studio.sees("aurora.gguf"));
     studio.click("Keep it");
     assert!(file.exists());
     studio.click("Delete Aurora");
-    studio.until("the question", |app| app.state.models.farewell.is_some());
+    studio.until("the question", |app| app.state.models.removal.is_some());
     studio.click("Move to trash");
     studio.until("the catalogue's card", |app| app.state.models.card("aurora").is_some_and(|it| it.place == Place::Catalogue));
     assert!(!file.exists());
@@ -240,12 +240,12 @@ fn models_on_this_machine_say_whether_they_fit_as_the_engine_predicts() {
     let home = home();
     let mine = install(home.path(), "aurora");
     let mut studio = view_of(home, "http://127.0.0.1:9");
-    let questions = studio.port.questions();
+    let queries = studio.port.queries();
     studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16), device(DeviceKind::Gpu, 4)]));
     studio.until("the cards", |app| app.state.models.memory.is_some() && app.state.models.seen.1 > 0);
     assert!(studio.sees(", fits"), "by its size it does");
     let asked = loop {
-        match questions.next() {
+        match queries.next() {
             Some((Request::Estimate(recipe), _)) => break recipe,
             Some(_) => {}
             None => panic!("nobody was asked"),
@@ -316,7 +316,7 @@ fn what_came_by_a_link_is_checked_and_deleted_like_every_download() {
     let mut studio = view_of(home, &server.url);
     studio.write("Add a model", &server.at("/api/download/7"));
     studio.click("Add a model: Add");
-    let of_kind = |app: &App| app.state.models.shelf.cards.iter().find(|it| it.kind == Kind::Lora && it.ours).cloned();
+    let of_kind = |app: &App| app.state.models.library.cards.iter().find(|it| it.kind == Kind::Lora && it.ours).cloned();
     studio.until("the card", |app| of_kind(app).is_some());
     let card = of_kind(studio.app()).unwrap();
     assert_eq!((card.name.as_str(), card.place), ("water colour", Place::OnDisk));
@@ -324,7 +324,7 @@ fn what_came_by_a_link_is_checked_and_deleted_like_every_download() {
     assert!(file.starts_with(&models));
     studio.begins("water colour, on disk");
     studio.click("Check files of water colour");
-    studio.until("the check", |app| matches!(app.state.models.checks.get(&card.id), Some(Check::Done(_))));
+    studio.until("the check", |app| matches!(app.state.models.checks.get(&card.id), Some(FileCheck::Done(_))));
     assert!(studio.sees("water colour.safetensors: right"));
     let mut damaged = fs::read(&file).unwrap();
     *damaged.last_mut().unwrap() ^= 1;
@@ -332,9 +332,12 @@ fn what_came_by_a_link_is_checked_and_deleted_like_every_download() {
     fs::write(&file, &damaged).unwrap();
     fs::File::options().append(true).open(&file).unwrap().set_modified(whole).unwrap();
     studio.click("Check files of water colour");
-    studio.until("the other answer", |app| matches!(app.state.models.checks.get(&card.id), Some(Check::Done(lines)) if !lines[0].1));
+    studio.until(
+        "the other answer",
+        |app| matches!(app.state.models.checks.get(&card.id), Some(FileCheck::Done(lines)) if !lines[0].is_right),
+    );
     studio.click("Delete water colour");
-    studio.until("the question", |app| app.state.models.farewell.is_some());
+    studio.until("the question", |app| app.state.models.removal.is_some());
     studio.click("Move to trash");
     studio.until("the card to go", |app| of_kind(app).is_none());
     assert!(!file.exists() && !file.parent().unwrap().exists() && models.exists());
@@ -387,7 +390,7 @@ fn a_model_that_needs_an_account_says_where_a_token_goes() {
     studio.harness.run_ok();
     assert_eq!(studio.app().state.models.typed_token, "hf_mine");
     studio.click("Token: Keep");
-    studio.until("the token", |app| app.state.models.shelf.choices.token != TokenState::None);
+    studio.until("the token", |app| app.state.models.library.settings.token != TokenState::None);
     studio.begins("Try again Gated");
     studio.until("the model", |app| app.state.models.card("gated").is_some_and(|it| it.place == Place::OnDisk));
     assert_eq!(server.seen("/ann").last().unwrap().header("authorization"), Some("Bearer hf_mine"));
@@ -520,17 +523,17 @@ fn settings_are_kept_where_the_command_line_has_them_and_a_token_is_never_shown(
     studio.harness.get_by_role_and_label(Role::SpinButton, "At once").focus();
     studio.harness.run_ok();
     studio.press(Modifiers::NONE, Key::ArrowUp);
-    studio.until("the number", |app| app.state.models.shelf.choices.at_once == 4);
+    studio.until("the number", |app| app.state.models.library.settings.parallel_files == 4);
     assert_eq!(Places::read(&paths.library_file()).unwrap().at_once(), 4);
 
     studio.write("Token", "hf_secret");
     assert!(!studio.sees("hf_secret"));
     studio.click("Token: Keep");
-    studio.until("the token", |app| app.state.models.shelf.choices.token != TokenState::None);
+    studio.until("the token", |app| app.state.models.library.settings.token != TokenState::None);
     assert!(studio.app().state.models.typed_token.is_empty());
-    if studio.app().state.models.shelf.choices.token == TokenState::Kept {
+    if studio.app().state.models.library.settings.token == TokenState::Saved {
         studio.click("Forget the token");
-        studio.until("the token to go", |app| app.state.models.shelf.choices.token != TokenState::Kept);
+        studio.until("the token to go", |app| app.state.models.library.settings.token != TokenState::Saved);
     }
     assert!(!fs::read_to_string(paths.library_file()).unwrap().contains("secret"));
 }

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::policy::Bytes;
-use crate::ffi::Load;
+use crate::ffi::ContextParams;
 use atelier_core::placement::{Home, Module, Placement, parse_backend, parse_params_backend};
 use atelier_core::recipe::{FileRole, Lora, ModelFiles};
 
 /// Files with the settings with which they were opened.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Key {
-    load: Load,
+    load: ContextParams,
     stamps: Vec<(FileRole, Stamp)>,
 }
 
@@ -52,7 +52,7 @@ const TEXT_ENCODERS: [FileRole; 5] = [FileRole::Llm, FileRole::LlmVision, FileRo
 const AUTOENCODERS: [FileRole; 2] = [FileRole::Vae, FileRole::Taesd];
 
 impl Key {
-    pub(super) fn new(load: &Load) -> Self {
+    pub(super) fn new(load: &ContextParams) -> Self {
         Self { load: load.clone(), stamps: load.files.iter().map(|(role, path)| (role, Stamp::of(path))).collect() }
     }
 
@@ -62,7 +62,7 @@ impl Key {
 
     /// What a person calls it, for want of better: the name of its largest part's file.
     pub(super) fn name(&self) -> String {
-        let main = self.load.files.get(FileRole::Model).or_else(|| self.load.files.get(FileRole::Diffusion));
+        let main = self.load.files.main();
         main.and_then(Path::file_stem).map_or_else(|| "another model".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
@@ -84,7 +84,7 @@ impl Key {
         }
         let runs_on = parse_backend(&self.load.backend).ok()?.place_of(module).to_owned();
         let weights = parse_params_backend(&self.load.params_backend).ok()?.place_of(module).to_owned();
-        let Load { threads, flash_attention, .. } = self.load;
+        let ContextParams { threads, flash_attention, .. } = self.load;
         Some(Shareable { stamps, threads, flash_attention, runs_on, weights })
     }
 }
@@ -95,25 +95,16 @@ impl Key {
         let reads = |role: FileRole| role == FileRole::Model || TEXT_ENCODERS.contains(&role);
         let stamps: Vec<&(FileRole, Stamp)> = self.stamps.iter().filter(|(role, _)| reads(*role)).collect();
         let runs_on = parse_backend(&self.load.backend).map(|backend| backend.place_of(Module::Te).to_owned()).unwrap_or_default();
-        let Load { threads, flash_attention, .. } = self.load;
+        let ContextParams { threads, flash_attention, .. } = self.load;
         format!("{stamps:?} {runs_on} {threads} {flash_attention}")
     }
 }
 
 /// What a model may take of each device, by the sizes of its files alone.
-pub(super) fn guessed_bytes(load: &Load, placement: &Placement) -> Bytes {
+pub(super) fn guessed_bytes(load: &ContextParams, placement: &Placement) -> Bytes {
     let mut bytes = Bytes::new();
     for (role, path) in load.files.iter() {
-        let module = match role {
-            FileRole::Model | FileRole::Diffusion => Module::Diffusion,
-            FileRole::Llm | FileRole::LlmVision | FileRole::ClipL | FileRole::ClipG | FileRole::T5xxl => Module::Te,
-            FileRole::ClipVision => Module::ClipVision,
-            FileRole::Vae | FileRole::Taesd => Module::Vae,
-            FileRole::Controlnet => Module::Controlnet,
-            FileRole::Photomaker => Module::Photomaker,
-            FileRole::Upscaler => Module::Upscaler,
-        };
-        let seat = placement.seat(module);
+        let seat = placement.seat(role.module());
         let device = match &seat.weights {
             Home::Device(device) => device,
             Home::Disk => &seat.runs_on,

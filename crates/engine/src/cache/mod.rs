@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use super::ffi::{self, CallError, Context, EncodingCounts, Encodings, Limits, Load, Sink};
+use super::ffi::{self, CallError, ConditioningCache, ConditioningCacheStats, Context, ContextParams, JobCallbacks, Limits};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{DevicePrediction, Module, Placement, Prediction, Reserve, budget_on};
 use key::Key;
@@ -31,7 +31,7 @@ pub(super) struct Cache {
     /// A lease ended.
     ended: Condvar,
     /// They outlive the models that made them.
-    encodings: Encodings,
+    encodings: ConditioningCache,
 }
 
 #[derive(Default)]
@@ -60,7 +60,7 @@ struct Loaded {
 
 /// What a job asks for.
 pub(super) struct Want<'a> {
-    pub(super) load: &'a Load,
+    pub(super) load: &'a ContextParams,
     pub(super) budgeted: &'a Budgeted,
     pub(super) placement: &'a Placement,
     /// What it takes, where that is known...
@@ -120,7 +120,7 @@ impl Want<'_> {
         let most = |device: &DevicePrediction| {
             let peak = device.peak().1;
             // A device that holds something of ours has taken for itself what it takes.
-            let slack = if ffi::held_bytes(&device.name) > 0 { peak.slack_bytes } else { 0 };
+            let slack = if ffi::allocated_bytes(&device.name) > 0 { peak.slack_bytes } else { 0 };
             (device.name.clone(), peak.total_bytes().saturating_sub(slack))
         };
         prediction.devices.iter().map(most).collect()
@@ -171,20 +171,20 @@ impl Lease<'_> {
     }
 
     /// Reads the weights that the first picture would read.
-    pub(super) fn warm(&self, sink: &dyn Sink) -> Result<(), CallError> {
+    pub(super) fn warm(&self, sink: &dyn JobCallbacks) -> Result<(), CallError> {
         let own: Vec<Module> = {
             let state = self.cache.lock();
             state.policy.held_by(self.id).filter(|(owner, _)| *owner == self.id).map(|(_, module)| module).collect()
         };
-        self.context.warm(&own, sink)
+        self.context.preload(&own, sink)
     }
 }
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        let (holdings, encodings) = (self.context.holdings(), self.context.encodings());
+        let (holdings, encodings) = (self.context.module_memory(), self.context.conditioning_counts());
         let mut state = self.cache.lock();
-        state.set_holdings(self.id, &holdings);
+        state.set_module_memory(self.id, &holdings);
         if let Some(loaded) = state.contexts.get_mut(&self.id) {
             loaded.used_at = SystemTime::now();
             loaded.encodings = encodings.unwrap_or(loaded.encodings);
@@ -202,7 +202,7 @@ impl Drop for Lease<'_> {
 impl Cache {
     /// The context for these files and settings, opened now where it is not there, with room made for it, and held to its budgets.
     /// `waits` is told which models hold the memory that it waits for.
-    pub(super) fn lease(&self, want: &Want<'_>, sink: &dyn Sink, waits: &dyn Fn(&[String])) -> Result<Lease<'_>, CallError> {
+    pub(super) fn lease(&self, want: &Want<'_>, sink: &dyn JobCallbacks, waits: &dyn Fn(&[String])) -> Result<Lease<'_>, CallError> {
         let key = Key::new(want.load);
         let mut state = self.lock();
         let found = state.find(&key);
@@ -225,7 +225,7 @@ impl Cache {
         let (context, limits) = (Arc::clone(&loaded.context), want.budgeted.limits(&loaded.devices_before));
         drop(state);
         let lease = Lease { cache: self, id, context, spoiled: false };
-        match lease.context.limit(&limits) {
+        match lease.context.set_limits(&limits) {
             Ok(()) => Ok(lease),
             Err(error) => {
                 lease.discard();
@@ -239,7 +239,7 @@ impl Cache {
         mut state: MutexGuard<'a, State>,
         id: ResidentId,
         need: &Bytes,
-        sink: &dyn Sink,
+        sink: &dyn JobCallbacks,
         waits: &dyn Fn(&[String]),
     ) -> Result<MutexGuard<'a, State>, CallError> {
         let mut waited_for = Vec::new();
@@ -276,7 +276,7 @@ impl Cache {
 
     /// Frees every context that nobody uses, also those that are kept, and forgets text encodings.
     pub(super) fn clear(&self) {
-        self.encodings.forget();
+        self.encodings.clear();
         let mut state = self.lock();
         for id in state.policy.by_use() {
             state.unload(id);
@@ -327,7 +327,7 @@ impl Cache {
         let state = self.lock();
         let mut contexts = state.contexts.values();
         let (Some(only), None) = (contexts.next(), contexts.next()) else { return Default::default() };
-        let used: Vec<_> = only.devices_before.iter().filter(|device| ffi::held_bytes(&device.name) > 0).cloned().collect();
+        let used: Vec<_> = only.devices_before.iter().filter(|device| ffi::allocated_bytes(&device.name) > 0).cloned().collect();
         if used.iter().all(|device| device.kind == DeviceKind::Cpu) {
             return Default::default();
         }
@@ -335,7 +335,7 @@ impl Cache {
         let slack = used.iter().filter_map(|before| {
             let now = now.iter().find(|now| now.name == before.name)?;
             let gone = before.memory_free_bytes.checked_sub(now.memory_free_bytes)?;
-            Some((before.name.clone(), gone.saturating_sub(ffi::held_bytes(&before.name))))
+            Some((before.name.clone(), gone.saturating_sub(ffi::allocated_bytes(&before.name))))
         });
         let slack = slack.collect();
         (used, slack)
@@ -345,8 +345,8 @@ impl Cache {
     pub(super) fn residency(&self) -> Residency {
         let state = self.lock();
         let models = state.policy.by_use().into_iter().filter_map(|id| state.resident(id)).collect();
-        let EncodingCounts { found, made, bytes } = self.encodings.counts();
-        let encodings = RememberedTexts { found, made, bytes };
+        let ConditioningCacheStats { hits, misses, bytes } = self.encodings.stats();
+        let encodings = RememberedTexts { found: hits, made: misses, bytes };
         Residency { models, unreturned_bytes: state.unreturned.clone(), encodings }
     }
 
@@ -381,7 +381,14 @@ impl State {
         self.contexts.iter().find(lends).map(|(id, _)| *id)
     }
 
-    fn open(&mut self, id: ResidentId, key: Key, load: &Load, encodings: &Encodings, sink: &dyn Sink) -> Result<(), CallError> {
+    fn open(
+        &mut self,
+        id: ResidentId,
+        key: Key,
+        load: &ContextParams,
+        encodings: &ConditioningCache,
+        sink: &dyn JobCallbacks,
+    ) -> Result<(), CallError> {
         let devices_before = ffi::devices();
         let mut context = Context::new(load, encodings, &key.encoders(), sink)?;
         let mut parts: BTreeSet<Part> = self.policy.held_by(id).collect();
@@ -401,7 +408,7 @@ impl State {
         Ok(())
     }
 
-    fn set_holdings(&mut self, id: ResidentId, holdings: &[ffi::Holding]) {
+    fn set_module_memory(&mut self, id: ResidentId, holdings: &[ffi::ModuleMemory]) {
         let own: Vec<Part> = self.policy.parts_of_owner(id).collect();
         for (owner, module) in own {
             let of_module = holdings.iter().filter(|holding| holding.module == module);

@@ -1,7 +1,7 @@
 //! A recipe as far as memory is concerned: what the engine would be asked to make, with blank pictures for those to start from.
 
 use super::super::event::Failure;
-use super::super::ffi::{Load, Mask, Shot};
+use super::super::ffi::{ContextParams, GenerateParams, Mask};
 use super::super::run::{cpu_threads, sized, tiled};
 use super::Unanswered;
 use atelier_core::recipe::{PlacementText, Recipe, Rgb8, Sampler, Scheduler};
@@ -52,8 +52,8 @@ impl Asked {
             eta: None,
             flow_shift: None,
             distilled_guidance: 3.5,
-            // Whether there are two halves matters, not how they are weighed.
-            guidance: if recipe.guidance.to_bits() == 1.0_f32.to_bits() { 1.0 } else { 2.0 },
+            // Two halves take more than one, whatever their weights.
+            guidance: if recipe.uses_guidance() { 2.0 } else { 1.0 },
             ..recipe.clone()
         };
         if let Some(init) = &mut recipe.init {
@@ -86,8 +86,8 @@ impl Asked {
         (!self.tiling && tiled(&recipe)).then(|| Self { tiling: true, recipe, ..self.clone() })
     }
 
-    pub(super) fn load(&self, placement: &PlacementText) -> Load {
-        Load {
+    pub(super) fn load(&self, placement: &PlacementText) -> ContextParams {
+        ContextParams {
             files: self.recipe.files.clone(),
             threads: cpu_threads(self.recipe.threads),
             flash_attention: self.recipe.flash_attention,
@@ -108,9 +108,9 @@ impl Asked {
 }
 
 impl Blank {
-    pub(super) fn as_shot<'a>(&'a self, asked: &'a Asked) -> Shot<'a> {
+    pub(super) fn generate_params<'a>(&'a self, asked: &'a Asked) -> GenerateParams<'a> {
         let recipe = &asked.recipe;
-        Shot {
+        GenerateParams {
             recipe,
             width: recipe.width,
             height: recipe.height,

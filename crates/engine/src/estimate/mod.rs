@@ -14,13 +14,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::cache::{Stamp, stamps};
 use super::event::{Estimate, Failure, LogLevel, PhaseKind};
 use super::failure;
-use super::ffi::{CallError, Estimator, Limits, Load, Need, Sink};
+use super::ffi::{CallError, ContextParams, Estimator, JobCallbacks, Limits, ModuleEstimate};
 use super::measured::Measured;
 use asked::Asked;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Home, Module, ModuleNeeds, Needs, Phase, Placement, Seat};
 use atelier_core::recipe::{PlacementText, Recipe, Rgb8};
-use atelier_core::words::sentence;
+use atelier_core::sentences::sentence;
 use atelier_library::HeaderCache;
 
 pub(super) use thread::serve;
@@ -50,7 +50,7 @@ pub(super) struct Answers {
 }
 
 struct Open {
-    load: Load,
+    load: ContextParams,
     stamps: Vec<Stamp>,
     estimator: Estimator,
 }
@@ -59,7 +59,7 @@ struct Open {
 #[derive(Clone, Debug, PartialEq)]
 struct Question {
     asked: Asked,
-    load: Load,
+    load: ContextParams,
     stamps: Vec<Stamp>,
     cut_on: Option<PlacementText>,
 }
@@ -135,10 +135,16 @@ impl Estimates {
         Ok(needs)
     }
 
-    fn run(&mut self, asked: &Asked, load: &Load, limits: &Limits, outdated: &dyn Outdated) -> Result<Vec<Need>, Unanswered> {
+    fn run(
+        &mut self,
+        asked: &Asked,
+        load: &ContextParams,
+        limits: &Limits,
+        outdated: &dyn Outdated,
+    ) -> Result<Vec<ModuleEstimate>, Unanswered> {
         let sink = Asking { outdated, log: Mutex::default() };
         let shot = asked.shot();
-        let ran = self.estimator(load, &sink).and_then(|estimator| estimator.run(&shot.as_shot(asked), limits, &sink));
+        let ran = self.estimator(load, &sink).and_then(|estimator| estimator.run(&shot.generate_params(asked), limits, &sink));
         ran.map_err(|error| {
             // What failed half-way is not asked again.
             self.open.retain(|open| open.load != *load);
@@ -146,7 +152,7 @@ impl Estimates {
         })
     }
 
-    fn estimator(&mut self, load: &Load, sink: &dyn Sink) -> Result<&mut Estimator, CallError> {
+    fn estimator(&mut self, load: &ContextParams, sink: &dyn JobCallbacks) -> Result<&mut Estimator, CallError> {
         let stamps = stamps(&load.files, &[]);
         let open = self.open.iter().position(|open| open.load == *load && open.stamps == stamps);
         let open = match open {
@@ -223,7 +229,7 @@ impl Asking<'_> {
     }
 }
 
-impl Sink for Asking<'_> {
+impl JobCallbacks for Asking<'_> {
     fn log(&self, level: LogLevel, text: &str) {
         if level >= LogLevel::Warn {
             self.log.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
@@ -263,17 +269,17 @@ fn in_ram(placement: &Placement, devices: &[Device]) -> Option<Placement> {
 }
 
 /// From what the modules took in the two runs.
-fn assembled(whole: &[Need], cut: &[Need]) -> Needs {
+fn assembled(whole: &[ModuleEstimate], cut: &[ModuleEstimate]) -> Needs {
     let mut needs = Needs::default();
     for need in whole.iter().filter(|need| counts(need)) {
         let module: &mut ModuleNeeds = needs.modules.entry(need.module).or_default();
         module.weight_bytes = module.weight_bytes.max(need.weight_bytes);
         module.lora_bytes = module.lora_bytes.max(need.lora_bytes);
-        let compute = module.compute_bytes.entry(phase(need.phase)).or_default();
+        let compute = module.compute_bytes.entry(Phase::from(need.phase)).or_default();
         *compute = (*compute).max(need.compute_bytes);
     }
     for (module, needs) in &mut needs.modules {
-        let of = |needs: &[Need]| {
+        let of = |needs: &[ModuleEstimate]| {
             let own = needs.iter().filter(|need| need.module == *module && counts(need));
             own.fold((0, 0), |(graphs, peak), need| (need.graphs.max(graphs), need.peak_bytes.max(peak)))
         };
@@ -284,16 +290,6 @@ fn assembled(whole: &[Need], cut: &[Need]) -> Needs {
 }
 
 /// A preview, which another job may have switched on, is no part of the picture.
-fn counts(need: &Need) -> bool {
+fn counts(need: &ModuleEstimate) -> bool {
     !(need.module == Module::Vae && need.phase == PhaseKind::Denoising)
-}
-
-/// The phase as placement knows it.
-pub(super) const fn phase(phase: PhaseKind) -> Phase {
-    match phase {
-        PhaseKind::Loading => Phase::Load,
-        PhaseKind::Encoding => Phase::Encode,
-        PhaseKind::Denoising | PhaseKind::Upscaling => Phase::Denoise,
-        PhaseKind::Decoding => Phase::Decode,
-    }
 }

@@ -1,4 +1,4 @@
-//! From the engine's callbacks to a [`Sink`].
+//! Translation of the engine's C callbacks into calls of [`JobCallbacks`].
 
 use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
@@ -8,27 +8,31 @@ use crate::event::{LogLevel, PhaseKind};
 use atelier_core::placement::Module;
 use atelier_core::recipe::Rgb8;
 
-/// Where a job's news go. `log` and `cancelled` also come from the engine's loading threads.
-pub(crate) trait Sink: Sync {
+/// Progress of one call into the engine. All are called on the thread of that call, except `log` and `cancelled`, which the engine's loading
+/// threads call too.
+pub(crate) trait JobCallbacks: Sync {
     fn log(&self, level: LogLevel, text: &str);
     fn phase(&self, phase: PhaseKind);
+    /// Bytes read of the weights of one module.
     fn load(&self, module: Option<Module>, done: u64, total: u64);
+    /// `fraction` of the running step, 0 to 1; `secs` of the last finished one.
     fn step(&self, done: u32, total: u32, fraction: f32, secs: f32);
     fn preview(&self, step: u32, image: Rgb8);
+    /// True where the engine should stop.
     fn cancelled(&self) -> bool;
 }
 
-/// The C struct for a sink, borrowed for as long as C may call it.
-pub(super) struct Callbacks<'a> {
+/// C struct of function pointers for one `JobCallbacks`, which it borrows for as long as C may call them.
+pub(super) struct RawCallbacks<'a> {
     raw: ggml_sys::atelier_callbacks,
-    sink: PhantomData<&'a &'a dyn Sink>,
+    callbacks: PhantomData<&'a &'a dyn JobCallbacks>,
 }
 
-impl<'a> Callbacks<'a> {
-    /// `sink` is a reference to a reference, so that a thin pointer can carry it.
-    pub(super) fn new(sink: &'a &'a dyn Sink) -> Self {
+impl<'a> RawCallbacks<'a> {
+    /// Takes a reference to a reference: `void*` carries only a thin pointer.
+    pub(super) fn new(callbacks: &'a &'a dyn JobCallbacks) -> Self {
         let raw = ggml_sys::atelier_callbacks {
-            user: std::ptr::from_ref(sink).cast_mut().cast(),
+            user: std::ptr::from_ref(callbacks).cast_mut().cast(),
             log: Some(on_log),
             phase: Some(on_phase),
             load: Some(on_load),
@@ -36,7 +40,7 @@ impl<'a> Callbacks<'a> {
             preview: Some(on_preview),
             cancelled: Some(on_cancelled),
         };
-        Self { raw, sink: PhantomData }
+        Self { raw, callbacks: PhantomData }
     }
 
     pub(super) const fn as_ptr(&self) -> *const ggml_sys::atelier_callbacks {
@@ -44,11 +48,14 @@ impl<'a> Callbacks<'a> {
     }
 }
 
-/// Calls the sink behind `user`; a panic stays on this side and gives `otherwise`.
-fn with_sink<T>(user: *mut c_void, otherwise: T, call: impl FnOnce(&dyn Sink) -> T) -> T {
-    // SAFETY: `user` is what `Callbacks::new` put there: a `&&dyn Sink` that its lifetime keeps alive during the call into C.
-    let sink: &dyn Sink = unsafe { *user.cast::<&dyn Sink>() };
-    catch_unwind(AssertUnwindSafe(|| call(sink))).unwrap_or(otherwise)
+/// Calls `call` with the callbacks behind `user`; returns `default` if it panics, since no panic may enter C++.
+///
+/// # Safety
+/// `user` is the `user` of a [`RawCallbacks`] that lives during the call.
+unsafe fn with_callbacks<T>(user: *mut c_void, default: T, call: impl FnOnce(&dyn JobCallbacks) -> T) -> T {
+    // SAFETY: `RawCallbacks::new` stores a `&&dyn JobCallbacks`, which the caller keeps alive.
+    let callbacks: &dyn JobCallbacks = unsafe { *user.cast::<&dyn JobCallbacks>() };
+    catch_unwind(AssertUnwindSafe(|| call(callbacks))).unwrap_or(default)
 }
 
 unsafe extern "C" fn on_log(user: *mut c_void, level: c_int, text: *const c_char) {
@@ -58,26 +65,30 @@ unsafe extern "C" fn on_log(user: *mut c_void, level: c_int, text: *const c_char
         2 => LogLevel::Warn,
         _ => LogLevel::Error,
     };
-    let text = super::text(text);
-    with_sink(user, (), |sink| {
+    // SAFETY: the shim passes a NUL-terminated string that lives during this call.
+    let text = unsafe { super::text(text) };
+    let log = |callbacks: &dyn JobCallbacks| {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
-            sink.log(level, line.trim_end());
+            callbacks.log(level, line.trim_end());
         }
-    });
+    };
+    // SAFETY: the shim passes the `user` of the `RawCallbacks` of the running call.
+    unsafe { with_callbacks(user, (), log) }
 }
 
 unsafe extern "C" fn on_phase(user: *mut c_void, phase: c_int) {
     if let Some(phase) = phase_kind(phase) {
-        with_sink(user, (), |sink| sink.phase(phase));
+        // SAFETY: as in `on_log`.
+        unsafe { with_callbacks(user, (), |callbacks| callbacks.phase(phase)) }
     }
 }
 
-/// `atelier_module` of shim.h, which has the order of `Module`.
+/// `Module` of a number of `atelier_module` (shim.h), which has the same order; `None` for `ATELIER_MODULE_NONE`.
 pub(super) fn module_of(number: c_int) -> Option<Module> {
     usize::try_from(number).ok().and_then(|index| Module::ALL.get(index).copied())
 }
 
-/// `atelier_phase` of shim.h.
+/// `PhaseKind` of a number of `atelier_phase` (shim.h).
 pub(super) const fn phase_kind(phase: c_int) -> Option<PhaseKind> {
     match phase {
         ggml_sys::ATELIER_PHASE_LOADING => Some(PhaseKind::Loading),
@@ -90,25 +101,29 @@ pub(super) const fn phase_kind(phase: c_int) -> Option<PhaseKind> {
 }
 
 unsafe extern "C" fn on_load(user: *mut c_void, module: c_int, done: u64, total: u64) {
-    with_sink(user, (), |sink| sink.load(module_of(module), done, total));
+    // SAFETY: as in `on_log`.
+    unsafe { with_callbacks(user, (), |callbacks| callbacks.load(module_of(module), done, total)) }
 }
 
 unsafe extern "C" fn on_step(user: *mut c_void, done: c_int, total: c_int, fraction: f32, secs: f32) {
     let (done, total) = (u32::try_from(done).unwrap_or(0), u32::try_from(total).unwrap_or(0));
-    with_sink(user, (), |sink| sink.step(done, total, fraction, secs));
+    // SAFETY: as in `on_log`.
+    unsafe { with_callbacks(user, (), |callbacks| callbacks.step(done, total, fraction, secs)) }
 }
 
 unsafe extern "C" fn on_preview(user: *mut c_void, step: c_int, width: u32, height: u32, rgb: *const u8) {
     // SAFETY: the shim passes width x height x 3 bytes that live during this call.
     let Some(image) = (unsafe { copy_rgb(width, height, rgb) }) else { return };
-    with_sink(user, (), |sink| sink.preview(u32::try_from(step).unwrap_or(0), image));
+    // SAFETY: as in `on_log`.
+    unsafe { with_callbacks(user, (), |callbacks| callbacks.preview(u32::try_from(step).unwrap_or(0), image)) }
 }
 
 unsafe extern "C" fn on_cancelled(user: *mut c_void) -> bool {
-    with_sink(user, true, |sink| sink.cancelled())
+    // SAFETY: as in `on_log`.
+    unsafe { with_callbacks(user, true, |callbacks| callbacks.cancelled()) }
 }
 
-/// Copies pixels that C owns.
+/// Copies pixels that C owns; `None` for null or an image without pixels.
 ///
 /// # Safety
 /// `rgb` is null or points to `width * height * 3` bytes that live during the call.

@@ -1,77 +1,82 @@
-//! What pictures would take: contexts that hold nothing, and what was held by those that hold something.
+//! Memory of images: predicted by estimators, which allocate nothing, and recorded by contexts.
 
 use std::ffi::CString;
 use std::ptr::{NonNull, null_mut};
 
-use super::callbacks::{Callbacks, Sink, module_of, phase_kind};
+use super::callbacks::{JobCallbacks, RawCallbacks, module_of, phase_kind};
 use super::error::CallError;
-use super::params::{Limits, Load, RawLoad, RawShot, Shot};
+use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams};
 use crate::event::PhaseKind;
 use atelier_core::placement::Module;
 
-/// Modules in phases are far fewer.
-const MOST_NEEDS: usize = 64;
-/// Devices in phases are far fewer.
-const MOST_PEAKS: usize = 256;
+/// Capacity of the array for C, far more than modules x phases.
+const MAX_ESTIMATES: usize = 64;
+/// Capacity of the array for C, far more than devices x phases.
+const MAX_PEAKS: usize = 256;
 
-/// A model that is only looked at: no weights are read, no device holds or computes anything. It may be used beside a job of another thread.
+/// A model opened for a dry run: no weights are read, no device allocates or computes. May run beside a job of another thread.
 pub(crate) struct Estimator(NonNull<ggml_sys::atelier_context>);
 
-/// What a module takes in a phase, in bytes, where it runs.
+/// Predicted memory of a module in a phase, in bytes, on the device where it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Need {
+pub(crate) struct ModuleEstimate {
     pub(crate) module: Module,
     pub(crate) phase: PhaseKind,
-    /// The most weights at one time.
+    /// Peak of weights.
     pub(crate) weight_bytes: u64,
     pub(crate) lora_bytes: u64,
-    /// The most of all else at one time.
+    /// Peak of all other buffers.
     pub(crate) compute_bytes: u64,
-    /// The most of both at one time, without LoRAs.
+    /// Peak of the sum of both, without LoRAs.
     pub(crate) peak_bytes: u64,
-    /// How many graphs it ran.
+    /// Number of graphs that it computes.
     pub(crate) graphs: u32,
 }
 
 impl Estimator {
-    /// Reads the headers of the model's files and prepares its modules.
-    pub(crate) fn new(load: &Load, sink: &dyn Sink) -> Result<Self, CallError> {
-        let raw = RawLoad::new(load)?;
-        let callbacks = Callbacks::new(&sink);
+    /// Opens a model: reads the headers of its files and builds its modules.
+    pub(crate) fn new(params: &ContextParams, callbacks: &dyn JobCallbacks) -> Result<Self, CallError> {
+        let raw = RawContextParams::new(params)?;
+        let raw_callbacks = RawCallbacks::new(&callbacks);
         let mut context = null_mut();
-        // SAFETY: `raw` owns its strings and lives past the call; `callbacks` borrows `sink`; `context` is ours to be written.
-        let status = unsafe { ggml_sys::atelier_estimator_new(&raw const raw.raw, callbacks.as_ptr(), &raw mut context) };
+        // SAFETY: `raw` owns its strings and outlives the call; `raw_callbacks` borrows `callbacks`; `context` is a local to be written.
+        let status = unsafe { ggml_sys::atelier_estimator_new(&raw const raw.raw, raw_callbacks.as_ptr(), &raw mut context) };
         CallError::check(status)?;
         NonNull::new(context).map(Self).ok_or_else(|| CallError::new("the engine gave no estimator"))
     }
 
-    /// What this picture would take.
-    pub(crate) fn run(&mut self, shot: &Shot<'_>, limits: &Limits, sink: &dyn Sink) -> Result<Vec<Need>, CallError> {
-        let raw = RawShot::new(shot)?;
-        let callbacks = Callbacks::new(&sink);
+    /// Predicts the memory of one image.
+    pub(crate) fn run(
+        &mut self,
+        params: &GenerateParams<'_>,
+        limits: &Limits,
+        callbacks: &dyn JobCallbacks,
+    ) -> Result<Vec<ModuleEstimate>, CallError> {
+        let raw = RawGenerateParams::new(params)?;
+        let raw_callbacks = RawCallbacks::new(&callbacks);
         let limits = limits.raw();
-        let mut needs = [ggml_sys::atelier_need::default(); MOST_NEEDS];
+        let mut estimates = [ggml_sys::atelier_need::default(); MAX_ESTIMATES];
         let mut count = 0;
-        // SAFETY: the pointer is a live estimator that only this value holds; `raw` owns what it points to, except pixels, which `shot`
-        // borrows for longer than this call; `callbacks` borrows `sink`; `needs` has room for as many as it is said to.
+        // SAFETY: a live estimator, exclusive by `&mut self`; `raw` owns what it points to, except pixels, which `params` borrows for longer
+        // than this call; `raw_callbacks` borrows `callbacks`; `estimates` has the length that is passed.
         let status = unsafe {
             ggml_sys::atelier_estimator_run(
                 self.0.as_ptr(),
                 &raw const raw.raw,
                 &raw const limits,
-                callbacks.as_ptr(),
-                needs.as_mut_ptr(),
-                needs.len(),
+                raw_callbacks.as_ptr(),
+                estimates.as_mut_ptr(),
+                estimates.len(),
                 &raw mut count,
             )
         };
         CallError::check(status)?;
-        Ok(needs.iter().take(count).filter_map(need).collect())
+        Ok(estimates.iter().take(count).filter_map(module_estimate).collect())
     }
 }
 
-fn need(raw: &ggml_sys::atelier_need) -> Option<Need> {
-    Some(Need {
+fn module_estimate(raw: &ggml_sys::atelier_need) -> Option<ModuleEstimate> {
+    Some(ModuleEstimate {
         module: module_of(raw.module)?,
         phase: phase_kind(raw.phase)?,
         weight_bytes: raw.weight_bytes,
@@ -89,18 +94,22 @@ impl Drop for Estimator {
     }
 }
 
-/// The most bytes of each device, by its name and phase, during this thread's last picture or enlarging.
+/// Peaks of allocated bytes by device name and phase during this thread's last generation or upscaling.
 pub(crate) fn last_peaks() -> Vec<(String, PhaseKind, u64)> {
-    let mut peaks = [ggml_sys::atelier_peak { device: std::ptr::null(), phase: 0, bytes: 0 }; MOST_PEAKS];
-    // SAFETY: `peaks` has room for as many as it is said to.
+    let mut peaks = [ggml_sys::atelier_peak { device: std::ptr::null(), phase: 0, bytes: 0 }; MAX_PEAKS];
+    // SAFETY: `peaks` has the length that is passed.
     let count = unsafe { ggml_sys::atelier_last_peaks(peaks.as_mut_ptr(), peaks.len()) };
-    let peak = |raw: &ggml_sys::atelier_peak| Some((super::text(raw.device), phase_kind(raw.phase)?, raw.bytes));
+    let peak = |raw: &ggml_sys::atelier_peak| {
+        // SAFETY: null or a device's name, which lives as long as the process.
+        let device = unsafe { super::text(raw.device) };
+        Some((device, phase_kind(raw.phase)?, raw.bytes))
+    };
     peaks.iter().take(count).filter_map(peak).collect()
 }
 
-/// Bytes that Atelier holds of a device now.
-pub(crate) fn held_bytes(device: &str) -> u64 {
+/// Bytes that this process has allocated on a device now; 0 for an unknown one.
+pub(crate) fn allocated_bytes(device: &str) -> u64 {
     let Ok(device) = CString::new(device) else { return 0 };
-    // SAFETY: a string that lives past the call.
+    // SAFETY: a string that outlives the call.
     unsafe { ggml_sys::atelier_held(device.as_ptr()) }
 }

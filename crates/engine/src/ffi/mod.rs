@@ -1,12 +1,12 @@
-//! Safe wrappers round the engine's C interface. The only module of Atelier that may be `unsafe`.
+//! Safe wrappers of the engine's C interface (`vendor/ggml-sys/shim/shim.h`). The only module outside of it that contains `unsafe`.
 //!
 //! Invariants: every C handle is one private pointer with a `Drop`; strings and pixels live as long as C reads them; no panic enters C++
-//! (callbacks catch them); no exception leaves it (the shim catches them). No policy here: what to load, check or keep is decided above.
-#![allow(unsafe_code, reason = "the seam to the C++ engine; each block says who guarantees what it needs")]
+//! (callbacks catch them); no exception leaves it (the shim catches them). No policy: what is loaded, validated or cached is decided above.
+#![allow(unsafe_code, reason = "interface to the C++ engine")]
 
 mod callbacks;
+mod conditioning_cache;
 mod context;
-mod encodings;
 mod error;
 mod estimate;
 mod params;
@@ -20,25 +20,25 @@ use std::ffi::{CStr, CString};
 
 use atelier_core::device::{Device, DeviceKind, SimulatedDevice};
 
-pub(super) use callbacks::Sink;
-pub(super) use context::{Context, Holding};
-pub(super) use encodings::{EncodingCounts, Encodings};
+pub(super) use callbacks::JobCallbacks;
+pub(super) use conditioning_cache::{ConditioningCache, ConditioningCacheStats};
+pub(super) use context::{Context, ModuleMemory};
 pub(super) use error::{CallError, Status};
-pub(super) use estimate::{Estimator, Need, held_bytes, last_peaks};
-pub(super) use params::{Limits, Load, Mask, PreviewMode, Shot};
+pub(super) use estimate::{Estimator, ModuleEstimate, allocated_bytes, last_peaks};
+pub(super) use params::{ContextParams, GenerateParams, Limits, Mask, PreviewMode};
 #[cfg(test)]
-pub(super) use remote::set_patience;
-pub(super) use remote::{add_server, devices_of, serve, wire_parts};
+pub(super) use remote::set_response_timeout;
+pub(super) use remote::{add_server, devices_of, serve, wire_versions};
 pub(super) use upscaler::Upscaler;
 
-/// The devices that ggml knows, with their memory as it is now.
+/// ggml's devices, with their free memory as of now.
 pub(super) fn devices() -> Vec<Device> {
-    // SAFETY: takes nothing; the shim initialises itself.
+    // SAFETY: takes no argument; the shim initialises itself.
     let count = unsafe { ggml_sys::atelier_device_count() };
     (0..count).filter_map(device).map(|(device, _)| device).collect()
 }
 
-/// A device; where it is another machine's, with its server's address and its number there.
+/// The device at `index` of ggml's list; if it is remote, with its server's address and its index on that server.
 fn device(index: usize) -> Option<(Device, Option<(String, usize)>)> {
     let mut raw = ggml_sys::atelier_device {
         name: std::ptr::null(),
@@ -49,7 +49,7 @@ fn device(index: usize) -> Option<(Device, Option<(String, usize)>)> {
         remote: false,
         card: std::ptr::null(),
     };
-    // SAFETY: `raw` is a whole struct of ours; the shim checks the index and fills it.
+    // SAFETY: `raw` is a local to be written; the shim checks the index and fills it.
     let status = unsafe { ggml_sys::atelier_device_get(index, &raw mut raw) };
     if status != ggml_sys::ATELIER_OK {
         return None;
@@ -59,62 +59,66 @@ fn device(index: usize) -> Option<(Device, Option<(String, usize)>)> {
         0 => DeviceKind::Cpu,
         1 => DeviceKind::Gpu,
         2 => DeviceKind::IntegratedGpu,
-        // A device made of others is no place to put a module on.
+        // ggml's meta device, which spreads over others, cannot be assigned a module.
         4 => return None,
         _ => DeviceKind::Accelerator,
     };
     let (memory_total_bytes, free) = if kind == DeviceKind::Cpu { ram() } else { (raw.memory_total, raw.memory_free) };
-    let mut description = text(raw.description);
-    let place = description.rsplit_once('#').filter(|_| raw.remote).map(|(server, index)| (server.to_owned(), index.parse().unwrap_or(0)));
-    let mut card = Some(text(raw.card)).filter(|card| !card.is_empty());
-    if let Some((server, index)) = &place {
+    // SAFETY: null or strings that live as long as the process.
+    let (name, mut description, card) = unsafe { (text(raw.name), text(raw.description), text(raw.card)) };
+    let remote = description.rsplit_once('#').filter(|_| raw.remote).map(|(server, index)| (server.to_owned(), index.parse().unwrap_or(0)));
+    let mut card = Some(card).filter(|card| !card.is_empty());
+    if let Some((server, index)) = &remote {
         (description, card) = super::remote::identity(server, *index);
     }
     let memory_free_bytes = free.min(memory_total_bytes);
-    Some((Device { name: text(raw.name), description, kind, card, memory_total_bytes, memory_free_bytes }, place))
+    Some((Device { name, description, kind, card, memory_total_bytes, memory_free_bytes }, remote))
 }
 
-/// How a device that the processor plays describes itself; see shim/simulate.cpp.
-pub(super) const SIMULATED: &str = "Simulated with the processor";
+/// Description of simulated devices; mirrors shim/simulate.cpp.
+pub(super) const SIMULATED_DESCRIPTION: &str = "Simulated with the processor";
 
-/// Adds a device that the processor plays.
-pub(super) fn simulate(device: &SimulatedDevice) -> Result<(), CallError> {
+/// Adds a GPU that the CPU simulates.
+pub(super) fn simulate_device(device: &SimulatedDevice) -> Result<(), CallError> {
     let nul = |_| CallError::new("a device's name holds a NUL character");
     let name = CString::new(device.name.as_str()).map_err(nul)?;
     let card = CString::new(device.card.as_deref().unwrap_or_default()).map_err(nul)?;
-    // SAFETY: the shim copies both texts.
+    // SAFETY: the shim copies both strings.
     CallError::check(unsafe { ggml_sys::atelier_simulate_device(name.as_ptr(), device.memory_bytes, card.as_ptr()) })
 }
 
-/// Whether this build has Vulkan and the system lacks the library through which programs find its devices.
-pub(super) fn lacks_vulkan() -> bool {
+/// True in a build with Vulkan on a machine without the Vulkan loader.
+pub(super) fn is_vulkan_loader_missing() -> bool {
     #[cfg(feature = "vulkan")]
-    // SAFETY: takes nothing; the shim looks for the library once.
+    // SAFETY: takes no argument; the shim looks for the library once.
     let is_there = unsafe { ggml_sys::atelier_vulkan_loader() };
     #[cfg(not(feature = "vulkan"))]
     let is_there = true;
     !is_there
 }
 
-/// RAM in bytes, whole and available: ggml calls all of it free.
+/// RAM in bytes, total and available. ggml reports all of it as free.
 fn ram() -> (u64, u64) {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
     (system.total_memory(), system.available_memory())
 }
 
-/// Sends every device's graphs through the hook that other devices than the CPU need, `nodes` at a time.
+/// With `force`, computes graphs of the CPU too in chunks of `nodes` nodes, as those of other devices.
 #[cfg(test)]
 pub(super) fn force_hook(nodes: i32, force: bool) {
     // SAFETY: sets two atomics.
     unsafe { ggml_sys::atelier_set_hook(nodes, force) };
 }
 
-/// A copy of a C string; empty for null.
-fn text(pointer: *const std::ffi::c_char) -> String {
+/// Copy of a C string; empty for null. Bytes that are not UTF-8 are replaced.
+///
+/// # Safety
+/// `pointer` is null or a NUL-terminated string that lives during the call.
+unsafe fn text(pointer: *const std::ffi::c_char) -> String {
     if pointer.is_null() {
         return String::new();
     }
-    // SAFETY: every caller passes a NUL-ended string that C keeps alive during this call.
+    // SAFETY: as the caller promises.
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }

@@ -1,4 +1,4 @@
-//! What is given to the engine: plain Rust values, and the C structs made of them for the time of one call.
+//! Parameters of the engine's calls: plain Rust values, and the C structs that are built from them for one call.
 
 use std::ffi::{CString, c_char};
 use std::path::Path;
@@ -9,25 +9,26 @@ use ggml_sys::{sample_method_t, scheduler_t};
 use super::error::CallError;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Sampler, Scheduler};
 
-/// What a context is made of. Two jobs with equal values can use the same context.
+/// Parameters of a context. Jobs with equal values can share one.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Load {
+pub(crate) struct ContextParams {
     pub(crate) files: ModelFiles,
     pub(crate) threads: u32,
     pub(crate) flash_attention: bool,
-    /// Devices by name, never empty: the engine's own choice would be the first GPU, whatever it is.
+    /// Device of each module ("te=cpu,diffusion=..."); never empty, since the engine's default is the first GPU, even a remote one.
     pub(crate) backend: String,
+    /// Device, or "disk", where each module's weights are kept, in the same form.
     pub(crate) params_backend: String,
 }
 
-/// The most bytes of its device that a module's graph may use, weights included; 0 is no limit. They can change between pictures.
+/// Maximum bytes of its device that a module's graph may use, weights included; 0 is no limit. They can change between images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
     pub(crate) diffusion: u64,
     pub(crate) te: u64,
     pub(crate) clip_vision: u64,
     pub(crate) vae: u64,
-    /// Keep the diffusion layers that fit and stream the others; needs a limit and weights in RAM.
+    /// Stream the diffusion layers that do not fit; needs a limit, and weights in RAM.
     pub(crate) stream_layers: bool,
 }
 
@@ -38,10 +39,10 @@ impl Limits {
     }
 }
 
-/// One picture to make with a context.
-pub(crate) struct Shot<'a> {
+/// Parameters of one image.
+pub(crate) struct GenerateParams<'a> {
     pub(crate) recipe: &'a Recipe,
-    /// Pixels; a multiple of what the model can make.
+    /// Pixels; a multiple of the model's alignment.
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) seed: i64,
@@ -51,63 +52,78 @@ pub(crate) struct Shot<'a> {
     pub(crate) mask: Option<&'a Mask>,
     pub(crate) references: &'a [Rgb8],
     pub(crate) control: Option<&'a Rgb8>,
-    /// Tells LoRAs apart, so that a remembered text encoding is not used for others.
+    /// Identifies the set of LoRAs: part of the key of a cached text encoding.
     pub(crate) lora_key: &'a str,
 }
 
-/// A mask: one byte for each pixel, 255 where the picture is painted anew.
+/// Inpainting mask: one byte a pixel, 255 where the image is generated anew.
 pub(crate) struct Mask {
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) pixels: Vec<u8>,
 }
 
-/// How the forming picture is shown.
+/// Decoder of previews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PreviewMode {
+    /// Linear projection of the latents, without a decoder.
     Projection,
     TinyAutoencoder,
-    /// The tiny autoencoder, within a share of the picture's time.
-    Thrifty,
+    /// The tiny autoencoder, as large and as often as a share of the image's time allows.
+    Adaptive,
 }
 
-/// Strings that C reads, kept until this is dropped.
+/// Owner of the strings that C reads during a call.
 #[derive(Default)]
 pub(super) struct Strings(Vec<CString>);
 
 impl Strings {
     pub(super) fn text(&mut self, text: &str) -> Result<*const c_char, CallError> {
         let owned = CString::new(text).map_err(|_| CallError::new("a text holds a NUL character"))?;
-        // The bytes of a `CString` stay where they are when the vector grows.
+        // The bytes of a `CString` do not move when the vector grows.
         let pointer = owned.as_ptr();
         self.0.push(owned);
         Ok(pointer)
     }
 
-    /// The engine reads paths as UTF-8; the Windows manifest asks for that code page.
+    /// A path as the engine opens it: its bytes on Unix, whatever their encoding; UTF-8 on Windows, the code page of the manifest. Null for `None`.
     pub(super) fn path(&mut self, path: Option<&Path>) -> Result<*const c_char, CallError> {
         let Some(path) = path else { return Ok(null()) };
-        let text = path.to_str().ok_or_else(|| CallError::new(format!("the engine cannot read the name of {}", path.display())))?;
-        self.text(text)
+        let owned = CString::new(path_bytes(path)?).map_err(|_| CallError::new("a file's name holds a NUL character"))?;
+        let pointer = owned.as_ptr();
+        self.0.push(owned);
+        Ok(pointer)
     }
 }
 
-/// The C form of [`Load`].
-pub(super) struct RawLoad {
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "fails on Windows")]
+fn path_bytes(path: &Path) -> Result<&[u8], CallError> {
+    Ok(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()))
+}
+
+#[cfg(not(unix))]
+fn path_bytes(path: &Path) -> Result<&[u8], CallError> {
+    let text = path.to_str().ok_or_else(|| CallError::new(format!("the engine cannot read the name of {}", path.display())))?;
+    Ok(text.as_bytes())
+}
+
+/// The C form of [`ContextParams`].
+pub(super) struct RawContextParams {
     pub(super) raw: ggml_sys::sd_ctx_params_t,
     _strings: Strings,
 }
 
-impl RawLoad {
-    pub(super) fn new(load: &Load) -> Result<Self, CallError> {
+impl RawContextParams {
+    pub(super) fn new(params: &ContextParams) -> Result<Self, CallError> {
         let mut strings = Strings::default();
         let mut raw = std::mem::MaybeUninit::uninit();
-        // SAFETY: the engine's own initialiser writes every field.
+        // SAFETY: the engine's initialiser writes every field.
         let mut raw = unsafe {
             ggml_sys::sd_ctx_params_init(raw.as_mut_ptr());
             raw.assume_init()
         };
-        let mut role = |role| strings.path(load.files.get(role));
+        let mut role = |role| strings.path(params.files.get(role));
         raw.model_path = role(FileRole::Model)?;
         raw.diffusion_model_path = role(FileRole::Diffusion)?;
         raw.llm_path = role(FileRole::Llm)?;
@@ -120,20 +136,20 @@ impl RawLoad {
         raw.taesd_path = role(FileRole::Taesd)?;
         raw.control_net_path = role(FileRole::Controlnet)?;
         raw.photo_maker_path = role(FileRole::Photomaker)?;
-        raw.backend = strings.text(&load.backend)?;
-        raw.params_backend = strings.text(&load.params_backend)?;
-        raw.n_threads = i32::try_from(load.threads).unwrap_or(1).max(1);
-        raw.diffusion_flash_attn = load.flash_attention;
-        // With a VAE beside it, the tiny autoencoder only draws previews.
-        raw.tae_preview_only = load.files.get(FileRole::Vae).is_some() && load.files.get(FileRole::Taesd).is_some();
-        // The other mode drops all weights at every change of a LoRA.
+        raw.backend = strings.text(&params.backend)?;
+        raw.params_backend = strings.text(&params.params_backend)?;
+        raw.n_threads = i32::try_from(params.threads).unwrap_or(1).max(1);
+        raw.diffusion_flash_attn = params.flash_attention;
+        // With a VAE present, the tiny autoencoder only decodes previews.
+        raw.tae_preview_only = params.files.get(FileRole::Vae).is_some() && params.files.get(FileRole::Taesd).is_some();
+        // The other mode frees all weights at every change of LoRAs.
         raw.lora_apply_mode = ggml_sys::lora_apply_mode_t::LORA_APPLY_AT_RUNTIME;
         Ok(Self { raw, _strings: strings })
     }
 }
 
-/// The C form of [`Shot`].
-pub(super) struct RawShot {
+/// The C form of [`GenerateParams`].
+pub(super) struct RawGenerateParams {
     pub(super) raw: ggml_sys::sd_img_gen_params_t,
     pub(super) lora_key: *const c_char,
     _strings: Strings,
@@ -141,44 +157,44 @@ pub(super) struct RawShot {
     _references: Vec<ggml_sys::sd_image_t>,
 }
 
-impl RawShot {
-    /// The pixels of `shot` must outlive the result; the caller holds both for one call.
-    pub(super) fn new(shot: &Shot<'_>) -> Result<Self, CallError> {
-        let recipe = shot.recipe;
+impl RawGenerateParams {
+    /// The result points to the pixels of `params`: the caller keeps both for one call.
+    pub(super) fn new(params: &GenerateParams<'_>) -> Result<Self, CallError> {
+        let recipe = params.recipe;
         let mut strings = Strings::default();
         let mut raw = std::mem::MaybeUninit::uninit();
-        // SAFETY: the engine's own initialiser writes every field.
+        // SAFETY: the engine's initialiser writes every field.
         let mut raw = unsafe {
             ggml_sys::sd_img_gen_params_init(raw.as_mut_ptr());
             raw.assume_init()
         };
         let mut loras = recipe.loras.iter().map(|lora| raw_lora(lora, &mut strings)).collect::<Result<Vec<_>, _>>()?;
-        let mut references: Vec<_> = shot.references.iter().map(raw_image).collect();
+        let mut references: Vec<_> = params.references.iter().map(raw_image).collect();
         raw.loras = loras.as_mut_ptr();
         raw.lora_count = u32::try_from(loras.len()).unwrap_or(0);
         raw.prompt = strings.text(&recipe.prompt)?;
         raw.negative_prompt = strings.text(&recipe.negative_prompt)?;
         raw.clip_skip = recipe.clip_skip.map_or(-1, |layers| i32::try_from(layers).unwrap_or(-1));
-        raw.width = i32::try_from(shot.width).unwrap_or(0);
-        raw.height = i32::try_from(shot.height).unwrap_or(0);
-        raw.seed = shot.seed;
+        raw.width = i32::try_from(params.width).unwrap_or(0);
+        raw.height = i32::try_from(params.height).unwrap_or(0);
+        raw.seed = params.seed;
         raw.batch_count = 1;
-        if let Some(init) = shot.init {
+        if let Some(init) = params.init {
             raw.init_image = raw_image(init);
             raw.strength = recipe.init.as_ref().map_or(1.0, |init| init.strength);
         }
-        if let Some(mask) = shot.mask {
+        if let Some(mask) = params.mask {
             raw.mask_image =
                 ggml_sys::sd_image_t { width: mask.width, height: mask.height, channel: 1, data: mask.pixels.as_ptr().cast_mut() };
         }
-        if let Some(control) = shot.control {
+        if let Some(control) = params.control {
             raw.control_image = raw_image(control);
             raw.control_strength = recipe.control.as_ref().map_or(1.0, |control| control.strength);
         }
         raw.ref_images = references.as_mut_ptr();
         raw.ref_images_count = i32::try_from(references.len()).unwrap_or(0);
         raw.auto_resize_ref_image = true;
-        raw.vae_tiling_params.enabled = shot.vae_tiling;
+        raw.vae_tiling_params.enabled = params.vae_tiling;
 
         let sample = &mut raw.sample_params;
         sample.sample_steps = i32::try_from(recipe.steps).unwrap_or(1);
@@ -189,7 +205,7 @@ impl RawShot {
         sample.guidance.txt_cfg = recipe.guidance;
         sample.guidance.distilled_guidance = recipe.distilled_guidance;
 
-        let lora_key = strings.text(shot.lora_key)?;
+        let lora_key = strings.text(params.lora_key)?;
         Ok(Self { raw, lora_key, _strings: strings, _loras: loras, _references: references })
     }
 }
@@ -198,7 +214,7 @@ fn raw_lora(lora: &Lora, strings: &mut Strings) -> Result<ggml_sys::sd_lora_t, C
     Ok(ggml_sys::sd_lora_t { is_high_noise: false, multiplier: lora.strength, path: strings.path(Some(&lora.path))? })
 }
 
-/// The engine only reads these pixels, though its type says otherwise.
+/// The engine's type is mutable, but it only reads these pixels.
 pub(super) fn raw_image(image: &Rgb8) -> ggml_sys::sd_image_t {
     ggml_sys::sd_image_t { width: image.width(), height: image.height(), channel: 3, data: image.pixels().as_ptr().cast_mut() }
 }

@@ -1,72 +1,70 @@
-//! What a person can ask of the board.
-//!
-//! As with every command, label, tooltip and when it is enabled are here; what it does is in `app::link`.
+//! Commands of the Devices view, each with its label, tooltip and enabled state. Their effects are in `update`.
 
-use crate::gui::devices::board::{Board, Fit, Move, Outcome, Part};
+use crate::gui::devices::board::{Board, CardMove, CardPart, MoveOutcome, Suggestion};
 use atelier_core::placement::Module;
 use atelier_core::recipe::PlacementText;
 use atelier_engine::ServerAddress;
 
-/// What a person can ask of the board.
+/// Command of the Devices view.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BoardCommand {
-    /// Take a card, or its weights, to another place.
-    Move(Move),
-    /// Let the planner leave this module where it is, or let it go again.
+    /// Move a card, or its weights.
+    Move(CardMove),
+    /// Pin or unpin a module.
     Pin(Module),
-    /// Give a device a budget in GiB; `None` takes it away.
+    /// Set a device's budget in GiB; `None` removes it.
     Budget(String, Option<f64>),
-    /// Run on another backend of the same card: from the first to the second, with everything that is there.
+    /// Move everything from the first device to the second, which is the same card with another backend.
     Backend(String, String),
-    /// Show the planner's placement.
+    /// Show the plan.
     ShowPlan,
-    /// Take over the planner's placement.
+    /// Apply the plan.
     ApplyPlan,
-    /// Put the planner's placement away.
+    /// Hide the plan.
     DismissPlan,
-    /// Apply what helps where it does not fit.
+    /// Apply the remedy with this index.
     Remedy(usize),
-    /// Apply what helps after a failure, and make the picture again with its seed.
+    /// Apply the error card's remedy with this index and repeat the failed picture with its seed.
     RemedyAgain(usize),
-    /// The text form was edited.
+    /// Replace the placement's text.
     Text(PlacementText),
-    /// A whole command line was pasted.
+    /// Apply a pasted command line of sd-cli.
     Paste(String),
-    /// Put what of a pasted command was left out away.
+    /// Hide the list of what a pasted command left out.
     DismissLeftOut,
     /// Copy the placement as flags.
     CopyFlags,
     /// Copy the whole recipe as a command of sd-cli.
     CopyCommand,
-    /// Open, change or close the field for a placement's name.
+    /// Open, edit or close the field for a placement's name.
     TypeName(Option<String>),
-    /// Keep the placement under the typed name.
+    /// Save the placement under the typed name.
     SaveNamed,
-    /// Use a kept placement of this model.
+    /// Apply a saved placement of this model.
     UseNamed(String),
-    /// Forget a kept placement of this model.
+    /// Delete a saved placement of this model.
     DeleteNamed(String),
-    /// Open, change or close the field for a server's address.
+    /// Open, edit or close the field for a server's address.
     TypeServer(Option<String>),
-    /// Borrow the devices of the typed server.
+    /// Add the server with the typed address.
     AddServer,
-    /// Look at a server.
+    /// Test a server's answer, speed and devices.
     TestServer(ServerAddress),
-    /// Ask a server again.
+    /// Connect to a server again.
     RetryServer(ServerAddress),
-    /// Do not borrow from a server any more.
+    /// Remove a server.
     RemoveServer(ServerAddress),
-    /// Copy the command for an encrypted way to a server.
+    /// Copy the shell command for an SSH tunnel to a server.
     CopyTunnel(ServerAddress),
 }
 
 impl BoardCommand {
-    /// The words on its button or menu entry, which are its accessible name too.
+    /// Text of its button or menu entry, also its accessible name.
     #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {
-            Self::Move(Move { part: Part::Runs, .. }) => "Run here",
-            Self::Move(Move { part: Part::Weights, .. }) => "Let the weights live here",
+            Self::Move(CardMove { part: CardPart::Runtime, .. }) => "Run here",
+            Self::Move(CardMove { part: CardPart::Weights, .. }) => "Let the weights live here",
             Self::Pin(_) => "Pin",
             Self::Budget(_, Some(_)) => "Set a budget",
             Self::Budget(_, None) => "Remove the budget",
@@ -94,12 +92,12 @@ impl BoardCommand {
         }
     }
 
-    /// What it does, in a sentence.
+    /// Tooltip: its effect in a sentence.
     #[must_use]
     pub const fn tooltip(&self) -> &'static str {
         match self {
-            Self::Move(Move { part: Part::Runs, .. }) => "Run this module on this device.",
-            Self::Move(Move { part: Part::Weights, .. }) => {
+            Self::Move(CardMove { part: CardPart::Runtime, .. }) => "Run this module on this device.",
+            Self::Move(CardMove { part: CardPart::Weights, .. }) => {
                 "Let the weights wait here. They are copied to where the module runs, while it runs."
             }
             Self::Pin(_) => "Pinned: a suggestion leaves this module where it is. Press P on its card.",
@@ -129,22 +127,22 @@ impl BoardCommand {
         }
     }
 
-    /// Whether it can be done now; where not, what is missing.
+    /// Enabled state.
     ///
     /// # Errors
-    /// A sentence for a person that says what is missing.
+    /// The reason why it is disabled, as a sentence for a person.
     pub fn enabled(&self, board: &Board) -> Result<(), &'static str> {
         match self {
             Self::Move(wanted) => match board.outcome(wanted) {
-                Outcome::Works | Outcome::Short(_) => Ok(()),
-                Outcome::Here => Err("It is here already."),
-                Outcome::Never(reason) => Err(reason),
+                MoveOutcome::Fits | MoveOutcome::Exceeds(_) => Ok(()),
+                MoveOutcome::Unchanged => Err("It is here already."),
+                MoveOutcome::Impossible(reason) => Err(reason),
             },
-            Self::ShowPlan => match &board.fit {
-                Fit::Plan(_) => Ok(()),
-                Fit::Same => Err("This placement is the best round what is pinned."),
-                Fit::Short(_) => Err("Nothing fits round what is pinned."),
-                Fit::Unknown => Err("It is not known yet what this model takes."),
+            Self::ShowPlan => match &board.suggestion {
+                Suggestion::Plan(_) => Ok(()),
+                Suggestion::AlreadyBest => Err("This placement is the best round what is pinned."),
+                Suggestion::NothingFits(_) => Err("Nothing fits round what is pinned."),
+                Suggestion::Unknown => Err("It is not known yet what this model takes."),
             },
             Self::ApplyPlan | Self::DismissPlan => board.plan_shown().map(drop).ok_or("There is no suggestion."),
             Self::Remedy(index) => board.remedies.get(*index).map(drop).ok_or("It fits already."),

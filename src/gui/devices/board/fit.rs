@@ -1,34 +1,34 @@
-//! What would be better: the planner's placement, and the changes that help where memory does not suffice. Pure.
+//! The planner's suggestion, and remedies: changes that make a recipe fit. Pure.
 
 use std::path::PathBuf;
 
-use crate::gui::devices::board::moves::{agree, differences};
-use crate::gui::devices::board::{Board, Known};
+use crate::gui::devices::board::moves::{changes_between, is_same_placement};
+use crate::gui::devices::board::{Board, PlanningInputs};
 use atelier_core::placement::{Budgets, Change, Home, Module, NoPlan, Phase, Pin, Pins, Placement, Plan, Question, Room, Shortage, plan};
 use atelier_core::recipe::{FileRole, PlacementText, Recipe};
-use atelier_engine::{OutOfMemory, PhaseKind};
+use atelier_engine::OutOfMemory;
 
-/// More are no help.
+/// Longest list of remedies; a longer one is no help.
 const MOST_REMEDIES: usize = 3;
 
-/// What the planner says to the placement as it is.
+/// The planner's answer to the placement on the board.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Fit {
-    /// Nothing yet.
+pub enum Suggestion {
+    /// No answer: a part of the input is not known.
     #[default]
     Unknown,
-    /// It would do the same.
-    Same,
-    /// It would do this.
+    /// The placement equals the plan.
+    AlreadyBest,
+    /// A better placement.
     Plan(Box<Plan>),
-    /// Nothing fits round what is pinned.
-    Short(Box<Shortage>),
+    /// No placement fits with these pins.
+    NothingFits(Box<Shortage>),
 }
 
-/// Something that would make it fit, ready to be applied.
+/// Set of changes that makes a recipe fit, ready to be applied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remedy {
-    /// What is changed, as an order: "Decode in tiles".
+    /// The changes as an instruction: "Decode in tiles".
     pub label: String,
     changes: Vec<Change>,
     placement: PlacementText,
@@ -36,21 +36,21 @@ pub struct Remedy {
 
 impl Remedy {
     fn new(changes: Vec<Change>, placement: &Placement) -> Self {
-        // Weights that go where their module goes need no words.
-        let goes_along = |change: &&Change| match change {
+        // Weights that move with their module are not worth a word.
+        let moves_along = |change: &&Change| match change {
             Change::Weights { module, home: Home::Device(home) } => {
                 changes.iter().any(|other| matches!(other, Change::RunsOn { module: it, device } if it == module && device == home))
             }
             _ => false,
         };
-        let label = changes.iter().filter(|change| !goes_along(change)).enumerate().map(|(n, change)| {
+        let label = changes.iter().filter(|change| !moves_along(change)).enumerate().map(|(n, change)| {
             let text = change.to_string();
-            if n == 0 { text } else { with_small_start(&text) }
+            if n == 0 { text } else { lowercase_first(&text) }
         });
         Self { label: label.collect::<Vec<_>>().join(", and "), changes, placement: placement.text() }
     }
 
-    /// Changes the recipe.
+    /// Applies the changes and the placement to a recipe.
     pub fn apply(&self, recipe: &mut Recipe) {
         recipe.placement = self.placement.clone();
         for change in &self.changes {
@@ -58,53 +58,56 @@ impl Remedy {
                 Change::VaeTiling => recipe.vae_tiling = true,
                 Change::Size { width, height } => (recipe.width, recipe.height) = (*width, *height),
                 Change::Quantisation { module, name } => {
-                    if let Some((role, path)) = beside(recipe, *module, name) {
+                    if let Some((role, path)) = alternative_file(recipe, *module, name) {
                         recipe.files.set(role, path);
                     }
                 }
-                // They are in the placement.
+                // Part of the placement.
                 Change::Weights { .. } | Change::Pieces { .. } | Change::Budget { .. } | Change::RunsOn { .. } => {}
             }
         }
     }
 }
 
-/// The file of this name beside the file of the module that it stands in for: of several, the one whose name begins most like it.
-fn beside(recipe: &Recipe, module: Module, name: &str) -> Option<(FileRole, PathBuf)> {
+/// Role and path of the file `name` in the folder of the module's file that it replaces: the one with the longest common beginning of the
+/// name.
+fn alternative_file(recipe: &Recipe, module: Module, name: &str) -> Option<(FileRole, PathBuf)> {
     let common = |other: &str| other.chars().zip(name.chars()).take_while(|(one, other)| one == other).count();
-    let files = recipe.files.iter().filter(|(role, _)| crate::gui::devices::board::asked::module_of(*role) == Some(module));
+    let files = recipe.files.iter().filter(|(role, _)| role.module() == module);
     let named = files.filter_map(|(role, path)| Some((role, path, path.file_name()?.to_str()?)));
     let (role, path, _) = named.max_by_key(|(_, _, other)| common(other))?;
     Some((role, path.with_file_name(name)))
 }
 
-fn with_small_start(text: &str) -> String {
+fn lowercase_first(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
 impl Board {
-    /// The planner's answer for the placement as it is.
-    pub(crate) fn work_out_fit(&self) -> Fit {
-        let Some(known) = self.known() else { return Fit::Unknown };
+    /// Runs the planner with the pins.
+    pub(crate) fn find_suggestion(&self) -> Suggestion {
+        let Some(known) = self.planning_inputs() else { return Suggestion::Unknown };
         match plan(&question(&known, &self.pins_of(known.placement), &self.rooms)) {
-            Ok(plan) if agree(&plan.placement, known.placement, known.estimate.needs.modules.keys().copied()) => Fit::Same,
-            Ok(plan) => Fit::Plan(Box::new(plan)),
-            Err(NoPlan::Short(shortage)) => Fit::Short(shortage),
-            Err(NoPlan::Device(_)) => Fit::Unknown,
+            Ok(plan) if is_same_placement(&plan.placement, known.placement, known.estimate.needs.modules.keys().copied()) => {
+                Suggestion::AlreadyBest
+            }
+            Ok(plan) => Suggestion::Plan(Box::new(plan)),
+            Err(NoPlan::Short(shortage)) => Suggestion::NothingFits(shortage),
+            Err(NoPlan::Device(_)) => Suggestion::Unknown,
         }
     }
 
-    /// What helps where the placement does not fit these rooms, the smallest loss first.
+    /// Changes that make the placement fit into these rooms, the smallest loss first.
     pub(crate) fn remedies(&self, rooms: &[Room]) -> Vec<Remedy> {
-        let Some(known) = self.known() else { return Vec::new() };
+        let Some(known) = self.planning_inputs() else { return Vec::new() };
         let in_use = known.estimate.needs.modules.keys();
-        let as_it_is: Pins = in_use.map(|module| (*module, pin(known.placement, *module))).collect();
+        let all_pinned: Pins = in_use.map(|module| (*module, pin(known.placement, *module))).collect();
         let mut remedies: Vec<Remedy> = Vec::new();
-        for pins in [self.pins_of(known.placement), as_it_is] {
+        for pins in [self.pins_of(known.placement), all_pinned] {
             let fixes = match plan(&question(&known, &pins, rooms)) {
                 Ok(plan) => {
-                    let changes = differences((known.placement, known.prediction), (&plan.placement, &plan.prediction));
+                    let changes = changes_between((known.placement, known.prediction), (&plan.placement, &plan.prediction));
                     if !changes.is_empty() {
                         remedies.push(Remedy::new(changes, &plan.placement));
                     }
@@ -124,19 +127,14 @@ impl Board {
         remedies
     }
 
-    /// What helps after a device had no room: as above, but believing what was met and not what was predicted.
+    /// Remedies after a device ran out of memory: its capacity is taken from the failure in place of the prediction.
     #[must_use]
     pub fn remedies_after(&self, met: &OutOfMemory) -> Vec<Remedy> {
         let mut rooms = self.rooms.clone();
-        let phase = match met.phase {
-            PhaseKind::Loading => Phase::Load,
-            PhaseKind::Encoding => Phase::Encode,
-            PhaseKind::Denoising => Phase::Denoise,
-            PhaseKind::Decoding | PhaseKind::Upscaling => Phase::Decode,
-        };
+        let phase = Phase::from(met.phase);
         let expected = self.prediction.as_ref().and_then(|it| it.device(&met.device)).map(|it| it.in_phase(phase).total_bytes());
         if let Some(room) = rooms.iter_mut().find(|room| room.device.name == met.device) {
-            // It had all that was expected but what could not be had.
+            // It gave the predicted bytes less those that the failed allocation lacked.
             let had = expected.map_or(met.bytes_free, |bytes| bytes.saturating_sub(met.bytes_wanted.saturating_sub(met.bytes_free)));
             let kept = if room.is_ram() { room.device.memory_free_bytes.saturating_sub(room.limit_bytes(&Budgets::default())) } else { 0 };
             room.device.memory_free_bytes = room.device.memory_free_bytes.min(had.saturating_add(kept));
@@ -144,13 +142,13 @@ impl Board {
         self.remedies(&rooms)
     }
 
-    /// What the pinned modules' cards hold on to.
+    /// The planner's pins for the pinned modules.
     fn pins_of(&self, placement: &Placement) -> Pins {
         self.pins.iter().map(|module| (*module, pin(placement, *module))).collect()
     }
 }
 
-fn question<'a>(known: &Known<'a>, pins: &'a Pins, rooms: &'a [Room]) -> Question<'a> {
+fn question<'a>(known: &PlanningInputs<'a>, pins: &'a Pins, rooms: &'a [Room]) -> Question<'a> {
     Question {
         rooms,
         needs: &known.estimate.needs,

@@ -1,71 +1,71 @@
-//! What a card can do: run somewhere else, or let its weights live somewhere else; and what would come of it. Pure.
+//! Moves of a card: to another runtime device or another place for its weights, with the predicted outcome. Pure.
 
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Change, Home, Module, Needs, Placement, Prediction, Room, Seat};
 
-/// Which half of a card is meant.
+/// Half of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Part {
-    /// Where the module runs. Weights that live there go along.
-    Runs,
-    /// Where its weights live.
+pub enum CardPart {
+    /// The device that the module runs on. Weights in the memory of this device move along.
+    Runtime,
+    /// The place where its weights live.
     Weights,
 }
 
-/// A card, or its weights, taken to another place.
+/// Move of one half of a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Move {
-    /// Whose card.
+pub struct CardMove {
+    /// Module of the card.
     pub module: Module,
-    /// Which half of it.
-    pub part: Part,
-    /// Where it goes.
+    /// Half of the card.
+    pub part: CardPart,
+    /// Destination.
     pub to: Home,
 }
 
-/// What would come of a move.
+/// Predicted outcome of a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It is there already.
-    Here,
-    /// It works, and memory suffices as far as it is known.
-    Works,
-    /// It works, but this many bytes are missing, all devices together.
-    Short(u64),
-    /// It cannot be; a sentence says why.
-    Never(&'static str),
+pub enum MoveOutcome {
+    /// The card is there already.
+    Unchanged,
+    /// Possible; memory suffices, or is not known.
+    Fits,
+    /// Possible, but this many bytes are missing, summed over all devices.
+    Exceeds(u64),
+    /// Not possible, with the reason as a sentence.
+    Impossible(&'static str),
 }
 
-impl Outcome {
-    /// Whether the move can be made.
+impl MoveOutcome {
+    /// True when the move can be made.
     #[must_use]
     pub const fn is_allowed(&self) -> bool {
-        matches!(self, Self::Works | Self::Short(_))
+        matches!(self, Self::Fits | Self::Exceeds(_))
     }
 }
 
-impl Move {
-    /// Makes the move.
+impl CardMove {
+    /// Changes the placement.
     pub fn make(&self, placement: &mut Placement) {
         let seat = placement.seat(self.module).clone();
         let moved = match (self.part, &self.to) {
-            (Part::Weights, home) => Seat { weights: home.clone(), ..seat },
-            (Part::Runs, Home::Device(device)) if seat.weights.is(&seat.runs_on) => Seat::at(device),
-            (Part::Runs, Home::Device(device)) => Seat { runs_on: device.clone(), ..seat },
-            (Part::Runs, Home::Disk) => seat,
+            (CardPart::Weights, home) => Seat { weights: home.clone(), ..seat },
+            (CardPart::Runtime, Home::Device(device)) if seat.weights.is(&seat.runs_on) => Seat::at(device),
+            (CardPart::Runtime, Home::Device(device)) => Seat { runs_on: device.clone(), ..seat },
+            (CardPart::Runtime, Home::Disk) => seat,
         };
         placement.set(self.module, moved);
     }
 
-    /// What would come of it.
-    pub(crate) fn outcome(&self, placement: &Placement, devices: &[Device], needs: Option<&Needs>, rooms: &[Room]) -> Outcome {
+    /// Predicted outcome; without `needs` memory is taken to suffice.
+    pub(crate) fn outcome(&self, placement: &Placement, devices: &[Device], needs: Option<&Needs>, rooms: &[Room]) -> MoveOutcome {
         let seat = placement.seat(self.module);
         match (self.part, &self.to) {
-            (Part::Runs, Home::Disk) => return Outcome::Never("Nothing runs on a disk; it only keeps weights."),
-            (Part::Runs, Home::Device(device)) if seat.runs_on == *device => return Outcome::Here,
-            (Part::Weights, home) if seat.weights == *home => return Outcome::Here,
-            (_, Home::Device(name)) if devices.iter().any(|device| device.name == *name && is_silent(device)) => {
-                return Outcome::Never("This device does not answer now.");
+            (CardPart::Runtime, Home::Disk) => return MoveOutcome::Impossible("Nothing runs on a disk; it only keeps weights."),
+            (CardPart::Runtime, Home::Device(device)) if seat.runs_on == *device => return MoveOutcome::Unchanged,
+            (CardPart::Weights, home) if seat.weights == *home => return MoveOutcome::Unchanged,
+            (_, Home::Device(name)) if devices.iter().any(|device| device.name == *name && is_unreachable(device)) => {
+                return MoveOutcome::Impossible("This device does not answer now.");
             }
             _ => {}
         }
@@ -73,21 +73,21 @@ impl Move {
         self.make(&mut moved);
         let prediction = needs.map(|needs| Prediction::of(&moved, needs, rooms));
         match prediction {
-            Some(Ok(it)) if it.missing_bytes > 0 => Outcome::Short(it.missing_bytes),
-            Some(Ok(_)) | None => Outcome::Works,
-            Some(Err(_)) => Outcome::Never("This device is gone."),
+            Some(Ok(it)) if it.missing_bytes > 0 => MoveOutcome::Exceeds(it.missing_bytes),
+            Some(Ok(_)) | None => MoveOutcome::Fits,
+            Some(Err(_)) => MoveOutcome::Impossible("This device is gone."),
         }
     }
 }
 
-/// Whether it is a borrowed device whose server does not answer.
+/// True for a remote device whose server does not answer: the engine then lists it without memory.
 #[must_use]
-pub fn is_silent(device: &Device) -> bool {
+pub fn is_unreachable(device: &Device) -> bool {
     device.kind == DeviceKind::Remote && device.memory_total_bytes == 0
 }
 
-/// What is to be done to get from one placement of these modules to another, by what both take.
-pub(crate) fn differences(from: (&Placement, &Prediction), to: (&Placement, &Prediction)) -> Vec<Change> {
+/// Changes that lead from one placement to another; modules are those of the second prediction.
+pub(crate) fn changes_between(from: (&Placement, &Prediction), to: (&Placement, &Prediction)) -> Vec<Change> {
     let mut changes = Vec::new();
     for (module, after) in &to.1.modules {
         let (old, new) = (from.0.seat(*module), to.0.seat(*module));
@@ -105,8 +105,8 @@ pub(crate) fn differences(from: (&Placement, &Prediction), to: (&Placement, &Pre
     changes
 }
 
-/// Whether two placements say the same of these modules.
-pub(crate) fn agree(one: &Placement, other: &Placement, modules: impl IntoIterator<Item = Module>) -> bool {
+/// True when both placements agree on these modules, on budgets and on streaming.
+pub(crate) fn is_same_placement(one: &Placement, other: &Placement, modules: impl IntoIterator<Item = Module>) -> bool {
     let seats = modules.into_iter().all(|module| one.seat(module) == other.seat(module));
     seats && one.budgets == other.budgets && one.stream_layers == other.stream_layers
 }

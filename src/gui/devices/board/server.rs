@@ -1,40 +1,40 @@
-//! Other machines whose devices are borrowed, and how they answer. Pure.
+//! Servers whose devices are borrowed, and their connection state. Pure.
 
 use atelier_engine::{RemoteReport, ServerAddress};
 
-/// Another machine whose devices are borrowed.
+/// Server whose devices are borrowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Where it is.
+    /// Host and port.
     pub address: ServerAddress,
-    /// Whether it answers.
+    /// Connection state.
     pub state: ServerState,
-    /// What the last test found, as a sentence.
+    /// Result of the last test, as a sentence.
     pub tested: Option<Result<String, String>>,
-    /// Whether a test is under way.
+    /// True while a test runs.
     pub testing: bool,
 }
 
-/// Whether a server answers.
+/// Connection state of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerState {
-    /// It was asked.
+    /// A request is on its way.
     Asking,
-    /// It lends these devices, by their names here.
+    /// Connected, with the local names of its devices.
     Lends(Vec<String>),
-    /// It does not; a sentence says why.
+    /// No connection, with the reason as a sentence.
     Silent(String),
 }
 
 impl Server {
-    /// A server that is being asked.
+    /// A server whose answer is pending.
     #[must_use]
     pub const fn new(address: ServerAddress) -> Self {
         Self { address, state: ServerState::Asking, tested: None, testing: false }
     }
 }
 
-/// What a test found, as a sentence.
+/// Result of a test as a sentence.
 pub(in crate::gui) fn found(report: &RemoteReport) -> String {
     let devices = match &report.devices[..] {
         [] => "lends nothing".to_owned(),
@@ -46,7 +46,7 @@ pub(in crate::gui) fn found(report: &RemoteReport) -> String {
     format!("It answers and {devices}: {trip_ms:.1} ms there and back, {megabytes:.0} MB a second, wire version {}.", report.wire_version)
 }
 
-/// The command that makes an encrypted way to this server, to be run on this machine; it is then reached at 127.0.0.1.
+/// Shell command for an SSH tunnel to this server, to be run on this machine; the server is then at 127.0.0.1.
 #[must_use]
 pub fn tunnel(address: &ServerAddress) -> String {
     let (host, port) = address.as_str().rsplit_once(':').unwrap_or((address.as_str(), ""));

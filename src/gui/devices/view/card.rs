@@ -5,27 +5,28 @@ use eframe::egui::{
     StrokeKind, Ui, WidgetInfo, pos2, vec2,
 };
 
-use crate::gui::devices::board::{Board, BoardCommand, Move, Outcome, Part};
+use crate::gui::devices::board::{Board, BoardCommand, CardMove, CardPart, MoveOutcome};
 use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
 use crate::gui::command::{Command, Commands};
-use atelier_core::placement::{Home, Module, gib};
-use atelier_core::words::capital;
+use atelier_core::format::memory_size;
+use atelier_core::placement::{Home, Module};
+use atelier_core::sentences::capitalized;
 
 /// Height of the part that runs, in points.
-pub(crate) const RUNS: f32 = 46.0;
+pub(crate) const RUNTIME_HEIGHT: f32 = 46.0;
 /// Height of the part with the weights, in points.
-pub(crate) const WEIGHTS: f32 = 27.0;
+pub(crate) const WEIGHTS_HEIGHT: f32 = 27.0;
 /// Side of a small button on a card, in points.
 const BUTTON: f32 = 22.0;
 const RADIUS: u8 = 7;
 
 /// How a card is drawn.
 #[derive(Clone, Debug)]
-pub(crate) struct Look {
+pub(crate) struct CardContent {
     pub(crate) title: String,
     pub(crate) label: &'static str,
     /// Bytes of compute and of weights copied in, and a word where it is cut.
@@ -39,7 +40,7 @@ pub(crate) struct Look {
     pub(crate) dim: bool,
 }
 
-impl Look {
+impl CardContent {
     pub(crate) fn of(board: &Board, module: Module) -> Option<Self> {
         let seat = board.placement.as_ref()?.seat(module);
         let predicted = board.prediction.as_ref().and_then(|it| it.modules.get(&module));
@@ -59,7 +60,7 @@ impl Look {
 
 /// A module's name at the beginning of a line.
 pub(crate) fn title(module: Module) -> String {
-    capital(module.label())
+    capitalized(module.label())
 }
 
 /// What a place is called.
@@ -78,26 +79,27 @@ const fn corners(top: bool, bottom: bool) -> CornerRadius {
 }
 
 /// Paints the part that runs.
-pub(crate) fn paint_runs(painter: &Painter, rect: Rect, look: &Look, palette: &Palette, lifted: bool, hot: bool) {
+pub(crate) fn paint_runs(painter: &Painter, rect: Rect, content: &CardContent, palette: &Palette, lifted: bool, hot: bool) {
     let fill = if hot || lifted { palette.control } else { palette.raised };
-    let corner = corners(true, !look.joined);
+    let corner = corners(true, !content.joined);
     if lifted {
         painter.rect_filled(rect.translate(vec2(0.0, 5.0)).expand(2.0), corner, palette.shadow);
     }
     painter.rect(rect, corner, fill, Stroke::new(1.0, if lifted { palette.accent } else { palette.line }), StrokeKind::Inside);
-    let color = |color: Color32| if look.dim { palette.weak } else { color };
+    let color = |color: Color32| if content.dim { palette.weak } else { color };
     let inside = painter.with_clip_rect(rect.with_max_x(rect.right() - 2.0 * BUTTON - 2.0).intersect(painter.clip_rect()));
     let left = rect.left() + 11.0;
-    let name = painter.layout_job(theme::bold_job(&look.title, theme::BODY, palette.strong));
+    let name = painter.layout_job(theme::bold_job(&content.title, theme::BODY, palette.strong));
     inside.galley(pos2(left, rect.top() + 6.0), name, palette.strong);
     let line = painter.with_clip_rect(rect.shrink(3.0).intersect(painter.clip_rect()));
     let y = rect.top() + 33.0;
     let mut x = left;
-    match look.compute {
+    match content.compute {
         Some(bytes) => {
-            x = dotted(&line, pos2(x, y), palette.compute, &gib(bytes), color(palette.text));
-            if look.staged > 0 {
-                let words = if look.in_pieces { format!("{} in pieces", gib(look.staged)) } else { gib(look.staged) };
+            x = dotted(&line, pos2(x, y), palette.compute, &memory_size(bytes), color(palette.text));
+            if content.staged > 0 {
+                let words =
+                    if content.in_pieces { format!("{} in pieces", memory_size(content.staged)) } else { memory_size(content.staged) };
                 dotted(&line, pos2(x + 8.0, y), palette.staged, &words, color(palette.text));
             }
         }
@@ -108,21 +110,21 @@ pub(crate) fn paint_runs(painter: &Painter, rect: Rect, look: &Look, palette: &P
 }
 
 /// Paints the part with the weights.
-pub(crate) fn paint_weights(painter: &Painter, rect: Rect, look: &Look, palette: &Palette, lifted: bool, hot: bool) {
+pub(crate) fn paint_weights(painter: &Painter, rect: Rect, content: &CardContent, palette: &Palette, lifted: bool, hot: bool) {
     let fill = if hot || lifted { palette.control } else { palette.raised };
-    let corner = corners(!look.joined, true);
-    if lifted && !look.joined {
+    let corner = corners(!content.joined, true);
+    if lifted && !content.joined {
         painter.rect_filled(rect.translate(vec2(0.0, 5.0)).expand(2.0), corner, palette.shadow);
     }
     painter.rect(rect, corner, fill, Stroke::new(1.0, if lifted { palette.accent } else { palette.line }), StrokeKind::Inside);
     let line = painter.with_clip_rect(rect.shrink(3.0).intersect(painter.clip_rect()));
-    let words = match look.weights {
-        Some(bytes) if look.joined => format!("{} weights", gib(bytes)),
-        Some(bytes) => format!("{} {}", gib(bytes), look.label),
+    let words = match content.weights {
+        Some(bytes) if content.joined => format!("{} weights", memory_size(bytes)),
+        Some(bytes) => format!("{} {}", memory_size(bytes), content.label),
         None => "weights".to_owned(),
     };
-    let color = if look.dim { palette.weak } else { palette.text };
-    let dot = if look.on_disk { palette.weak } else { palette.resident };
+    let color = if content.dim { palette.weak } else { palette.text };
+    let dot = if content.on_disk { palette.weak } else { palette.resident };
     dotted(&line, pos2(rect.left() + 11.0, rect.center().y), dot, &words, color);
 }
 
@@ -143,19 +145,19 @@ pub(crate) fn paint_ghost(painter: &Painter, rect: Rect, words: &str, palette: &
 }
 
 /// Shows a card's part that runs where it stands, and does what keys, menus and buttons ask.
-pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, look: &Look) -> Response {
+pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, content: &CardContent) -> Response {
     let palette = theme::palette(ui);
     let board = &state.devices.board;
     let id = Id::unique(("card", module));
     let response = ui.interact(rect, id, Sense::click_and_drag());
     let Some(seat) = board.placement.as_ref().map(|it| it.seat(module).clone()) else { return response };
     let pinned = board.pins.contains(&module);
-    let takes = look.compute.map_or_else(String::new, |bytes| format!(", {} of compute", gib(bytes)));
-    let name = format!("{} runs on {}{takes}{}", look.title, seat.runs_on, if pinned { ", pinned" } else { "" });
+    let takes = content.compute.map_or_else(String::new, |bytes| format!(", {} of compute", memory_size(bytes)));
+    let name = format!("{} runs on {}{takes}{}", content.title, seat.runs_on, if pinned { ", pinned" } else { "" });
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
-    paint_runs(ui.painter(), rect, look, &palette, false, response.hovered());
+    paint_runs(ui.painter(), rect, content, &palette, false, response.hovered());
     focus_ring(ui, &response, rect, &palette);
-    keys(ui, board, commands, module, Part::Runs, &response);
+    keys(ui, board, commands, module, CardPart::Runtime, &response);
 
     let dots = Rect::from_min_size(pos2(rect.right() - BUTTON - 3.0, rect.top() + 3.0), vec2(BUTTON, BUTTON));
     let dots = small_button(ui, dots, id.with("menu"), Icon::Dots, &format!("Where the {} goes", module.label()), palette.weak);
@@ -185,16 +187,16 @@ pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: 
 }
 
 /// Shows a card's weights where they live.
-pub(crate) fn weights(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, look: &Look) -> Response {
+pub(crate) fn weights(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, content: &CardContent) -> Response {
     let palette = theme::palette(ui);
     let response = ui.interact(rect, Id::unique(("weights", module)), Sense::click_and_drag());
     let Some(seat) = state.devices.board.placement.as_ref().map(|it| it.seat(module).clone()) else { return response };
-    let takes = look.weights.map_or_else(String::new, |bytes| format!(", {}", gib(bytes)));
+    let takes = content.weights.map_or_else(String::new, |bytes| format!(", {}", memory_size(bytes)));
     let name = format!("Weights of the {} live in {}{takes}", module.label(), place(&state.devices.board, &seat.weights));
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
-    paint_weights(ui.painter(), rect, look, &palette, false, response.hovered());
+    paint_weights(ui.painter(), rect, content, &palette, false, response.hovered());
     focus_ring(ui, &response, rect, &palette);
-    keys(ui, &state.devices.board, commands, module, Part::Weights, &response);
+    keys(ui, &state.devices.board, commands, module, CardPart::Weights, &response);
     let pinned = state.devices.board.pins.contains(&module);
     let menu_name = format!("Where the {} goes", module.label());
     Popup::menu(&response).accessible_name(&menu_name).show(|ui| menu(ui, &state.devices.board, commands, module, pinned));
@@ -223,7 +225,7 @@ fn small_button(ui: &Ui, rect: Rect, id: Id, icon: Icon, name: &str, color: Colo
 }
 
 /// What the keys do to the card that has the keyboard.
-fn keys(ui: &Ui, board: &Board, commands: &mut Commands, module: Module, own: Part, response: &Response) {
+fn keys(ui: &Ui, board: &Board, commands: &mut Commands, module: Module, own: CardPart, response: &Response) {
     if !response.has_focus() {
         return;
     }
@@ -235,21 +237,21 @@ fn keys(ui: &Ui, board: &Board, commands: &mut Commands, module: Module, own: Pa
         commands.push(Command::Board(BoardCommand::Pin(module)));
     }
     if left != right
-        && let Some(wanted) = beside(board, module, if shift { Part::Weights } else { own }, right)
+        && let Some(wanted) = beside(board, module, if shift { CardPart::Weights } else { own }, right)
     {
         commands.push(Command::Board(BoardCommand::Move(wanted)));
     }
 }
 
 /// The move to the next place on the right, or on the left, that can be made.
-fn beside(board: &Board, module: Module, part: Part, to_the_right: bool) -> Option<Move> {
+fn beside(board: &Board, module: Module, part: CardPart, to_the_right: bool) -> Option<CardMove> {
     let seat = board.placement.as_ref()?.seat(module);
     let homes: Vec<Home> = homes(board);
     let now = homes.iter().position(|home| match part {
-        Part::Runs => home.is(&seat.runs_on),
-        Part::Weights => *home == seat.weights,
+        CardPart::Runtime => home.is(&seat.runs_on),
+        CardPart::Weights => *home == seat.weights,
     })?;
-    let moves = |homes: &[Home]| -> Vec<Move> { homes.iter().map(|to| Move { module, part, to: to.clone() }).collect() };
+    let moves = |homes: &[Home]| -> Vec<CardMove> { homes.iter().map(|to| CardMove { module, part, to: to.clone() }).collect() };
     let candidates = if to_the_right { moves(homes.get(now + 1..)?) } else { moves(homes.get(..now)?).into_iter().rev().collect() };
     candidates.into_iter().find(|wanted| board.outcome(wanted).is_allowed())
 }
@@ -264,26 +266,27 @@ fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pin
     let palette = theme::palette(ui);
     ui.set_min_width(220.0);
     ui.spacing_mut().button_padding = vec2(8.0, 3.0);
-    for (part, heading) in [(Part::Runs, "Runs on"), (Part::Weights, "Weights live in")] {
+    for (part, heading) in [(CardPart::Runtime, "Runs on"), (CardPart::Weights, "Weights live in")] {
         ui.label(RichText::new(heading).color(palette.weak).size(theme::SMALL));
         for to in homes(board) {
-            if part == Part::Runs && to == Home::Disk {
+            if part == CardPart::Runtime && to == Home::Disk {
                 continue;
             }
-            let wanted = Move { module, part, to };
+            let wanted = CardMove { module, part, to };
             let outcome = board.outcome(&wanted);
             let note = match outcome {
-                Outcome::Here | Outcome::Works => String::new(),
-                Outcome::Short(bytes) => format!("{} too much", gib(*bytes)),
-                Outcome::Never(_) => "not now".to_owned(),
+                MoveOutcome::Unchanged | MoveOutcome::Fits => String::new(),
+                MoveOutcome::Exceeds(bytes) => format!("{} too much", memory_size(*bytes)),
+                MoveOutcome::Impossible(_) => "not now".to_owned(),
             };
             let name = place(board, &wanted.to);
-            let button = eframe::egui::Button::selectable(*outcome == Outcome::Here, &name)
+            let button = eframe::egui::Button::selectable(*outcome == MoveOutcome::Unchanged, &name)
                 .right_text(RichText::new(&note).color(palette.warn).size(theme::SMALL))
                 .min_size(vec2(210.0, 24.0));
-            let response = ui.add_enabled(!matches!(outcome, Outcome::Never(_)), button).accessible_name(format!("{heading} {name}"));
+            let response =
+                ui.add_enabled(!matches!(outcome, MoveOutcome::Impossible(_)), button).accessible_name(format!("{heading} {name}"));
             let response = match outcome {
-                Outcome::Never(reason) => response.on_disabled_hover_text(*reason),
+                MoveOutcome::Impossible(reason) => response.on_disabled_hover_text(*reason),
                 _ => response.on_hover_text(BoardCommand::Move(wanted.clone()).tooltip()),
             };
             if response.clicked() {

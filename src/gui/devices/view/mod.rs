@@ -16,13 +16,14 @@ use eframe::egui::{
     Sense, Shape, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2, vec2,
 };
 
-use crate::gui::devices::board::{Board, BoardCommand, Move, Outcome, Part};
+use crate::gui::devices::board::{Board, BoardCommand, CardMove, CardPart, MoveOutcome};
 use crate::gui::state::State;
 use crate::gui::widgets::bold;
 use crate::gui::command::{Command, Commands};
 use crate::gui::theme;
-use atelier_core::placement::{Home, Module, gib};
-use card::{Look, RUNS, WEIGHTS};
+use atelier_core::format::memory_size;
+use atelier_core::placement::{Home, Module};
+use card::{CardContent, RUNTIME_HEIGHT, WEIGHTS_HEIGHT};
 
 pub(crate) use compact::{compact, shortage_hint};
 pub(crate) use side::{remedies, side_panel};
@@ -30,7 +31,7 @@ pub(crate) use side::{remedies, side_panel};
 /// Space between columns, in points.
 const GAP: f32 = 8.0;
 /// Space between the parts of a card that are apart, in points.
-const LANE_GAP: f32 = 2.0;
+const PART_GAP: f32 = 2.0;
 /// Space between rows, in points.
 const ROW_GAP: f32 = 13.0;
 /// Narrowest and widest a device's column gets, in points; the disk's is narrower.
@@ -43,9 +44,9 @@ const GLIDE_SECS: f64 = 0.13;
 
 /// What is held in the air.
 #[derive(Clone, Debug)]
-struct Lifted {
+struct DraggedCard {
     module: Module,
-    part: Part,
+    part: CardPart,
     /// From the card's corner to the pointer.
     grip: Vec2,
     width: f32,
@@ -58,12 +59,12 @@ struct Grid {
 }
 
 impl Grid {
-    fn lane(&self, home: &Home, row: usize, part: Part) -> Option<Rect> {
+    fn lane(&self, home: &Home, row: usize, part: CardPart) -> Option<Rect> {
         let (_, column) = self.columns.iter().find(|(it, _)| it == home)?;
-        let top = self.rows_top + row as f32 * (RUNS + WEIGHTS + LANE_GAP + ROW_GAP);
+        let top = self.rows_top + row as f32 * (RUNTIME_HEIGHT + WEIGHTS_HEIGHT + PART_GAP + ROW_GAP);
         let (top, height) = match part {
-            Part::Runs => (top, RUNS),
-            Part::Weights => (top + RUNS + LANE_GAP, WEIGHTS),
+            CardPart::Runtime => (top, RUNTIME_HEIGHT),
+            CardPart::Weights => (top + RUNTIME_HEIGHT + PART_GAP, WEIGHTS_HEIGHT),
         };
         Some(Rect::from_min_size(pos2(column.left() + 8.0, top), vec2(column.width() - 16.0, height)))
     }
@@ -103,7 +104,7 @@ fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let room = ui.available_size();
     let parts = homes.len() as f32 - 1.0 + DISK;
     let width = ((room.x - 2.0 * EDGE - GAP * (homes.len() as f32 - 1.0)) / parts).clamp(COLUMN.0, COLUMN.1);
-    let rows = modules.len() as f32 * (RUNS + WEIGHTS + LANE_GAP + ROW_GAP);
+    let rows = modules.len() as f32 * (RUNTIME_HEIGHT + WEIGHTS_HEIGHT + PART_GAP + ROW_GAP);
     let height = (column::HEIGHT + rows + 10.0).max(room.y - 6.0);
     let wide = width * parts + GAP * (homes.len() as f32 - 1.0) + 2.0 * EDGE;
     let (area, _) = ui.allocate_exact_size(vec2(wide.max(room.x), height), Sense::hover());
@@ -128,17 +129,17 @@ fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let words = "Choose a model, and its parts appear here as cards.";
         ui.painter().text(at, Align2::CENTER_CENTER, words, FontId::proportional(theme::TITLE), palette.weak);
     }
-    let lifted = DragAndDrop::payload::<Lifted>(ui.ctx());
+    let lifted = DragAndDrop::payload::<DraggedCard>(ui.ctx());
     for (row, module) in modules.iter().enumerate() {
-        let Some(look) = Look::of(board, *module) else { continue };
+        let Some(content) = CardContent::of(board, *module) else { continue };
         let held = lifted.as_deref().filter(|lifted| lifted.module == *module);
         match held {
             Some(held) => zones(ui, board, commands, &grid, row, held),
             None => ghosts(ui, board, &grid, row, *module),
         }
-        cards_of(ui, state, commands, &grid, row, *module, &look, held, area.min);
+        cards_of(ui, state, commands, &grid, row, *module, &content, held, area.min);
         if let Some(held) = held {
-            in_the_air(ui, &look, held);
+            in_the_air(ui, &content, held);
         }
     }
 }
@@ -152,37 +153,37 @@ fn cards_of(
     grid: &Grid,
     row: usize,
     module: Module,
-    look: &Look,
-    held: Option<&Lifted>,
+    content: &CardContent,
+    held: Option<&DraggedCard>,
     origin: Pos2,
 ) {
     let Some(seat) = state.devices.board.placement.as_ref().map(|it| it.seat(module).clone()) else { return };
-    let Some(runs) = grid.lane(&Home::Device(seat.runs_on.clone()), row, Part::Runs) else { return };
-    let Some(weights) = grid.lane(&seat.weights, row, Part::Weights) else { return };
+    let Some(runs) = grid.lane(&Home::Device(seat.runs_on.clone()), row, CardPart::Runtime) else { return };
+    let Some(weights) = grid.lane(&seat.weights, row, CardPart::Weights) else { return };
     // A card in one piece has no seam.
-    let weights = if look.joined { weights.with_min_y(runs.bottom() - 1.0) } else { weights };
-    let runs = glide(ui, Id::unique(("glide", module, Part::Runs)), runs, origin);
-    let weights = glide(ui, Id::unique(("glide", module, Part::Weights)), weights, origin);
-    if !look.joined {
+    let weights = if content.joined { weights.with_min_y(runs.bottom() - 1.0) } else { weights };
+    let runs = glide(ui, Id::unique(("glide", module, CardPart::Runtime)), runs, origin);
+    let weights = glide(ui, Id::unique(("glide", module, CardPart::Weights)), weights, origin);
+    if !content.joined {
         way(ui, runs, weights);
     }
     // A child of its own, so that the cards take no room beyond the board's.
     let mut ui = ui.new_child(UiBuilder::new().max_rect(ui.max_rect()));
-    let lifts_both = held.is_some_and(|held| held.part == Part::Runs);
+    let lifts_both = held.is_some_and(|held| held.part == CardPart::Runtime);
     ui.set_opacity(if lifts_both { 0.35 } else { 1.0 });
-    let response = card::runs(&mut ui, state, commands, module, runs, look);
-    lift(&response, module, Part::Runs, runs);
-    let lifts_weights = held.is_some_and(|held| held.part == Part::Weights || look.joined);
+    let response = card::runs(&mut ui, state, commands, module, runs, content);
+    lift(&response, module, CardPart::Runtime, runs);
+    let lifts_weights = held.is_some_and(|held| held.part == CardPart::Weights || content.joined);
     ui.set_opacity(if lifts_weights { 0.35 } else { 1.0 });
-    let response = card::weights(&mut ui, state, commands, module, weights, look);
-    lift(&response, module, Part::Weights, weights);
+    let response = card::weights(&mut ui, state, commands, module, weights, content);
+    lift(&response, module, CardPart::Weights, weights);
 }
 
-fn lift(response: &eframe::egui::Response, module: Module, part: Part, rect: Rect) {
+fn lift(response: &eframe::egui::Response, module: Module, part: CardPart, rect: Rect) {
     if response.drag_started()
         && let Some(pointer) = response.interact_pointer_pos()
     {
-        response.dnd_set_drag_payload(Lifted { module, part, grip: pointer - rect.min, width: rect.width() });
+        response.dnd_set_drag_payload(DraggedCard { module, part, grip: pointer - rect.min, width: rect.width() });
     }
 }
 
@@ -212,37 +213,37 @@ fn ghosts(ui: &Ui, board: &Board, grid: &Grid, row: usize, module: Module) {
     let (Some(plan), Some(now)) = (board.plan_shown(), board.placement.as_ref().map(|it| it.seat(module))) else { return };
     let then = plan.placement.seat(module);
     if then.runs_on != now.runs_on
-        && let Some(rect) = grid.lane(&Home::Device(then.runs_on.clone()), row, Part::Runs)
+        && let Some(rect) = grid.lane(&Home::Device(then.runs_on.clone()), row, CardPart::Runtime)
     {
         card::paint_ghost(ui.painter(), rect, &format!("{} here", card::title(module)), &palette);
     }
     if then.weights != now.weights
-        && let Some(rect) = grid.lane(&then.weights, row, Part::Weights)
+        && let Some(rect) = grid.lane(&then.weights, row, CardPart::Weights)
     {
         card::paint_ghost(ui.painter(), rect, "weights here", &palette);
     }
 }
 
 /// The places where what is held can be put down, and what would come of it.
-fn zones(ui: &mut Ui, board: &Board, commands: &mut Commands, grid: &Grid, row: usize, held: &Lifted) {
+fn zones(ui: &mut Ui, board: &Board, commands: &mut Commands, grid: &Grid, row: usize, held: &DraggedCard) {
     let palette = theme::palette(ui);
-    let parts: &[Part] = if held.part == Part::Runs { &[Part::Runs, Part::Weights] } else { &[Part::Weights] };
+    let parts: &[CardPart] = if held.part == CardPart::Runtime { &[CardPart::Runtime, CardPart::Weights] } else { &[CardPart::Weights] };
     let (pointer, released) = ui.input(|input| (input.pointer.latest_pos(), input.pointer.any_released()));
     for (home, _) in &grid.columns {
         for part in parts {
             let Some(rect) = grid.lane(home, row, *part) else { continue };
-            let wanted = Move { module: held.module, part: *part, to: home.clone() };
+            let wanted = CardMove { module: held.module, part: *part, to: home.clone() };
             let outcome = board.outcome(&wanted);
             let pointed = pointer.is_some_and(|pointer| rect.expand(2.0).contains(pointer) && ui.clip_rect().contains(pointer));
-            let what = if *part == Part::Runs { "Run here" } else { "Weights here" };
+            let what = if *part == CardPart::Runtime { "Run here" } else { "Weights here" };
             let (words, color) = match outcome {
-                Outcome::Here => (String::new(), palette.weak),
-                Outcome::Works => (what.to_owned(), palette.accent),
-                Outcome::Short(bytes) => (format!("{what}: {} too much", gib(*bytes)), palette.warn),
-                Outcome::Never(_) => ("Not here".to_owned(), palette.weak),
+                MoveOutcome::Unchanged => (String::new(), palette.weak),
+                MoveOutcome::Fits => (what.to_owned(), palette.accent),
+                MoveOutcome::Exceeds(bytes) => (format!("{what}: {} too much", memory_size(*bytes)), palette.warn),
+                MoveOutcome::Impossible(_) => ("Not here".to_owned(), palette.weak),
             };
             let painter = ui.painter();
-            if *outcome != Outcome::Here {
+            if *outcome != MoveOutcome::Unchanged {
                 let strength = if pointed { 0.30 } else { 0.08 };
                 painter.rect_filled(rect, 7.0, color.gamma_multiply(strength));
                 painter.rect_stroke(rect, 7.0, Stroke::new(if pointed { 2.0 } else { 1.0 }, color), StrokeKind::Inside);
@@ -253,7 +254,7 @@ fn zones(ui: &mut Ui, board: &Board, commands: &mut Commands, grid: &Grid, row: 
             if pointed {
                 let icon = if outcome.is_allowed() { CursorIcon::Grabbing } else { CursorIcon::NoDrop };
                 ui.ctx().set_cursor_icon(icon);
-                if let Outcome::Never(reason) = outcome {
+                if let MoveOutcome::Impossible(reason) = outcome {
                     eframe::egui::Tooltip::always_open(
                         ui.ctx().clone(),
                         ui.layer_id(),
@@ -274,23 +275,23 @@ fn zones(ui: &mut Ui, board: &Board, commands: &mut Commands, grid: &Grid, row: 
 }
 
 /// The card under the pointer.
-fn in_the_air(ui: &Ui, look: &Look, held: &Lifted) {
+fn in_the_air(ui: &Ui, content: &CardContent, held: &DraggedCard) {
     let Some(pointer) = ui.input(|input| input.pointer.latest_pos()) else { return };
     let palette = theme::palette(ui);
     let painter = ui.ctx().layer_painter(LayerId::new(Order::Tooltip, Id::unique("lifted card")));
     let min = pointer - held.grip;
     match held.part {
-        Part::Runs => {
-            let rect = Rect::from_min_size(min, vec2(held.width, RUNS));
-            card::paint_runs(&painter, rect, look, &palette, true, false);
-            if look.joined {
-                let below = Rect::from_min_size(rect.left_bottom() - vec2(0.0, 1.0), vec2(held.width, WEIGHTS + LANE_GAP));
-                card::paint_weights(&painter, below, look, &palette, true, false);
+        CardPart::Runtime => {
+            let rect = Rect::from_min_size(min, vec2(held.width, RUNTIME_HEIGHT));
+            card::paint_runs(&painter, rect, content, &palette, true, false);
+            if content.joined {
+                let below = Rect::from_min_size(rect.left_bottom() - vec2(0.0, 1.0), vec2(held.width, WEIGHTS_HEIGHT + PART_GAP));
+                card::paint_weights(&painter, below, content, &palette, true, false);
             }
         }
-        Part::Weights => {
-            let look = Look { joined: false, ..look.clone() };
-            card::paint_weights(&painter, Rect::from_min_size(min, vec2(held.width, WEIGHTS)), &look, &palette, true, false);
+        CardPart::Weights => {
+            let content = CardContent { joined: false, ..content.clone() };
+            card::paint_weights(&painter, Rect::from_min_size(min, vec2(held.width, WEIGHTS_HEIGHT)), &content, &palette, true, false);
         }
     }
     ui.ctx().request_repaint();
@@ -298,13 +299,13 @@ fn in_the_air(ui: &Ui, look: &Look, held: &Lifted) {
 
 /// A card on its way, in points from the board's corner.
 #[derive(Clone, Copy, Debug)]
-struct Glide {
+struct CardAnimation {
     from: Vec2,
     to: Vec2,
     start_secs: f64,
 }
 
-impl Glide {
+impl CardAnimation {
     fn at(&self, now_secs: f64) -> Vec2 {
         let done = ((now_secs - self.start_secs) / GLIDE_SECS).clamp(0.0, 1.0) as f32;
         // Quick at first, gentle at the end.
@@ -317,11 +318,11 @@ fn glide(ui: &Ui, id: Id, to: Rect, origin: Pos2) -> Rect {
     let now = ui.input(|input| input.time);
     let target = to.min - origin;
     let dropped: Option<Pos2> = ui.data_mut(|data| data.remove_temp(id.with("dropped")));
-    let known: Option<Glide> = ui.data(|data| data.get_temp(id));
+    let known: Option<CardAnimation> = ui.data(|data| data.get_temp(id));
     let glide = match known {
-        Some(known) if (known.to - target).length() < 0.5 => Glide { to: target, ..known },
-        Some(known) => Glide { from: dropped.map_or_else(|| known.at(now), |at| at - origin), to: target, start_secs: now },
-        None => Glide { from: target, to: target, start_secs: now - GLIDE_SECS },
+        Some(known) if (known.to - target).length() < 0.5 => CardAnimation { to: target, ..known },
+        Some(known) => CardAnimation { from: dropped.map_or_else(|| known.at(now), |at| at - origin), to: target, start_secs: now },
+        None => CardAnimation { from: target, to: target, start_secs: now - GLIDE_SECS },
     };
     ui.data_mut(|data| data.insert_temp(id, glide));
     if now - glide.start_secs < GLIDE_SECS {
@@ -331,10 +332,10 @@ fn glide(ui: &Ui, id: Id, to: Rect, origin: Pos2) -> Rect {
 }
 
 /// A card that is put down glides from where it was let go.
-fn start_glide(ui: &Ui, held: &Lifted, pointer: Pos2) {
+fn start_glide(ui: &Ui, held: &DraggedCard, pointer: Pos2) {
     let min = pointer - held.grip;
-    let below = if held.part == Part::Runs { vec2(0.0, RUNS) } else { Vec2::ZERO };
-    let all: HashMap<Part, Pos2> = [(Part::Runs, min), (Part::Weights, min + below)].into();
+    let below = if held.part == CardPart::Runtime { vec2(0.0, RUNTIME_HEIGHT) } else { Vec2::ZERO };
+    let all: HashMap<CardPart, Pos2> = [(CardPart::Runtime, min), (CardPart::Weights, min + below)].into();
     ui.data_mut(|data| {
         for (part, at) in all {
             data.insert_temp(Id::unique(("glide", held.module, part)).with("dropped"), at);

@@ -61,7 +61,7 @@ fn filters(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let kinds: Vec<(Option<Kind>, &str)> = [(None, "All")].into_iter().chain(Kind::ALL.map(|it| (Some(it), it.plural()))).collect();
     choice(ui, "Kind", &mut filter.kind, &kinds);
     let families: Vec<(Option<String>, &str)> =
-        [(None, "All")].into_iter().chain(view.shelf.families.iter().map(|it| (Some(it.clone()), it.as_str()))).collect();
+        [(None, "All")].into_iter().chain(view.library.families.iter().map(|it| (Some(it.clone()), it.as_str()))).collect();
     choice(ui, "Family", &mut filter.family, &families);
     let states: Vec<(Option<Shown>, &str)> = [(None, "All")].into_iter().chain(Shown::ALL.map(|it| (Some(it), it.label()))).collect();
     choice(ui, "State", &mut filter.state, &states);
