@@ -7,7 +7,7 @@ use eframe::egui;
 use crate::gui::context::Context;
 use crate::gui::create::update::tidy;
 use crate::gui::files::{Answer, FileTask, Purpose};
-use crate::gui::models::{FileCheck, Kind, Machine, ModelCard, ModelsCommand, Place, Question, State, Then};
+use crate::gui::models::{Availability, FileCheck, Machine, ModelCard, ModelKind, ModelsCommand, Question, State, Then};
 use crate::gui::shared::Screen;
 use crate::studio::library_service::{LibraryEvent, LibraryRequest};
 use atelier_core::device::Device;
@@ -76,7 +76,7 @@ pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mu
             state.checks.remove(&id);
         }
         LibraryEvent::Downloaded(id, name) => {
-            let name = state.library.cards.iter().find(|it| it.jobs.contains(&id)).map_or(name, |it| it.name.clone());
+            let name = state.library.cards.iter().find(|it| it.job_ids.contains(&id)).map_or(name, |it| it.name.clone());
             context.notice(format!("{name} is downloaded."));
         }
         LibraryEvent::Notice(text) => context.notice(text),
@@ -216,7 +216,7 @@ fn each_job(state: &State, context: &Context<'_>, wanted: impl Fn(&Status) -> bo
 
 /// Asks for terms first where they are the model's own.
 fn asks_terms(state: &mut State, card: &ModelCard, then: Then) -> bool {
-    let Some(terms) = card.terms.clone().filter(|_| state.asks(card)) else { return false };
+    let Some(terms) = card.licence.clone().filter(|_| state.asks(card)) else { return false };
     state.question = Some(Question { id: card.id.clone(), name: card.name.clone(), terms, then });
     true
 }
@@ -231,7 +231,7 @@ fn get_model(state: &mut State, id: &str, context: &Context<'_>) {
 
 /// What is missing comes under the terms of the model that has it.
 fn get_missing(state: &mut State, id: String, context: &Context<'_>) {
-    let of = state.card(&id).into_iter().flat_map(|it| &it.missing).filter_map(|it| state.card(it.of.as_deref()?));
+    let of = state.card(&id).into_iter().flat_map(|it| &it.missing).filter_map(|it| state.card(it.offered_with()?));
     let asking = of.into_iter().find(|it| state.asks(it)).cloned();
     if !asking.is_some_and(|card| asks_terms(state, &card, Then::GetMissing(id.clone()))) {
         send(context, LibraryRequest::DownloadMissing(id));
@@ -243,14 +243,14 @@ fn use_model(state: &mut State, id: &str, context: &mut Context<'_>) {
     if asks_terms(state, &card, Then::Use) {
         return;
     }
-    match (card.kind, card.place) {
-        (_, Place::BuiltIn) => {
+    match (card.kind, card.availability) {
+        (_, Availability::BuiltIn) => {
             if !context.shared.uses_builtin() {
                 context.shared.use_builtin();
             }
             context.shared.screen = Screen::Create;
         }
-        (Kind::Lora, _) => {
+        (ModelKind::Lora, _) => {
             let paths = card.files.iter().filter_map(|it| it.path.clone());
             let loras = &mut context.shared.recipe.loras;
             for path in paths {
