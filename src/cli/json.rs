@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 
 use atelier_core::device::{self, DeviceKind};
 use atelier_core::placement;
-pub use plan::{Fit, Fixed, Plan, Predicted, PredictedDevice, PredictedModule, PredictedPhase};
+pub use plan::{Fit, Plan, PlanFix, Predicted, PredictedDevice, PredictedModule, PredictedPhase};
 
 /// A line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -102,7 +102,7 @@ pub enum Line {
     Plan(Box<Plan>),
 }
 
-/// The most that a device held in a phase.
+/// Peak memory of a device in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the module's text documents every field")]
 pub struct Peak {
@@ -113,7 +113,7 @@ pub struct Peak {
     pub predicted_bytes: Option<u64>,
 }
 
-/// Where a job is.
+/// Phase of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the module's text documents every field")]
@@ -125,13 +125,13 @@ pub enum Phase {
     Upscaling { tile: u32, tiles: u32 },
 }
 
-/// How a job ended.
+/// Outcome of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the module's text documents every field")]
 pub enum Outcome {
     Done {
-        pictures: Vec<Made>,
+        pictures: Vec<FinishedPicture>,
         timings: Timings,
         notes: Vec<String>,
     },
@@ -145,7 +145,7 @@ pub enum Outcome {
     },
 }
 
-/// Memory that a device did not have.
+/// An allocation that a device refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the module's text documents every field")]
 pub struct OutOfMemory {
@@ -155,10 +155,10 @@ pub struct OutOfMemory {
     pub bytes_free: u64,
 }
 
-/// A picture that was made.
+/// One finished picture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the module's text documents every field")]
-pub struct Made {
+pub struct FinishedPicture {
     pub picture: u32,
     pub seed: i64,
 }
@@ -174,7 +174,7 @@ pub struct Timings {
     pub total_secs: f64,
 }
 
-/// How grave a log line is.
+/// Severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the module's text documents every field")]
@@ -247,7 +247,7 @@ impl Line {
             atelier_engine::End::Done { pictures, timings, notes } => {
                 let atelier_engine::Timings { load_secs, encode_secs, denoise_secs, decode_secs, total_secs } = timings;
                 Outcome::Done {
-                    pictures: pictures.iter().map(|info| Made { picture: info.index, seed: info.seed }).collect(),
+                    pictures: pictures.iter().map(|info| FinishedPicture { picture: info.index, seed: info.seed }).collect(),
                     timings: Timings { load_secs, encode_secs, denoise_secs, decode_secs, total_secs },
                     notes,
                 }

@@ -51,7 +51,7 @@ pub use create::viewport::View;
 pub use devices::board::BoardCommand;
 pub use memory::MemoryCommand;
 pub use models::ModelsCommand;
-pub use window::{EngineWake, Options, WindowError, run};
+pub use window::{Options, WindowError, run};
 
 /// Seconds after the last change until the settings are written.
 const SAVE_AFTER_SECS: f64 = 1.0;
@@ -66,7 +66,7 @@ pub struct App {
     handle: Handle,
     workers: Workers,
     /// `None` where this person has no library.
-    keeper: Option<library_service::Keeper>,
+    library: Option<library_service::LibraryService>,
     kept: Kept,
     preview_wanted: Option<(atelier_engine::JobId, Preview)>,
     preview_busy: bool,
@@ -115,8 +115,9 @@ impl App {
         let waker = ctx.clone();
         let wake: Wake = Arc::new(move || waker.request_repaint_after(Duration::from_millis(1)));
         let workers = Workers::start(Arc::clone(&wake))?;
-        let builtin = options.builtin.as_deref().ok().map(models::builtin_card);
-        let keeper = options.library.clone().map(|it| library_service::Keeper::start(it, builtin.clone(), wake)).transpose()?;
+        let builtin = options.builtin.as_deref().ok().map(atelier_library::builtin_card);
+        let library =
+            options.library.clone().map(|it| library_service::LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
         let theme = match settings.dark {
             None => ThemeChoice::System,
             Some(true) => ThemeChoice::Dark,
@@ -167,7 +168,7 @@ impl App {
             state,
             handle,
             workers,
-            keeper,
+            library,
             kept,
             preview_wanted: None,
             preview_busy: false,
@@ -236,7 +237,7 @@ impl App {
         self.loaded();
         self.write_settings();
         // What comes in goes on from there at the next start.
-        if !self.keeper.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
+        if !self.library.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
             tracing::error!("the downloads did not stop before the window closed");
         }
         if !self.workers.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS)) {

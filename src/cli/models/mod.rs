@@ -1,100 +1,100 @@
 //! `atelier models`: the library on the command line.
 //!
-//! Everything here asks `library` and prints (`told`); nothing here knows how a folder is read or a file is fetched. A command ends with 0
-//! where all of it was done, 1 where something failed, 2 where there is no such model, 130 where Ctrl-C ended it.
+//! Everything here queries `library` and prints (`report`); no folder is read and no file fetched here. Exit codes: 0 all done, 1 something
+//! failed, 2 no such model, 130 ended by Ctrl-C.
 
-mod flags;
 mod library;
 mod pull;
-mod told;
+mod report;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
-pub(super) use flags::LibraryFlags;
-use flags::ModelsCommand;
-pub use flags::ModelsFlags;
 use library::Library;
-pub(super) use library::{allows_pickles, find, find_upscaler, is_name};
-use told::Teller;
+pub(super) use library::{allows_pickles, find, find_upscaler};
+use report::LibraryReport;
 
 use super::Exit;
+use super::flags::{LibraryFlags, ModelsCommand, ModelsFlags};
 use super::interrupt::Interrupt;
+use super::printer::Printer;
+use super::reporter::{quiet_reporter, reporter};
+use atelier_core::format::file_size;
 use atelier_core::paths::Paths;
-use atelier_library::disk::look_into;
-use atelier_library::{Card, Downloaded, Fetched, Models, Places, Problem, Verdict, downloaded, size, usage};
+use atelier_library::disk::{Stock, look_into};
+use atelier_library::{Downloaded, Fetched, ModelCard, Models, Places, Problem, Verdict, card_named, downloaded, model_cards, usage};
 
-/// What a command finds around it; tests put their own in its place.
-pub(super) struct Around<'a> {
+/// System that a command runs on; tests give their own.
+pub(super) struct Env<'a> {
     pub(super) out: &'a mut dyn Write,
     pub(super) err: &'a mut dyn Write,
-    /// Whether standard error is a terminal, which can show a bar.
+    /// Standard error is a terminal, which can show a bar.
     pub(super) terminal: bool,
     pub(super) paths: Paths,
     pub(super) interrupt: Arc<Interrupt>,
     pub(super) trash: fn(&Path) -> Result<(), String>,
 }
 
-/// Why a command ends early.
-enum Stop {
+/// Reason for which a command ends early.
+enum CommandError {
     /// There is no such model.
-    Unknown(Problem),
+    UnknownModel(Problem),
     Failed(anyhow::Error),
     /// Nobody reads standard output any more.
-    Unheard,
+    OutputClosed,
     Cancelled,
 }
 
-impl From<io::Error> for Stop {
+impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe { Self::Unheard } else { Self::Failed(error.into()) }
+        if error.kind() == io::ErrorKind::BrokenPipe { Self::OutputClosed } else { Self::Failed(error.into()) }
     }
 }
 
-fn failed(error: impl Into<anyhow::Error>) -> Stop {
-    Stop::Failed(error.into())
+fn failed(error: impl Into<anyhow::Error>) -> CommandError {
+    CommandError::Failed(error.into())
 }
 
 /// Runs a command of `atelier models`.
-pub(super) fn run(flags: ModelsFlags, around: Around<'_>) -> Exit {
-    let Around { out, err, terminal, paths, interrupt, trash } = around;
-    let mut work = Work { paths, interrupt, terminal, trash, tell: Teller { out, err, json: flags.json } };
-    let (exit, problem) = match work.obey(flags) {
+pub(super) fn run(flags: ModelsFlags, env: Env<'_>) -> Exit {
+    let Env { out, err, terminal, paths, interrupt, trash } = env;
+    let reporter = if flags.json { quiet_reporter(Box::new(err)) } else { reporter(Box::new(err), terminal) };
+    let mut runner = CommandRunner { paths, interrupt, trash, report: LibraryReport { printer: Printer::new(out, flags.json), reporter } };
+    let (exit, problem) = match runner.run(flags) {
         Ok(exit) => return exit,
-        Err(Stop::Unheard) => return Exit::Done,
-        Err(Stop::Cancelled) => return Exit::Cancelled,
-        Err(Stop::Unknown(problem)) => (Exit::Usage, problem.to_string()),
-        Err(Stop::Failed(error)) => (Exit::Failed, format!("{error:#}")),
+        Err(CommandError::OutputClosed) => return Exit::Done,
+        Err(CommandError::Cancelled) => return Exit::Cancelled,
+        Err(CommandError::UnknownModel(problem)) => (Exit::Usage, problem.to_string()),
+        Err(CommandError::Failed(error)) => (Exit::Failed, format!("{error:#}")),
     };
-    // The exit code says it too.
-    let _ = writeln!(work.tell.err, "error: {problem}");
+    runner.report.reporter.message(&format!("error: {problem}"));
     exit
 }
 
-struct Work<'a> {
+/// Runs the commands of `atelier models`.
+struct CommandRunner<'a> {
     paths: Paths,
     interrupt: Arc<Interrupt>,
-    terminal: bool,
     trash: fn(&Path) -> Result<(), String>,
-    tell: Teller<'a>,
+    report: LibraryReport<'a>,
 }
 
-impl Work<'_> {
-    fn obey(&mut self, flags: ModelsFlags) -> Result<Exit, Stop> {
+impl CommandRunner<'_> {
+    fn run(&mut self, flags: ModelsFlags) -> Result<Exit, CommandError> {
         if let ModelsCommand::Add { folder, forget } = &flags.command {
             return self.add(&flags.library, folder, *forget);
         }
         let library = Library::find(&flags.library, &self.paths).map_err(failed)?;
         for problem in &library.problems {
-            self.tell.warn(problem)?;
+            self.report.warning(problem)?;
         }
         match flags.command {
-            ModelsCommand::List { here } => self.list(&library, |card| !here || card.is_here()),
+            ModelsCommand::List { here } => self.list(&library, |card| !here || card.availability.is_here()),
             ModelsCommand::Search { text } => self.list(&library, |card| card.matches(&text.join(" "))),
             ModelsCommand::Info { name } => self.info(&library, &name),
             ModelsCommand::Pull { names, accept_licence } => self.pull(&library, &names, accept_licence),
@@ -103,56 +103,58 @@ impl Work<'_> {
             ModelsCommand::Du => {
                 let interrupt = Arc::clone(&self.interrupt);
                 let (models, stock) = library.all(&move || !interrupt.pressed());
-                self.stopped()?;
-                self.tell.usage(&usage(&models, &stock))?;
+                self.check_interrupt()?;
+                self.report.usage(&usage(&models, &stock))?;
                 Ok(Exit::Done)
             }
             ModelsCommand::Add { .. } => Ok(Exit::Done),
         }
     }
 
-    fn stopped(&self) -> Result<(), Stop> {
-        if self.interrupt.pressed() { Err(Stop::Cancelled) } else { Ok(()) }
+    fn check_interrupt(&self) -> Result<(), CommandError> {
+        if self.interrupt.pressed() { Err(CommandError::Cancelled) } else { Ok(()) }
     }
 
-    /// Everything that is known, with what could not be read said.
-    fn everything(&mut self, library: &Library) -> Result<Models, Stop> {
+    /// All models; folders and manifests that could not be read are reported.
+    fn all_models(&mut self, library: &Library) -> Result<(Models, Arc<Stock>), CommandError> {
         let interrupt = Arc::clone(&self.interrupt);
         let (models, stock) = library.all(&move || !interrupt.pressed());
-        self.stopped()?;
+        self.check_interrupt()?;
         for problem in stock.problems.iter().chain(&models.problems) {
-            self.tell.warn(problem)?;
+            self.report.warning(problem)?;
         }
-        Ok(models)
+        Ok((models, stock))
     }
 
-    fn list(&mut self, library: &Library, wanted: impl Fn(&Card) -> bool) -> Result<Exit, Stop> {
-        let mut cards = self.everything(library)?.cards();
+    fn list(&mut self, library: &Library, wanted: impl Fn(&ModelCard) -> bool) -> Result<Exit, CommandError> {
+        let (models, stock) = self.all_models(library)?;
+        // `in place` also of files that were downloaded by a link: their state has always been that.
+        let mut cards = model_cards(&models, &stock, None, &BTreeSet::new());
         cards.retain(wanted);
         if cards.is_empty() {
-            self.tell.say("There is nothing of this kind. All models are listed by: atelier models list")?;
+            self.report.printer.text("There is nothing of this kind. All models are listed by: atelier models list")?;
         }
-        self.tell.cards(&cards)?;
+        self.report.cards(&cards)?;
         Ok(Exit::Done)
     }
 
-    fn info(&mut self, library: &Library, name: &str) -> Result<Exit, Stop> {
+    fn info(&mut self, library: &Library, name: &str) -> Result<Exit, CommandError> {
         let path = Path::new(name);
         if path.is_file() {
             let bytes = fs::metadata(path)?.len();
-            self.tell.file(path, bytes, &look_into(path))?;
+            self.report.file(path, bytes, &look_into(path))?;
             return Ok(Exit::Done);
         }
-        let models = self.everything(library)?;
-        match models.card(name) {
-            Some(card) => self.tell.card(&card)?,
-            None => return Err(Stop::Unknown(models.unknown(name))),
+        let (models, _) = self.all_models(library)?;
+        match card_named(&models, name) {
+            Some(card) => self.report.card(&card)?,
+            None => return Err(CommandError::UnknownModel(models.unknown(name))),
         }
         Ok(Exit::Done)
     }
 
-    /// What of these names was downloaded; without any, all.
-    fn chosen<'m>(models: &'m Models, root: &Path, known: &[Downloaded], names: &[String]) -> Result<Vec<Fetched<'m>>, Stop> {
+    /// The downloaded models and files of these names; all without names.
+    fn select<'m>(models: &'m Models, root: &Path, known: &[Downloaded], names: &[String]) -> Result<Vec<Fetched<'m>>, CommandError> {
         let by_link = |path: &Path| path.starts_with(root) && !models.installed.iter().any(|it| path.starts_with(&it.folder));
         if names.is_empty() {
             let loose = known.iter().filter(|it| by_link(&it.path) && it.path.is_file());
@@ -164,37 +166,37 @@ impl Work<'_> {
                 return Ok(Fetched::Model(model));
             }
             let file = models.loose_file(name).filter(|file| known.iter().any(|it| it.path == *file));
-            file.map(|file| Fetched::File(name.clone(), file)).ok_or_else(|| match models.card(name) {
-                Some(card) => Stop::Unknown(Problem {
+            file.map(|file| Fetched::File(name.clone(), file)).ok_or_else(|| match card_named(models, name) {
+                Some(card) => CommandError::UnknownModel(Problem {
                     sentence: format!("{} was not downloaded by Atelier.", card.name),
                     hint: "Only what Atelier downloaded can be checked or taken away here.".into(),
                 }),
-                None => Stop::Unknown(models.unknown(name)),
+                None => CommandError::UnknownModel(models.unknown(name)),
             })
         };
         names.iter().map(find).collect()
     }
 
-    fn verify(&mut self, library: &Library, names: &[String]) -> Result<Exit, Stop> {
-        let models = if names.is_empty() { library.downloaded() } else { self.everything(library)? };
+    fn verify(&mut self, library: &Library, names: &[String]) -> Result<Exit, CommandError> {
+        let models = if names.is_empty() { library.downloaded() } else { self.all_models(library)?.0 };
         let known = downloaded(&self.paths.downloads());
         let sum_of = |path: &Path| known.iter().find(|it| it.path == path).and_then(|it| it.sha256);
         let mut exit = Exit::Done;
-        for chosen in Self::chosen(&models, library.models_root(), &known, names)? {
+        for chosen in Self::select(&models, library.models_root(), &known, names)? {
             let id = chosen.id();
             let bytes = match &chosen {
-                Fetched::Model(_) => models.card(id).and_then(|it| it.bytes),
+                Fetched::Model(_) => card_named(&models, id).and_then(|it| it.bytes),
                 Fetched::File(_, path) => fs::metadata(path).ok().map(|it| it.len()),
             };
-            let bar = self.bar(bytes, id);
-            let interrupt = Arc::clone(&self.interrupt);
-            let mut watch = |bytes| {
-                bar.inc(bytes);
+            let (interrupt, reporter, mut done) = (Arc::clone(&self.interrupt), &mut self.report.reporter, 0);
+            let mut watch = |read| {
+                done += read;
+                reporter.bytes(id, done, bytes);
                 !interrupt.pressed()
             };
             let verified = chosen.verify(&sum_of, &mut watch);
-            bar.finish_and_clear();
-            for file in verified.ok_or(Stop::Cancelled)? {
+            reporter.finish();
+            for file in verified.ok_or(CommandError::Cancelled)? {
                 let path = file.path.display().to_string();
                 let (verdict, sum, problem) = match &file.verdict {
                     Verdict::Right => ("right", None, None),
@@ -203,26 +205,26 @@ impl Work<'_> {
                     Verdict::Damaged(sentence) => ("wrong", None, Some(sentence.clone())),
                 };
                 let line = json!({"event": "verified", "id": id, "path": path, "verdict": verdict, "sha256": sum, "problem": problem});
-                self.tell.line(&line)?;
+                self.report.printer.json(&line)?;
                 if let Some(problem) = problem {
                     exit = Exit::Failed;
-                    self.tell.say(&format!("wrong    {path}: {problem}"))?;
+                    self.report.printer.text(&format!("wrong    {path}: {problem}"))?;
                 } else if let Some(sum) = sum {
-                    self.tell.say(&format!("unknown  {path}: nobody wrote its sum down; it is {sum}"))?;
+                    self.report.printer.text(&format!("unknown  {path}: nobody wrote its sum down; it is {sum}"))?;
                 } else {
-                    self.tell.say(&format!("right    {path}"))?;
+                    self.report.printer.text(&format!("right    {path}"))?;
                 }
             }
         }
         Ok(exit)
     }
 
-    fn remove(&mut self, library: &Library, names: &[String], dry_run: bool) -> Result<Exit, Stop> {
-        let models = self.everything(library)?;
+    fn remove(&mut self, library: &Library, names: &[String], dry_run: bool) -> Result<Exit, CommandError> {
+        let (models, _) = self.all_models(library)?;
         let downloaded = downloaded(&self.paths.downloads());
         let mut plans = Vec::new();
         let root = library.models_root();
-        for chosen in Self::chosen(&models, root, &downloaded, names)? {
+        for chosen in Self::select(&models, root, &downloaded, names)? {
             plans.push(chosen.plan_removal(root, &models, &downloaded).map_err(failed)?);
         }
         for plan in plans {
@@ -233,22 +235,22 @@ impl Work<'_> {
                 plan.carry_out(&mut self.trash).map_err(failed)?;
             }
             let stays: Vec<_> = staying.iter().map(|(path, why)| json!({"path": path, "why": why})).collect();
-            self.tell.line(&json!({
+            self.report.printer.json(&json!({
                 "event": "removed", "id": plan.model, "dry_run": dry_run, "going": going, "staying": stays, "bytes": plan.bytes,
             }))?;
             for path in &going {
-                self.tell.say(&format!("{}  {path}", if dry_run { "would go" } else { "in the trash" }))?;
+                self.report.printer.text(&format!("{}  {path}", if dry_run { "would go" } else { "in the trash" }))?;
             }
             for (path, why) in &staying {
-                self.tell.say(&format!("{path} {why}"))?;
+                self.report.printer.text(&format!("{path} {why}"))?;
             }
             let what = if dry_run { "would go to the trash" } else { "went to the trash; empty it to have the room" };
-            self.tell.say(&format!("{}: {} {what}", plan.model, size(plan.bytes)))?;
+            self.report.printer.text(&format!("{}: {} {what}", plan.model, file_size(plan.bytes)))?;
         }
         Ok(Exit::Done)
     }
 
-    fn add(&mut self, flags: &LibraryFlags, folder: &Path, forget: bool) -> Result<Exit, Stop> {
+    fn add(&mut self, flags: &LibraryFlags, folder: &Path, forget: bool) -> Result<Exit, CommandError> {
         let mut forgotten = false;
         let mut named = PathBuf::new();
         Places::change(&self.paths.library_file(), |places| {
@@ -264,30 +266,19 @@ impl Work<'_> {
         .map_err(failed)?;
         if forget && !forgotten {
             let sentence = format!("{} is not among the folders that are used.", folder.display());
-            return Err(Stop::Unknown(Problem { sentence, hint: "See them with: atelier models du.".into() }));
+            return Err(CommandError::UnknownModel(Problem { sentence, hint: "See them with: atelier models du.".into() }));
         }
-        let mut stock = atelier_library::disk::Stock::default();
+        let mut stock = Stock::default();
         if !forget {
             let library = Library::find(flags, &self.paths).map_err(failed)?;
             let interrupt = Arc::clone(&self.interrupt);
             stock = library.only(&named, &move || !interrupt.pressed());
             for problem in &stock.problems {
-                self.tell.warn(problem)?;
+                self.report.warning(problem)?;
             }
         }
-        self.tell.folder(&named, &stock, forgotten)?;
+        self.report.folder(&named, &stock, forgotten)?;
         Ok(Exit::Done)
-    }
-
-    /// A bar of bytes, where there is a terminal to show it.
-    fn bar(&self, bytes: Option<u64>, name: &str) -> ProgressBar {
-        let target = if self.terminal && !self.tell.json { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(bytes, target);
-        if let Ok(style) = ProgressStyle::with_template("{prefix:24} [{bar:30}] {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left") {
-            bar.set_style(style);
-        }
-        bar.set_prefix(name.to_owned());
-        bar
     }
 }
 

@@ -44,7 +44,7 @@ struct About {
 impl About {
     fn of(card: &ModelCard, recipe: &Recipe) -> Self {
         let Recipe { flash_attention, vae_tiling, .. } = *recipe;
-        Self { bytes: card.bytes, added: card.added, flash_attention, vae_tiling }
+        Self { bytes: card.bytes, added: card.added_nanos, flash_attention, vae_tiling }
     }
 }
 
@@ -90,7 +90,7 @@ impl App {
         let view = &self.state.models;
         let (from, to) = view.seen;
         let seen = view.shown.get(from..to.min(view.shown.len())).unwrap_or_default();
-        let seen = seen.iter().filter_map(|at| view.shelf.cards.get(*at));
+        let seen = seen.iter().filter_map(|at| view.library.cards.get(*at));
         let card = view.opened().into_iter().chain(seen).find(|card| {
             let of = About::of(card, &self.state.recipe);
             card.runnable.is_some() && self.fitting.known.get(&card.id).is_none_or(|it| it.of != of)

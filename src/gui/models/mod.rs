@@ -1,16 +1,13 @@
 //! The Models view's state: what there is, what of it is shown, what comes in, and what was asked.
 //!
 //! Plain data. What is known of the disk, the catalogue and the downloads comes from the keeper's thread ([`crate::studio::library_service`]) as a
-//! whole [`Shelf`]; which cards are shown is worked out anew only when something changed ([`ModelsView::refresh`]). Not here: files, network,
+//! whole [`LibrarySnapshot`]; which cards are shown is worked out anew only when something changed ([`ModelsView::refresh`]). Not here: files, network,
 //! threads, drawing.
 
-mod alone;
-mod card;
 mod command;
 mod filter;
 mod fit;
 pub(crate) mod fitting;
-mod made;
 pub mod queue;
 mod shelf;
 mod told;
@@ -20,22 +17,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use crate::studio::library_service::{DownloadsState, FileCheck, FolderSummary, LibrarySnapshot, RemovalPreview, TokenState};
 pub use atelier_library::downloads::{Cause, Entry, HubFile, Repository, Stage, Status};
-pub use atelier_library::size;
-pub use card::{BUILTIN, FileLine, Kind, MissingLine, ModelCard, Place, Terms, VariantLine};
+pub use atelier_library::{Availability, CardVariant, ModelCard, ModelKind};
 pub use command::ModelsCommand;
 pub use filter::{Around, Filter, Fitting, Shown, Sort};
 pub use fit::{Fits, Machine, Predicted};
-pub use made::{builtin_card, cards};
-pub use told::{Check, Choices, DownloadsState, Farewell, FolderLine, Hub, Question, Shelf, Then, TokenState};
+pub use told::{Hub, Question, Then};
 
 use atelier_engine::Residency;
+use atelier_library::Licence;
 
 /// The state of the Models view.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelsView {
     /// What there is.
-    pub shelf: Arc<Shelf>,
+    pub library: Arc<LibrarySnapshot>,
     /// Whether anything is known yet.
     pub known: bool,
     /// What is searched for.
@@ -71,9 +68,9 @@ pub struct ModelsView {
     /// Models whose terms were accepted just now; the keeper has yet to say so.
     pub accepted: BTreeSet<String>,
     /// A model that would be taken away, once the person says so.
-    pub farewell: Option<Farewell>,
+    pub removal: Option<RemovalPreview>,
     /// Checks that run or were done, by model.
-    pub checks: BTreeMap<String, Check>,
+    pub checks: BTreeMap<String, FileCheck>,
     /// This machine's memory.
     pub memory: Option<Machine>,
     /// Whether models fit, by their ids, where the engine was asked.
@@ -96,17 +93,17 @@ pub struct ModelsView {
 impl ModelsView {
     /// The view before anything is known but the built-in model. `library`: whether there is one to be known.
     #[must_use]
-    pub fn new(builtin: Option<ModelCard>, library: bool) -> Self {
+    pub fn new(builtin: Option<ModelCard>, has_library: bool) -> Self {
         let no_home = "This system names no folder of yours in which models could be kept. Set ATELIER_HOME to one.";
-        let downloads = if library { DownloadsState::Starting } else { DownloadsState::Refused(no_home.into()) };
-        let shelf = Arc::new(Shelf { cards: builtin.into_iter().collect(), ..Shelf::default() });
-        Self { shelf, downloads, known: !library, stale: true, ..Self::default() }
+        let downloads = if has_library { DownloadsState::Starting } else { DownloadsState::Refused(no_home.into()) };
+        let library = Arc::new(LibrarySnapshot { cards: builtin.into_iter().collect(), ..LibrarySnapshot::default() });
+        Self { library, downloads, known: !has_library, stale: true, ..Self::default() }
     }
 
     /// The keeper knows more.
-    pub fn set_shelf(&mut self, shelf: Arc<Shelf>) {
-        self.known |= shelf.listed;
-        self.shelf = shelf;
+    pub fn set_library(&mut self, library: Arc<LibrarySnapshot>) {
+        self.known |= library.listed;
+        self.library = library;
         self.stale = true;
     }
 
@@ -120,8 +117,8 @@ impl ModelsView {
     /// The engine was asked whether a model fits; `None`: that is no longer known. What is on the screen stays where it is: the order is
     /// worked out anew with the next change.
     pub fn set_predicted(&mut self, id: &str, predicted: Option<Predicted>) {
-        let card = self.shelf.cards.iter().position(|it| it.id == id);
-        let by_size = || card.and_then(|at| Some(self.memory?.fits(self.shelf.cards.get(at)?.bytes))).unwrap_or_default();
+        let card = self.library.cards.iter().position(|it| it.id == id);
+        let by_size = || card.and_then(|at| Some(self.memory?.fits(self.library.cards.get(at)?.bytes))).unwrap_or_default();
         let fits = predicted.as_ref().map_or_else(by_size, |it| it.fits);
         if let Some(around) = card.and_then(|at| self.around.get_mut(at)) {
             around.fits = fits;
@@ -152,17 +149,17 @@ impl ModelsView {
         }
         (self.stale, self.memory) = (false, memory);
         self.in_memory = residency.models.iter().filter_map(|it| it.files.iter().next().map(|(_, path)| path.to_owned())).collect();
-        let around = self.shelf.cards.iter().map(|card| Around {
+        let around = self.library.cards.iter().map(|card| Around {
             fits: match (self.predicted.get(&card.id), memory) {
                 (Some(predicted), _) => predicted.fits,
                 (None, Some(memory)) => memory.fits(card.bytes),
                 (None, None) => Fits::Unknown,
             },
             in_memory: residency.models.iter().any(|it| card.is_of(&it.files)),
-            coming: card.jobs.iter().any(|job| self.coming.contains(job)),
+            coming: card.job_ids.iter().any(|job| self.coming.contains(job)),
         });
         self.around = around.collect();
-        self.shown = filter::order(&self.shelf.cards, &self.around, &self.search, &self.filter, self.sort);
+        self.shown = filter::order(&self.library.cards, &self.around, &self.search, &self.filter, self.sort);
         self.welcome = 0;
         if self.is_empty() && self.shows_all() && self.sort == Sort::FitsFirst {
             self.put_first_choices_first();
@@ -174,11 +171,11 @@ impl ModelsView {
     }
 
     fn put_first_choices_first(&mut self) {
-        let shelf = Arc::clone(&self.shelf);
+        let library = Arc::clone(&self.library);
         let rank = |at: &usize| {
-            let card = shelf.cards.get(*at)?;
-            let of_choices = || shelf.first_choices.iter().position(|it| *it == card.id).map(|it| it + 1);
-            if card.place == Place::BuiltIn { Some(0) } else { of_choices() }
+            let card = library.cards.get(*at)?;
+            let of_choices = || library.first_choices.iter().position(|it| *it == card.id).map(|it| it + 1);
+            if card.availability == Availability::BuiltIn { Some(0) } else { of_choices() }
         };
         self.shown.sort_by_key(|at| rank(at).unwrap_or(usize::MAX));
         self.welcome = self.shown.iter().filter(|at| rank(at).is_some()).count();
@@ -187,7 +184,7 @@ impl ModelsView {
     /// The card of this id.
     #[must_use]
     pub fn card(&self, id: &str) -> Option<&ModelCard> {
-        self.shelf.cards.iter().find(|it| it.id == id)
+        self.library.cards.iter().find(|it| it.id == id)
     }
 
     /// The card whose details are shown.
@@ -199,14 +196,14 @@ impl ModelsView {
     /// What is known beside a card.
     #[must_use]
     pub fn around(&self, id: &str) -> Around {
-        let at = self.shelf.cards.iter().position(|it| it.id == id);
+        let at = self.library.cards.iter().position(|it| it.id == id);
         at.and_then(|at| self.around.get(at)).copied().unwrap_or_default()
     }
 
     /// The download of a card, the first in the queue's order.
     #[must_use]
     pub fn job(&self, card: &ModelCard) -> Option<&Entry> {
-        self.queue.iter().find(|entry| card.jobs.contains(&entry.id))
+        self.queue.iter().find(|entry| card.job_ids.contains(&entry.id))
     }
 
     /// Whether nothing was chosen to leave models out.
@@ -218,7 +215,7 @@ impl ModelsView {
     /// Whether there is nothing on this machine but the built-in model.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.known && !self.shelf.cards.iter().any(|it| it.place.is_here() && it.place != Place::BuiltIn)
+        self.known && !self.library.cards.iter().any(|it| it.availability.is_here() && it.availability != Availability::BuiltIn)
     }
 
     /// The name by which a card is downloaded: its id, and the variant that was chosen.
@@ -232,18 +229,18 @@ impl ModelsView {
 
     /// The variant that would be downloaded.
     #[must_use]
-    pub fn variant<'a>(&self, card: &'a ModelCard) -> Option<&'a VariantLine> {
+    pub fn variant<'a>(&self, card: &'a ModelCard) -> Option<&'a CardVariant> {
         let chosen = self.variants.get(&card.id).map_or("", String::as_str);
         card.variants.iter().find(|it| it.name == chosen).or(card.variants.first())
     }
 
     /// Moves the cursor by so many cards; the first step begins at the first card.
     pub fn step(&mut self, by: isize) {
-        let ids = |at: usize| self.shown.get(at).and_then(|at| self.shelf.cards.get(*at)).map(|it| it.id.clone());
+        let ids = |at: usize| self.shown.get(at).and_then(|at| self.library.cards.get(*at)).map(|it| it.id.clone());
         let now = self
             .selected
             .as_deref()
-            .and_then(|id| self.shown.iter().position(|at| self.shelf.cards.get(*at).is_some_and(|it| it.id == id)));
+            .and_then(|id| self.shown.iter().position(|at| self.library.cards.get(*at).is_some_and(|it| it.id == id)));
         let last = self.shown.len().saturating_sub(1);
         let next = match now {
             Some(now) => {
@@ -259,21 +256,26 @@ impl ModelsView {
     /// Whether this model's terms are to be shown before it is used.
     #[must_use]
     pub fn asks(&self, card: &ModelCard) -> bool {
-        let asks = card.terms.as_ref().is_some_and(Terms::asks);
-        let accepted = |id: &String| self.accepted.contains(id) || self.shelf.choices.accepted.contains(id);
-        asks && !card.jobs.iter().chain([&card.id]).any(accepted)
+        let asks = card.licence.as_ref().is_some_and(Licence::is_pending);
+        let accepted = |id: &String| self.accepted.contains(id) || self.library.settings.accepted.contains(id);
+        asks && !card.job_ids.iter().chain([&card.id]).any(accepted)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::card::tests::card;
+pub(crate) mod tests {
     use super::*;
+
+    /// A card of the catalogue, for tests.
+    pub(in crate::gui::models) fn card(id: &str, name: &str, bytes: Option<u64>) -> ModelCard {
+        let card = ModelCard { id: id.into(), name: name.into(), kind: ModelKind::Model, bytes, ..ModelCard::default() };
+        ModelCard { job_ids: vec![id.into()], ..card }.with_search_text()
+    }
 
     fn view() -> ModelsView {
         let mut view = ModelsView::new(None, true);
         let cards = (0..5).map(|n| card(&format!("m{n}"), &format!("Model {n}"), Some(n))).collect();
-        view.set_shelf(Arc::new(Shelf { cards, listed: true, ..Shelf::default() }));
+        view.set_library(Arc::new(LibrarySnapshot { cards, listed: true, ..LibrarySnapshot::default() }));
         assert!(view.refresh(None, &Residency::default()));
         view
     }
@@ -306,7 +308,7 @@ mod tests {
         let mut view = view();
         let mut card = card("m9", "M", None);
         let variant =
-            |name: &str| VariantLine { name: name.into(), id: String::new(), description: String::new(), bytes: None, here: false };
+            |name: &str| CardVariant { name: name.into(), id: String::new(), description: String::new(), bytes: None, on_disk: false };
         card.variants = vec![variant(""), variant("Q4")];
         assert_eq!(view.name_to_get(&card), "m9");
         view.variants.insert("m9".into(), "Q4".into());

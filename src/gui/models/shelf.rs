@@ -6,9 +6,9 @@ use eframe::egui;
 
 use crate::gui::App;
 use crate::gui::files::{FileTask, Purpose};
-use crate::gui::models::{Check, Kind, Machine, ModelCard, ModelsCommand, Place, Question, Then};
+use crate::gui::models::{Availability, FileCheck, Machine, ModelCard, ModelKind, ModelsCommand, Question, Then};
 use crate::gui::state::Screen;
-use crate::studio::library_service::{Order, Told};
+use crate::studio::library_service::{LibraryEvent, LibraryRequest, LibraryService};
 use atelier_core::recipe::Lora;
 use atelier_library::Runnable;
 use atelier_library::downloads::{Status, Token};
@@ -16,52 +16,52 @@ use atelier_library::downloads::{Status, Token};
 impl App {
     /// Folds in what the keeper told, and works out what is shown where something changed.
     pub(crate) fn follow_models(&mut self, ctx: &egui::Context) {
-        while let Some(told) = self.keeper.as_ref().and_then(crate::studio::library_service::Keeper::next) {
-            self.keeper_told(ctx, told);
+        while let Some(event) = self.library.as_ref().and_then(LibraryService::try_next) {
+            self.library_event(ctx, event);
         }
         let memory = Machine::of(&self.state.board.devices);
         let view = &mut self.state.models;
         if memory != view.memory
-            && let (Some(memory), Some(keeper)) = (memory, &self.keeper)
+            && let (Some(memory), Some(library)) = (memory, &self.library)
         {
-            keeper.ask(Order::Memory(memory.of_first_choice()));
+            library.send(LibraryRequest::SetMemory(memory.of_first_choice()));
         }
         view.refresh(memory, &self.state.residency);
         let on_screen = self.state.screen == Screen::Models;
         if on_screen && !view.on_screen {
-            self.ask_keeper(Order::ReadChoices);
+            self.request(LibraryRequest::ReloadSettings);
         }
         self.state.models.on_screen = on_screen;
     }
 
-    fn keeper_told(&mut self, ctx: &egui::Context, told: Told) {
+    fn library_event(&mut self, ctx: &egui::Context, event: LibraryEvent) {
         let view = &mut self.state.models;
-        match told {
-            Told::Shelf(shelf) => view.set_shelf(shelf),
-            Told::Queue(queue) => view.set_queue(queue),
-            Told::Downloads(state) => view.downloads = state,
-            Told::Found(text, found) if view.hub.text.as_ref() == Some(&text) => view.hub.found = Some(found),
-            Told::Files(repo, files) if view.hub.repo.as_ref() == Some(&repo) => view.hub.files = Some(files),
+        match event {
+            LibraryEvent::Snapshot(snapshot) => view.set_library(snapshot),
+            LibraryEvent::Queue(queue) => view.set_queue(queue),
+            LibraryEvent::DownloadsState(state) => view.downloads = state,
+            LibraryEvent::SearchResults(text, found) if view.hub.text.as_ref() == Some(&text) => view.hub.found = Some(found),
+            LibraryEvent::RepositoryFiles(repo, files) if view.hub.repo.as_ref() == Some(&repo) => view.hub.files = Some(files),
             // Answers to older questions.
-            Told::Found(..) | Told::Files(..) => {}
-            Told::Repository(repo) => {
+            LibraryEvent::SearchResults(..) | LibraryEvent::RepositoryFiles(..) => {}
+            LibraryEvent::RepositoryOpened(repo) => {
                 view.hub.text.get_or_insert_default();
                 (view.hub.repo, view.hub.files) = (Some(repo), None);
             }
-            Told::Runnable(Ok(runnable)) => self.use_runnable(ctx, &runnable),
-            Told::Runnable(Err(problem)) => self.notice(ctx, problem.sentence),
-            Told::Farewell(farewell) => view.farewell = Some(*farewell),
-            Told::Check(id, Some(check)) => {
+            LibraryEvent::Runnable(Ok(runnable)) => self.use_runnable(ctx, &runnable),
+            LibraryEvent::Runnable(Err(problem)) => self.notice(ctx, problem.sentence),
+            LibraryEvent::RemovalPreview(removal) => view.removal = Some(*removal),
+            LibraryEvent::Check(id, Some(check)) => {
                 view.checks.insert(id, check);
             }
-            Told::Check(id, None) => {
+            LibraryEvent::Check(id, None) => {
                 view.checks.remove(&id);
             }
-            Told::Done(id, name) => {
-                let name = view.shelf.cards.iter().find(|it| it.jobs.contains(&id)).map_or(name, |it| it.name.clone());
+            LibraryEvent::Downloaded(id, name) => {
+                let name = view.library.cards.iter().find(|it| it.job_ids.contains(&id)).map_or(name, |it| it.name.clone());
                 self.notice(ctx, format!("{name} is downloaded."));
             }
-            Told::Notice(text) => self.notice(ctx, text),
+            LibraryEvent::Notice(text) => self.notice(ctx, text),
         }
     }
 
@@ -76,9 +76,9 @@ impl App {
         self.notice(ctx, format!("{} is set, with the settings that suit it.", runnable.name));
     }
 
-    fn ask_keeper(&self, order: Order) {
-        if let Some(keeper) = &self.keeper {
-            keeper.ask(order);
+    fn request(&self, request: LibraryRequest) {
+        if let Some(service) = &self.library {
+            service.send(request);
         }
     }
 
@@ -116,28 +116,28 @@ impl App {
             ModelsCommand::Get(id) => self.get_model(&id),
             ModelsCommand::GetMissing(id) => self.get_missing(id),
             ModelsCommand::Use(id) => self.use_model(ctx, &id),
-            ModelsCommand::Pause(id) => self.ask_keeper(Order::Pause(id)),
-            ModelsCommand::Resume(id) | ModelsCommand::Retry(id) => self.ask_keeper(Order::Resume(id)),
-            ModelsCommand::Cancel(id) => self.ask_keeper(Order::Cancel(id)),
-            ModelsCommand::MoveJob(id, before) => self.ask_keeper(Order::Reorder(id, before)),
-            ModelsCommand::PauseAll => self.each_job(|it| matches!(it, Status::Waiting | Status::Running), Order::Pause),
-            ModelsCommand::ResumeAll => self.each_job(|it| matches!(it, Status::Paused(_)), Order::Resume),
-            ModelsCommand::StartDownloads => self.ask_keeper(Order::StartDownloads),
+            ModelsCommand::Pause(id) => self.request(LibraryRequest::PauseDownload(id)),
+            ModelsCommand::Resume(id) | ModelsCommand::Retry(id) => self.request(LibraryRequest::ResumeDownload(id)),
+            ModelsCommand::Cancel(id) => self.request(LibraryRequest::CancelDownload(id)),
+            ModelsCommand::MoveJob(id, before) => self.request(LibraryRequest::MoveDownload(id, before)),
+            ModelsCommand::PauseAll => self.each_job(|it| matches!(it, Status::Waiting | Status::Running), LibraryRequest::PauseDownload),
+            ModelsCommand::ResumeAll => self.each_job(|it| matches!(it, Status::Paused(_)), LibraryRequest::ResumeDownload),
+            ModelsCommand::StartDownloads => self.request(LibraryRequest::StartDownloads),
             ModelsCommand::ReadTerms(url) => ctx.open_url(egui::OpenUrl::new_tab(url)),
             ModelsCommand::Accept => self.accept_terms(ctx),
             ModelsCommand::Decline => view.question = None,
-            ModelsCommand::Delete(id) => self.ask_keeper(Order::PlanRemoval(id)),
+            ModelsCommand::Delete(id) => self.request(LibraryRequest::PreviewRemoval(id)),
             ModelsCommand::DeleteNow => {
-                if let Some(farewell) = view.farewell.take() {
-                    self.ask_keeper(Order::Remove(farewell.id));
+                if let Some(removal) = view.removal.take() {
+                    self.request(LibraryRequest::Remove(removal.id));
                 }
             }
-            ModelsCommand::KeepIt => view.farewell = None,
+            ModelsCommand::KeepIt => view.removal = None,
             ModelsCommand::Check(id) => {
-                view.checks.insert(id.clone(), Check::Running { bytes: 0, total: None });
-                self.ask_keeper(Order::Check(id));
+                view.checks.insert(id.clone(), FileCheck::Running { bytes: 0, total: None });
+                self.request(LibraryRequest::CheckFiles(id));
             }
-            ModelsCommand::StopCheck(id) => self.ask_keeper(Order::StopCheck(id)),
+            ModelsCommand::StopCheck(id) => self.request(LibraryRequest::StopCheck(id)),
             ModelsCommand::ShowFolder(folder) => self.workers.file(FileTask::OpenFolder(folder, None)),
             ModelsCommand::CopyWords(words) => {
                 ctx.copy_text(words);
@@ -146,24 +146,24 @@ impl App {
             ModelsCommand::TypeAdd(text) => view.typed = text,
             ModelsCommand::Add => {
                 let typed = std::mem::take(&mut view.typed);
-                self.ask_keeper(Order::Add(vec![crate::gui::dispatch::tidy(PathBuf::from(typed).as_path())]));
+                self.request(LibraryRequest::Add(vec![crate::gui::dispatch::tidy(PathBuf::from(typed).as_path())]));
             }
-            ModelsCommand::AddThese(things) => self.ask_keeper(Order::Add(things)),
+            ModelsCommand::AddThese(things) => self.request(LibraryRequest::Add(things)),
             ModelsCommand::ChooseFolder => self.dialog(Purpose::ModelsFolder),
-            ModelsCommand::ForgetFolder(folder) => self.ask_keeper(Order::ForgetFolder(folder)),
+            ModelsCommand::ForgetFolder(folder) => self.request(LibraryRequest::ForgetFolder(folder)),
             ModelsCommand::ChooseRoot => self.dialog(Purpose::ModelsRoot),
-            ModelsCommand::UsualRoot => self.ask_keeper(Order::Root(None)),
-            ModelsCommand::AtOnce(files) => self.ask_keeper(Order::AtOnce(files)),
-            ModelsCommand::LookAgain => self.ask_keeper(Order::LookAgain),
+            ModelsCommand::UsualRoot => self.request(LibraryRequest::SetModelsRoot(None)),
+            ModelsCommand::AtOnce(files) => self.request(LibraryRequest::SetParallelFiles(files)),
+            ModelsCommand::LookAgain => self.request(LibraryRequest::Rescan),
             ModelsCommand::TypeToken(text) => view.typed_token = text,
             ModelsCommand::SaveToken => {
                 let token = Token::new(&std::mem::take(&mut view.typed_token));
                 match token {
-                    Some(token) => self.ask_keeper(Order::Token(Some(token))),
+                    Some(token) => self.request(LibraryRequest::SetToken(Some(token))),
                     None => self.notice(ctx, "This cannot be a token: it has spaces or other signs in it."),
                 }
             }
-            ModelsCommand::ForgetToken => self.ask_keeper(Order::Token(None)),
+            ModelsCommand::ForgetToken => self.request(LibraryRequest::SetToken(None)),
             ModelsCommand::FocusToken => {
                 view.question = None;
                 view.focus_token = true;
@@ -172,11 +172,11 @@ impl App {
                 let text = view.search.trim().to_owned();
                 view.hub = crate::gui::models::Hub { text: Some(text.clone()), ..crate::gui::models::Hub::default() };
                 view.open = false;
-                self.ask_keeper(Order::Search(text));
+                self.request(LibraryRequest::SearchHub(text));
             }
             ModelsCommand::OpenRepository(repo) => {
                 (view.hub.repo, view.hub.files) = (Some(repo.clone()), None);
-                self.ask_keeper(Order::ListRepository(repo));
+                self.request(LibraryRequest::ListRepository(repo));
             }
             ModelsCommand::CloseRepository => {
                 (view.hub.repo, view.hub.files) = (None, None);
@@ -188,22 +188,22 @@ impl App {
             ModelsCommand::GetHubFile(at) => {
                 let file = view.hub.files.as_ref().and_then(|it| it.as_ref().ok()?.get(at)).cloned();
                 if let (Some(repo), Some(file)) = (view.hub.repo.clone(), file) {
-                    self.ask_keeper(Order::GetHubFile(repo, file));
+                    self.request(LibraryRequest::DownloadHubFile(repo, file));
                 }
             }
             ModelsCommand::LeaveHub => view.hub = crate::gui::models::Hub::default(),
         }
     }
 
-    fn each_job(&self, wanted: impl Fn(&Status) -> bool, order: impl Fn(String) -> Order) {
+    fn each_job(&self, wanted: impl Fn(&Status) -> bool, request: impl Fn(String) -> LibraryRequest) {
         for entry in self.state.models.queue.iter().filter(|it| wanted(&it.status)) {
-            self.ask_keeper(order(entry.id.clone()));
+            self.request(request(entry.id.clone()));
         }
     }
 
     /// Asks for terms first where they are the model's own.
     fn asks_terms(&mut self, card: &ModelCard, then: Then) -> bool {
-        let Some(terms) = card.terms.clone().filter(|_| self.state.models.asks(card)) else { return false };
+        let Some(terms) = card.licence.clone().filter(|_| self.state.models.asks(card)) else { return false };
         self.state.models.question = Some(Question { id: card.id.clone(), name: card.name.clone(), terms, then });
         true
     }
@@ -212,17 +212,17 @@ impl App {
         let Some(card) = self.state.models.card(id).cloned() else { return };
         let name = self.state.models.name_to_get(&card);
         if !self.asks_terms(&card, Then::Get(name.clone())) {
-            self.ask_keeper(Order::Get(name));
+            self.request(LibraryRequest::Download(name));
         }
     }
 
     /// What is missing comes under the terms of the model that has it.
     fn get_missing(&mut self, id: String) {
         let view = &self.state.models;
-        let of = view.card(&id).into_iter().flat_map(|it| &it.missing).filter_map(|it| view.card(it.of.as_deref()?));
+        let of = view.card(&id).into_iter().flat_map(|it| &it.missing).filter_map(|it| view.card(it.offered_with()?));
         let asking = of.into_iter().find(|it| view.asks(it)).cloned();
         if !asking.is_some_and(|card| self.asks_terms(&card, Then::GetMissing(id.clone()))) {
-            self.ask_keeper(Order::GetMissing(id));
+            self.request(LibraryRequest::DownloadMissing(id));
         }
     }
 
@@ -231,14 +231,14 @@ impl App {
         if self.asks_terms(&card, Then::Use) {
             return;
         }
-        match (card.kind, card.place) {
-            (_, Place::BuiltIn) => {
+        match (card.kind, card.availability) {
+            (_, Availability::BuiltIn) => {
                 if !self.state.uses_builtin() {
                     self.use_builtin();
                 }
                 self.go(Screen::Create);
             }
-            (Kind::Lora, _) => {
+            (ModelKind::Lora, _) => {
                 let paths = card.files.iter().filter_map(|it| it.path.clone());
                 let loras = &mut self.state.recipe.loras;
                 for path in paths {
@@ -249,17 +249,17 @@ impl App {
                 self.go(Screen::Create);
                 self.notice(ctx, format!("{} is added to the model in use.", card.name));
             }
-            _ => self.ask_keeper(Order::Use(card.id)),
+            _ => self.request(LibraryRequest::ResolveModel(card.id)),
         }
     }
 
     fn accept_terms(&mut self, ctx: &egui::Context) {
         let Some(question) = self.state.models.question.take() else { return };
-        self.ask_keeper(Order::Accept(question.id.clone()));
+        self.request(LibraryRequest::AcceptLicence(question.id.clone()));
         // What follows must not ask again before the keeper has answered.
         self.state.models.accepted.insert(question.id.clone());
         match question.then {
-            Then::Get(name) => self.ask_keeper(Order::Get(name)),
+            Then::Get(name) => self.request(LibraryRequest::Download(name)),
             Then::GetMissing(id) => self.get_missing(id),
             Then::Use => self.use_model(ctx, &question.id),
         }
@@ -268,9 +268,9 @@ impl App {
     /// The folder that was chosen in a dialog.
     pub(crate) fn folder_chosen(&self, purpose: Purpose, folder: PathBuf) {
         if purpose == Purpose::ModelsRoot {
-            self.ask_keeper(Order::Root(Some(folder)));
+            self.request(LibraryRequest::SetModelsRoot(Some(folder)));
         } else {
-            self.ask_keeper(Order::Add(vec![folder]));
+            self.request(LibraryRequest::Add(vec![folder]));
         }
     }
 }

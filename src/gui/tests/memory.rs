@@ -2,7 +2,8 @@
 
 use crate::gui::tests::board::{machine, recipe};
 use crate::gui::tests::*;
-use atelier_core::placement::{GIB, Reserve};
+use atelier_core::format::GIB;
+use atelier_core::placement::Reserve;
 use atelier_core::recipe::ModelFiles;
 use atelier_engine::{Residency, Resident, ResidentId, ResidentPart};
 
@@ -51,7 +52,7 @@ impl Studio {
     /// The models that were to be loaded beforehand, in order.
     fn warmed(&mut self) -> Vec<Option<ModelFiles>> {
         let warm = |request| match request {
-            Request::Warm(recipe) => Some(recipe.map(|recipe| recipe.files)),
+            Request::Preload(recipe) => Some(recipe.map(|recipe| recipe.files)),
             _ => None,
         };
         self.asked().into_iter().filter_map(warm).collect()

@@ -8,12 +8,12 @@ use std::fs;
 
 use testkit::tiny;
 
-use crate::gui::models::{Check, DownloadsState, Fits, Kind, Place, Shown, TokenState};
+use crate::gui::models::{Availability, DownloadsState, FileCheck, Fits, ModelKind, Shown, TokenState};
 use crate::gui::state::Screen;
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
+use atelier_core::format::GIB;
 use atelier_core::paths::Paths;
-use atelier_core::placement::GIB;
 use atelier_library::downloads::{Downloads, Patience, ProxyChoice, Status, TokenStore};
 use atelier_library::{Places, Sha256};
 use server::{Fault, Served, Server};
@@ -48,7 +48,7 @@ fn view_of(folder: tempfile::TempDir, endpoint: &str) -> Studio {
     let mut studio = Studio::with_library(settings, builtin, [1440.0, 1400.0], folder, Some(library));
     studio.press(Modifiers::COMMAND, Key::Num3);
     assert_eq!(studio.app().state.screen, Screen::Models);
-    studio.until("the library", |app| app.state.models.shelf.complete && app.state.models.downloads != DownloadsState::Starting);
+    studio.until("the library", |app| app.state.models.library.complete && app.state.models.downloads != DownloadsState::Starting);
     studio
 }
 
@@ -100,11 +100,11 @@ impl Studio {
     /// Names of the cards that are shown, in their order.
     fn cards(&self) -> Vec<&str> {
         let view = &self.app().state.models;
-        view.shown.iter().map(|at| view.shelf.cards[*at].name.as_str()).collect()
+        view.shown.iter().map(|at| view.library.cards[*at].name.as_str()).collect()
     }
 
-    fn place(&self, id: &str) -> Option<Place> {
-        self.app().state.models.card(id).map(|it| it.place)
+    fn place(&self, id: &str) -> Option<Availability> {
+        self.app().state.models.card(id).map(|it| it.availability)
     }
 
     /// Types into the field of this name.
@@ -152,7 +152,7 @@ fn using_a_model_fills_the_recipe_and_keeps_what_was_written() {
     let files = install(home.path(), "mine");
     let mut studio = view_of(home, "http://127.0.0.1:9");
     studio.begins("Mine, on disk, ");
-    assert!(studio.app().state.models.opened().is_some_and(|it| it.id == "mine" && it.ours));
+    assert!(studio.app().state.models.opened().is_some_and(|it| it.id == "mine" && it.downloaded));
     assert!(studio.sees("tiny-zimage.safetensors") && studio.sees("Z-Image diffusion module"));
     studio.harness.check_accessibility();
     studio.click("Use Mine now");
@@ -202,23 +202,24 @@ fn a_download_is_seen_from_its_first_byte_to_its_last_and_can_be_taken_away_agai
     server.release();
     studio.click("Resume Aurora now");
     studio.until("the word", |app| app.state.notice.as_ref().is_some_and(|it| it.text == "Aurora is downloaded."));
-    studio.until("the end", |app| app.state.models.card("aurora").is_some_and(|it| it.place == Place::OnDisk));
+    studio.until("the end", |app| app.state.models.card("aurora").is_some_and(|it| it.availability == Availability::OnDisk));
     let file = Paths::beneath(studio.folder.path()).models.join("aurora/aurora.gguf");
     assert_eq!(fs::read(&file).unwrap(), body);
     assert!(studio.app().state.models.queue.is_empty());
 
     studio.click("Check files of Aurora");
-    studio.until("the check", |app| matches!(app.state.models.checks.get("aurora"), Some(Check::Done(_))));
+    studio.until("the check", |app| matches!(app.state.models.checks.get("aurora"), Some(FileCheck::Done(_))));
     assert!(studio.sees("aurora.gguf: right"));
     studio.click("Delete Aurora");
-    studio.until("the question", |app| app.state.models.farewell.is_some());
+    studio.until("the question", |app| app.state.models.removal.is_some());
     assert!(studio.sees("Move Aurora to the trash?") && studio.sees("aurora.gguf"));
     studio.click("Keep it");
     assert!(file.exists());
     studio.click("Delete Aurora");
-    studio.until("the question", |app| app.state.models.farewell.is_some());
+    studio.until("the question", |app| app.state.models.removal.is_some());
     studio.click("Move to trash");
-    studio.until("the catalogue's card", |app| app.state.models.card("aurora").is_some_and(|it| it.place == Place::Catalogue));
+    studio
+        .until("the catalogue's card", |app| app.state.models.card("aurora").is_some_and(|it| it.availability == Availability::Catalogue));
     assert!(!file.exists());
 }
 
@@ -232,7 +233,7 @@ fn a_failed_download_says_why_and_can_be_tried_again() {
     studio.until("the failure", |app| matches!(app.state.models.queue.first().map(|it| &it.status), Some(Status::Failed(_))));
     assert!(studio.sees("moved or removed it") && studio.sees("Aurora, failed"));
     studio.begins("Try again Aurora");
-    studio.until("the end", |app| app.state.models.card("aurora").is_some_and(|it| it.place == Place::OnDisk));
+    studio.until("the end", |app| app.state.models.card("aurora").is_some_and(|it| it.availability == Availability::OnDisk));
 }
 
 #[test]
@@ -240,12 +241,12 @@ fn models_on_this_machine_say_whether_they_fit_as_the_engine_predicts() {
     let home = home();
     let mine = install(home.path(), "aurora");
     let mut studio = view_of(home, "http://127.0.0.1:9");
-    let questions = studio.port.questions();
+    let queries = studio.port.queries();
     studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16), device(DeviceKind::Gpu, 4)]));
     studio.until("the cards", |app| app.state.models.memory.is_some() && app.state.models.seen.1 > 0);
     assert!(studio.sees(", fits"), "by its size it does");
     let asked = loop {
-        match questions.next() {
+        match queries.next() {
             Some((Request::Estimate(recipe), _)) => break recipe,
             Some(_) => {}
             None => panic!("nobody was asked"),
@@ -296,7 +297,7 @@ fn a_link_that_is_dropped_or_typed_is_downloaded_and_a_folder_is_used_where_it_i
     tiny::zimage(&loose, &tiny::Options::default()).unwrap();
     studio.write("Add a model", loose.to_str().unwrap());
     studio.click("Add a model: Add");
-    studio.until("the model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.place == Place::InPlace));
+    studio.until("the model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.availability == Availability::InPlace));
     assert_eq!(Places::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap().folders, std::slice::from_ref(&loose));
     assert!(studio.sees("only read"));
     studio.click(&format!("Stop using this folder {}", loose.display()));
@@ -316,15 +317,15 @@ fn what_came_by_a_link_is_checked_and_deleted_like_every_download() {
     let mut studio = view_of(home, &server.url);
     studio.write("Add a model", &server.at("/api/download/7"));
     studio.click("Add a model: Add");
-    let of_kind = |app: &App| app.state.models.shelf.cards.iter().find(|it| it.kind == Kind::Lora && it.ours).cloned();
+    let of_kind = |app: &App| app.state.models.library.cards.iter().find(|it| it.kind == ModelKind::Lora && it.downloaded).cloned();
     studio.until("the card", |app| of_kind(app).is_some());
     let card = of_kind(studio.app()).unwrap();
-    assert_eq!((card.name.as_str(), card.place), ("water colour", Place::OnDisk));
+    assert_eq!((card.name.as_str(), card.availability), ("water colour", Availability::OnDisk));
     let file = card.files[0].path.clone().unwrap();
     assert!(file.starts_with(&models));
     studio.begins("water colour, on disk");
     studio.click("Check files of water colour");
-    studio.until("the check", |app| matches!(app.state.models.checks.get(&card.id), Some(Check::Done(_))));
+    studio.until("the check", |app| matches!(app.state.models.checks.get(&card.id), Some(FileCheck::Done(_))));
     assert!(studio.sees("water colour.safetensors: right"));
     let mut damaged = fs::read(&file).unwrap();
     *damaged.last_mut().unwrap() ^= 1;
@@ -332,9 +333,12 @@ fn what_came_by_a_link_is_checked_and_deleted_like_every_download() {
     fs::write(&file, &damaged).unwrap();
     fs::File::options().append(true).open(&file).unwrap().set_modified(whole).unwrap();
     studio.click("Check files of water colour");
-    studio.until("the other answer", |app| matches!(app.state.models.checks.get(&card.id), Some(Check::Done(lines)) if !lines[0].1));
+    studio.until(
+        "the other answer",
+        |app| matches!(app.state.models.checks.get(&card.id), Some(FileCheck::Done(lines)) if !lines[0].is_right),
+    );
     studio.click("Delete water colour");
-    studio.until("the question", |app| app.state.models.farewell.is_some());
+    studio.until("the question", |app| app.state.models.removal.is_some());
     studio.click("Move to trash");
     studio.until("the card to go", |app| of_kind(app).is_none());
     assert!(!file.exists() && !file.parent().unwrap().exists() && models.exists());
@@ -361,7 +365,7 @@ fn a_licence_of_its_own_is_shown_once() {
     studio.until("the end", |app| app.state.models.queue.is_empty());
     studio.click("Download Aurora");
     assert!(studio.app().state.models.question.is_none(), "it is not asked again");
-    studio.until("the model", |app| app.state.models.card("aurora").is_some_and(|it| it.place == Place::OnDisk));
+    studio.until("the model", |app| app.state.models.card("aurora").is_some_and(|it| it.availability == Availability::OnDisk));
     studio.begins("Aurora, on disk");
     assert!(!studio.app().state.models.asks(studio.app().state.models.card("aurora").unwrap()));
 }
@@ -387,9 +391,9 @@ fn a_model_that_needs_an_account_says_where_a_token_goes() {
     studio.harness.run_ok();
     assert_eq!(studio.app().state.models.typed_token, "hf_mine");
     studio.click("Token: Keep");
-    studio.until("the token", |app| app.state.models.shelf.choices.token != TokenState::None);
+    studio.until("the token", |app| app.state.models.library.settings.token != TokenState::None);
     studio.begins("Try again Gated");
-    studio.until("the model", |app| app.state.models.card("gated").is_some_and(|it| it.place == Place::OnDisk));
+    studio.until("the model", |app| app.state.models.card("gated").is_some_and(|it| it.availability == Availability::OnDisk));
     assert_eq!(server.seen("/ann").last().unwrap().header("authorization"), Some("Bearer hf_mine"));
 }
 
@@ -413,13 +417,13 @@ fn what_a_loose_model_lacks_comes_with_one_click() {
     offer(home.path(), &serde_json::json!([entry]));
     fs::write(Paths::beneath(home.path()).library_file(), serde_json::json!({ "folders": [loose] }).to_string()).unwrap();
     let mut studio = view_of(home, &server.url);
-    assert_eq!(studio.place("tiny-zimage"), Some(Place::Incomplete));
+    assert_eq!(studio.place("tiny-zimage"), Some(Availability::Incomplete));
     studio.begins("tiny-zimage, incomplete");
     assert!(studio.sees("Still missing") && studio.sees("tiny-qwen3.safetensors, about "));
     studio.click("Get what is missing tiny-zimage");
     assert!(studio.sees("Z has a licence of its own"), "the part is under the terms of its model");
     studio.click("Accept");
-    studio.until("the whole model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.place == Place::InPlace));
+    studio.until("the whole model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.availability == Availability::InPlace));
     studio.click("Use tiny-zimage");
     studio.until("the recipe", |app| app.state.recipe.files.get(FileRole::Llm).is_some_and(|it| it.ends_with("tiny-qwen3.safetensors")));
 }
@@ -520,17 +524,17 @@ fn settings_are_kept_where_the_command_line_has_them_and_a_token_is_never_shown(
     studio.harness.get_by_role_and_label(Role::SpinButton, "At once").focus();
     studio.harness.run_ok();
     studio.press(Modifiers::NONE, Key::ArrowUp);
-    studio.until("the number", |app| app.state.models.shelf.choices.at_once == 4);
+    studio.until("the number", |app| app.state.models.library.settings.parallel_files == 4);
     assert_eq!(Places::read(&paths.library_file()).unwrap().at_once(), 4);
 
     studio.write("Token", "hf_secret");
     assert!(!studio.sees("hf_secret"));
     studio.click("Token: Keep");
-    studio.until("the token", |app| app.state.models.shelf.choices.token != TokenState::None);
+    studio.until("the token", |app| app.state.models.library.settings.token != TokenState::None);
     assert!(studio.app().state.models.typed_token.is_empty());
-    if studio.app().state.models.shelf.choices.token == TokenState::Kept {
+    if studio.app().state.models.library.settings.token == TokenState::Saved {
         studio.click("Forget the token");
-        studio.until("the token to go", |app| app.state.models.shelf.choices.token != TokenState::Kept);
+        studio.until("the token to go", |app| app.state.models.library.settings.token != TokenState::Saved);
     }
     assert!(!fs::read_to_string(paths.library_file()).unwrap().contains("secret"));
 }

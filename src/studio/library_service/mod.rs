@@ -1,39 +1,44 @@
-//! The thread that keeps the library for the window: the disk, the catalogue, the downloads, and what the person chose for them.
+//! Library service: one thread that owns the scanner, the catalogue, the downloads and the library's settings.
 //!
-//! The window asks by [`Order`]s and is told by [`Told`]s, plain data both ways; neither side waits for the other. Invariants: the newest
-//! shelf and the newest queue take the place of older ones that nobody has read; everything else is told in order and never dropped. Not
-//! here: what the window makes of it (`app::shelf`), drawing.
+//! A caller sends [`LibraryRequest`]s and reads [`LibraryEvent`]s: plain data both ways, and neither side waits for the other. Invariants: a
+//! newer snapshot, queue or check progress replaces an unread older one; every other event is read in order and never dropped. Not here:
+//! drawing, the engine, the state of a window.
 
-mod check;
-mod make;
-mod pulls;
+mod config;
+mod downloads;
+mod files;
+mod message;
+mod notifier;
 mod shortcut;
-mod work;
+mod snapshot;
+mod worker;
 
-use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::gui::models::{Check, DownloadsState, Entry, Farewell, HubFile, ModelCard, Repository, Shelf};
-use crate::gui::workers::Wake;
+use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
-use atelier_library::downloads::{self, Token, TokenStore};
-use atelier_library::{Places, Problem, Runnable, Usage};
-use work::Worker;
+use atelier_library::downloads::{Options, TokenStore};
 
-/// How the library is kept; tests put their own in its place.
+use atelier_library::ModelCard;
+pub use message::{CheckedFile, DownloadsState, FileCheck, LibraryEvent, LibraryRequest, RemovalPreview};
+use message::{Message, is_replaced_by};
+pub use snapshot::{FolderSummary, LibrarySettings, LibrarySnapshot, TokenState};
+use worker::Worker;
+
+/// Folders and collaborators of the library service; tests replace some of them.
 #[derive(Clone)]
 pub struct LibraryOptions {
     /// The folders of this person.
     pub paths: Paths,
-    /// Whether changes on the disk are noticed.
+    /// Watch the folders for changes.
     pub watch: bool,
-    /// Changes how downloads are done.
-    pub downloads: Arc<dyn Fn(&mut downloads::Options) + Send + Sync>,
-    /// Where the token is kept, by the folder of the downloads' journal; a test must not touch a person's keyring.
+    /// Changes the options of the download queue before it starts.
+    pub downloads: Arc<dyn Fn(&mut Options) + Send + Sync>,
+    /// Token store, by the folder of the downloads' journal; a test must not touch a person's keyring.
     pub tokens: fn(&Path) -> TokenStore,
     /// Moves a file or folder to the trash.
     pub trash: fn(&Path) -> Result<(), String>,
@@ -46,188 +51,77 @@ impl std::fmt::Debug for LibraryOptions {
 }
 
 impl LibraryOptions {
-    /// The usual ones for these folders.
+    /// Options of the shipped program for these folders.
     #[must_use]
     pub fn usual(paths: Paths) -> Self {
         Self { paths, watch: true, downloads: Arc::new(|_| ()), tokens: TokenStore::new, trash: atelier_library::to_trash }
     }
 }
 
-/// What the keeper is asked.
-#[derive(Debug)]
-pub(crate) enum Order {
-    /// Memory of this machine that a first model should fit into, in bytes.
-    Memory(u64),
-    /// Download the model of this name.
-    Get(String),
-    /// Download what a model of loose files still needs.
-    GetMissing(String),
-    /// Download a file of a repository on Hugging Face.
-    GetHubFile(String, HubFile),
-    /// Add whatever these are: links, folders, files.
-    Add(Vec<PathBuf>),
-    Pause(String),
-    Resume(String),
-    Cancel(String),
-    Reorder(String, Option<String>),
-    /// Try to start the downloads again.
-    StartDownloads,
-    /// Search Hugging Face.
-    Search(String),
-    /// List the files of a repository.
-    ListRepository(String),
-    /// Say what the engine needs to run this model.
-    Use(String),
-    /// The person accepted the terms of this model.
-    Accept(String),
-    /// Say what would go where this model is taken away.
-    PlanRemoval(String),
-    /// Take it away.
-    Remove(String),
-    /// Read every byte of this model.
-    Check(String),
-    /// Stop reading it.
-    StopCheck(String),
-    ForgetFolder(PathBuf),
-    /// Download models into this folder; `None`: the usual one.
-    Root(Option<PathBuf>),
-    AtOnce(usize),
-    /// Keep this token, or forget the one that is kept.
-    Token(Option<Token>),
-    LookAgain,
-    /// See whether the command line has chosen something else meanwhile.
-    ReadChoices,
-    /// From the keeper's helpers: there is something new to see.
-    Stock,
-    Downloads,
-    Counted(Usage),
-    TokenKept(Option<Token>, std::io::Result<()>),
-    Checked(String, Option<Vec<(String, bool, String)>>),
-    /// The window closes.
-    Stop,
-}
-
-/// What the keeper tells.
-#[derive(Debug)]
-pub(crate) enum Told {
-    /// What there is.
-    Shelf(Arc<Shelf>),
-    /// The queue of downloads.
-    Queue(Vec<Entry>),
-    /// Whether downloads can be had.
-    Downloads(DownloadsState),
-    /// What was found on Hugging Face.
-    Found(String, Result<Vec<Repository>, String>),
-    /// The files of a repository.
-    Files(String, Result<Vec<HubFile>, String>),
-    /// What the engine needs to run a model.
-    Runnable(Result<Runnable, Problem>),
-    /// What would go.
-    Farewell(Box<Farewell>),
-    /// How a check goes; `None`: it was stopped.
-    Check(String, Option<Check>),
-    /// Look into this repository.
-    Repository(String),
-    /// A download of this id and name has ended; its files are whole.
-    Done(String, String),
-    /// A sentence for the person.
-    Notice(String),
-}
-
-/// The window's end. Dropping it ends the thread, which does not wait for anything but what is being written.
-pub(crate) struct Keeper {
-    orders: Sender<Order>,
-    inbox: Arc<Inbox>,
+/// Handle of the library thread. Dropping it ends the thread, which then waits for nothing but what is being written.
+pub struct LibraryService {
+    messages: Sender<Message>,
+    events: Arc<EventSender>,
     ended: Receiver<()>,
 }
 
-/// Where what is told waits for the window.
-struct Inbox {
-    waiting: Mutex<Waiting>,
-    wake: Wake,
-}
+/// The worker's end of the mailbox, shared with its helper threads.
+struct EventSender(Mailbox<LibraryEvent>);
 
-#[derive(Default)]
-struct Waiting {
-    shelf: Option<Arc<Shelf>>,
-    queue: Option<Vec<Entry>>,
-    told: VecDeque<Told>,
-}
-
-impl Inbox {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn tell(&self, told: Told) {
-        let mut waiting = self.lock();
-        match told {
-            Told::Shelf(shelf) => waiting.shelf = Some(shelf),
-            Told::Queue(queue) => waiting.queue = Some(queue),
-            Told::Check(id, check @ Some(Check::Running { .. })) => {
-                waiting.told.retain(|it| !matches!(it, Told::Check(other, Some(Check::Running { .. })) if *other == id));
-                waiting.told.push_back(Told::Check(id, check));
-            }
-            other => waiting.told.push_back(other),
-        }
-        drop(waiting);
-        (self.wake)();
+impl EventSender {
+    /// Sends an event in place of the unread ones that it outdates.
+    fn send(&self, event: LibraryEvent) {
+        let outdates = is_replaced_by(&event);
+        self.0.send_replacing(event, outdates);
     }
 }
 
-impl Keeper {
-    /// Starts the thread, which reads everything by itself. The built-in model's card is put before all others.
+impl LibraryService {
+    /// Starts the thread, which reads settings, catalogues and folders by itself. `builtin`: card put before all others. `wake` is called
+    /// after each event, on any thread.
     ///
     /// # Errors
     /// Where the system has no thread to give.
-    pub(crate) fn start(options: LibraryOptions, builtin: Option<ModelCard>, wake: Wake) -> std::io::Result<Self> {
-        let inbox = Arc::new(Inbox { waiting: Mutex::default(), wake });
-        let (orders, taken) = channel();
+    pub fn start(options: LibraryOptions, builtin: Option<ModelCard>, wake: impl Fn() + Send + Sync + 'static) -> std::io::Result<Self> {
+        let events = Arc::new(EventSender(Mailbox::new(wake)));
+        let (messages, received) = channel();
         let (end, ended) = channel();
-        let (theirs, helpers) = (Arc::clone(&inbox), orders.clone());
-        thread::Builder::new().name("keeper".into()).spawn(move || {
-            Worker::open(options, builtin, theirs, helpers).run(&taken);
-            // Nobody listens any more where the window did not wait for the end.
+        let (worker_events, worker_messages) = (Arc::clone(&events), messages.clone());
+        thread::Builder::new().name("library".into()).spawn(move || {
+            Worker::open(options, builtin, worker_events, worker_messages).run(&received);
+            // Nobody listens any more where the caller did not wait for the end.
             let _ = end.send(());
         })?;
-        Ok(Self { orders, inbox, ended })
+        Ok(Self { messages, events, ended })
     }
 
-    /// Asks. An order to a thread that has ended is lost, as is the window then.
-    pub(crate) fn ask(&self, order: Order) {
-        if self.orders.send(order).is_err() {
+    /// Sends a request; one to a thread that has ended is logged and lost.
+    pub fn send(&self, request: LibraryRequest) {
+        if self.messages.send(Message::Request(request)).is_err() {
             tracing::error!("the library's thread has ended");
         }
     }
 
-    /// What was told and not read yet.
-    pub(crate) fn next(&self) -> Option<Told> {
-        let mut waiting = self.inbox.lock();
-        // What is there comes before what happened to it.
-        let shelf = waiting.shelf.take().map(Told::Shelf);
-        shelf.or_else(|| waiting.queue.take().map(Told::Queue)).or_else(|| waiting.told.pop_front())
+    /// The oldest unread event.
+    #[must_use]
+    pub fn try_next(&self) -> Option<LibraryEvent> {
+        self.events.0.try_next()
     }
 
-    /// Ends the thread; false where it did not within this time.
+    /// Ends the thread; false where it did not end within `limit`.
     #[must_use]
-    pub(crate) fn finish(self, limit: Duration) -> bool {
+    pub fn finish(self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
-        self.ask(Order::Stop);
+        if self.messages.send(Message::Stop).is_err() {
+            tracing::error!("the library's thread has ended");
+        }
         self.ended.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok()
     }
 }
 
-impl Drop for Keeper {
+impl Drop for LibraryService {
     fn drop(&mut self) {
         // Its thread may have ended already.
-        let _ = self.orders.send(Order::Stop);
-    }
-}
-
-/// The places as they are kept, or none where the file cannot be read; then what is wrong comes beside.
-fn places(paths: &Paths) -> (Places, Option<String>) {
-    match Places::read(&paths.library_file()) {
-        Ok(places) => (places, None),
-        Err(error) => (Places::default(), Some(error.to_string())),
+        let _ = self.messages.send(Message::Stop);
     }
 }

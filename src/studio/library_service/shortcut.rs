@@ -1,21 +1,21 @@
-//! Links that come as files: what browsers leave where an address is dragged out of them.
+//! URLs that reach the service as paths: internet shortcuts, which browsers write where a link is dragged out of them, and dropped text.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// A file larger than this is no shortcut.
-const MOST_BYTES: u64 = 64 << 10;
+/// Upper bound of a shortcut's size; larger files are none.
+const MAX_BYTES: u64 = 64 << 10;
 
-/// The address in a shortcut of Windows (`.url`), freedesktop (`.desktop`) or macOS (`.webloc`); `None` where the file is none.
-pub(crate) fn address(path: &Path) -> Option<String> {
-    let ending = path.extension()?.to_string_lossy().to_ascii_lowercase();
-    if !["url", "desktop", "webloc"].contains(&ending.as_str()) {
+/// URL in a shortcut of Windows (`.url`), freedesktop (`.desktop`) or macOS (`.webloc`); `None` for any other file.
+pub(super) fn url_in_shortcut(path: &Path) -> Option<String> {
+    let extension = path.extension()?.to_string_lossy().to_ascii_lowercase();
+    if !["url", "desktop", "webloc"].contains(&extension.as_str()) {
         return None;
     }
     let mut text = String::new();
-    File::open(path).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()?;
-    if ending == "webloc" {
+    File::open(path).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
+    if extension == "webloc" {
         let begin = text.find("<string>")? + "<string>".len();
         let rest = text.get(begin..)?;
         return Some(rest.get(..rest.find("</string>")?)?.replace("&amp;", "&"));
@@ -24,8 +24,8 @@ pub(crate) fn address(path: &Path) -> Option<String> {
     Some(line.trim().to_owned())
 }
 
-/// A path that is an address: dropped text reaches the window as a path, in which two slashes may have become one.
-pub(crate) fn written(path: &Path) -> Option<String> {
+/// URL that was dropped as text and so became a path, in which two slashes may have become one.
+pub(super) fn url_as_path(path: &Path) -> Option<String> {
     let text = path.to_str()?.trim();
     if ["huggingface.co/", "hf.co/"].iter().any(|host| text.starts_with(host)) {
         return Some(format!("https://{text}"));
@@ -39,12 +39,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_found_in_the_shortcuts_of_every_system() {
+    fn a_url_is_found_in_the_shortcuts_of_every_system() {
         let folder = tempfile::tempdir().unwrap();
         let read = |name: &str, text: &str| {
             let path = folder.path().join(name);
             std::fs::write(&path, text).unwrap();
-            address(&path)
+            url_in_shortcut(&path)
         };
         let found = Some("https://example.org/a.gguf?x=1&y=2".to_owned());
         assert_eq!(read("a.url", "[InternetShortcut]\r\nURL=https://example.org/a.gguf?x=1&y=2\r\n"), found);
@@ -55,10 +55,10 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_known_among_paths() {
-        assert_eq!(written(Path::new("https:/hf.co/a/b")).as_deref(), Some("https://hf.co/a/b"));
-        assert_eq!(written(Path::new("hf.co/a/b")).as_deref(), Some("https://hf.co/a/b"));
-        assert_eq!(written(Path::new("http://x/y.gguf")).as_deref(), Some("http://x/y.gguf"));
-        assert_eq!((written(Path::new("/home/me/https")), written(Path::new("C:/models"))), (None, None));
+    fn a_url_is_known_among_paths() {
+        assert_eq!(url_as_path(Path::new("https:/hf.co/a/b")).as_deref(), Some("https://hf.co/a/b"));
+        assert_eq!(url_as_path(Path::new("hf.co/a/b")).as_deref(), Some("https://hf.co/a/b"));
+        assert_eq!(url_as_path(Path::new("http://x/y.gguf")).as_deref(), Some("http://x/y.gguf"));
+        assert_eq!((url_as_path(Path::new("/home/me/https")), url_as_path(Path::new("C:/models"))), (None, None));
     }
 }

@@ -6,7 +6,7 @@ use crate::gui::devices::board::moves::{changes_between, is_same_placement};
 use crate::gui::devices::board::{Board, PlanningInputs};
 use atelier_core::placement::{Budgets, Change, Home, Module, NoPlan, Phase, Pin, Pins, Placement, Plan, Question, Room, Shortage, plan};
 use atelier_core::recipe::{FileRole, PlacementText, Recipe};
-use atelier_engine::{OutOfMemory, PhaseKind};
+use atelier_engine::OutOfMemory;
 
 /// Longest list of remedies; a longer one is no help.
 const MOST_REMEDIES: usize = 3;
@@ -73,7 +73,7 @@ impl Remedy {
 /// name.
 fn alternative_file(recipe: &Recipe, module: Module, name: &str) -> Option<(FileRole, PathBuf)> {
     let common = |other: &str| other.chars().zip(name.chars()).take_while(|(one, other)| one == other).count();
-    let files = recipe.files.iter().filter(|(role, _)| crate::gui::devices::board::asked::module_of(*role) == Some(module));
+    let files = recipe.files.iter().filter(|(role, _)| role.module() == module);
     let named = files.filter_map(|(role, path)| Some((role, path, path.file_name()?.to_str()?)));
     let (role, path, _) = named.max_by_key(|(_, _, other)| common(other))?;
     Some((role, path.with_file_name(name)))
@@ -131,12 +131,7 @@ impl Board {
     #[must_use]
     pub fn remedies_after(&self, met: &OutOfMemory) -> Vec<Remedy> {
         let mut rooms = self.rooms.clone();
-        let phase = match met.phase {
-            PhaseKind::Loading => Phase::Load,
-            PhaseKind::Encoding => Phase::Encode,
-            PhaseKind::Denoising => Phase::Denoise,
-            PhaseKind::Decoding | PhaseKind::Upscaling => Phase::Decode,
-        };
+        let phase = Phase::from(met.phase);
         let expected = self.prediction.as_ref().and_then(|it| it.device(&met.device)).map(|it| it.in_phase(phase).total_bytes());
         if let Some(room) = rooms.iter_mut().find(|room| room.device.name == met.device) {
             // It gave the predicted bytes less those that the failed allocation lacked.

@@ -4,12 +4,13 @@ use eframe::egui::{Align, Id, Key, Label, Layout, RichText, TextEdit, Ui, vec2};
 
 use crate::gui::icons::Icon;
 use crate::gui::models::view::{named_icon, small};
-use crate::gui::models::{FolderLine, TokenState, size};
+use crate::gui::models::{FolderSummary, TokenState};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{WHOLE, command_button, heading, icon_button, slider_row};
 use crate::gui::{Command, Commands, ModelsCommand};
+use atelier_core::format::file_size;
 
 /// A field for a link or a path.
 pub(crate) fn add_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -56,31 +57,31 @@ fn field(
 /// The folders that are looked through.
 pub(crate) fn folders_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    let shelf = &state.models.shelf;
+    let library = &state.models.library;
     heading(ui, "Folders", |ui| {
         icon_button(ui, state, commands, Icon::Reuse, Command::Models(ModelsCommand::LookAgain));
         icon_button(ui, state, commands, Icon::Plus, Command::Models(ModelsCommand::ChooseFolder));
     });
-    for folder in &shelf.folders {
+    for folder in &library.folders {
         folder_row(ui, state, commands, folder);
     }
-    if shelf.folders.iter().all(|it| it.own) {
+    if library.folders.iter().all(|it| it.is_own) {
         ui.add(Label::new(small("Folders of ComfyUI or A1111 can be used where they are. They are only read.", palette.weak)).wrap());
     }
-    for problem in &shelf.problems {
+    for problem in &library.problems {
         ui.add(Label::new(small(problem, palette.warn)).wrap());
     }
 }
 
-fn folder_row(ui: &mut Ui, state: &State, commands: &mut Commands, folder: &FolderLine) {
+fn folder_row(ui: &mut Ui, state: &State, commands: &mut Commands, folder: &FolderSummary) {
     let palette = theme::palette(ui);
     ui.scope(|ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         let path = folder.path.display().to_string();
         ui.allocate_ui_with_layout(vec2(ui.available_width(), 24.0), Layout::right_to_left(Align::Center), |ui| {
-            if folder.own {
+            if folder.is_own {
                 ui.spacing_mut().item_spacing.x = 4.0;
-                if !state.models.shelf.choices.usual_root {
+                if !state.models.library.settings.is_default_root {
                     named_icon(ui, state, commands, Icon::Reuse, ModelsCommand::UsualRoot, "");
                 }
                 named_icon(ui, state, commands, Icon::Pencil, ModelsCommand::ChooseRoot, "folder of downloads");
@@ -92,29 +93,29 @@ fn folder_row(ui: &mut Ui, state: &State, commands: &mut Commands, folder: &Fold
                 ui.add(Label::new(RichText::new(name).color(palette.text)).truncate()).on_hover_text(&path);
             });
         });
-        let what = if folder.own { "downloads".to_owned() } else { format!("{}, only read", folder.layout) };
+        let what = if folder.is_own { "downloads".to_owned() } else { format!("{}, only read", folder.layout) };
         let files = if folder.files == 1 { "1 file".to_owned() } else { format!("{} files", folder.files) };
-        ui.label(small(format!("{what} · {files}, {}", size(folder.bytes)), palette.weak));
+        ui.label(small(format!("{what} · {files}, {}", file_size(folder.bytes)), palette.weak));
     });
 }
 
 /// How many files come at the same time, and the token.
 pub(crate) fn settings_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    let choices = &state.models.shelf.choices;
+    let choices = &state.models.library.settings;
     heading(ui, "Settings", |_| {});
-    let mut files = choices.at_once.max(1);
+    let mut files = choices.parallel_files.max(1);
     slider_row(ui, "At once", &mut files, 1..=8, &WHOLE, ModelsCommand::AtOnce(1).tooltip());
-    if files != choices.at_once.max(1) {
+    if files != choices.parallel_files.max(1) {
         commands.push(Command::Models(ModelsCommand::AtOnce(files)));
     }
     ui.label(RichText::new("Hugging Face token").color(palette.weak));
     match choices.token {
-        TokenState::Kept => {
+        TokenState::Saved => {
             ui.add(Label::new(small("A token is kept. It is never shown.", palette.text)).wrap());
             command_button(ui, state, commands, Command::Models(ModelsCommand::ForgetToken));
         }
-        TokenState::Around => {
+        TokenState::External => {
             ui.add(
                 Label::new(small("One is known from the environment or another program. One pasted here goes before it.", palette.text))
                     .wrap(),

@@ -2,12 +2,12 @@
 
 use eframe::egui::{Align, Layout, Rect, RichText, ScrollArea, Ui, UiBuilder, pos2, vec2};
 
-use crate::gui::models::size;
 use crate::gui::models::view::{EDGE, card, columns_id, named_button};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bold, command_button};
 use crate::gui::{Command, Commands, ModelsCommand};
+use atelier_core::format::file_size;
 
 /// Narrowest a card gets, in points.
 const LEAST: f32 = 284.0;
@@ -88,15 +88,15 @@ fn summary(state: &State) -> String {
     }
     let shown = view.shown.len();
     let mut words = if view.shows_all() {
-        let here = view.shelf.cards.iter().filter(|it| it.place.is_here()).count();
-        format!("{here} on this machine, {} to download", view.shelf.cards.len() - here)
+        let here = view.library.cards.iter().filter(|it| it.availability.is_here()).count();
+        format!("{here} on this machine, {} to download", view.library.cards.len() - here)
     } else {
-        format!("{shown} of {} shown", view.shelf.cards.len())
+        format!("{shown} of {} shown", view.library.cards.len())
     };
-    if let Some(bytes) = view.shelf.total_bytes.filter(|it| *it > 0) {
-        words = format!("{words} · {} on disk", size(bytes));
+    if let Some(bytes) = view.library.total_bytes.filter(|it| *it > 0) {
+        words = format!("{words} · {} on disk", file_size(bytes));
     }
-    if !view.shelf.complete && view.shelf.listed {
+    if !view.library.complete && view.library.listed {
         words.push_str(" · looking into files…");
     }
     words
@@ -126,7 +126,7 @@ fn rows(state: &State, columns: usize) -> Vec<Row> {
 fn holds_cursor(state: &State, row: &Row) -> bool {
     let view = &state.models;
     let Row::Cards(from, to) = row else { return false };
-    let ids = (*from..*to).filter_map(|at| view.shelf.cards.get(*view.shown.get(at)?)).map(|it| it.id.as_str());
+    let ids = (*from..*to).filter_map(|at| view.library.cards.get(*view.shown.get(at)?)).map(|it| it.id.as_str());
     view.selected.as_deref().is_some_and(|id| ids.into_iter().any(|it| it == id))
 }
 
@@ -142,7 +142,7 @@ fn draw(ui: &mut Ui, state: &State, commands: &mut Commands, row: &Row, at: efra
         Row::Cards(from, to) => {
             for (column, place) in (*from..*to).enumerate() {
                 let Some(index) = view.shown.get(place) else { continue };
-                let (Some(card), around) = (view.shelf.cards.get(*index), view.around.get(*index)) else { continue };
+                let (Some(card), around) = (view.library.cards.get(*index), view.around.get(*index)) else { continue };
                 let min = at + vec2(column as f32 * (width + GAP), 0.0);
                 card::card(
                     ui,

@@ -48,14 +48,14 @@ pub(crate) fn models_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
         grid::grid_panel(ui, state, commands);
     }
     dialogs::question(ui, state, commands);
-    dialogs::farewell(ui, state, commands);
+    dialogs::removal(ui, state, commands);
     cards::error_card(ui, state, commands, whole);
     cards::notice(ui, state, whole);
 }
 
 /// Whether a question of this view waits for an answer, and has the keys.
 pub(crate) fn is_asking(state: &State) -> bool {
-    state.screen == Screen::Models && (state.models.question.is_some() || state.models.farewell.is_some())
+    state.screen == Screen::Models && (state.models.question.is_some() || state.models.removal.is_some())
 }
 
 /// The keys of this view: arrows between cards, "/" to search, Escape to close, and what is pasted.

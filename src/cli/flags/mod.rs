@@ -1,4 +1,4 @@
-//! The flags, as clap reads them. Names follow sd-cli where it has one. What they mean is `resolve`'s work.
+//! Flags as clap parses them. Names follow sd-cli where it has one. `resolve` gives them their meaning.
 
 #![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
 
@@ -6,7 +6,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::models::{LibraryFlags, ModelsFlags};
+mod library;
+
+pub use library::ModelsFlags;
+pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
+
 use atelier_core::device::SimulatedDevices;
 use atelier_core::recipe::{Lora, Recipe, Sampler, Scheduler};
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
@@ -33,7 +37,7 @@ pub(super) struct Cli {
     pub(super) command: Option<Command>,
 }
 
-/// What the command line was asked to do.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Make pictures from a prompt. Without a model's file the built-in model is used, with the settings that suit it.
@@ -85,7 +89,7 @@ pub struct GenerateFlags {
     pub(super) report: ReportFlags,
 }
 
-/// What `generate` and `plan` have in common.
+/// Flags that `generate` and `plan` share.
 #[derive(Debug, Args)]
 pub(super) struct CommonFlags {
     #[command(flatten)]
@@ -104,7 +108,7 @@ pub(super) struct CommonFlags {
     pub(super) library: LibraryFlags,
 }
 
-/// How previews are made.
+/// Method by which previews are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum PreviewMethod {
     /// A projection of the latents.

@@ -1,10 +1,10 @@
-//! What `atelier models` prints: tables for people, and with `--json` one object a line.
+//! Output of `atelier models`: tables for people, and with `--json` one object a line.
 //!
 //! The form of the lines is stable, as with the other commands: fields and kinds may be added, none is renamed or removed. `event` tells
 //! the kind:
 //!
-//! - `model`, by `list`, `search` and `info`, one for each: `id`, `name`, `family`, `description`, `licence` (`name`, `url`, `gated`,
-//!   `non_commercial`; or null), `state` (`on disk`, `damaged`, `in place`, `incomplete`, `catalogue`), `bytes` (or null), `files` (`role`,
+//! - `model`, by `list`, `search` and `info`, one for each: `id` (of a loose file that belongs to no model its path), `name`, `family`, `description`, `licence` (`name`, `url`, `gated`,
+//!   `non_commercial`; or null), `state` (`on disk`, `damaged`, `in place`, `incomplete`, `listed`, `catalogue`), `bytes` (or null), `files` (`role`,
 //!   `name`, `path` or null, `bytes` or null), `problems` (sentences), `variants` (`name`, `bytes`), `defaults`.
 //! - `file`, by `info FILE`: `path`, `bytes`, and `facts` (what its header tells) or `problem` (a sentence).
 //! - `pull`: `id`, `stage` (`waiting`, `loading`, `paused`, `failed`, `done`, `there`), `bytes`, `total` (or null), `rate` (bytes a second),
@@ -15,83 +15,80 @@
 //! - `usage`: `models` (`id`, `bytes`, `shared`), `folders` (`path`, `layout`, `files`, `bytes`), `total`.
 //! - `problem`: `sentence`; something was passed over.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use atelier_library::disk::{About, Facts, Stock};
-use atelier_library::{Card, Licence, Usage, size};
+use crate::cli::devices::aligned;
+use crate::cli::printer::Printer;
+use crate::cli::reporter::Reporter;
 
-/// Where a command tells what it found: tables and sentences, or lines of JSON.
-pub(super) struct Teller<'a> {
-    pub(super) out: &'a mut dyn Write,
-    pub(super) err: &'a mut dyn Write,
-    pub(super) json: bool,
+use atelier_core::format::file_size;
+use atelier_library::disk::{About, Facts, Stock};
+use atelier_library::{CardVariant, Licence, ModelCard, Usage};
+
+/// Reports the findings of a command: tables and sentences, or lines of JSON.
+pub(super) struct LibraryReport<'a> {
+    pub(super) printer: Printer<'a>,
+    pub(super) reporter: Box<dyn Reporter + 'a>,
 }
 
-impl Teller<'_> {
-    /// A line of JSON, where these are asked for.
-    pub(super) fn line(&mut self, line: &Value) -> io::Result<()> {
-        if self.json {
-            writeln!(self.out, "{line}")?;
-            self.out.flush()?;
-        }
-        Ok(())
-    }
-
-    /// A line for people, where JSON is not asked for.
-    pub(super) fn say(&mut self, line: &str) -> io::Result<()> {
-        if self.json { Ok(()) } else { writeln!(self.out, "{line}") }
-    }
-
+impl LibraryReport<'_> {
     /// Something was passed over.
-    pub(super) fn warn(&mut self, sentence: &str) -> io::Result<()> {
-        self.line(&json!({"event": "problem", "sentence": sentence}))?;
-        // Nothing can be said where standard error is closed.
-        let _ = writeln!(self.err, "warning: {sentence}");
+    pub(super) fn warning(&mut self, sentence: &str) -> io::Result<()> {
+        self.printer.json(&json!({"event": "problem", "sentence": sentence}))?;
+        self.reporter.message(&format!("warning: {sentence}"));
         Ok(())
     }
 
-    pub(super) fn cards(&mut self, cards: &[Card]) -> io::Result<()> {
+    pub(super) fn cards(&mut self, cards: &[ModelCard]) -> io::Result<()> {
         for card in cards {
-            self.line(&card_line(card))?;
+            self.printer.json(&card_line(card))?;
         }
-        let rows = cards.iter().map(|it| {
-            let bytes = it.bytes.map_or_else(|| "?".into(), size);
-            [it.id.clone(), it.state.label().into(), bytes, it.family.clone().unwrap_or_default(), it.name.clone()]
+        let bytes = |card: &ModelCard| card.bytes.map_or_else(|| "?".into(), file_size);
+        let rows = cards
+            .iter()
+            .filter(|it| !it.is_loose_file)
+            .map(|it| [it.id.clone(), it.availability.label().into(), bytes(it), it.family.clone().unwrap_or_default(), it.name.clone()]);
+        self.table(["MODEL", "STATE", "SIZE", "FAMILY", "NAME"], rows.collect())?;
+        // Their ids are paths: last, so that no column is as wide.
+        let rows = cards.iter().filter(|it| it.is_loose_file).map(|it| {
+            let family = it.family.clone().unwrap_or_default();
+            [it.kind.label().into(), it.availability.label().into(), bytes(it), family, it.id.clone()]
         });
-        self.table(["MODEL", "STATE", "SIZE", "FAMILY", "NAME"], rows.collect())
+        self.table(["KIND", "STATE", "SIZE", "FAMILY", "FILE"], rows.collect())
     }
 
-    pub(super) fn card(&mut self, card: &Card) -> io::Result<()> {
-        self.line(&card_line(card))?;
-        self.say(&format!("{} ({})", card.name, card.id))?;
+    pub(super) fn card(&mut self, card: &ModelCard) -> io::Result<()> {
+        self.printer.json(&card_line(card))?;
+        self.printer.text(&format!("{} ({})", card.name, card.id))?;
         if !card.description.is_empty() {
-            self.say(&card.description)?;
+            self.printer.text(&card.description)?;
         }
-        self.say(&format!("state:    {}", card.state.label()))?;
-        for problem in &card.problems {
-            self.say(&format!("          {problem}"))?;
+        self.printer.text(&format!("state:    {}", card.availability.label()))?;
+        for problem in card.problem_sentences() {
+            self.printer.text(&format!("          {problem}"))?;
         }
         if let Some(family) = &card.family {
-            self.say(&format!("family:   {family}"))?;
+            self.printer.text(&format!("family:   {family}"))?;
         }
         if let Some(licence) = &card.licence {
-            self.say(&format!("licence:  {}", licence_text(licence)))?;
+            self.printer.text(&format!("licence:  {}", licence_text(licence)))?;
         }
         if let Some(bytes) = card.bytes {
-            self.say(&format!("size:     {}", size(bytes)))?;
+            self.printer.text(&format!("size:     {}", file_size(bytes)))?;
         }
         for (at, file) in card.files.iter().enumerate() {
             let place = file.path.as_deref().map_or_else(|| file.name.clone(), |it| it.display().to_string());
-            let bytes = file.bytes.map_or_else(|| "?".into(), size);
+            let bytes = file.bytes.map_or_else(|| "?".into(), file_size);
             let head = if at == 0 { "files:    " } else { "          " };
-            self.say(&format!("{head}{}: {place} ({bytes})", file.role.label()))?;
+            self.printer.text(&format!("{head}{}: {place} ({bytes})", file.role.label()))?;
         }
-        for (name, bytes) in &card.variants {
-            let bytes = bytes.map(|it| format!(", {} in all", size(it))).unwrap_or_default();
-            self.say(&format!("variant:  {}:{name}{bytes}", card.id))?;
+        for variant in other_sizes(card) {
+            let name = &variant.name;
+            let bytes = variant.bytes.map(|it| format!(", {} in all", file_size(it))).unwrap_or_default();
+            self.printer.text(&format!("variant:  {}:{name}{bytes}", card.id))?;
         }
         Ok(())
     }
@@ -100,7 +97,7 @@ impl Teller<'_> {
         let shown = path.display().to_string();
         match about {
             About::Known(facts) => {
-                self.line(&json!({"event": "file", "path": shown, "bytes": bytes, "facts": **facts}))?;
+                self.printer.json(&json!({"event": "file", "path": shown, "bytes": bytes, "facts": **facts}))?;
                 self.facts(&shown, bytes, facts)
             }
             other => {
@@ -108,32 +105,32 @@ impl Teller<'_> {
                     About::Faulty { sentence, hint, .. } => format!("{sentence} {hint}"),
                     _ => "It is a pickle, which can run programs where it is opened, so it is not looked into. Look for the same model as .safetensors.".into(),
                 };
-                self.line(&json!({"event": "file", "path": shown, "bytes": bytes, "problem": problem}))?;
-                self.say(&format!("{shown} ({})\n{problem}", size(bytes)))
+                self.printer.json(&json!({"event": "file", "path": shown, "bytes": bytes, "problem": problem}))?;
+                self.printer.text(&format!("{shown} ({})\n{problem}", file_size(bytes)))
             }
         }
     }
 
     fn facts(&mut self, path: &str, bytes: u64, facts: &Facts) -> io::Result<()> {
         let millions = facts.parameters as f64 / 1e6;
-        self.say(&format!("{path} ({})", size(bytes)))?;
-        self.say(&format!("kind:     {}, {millions:.0} million parameters, {}", facts.name, facts.quantisation))?;
+        self.printer.text(&format!("{path} ({})", file_size(bytes)))?;
+        self.printer.text(&format!("kind:     {}, {millions:.0} million parameters, {}", facts.name, facts.quantisation))?;
         let training = &facts.training;
-        let told = [
+        let lines = [
             ("title:    ", training.title.clone()),
             ("author:   ", training.author.clone()),
             ("made for: ", training.base_model.clone()),
             ("triggers: ", (!training.trigger_words.is_empty()).then(|| training.trigger_words.join(", "))),
             ("usage:    ", training.usage.clone()),
         ];
-        for (head, text) in told {
+        for (head, text) in lines {
             if let Some(text) = text {
-                self.say(&format!("{head}{text}"))?;
+                self.printer.text(&format!("{head}{text}"))?;
             }
         }
         if !training.tags.is_empty() {
             let tags: Vec<String> = training.tags.iter().map(|(tag, count)| format!("{tag} ({count})")).collect();
-            self.say(&format!("tags:     {}", tags.join(", ")))?;
+            self.printer.text(&format!("tags:     {}", tags.join(", ")))?;
         }
         Ok(())
     }
@@ -145,51 +142,42 @@ impl Teller<'_> {
             .iter()
             .map(|it| json!({"path": it.path.display().to_string(), "layout": it.layout.label(), "files": it.files, "bytes": it.bytes}));
         let folders: Vec<Value> = folders.collect();
-        self.line(&json!({"event": "usage", "models": models, "folders": folders, "total": usage.total}))?;
+        self.printer.json(&json!({"event": "usage", "models": models, "folders": folders, "total": usage.total}))?;
         let rows = usage.models.iter().map(|it| {
-            let shared = if it.shared > 0 { format!("{} shared", size(it.shared)) } else { String::new() };
-            [it.id.clone(), size(it.bytes), shared]
+            let shared = if it.shared > 0 { format!("{} shared", file_size(it.shared)) } else { String::new() };
+            [it.id.clone(), file_size(it.bytes), shared]
         });
         self.table(["MODEL", "SIZE", ""], rows.collect())?;
-        let rows = usage.folders.iter().map(|it| [it.path.display().to_string(), size(it.bytes), format!("{} files", it.files)]);
+        let rows = usage.folders.iter().map(|it| [it.path.display().to_string(), file_size(it.bytes), format!("{} files", it.files)]);
         self.table(["FOLDER", "SIZE", "FILES"], rows.collect())?;
-        self.say(&format!("{} in all", size(usage.total)))
+        self.printer.text(&format!("{} in all", file_size(usage.total)))
     }
 
-    /// What a folder that was added holds.
+    /// Contents of a folder that was added.
     pub(super) fn folder(&mut self, path: &Path, stock: &Stock, forgotten: bool) -> io::Result<()> {
         let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
         for file in &stock.files {
             *counts.entry(file.role().map_or("unknown", |it| it.key())).or_default() += 1;
         }
         let layout = stock.folders.iter().find(|it| it.path == path).map_or("folder", |it| it.layout.label());
-        self.line(
+        self.printer.json(
             &json!({"event": "folder", "path": path.display().to_string(), "layout": layout, "files": counts, "forgotten": forgotten}),
         )?;
         if forgotten {
-            return self.say(&format!("{} is not used any longer. Its files are as they were.", path.display()));
+            return self.printer.text(&format!("{} is not used any longer. Its files are as they were.", path.display()));
         }
         let parts: Vec<String> = counts.iter().map(|(role, count)| format!("{count} {role}")).collect();
         let parts = if parts.is_empty() { "no model files yet".into() } else { parts.join(", ") };
-        self.say(&format!("{} ({layout}) is used where it is: {parts}.", path.display()))
+        self.printer.text(&format!("{} ({layout}) is used where it is: {parts}.", path.display()))
     }
 
-    /// A table, each column as wide as it must be.
+    /// A table with aligned columns; nothing where it has no rows.
     fn table<const N: usize>(&mut self, head: [&str; N], rows: Vec<[String; N]>) -> io::Result<()> {
-        if self.json || rows.is_empty() {
+        if rows.is_empty() {
             return Ok(());
         }
-        let mut widths = head.map(|it| it.chars().count());
-        for row in &rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count());
-            }
-        }
-        for row in std::iter::once(head.map(str::to_owned)).chain(rows) {
-            let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-            writeln!(self.out, "{}", cells.join("  ").trim_end())?;
-        }
-        Ok(())
+        let rows: Vec<[String; N]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+        self.printer.text(aligned(&rows).trim_end_matches('\n'))
     }
 }
 
@@ -203,7 +191,12 @@ pub(super) fn licence_text(licence: &Licence) -> String {
     format!("{}{terms}{link}", licence.name())
 }
 
-fn card_line(card: &Card) -> Value {
+/// The sizes that have a name; the usual one has none.
+fn other_sizes(card: &ModelCard) -> impl Iterator<Item = &CardVariant> {
+    card.variants.iter().filter(|it| !it.name.is_empty())
+}
+
+fn card_line(card: &ModelCard) -> Value {
     let licence = card.licence.as_ref().map(|it| {
         let non_commercial = matches!(it, Licence::Named { non_commercial: true, .. });
         json!({"name": it.name(), "url": it.url(), "gated": it.is_gated(), "non_commercial": non_commercial})
@@ -213,10 +206,10 @@ fn card_line(card: &Card) -> Value {
         .iter()
         .map(|it| json!({"role": it.role, "name": it.name, "path": it.path.as_ref().map(|it| it.display().to_string()), "bytes": it.bytes}))
         .collect();
-    let variants: Vec<Value> = card.variants.iter().map(|(name, bytes)| json!({"name": name, "bytes": bytes})).collect();
+    let variants: Vec<Value> = other_sizes(card).map(|it| json!({"name": it.name, "bytes": it.bytes})).collect();
     json!({
         "event": "model", "id": card.id, "name": card.name, "family": card.family, "description": card.description, "licence": licence,
-        "state": card.state.label(), "bytes": card.bytes, "files": files, "problems": card.problems, "variants": variants,
+        "state": card.availability.label(), "bytes": card.bytes, "files": files, "problems": card.problem_sentences(), "variants": variants,
         "defaults": card.defaults,
     })
 }

@@ -1,0 +1,143 @@
+//! Snapshot of the library: cards, folders, settings and problems, built from the scan, the catalogue and the settings. Pure.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use atelier_core::paths::Paths;
+use atelier_library::disk::{About, Layout, Stock};
+use atelier_library::{ModelCard, Models, Places, Usage, model_cards};
+
+/// Upper bound of the problems in a snapshot.
+const MAX_PROBLEMS: usize = 50;
+
+/// The library as a whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LibrarySnapshot {
+    /// Cards: the built-in model, then what is on this machine, then what can be downloaded.
+    pub cards: Vec<ModelCard>,
+    /// Families of the cards, sorted.
+    pub families: Vec<String>,
+    /// Folders that are scanned, Atelier's own first.
+    pub folders: Vec<FolderSummary>,
+    /// What could not be read, in sentences.
+    pub problems: Vec<String>,
+    /// Every folder was listed.
+    pub listed: bool,
+    /// Every file was read, too.
+    pub complete: bool,
+    /// Ids of recommended first models for this machine.
+    pub first_choices: Vec<String>,
+    /// Bytes on disk of all model files, once counted.
+    pub total_bytes: Option<u64>,
+    /// Settings of the library.
+    pub settings: LibrarySettings,
+}
+
+/// Settings of the library, which window and command line share.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LibrarySettings {
+    /// Folder of downloaded models.
+    pub models_root: PathBuf,
+    /// The folder is the default one.
+    pub is_default_root: bool,
+    /// Number of files downloaded at the same time.
+    pub parallel_files: usize,
+    /// Origin of the Hugging Face token.
+    pub token: TokenState,
+    /// Ids of models whose licence the person accepted.
+    pub accepted: BTreeSet<String>,
+}
+
+/// Origin of the Hugging Face token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TokenState {
+    /// There is no token.
+    #[default]
+    None,
+    /// It was pasted into Atelier and saved.
+    Saved,
+    /// Another program or the environment has one.
+    External,
+}
+
+/// A folder with models.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FolderSummary {
+    /// Absolute path.
+    pub path: PathBuf,
+    /// Label of its layout: ComfyUI, A1111...
+    pub layout: &'static str,
+    /// Number of model files.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// It is Atelier's own.
+    pub is_own: bool,
+}
+
+/// Inputs of a snapshot.
+pub(super) struct SnapshotInputs<'a> {
+    pub(super) builtin: Option<&'a ModelCard>,
+    pub(super) paths: &'a Paths,
+    pub(super) config: &'a Places,
+    pub(super) models: &'a Models,
+    pub(super) scan: &'a Stock,
+    pub(super) usage: Option<&'a Usage>,
+    /// Files that Atelier downloaded.
+    pub(super) downloaded: &'a BTreeSet<PathBuf>,
+    pub(super) token: TokenState,
+    /// Memory that a first model should fit into, in bytes.
+    pub(super) memory_bytes: Option<u64>,
+    /// Faults of catalogues and of the settings file, in sentences.
+    pub(super) problems: &'a [String],
+}
+
+impl LibrarySnapshot {
+    pub(super) fn build(inputs: &SnapshotInputs<'_>) -> Self {
+        let mut cards = model_cards(inputs.models, inputs.scan, inputs.usage, inputs.downloaded);
+        cards.splice(0..0, inputs.builtin.cloned());
+        let faulty = inputs.scan.files.iter().filter_map(|it| match &it.about {
+            About::Faulty { sentence, hint, .. } => Some(format!("{sentence} {hint}")),
+            About::Unread | About::Known(_) | About::Pickle => None,
+        });
+        let problems = inputs.problems.iter().chain(&inputs.models.problems).chain(&inputs.scan.problems).cloned();
+        let first_choices = inputs.memory_bytes.map(|bytes| inputs.models.catalogue.first_choices(bytes)).unwrap_or_default();
+        Self {
+            families: families(&cards),
+            folders: folders(inputs.scan),
+            problems: problems.chain(faulty).take(MAX_PROBLEMS).collect(),
+            listed: inputs.scan.listed,
+            complete: inputs.scan.complete,
+            first_choices: first_choices.into_iter().map(|it| it.id.clone()).collect(),
+            total_bytes: inputs.usage.map(|it| it.total),
+            settings: LibrarySettings {
+                models_root: inputs.config.models_root(inputs.paths),
+                is_default_root: inputs.config.models_root.is_none(),
+                parallel_files: inputs.config.at_once(),
+                token: inputs.token,
+                accepted: inputs.config.accepted.clone(),
+            },
+            cards,
+        }
+    }
+}
+
+fn families(cards: &[ModelCard]) -> Vec<String> {
+    let families: BTreeSet<&String> = cards.iter().filter_map(|it| it.family.as_ref()).collect();
+    families.into_iter().cloned().collect()
+}
+
+fn folders(scan: &Stock) -> Vec<FolderSummary> {
+    let summaries = scan.folders.iter().map(|folder| {
+        let is_inside = |path: &Path| folder.roots.iter().any(|(root, _)| path.starts_with(root));
+        let bytes: Vec<u64> = scan.files.iter().filter(|it| is_inside(&it.path)).map(|it| it.bytes).collect();
+        FolderSummary {
+            path: folder.path.clone(),
+            layout: folder.layout.label(),
+            files: bytes.len(),
+            bytes: bytes.iter().sum(),
+            is_own: folder.layout == Layout::Own,
+        }
+    });
+    summaries.collect()
+}
