@@ -1,5 +1,4 @@
-// Remembers text encodings, so that a second roll of the same prompt does not run the text encoder again, also where the model was away
-// in between.
+// Cache of text encodings: a second image of the same prompt does not run the text encoder, even if the model was closed in between.
 #pragma once
 
 #include <functional>
@@ -14,22 +13,22 @@
 
 namespace atelier {
 
-// What text encoders made of texts, for every model that has the same encoders; models may come and go. Any thread may ask.
-class Encodings {
+// Least recently used cache, shared by all contexts. Thread-safe.
+class ConditioningCache {
 public:
     bool find(const std::string& key, SDCondition& out) {
         std::lock_guard<std::mutex> lock(mutex_);
         for (auto it = entries_.begin(); it != entries_.end(); ++it) {
             if (it->key == key) {
                 entries_.splice(entries_.begin(), entries_, it);
-                ++found_;
+                ++hits_;
                 out = entries_.front().condition;
                 return true;
             }
         }
         return false;
     }
-    void keep(const std::string& key, const SDCondition& condition) {
+    void insert(const std::string& key, const SDCondition& condition) {
         std::lock_guard<std::mutex> lock(mutex_);
         entries_.push_front({key, condition, bytes_of(condition) + key.size()});
         bytes_ += entries_.front().bytes;
@@ -38,18 +37,18 @@ public:
             entries_.pop_back();
         }
     }
-    void count_made() {
+    void count_miss() {
         std::lock_guard<std::mutex> lock(mutex_);
-        ++made_;
+        ++misses_;
     }
-    void forget() {
+    void clear() {
         std::lock_guard<std::mutex> lock(mutex_);
         entries_.clear();
         bytes_ = 0;
     }
-    atelier_encoding_counts counts() const {
+    atelier_conditioning_stats stats() const {
         std::lock_guard<std::mutex> lock(mutex_);
-        return {found_, made_, bytes_};
+        return {hits_, misses_, bytes_};
     }
 
 private:
@@ -78,47 +77,48 @@ private:
     }
 
     mutable std::mutex mutex_;
-    std::list<Entry> entries_;  // newest first
-    uint64_t bytes_ = 0;
-    uint64_t found_ = 0;
-    uint64_t made_  = 0;
+    std::list<Entry> entries_;  // most recently used first
+    uint64_t bytes_  = 0;
+    uint64_t hits_   = 0;
+    uint64_t misses_ = 0;
 };
 
-class RememberingConditioner : public Conditioner {
+// Conditioner that looks texts up in the cache before it runs the wrapped one.
+class CachingConditioner : public Conditioner {
 public:
-    // `encoders` names the encoders, their device and the model's family: everything but the text on which an encoding depends.
-    RememberingConditioner(std::shared_ptr<Conditioner> inner, std::shared_ptr<Encodings> known, std::string encoders)
-        : inner_(std::move(inner)), known_(std::move(known)), encoders_(std::move(encoders)) {}
+    // `key_prefix` identifies the encoders, their device and the model's family: everything but the text on which an encoding depends. Without
+    // `cache` nothing is cached.
+    CachingConditioner(std::shared_ptr<Conditioner> inner, std::shared_ptr<ConditioningCache> cache, std::string key_prefix)
+        : inner_(std::move(inner)), cache_(std::move(cache)), key_prefix_(std::move(key_prefix)) {}
 
-    // The coming calls are a picture's of this model, with these LoRAs. `before` is called when the prompt's turn comes, which is after that of
-    // pictures to start from.
-    void begin(std::string lora_key, std::function<void()> before) {
-        lora_key_ = std::move(lora_key);
-        before_   = std::move(before);
+    // Begins an image with these LoRAs. `before_prompt` is called before each prompt is encoded, which is after the init image was.
+    void begin_image(std::string lora_key, std::function<void()> before_prompt) {
+        lora_key_      = std::move(lora_key);
+        before_prompt_ = std::move(before_prompt);
     }
-    // Whether both encode in the same way.
-    bool same_kind(const RememberingConditioner& other) const { return typeid(*inner_) == typeid(*other.inner_); }
+    // True where both wrap conditioners of the same type.
+    bool has_same_type(const CachingConditioner& other) const { return typeid(*inner_) == typeid(*other.inner_); }
     uint64_t hits() const { return hits_; }
     uint64_t misses() const { return misses_; }
 
     SDCondition get_learned_condition(int n_threads, const ConditionerParams& params) override {
-        if (before_) {
-            before_();
+        if (before_prompt_) {
+            before_prompt_();
         }
         SDCondition condition;
-        const std::string key = known_ == nullptr ? "" : key_of(params);
-        if (known_ != nullptr && known_->find(key, condition)) {
+        const std::string key = cache_ == nullptr ? "" : key_of(params);
+        if (cache_ != nullptr && cache_->find(key, condition)) {
             ++hits_;
             return condition;
         }
         ++misses_;
-        ran_           = true;
+        encoder_ran_   = true;
         condition      = inner_->get_learned_condition(n_threads, params);
         const Job* job = current_job();
-        if (known_ != nullptr) {
-            known_->count_made();
-            if (!condition.empty() && (job == nullptr || !job->cancelled())) {
-                known_->keep(key, condition);
+        if (cache_ != nullptr) {
+            cache_->count_miss();
+            if (!condition.empty() && (job == nullptr || !job->is_cancelled())) {
+                cache_->insert(key, condition);
             }
         }
         return condition;
@@ -131,20 +131,20 @@ public:
     void set_weight_adapter(const std::shared_ptr<WeightAdapter>& adapter) override { inner_->set_weight_adapter(adapter); }
 
     void runner_done() override {
-        if (ran_) {
+        if (encoder_ran_) {
             inner_->runner_done();
-            ran_ = false;
+            encoder_ran_ = false;
         }
         Job* job = current_job();
         if (job != nullptr && std::uncaught_exceptions() == 0) {
-            job->encoded();
+            job->finish_encoding();
         }
     }
 
 private:
-    // Everything that the encoders read.
+    // Key of everything that the encoders read.
     std::string key_of(const ConditionerParams& params) const {
-        std::string key = std::to_string(encoders_.size()) + ' ' + encoders_ + std::to_string(params.clip_skip) + ' ' + std::to_string(params.width) + ' ' + std::to_string(params.height) + ' ' +
+        std::string key = std::to_string(key_prefix_.size()) + ' ' + key_prefix_ + std::to_string(params.clip_skip) + ' ' + std::to_string(params.width) + ' ' + std::to_string(params.height) + ' ' +
                           std::to_string(params.zero_out_masked) + ' ' + std::to_string(lora_key_.size()) + ' ' + lora_key_ +
                           std::to_string(params.text.size()) + ' ' + params.text;
         if (params.ref_images != nullptr) {
@@ -160,13 +160,13 @@ private:
     }
 
     std::shared_ptr<Conditioner> inner_;
-    std::shared_ptr<Encodings> known_;  // null: nothing is remembered
-    std::string encoders_;
-    std::function<void()> before_;
+    std::shared_ptr<ConditioningCache> cache_;  // may be null
+    std::string key_prefix_;
+    std::function<void()> before_prompt_;
     std::string lora_key_;
-    uint64_t hits_   = 0;
-    uint64_t misses_ = 0;
-    bool ran_        = false;
+    uint64_t hits_    = 0;
+    uint64_t misses_  = 0;
+    bool encoder_ran_ = false;
 };
 
 }  // namespace atelier

@@ -1,6 +1,6 @@
-//! Looks for what is needed, where the programs that need it will look.
+//! Search for requirements, in the folders where the programs that use them will search.
 //!
-//! The searches take their folders as arguments; only [`Searcher::here`] asks the system for them.
+//! The searches take their folders as arguments; only [`Installed::inspect`] reads them from the system.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -9,10 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::needs::{Need, Os, Probe};
+use crate::requirements::{Os, Probe, Requirement};
 
-/// Where things may be.
-pub(crate) struct Searcher {
+/// Folders and libraries of this system.
+pub(crate) struct Installed {
     os: Os,
     /// `PATH`.
     program_folders: Vec<PathBuf>,
@@ -20,13 +20,13 @@ pub(crate) struct Searcher {
     linker_cache: BTreeSet<String>,
     /// Folders with libraries, the linker's own and `LD_LIBRARY_PATH`.
     library_folders: Vec<PathBuf>,
-    /// Where clang-sys looks for libclang.
+    /// Folders that clang-sys searches for libclang.
     libclang_folders: Vec<PathBuf>,
 }
 
-impl Searcher {
-    /// Asks the system. Called anew after an installation.
-    pub(crate) fn here(os: Os) -> Self {
+impl Installed {
+    /// Reads the system. Called again after an installation.
+    pub(crate) fn inspect(os: Os) -> Self {
         let listed = |variable: &str| env::var_os(variable).map(|list| env::split_paths(&list).collect::<Vec<_>>()).unwrap_or_default();
         let mut library_folders = listed("LD_LIBRARY_PATH");
         for root in ["/lib", "/usr/lib", "/usr/lib64", "/usr/local/lib"] {
@@ -49,12 +49,12 @@ impl Searcher {
         Self { os, program_folders: listed("PATH"), linker_cache: linker_cache(), library_folders, libclang_folders }
     }
 
-    /// The needs that are not met.
-    pub(crate) fn missing(&self, needs: &[Need]) -> Vec<Need> {
-        needs.iter().filter(|need| !self.has(need.probe)).copied().collect()
+    /// Requirements that are not installed.
+    pub(crate) fn missing(&self, requirements: &[Requirement]) -> Vec<Requirement> {
+        requirements.iter().filter(|it| !self.has(it.probe)).copied().collect()
     }
 
-    /// Whether a program can be started by this name.
+    /// True where a program can be started by this name.
     pub(crate) fn has_program(&self, name: &str) -> bool {
         let name = Path::new(name);
         if name.components().count() > 1 {
@@ -145,7 +145,7 @@ fn usual_libclang_folders(os: Os) -> Vec<PathBuf> {
                 PathBuf::from("/Applications/Xcode.app/Contents/Developer/Toolchains/XcodeDefault.xctoolchain/usr/lib"),
             ];
             for root in ["/usr/local/opt", "/opt/homebrew/opt"] {
-                let llvm = subfolders(Path::new(root)).into_iter().filter(|it| named_like(it, "llvm"));
+                let llvm = subfolders(Path::new(root)).into_iter().filter(|it| has_name_prefix(it, "llvm"));
                 folders.extend(llvm.map(|it| it.join("lib")));
             }
             folders
@@ -158,15 +158,15 @@ fn usual_libclang_folders(os: Os) -> Vec<PathBuf> {
 fn libclang_folders_under(root: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for base in [root.join("usr"), root.join("usr/local")] {
-        for lib in subfolders(&base).into_iter().filter(|it| named_like(it, "lib")) {
+        for lib in subfolders(&base).into_iter().filter(|it| has_name_prefix(it, "lib")) {
             for inner in subfolders(&lib) {
                 folders.extend(subfolders(&inner));
                 folders.push(inner);
             }
             folders.push(lib);
         }
-        for llvm in subfolders(&base).into_iter().filter(|it| named_like(it, "llvm")) {
-            folders.extend(subfolders(&llvm).into_iter().filter(|it| named_like(it, "lib")));
+        for llvm in subfolders(&base).into_iter().filter(|it| has_name_prefix(it, "llvm")) {
+            folders.extend(subfolders(&llvm).into_iter().filter(|it| has_name_prefix(it, "lib")));
         }
     }
     folders
@@ -176,7 +176,7 @@ fn holds_libclang(folder: &Path) -> bool {
     files(folder).any(|name| is_libclang(&name))
 }
 
-/// Whether clang-sys loads a file of this name when it looks for a library to use while it runs.
+/// True for a name that clang-sys loads at run time.
 fn is_libclang(name: &str) -> bool {
     let Some(rest) = name.strip_prefix("libclang") else { return name == "clang.dll" };
     if name.contains("-cpp.") {
@@ -188,7 +188,7 @@ fn is_libclang(name: &str) -> bool {
     }
 }
 
-fn named_like(path: &Path, prefix: &str) -> bool {
+fn has_name_prefix(path: &Path, prefix: &str) -> bool {
     path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(prefix))
 }
 
@@ -206,15 +206,15 @@ fn files(folder: &Path) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::needs::{Purpose, Surroundings, needs};
+    use crate::requirements::{Environment, Purpose, requirements};
 
     fn touch(path: PathBuf) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "").unwrap();
     }
 
-    fn searcher(root: &Path) -> Searcher {
-        Searcher {
+    fn installed(root: &Path) -> Installed {
+        Installed {
             os: Os::Linux,
             program_folders: vec![root.join("bin")],
             linker_cache: parse_linker_cache(
@@ -238,29 +238,29 @@ mod tests {
     #[test]
     fn libclang_counts_only_together_with_the_compilers_headers() {
         let root = tempfile::tempdir().unwrap();
-        assert!(!searcher(root.path()).has(Probe::Libclang));
+        assert!(!installed(root.path()).has(Probe::Libclang));
         touch(root.path().join("usr/lib/llvm-14/lib/libclang.so.1"));
-        assert!(!searcher(root.path()).has(Probe::Libclang));
+        assert!(!installed(root.path()).has(Probe::Libclang));
         touch(root.path().join("usr/lib/llvm-14/lib/clang/14.0.6/include/stddef.h"));
-        assert!(searcher(root.path()).has(Probe::Libclang));
+        assert!(installed(root.path()).has(Probe::Libclang));
     }
 
     #[test]
     fn a_library_is_found_by_the_linkers_cache_or_as_a_file() {
         let root = tempfile::tempdir().unwrap();
         touch(root.path().join("lib/libEGL.so.1"));
-        let searcher = searcher(root.path());
-        assert!(searcher.has(Probe::Library("libX11.so.6")));
-        assert!(searcher.has(Probe::Library("libEGL.so.1")));
-        assert!(!searcher.has(Probe::Library("libXcursor.so.1")));
+        let installed = installed(root.path());
+        assert!(installed.has(Probe::Library("libX11.so.6")));
+        assert!(installed.has(Probe::Library("libEGL.so.1")));
+        assert!(!installed.has(Probe::Library("libXcursor.so.1")));
     }
 
     #[test]
     fn a_driver_is_a_file_among_mesas() {
         let root = tempfile::tempdir().unwrap();
-        assert!(!searcher(root.path()).has(Probe::OpenGlDriver));
+        assert!(!installed(root.path()).has(Probe::OpenGlDriver));
         touch(root.path().join("lib/dri/swrast_dri.so"));
-        assert!(searcher(root.path()).has(Probe::OpenGlDriver));
+        assert!(installed(root.path()).has(Probe::OpenGlDriver));
     }
 
     #[test]
@@ -275,8 +275,8 @@ mod tests {
     fn what_is_missing_keeps_its_order_and_what_is_there_is_left_out() {
         let root = tempfile::tempdir().unwrap();
         touch(root.path().join("bin/cmake"));
-        let all = needs(Purpose::Test, Surroundings { os: Os::Linux, wayland: false, ninja: false });
-        let missing: Vec<_> = searcher(root.path()).missing(&all).iter().map(|need| need.name).collect();
+        let all = requirements(Purpose::Test, Environment { os: Os::Linux, wayland: false, ninja: false });
+        let missing: Vec<_> = installed(root.path()).missing(&all).iter().map(|it| it.name).collect();
         assert!(!missing.contains(&"cmake") && !missing.contains(&"libX11.so.6"));
         assert_eq!((missing.first(), missing.last()), (Some(&"a C++ compiler"), Some(&"xdotool")));
     }

@@ -1,7 +1,7 @@
-// Devices for tests and demonstrations: of type GPU, computed by the processor, with memory of their own size.
+// Devices of type GPU for tests and demonstrations, computed by the CPU, with a memory size of their own.
 //
-// They behave as a graphics card does where it matters to placement: their memory is not the host's (nothing is read or written past the
-// buffer's own functions), what is allocated is counted, and what goes past the total is refused with a null buffer.
+// For placement they behave as a GPU: buffers report that they are not in host memory, allocations are counted, and one that exceeds the
+// total fails with a null buffer.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -19,21 +19,21 @@ namespace atelier {
 
 namespace {
 
-std::atomic<int> threads{1};
+std::atomic<int> thread_count{1};
 
-// Bytes in use, by all devices of a card.
-using Used = std::atomic<size_t>;
+// Bytes allocated by all devices of a card.
+using UsedBytes = std::atomic<size_t>;
 
-struct Simulated {
+struct SimulatedDevice {
     std::string name;
     std::string card;
     size_t total = 0;
-    std::shared_ptr<Used> used;
+    std::shared_ptr<UsedBytes> used;
     ggml_backend_buffer_type buffer_type = {};
     ggml_backend_device device           = {};
 
-    // Counts `bytes` in, if there is room for them.
-    bool take(size_t bytes) {
+    // Adds `bytes` to `used`, unless they exceed the total.
+    bool reserve(size_t bytes) {
         size_t before = used->load();
         do {
             if (before > total || bytes > total - before) {
@@ -49,26 +49,26 @@ struct Simulated {
     }
 };
 
-Simulated* of(ggml_backend_dev_t device) {
-    return static_cast<Simulated*>(device->context);
+SimulatedDevice* of(ggml_backend_dev_t device) {
+    return static_cast<SimulatedDevice*>(device->context);
 }
 
-// Buffers: the processor's, counted.
+// Buffers: the CPU's.
 
-struct Memory {
-    Simulated* owner;
+struct SimulatedBuffer {
+    SimulatedDevice* owner;
     ggml_backend_buffer_t inner;
 };
 
-Memory* of(ggml_backend_buffer_t buffer) {
-    return static_cast<Memory*>(buffer->context);
+SimulatedBuffer* of(ggml_backend_buffer_t buffer) {
+    return static_cast<SimulatedBuffer*>(buffer->context);
 }
 
 void free_buffer(ggml_backend_buffer_t buffer) {
-    Memory* memory = of(buffer);
-    *memory->owner->used -= buffer->size;
-    ggml_backend_buffer_free(memory->inner);
-    delete memory;
+    SimulatedBuffer* simulated = of(buffer);
+    *simulated->owner->used -= buffer->size;
+    ggml_backend_buffer_free(simulated->inner);
+    delete simulated;
 }
 
 void* buffer_base(ggml_backend_buffer_t buffer) {
@@ -94,15 +94,15 @@ void clear_buffer(ggml_backend_buffer_t buffer, uint8_t value) {
 // Buffer type
 
 const char* buffer_type_name(ggml_backend_buffer_type_t type) {
-    return static_cast<Simulated*>(type->context)->name.c_str();
+    return static_cast<SimulatedDevice*>(type->context)->name.c_str();
 }
 
 ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t type, size_t size) {
-    auto* device = static_cast<Simulated*>(type->context);
-    if (!device->take(size)) {
+    auto* device = static_cast<SimulatedDevice*>(type->context);
+    if (!device->reserve(size)) {
         return nullptr;
     }
-    // Past the count of what the processor holds: it counts as this device's.
+    // Not through ggml_backend_buft_alloc_buffer: memory_tracker.cpp would count it as the CPU's too.
     ggml_backend_buffer_type_t host = ggml_backend_cpu_buffer_type();
     ggml_backend_buffer_t inner     = host->iface.alloc_buffer(host, size);
     if (inner == nullptr) {
@@ -116,7 +116,7 @@ ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t type, size_t size)
     functions.set_tensor            = set_tensor;
     functions.get_tensor            = get_tensor;
     functions.clear                 = clear_buffer;
-    return ggml_backend_buffer_init(type, functions, new Memory{device, inner}, size);
+    return ggml_backend_buffer_init(type, functions, new SimulatedBuffer{device, inner}, size);
 }
 
 size_t alignment(ggml_backend_buffer_type_t) {
@@ -127,7 +127,7 @@ bool is_host(ggml_backend_buffer_type_t) {
     return false;
 }
 
-// Backend: the processor's, under another name.
+// Backend: the CPU's, under another name.
 
 ggml_guid_t backend_guid() {
     static ggml_guid guid = {'a', 't', 'e', 'l', 'i', 'e', 'r', ' ', 's', 'i', 'm', 'u', 'l', 'a', 't', 'e'};
@@ -148,7 +148,7 @@ void free_backend(ggml_backend_t backend) {
 }
 
 ggml_status compute(ggml_backend_t backend, ggml_cgraph* graph) {
-    ggml_backend_cpu_set_n_threads(inner_of(backend), threads.load());
+    ggml_backend_cpu_set_n_threads(inner_of(backend), thread_count.load());
     return ggml_backend_graph_compute(inner_of(backend), graph);
 }
 
@@ -196,36 +196,36 @@ ggml_backend_buffer_type_t device_buffer_type(ggml_backend_dev_t device) {
     return &of(device)->buffer_type;
 }
 
-ggml_backend_dev_t processor() {
+ggml_backend_dev_t cpu_device() {
     return ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
 }
 
 bool supports_op(ggml_backend_dev_t, const ggml_tensor* op) {
-    return ggml_backend_dev_supports_op(processor(), op);
+    return ggml_backend_dev_supports_op(cpu_device(), op);
 }
 
 bool supports_buffer_type(ggml_backend_dev_t device, ggml_backend_buffer_type_t type) {
     return type == &of(device)->buffer_type;
 }
 
-// ggml wants to know where a device came from.
+// Registry: ggml asks each device for one.
 
-const char* origin_name(ggml_backend_reg_t) {
+const char* registry_name(ggml_backend_reg_t) {
     return "Simulated";
 }
 
-// Devices live as long as the process: ggml keeps pointers to them.
+// Never destroyed: ggml keeps pointers to devices.
 std::mutex devices_mutex;
-std::list<Simulated>& devices = *new std::list<Simulated>;
+std::list<SimulatedDevice>& devices = *new std::list<SimulatedDevice>;
 
-size_t origin_count(ggml_backend_reg_t) {
+size_t registry_count(ggml_backend_reg_t) {
     std::lock_guard<std::mutex> lock(devices_mutex);
     return devices.size();
 }
 
-ggml_backend_dev_t origin_device(ggml_backend_reg_t, size_t index) {
+ggml_backend_dev_t registry_device(ggml_backend_reg_t, size_t index) {
     std::lock_guard<std::mutex> lock(devices_mutex);
-    for (Simulated& it : devices) {
+    for (SimulatedDevice& it : devices) {
         if (index-- == 0) {
             return &it.device;
         }
@@ -233,30 +233,30 @@ ggml_backend_dev_t origin_device(ggml_backend_reg_t, size_t index) {
     return nullptr;
 }
 
-void* origin_function(ggml_backend_reg_t, const char*) {
+void* registry_function(ggml_backend_reg_t, const char*) {
     return nullptr;
 }
 
-ggml_backend_reg_t origin() {
-    static ggml_backend_reg reg = {GGML_BACKEND_API_VERSION, {origin_name, origin_count, origin_device, origin_function}, nullptr};
+ggml_backend_reg_t registry() {
+    static ggml_backend_reg reg = {GGML_BACKEND_API_VERSION, {registry_name, registry_count, registry_device, registry_function}, nullptr};
     return &reg;
 }
 
 }  // namespace
 
 void set_simulated_threads(int n) {
-    threads = n > 0 ? n : 1;
+    thread_count = n > 0 ? n : 1;
 }
 
 bool simulate_device(const char* name, size_t memory_bytes, const char* card) {
     if (ggml_backend_dev_by_name(name) != nullptr) {
         return false;
     }
-    Simulated* it = nullptr;
+    SimulatedDevice* it = nullptr;
     {
         std::lock_guard<std::mutex> lock(devices_mutex);
-        const auto same = std::find_if(devices.begin(), devices.end(), [=](const Simulated& other) { return card[0] != '\0' && other.card == card; });
-        auto used       = same == devices.end() ? std::make_shared<Used>(0) : same->used;
+        const auto same = std::find_if(devices.begin(), devices.end(), [=](const SimulatedDevice& other) { return card[0] != '\0' && other.card == card; });
+        auto used       = same == devices.end() ? std::make_shared<UsedBytes>(0) : same->used;
         it              = &devices.emplace_back();
         it->used        = std::move(used);
         it->card        = card;
@@ -266,7 +266,7 @@ bool simulate_device(const char* name, size_t memory_bytes, const char* card) {
     it->buffer_type.iface         = {buffer_type_name, alloc_buffer, alignment, nullptr, nullptr, is_host};
     it->buffer_type.device        = &it->device;
     it->buffer_type.context       = it;
-    it->device.reg                = origin();
+    it->device.reg                = registry();
     it->device.context            = it;
     ggml_backend_device_i& iface  = it->device.iface;
     iface.get_name                = device_name;
@@ -278,7 +278,7 @@ bool simulate_device(const char* name, size_t memory_bytes, const char* card) {
     iface.get_buffer_type         = device_buffer_type;
     iface.supports_op             = supports_op;
     iface.supports_buft           = supports_buffer_type;
-    std::lock_guard<std::mutex> lock(device_list());
+    std::lock_guard<std::mutex> lock(device_list_mutex());
     ggml_backend_device_register(&it->device);
     return true;
 }

@@ -1,4 +1,5 @@
-//! What each chore needs of the system, why, and which package brings it. A table; looking and installing are elsewhere.
+//! Table of the programs and libraries that each chore requires, with the reason and the packages that contain them. Searching and installing
+//! are elsewhere.
 
 /// The kinds of system that Atelier is built on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ impl Os {
     }
 }
 
-/// What a chore is about to do. Running includes building, and testing includes running; only what is about Vulkan needs Vulkan.
+/// Purpose of a chore. Each includes those before it, except that only the two of Vulkan require Vulkan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Purpose {
     /// Compile everything.
@@ -35,9 +36,9 @@ pub(crate) enum Purpose {
     Test,
 }
 
-/// Where this runs, as far as it changes what is needed.
+/// Properties of the system that change the requirements.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Surroundings {
+pub(crate) struct Environment {
     pub(crate) os: Os,
     /// The session is a Wayland one.
     pub(crate) wayland: bool,
@@ -45,7 +46,7 @@ pub(crate) struct Surroundings {
     pub(crate) ninja: bool,
 }
 
-/// How the presence of a thing is found out.
+/// Test for the presence of a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
     /// A program in `PATH`: one of these names, or what the environment variable names instead.
@@ -70,40 +71,40 @@ pub(crate) struct Packages {
     pub(crate) winget: &'static str,
 }
 
-/// A thing that must be there.
+/// A program, library or driver that must be installed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Need {
+pub(crate) struct Requirement {
     pub(crate) name: &'static str,
-    pub(crate) why: &'static str,
+    pub(crate) reason: &'static str,
     pub(crate) probe: Probe,
     pub(crate) packages: Packages,
-    /// What to do where no package manager brings it.
-    pub(crate) otherwise: &'static str,
+    /// Manual instruction where no package manager has it.
+    pub(crate) instruction: &'static str,
 }
 
-/// What a purpose needs here, in the order in which a reader wants to hear it.
-pub(crate) fn needs(purpose: Purpose, around: Surroundings) -> Vec<Need> {
-    let mut needs = vec![CMAKE, CPP_COMPILER, LIBCLANG];
-    needs.push(if around.ninja || around.os == Os::Windows { NINJA } else { MAKE });
-    if around.os != Os::Linux {
-        return needs;
+/// Requirements of a purpose on this system, most important first.
+pub(crate) fn requirements(purpose: Purpose, environment: Environment) -> Vec<Requirement> {
+    let mut list = vec![CMAKE, CPP_COMPILER, LIBCLANG];
+    list.push(if environment.ninja || environment.os == Os::Windows { NINJA } else { MAKE });
+    if environment.os != Os::Linux {
+        return list;
     }
     if matches!(purpose, Purpose::BuildVulkan | Purpose::TestVulkan) {
-        needs.extend([GLSLC, VULKAN]);
+        list.extend([GLSLC, VULKAN]);
     }
     if purpose == Purpose::TestVulkan {
-        needs.push(VULKAN_DRIVER);
+        list.push(VULKAN_DRIVER);
     }
     if purpose >= Purpose::Run {
-        needs.extend([X11, X11_XCB, XCURSOR, XINPUT, XKBCOMMON, XKBCOMMON_X11, EGL, OPENGL, OPENGL_DRIVER]);
-        if around.wayland {
-            needs.extend([WAYLAND_CLIENT, WAYLAND_EGL]);
+        list.extend([X11, X11_XCB, XCURSOR, XINPUT, XKBCOMMON, XKBCOMMON_X11, EGL, OPENGL, OPENGL_DRIVER]);
+        if environment.wayland {
+            list.extend([WAYLAND_CLIENT, WAYLAND_EGL]);
         }
     }
     if purpose >= Purpose::Test {
-        needs.extend([XVFB, XDOTOOL]);
+        list.extend([XVFB, XDOTOOL]);
     }
-    needs
+    list
 }
 
 const fn program(names: &'static [&'static str]) -> Probe {
@@ -114,113 +115,121 @@ const fn linux(apt: &'static str, dnf: &'static str, pacman: &'static str) -> Pa
     Packages { apt, dnf, pacman, brew: "", winget: "" }
 }
 
-const CMAKE: Need = Need {
+const CMAKE: Requirement = Requirement {
     name: "cmake",
-    why: "configures the build of the engine",
+    reason: "configures the build of the engine",
     probe: program(&["cmake"]),
     packages: Packages { apt: "cmake", dnf: "cmake", pacman: "cmake", brew: "cmake", winget: "Kitware.CMake" },
-    otherwise: "Install CMake from https://cmake.org/download/.",
+    instruction: "Install CMake from https://cmake.org/download/.",
 };
 
-const CPP_COMPILER: Need = Need {
+const CPP_COMPILER: Requirement = Requirement {
     name: "a C++ compiler",
-    why: "compiles the engine",
+    reason: "compiles the engine",
     probe: if cfg!(windows) { program(&["cl.exe"]) } else { Probe::Program { names: &["c++"], variable: Some("CXX") } },
     packages: Packages { apt: "g++", dnf: "gcc-c++", pacman: "gcc", brew: "", winget: "Microsoft.VisualStudio.2022.BuildTools" },
-    otherwise: "On macOS, run `xcode-select --install`.",
+    instruction: "On macOS, run `xcode-select --install`.",
 };
 
-const LIBCLANG: Need = Need {
+const LIBCLANG: Requirement = Requirement {
     name: "libclang",
-    why: "reads the engine's C headers to make its Rust bindings",
+    reason: "reads the engine's C headers to make its Rust bindings",
     probe: Probe::Libclang,
     packages: Packages { apt: "libclang-dev", dnf: "clang-devel", pacman: "clang", brew: "llvm", winget: "LLVM.LLVM" },
-    otherwise: "Install LLVM and set LIBCLANG_PATH to the folder that holds libclang.",
+    instruction: "Install LLVM and set LIBCLANG_PATH to the folder that holds libclang.",
 };
 
-const MAKE: Need = Need {
+const MAKE: Requirement = Requirement {
     name: "make",
-    why: "runs the build of the engine",
+    reason: "runs the build of the engine",
     probe: program(&["make", "gmake"]),
     packages: Packages { apt: "make", dnf: "make", pacman: "make", brew: "make", winget: "" },
-    otherwise: "On macOS, run `xcode-select --install`.",
+    instruction: "On macOS, run `xcode-select --install`.",
 };
 
-const NINJA: Need = Need {
+const NINJA: Requirement = Requirement {
     name: "ninja",
-    why: "runs the build of the engine",
+    reason: "runs the build of the engine",
     probe: program(&["ninja"]),
     packages: Packages { apt: "ninja-build", dnf: "ninja-build", pacman: "ninja", brew: "ninja", winget: "Ninja-build.Ninja" },
-    otherwise: "Install Ninja from https://ninja-build.org.",
+    instruction: "Install Ninja from https://ninja-build.org.",
 };
 
-const fn library(name: &'static str, why: &'static str, packages: Packages) -> Need {
-    Need { name, why, probe: Probe::Library(name), packages, otherwise: "Install the library with your system's package manager." }
+const fn library(name: &'static str, reason: &'static str, packages: Packages) -> Requirement {
+    Requirement {
+        name,
+        reason,
+        probe: Probe::Library(name),
+        packages,
+        instruction: "Install the library with your system's package manager.",
+    }
 }
 
-const X11: Need = library("libX11.so.6", "opens the window", linux("libx11-6", "libX11", "libx11"));
-const X11_XCB: Need = library("libX11-xcb.so.1", "opens the window", linux("libx11-xcb1", "libX11-xcb", "libx11"));
-const XCURSOR: Need = library("libXcursor.so.1", "shows the pointer", linux("libxcursor1", "libXcursor", "libxcursor"));
-const XINPUT: Need = library("libXi.so.6", "reads the mouse and tablet", linux("libxi6", "libXi", "libxi"));
-const XKBCOMMON: Need = library("libxkbcommon.so.0", "reads the keyboard", linux("libxkbcommon0", "libxkbcommon", "libxkbcommon"));
-const XKBCOMMON_X11: Need =
+const X11: Requirement = library("libX11.so.6", "opens the window", linux("libx11-6", "libX11", "libx11"));
+const X11_XCB: Requirement = library("libX11-xcb.so.1", "opens the window", linux("libx11-xcb1", "libX11-xcb", "libx11"));
+const XCURSOR: Requirement = library("libXcursor.so.1", "shows the pointer", linux("libxcursor1", "libXcursor", "libxcursor"));
+const XINPUT: Requirement = library("libXi.so.6", "reads the mouse and tablet", linux("libxi6", "libXi", "libxi"));
+const XKBCOMMON: Requirement = library("libxkbcommon.so.0", "reads the keyboard", linux("libxkbcommon0", "libxkbcommon", "libxkbcommon"));
+const XKBCOMMON_X11: Requirement =
     library("libxkbcommon-x11.so.0", "reads the keyboard", linux("libxkbcommon-x11-0", "libxkbcommon-x11", "libxkbcommon-x11"));
-const EGL: Need = library("libEGL.so.1", "draws in the window", linux("libegl1", "libglvnd-egl", "libglvnd"));
-const OPENGL: Need = library("libGL.so.1", "draws in the window", linux("libgl1", "libglvnd-glx", "libglvnd"));
-const WAYLAND_CLIENT: Need =
+const EGL: Requirement = library("libEGL.so.1", "draws in the window", linux("libegl1", "libglvnd-egl", "libglvnd"));
+const OPENGL: Requirement = library("libGL.so.1", "draws in the window", linux("libgl1", "libglvnd-glx", "libglvnd"));
+const WAYLAND_CLIENT: Requirement =
     library("libwayland-client.so.0", "opens the window", linux("libwayland-client0", "libwayland-client", "wayland"));
-const WAYLAND_EGL: Need = library("libwayland-egl.so.1", "draws in the window", linux("libwayland-egl1", "libwayland-egl", "wayland"));
+const WAYLAND_EGL: Requirement =
+    library("libwayland-egl.so.1", "draws in the window", linux("libwayland-egl1", "libwayland-egl", "wayland"));
 
-const OPENGL_DRIVER: Need = Need {
+const OPENGL_DRIVER: Requirement = Requirement {
     name: "an OpenGL driver",
-    why: "draws in the window, without a graphics card too",
+    reason: "draws in the window, without a graphics card too",
     probe: Probe::OpenGlDriver,
     packages: linux("libgl1-mesa-dri", "mesa-dri-drivers", "mesa"),
-    otherwise: "Install Mesa with your system's package manager.",
+    instruction: "Install Mesa with your system's package manager.",
 };
 
-const GLSLC: Need = Need {
+const GLSLC: Requirement = Requirement {
     name: "glslc",
-    why: "compiles the engine's programs for graphics cards",
+    reason: "compiles the engine's programs for graphics cards",
     probe: program(&["glslc"]),
     packages: linux("glslc", "glslc", "shaderc"),
-    otherwise: "Install the Vulkan SDK.",
+    instruction: "Install the Vulkan SDK.",
 };
 
-const VULKAN: Need = library("libvulkan.so", "finds Vulkan devices", linux("libvulkan-dev", "vulkan-loader-devel", "vulkan-icd-loader"));
+const VULKAN: Requirement =
+    library("libvulkan.so", "finds Vulkan devices", linux("libvulkan-dev", "vulkan-loader-devel", "vulkan-icd-loader"));
 
-const VULKAN_DRIVER: Need = Need {
+const VULKAN_DRIVER: Requirement = Requirement {
     name: "Mesa's Vulkan driver in software",
-    why: "is a Vulkan device without a graphics card",
+    reason: "is a Vulkan device without a graphics card",
     probe: Probe::VulkanDriver,
     packages: linux("mesa-vulkan-drivers", "mesa-vulkan-drivers", "vulkan-swrast"),
-    otherwise: "Install Mesa's Vulkan drivers with your system's package manager.",
+    instruction: "Install Mesa's Vulkan drivers with your system's package manager.",
 };
 
-const XVFB: Need = Need {
+const XVFB: Requirement = Requirement {
     name: "Xvfb",
-    why: "gives the tests a screen of their own",
+    reason: "gives the tests a screen of their own",
     probe: program(&["Xvfb"]),
     packages: linux("xvfb", "xorg-x11-server-Xvfb", "xorg-server-xvfb"),
-    otherwise: "Install Xvfb with your system's package manager.",
+    instruction: "Install Xvfb with your system's package manager.",
 };
 
-const XDOTOOL: Need = Need {
+const XDOTOOL: Requirement = Requirement {
     name: "xdotool",
-    why: "types and clicks in the tests' window",
+    reason: "types and clicks in the tests' window",
     probe: program(&["xdotool"]),
     packages: linux("xdotool", "xdotool", "xdotool"),
-    otherwise: "Install xdotool with your system's package manager.",
+    instruction: "Install xdotool with your system's package manager.",
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const LINUX: Surroundings = Surroundings { os: Os::Linux, wayland: false, ninja: false };
+    const LINUX: Environment = Environment { os: Os::Linux, wayland: false, ninja: false };
 
-    fn names(purpose: Purpose, around: Surroundings) -> Vec<&'static str> {
-        needs(purpose, around).iter().map(|need| need.name).collect()
+    fn names(purpose: Purpose, environment: Environment) -> Vec<&'static str> {
+        requirements(purpose, environment).iter().map(|it| it.name).collect()
     }
 
     #[test]
@@ -237,25 +246,25 @@ mod tests {
     #[test]
     fn wayland_is_needed_only_in_a_wayland_session() {
         assert!(!names(Purpose::Run, LINUX).contains(&"libwayland-client.so.0"));
-        assert!(names(Purpose::Run, Surroundings { wayland: true, ..LINUX }).contains(&"libwayland-client.so.0"));
+        assert!(names(Purpose::Run, Environment { wayland: true, ..LINUX }).contains(&"libwayland-client.so.0"));
     }
 
     #[test]
     fn macos_and_windows_bring_their_own_window_libraries() {
         for os in [Os::Macos, Os::Windows] {
-            let needed = names(Purpose::Test, Surroundings { os, ..LINUX });
+            let needed = names(Purpose::Test, Environment { os, ..LINUX });
             assert!(needed.contains(&"libclang"));
             assert!(!needed.iter().any(|name| name.contains(".so") || *name == "Xvfb"), "{needed:?}");
         }
-        assert!(names(Purpose::Build, Surroundings { os: Os::Windows, ..LINUX }).contains(&"ninja"));
+        assert!(names(Purpose::Build, Environment { os: Os::Windows, ..LINUX }).contains(&"ninja"));
     }
 
     #[test]
     fn every_linux_package_manager_brings_everything_that_linux_needs() {
-        let test = needs(Purpose::Test, Surroundings { wayland: true, ..LINUX });
-        for need in test.into_iter().chain(needs(Purpose::TestVulkan, LINUX)) {
-            let Packages { apt, dnf, pacman, .. } = need.packages;
-            assert!(![apt, dnf, pacman].contains(&""), "{}", need.name);
+        let test = requirements(Purpose::Test, Environment { wayland: true, ..LINUX });
+        for requirement in test.into_iter().chain(requirements(Purpose::TestVulkan, LINUX)) {
+            let Packages { apt, dnf, pacman, .. } = requirement.packages;
+            assert!(![apt, dnf, pacman].contains(&""), "{}", requirement.name);
         }
     }
 }
