@@ -4,6 +4,8 @@ use eframe::egui::{
     Align, Align2, Area, CollapsingHeader, Frame, Id, Label, Layout, Margin, Modal, Order, Rect, RichText, ScrollArea, Ui, UiBuilder, vec2,
 };
 
+use crate::gui::command::{Command, Commands};
+use crate::gui::devices::board::BoardCommand;
 use crate::gui::devices::view as board;
 use crate::gui::icons;
 use crate::gui::icons::Icon;
@@ -12,8 +14,6 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{bold, command_button, icon_button};
-use crate::gui::command::{Command, Commands};
-use crate::gui::devices::board::BoardCommand;
 
 /// Width of the error card, in points.
 const CARD_WIDTH: f32 = 520.0;

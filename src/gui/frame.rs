@@ -4,10 +4,10 @@
 
 use eframe::egui::{self, CentralPanel, Context, Event, Frame, Margin, Panel, Popup, Ui};
 
-use crate::gui::shared::{Closing, Screen};
-use crate::gui::state::State;
 use crate::gui::command::{Command, Commands};
 use crate::gui::models::ModelsCommand;
+use crate::gui::shared::{Closing, Screen};
+use crate::gui::state::State;
 
 use crate::gui::create::view::{canvas, filmstrip, progress, settings_panel};
 use crate::gui::devices::view as board;
@@ -101,7 +101,9 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     if plain && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Equals)) {
         commands.push(Command::Create(create::Command::ZoomIn));
     }
-    if state.shared.jobs.is_empty() && state.shared.error.is_some() && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
+    if state.shared.jobs.is_empty()
+        && state.shared.error.is_some()
+        && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
     {
         commands.push(Command::DismissError);
     }

@@ -147,7 +147,9 @@ impl Studio {
         let before = self.app().state.create.session.len();
         let info = PictureInfo { index, seed };
         self.port.send(Event::Picture { job, picture: Picture { info, image: image(64, seed as u8) } });
-        self.until("the picture", |app| app.state.create.session.len() > before && app.state.create.session.writing() == 0 && app.state.create.picture_busy.is_none());
+        self.until("the picture", |app| {
+            app.state.create.session.len() > before && app.state.create.session.writing() == 0 && app.state.create.picture_busy.is_none()
+        });
     }
 
     fn done(&mut self, job: JobId) {

@@ -2,6 +2,7 @@
 
 use eframe::egui::{Align, Button, Frame, Label, Layout, RichText, Ui, vec2};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::create;
 use crate::gui::create::viewport::canvas_rect;
 use crate::gui::icons::Icon;
@@ -10,7 +11,6 @@ use crate::gui::shared::{Screen, ThemeChoice};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ask, icon_button};
-use crate::gui::command::{Command, Commands};
 
 /// Draws the bar.
 pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {

@@ -6,11 +6,11 @@ use eframe::egui::{
     self, Align, Button, Context, DragValue, Layout, Response, RichText, Role, Sense, Slider, Stroke, Ui, WidgetInfo, emath::Numeric, vec2,
 };
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::command::{Command, Commands};
 
 /// Width of the labels before controls, in points.
 const LABEL_WIDTH: f32 = 84.0;

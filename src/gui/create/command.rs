@@ -143,9 +143,14 @@ impl Command {
             Self::ChangeRecipe(_) => ("Change settings", "Change the settings of the next picture."),
             Self::SwapSides => ("Swap width and height", "Turn portrait into landscape, and back."),
             Self::RollSeed => ("Roll a new seed", "Draw a new seed and keep it for the next pictures."),
-            Self::LockSeed => ("Keep this seed", "Keep this seed, so that only what you change changes. Unlocked, each picture gets a new one."),
+            Self::LockSeed => {
+                ("Keep this seed", "Keep this seed, so that only what you change changes. Unlocked, each picture gets a new one.")
+            }
             Self::TryPrompt(example) => (example, "Put these words into the prompt."),
-            Self::UseBuiltin => ("Use the built-in model", "Use the model that comes with Atelier, with the settings that suit it. Your own files are remembered."),
+            Self::UseBuiltin => (
+                "Use the built-in model",
+                "Use the model that comes with Atelier, with the settings that suit it. Your own files are remembered.",
+            ),
             Self::UseOwnFiles => ("Use my own files", "Use model files of your own. The built-in model stays at hand."),
             Self::AddFiles => ("Add model files", "Choose model files. Atelier finds out what each one is for."),
             Self::ChooseFile(_) => ("Choose another file", "Choose another file for this part of the model."),

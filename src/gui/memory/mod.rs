@@ -74,7 +74,8 @@ impl MemoryCommand {
     /// # Errors
     /// A sentence for a person that says why not.
     pub fn enabled(&self, shared: &Shared) -> Result<(), &'static str> {
-        let resident = |id: &ResidentId| shared.residency.models.iter().find(|model| model.id == *id).ok_or("It is not in memory any more.");
+        let resident =
+            |id: &ResidentId| shared.residency.models.iter().find(|model| model.id == *id).ok_or("It is not in memory any more.");
         match self {
             Self::Use(id) => (!shared.is_chosen(&resident(id)?.files)).then_some(()).ok_or("It is in use for the next picture."),
             Self::Keep(id, _) => resident(id).map(drop),

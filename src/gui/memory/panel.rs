@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use eframe::egui::{Align, Button, Frame, Label, Layout, Margin, RichText, Ui, vec2};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
+use crate::gui::memory::MemoryCommand;
 use crate::gui::memory::{MOST_GIB, MOST_PERCENT};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, heading, row, slider_row};
-use crate::gui::command::{Command, Commands};
-use crate::gui::memory::MemoryCommand;
 use atelier_core::format::{GIB, memory_size, time_ago};
 use atelier_core::placement::Reserve;
 use atelier_engine::Resident;

@@ -88,7 +88,7 @@ pub(crate) fn refresh(state: &mut State, board: &devices::State, context: &Conte
 
 /// The next model to ask about: the one whose details are shown, then those on the screen.
 fn next_model(state: &State, recipe_now: &Recipe) -> Option<(String, About, Recipe)> {
-        let (from, to) = state.seen;
+    let (from, to) = state.seen;
     let seen = state.shown.get(from..to.min(state.shown.len())).unwrap_or_default();
     let seen = seen.iter().filter_map(|at| state.library.cards.get(*at));
     let card = state.opened().into_iter().chain(seen).find(|card| {

@@ -94,7 +94,6 @@ fn use_runnable(runnable: &Runnable, context: &mut Context<'_>) {
     context.notice(format!("{} is set, with the settings that suit it.", runnable.name));
 }
 
-
 /// Carries out a command.
 pub(crate) fn update(state: &mut State, command: ModelsCommand, context: &mut Context<'_>) {
     match command {
@@ -133,7 +132,9 @@ pub(crate) fn update(state: &mut State, command: ModelsCommand, context: &mut Co
         ModelsCommand::Resume(id) | ModelsCommand::Retry(id) => send(context, LibraryRequest::ResumeDownload(id)),
         ModelsCommand::Cancel(id) => send(context, LibraryRequest::CancelDownload(id)),
         ModelsCommand::MoveJob(id, before) => send(context, LibraryRequest::MoveDownload(id, before)),
-        ModelsCommand::PauseAll => each_job(state, context, |it| matches!(it, Status::Waiting | Status::Running), LibraryRequest::PauseDownload),
+        ModelsCommand::PauseAll => {
+            each_job(state, context, |it| matches!(it, Status::Waiting | Status::Running), LibraryRequest::PauseDownload)
+        }
         ModelsCommand::ResumeAll => each_job(state, context, |it| matches!(it, Status::Paused(_)), LibraryRequest::ResumeDownload),
         ModelsCommand::StartDownloads => send(context, LibraryRequest::StartDownloads),
         ModelsCommand::ReadTerms(url) => context.egui.open_url(egui::OpenUrl::new_tab(url)),

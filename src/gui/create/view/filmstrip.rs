@@ -4,12 +4,12 @@ use eframe::egui::{
     Image, Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, load::SizedTexture, pos2, vec2,
 };
 
-use crate::gui::icons::Icon;
-use crate::gui::state::State;
-use crate::gui::widgets::command_button;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::session::{SessionPicture, Stored};
+use crate::gui::icons::Icon;
+use crate::gui::state::State;
+use crate::gui::widgets::command_button;
 use crate::gui::{icons, theme};
 
 /// Side of a small look, in points.

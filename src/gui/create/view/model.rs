@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use eframe::egui::{Align, ComboBox, Frame, Id, Key, Label, Layout, Margin, Popup, RichText, TextEdit, Ui, vec2};
 
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
 use crate::gui::icons::Icon;
 use crate::gui::memory::panel as resident;
 use crate::gui::shared::Screen;
@@ -11,8 +13,6 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, command_button, file_name, heading, icon_button};
-use crate::gui::command::Commands;
-use crate::gui::create::Command;
 use atelier_core::recipe::FileRole;
 
 /// Height of a line in a file's row, in points.

@@ -2,13 +2,13 @@
 
 use eframe::egui::{Align, Layout, Rect, RichText, Role, Sense, Ui, WidgetInfo, vec2};
 
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
 use crate::gui::icons::Icon;
 use crate::gui::shared::Job;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ask, bare_icon, command_button};
-use crate::gui::command::Commands;
-use crate::gui::create::Command;
 
 /// Thickness of the line, in points.
 const LINE: f32 = 3.0;

@@ -6,17 +6,17 @@ use eframe::egui::{
     Align, Button, CollapsingHeader, ComboBox, Frame, Id, Key, Layout, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder, vec2,
 };
 
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::create::state::PreviewChoice;
 use crate::gui::create::view::{model, size, source};
 use crate::gui::devices::view as board;
 use crate::gui::icons::Icon;
-use crate::gui::create::state::PreviewChoice;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, ask, bold, heading, icon_button, optional_row, row, slider_row};
-use crate::gui::command::Commands;
-use crate::gui::create::Command;
 use atelier_core::recipe::{Recipe, Sampler, Scheduler};
 
 /// Space between the panel's edge and its controls, in points.
@@ -66,7 +66,10 @@ pub(crate) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let cancel_width = if queueing { 84.0 } else { 0.0 };
         let gap = if queueing { ui.spacing().item_spacing.x } else { 0.0 };
         let ready = Command::Generate.enabled(&state.create, &state.shared).is_ok();
-        let keys = crate::gui::command::Command::from(Command::Generate).shortcut().map(|it| ui.ctx().format_shortcut(&it.keys)).unwrap_or_default();
+        let keys = crate::gui::command::Command::from(Command::Generate)
+            .shortcut()
+            .map(|it| ui.ctx().format_shortcut(&it.keys))
+            .unwrap_or_default();
         ask(ui, state, commands, Command::Generate, |ui| {
             let quiet = if ready { palette.on_accent } else { palette.weak };
             let button = Button::new(bold(Command::Generate.label()).size(theme::TITLE))

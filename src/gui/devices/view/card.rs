@@ -5,13 +5,13 @@ use eframe::egui::{
     StrokeKind, Ui, WidgetInfo, pos2, vec2,
 };
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::devices::board::{Board, BoardCommand, CardMove, CardPart, MoveOutcome};
 use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
-use crate::gui::command::{Command, Commands};
 use atelier_core::format::memory_size;
 use atelier_core::placement::{Home, Module};
 use atelier_core::sentences::capitalized;

@@ -5,6 +5,7 @@ use eframe::egui::{
     UiBuilder, WidgetInfo, pos2, vec2,
 };
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::devices::board::{BoardCommand, is_unreachable};
 use crate::gui::devices::view::bar;
 use crate::gui::devices::view::bar::{Bar, small};
@@ -14,7 +15,6 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, bold};
-use crate::gui::command::{Command, Commands};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::{GIB, memory_size};
 use atelier_core::placement::Phase;

@@ -2,6 +2,7 @@
 
 use eframe::egui::{Align2, FontId, Id, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::devices::board::{Board, BoardCommand, Suggestion};
 use crate::gui::devices::view::bar;
 use crate::gui::devices::view::bar::Bar;
@@ -12,7 +13,6 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::command_button;
-use crate::gui::command::{Command, Commands};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::{GIB, memory_size};
 

@@ -16,11 +16,11 @@ use eframe::egui::{
     Sense, Shape, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2, vec2,
 };
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::devices::board::{Board, BoardCommand, CardMove, CardPart, MoveOutcome};
 use crate::gui::state::State;
-use crate::gui::widgets::bold;
-use crate::gui::command::{Command, Commands};
 use crate::gui::theme;
+use crate::gui::widgets::bold;
 use atelier_core::format::memory_size;
 use atelier_core::placement::{Home, Module};
 use card::{CardContent, RUNTIME_HEIGHT, WEIGHTS_HEIGHT};

@@ -2,6 +2,7 @@
 
 use eframe::egui::{Frame, Label, Margin, RichText, Ui};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::devices::board::{BoardCommand, Server, ServerState, tunnel};
 use crate::gui::devices::view::side::type_line;
 use crate::gui::icons::Icon;
@@ -9,7 +10,6 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, command_button, heading, icon_button};
-use crate::gui::command::{Command, Commands};
 use atelier_core::sentences::sentence;
 
 /// Draws the list of servers.

@@ -2,6 +2,7 @@
 
 use eframe::egui::{Button, Frame, Key, Label, Margin, Panel, RichText, ScrollArea, Sense, Stroke, TextEdit, Ui, vec2};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::create::view::settings_panel;
 use crate::gui::devices::board::{Board, BoardCommand, Remedy, Suggestion};
 use crate::gui::devices::view::remote;
@@ -12,7 +13,6 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, bold, command_button, heading};
-use crate::gui::command::{Command, Commands};
 use atelier_core::format::memory_size;
 use atelier_core::placement::{Plan, Shortage};
 

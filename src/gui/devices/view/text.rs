@@ -2,13 +2,13 @@
 
 use eframe::egui::{Align, Label, Layout, Margin, RichText, TextEdit, Ui, vec2};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::devices::board::BoardCommand;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{bold, command_button, icon_button};
-use crate::gui::command::{Command, Commands};
 use atelier_core::placement::Module;
 use atelier_core::recipe::PlacementText;
 

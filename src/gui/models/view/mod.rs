@@ -11,13 +11,13 @@ mod side;
 
 use eframe::egui::{CentralPanel, Color32, Context, Event, Frame, Id, Key, Margin, Modifiers, Panel, RichText, Ui};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::models::Fits;
+use crate::gui::models::ModelsCommand;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
-use crate::gui::theme::Palette;
-use crate::gui::command::{Command, Commands};
-use crate::gui::models::ModelsCommand;
 use crate::gui::theme;
+use crate::gui::theme::Palette;
 
 pub(crate) use side::side_panel;
 
