@@ -8,7 +8,7 @@ use crate::gui::devices::board::{Asked, BoardCommand, Server, ServerState, found
 use crate::gui::shared::{ErrorCard, Job, Screen};
 use crate::settings::NamedPlacement;
 use atelier_core::device::Device;
-use atelier_core::placement::{WeightLocation, Module, Placement, Assignment};
+use atelier_core::placement::{Assignment, Module, Placement, WeightLocation};
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_core::sd_cli;
 use atelier_engine::{Busy, Estimate, Failure, JobId, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress};

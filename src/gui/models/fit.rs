@@ -114,7 +114,14 @@ fn plan_on(devices: &[Device], estimate: &Estimate, given: u64) -> Result<Plan, 
     });
     let rooms: Vec<DeviceCapacity> = rooms.collect();
     let (pins, budgets) = (Pins::new(), Budgets::default());
-    plan(&PlanRequest { capacities: &rooms, needs: &estimate.needs, pins: &pins, budgets: &budgets, stream_layers: false, alternatives: &[] })
+    plan(&PlanRequest {
+        capacities: &rooms,
+        needs: &estimate.needs,
+        pins: &pins,
+        budgets: &budgets,
+        stream_layers: false,
+        alternatives: &[],
+    })
 }
 
 /// Whether the picture forms where it is fastest, with its weights there.

@@ -9,7 +9,7 @@ use crate::gui::theme;
 use crate::gui::theme::Palette;
 use atelier_core::device::Device;
 use atelier_core::format::memory_size;
-use atelier_core::placement::{Budgets, Phase, MemoryUse};
+use atelier_core::placement::{Budgets, MemoryUse, Phase};
 
 /// Seconds in which a bar grows or shrinks.
 pub(crate) const MOVE_SECS: f32 = 0.12;
