@@ -72,7 +72,8 @@ fn device(index: usize) -> Option<(Device, Option<(String, usize)>)> {
         (description, card) = super::remote::identity(server, *index);
     }
     let memory_free_bytes = free.min(memory_total_bytes);
-    Some((Device { name, description, kind, card, memory_total_bytes, memory_free_bytes }, remote))
+    let memory_allocated_bytes = allocated_bytes(&name);
+    Some((Device { name, description, kind, card, memory_total_bytes, memory_free_bytes, memory_allocated_bytes }, remote))
 }
 
 /// Description of simulated devices; mirrors shim/simulated_device.cpp.
