@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::batch::Together;
-use super::channel::EventSender;
+use crate::engine_end::EventSender;
 use super::estimate;
-use super::event::{Event, LogLevel, Peak, Phase, PhaseKind, Preview, Step, Timings};
+use crate::protocol::{Event, LogLevel, Peak, Phase, PhaseKind, Preview, Step, Timings};
 use super::ffi::JobCallbacks;
-use super::request::JobId;
+use crate::protocol::JobId;
 use atelier_core::placement::{self, Module, Prediction};
 use atelier_core::recipe::Rgb8;
 
