@@ -4,7 +4,7 @@ use crate::ffi::{CallError, Status};
 use crate::protocol::{Cause, Failure, OutOfMemory, RemoteError};
 use crate::remote::last_error;
 use atelier_core::advice::Advice;
-use atelier_library::size;
+use atelier_core::format::file_size;
 
 /// What a kind of failure looks like in the engine's words, and what to say instead. The first that matches wins.
 const KNOWN: &[(&[&str], &str, &str)] = &[
@@ -74,7 +74,7 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
     match &error.out_of_memory {
         Some(missing) => {
             let OutOfMemory { device, phase, bytes_wanted, bytes_free } = missing;
-            let (wanted, free) = (size(*bytes_wanted), size(*bytes_free));
+            let (wanted, free) = (file_size(*bytes_wanted), file_size(*bytes_free));
             let sentence = format!("{device} has too little memory: {} wanted {wanted}, and {free} were free.", phase.label());
             Failure { advice: Advice::new(sentence, KNOWN[0].2), log, cause: Some(Cause::OutOfMemory(missing.clone())) }
         }

@@ -23,9 +23,10 @@ use super::flags::{LibraryFlags, ModelsCommand, ModelsFlags};
 use super::interrupt::Interrupt;
 use super::printer::Printer;
 use super::reporter::{quiet_reporter, reporter};
+use atelier_core::format::file_size;
 use atelier_core::paths::Paths;
 use atelier_library::disk::look_into;
-use atelier_library::{Card, Downloaded, Fetched, Models, Places, Problem, Verdict, downloaded, size, usage};
+use atelier_library::{Card, Downloaded, Fetched, Models, Places, Problem, Verdict, downloaded, usage};
 
 /// System that a command runs on; tests give their own.
 pub(super) struct Env<'a> {
@@ -241,7 +242,7 @@ impl CommandRunner<'_> {
                 self.report.printer.text(&format!("{path} {why}"))?;
             }
             let what = if dry_run { "would go to the trash" } else { "went to the trash; empty it to have the room" };
-            self.report.printer.text(&format!("{}: {} {what}", plan.model, size(plan.bytes)))?;
+            self.report.printer.text(&format!("{}: {} {what}", plan.model, file_size(plan.bytes)))?;
         }
         Ok(Exit::Done)
     }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::phase_kind::PhaseKind;
 use super::remote_error::RemoteError;
 use atelier_core::advice::Advice;
+use atelier_core::placement::PhaseKind;
 
 /// Failure of a job or a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

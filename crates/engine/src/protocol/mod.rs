@@ -7,7 +7,6 @@
 mod address;
 mod event;
 mod failure;
-mod phase_kind;
 mod remote_error;
 mod request;
 mod residency;
@@ -15,7 +14,7 @@ mod residency;
 pub use address::{DEFAULT_PORT, NotAnAddress, ServerAddress};
 pub use event::{Begin, End, Estimate, Event, LogLevel, Peak, Phase, Picture, Preview, Step, Timings};
 pub use failure::{Cause, Failure, OutOfMemory};
-pub use phase_kind::PhaseKind;
+pub use atelier_core::placement::PhaseKind;
 pub use remote_error::RemoteError;
 pub use request::{Control, JobId, PreviewOptions, Query, Request, Task};
 pub use residency::{RememberedTexts, Residency, Resident, ResidentId, ResidentPart};

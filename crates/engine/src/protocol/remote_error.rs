@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use atelier_core::advice::Advice;
-use atelier_core::words::sentence;
+use atelier_core::sentences::sentence;
 
 /// A server cannot be used. As text: a clause that says what happened, a semicolon, and a clause that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
