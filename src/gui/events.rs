@@ -8,6 +8,7 @@ use crate::gui::App;
 use crate::gui::create::session::{PictureId, Stored};
 use crate::gui::files::{Answer, Dropped, FileTask, PixelTask, Purpose, Report};
 use crate::gui::state::{ErrorCard, Forming};
+use atelier_core::advice::Advice;
 use atelier_core::recipe::{ImageSource, InitImage, Lora};
 use atelier_engine::{Cause, End, Event, Failure, JobId, LogLevel, Picture};
 
@@ -112,7 +113,7 @@ impl App {
         match end {
             End::Done { notes, .. } if !notes.is_empty() => self.notice(ctx, notes.join(" ")),
             End::Done { .. } | End::Cancelled => {}
-            End::Failed(Failure { sentence, hint, log, cause }) => {
+            End::Failed(Failure { advice: Advice { sentence, hint }, log, cause }) => {
                 let mut card = ErrorCard { details: log, ..ErrorCard::new(sentence, hint) };
                 if let (Some(Cause::OutOfMemory(met)), Some(job)) = (cause, ended) {
                     self.add_remedies(&mut card, &met, &job);

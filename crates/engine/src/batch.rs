@@ -8,9 +8,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::protocol::{Failure, Step};
 use super::run::{Made, Maker, Share, Stop};
 use super::sink::JobSink;
+use crate::protocol::{Failure, Step};
 use crate::threads::{STACK_BYTES, mark_engine_thread, no_thread};
 use atelier_core::placement::Module;
 
@@ -209,7 +209,9 @@ pub(crate) fn pictures(maker: &Maker<'_>) -> Result<Made, Stop> {
     if together.is_over() {
         let device = |share: usize| plan.split_batch.get(share).map_or("A device", String::as_str);
         made.notes.extend(
-            failures.map(|(share, failure)| format!("{} stopped, and the others made its pictures. {}", device(share), failure.advice.sentence)),
+            failures.map(|(share, failure)| {
+                format!("{} stopped, and the others made its pictures. {}", device(share), failure.advice.sentence)
+            }),
         );
         return Ok(made);
     }

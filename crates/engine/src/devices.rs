@@ -46,7 +46,8 @@ pub(crate) fn describe_server(server: &str, devices: Vec<Device>) {
 fn described(device: Device, position: Option<&RemotePosition>) -> Device {
     let Some(RemotePosition { server, index }) = position else { return device };
     let servers = SERVERS.lock();
-    let (maker, card) = servers.get(server).and_then(|its| its.get(*index)).map_or(("", None), |it| (it.description.as_str(), it.card.as_ref()));
+    let (maker, card) =
+        servers.get(server).and_then(|its| its.get(*index)).map_or(("", None), |it| (it.description.as_str(), it.card.as_ref()));
     let description = if maker.is_empty() { format!("At {server}") } else { format!("{maker} at {server}") };
     Device { description, card: card.map(|card| format!("{card} at {server}")), ..device }
 }

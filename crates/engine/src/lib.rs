@@ -27,9 +27,9 @@ pub use devices::{NotAdded, simulate_devices};
 pub use engine_end::{EngineEnd, EventSender, NextQuery, QueryReceiver};
 pub use handle::{Busy, Handle, channel};
 pub use protocol::{
-    Begin, Cause, Control, DEFAULT_PORT, End, Estimate, Event, Failure, JobId, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, Picture, Preview,
-    PreviewOptions, Query, RememberedTexts, RemoteError, Request, Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Task,
-    Timings,
+    Begin, Cause, Control, DEFAULT_PORT, End, Estimate, Event, Failure, JobId, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, Picture,
+    Preview, PreviewOptions, Query, RememberedTexts, RemoteError, Request, Residency, Resident, ResidentId, ResidentPart, ServerAddress,
+    Step, Task, Timings,
 };
 pub use remote::{RemoteReport, ServeError, ServeEvent, ServeOptions, probe, serve};
 pub use start::{start, start_remembering};

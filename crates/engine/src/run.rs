@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::thread;
 
 use super::batch;
-use crate::devices;
 use super::cache::{ContextBudgets, LeaseRequest, fingerprints};
-use crate::protocol::{Begin, End, Event, Failure, Picture};
 use super::failure;
 use super::ffi::{self, CallError, ContextParams, GenerateParams, JobCallbacks, Mask, PreviewMode, Status, Upscaler};
-use crate::placement::ResolvedPlacement;
-use crate::protocol::{JobId, PreviewOptions};
 use super::sink::{JobSink, WarmSink};
+use crate::devices;
+use crate::placement::ResolvedPlacement;
+use crate::protocol::{Begin, End, Event, Failure, Picture};
+use crate::protocol::{JobId, PreviewOptions};
 use crate::scheduler::Engine;
 use atelier_core::device::Device;
 use atelier_core::format::memory_size;
@@ -122,7 +122,8 @@ fn failed(sentence: impl Into<String>, hint: impl Into<String>) -> Stop {
 }
 
 fn placed(text: &PlacementText, devices: &[Device]) -> Result<ResolvedPlacement, Stop> {
-    ResolvedPlacement::resolve(text, devices).map_err(|error| failed(sentence(&error.to_string()), "Change the placement, or leave it empty."))
+    ResolvedPlacement::resolve(text, devices)
+        .map_err(|error| failed(sentence(&error.to_string()), "Change the placement, or leave it empty."))
 }
 
 fn stop(error: &CallError, sink: &JobSink) -> Stop {

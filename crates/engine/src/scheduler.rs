@@ -293,7 +293,13 @@ fn one_job(engine: &Engine, job: JobId, task: &Task, sender: EventSender, cancel
     }));
     let end = outcome.unwrap_or_else(|_| {
         engine.cache.clear();
-        End::Failed(Failure { log: sink.log_lines(), ..Failure::new("Atelier made a mistake while it worked on this picture.", "The model was unloaded; generate again. If it happens again, please report it with the details.") })
+        End::Failed(Failure {
+            log: sink.log_lines(),
+            ..Failure::new(
+                "Atelier made a mistake while it worked on this picture.",
+                "The model was unloaded; generate again. If it happens again, please report it with the details.",
+            )
+        })
     });
     let peaks = sink.peaks();
     // What several devices took together says nothing of one.

@@ -139,7 +139,7 @@ impl App {
         board.waiting = false;
         (board.estimate, board.failure) = match estimate {
             Ok(estimate) => (Some(estimate), None),
-            Err(failure) => (None, Some(format!("{} {}", failure.sentence, failure.hint).trim().to_owned())),
+            Err(failure) => (None, Some(format!("{} {}", failure.advice.sentence, failure.advice.hint).trim().to_owned())),
         };
         board.touch();
     }

@@ -78,7 +78,8 @@ impl Key {
         if module == Module::Te && self.load.files.get(FileRole::Model).is_some() {
             return None;
         }
-        let fingerprints: Vec<(FileRole, Fingerprint)> = self.fingerprints.iter().filter(|(role, _)| roles.contains(role)).cloned().collect();
+        let fingerprints: Vec<(FileRole, Fingerprint)> =
+            self.fingerprints.iter().filter(|(role, _)| roles.contains(role)).cloned().collect();
         if fingerprints.is_empty() {
             return None;
         }

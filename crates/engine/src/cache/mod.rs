@@ -204,7 +204,12 @@ impl Drop for Lease<'_> {
 impl Cache {
     /// The context for these files and settings, opened now where it is not there, with room made for it, and held to its budgets.
     /// `waits` is told which models hold the memory that it waits for.
-    pub(super) fn lease(&self, want: &LeaseRequest<'_>, sink: &dyn JobCallbacks, waits: &dyn Fn(&[String])) -> Result<Lease<'_>, CallError> {
+    pub(super) fn lease(
+        &self,
+        want: &LeaseRequest<'_>,
+        sink: &dyn JobCallbacks,
+        waits: &dyn Fn(&[String]),
+    ) -> Result<Lease<'_>, CallError> {
         let key = Key::new(want.load);
         let mut state = self.lock();
         let found = state.find(&key);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::asked::Asked;
-use super::{Estimates, Outdated, EstimateError};
+use super::{EstimateError, Estimates, Outdated};
 use atelier_core::device::Device;
 use atelier_core::placement::{Alternative, Change, Module, Needs};
 use atelier_core::recipe::FileRole;

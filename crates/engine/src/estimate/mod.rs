@@ -12,10 +12,10 @@ mod queries;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::cache::{Fingerprint, fingerprints};
-use crate::protocol::{Estimate, Failure, LogLevel, PhaseKind};
 use super::failure;
 use super::ffi::{CallError, ContextParams, Estimator, JobCallbacks, Limits, ModuleEstimate};
 use crate::history::History;
+use crate::protocol::{Estimate, Failure, LogLevel, PhaseKind};
 use asked::Asked;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Home, Module, ModuleNeeds, Needs, Phase, Placement, Seat};
@@ -169,7 +169,8 @@ impl Estimates {
 
 impl Question {
     fn new(asked: &Asked, devices: &[Device]) -> Result<Self, EstimateError> {
-        let placement = Placement::parse(&asked.recipe.placement, devices).map_err(|error| Failure::new(sentence(&error.to_string()), "Change the placement, or leave it empty."))?;
+        let placement = Placement::parse(&asked.recipe.placement, devices)
+            .map_err(|error| Failure::new(sentence(&error.to_string()), "Change the placement, or leave it empty."))?;
         let load = asked.load(&resident(&placement));
         let cut_on = in_ram(&placement, devices).map(|placement| placement.text());
         let mut asked = asked.clone();

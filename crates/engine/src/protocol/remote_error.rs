@@ -92,7 +92,10 @@ mod tests {
         let error = RemoteError::Busy("studio:50052".into());
         assert_eq!(error.to_string(), "the devices at studio:50052 are lent to another program; wait until it is closed");
         let advice = error.advice();
-        assert_eq!((advice.sentence.as_str(), advice.hint.as_str()), ("The devices at studio:50052 are lent to another program.", "Wait until it is closed."));
+        assert_eq!(
+            (advice.sentence.as_str(), advice.hint.as_str()),
+            ("The devices at studio:50052 are lent to another program.", "Wait until it is closed.")
+        );
     }
 
     #[test]

@@ -15,8 +15,8 @@ use std::time::Duration;
 use super::dial::our_version;
 use super::handshake::{Answer, Misunderstood, Purpose, read_hello, write_answer};
 use super::probe;
-use crate::ffi;
 use crate::devices;
+use crate::ffi;
 use crate::run::cpu_threads;
 use atelier_core::device::{Device, DeviceKind};
 
