@@ -12,8 +12,9 @@ use super::catalogue::{Catalogue, Offer};
 use super::check::part_name;
 use super::disk::{DiskFile, Facts};
 use super::family::{Family, Latents};
-use super::header::{file_name, size};
+use super::header::file_name;
 use super::manifest::Role;
+use atelier_core::format::file_size;
 use atelier_core::recipe::{FileRole, ModelFiles};
 
 /// A proposal for the files of a model.
@@ -45,12 +46,24 @@ impl Missing {
         self.offer.as_ref().and_then(|it| it.file.bytes())
     }
 
+    /// The file of the catalogue that would fill the gap, without folders.
+    #[must_use]
+    pub fn file_name(&self) -> Option<String> {
+        self.offer.as_ref().map(|it| last_part(it.file.filename.as_str()))
+    }
+
+    /// The model of the catalogue that the file comes with, whose terms it is under.
+    #[must_use]
+    pub fn offered_with(&self) -> Option<&str> {
+        self.offer.as_ref().map(|it| it.model.as_str())
+    }
+
     /// What is missing and where it can be had, as a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         match &self.offer {
             Some(Offer { model, file }) => {
-                let bytes = file.bytes().map(|it| format!(", about {}", size(it))).unwrap_or_default();
+                let bytes = file.bytes().map(|it| format!(", about {}", file_size(it))).unwrap_or_default();
                 format!("It still needs {}: {}{bytes}, comes with {model}.", self.what, file.filename.as_str())
             }
             None => format!("It still needs {}.", self.what),

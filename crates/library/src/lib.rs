@@ -10,6 +10,7 @@
 mod assemble;
 mod builtin;
 mod cache;
+mod cards;
 mod catalogue;
 mod check;
 pub mod disk;
@@ -39,20 +40,21 @@ mod hostile;
 pub use assemble::{Assembly, Missing, assemble};
 pub use builtin::{BUILTIN_VARIABLE, Builtin, BuiltinError};
 pub use cache::{HeaderCache, Known};
+pub use cards::{Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCard, ModelKind, builtin_card, card_named, model_cards};
 pub use catalogue::{Catalogue, Offer, WORKING_BYTES};
 pub use check::{Checked, Problem, check_files, snap};
 pub use dtype::Dtype;
 pub use family::Family;
 pub use fetch::{download_job, parts_job};
 pub use fetched::Fetched;
-pub use header::{Fault, Format, Header, HeaderError, TensorInfo, file_name, read_header, size};
+pub use header::{Fault, Format, Header, HeaderError, TensorInfo, file_name, read_header};
 pub use kind::{FileKind, identify};
 pub use link::Link;
 pub use manifest::{
     Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed, PreviewWay, Role,
     Sha256, Unpack, Variant, model_name,
 };
-pub use models::{Card, CardFile, CardState, Installed, Loose, Models, Runnable, installed};
+pub use models::{Installed, Loose, Models, Runnable, installed};
 pub use naming::name_of;
 pub use places::{Places, PlacesError};
 pub use removal::{Downloaded, Removal, RemovalError, Stays, downloaded, to_trash};

@@ -2,13 +2,15 @@
 
 use eframe::egui::{Align, Button, Frame, Label, Layout, Margin, RichText, ScrollArea, Ui, vec2};
 
+use crate::gui::command::{Command, Commands};
+use crate::gui::models::ModelsCommand;
 use crate::gui::models::view::{EDGE, small};
-use crate::gui::models::{HubFile, Repository, size};
+use crate::gui::models::{HubFile, Repository};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
 use crate::gui::widgets::{ask, bold, command_button};
-use crate::gui::{Command, Commands, ModelsCommand};
+use atelier_core::format::file_size;
 
 /// Height of a row, in points.
 const ROW: f32 = 44.0;
@@ -73,7 +75,7 @@ fn files_of(ui: &mut Ui, state: &State, commands: &mut Commands, files: &[HubFil
     ScrollArea::vertical().id_salt("hub files").auto_shrink([false, false]).show_rows(ui, ROW, files.len(), |ui, range| {
         for at in range {
             let Some(file) = files.get(at) else { continue };
-            line(ui, state, commands, &file.path, &size(file.size), ModelsCommand::GetHubFile(at), palette);
+            line(ui, state, commands, &file.path, &file_size(file.size), ModelsCommand::GetHubFile(at), palette);
         }
     });
 }
