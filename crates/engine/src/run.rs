@@ -17,7 +17,7 @@ use crate::protocol::{JobId, PreviewOptions};
 use crate::scheduler::Engine;
 use atelier_core::device::Device;
 use atelier_core::format::memory_size;
-use atelier_core::placement::{DevicePrediction, Placement, Prediction, Room};
+use atelier_core::placement::{DeviceCapacity, DevicePrediction, Placement, Prediction};
 use atelier_core::recipe::{FileRole, ImageSource, Lora, ModelFiles, PictureInfo, PlacementText, Recipe, Rgb8};
 use atelier_core::sentences::sentence;
 use atelier_library::{Checked, Fault, snap};
@@ -312,14 +312,14 @@ pub(crate) fn tiled(recipe: &Recipe) -> bool {
 fn predicted(engine: &Engine, recipe: &Recipe, placement: &Placement, devices: &[Device]) -> Option<Prediction> {
     let needs = engine.estimates.of(&mut engine.headers(), recipe, devices)?;
     let slack = engine.history.slack(devices);
-    let rooms: Vec<Room> = devices.iter().map(|device| room(device, &slack)).collect();
+    let rooms: Vec<DeviceCapacity> = devices.iter().map(|device| room(device, &slack)).collect();
     Prediction::of(placement, &needs, &rooms).ok()
 }
 
-fn room(device: &Device, slack: &BTreeMap<String, u64>) -> Room {
+fn room(device: &Device, slack: &BTreeMap<String, u64>) -> DeviceCapacity {
     // What is in memory is the model that is used, or can go before it comes.
     let memory_free_bytes = device.memory_free_bytes.saturating_add(ffi::allocated_bytes(&device.name)).min(device.memory_total_bytes);
-    Room::new(Device { memory_free_bytes, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
+    DeviceCapacity::new(Device { memory_free_bytes, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
 }
 
 /// A sentence where a device is expected to have too little.
@@ -339,7 +339,7 @@ fn shortage(device: &DevicePrediction) -> Option<String> {
 /// A sentence where a device has less than a picture like this one took.
 fn remembered_shortage(engine: &Engine, device: &Device, taken: &BTreeMap<String, u64>) -> Option<String> {
     let (taken, room) = (taken.get(&device.name)?, room(device, &engine.history.slack(std::slice::from_ref(device))));
-    let limit = room.device.memory_free_bytes.saturating_sub(room.slack_bytes);
+    let limit = room.device.memory_free_bytes.saturating_sub(room.overhead_bytes);
     (device.memory_total_bytes > 0 && *taken > limit).then(|| {
         format!(
             "This may not fit: a picture like it took {} of {}, and {} are to be had.",
@@ -501,7 +501,7 @@ pub(crate) fn cpu_threads(asked: Option<u32>) -> u32 {
     asked.unwrap_or_else(|| usual_threads(cores)).clamp(1, cores.max(1) * 4)
 }
 
-/// Where there are few cores each of them counts, and threads that wait step aside for the interface (`vendor/ggml-sys/patience.cmake`).
+/// Where there are few cores each of them counts, and threads that wait step aside for the interface (`vendor/ggml-sys/spin_wait.cmake`).
 const fn usual_threads(cores: u32) -> u32 {
     if cores <= FEW_CORES { cores } else { cores - 1 }
 }

@@ -8,12 +8,13 @@ use std::fs;
 
 use testkit::tiny;
 
-use crate::gui::models::{DownloadsState, FileCheck, Fits, Kind, Place, Shown, TokenState};
-use crate::gui::state::Screen;
+use crate::gui::models::{Availability, DownloadsState, FileCheck, Fits, ModelKind, Shown, TokenState};
+use crate::gui::shared::Screen;
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::GIB;
 use atelier_core::paths::Paths;
+use atelier_engine::Query;
 use atelier_library::downloads::{Downloads, Patience, ProxyChoice, Status, TokenStore};
 use atelier_library::{Places, Sha256};
 use server::{Fault, Served, Server};
@@ -47,7 +48,7 @@ fn view_of(folder: tempfile::TempDir, endpoint: &str) -> Studio {
     let settings = Settings { recipe: Recipe { prompt: "a lake".into(), ..Recipe::default() }, ..Settings::default() };
     let mut studio = Studio::with_library(settings, builtin, [1440.0, 1400.0], folder, Some(library));
     studio.press(Modifiers::COMMAND, Key::Num3);
-    assert_eq!(studio.app().state.screen, Screen::Models);
+    assert_eq!(studio.app().state.shared.screen, Screen::Models);
     studio.until("the library", |app| app.state.models.library.complete && app.state.models.downloads != DownloadsState::Starting);
     studio
 }
@@ -103,8 +104,8 @@ impl Studio {
         view.shown.iter().map(|at| view.library.cards[*at].name.as_str()).collect()
     }
 
-    fn place(&self, id: &str) -> Option<Place> {
-        self.app().state.models.card(id).map(|it| it.place)
+    fn place(&self, id: &str) -> Option<Availability> {
+        self.app().state.models.card(id).map(|it| it.availability)
     }
 
     /// Types into the field of this name.
@@ -152,14 +153,14 @@ fn using_a_model_fills_the_recipe_and_keeps_what_was_written() {
     let files = install(home.path(), "mine");
     let mut studio = view_of(home, "http://127.0.0.1:9");
     studio.begins("Mine, on disk, ");
-    assert!(studio.app().state.models.opened().is_some_and(|it| it.id == "mine" && it.ours));
+    assert!(studio.app().state.models.opened().is_some_and(|it| it.id == "mine" && it.downloaded));
     assert!(studio.sees("tiny-zimage.safetensors") && studio.sees("Z-Image diffusion module"));
     studio.harness.check_accessibility();
     studio.click("Use Mine now");
-    studio.until("the recipe", |app| app.state.recipe.steps == 5);
+    studio.until("the recipe", |app| app.state.shared.recipe.steps == 5);
     let state = &studio.app().state;
-    assert_eq!((state.screen, state.recipe.prompt.as_str()), (Screen::Create, "a lake"));
-    assert_eq!(state.recipe.files.get(FileRole::Diffusion), Some(files.diffusion.as_path()));
+    assert_eq!((state.shared.screen, state.shared.recipe.prompt.as_str()), (Screen::Create, "a lake"));
+    assert_eq!(state.shared.recipe.files.get(FileRole::Diffusion), Some(files.diffusion.as_path()));
     assert!(studio.sees("Mine is set"));
 }
 
@@ -179,7 +180,7 @@ fn the_keyboard_alone_finds_opens_and_closes() {
     assert!(!studio.app().state.models.open);
     studio.press(Modifiers::COMMAND, Key::Num1);
     studio.press(Modifiers::COMMAND, Key::F);
-    assert_eq!(studio.app().state.screen, Screen::Models);
+    assert_eq!(studio.app().state.shared.screen, Screen::Models);
     studio.harness.event(egui::Event::Text("esrgan".into()));
     studio.harness.run_ok();
     assert_eq!(studio.cards().len(), 1, "the cursor is in the search");
@@ -201,8 +202,8 @@ fn a_download_is_seen_from_its_first_byte_to_its_last_and_can_be_taken_away_agai
     assert!(studio.sees("Paused at 100.0 kB of 400.0 kB") && studio.sees("Aurora, paused"));
     server.release();
     studio.click("Resume Aurora now");
-    studio.until("the word", |app| app.state.notice.as_ref().is_some_and(|it| it.text == "Aurora is downloaded."));
-    studio.until("the end", |app| app.state.models.card("aurora").is_some_and(|it| it.place == Place::OnDisk));
+    studio.until("the word", |app| app.state.notices.shown().is_some_and(|it| it.text == "Aurora is downloaded."));
+    studio.until("the end", |app| app.state.models.card("aurora").is_some_and(|it| it.availability == Availability::OnDisk));
     let file = Paths::beneath(studio.folder.path()).models.join("aurora/aurora.gguf");
     assert_eq!(fs::read(&file).unwrap(), body);
     assert!(studio.app().state.models.queue.is_empty());
@@ -218,7 +219,8 @@ fn a_download_is_seen_from_its_first_byte_to_its_last_and_can_be_taken_away_agai
     studio.click("Delete Aurora");
     studio.until("the question", |app| app.state.models.removal.is_some());
     studio.click("Move to trash");
-    studio.until("the catalogue's card", |app| app.state.models.card("aurora").is_some_and(|it| it.place == Place::Catalogue));
+    studio
+        .until("the catalogue's card", |app| app.state.models.card("aurora").is_some_and(|it| it.availability == Availability::Catalogue));
     assert!(!file.exists());
 }
 
@@ -232,7 +234,7 @@ fn a_failed_download_says_why_and_can_be_tried_again() {
     studio.until("the failure", |app| matches!(app.state.models.queue.first().map(|it| &it.status), Some(Status::Failed(_))));
     assert!(studio.sees("moved or removed it") && studio.sees("Aurora, failed"));
     studio.begins("Try again Aurora");
-    studio.until("the end", |app| app.state.models.card("aurora").is_some_and(|it| it.place == Place::OnDisk));
+    studio.until("the end", |app| app.state.models.card("aurora").is_some_and(|it| it.availability == Availability::OnDisk));
 }
 
 #[test]
@@ -277,7 +279,7 @@ fn who_has_nothing_sees_the_built_in_model_and_three_first_choices() {
     assert_eq!(studio.cards()[0], "Small");
     assert!(studio.sees("Good first models for this machine") && studio.sees("Small, built-in"));
     studio.click("Use Small");
-    assert!(studio.app().state.screen == Screen::Create && studio.app().state.uses_builtin());
+    assert!(studio.app().state.shared.screen == Screen::Create && studio.app().state.shared.uses_builtin());
 }
 
 #[test]
@@ -289,14 +291,14 @@ fn a_link_that_is_dropped_or_typed_is_downloaded_and_a_folder_is_used_where_it_i
     let dropped = server.at("/x/ink.safetensors").replace("//", "/");
     studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(dropped.into())));
     studio.harness.step();
-    studio.until("the file", |app| app.state.notice.as_ref().is_some_and(|it| it.text == "ink.safetensors is downloaded."));
+    studio.until("the file", |app| app.state.notices.shown().is_some_and(|it| it.text == "ink.safetensors is downloaded."));
 
     let loose = studio.folder.path().join("loose");
     fs::create_dir_all(&loose).unwrap();
     tiny::zimage(&loose, &tiny::Options::default()).unwrap();
     studio.write("Add a model", loose.to_str().unwrap());
     studio.click("Add a model: Add");
-    studio.until("the model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.place == Place::InPlace));
+    studio.until("the model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.availability == Availability::InPlace));
     assert_eq!(Places::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap().folders, std::slice::from_ref(&loose));
     assert!(studio.sees("only read"));
     studio.click(&format!("Stop using this folder {}", loose.display()));
@@ -316,10 +318,10 @@ fn what_came_by_a_link_is_checked_and_deleted_like_every_download() {
     let mut studio = view_of(home, &server.url);
     studio.write("Add a model", &server.at("/api/download/7"));
     studio.click("Add a model: Add");
-    let of_kind = |app: &App| app.state.models.library.cards.iter().find(|it| it.kind == Kind::Lora && it.ours).cloned();
+    let of_kind = |app: &App| app.state.models.library.cards.iter().find(|it| it.kind == ModelKind::Lora && it.downloaded).cloned();
     studio.until("the card", |app| of_kind(app).is_some());
     let card = of_kind(studio.app()).unwrap();
-    assert_eq!((card.name.as_str(), card.place), ("water colour", Place::OnDisk));
+    assert_eq!((card.name.as_str(), card.availability), ("water colour", Availability::OnDisk));
     let file = card.files[0].path.clone().unwrap();
     assert!(file.starts_with(&models));
     studio.begins("water colour, on disk");
@@ -364,7 +366,7 @@ fn a_licence_of_its_own_is_shown_once() {
     studio.until("the end", |app| app.state.models.queue.is_empty());
     studio.click("Download Aurora");
     assert!(studio.app().state.models.question.is_none(), "it is not asked again");
-    studio.until("the model", |app| app.state.models.card("aurora").is_some_and(|it| it.place == Place::OnDisk));
+    studio.until("the model", |app| app.state.models.card("aurora").is_some_and(|it| it.availability == Availability::OnDisk));
     studio.begins("Aurora, on disk");
     assert!(!studio.app().state.models.asks(studio.app().state.models.card("aurora").unwrap()));
 }
@@ -384,7 +386,7 @@ fn a_model_that_needs_an_account_says_where_a_token_goes() {
     // Wherever one is, what comes in is not far.
     studio.press(Modifiers::COMMAND, Key::Num1);
     studio.click("Go to the downloads");
-    assert_eq!(studio.app().state.screen, Screen::Models);
+    assert_eq!(studio.app().state.shared.screen, Screen::Models);
     studio.click("Paste a token");
     studio.harness.event(egui::Event::Text("hf_mine".into()));
     studio.harness.run_ok();
@@ -392,7 +394,7 @@ fn a_model_that_needs_an_account_says_where_a_token_goes() {
     studio.click("Token: Keep");
     studio.until("the token", |app| app.state.models.library.settings.token != TokenState::None);
     studio.begins("Try again Gated");
-    studio.until("the model", |app| app.state.models.card("gated").is_some_and(|it| it.place == Place::OnDisk));
+    studio.until("the model", |app| app.state.models.card("gated").is_some_and(|it| it.availability == Availability::OnDisk));
     assert_eq!(server.seen("/ann").last().unwrap().header("authorization"), Some("Bearer hf_mine"));
 }
 
@@ -416,15 +418,17 @@ fn what_a_loose_model_lacks_comes_with_one_click() {
     offer(home.path(), &serde_json::json!([entry]));
     fs::write(Paths::beneath(home.path()).library_file(), serde_json::json!({ "folders": [loose] }).to_string()).unwrap();
     let mut studio = view_of(home, &server.url);
-    assert_eq!(studio.place("tiny-zimage"), Some(Place::Incomplete));
+    assert_eq!(studio.place("tiny-zimage"), Some(Availability::Incomplete));
     studio.begins("tiny-zimage, incomplete");
     assert!(studio.sees("Still missing") && studio.sees("tiny-qwen3.safetensors, about "));
     studio.click("Get what is missing tiny-zimage");
     assert!(studio.sees("Z has a licence of its own"), "the part is under the terms of its model");
     studio.click("Accept");
-    studio.until("the whole model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.place == Place::InPlace));
+    studio.until("the whole model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.availability == Availability::InPlace));
     studio.click("Use tiny-zimage");
-    studio.until("the recipe", |app| app.state.recipe.files.get(FileRole::Llm).is_some_and(|it| it.ends_with("tiny-qwen3.safetensors")));
+    studio.until("the recipe", |app| {
+        app.state.shared.recipe.files.get(FileRole::Llm).is_some_and(|it| it.ends_with("tiny-qwen3.safetensors"))
+    });
 }
 
 #[test]

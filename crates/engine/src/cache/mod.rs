@@ -122,7 +122,7 @@ impl LeaseRequest<'_> {
         let most = |device: &DevicePrediction| {
             let peak = device.peak().1;
             // A device that holds something of ours has taken for itself what it takes.
-            let overhead = if ffi::allocated_bytes(&device.name) > 0 { peak.slack_bytes } else { 0 };
+            let overhead = if ffi::allocated_bytes(&device.name) > 0 { peak.overhead_bytes } else { 0 };
             (device.name.clone(), peak.total_bytes().saturating_sub(overhead))
         };
         prediction.devices.iter().map(most).collect()

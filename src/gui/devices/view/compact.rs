@@ -2,16 +2,17 @@
 
 use eframe::egui::{Align2, FontId, Id, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::devices::board::{Board, BoardCommand, Suggestion};
 use crate::gui::devices::view::bar;
 use crate::gui::devices::view::bar::Bar;
 use crate::gui::devices::view::column;
 use crate::gui::devices::view::side::remedies;
-use crate::gui::state::{Screen, State};
+use crate::gui::shared::Screen;
+use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::command_button;
-use crate::gui::{Command, Commands};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::{GIB, memory_size};
 
@@ -22,7 +23,7 @@ const LINE: f32 = 27.0;
 
 /// Draws a line for each device in use.
 pub(crate) fn compact(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let board = &state.board;
+    let board = &state.devices.board;
     if board.modules.is_empty() {
         return;
     }
@@ -45,7 +46,7 @@ fn in_use(board: &Board) -> Vec<&Device> {
 fn modules_on(board: &Board, device: &Device) -> Vec<String> {
     let Some(placement) = &board.placement else { return Vec::new() };
     let on = board.modules.iter().filter_map(|module| {
-        let seat = placement.seat(*module);
+        let seat = placement.assignment(*module);
         let (runs, lives) = (seat.runs_on == device.name, seat.weights.is(&device.name));
         match (runs, lives) {
             (true, _) => Some(module.label().to_owned()),
@@ -57,7 +58,7 @@ fn modules_on(board: &Board, device: &Device) -> Vec<String> {
 }
 
 fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
-    let (palette, board) = (theme::palette(ui), &state.board);
+    let (palette, board) = (theme::palette(ui), &state.devices.board);
     let bar = Bar::of(state, device, None);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), LINE), Sense::click());
     let on = modules_on(board, device).join(", ");
@@ -90,8 +91,8 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
 
 /// Says beside the button that matters that memory will not suffice, and what would help. A hint and no wall.
 pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let (palette, board) = (theme::palette(ui), &state.board);
-    if board.waiting || state.screen == Screen::Devices {
+    let (palette, board) = (theme::palette(ui), &state.devices.board);
+    if board.waiting || state.shared.screen == Screen::Devices {
         return;
     }
     let lacks = board.lacks();
@@ -113,7 +114,7 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atelier_core::placement::{Home, Module, Placement, Seat};
+    use atelier_core::placement::{Assignment, Module, Placement, WeightLocation};
 
     #[test]
     fn a_device_is_told_with_what_runs_and_what_only_lives_there() {
@@ -126,7 +127,7 @@ mod tests {
             memory_free_bytes: GIB,
         };
         let mut placement = Placement::all_on("GPU0");
-        placement.set(Module::Te, Seat { runs_on: "GPU0".into(), weights: Home::Device("CPU".into()) });
+        placement.set(Module::Te, Assignment { runs_on: "GPU0".into(), weights: WeightLocation::Device("CPU".into()) });
         let devices = vec![device("GPU0", DeviceKind::Gpu), device("GPU1", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu)];
         let mut board = Board::kept(&crate::settings::Settings::default());
         (board.devices, board.modules, board.placement) = (devices, vec![Module::Diffusion, Module::Te], Some(placement));
