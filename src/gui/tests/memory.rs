@@ -131,7 +131,7 @@ fn switching_it_off_stops_the_loading_and_the_switch_is_kept() {
     studio.harness.get_by_role_and_label(Role::CheckBox, "The chosen model").click();
     studio.harness.run_ok();
     assert_eq!(studio.warmed(), [None]);
-    assert!(!studio.app().settings().warm);
+    assert!(!studio.app().settings().preload);
 }
 
 #[test]
