@@ -1,4 +1,4 @@
-//! Adding models, the folders that are looked through, and the settings of the library.
+//! Lower sections of the side panel: add a model, scanned folders, settings of the library.
 
 use eframe::egui::{Align, Id, Key, Label, Layout, RichText, TextEdit, Ui, vec2};
 
@@ -11,7 +11,7 @@ use crate::gui::widgets;
 use crate::gui::widgets::{WHOLE, command_button, heading, icon_button, slider_row};
 use crate::gui::{Command, Commands, ModelsCommand};
 
-/// A field for a link or a path.
+/// Field for a link or a path.
 pub(crate) fn add_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     heading(ui, "Add", |_| {});
@@ -21,7 +21,7 @@ pub(crate) fn add_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     ui.add(Label::new(small(words, palette.weak)).wrap());
 }
 
-/// A field with a button at its end.
+/// Text field with a button; Enter in the field does the same. `about`: command whose label and tooltip the field has.
 #[expect(clippy::too_many_arguments, reason = "a field is its words")]
 fn field(
     ui: &mut Ui,
@@ -53,7 +53,7 @@ fn field(
     .inner
 }
 
-/// The folders that are looked through.
+/// Scanned folders, and what could not be read in them.
 pub(crate) fn folders_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let library = &state.models.library;
@@ -98,7 +98,7 @@ fn folder_row(ui: &mut Ui, state: &State, commands: &mut Commands, folder: &Fold
     });
 }
 
-/// How many files come at the same time, and the token.
+/// Number of parallel files, and the Hugging Face token.
 pub(crate) fn settings_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let choices = &state.models.library.settings;

@@ -1,4 +1,4 @@
-//! What comes in: a row for each download, in the queue's order, which is changed by dragging or with the arrow keys.
+//! Download queue: a row for each download, moved by dragging or with the arrow keys.
 
 use eframe::egui::{
     Align, DragAndDrop, EventFilter, Frame, Id, Key, Label, Layout, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2,
@@ -12,35 +12,35 @@ use crate::gui::theme;
 use crate::gui::widgets::{command_button, heading, icon_button};
 use crate::gui::{Command, Commands, ModelsCommand};
 
-/// Thickness of a bar, in points.
-const BAR: f32 = 4.0;
+/// Height of a progress bar, in points.
+const BAR_HEIGHT: f32 = 4.0;
 
-/// The id of a download that is held.
+/// Drag payload: id of a download.
 #[derive(Clone, Debug)]
-struct Held(String);
+struct DraggedDownload(String);
 
-/// How far a download is, as a thin bar.
+/// Progress bar of a download. `name`: part of its accessible name.
 pub(crate) fn bar(ui: &mut Ui, entry: &Entry, name: &str) {
     let palette = theme::palette(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), BAR), Sense::hover());
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), BAR_HEIGHT), Sense::hover());
     let fraction = queue::fraction(entry);
     response.widget_info(|| WidgetInfo {
         value: fraction.map(|it| f64::from(it * 100.0)),
         ..WidgetInfo::labeled(Role::ProgressIndicator, true, format!("Progress of {name}"))
     });
-    ui.painter().rect_filled(rect, BAR / 2.0, palette.line);
-    let done = Rect::from_min_size(rect.min, vec2(rect.width() * fraction.unwrap_or(0.0), BAR));
+    ui.painter().rect_filled(rect, BAR_HEIGHT / 2.0, palette.line);
+    let done = Rect::from_min_size(rect.min, vec2(rect.width() * fraction.unwrap_or(0.0), BAR_HEIGHT));
     let colour = match entry.status {
         Status::Running => palette.accent,
         Status::Failed(_) => palette.error,
         Status::Waiting | Status::Paused(_) => palette.weak,
     };
     if done.is_positive() {
-        ui.painter().rect_filled(done, BAR / 2.0, colour);
+        ui.painter().rect_filled(done, BAR_HEIGHT / 2.0, colour);
     }
 }
 
-/// What can be done with a download; from right to left.
+/// Icon buttons of a download, from right to left.
 pub(crate) fn controls(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry) {
     let (id, name) = (entry.id.clone(), &entry.name);
     named_icon(ui, state, commands, Icon::Close, ModelsCommand::Cancel(id.clone()), name);
@@ -51,7 +51,7 @@ pub(crate) fn controls(ui: &mut Ui, state: &State, commands: &mut Commands, entr
     }
 }
 
-/// Why downloads cannot be used, or what a gated server wants.
+/// Buttons that help with a download that a gated server refused.
 pub(crate) fn advice(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry) {
     if let Status::Failed(failure) = &entry.status
         && let Cause::Gated { licence_url } = &failure.cause
@@ -65,7 +65,7 @@ pub(crate) fn advice(ui: &mut Ui, state: &State, commands: &mut Commands, entry:
     }
 }
 
-/// Draws the queue.
+/// Section with the queue.
 pub(crate) fn downloads_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let view = &state.models;
@@ -89,11 +89,11 @@ pub(crate) fn downloads_section(ui: &mut Ui, state: &State, commands: &mut Comma
     for (at, entry) in view.queue.iter().enumerate() {
         row(ui, state, commands, entry, at);
     }
-    // Below the last one is a place too.
-    if DragAndDrop::has_payload_of_type::<Held>(ui.ctx()) {
+    // The end of the queue is a drop target too.
+    if DragAndDrop::has_payload_of_type::<DraggedDownload>(ui.ctx()) {
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 14.0), Sense::hover());
-        if let Some(held) = response.dnd_release_payload::<Held>() {
-            commands.push(Command::Models(ModelsCommand::MoveJob(held.0.clone(), None)));
+        if let Some(dragged) = response.dnd_release_payload::<DraggedDownload>() {
+            commands.push(Command::Models(ModelsCommand::MoveJob(dragged.0.clone(), None)));
         }
         if response.contains_pointer() {
             ui.painter().hline(rect.x_range(), rect.top(), Stroke::new(2.0, palette.accent));
@@ -107,7 +107,7 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry, at: u
     let id = Id::unique(("download", &entry.id));
     let frame = Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(theme::RADIUS);
     let margin = Margin { left: 10, right: 4, top: 4, bottom: 8 };
-    // Registered before its buttons, so that these come first.
+    // Its interaction is registered before that of its buttons, so that these come first.
     let last: Option<Rect> = ui.data(|data| data.get_temp(id));
     let response = last.map(|rect| {
         let here = Rect::from_min_size(ui.cursor().min, rect.size());
@@ -115,9 +115,9 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry, at: u
         response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Place of {} in the queue: {}", entry.name, at + 1)));
         response
     });
-    let held = DragAndDrop::payload::<Held>(ui.ctx()).is_some_and(|it| it.0 == entry.id);
+    let is_dragged = DragAndDrop::payload::<DraggedDownload>(ui.ctx()).is_some_and(|it| it.0 == entry.id);
     let shown = ui.scope(|ui| {
-        if held {
+        if is_dragged {
             ui.set_opacity(0.4);
         }
         frame.inner_margin(margin).show(ui, |ui| {
@@ -157,12 +157,12 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry, at: u
             commands.push(Command::Models(ModelsCommand::MoveJob(entry.id.clone(), before)));
         }
     }
-    response.dnd_set_drag_payload(Held(entry.id.clone()));
-    if response.dnd_hover_payload::<Held>().is_some_and(|it| it.0 != entry.id) {
+    response.dnd_set_drag_payload(DraggedDownload(entry.id.clone()));
+    if response.dnd_hover_payload::<DraggedDownload>().is_some_and(|it| it.0 != entry.id) {
         ui.painter().hline(rect.x_range(), rect.top() - 3.0, Stroke::new(2.0, palette.accent));
     }
-    if let Some(held) = response.dnd_release_payload::<Held>().filter(|it| it.0 != entry.id) {
-        commands.push(Command::Models(ModelsCommand::MoveJob(held.0.clone(), Some(entry.id.clone()))));
+    if let Some(dragged) = response.dnd_release_payload::<DraggedDownload>().filter(|it| it.0 != entry.id) {
+        commands.push(Command::Models(ModelsCommand::MoveJob(dragged.0.clone(), Some(entry.id.clone()))));
     }
     if !response.dragged() {
         let hint = ModelsCommand::MoveJob(String::new(), None);

@@ -1,4 +1,4 @@
-//! The panel beside the grid: search, filters, what comes in, adding, folders, settings.
+//! Side panel: search, filters, download queue, and the sections of [`super::add`].
 
 use eframe::egui::{ComboBox, Frame, Id, Key, Margin, ScrollArea, TextEdit, Ui};
 
@@ -13,7 +13,7 @@ use crate::gui::{Command, Commands};
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
 
-/// Draws the panel.
+/// The panel.
 pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     Frame::new().inner_margin(Margin { left: EDGE, right: EDGE, top: 12, bottom: 0 }).show(ui, |ui| search(ui, state, commands));
     ScrollArea::vertical().id_salt("models side scroll").auto_shrink([false, false]).show(ui, |ui| {
@@ -44,7 +44,7 @@ fn search(ui: &mut Ui, state: &State, commands: &mut Commands) {
         if text != view.search {
             commands.push(Command::Models(ModelsCommand::Search(text)));
         } else if entered {
-            // Down to what was found.
+            // Enter goes to the first card found.
             commands.push(Command::Models(ModelsCommand::Step(0)));
         }
         icon_button(ui, state, commands, Icon::Search, Command::Models(ModelsCommand::SearchHub));
@@ -78,7 +78,7 @@ fn filters(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
 }
 
-/// A row with a list to choose from.
+/// Row with a drop-down list.
 fn choice<T: Clone + PartialEq>(ui: &mut Ui, label: &str, value: &mut T, all: &[(T, &str)]) {
     let hover =
         if label == "Order" { ModelsCommand::Sort(Sort::Name).tooltip() } else { ModelsCommand::Filter(Filter::default()).tooltip() };
