@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use atelier::cli::{self, Wake};
-use atelier_engine::Handle;
+use atelier::cli;
+use atelier::studio::start_engine;
 use tracing_subscriber::EnvFilter;
 
-/// What the program tells of itself on standard error: `warn`, `atelier=debug`...
+/// Environment variable with the log filter, as of `env_logger`: `warn`, `atelier=debug`... Lines go to standard error.
 const LOG_VARIABLE: &str = "ATELIER_LOG";
 
 fn main() -> ExitCode {
@@ -19,14 +19,6 @@ fn main() -> ExitCode {
     match invocation.command {
         Some(command) => cli::run(command, start_engine),
         None => window(),
-    }
-}
-
-fn start_engine(wake: Wake) -> Handle {
-    // Without a home it works, and learns anew each time.
-    match atelier_core::paths::Paths::find() {
-        Ok(paths) => atelier_engine::start_remembering(wake, &paths.data.join("measured.json")),
-        Err(_) => atelier_engine::start(wake),
     }
 }
 

@@ -18,7 +18,7 @@ use atelier_core::device::DeviceKind;
 use atelier_core::paths::HOME_VARIABLE;
 use atelier_core::placement::Module;
 use atelier_core::recipe::{FileRole, PlacementText, Recipe};
-use atelier_engine::{Cause, End, Event, OutOfMemory, Phase, Problem, probe};
+use atelier_engine::{Cause, End, Event, OutOfMemory, Phase, RemoteError, probe};
 use support::engine::Engine;
 use support::{files, folder, recipe};
 use testkit::tiny;
@@ -211,7 +211,7 @@ fn a_server_killed_at_any_moment_is_an_error_and_a_new_one_in_its_place_works() 
         assert!(failure.sentence.contains(&address) && !failure.hint.is_empty(), "{when}: {failure:?}");
         assert_eq!(engine.run(&on("cpu", "")).pixels(), cpu, "the engine lives on after a kill {when}");
         let gone = engine.run(&on(&format!("all={rpc}"), ""));
-        assert!(matches!(gone.failure().cause, Some(Cause::Remote(Problem::Unreachable(_)))), "{when}: {:?}", gone.failure());
+        assert!(matches!(gone.failure().cause, Some(Cause::Remote(RemoteError::Unreachable(_)))), "{when}: {:?}", gone.failure());
         *server.lock().unwrap() = Server::at(&port, &["--device", "CPU"]);
         assert_eq!(engine.run(&on(&format!("all={rpc}"), "")).pixels(), cpu, "a new server after a kill {when}");
     }
@@ -342,13 +342,13 @@ fn stranger(answer: Option<&'static [u8]>) -> u16 {
 #[test]
 fn what_is_no_server_of_ours_is_refused_with_a_sentence() {
     let look = |port| probe("127.0.0.1", port).unwrap_err();
-    assert!(matches!(look(stranger(Some(b""))), Problem::NotAtelier(_)), "a stock server hangs up");
-    assert!(matches!(look(stranger(Some(b"HTTP/1.1 400 Bad Request\r\n"))), Problem::NotAtelier(_)));
-    assert!(matches!(look(stranger(None)), Problem::Silent(_)));
-    assert!(matches!(look(stranger(Some(b"atelier\n\x03\x05other"))), Problem::OtherVersion { theirs, .. } if theirs == "other"));
+    assert!(matches!(look(stranger(Some(b""))), RemoteError::NotAtelier(_)), "a stock server hangs up");
+    assert!(matches!(look(stranger(Some(b"HTTP/1.1 400 Bad Request\r\n"))), RemoteError::NotAtelier(_)));
+    assert!(matches!(look(stranger(None)), RemoteError::Silent(_)));
+    assert!(matches!(look(stranger(Some(b"atelier\n\x03\x05other"))), RemoteError::OtherVersion { theirs, .. } if theirs == "other"));
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    assert!(matches!(look(nobody), Problem::Unreachable(_)));
-    assert!(matches!(probe("no-such-machine.invalid", 1), Err(Problem::Unknown(_))));
+    assert!(matches!(look(nobody), RemoteError::Unreachable(_)));
+    assert!(matches!(probe("no-such-machine.invalid", 1), Err(RemoteError::Unknown(_))));
 }
 
 #[test]

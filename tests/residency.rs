@@ -184,7 +184,7 @@ fn a_kept_model_stays_until_it_is_let_go() {
 fn a_model_that_is_warm_needs_no_loading() {
     let it = alone();
     let a = on("GPU0", files());
-    it.engine.handle().warm(Some(a.clone())).unwrap();
+    it.engine.handle().preload(Some(a.clone())).unwrap();
     let warm = it.engine.residency(|it| holds(it, 1) && it.models[0].bytes() > 0);
     let said = it.engine.run(&a);
     assert_eq!(loaded(&said), BTreeSet::new());

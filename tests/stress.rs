@@ -114,7 +114,7 @@ impl Engine {
     /// Waits for every job, gives all memory back, and says how much this process has then.
     fn rest(&self) -> u64 {
         self.until_open(0);
-        self.handle.warm(None).unwrap();
+        self.handle.preload(None).unwrap();
         let used = |residency: &Residency| residency.models.iter().any(|model| model.in_use);
         self.until(|news| !used(&news.residency));
         self.handle.unload().unwrap();
@@ -337,8 +337,8 @@ fn a_thousand_things_at_random_leave_nothing_behind() {
             18..31 => engine.submit(good, Some(random.random_range(1..25))),
             31..35 => engine.submit(&bad[random.random_range(0..bad.len())], None),
             35..37 => engine.submit(&bad[random.random_range(0..bad.len())], Some(random.random_range(1..12))),
-            37..41 => engine.handle.warm(Some(good.recipe.clone())).unwrap(),
-            41..47 => engine.handle.warm(None).unwrap(),
+            37..41 => engine.handle.preload(Some(good.recipe.clone())).unwrap(),
+            41..47 => engine.handle.preload(None).unwrap(),
             47..49 => engine.handle.unload().unwrap(),
             49..78 => {
                 if let Some((model, kept)) = engine.any_model(&mut random) {

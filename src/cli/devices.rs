@@ -9,17 +9,17 @@ use super::json::Line;
 use atelier_core::device::{Device, cards};
 use atelier_engine::{Event, Handle, LogLevel, ServerAddress};
 
-/// Drivers of graphics cards take their time on the first question.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Longest wait for the devices: drivers of graphics cards take their time on the first query.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Asks the engine for the devices, those of other machines included. A server that cannot be used is told on `err`, and what the system
-/// lacks for its graphics cards.
-pub(super) fn ask(handle: &Handle, servers: &[ServerAddress], err: &mut dyn Write) -> anyhow::Result<Vec<Device>> {
+/// Queries the engine for the devices, those of other machines included. Servers that cannot be used, and what the system lacks for its
+/// graphics cards, are reported on `err`.
+pub(super) fn query(handle: &Handle, servers: &[ServerAddress], err: &mut dyn Write) -> anyhow::Result<Vec<Device>> {
     for server in servers {
         handle.add_server(server.clone())?;
     }
     handle.list_devices()?;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while let Some(left) = deadline.checked_duration_since(Instant::now()) {
         match handle.next_within(left) {
             Some(Event::Devices(devices)) => return Ok(devices),
@@ -32,8 +32,8 @@ pub(super) fn ask(handle: &Handle, servers: &[ServerAddress], err: &mut dyn Writ
     anyhow::bail!("the engine did not name its devices; run it again, and look at your graphics driver if that does not help")
 }
 
-/// Tells them, as a table or as one line of JSON.
-pub(super) fn tell(devices: &[Device], json: bool, out: &mut dyn Write) -> io::Result<()> {
+/// Prints devices as a table or as one line of JSON.
+pub(super) fn print(devices: &[Device], json: bool, out: &mut dyn Write) -> io::Result<()> {
     let text = if json { format!("{}\n", serde_json::to_string(&Line::devices(devices))?) } else { table(devices) };
     out.write_all(text.as_bytes())?;
     out.flush()

@@ -1,128 +1,133 @@
-//! Following one job from its submission to its end: pictures are written as they come, and everything is told as it happens.
+//! One job, from its submission to its end: pictures are written as they come, and everything is reported as it happens.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Exit;
 use super::interrupt::Interrupt;
+use super::job_progress::{JobProgress, summary};
 use super::json::Line;
-use super::output::write_preview;
-use super::progress::{Progress, summary};
+use super::printer::Printer;
+use super::reporter::Reporter;
 use super::resolve::Job;
+use crate::studio::results::write_preview;
 use atelier_core::words::sentence;
 use atelier_engine::{End, Event, Failure, Handle, JobId, LogLevel};
 
-/// How soon a press of Ctrl-C is answered with a word; the job itself is told at once.
-const NOTICE: Duration = Duration::from_millis(100);
+/// Longest time until a press of Ctrl-C is acknowledged; the job itself is cancelled at once.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Where things are told.
-pub(super) struct Told<'a> {
-    pub(super) out: &'a mut dyn Write,
-    pub(super) progress: Progress,
-    pub(super) json: bool,
+/// Outputs of a job.
+pub(super) struct JobOutput<'a> {
+    pub(super) printer: Printer<'a>,
+    pub(super) reporter: Box<dyn Reporter + 'a>,
     pub(super) verbose: bool,
     /// Nobody reads standard output any more. The pictures are made all the same.
-    pub(super) out_closed: bool,
+    pub(super) is_closed: bool,
 }
 
-impl Told<'_> {
-    fn line(&mut self, line: &Line) {
-        if self.json {
-            match serde_json::to_string(line) {
-                Ok(text) => self.print(&text),
-                Err(error) => self.progress.say(&format!("warning: an event could not be told as JSON: {error}")),
-            }
-        }
+impl JobOutput<'_> {
+    fn json(&mut self, line: &Line) {
+        self.print(|printer| printer.json(line));
     }
 
-    fn print(&mut self, text: &str) {
-        if self.out_closed {
+    /// Prints while the reporter's bar is out of the way.
+    fn print(&mut self, mut write: impl FnMut(&mut Printer<'_>) -> io::Result<()>) {
+        if self.is_closed {
             return;
         }
-        let (out, mut result) = (&mut *self.out, Ok(()));
-        self.progress.aside(|_| {
-            result = writeln!(out, "{text}").and_then(|()| out.flush());
-            Ok(())
-        });
+        let mut result = Ok(());
+        let printer = &mut self.printer;
+        self.reporter.suspend(&mut || result = write(printer));
         if let Err(error) = result {
-            self.out_closed = true;
+            self.is_closed = true;
             if error.kind() != io::ErrorKind::BrokenPipe {
-                self.progress.say(&format!("warning: standard output cannot be written to: {error}"));
+                self.reporter.message(&format!("warning: standard output cannot be written to: {error}"));
             }
         }
     }
 }
 
-/// Runs a job and returns how it went.
-pub(super) fn follow(handle: &Arc<Handle>, job: Job, interrupt: &Interrupt, told: &mut Told<'_>) -> Exit {
-    let Job { task, output, previews, model, left_out } = job;
-    for note in &left_out {
-        told.progress.say(note);
+/// Runs a job and returns its outcome.
+pub(super) fn run_job(engine: &Arc<Handle>, job: Job, interrupt: &Interrupt, output: &mut JobOutput<'_>) -> Exit {
+    let Job { task, destination, previews, model, unsupported } = job;
+    for note in &unsupported {
+        output.reporter.message(note);
     }
-    let id = match handle.submit(task) {
+    let id = match engine.submit(task) {
         Ok(id) => id,
         Err(busy) => {
-            told.progress.finish();
-            told.progress.say(&format!("error: {busy}"));
+            output.reporter.finish();
+            output.reporter.message(&format!("error: {busy}"));
             return Exit::Failed;
         }
     };
     interrupt.submitted();
-    let (mut noticed, mut unwritten) = (false, None);
+    let (mut progress, mut is_interrupt_reported, mut write_error) = (JobProgress::default(), false, None);
     loop {
-        if interrupt.pressed() && !noticed {
-            noticed = true;
-            told.progress.say("Stopping. Press Ctrl-C again to leave at once.");
+        if interrupt.pressed() && !is_interrupt_reported {
+            is_interrupt_reported = true;
+            output.reporter.message("Stopping. Press Ctrl-C again to leave at once.");
         }
-        let Some(event) = handle.next_within(NOTICE) else { continue };
+        let Some(event) = engine.next_within(POLL_INTERVAL) else { continue };
         match event {
             Event::Begin { job, begin } => {
-                told.line(&Line::begin(job, model.as_deref(), &begin));
-                told.progress.begin(&begin);
+                output.json(&Line::begin(job, model.as_deref(), &begin));
+                progress.begin(&begin);
+                for note in &begin.notes {
+                    output.reporter.message(note);
+                }
             }
             Event::Phase { job, phase } => {
-                told.line(&Line::phase(job, phase));
-                told.progress.phase(phase);
+                output.json(&Line::phase(job, phase));
+                let (line, is_new) = progress.phase(phase);
+                if is_new {
+                    output.reporter.begin_stage(&line);
+                } else {
+                    output.reporter.update(&line);
+                }
             }
             Event::Step { job, step } => {
-                told.line(&Line::step(job, step));
-                told.progress.step(step);
+                output.json(&Line::step(job, step));
+                output.reporter.update(&progress.step(step));
             }
             Event::Preview { job, preview } => {
                 if let Some(folder) = &previews {
                     match write_preview(folder, &preview) {
-                        Ok(path) => told.line(&Line::preview(job, &preview, &path)),
+                        Ok(path) => output.json(&Line::preview(job, &preview, &path)),
                         // The picture matters more than its preview.
-                        Err(error) => told.progress.say(&format!("warning: {error}")),
+                        Err(error) => output.reporter.message(&format!("warning: {error}")),
                     }
                 }
             }
-            Event::Picture { job, picture } => match output.write(&picture) {
-                Ok(path) if told.json => told.line(&Line::picture(job, &picture, &path)),
-                Ok(path) => told.print(&path.display().to_string()),
+            Event::Picture { job, picture } => match destination.write(&picture) {
+                Ok(path) => {
+                    output.json(&Line::picture(job, &picture, &path));
+                    output.print(|printer| printer.text(&path.display().to_string()));
+                }
                 Err(error) => {
-                    // What cannot be kept is not worth making.
-                    handle.cancel(id);
-                    unwritten.get_or_insert(error);
+                    // Further pictures could not be written either.
+                    engine.cancel(id);
+                    write_error.get_or_insert(error);
                 }
             },
             Event::Log { level, text, .. } => {
-                if told.verbose {
-                    told.progress.say(&format!("{}{text}", mark(level)));
+                if output.verbose {
+                    output.reporter.message(&format!("{}{text}", log_prefix(level)));
                 }
-                if told.verbose || level != LogLevel::Debug {
-                    told.line(&Line::log(level, text));
+                if output.verbose || level != LogLevel::Debug {
+                    output.json(&Line::log(level, text));
                 }
             }
-            Event::Measured { job, peaks } => told.line(&Line::measured(job, &peaks)),
+            Event::Measured { job, peaks } => output.json(&Line::measured(job, &peaks)),
             Event::End { job, end } if job == id => {
                 let end =
-                    unwritten.map_or(end, |error| End::Failed(Failure { sentence: sentence(&error.to_string()), ..Failure::default() }));
-                return tell_end(id, &end, told);
+                    write_error.map_or(end, |error| End::Failed(Failure { sentence: sentence(&error.to_string()), ..Failure::default() }));
+                return report_end(id, &end, output);
             }
-            // The job tells what it needed.
-            Event::Server { added: Err(problem), .. } => told.progress.say(&format!("warning: {problem}")),
+            // A job that needs the server fails with the reason.
+            Event::Server { added: Err(problem), .. } => output.reporter.message(&format!("warning: {problem}")),
             Event::Server { added: Ok(_), .. }
             | Event::Waiting { .. }
             | Event::Residency(_)
@@ -133,37 +138,37 @@ pub(super) fn follow(handle: &Arc<Handle>, job: Job, interrupt: &Interrupt, told
     }
 }
 
-fn tell_end(job: JobId, end: &End, told: &mut Told<'_>) -> Exit {
-    told.progress.finish();
-    told.line(&Line::end(job, end));
+fn report_end(job: JobId, end: &End, output: &mut JobOutput<'_>) -> Exit {
+    output.reporter.finish();
+    output.json(&Line::end(job, end));
     match end {
         End::Done { timings, notes, .. } => {
             for note in notes {
-                told.progress.say(note);
+                output.reporter.message(note);
             }
-            if !told.json {
-                told.progress.say(&summary(timings));
+            if !output.printer.is_json() {
+                output.reporter.message(&summary(timings));
             }
             Exit::Done
         }
         End::Cancelled => {
-            told.progress.say("Cancelled.");
+            output.reporter.message("Cancelled.");
             Exit::Cancelled
         }
         End::Failed(failure) => {
-            told.progress.say(&format!("error: {}", failure.sentence));
+            output.reporter.message(&format!("error: {}", failure.sentence));
             if !failure.hint.is_empty() {
-                told.progress.say(&failure.hint);
+                output.reporter.message(&failure.hint);
             }
-            if !failure.log.is_empty() && !told.verbose {
-                told.progress.say("With --verbose the engine's log is shown.");
+            if !failure.log.is_empty() && !output.verbose {
+                output.reporter.message("With --verbose the engine's log is shown.");
             }
             Exit::Failed
         }
     }
 }
 
-const fn mark(level: LogLevel) -> &'static str {
+const fn log_prefix(level: LogLevel) -> &'static str {
     match level {
         LogLevel::Debug => "[debug] ",
         LogLevel::Info => "[info] ",

@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 
 use atelier_core::device::{self, DeviceKind};
 use atelier_core::placement;
-pub use plan::{Fit, Fixed, Plan, Predicted, PredictedDevice, PredictedModule, PredictedPhase};
+pub use plan::{Fit, Plan, PlanFix, Predicted, PredictedDevice, PredictedModule, PredictedPhase};
 
 /// A line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,7 +131,7 @@ pub enum Phase {
 #[allow(missing_docs, reason = "the module's text documents every field")]
 pub enum Outcome {
     Done {
-        pictures: Vec<Made>,
+        pictures: Vec<FinishedPicture>,
         timings: Timings,
         notes: Vec<String>,
     },
@@ -158,7 +158,7 @@ pub struct OutOfMemory {
 /// A picture that was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the module's text documents every field")]
-pub struct Made {
+pub struct FinishedPicture {
     pub picture: u32,
     pub seed: i64,
 }
@@ -247,7 +247,7 @@ impl Line {
             atelier_engine::End::Done { pictures, timings, notes } => {
                 let atelier_engine::Timings { load_secs, encode_secs, denoise_secs, decode_secs, total_secs } = timings;
                 Outcome::Done {
-                    pictures: pictures.iter().map(|info| Made { picture: info.index, seed: info.seed }).collect(),
+                    pictures: pictures.iter().map(|info| FinishedPicture { picture: info.index, seed: info.seed }).collect(),
                     timings: Timings { load_secs, encode_secs, denoise_secs, decode_secs, total_secs },
                     notes,
                 }

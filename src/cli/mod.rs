@@ -1,6 +1,6 @@
 //! The command line: `atelier generate`, `upscale`, `plan`, `models`, `devices` and `serve-device`.
 //!
-//! Flags are read first (`flags`) and understood second (`resolve`); then one job is followed to its end (`job`). Invariants: standard
+//! Flags are parsed first (`flags`) and resolved second (`resolve`); then one job runs to its end (`job`). Invariants: standard
 //! output carries paths or, with `--json`, one event a line (`json`), and nothing else; the exit code is 0 done, 1 failed, 2 wrong flags,
 //! 130 cancelled. Not here: how pictures are made (the engine is reached by its [`Handle`] alone) and anything of the window.
 
@@ -8,14 +8,16 @@ mod devices;
 mod flags;
 mod interrupt;
 mod job;
+mod job_progress;
 pub mod json;
 mod models;
-mod output;
 mod plan;
-mod progress;
+mod printer;
+mod reporter;
 mod resolve;
 mod serve;
 mod stdout;
+mod usage_error;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -24,23 +26,21 @@ use std::sync::Arc;
 
 use clap::{CommandFactory, Parser};
 
-pub use flags::{Command, DevicesFlags, GenerateFlags, PlanFlags, ServeFlags, UpscaleFlags};
+pub use flags::{Command, DevicesFlags, GenerateFlags, ModelsFlags, PlanFlags, ServeFlags, UpscaleFlags};
 use interrupt::{Interrupt, Press};
-use job::Told;
-pub use models::ModelsFlags;
-use progress::Progress;
-use resolve::UsageError;
+use job::JobOutput;
+use printer::Printer;
+use reporter::{ProgressLine, quiet_reporter, reporter};
+use usage_error::UsageError;
 
+use crate::studio::EngineWake;
 use atelier_core::device::SimulatedDevices;
 use atelier_core::paths::Paths;
 use atelier_core::sd_cli::Copied;
 use atelier_engine::{Handle, simulate_devices};
 use atelier_library::{Builtin, BuiltinError};
 
-/// Called, from any thread, when the engine has something to say.
-pub type Wake = Box<dyn Fn() + Send + Sync>;
-
-/// How the command line ends.
+/// Exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exit {
     Done = 0,
@@ -55,7 +55,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What the program was asked to do.
+/// A parsed command line.
 #[derive(Debug)]
 pub struct Invocation {
     /// `None`: no command was given, the window is meant.
@@ -63,10 +63,10 @@ pub struct Invocation {
     simulate: Option<SimulatedDevices>,
 }
 
-/// Simulated devices, in the words of `--simulate-devices`, for programs that are started without flags. The flag wins.
+/// Environment variable with simulated devices in the form of `--simulate-devices`, for programs that are started without flags. The flag wins.
 pub const SIMULATE_VARIABLE: &str = "ATELIER_SIMULATE_DEVICES";
 
-/// Reads the flags. `Err`: help was shown, or what is wrong was said; the program ends with this code.
+/// Parses the flags. `Err`: help or an error was printed; the program ends with this code.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, ExitCode> {
     flags::Cli::try_parse_from(args).map(|cli| Invocation { command: cli.command, simulate: cli.simulate_devices }).map_err(|error| {
         // Where neither output can be written to, the code says it all.
@@ -75,8 +75,8 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     })
 }
 
-/// Adds the simulated devices that the flags or the environment ask for. To be called before an engine is started. `Err`: what is wrong
-/// was said; the program ends with this code.
+/// Adds the simulated devices that the flags or the environment name. Call it before an engine is started. `Err`: the error was printed;
+/// the program ends with this code.
 pub fn add_simulated_devices(invocation: &Invocation) -> Result<(), ExitCode> {
     let added = match (&invocation.simulate, std::env::var(SIMULATE_VARIABLE)) {
         (Some(devices), _) => simulate_devices(devices).map_err(anyhow::Error::from),
@@ -98,24 +98,17 @@ pub fn help() -> ExitCode {
 }
 
 /// Runs a command with the engine that `start_engine` starts, if it needs one.
-pub fn run(command: Command, start_engine: impl FnOnce(Wake) -> Handle) -> ExitCode {
+pub fn run(command: Command, start_engine: impl FnOnce(EngineWake) -> Handle) -> ExitCode {
     let interrupt = Arc::new(Interrupt::default());
     let err: Box<dyn Write + Send> = Box::new(io::stderr());
     let terminal = io::stderr().is_terminal();
-    let surroundings = Surroundings {
-        out: &mut *stdout::own(),
-        err,
-        terminal,
-        paths: Paths::find,
-        builtin: Builtin::find,
-        interrupt,
-        listen: listen_for_ctrl_c,
-    };
-    run_in(command, start_engine, surroundings).into()
+    let env =
+        Env { out: &mut *stdout::own(), err, terminal, paths: Paths::find, builtin: Builtin::find, interrupt, listen: listen_for_ctrl_c };
+    run_in(command, start_engine, env).into()
 }
 
-/// What a command finds around it; tests put their own in its place.
-struct Surroundings<'a, P> {
+/// System that a command runs on; tests give their own.
+struct Env<'a, P> {
     out: &'a mut (dyn Write + Send),
     err: Box<dyn Write + Send>,
     terminal: bool,
@@ -126,11 +119,11 @@ struct Surroundings<'a, P> {
     listen: fn(&Arc<Interrupt>) -> Result<(), ctrlc::Error>,
 }
 
-fn run_in<P>(command: Command, start_engine: impl FnOnce(Wake) -> Handle, surroundings: Surroundings<'_, P>) -> Exit
+fn run_in<P>(command: Command, start_engine: impl FnOnce(EngineWake) -> Handle, env: Env<'_, P>) -> Exit
 where
     P: Fn() -> Result<Paths, atelier_core::paths::NoHome>,
 {
-    let Surroundings { out, mut err, terminal, paths, builtin, interrupt, listen } = surroundings;
+    let Env { out, mut err, terminal, paths, builtin, interrupt, listen } = env;
     // The loop waits for events on the handle itself.
     let start = || Arc::new(start_engine(Box::new(|| ())));
     let (job, servers, report) = match command {
@@ -144,12 +137,12 @@ where
                 let _ = writeln!(err, "warning: Ctrl-C will end the program at once: {error}");
             }
             let trash = atelier_library::to_trash;
-            return models::run(*flags, models::Around { out, err: err.as_mut(), terminal, paths, interrupt, trash });
+            return models::run(*flags, models::Env { out, err: err.as_mut(), terminal, paths, interrupt, trash });
         }
         Command::Generate(flags) if flags.as_command => {
             let find = |name: &str| models::find(name, &flags.common.library, &paths);
             return match resolve::as_command(&flags, find, builtin) {
-                Ok(copied) => tell_command(&copied, out, err.as_mut()),
+                Ok(copied) => print_command(&copied, out, err.as_mut()),
                 Err(error) => refused(&error, err.as_mut()),
             };
         }
@@ -165,7 +158,7 @@ where
         Command::Plan(flags) => {
             let find = |name: &str| models::find(name, &flags.common.library, &paths);
             return match resolve::plan(&flags, find, builtin) {
-                Ok(recipe) => match plan::tell(&recipe, &flags, &start(), out, err.as_mut()) {
+                Ok(recipe) => match plan::run(&recipe, &flags, &start(), out, err.as_mut()) {
                     Ok(true) => Exit::Done,
                     Ok(false) => Exit::Failed,
                     Err(error) => failed(&error, err.as_mut()),
@@ -188,17 +181,18 @@ where
     };
     let handle = start();
     interrupt.watch(&handle);
-    let progress = if report.json { Progress::quiet(err) } else { Progress::new(err, terminal) };
-    let mut told = Told { out, progress, json: report.json, verbose: report.verbose, out_closed: false };
+    let mut reporter = if report.json { quiet_reporter(err) } else { reporter(err, terminal) };
+    reporter.update(&ProgressLine::new("Starting"));
+    let mut output = JobOutput { printer: Printer::new(out, report.json), reporter, verbose: report.verbose, is_closed: false };
     if let Err(error) = listen(&interrupt) {
-        told.progress.say(&format!("warning: Ctrl-C will end the program at once: {error}"));
+        output.reporter.message(&format!("warning: Ctrl-C will end the program at once: {error}"));
     }
     for server in servers.rpc_servers {
         if let Err(busy) = handle.add_server(server) {
-            told.progress.say(&format!("warning: {busy}"));
+            output.reporter.message(&format!("warning: {busy}"));
         }
     }
-    job::follow(&handle, job, &interrupt, &mut told)
+    job::run_job(&handle, job, &interrupt, &mut output)
 }
 
 fn listen_for_ctrl_c(interrupt: &Arc<Interrupt>) -> Result<(), ctrlc::Error> {
@@ -213,11 +207,11 @@ fn listen_for_ctrl_c(interrupt: &Arc<Interrupt>) -> Result<(), ctrlc::Error> {
 fn refused(error: &UsageError, err: &mut dyn Write) -> Exit {
     // The exit code says it too.
     let _ = writeln!(err, "error: {error}");
-    if error.is_not_of_the_flags() { Exit::Failed } else { Exit::Usage }
+    if error.is_missing_resource() { Exit::Failed } else { Exit::Usage }
 }
 
-/// The command line on standard output, what it lacks beside it.
-fn tell_command(copied: &Copied, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+/// Prints a command line on standard output, and on standard error what it cannot express.
+fn print_command(copied: &Copied, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
     for note in &copied.left_out {
         // Nothing can be said where standard error is closed.
         let _ = writeln!(err, "{note}");
@@ -229,8 +223,8 @@ fn tell_command(copied: &Copied, out: &mut dyn Write, err: &mut dyn Write) -> Ex
 }
 
 fn list_devices(flags: &DevicesFlags, handle: &Handle, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<()> {
-    let devices = devices::ask(handle, &flags.servers.rpc_servers, err)?;
-    match devices::tell(&devices, flags.json, out) {
+    let devices = devices::query(handle, &flags.servers.rpc_servers, err)?;
+    match devices::print(&devices, flags.json, out) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         Ok(()) | Err(_) => Ok(()),
     }

@@ -8,20 +8,20 @@ use indicatif::HumanBytes;
 
 use super::devices;
 use super::flags::PlanFlags;
-use super::json::{Fit, Fixed, Line, Plan, Predicted};
+use super::json::{Fit, Line, Plan, PlanFix, Predicted};
 use atelier_core::placement::{self, NoPlan, Placement, Question, Room};
 use atelier_core::recipe::Recipe;
 use atelier_core::words::sentence;
 use atelier_engine::{Estimate, Event, Handle};
 
-/// Headers of a large model on a slow disk take a while to read.
-const PATIENCE: Duration = Duration::from_mins(5);
+/// Longest wait for an estimate: headers of a large model on a slow disk take a while to read.
+const TIMEOUT: Duration = Duration::from_mins(5);
 
-/// Finds out and tells; `Ok(false)` where nothing fits.
-pub(super) fn tell(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<bool> {
-    let listed = devices::ask(handle, &flags.common.servers.rpc_servers, err)?;
+/// Predicts, plans and prints; `Ok(false)` where nothing fits.
+pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<bool> {
+    let listed = devices::query(handle, &flags.common.servers.rpc_servers, err)?;
     let placement = Placement::parse(&recipe.placement, &listed)?;
-    let estimate = ask(recipe, handle)?;
+    let estimate = query_estimate(recipe, handle)?;
     let slack = |name: &str| estimate.slack_bytes.get(name).copied().unwrap_or(0);
     let rooms: Vec<Room> = listed.iter().map(|device| Room::new(device.clone(), slack(&device.name))).collect();
     let prediction = placement::Prediction::of(&placement, &estimate.needs, &rooms)?;
@@ -58,7 +58,7 @@ pub(super) fn tell(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mu
             predicted: Predicted::new(&planned.placement, &planned.prediction),
             reasons: planned.reasons,
             sentence,
-            fixes: fixes.iter().map(Fixed::from).collect(),
+            fixes: fixes.iter().map(PlanFix::from).collect(),
         },
     };
     let fits = plan.fit.sentence.is_none();
@@ -73,9 +73,9 @@ pub(super) fn tell(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mu
     }
 }
 
-fn ask(recipe: &Recipe, handle: &Handle) -> anyhow::Result<Estimate> {
+fn query_estimate(recipe: &Recipe, handle: &Handle) -> anyhow::Result<Estimate> {
     handle.estimate(recipe.clone())?;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while let Some(left) = deadline.checked_duration_since(Instant::now()) {
         if let Some(Event::Estimated { estimate, .. }) = handle.next_within(left) {
             return estimate.map_err(|failure| anyhow::anyhow!("{} {}", failure.sentence, failure.hint));

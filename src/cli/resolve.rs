@@ -1,76 +1,49 @@
-//! From flags to tasks: what the flags mean together. Pure, except that it asks whether an output is a folder, and looks for models: the
-//! built-in one, those of the library, and what files are called.
+//! From flags to tasks. Pure, except that it asks whether an output is a folder, and looks models up: the built-in one, those of the
+//! library, and the names of files.
 
 use std::path::{Path, PathBuf};
 
-use super::flags::{CommonFlags, DeviceFlags, GenerateFlags, ModelFlags, PictureFlags, PlanFlags, PreviewMethod, UpscaleFlags};
-use super::models::is_name;
-use super::output::Output;
+use super::flags::{
+    CommonFlags, DeviceFlags, GenerateFlags, ModelFlags, PictureFlags, PlanFlags, PreviewMethod, UpscaleFlags, is_model_name,
+};
+use super::usage_error::UsageError;
+use crate::studio::results::Destination;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::placement::{self, OldFlags, PlacementError};
 use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe};
-use atelier_core::sd_cli::{self, CommandError, Copied, Pasted};
+use atelier_core::sd_cli::{self, Copied, Pasted};
 use atelier_engine::{PreviewOptions, Task};
-use atelier_library::{Builtin, BuiltinError, PlacesError, Problem, Runnable};
+use atelier_library::{Builtin, BuiltinError, Problem, Runnable};
 
-/// The flags cannot mean anything.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum UsageError {
-    #[error("no model is named; give one with --model, or its parts with --diffusion-model, --llm, --vae and so on")]
-    NoModel,
-    #[error("Atelier writes PNG files; give the output a name that ends in .png")]
-    NotPng,
-    #[error("--control-image needs a ControlNet; name its file with --control-net")]
-    NoControlNet,
-    #[error(transparent)]
-    Placement(#[from] PlacementError),
-    #[error(transparent)]
-    Command(#[from] CommandError),
-    #[error(transparent)]
-    NoHome(#[from] NoHome),
-    #[error(transparent)]
-    Builtin(#[from] BuiltinError),
-    #[error(transparent)]
-    Model(#[from] Problem),
-    #[error(transparent)]
-    Places(#[from] PlacesError),
-}
-
-impl UsageError {
-    /// Whether the flags are right, and what they need is not there.
-    pub(super) const fn is_not_of_the_flags(&self) -> bool {
-        matches!(self, Self::NoHome(_) | Self::Builtin(_) | Self::Model(_) | Self::Places(_))
-    }
-}
-
-/// A job, and where its pictures go.
+/// A job of the engine with the destination of its pictures.
 #[derive(Debug, PartialEq)]
 pub(super) struct Job {
     pub(super) task: Task,
-    pub(super) output: Output,
+    pub(super) destination: Destination,
+    /// Folder of the previews.
     pub(super) previews: Option<PathBuf>,
-    /// What the model is called, where a manifest says so.
+    /// The model's name, where a manifest gives it.
     pub(super) model: Option<String>,
-    /// What was asked for and is not done, as sentences.
-    pub(super) left_out: Vec<String>,
+    /// Parts of a pasted command that Atelier does not support, in sentences.
+    pub(super) unsupported: Vec<String>,
 }
 
 /// Finds a model of the library by its name.
-pub(super) trait Find: FnOnce(&str) -> Result<Runnable, UsageError> {}
-impl<F: FnOnce(&str) -> Result<Runnable, UsageError>> Find for F {}
+pub(super) trait FindModel: FnOnce(&str) -> Result<Runnable, UsageError> {}
+impl<F: FnOnce(&str) -> Result<Runnable, UsageError>> FindModel for F {}
 
 pub(super) fn generate(
     flags: &GenerateFlags,
     paths: impl FnOnce() -> Result<Paths, NoHome>,
-    find: impl Find,
+    find: impl FindModel,
     builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
 ) -> Result<Job, UsageError> {
-    let (recipe, left_out, name) = recipe(flags, find, builtin)?;
+    let (recipe, unsupported, name) = recipe(flags, find, builtin)?;
     let model = name.or_else(|| atelier_library::model_name(&recipe.files));
-    let output = match &flags.output {
-        Some(path) if path.is_dir() => Output::Folder { folder: path.clone(), recipe: Box::new(recipe.clone()) },
-        Some(path) => Output::Named { path: png(path)?, recipe: Box::new(recipe.clone()) },
-        None => Output::Folder { folder: paths()?.pictures, recipe: Box::new(recipe.clone()) },
+    let destination = match &flags.output {
+        Some(path) if path.is_dir() => Destination::Folder { folder: path.clone(), recipe: Box::new(recipe.clone()) },
+        Some(path) => Destination::Named { path: png(path)?, recipe: Box::new(recipe.clone()) },
+        None => Destination::Folder { folder: paths()?.pictures, recipe: Box::new(recipe.clone()) },
     };
     let every = flags.preview_interval;
     let preview = match (&flags.preview, flags.preview_method) {
@@ -79,13 +52,13 @@ pub(super) fn generate(
         (Some(_), PreviewMethod::Tae) => PreviewOptions::TinyAutoencoder { every },
     };
     let task = Task::Generate { recipe: Box::new(recipe), preview };
-    Ok(Job { task, output, previews: flags.preview.clone(), model, left_out })
+    Ok(Job { task, destination, previews: flags.preview.clone(), model, unsupported })
 }
 
-/// What these flags ask for as a command line of sd-cli.
+/// These flags as a command line of sd-cli.
 pub(super) fn as_command(
     flags: &GenerateFlags,
-    find: impl Find,
+    find: impl FindModel,
     builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
 ) -> Result<Copied, UsageError> {
     let (recipe, mut left_out, _) = recipe(flags, find, builtin)?;
@@ -102,7 +75,7 @@ pub(super) fn upscale(
     let path = png(&flags.output)?;
     let placement = placement(&flags.devices, OldFlags::default())?;
     let model = match flags.model.to_str() {
-        Some(name) if is_name(&flags.model) => find(name)?,
+        Some(name) if is_model_name(&flags.model) => find(name)?,
         _ => flags.model.clone(),
     };
     let mut allow_pickle = flags.allow_pickle;
@@ -122,14 +95,14 @@ pub(super) fn upscale(
         placement,
         threads: threads(flags.devices.threads),
     };
-    let output = Output::Enlarged { path, source: flags.input.clone(), model };
-    Ok(Job { task, output, previews: None, model: None, left_out: Vec::new() })
+    let destination = Destination::Upscaled { path, source: flags.input.clone(), model };
+    Ok(Job { task, destination, previews: None, model: None, unsupported: Vec::new() })
 }
 
-/// The recipe, what of a pasted command it does not have, and what its model is called, where it is one of the library.
+/// The recipe, the unsupported parts of a pasted command, and the name of a model of the library.
 fn recipe(
     flags: &GenerateFlags,
-    find: impl Find,
+    find: impl FindModel,
     builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
 ) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
     let (recipe, left_out, name) = if let Some(command) = &flags.from_command {
@@ -139,14 +112,14 @@ fn recipe(
         let (recipe, name) = recipe_of_flags(&flags.picture, &flags.common, find, builtin)?;
         (recipe, Vec::new(), name)
     };
-    complete(&recipe)?;
+    check_complete(&recipe)?;
     Ok((recipe, left_out, name))
 }
 
-/// The recipe that is to be planned.
+/// The recipe that `plan` predicts.
 pub(super) fn plan(
     flags: &PlanFlags,
-    find: impl Find,
+    find: impl FindModel,
     builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
 ) -> Result<Recipe, UsageError> {
     let picture = PictureFlags {
@@ -158,11 +131,11 @@ pub(super) fn plan(
         batch_count: 1,
     };
     let (recipe, _) = recipe_of_flags(&picture, &flags.common, find, builtin)?;
-    complete(&recipe)?;
+    check_complete(&recipe)?;
     Ok(recipe)
 }
 
-fn complete(recipe: &Recipe) -> Result<(), UsageError> {
+fn check_complete(recipe: &Recipe) -> Result<(), UsageError> {
     if recipe.files.get(FileRole::Model).or(recipe.files.get(FileRole::Diffusion)).is_none() {
         return Err(UsageError::NoModel);
     }
@@ -175,11 +148,11 @@ fn complete(recipe: &Recipe) -> Result<(), UsageError> {
 fn recipe_of_flags(
     picture: &PictureFlags,
     common: &CommonFlags,
-    find: impl Find,
+    find: impl FindModel,
     builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
 ) -> Result<(Recipe, Option<String>), UsageError> {
     let CommonFlags { model, sampling, inputs, devices, modules, .. } = common;
-    // What cannot be meant is told before anything is looked for.
+    // Contradictions are reported before any model is looked up.
     let old = OldFlags {
         clip_on_cpu: modules.clip_on_cpu,
         vae_on_cpu: modules.vae_on_cpu,
@@ -189,7 +162,7 @@ fn recipe_of_flags(
     let placement = placement(devices, old)?;
     let mut usual = Recipe { files: files(model), ..Recipe::default() };
     let mut name = None;
-    if let Some(asked) = model.model.as_deref().filter(|it| is_name(it)).and_then(Path::to_str) {
+    if let Some(asked) = model.model.as_deref().filter(|it| is_model_name(it)).and_then(Path::to_str) {
         let found = find(asked)?;
         found.apply(&mut usual);
         // A file that is named beside the model takes the place of the model's own.

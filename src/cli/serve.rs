@@ -9,7 +9,7 @@ use indicatif::HumanBytes;
 use super::flags::ServeFlags;
 use super::resolve::threads;
 use atelier_core::device::Device;
-use atelier_engine::{LendEvent, Lending, lend};
+use atelier_engine::{ServeEvent, ServeOptions, serve as serve_devices};
 
 /// Lends until the program is ended; returns only where it cannot begin. Standard output carries the address, and nothing else.
 pub(super) fn serve(flags: ServeFlags, out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> anyhow::Error {
@@ -19,30 +19,30 @@ pub(super) fn serve(flags: ServeFlags, out: &mut (dyn Write + Send), err: &mut (
     {
         return anyhow::Error::new(error).context(format!("the folder {} cannot be made", folder.display()));
     }
-    let lending = Lending { host, port, devices: device, cache, threads: threads(asked), allow_network };
+    let options = ServeOptions { host, port, devices: device, cache, threads: threads(asked), allow_network };
     let told = Mutex::new((out, err));
     let tell = |event| {
         let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
         let (out, err) = &mut *told;
-        if let LendEvent::Listening { address, .. } = &event {
+        if let ServeEvent::Listening { address, .. } = &event {
             // Whoever started it may not listen; it lends all the same.
             let _ = writeln!(out, "{address}").and_then(|()| out.flush());
         }
         let _ = err.write_all(words(&event).as_bytes());
     };
-    match lend(&lending, &tell) {
+    match serve_devices(&options, &tell) {
         Ok(never) => match never {},
         Err(error) => error.into(),
     }
 }
 
-fn words(event: &LendEvent) -> String {
+fn words(event: &ServeEvent) -> String {
     match event {
-        LendEvent::Listening { address, devices } => listening(*address, devices),
-        LendEvent::Borrowed(peer) => format!("Lent to {peer}.\n"),
-        LendEvent::Returned(peer, None) => format!("{peer} has left.\n"),
-        LendEvent::Returned(peer, Some(why)) => format!("{peer} was cut off: {why}\n"),
-        LendEvent::Refused(peer, why) => format!("{peer} was turned away: {why}.\n"),
+        ServeEvent::Listening { address, devices } => listening(*address, devices),
+        ServeEvent::Borrowed(peer) => format!("Lent to {peer}.\n"),
+        ServeEvent::Returned(peer, None) => format!("{peer} has left.\n"),
+        ServeEvent::Returned(peer, Some(why)) => format!("{peer} was cut off: {why}\n"),
+        ServeEvent::Refused(peer, why) => format!("{peer} was turned away: {why}.\n"),
     }
 }
 
@@ -79,7 +79,7 @@ mod tests {
             memory_total_bytes: 8 << 30,
             memory_free_bytes: 1,
         };
-        let said = |address: &str| words(&LendEvent::Listening { address: address.parse().unwrap(), devices: vec![device.clone()] });
+        let said = |address: &str| words(&ServeEvent::Listening { address: address.parse().unwrap(), devices: vec![device.clone()] });
         let (here, everywhere) = (said("127.0.0.1:7"), said("0.0.0.0:7"));
         for text in [&here, &everywhere] {
             assert!(text.contains("Lending CUDA0 (A card, 8.00 GiB).") && text.contains("no encryption and no login"), "{text}");

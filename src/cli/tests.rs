@@ -10,19 +10,21 @@ use super::json::{Line, Outcome};
 use super::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
-use atelier_engine::{Begin, End, Event, Failure, JobId, LogLevel, Phase, Picture, Port, Preview, Request, Step, Task, Timings, channel};
+use atelier_engine::{
+    Begin, End, EngineEnd, Event, Failure, JobId, LogLevel, Phase, Picture, Preview, Request, Step, Task, Timings, channel,
+};
 
 /// Something to write to and to read what was written.
 #[derive(Clone, Default)]
-pub(super) struct Shared(Arc<Mutex<Vec<u8>>>);
+pub(super) struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Shared {
+impl SharedBuffer {
     pub(super) fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap()
     }
 }
 
-impl Write for Shared {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
     }
@@ -40,8 +42,8 @@ struct Ran {
 }
 
 /// Runs with an engine that does this, in folders beneath `home`.
-fn run_with(home: &Path, args: &[&str], interrupt: &Arc<Interrupt>, engine: impl FnOnce(&Port) + Send + 'static) -> Ran {
-    let mut out = Shared::default();
+fn run_with(home: &Path, args: &[&str], interrupt: &Arc<Interrupt>, engine: impl FnOnce(&EngineEnd) + Send + 'static) -> Ran {
+    let mut out = SharedBuffer::default();
     let written = out.clone();
     let (exit, err) = run_into(home, args, interrupt, &mut out, engine);
     Ran { exit, out: written.text(), err }
@@ -52,17 +54,17 @@ fn run_into(
     args: &[&str],
     interrupt: &Arc<Interrupt>,
     out: &mut (dyn Write + Send),
-    engine: impl FnOnce(&Port) + Send + 'static,
+    engine: impl FnOnce(&EngineEnd) + Send + 'static,
 ) -> (Exit, String) {
     let command = flags::Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap();
-    let err = Shared::default();
+    let err = SharedBuffer::default();
     let mut thread = None;
     let start = |wake| {
         let (handle, port) = channel(wake);
         thread = Some(thread::spawn(move || engine(&port)));
         handle
     };
-    let surroundings = Surroundings {
+    let env = Env {
         out,
         err: Box::new(err.clone()),
         terminal: false,
@@ -71,14 +73,14 @@ fn run_into(
         interrupt: Arc::clone(interrupt),
         listen: |_| Ok(()),
     };
-    let exit = run_in(command, start, surroundings);
+    let exit = run_in(command, start, env);
     if let Some(thread) = thread {
         thread.join().unwrap();
     }
     (exit, err.text())
 }
 
-fn run_once(args: &[&str], engine: impl FnOnce(&Port) + Send + 'static) -> (Ran, tempfile::TempDir) {
+fn run_once(args: &[&str], engine: impl FnOnce(&EngineEnd) + Send + 'static) -> (Ran, tempfile::TempDir) {
     let home = tempfile::tempdir().unwrap();
     let ran = run_with(home.path(), args, &Arc::default(), engine);
     (ran, home)
@@ -123,14 +125,14 @@ fn done(pictures: u32) -> End {
 }
 
 /// The task of the only job that is asked for.
-fn task(port: &Port) -> (JobId, Task) {
+fn task(port: &EngineEnd) -> (JobId, Task) {
     match port.next() {
         Some(Request::Run { job, task }) => (job, task),
         other => panic!("{other:?}"),
     }
 }
 
-fn recipe(port: &Port) -> (JobId, Recipe) {
+fn recipe(port: &EngineEnd) -> (JobId, Recipe) {
     match task(port) {
         (job, Task::Generate { recipe, .. }) => (job, *recipe),
         other => panic!("{other:?}"),
@@ -138,7 +140,7 @@ fn recipe(port: &Port) -> (JobId, Recipe) {
 }
 
 /// An engine that makes every picture that is asked for.
-fn paints(port: &Port) {
+fn paints(port: &EngineEnd) {
     let (job, recipe) = recipe(port);
     assert!(port.start(job).is_some());
     port.send(Event::Begin { job, begin: begin(recipe.batch_count) });
@@ -206,7 +208,7 @@ fn json_is_one_event_a_line_and_nothing_else() {
     let previews = home.path().join("previews");
     let expected = previews.join("preview_1_001.png");
     let preview = expected.clone();
-    let engine = move |port: &Port| {
+    let engine = move |port: &EngineEnd| {
         let (job, _) = recipe(port);
         port.start(job).unwrap();
         port.send(Event::Begin { job, begin: begin(1) });
@@ -239,7 +241,7 @@ fn json_is_one_event_a_line_and_nothing_else() {
 
 #[test]
 fn a_failure_is_a_sentence_and_a_hint_and_leaves_standard_output_empty() {
-    let engine = |port: &Port| {
+    let engine = |port: &EngineEnd| {
         let (job, _) = task(port);
         port.start(job).unwrap();
         let failure =
@@ -373,8 +375,8 @@ fn an_enlarged_picture_keeps_what_its_source_said() {
     assert!(text.starts_with("a lake\n") && text.contains("Postprocess upscaler: 4x"), "{text}");
 }
 
-fn names_devices(port: &Port) {
-    assert_eq!(port.questions().next().map(|(question, _)| question), Some(Request::ListDevices));
+fn names_devices(port: &EngineEnd) {
+    assert_eq!(port.queries().next().map(|(question, _)| question), Some(Request::ListDevices));
     let kind = DeviceKind::IntegratedGpu;
     let device = Device {
         name: "Vulkan0".into(),
@@ -402,9 +404,9 @@ fn an_engine_that_is_gone_is_a_failure() {
     for args in [GENERATE, &["devices"]] {
         let home = tempfile::tempdir().unwrap();
         let command = flags::Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap();
-        let err = Shared::default();
-        let surroundings = Surroundings {
-            out: &mut Shared::default(),
+        let err = SharedBuffer::default();
+        let env = Env {
+            out: &mut SharedBuffer::default(),
             err: Box::new(err.clone()),
             terminal: false,
             paths: || Ok(Paths::beneath(home.path())),
@@ -412,7 +414,7 @@ fn an_engine_that_is_gone_is_a_failure() {
             interrupt: Arc::default(),
             listen: |_| Ok(()),
         };
-        assert_eq!(run_in(command, |wake| channel(wake).0, surroundings), Exit::Failed);
+        assert_eq!(run_in(command, |wake| channel(wake).0, env), Exit::Failed);
         assert_eq!(err.text(), "error: the engine has stopped; restart Atelier\n");
     }
 }

@@ -13,10 +13,10 @@ use eframe::egui::ColorImage;
 use crate::gui::create::session::PictureId;
 use crate::gui::pixels;
 use crate::settings::{self, Settings};
+use crate::studio::results;
 use atelier_core::paths;
 use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, Recipe, Rgb8};
-use atelier_engine::{JobId, Preview, Problem, RemoteReport, ServerAddress};
-use atelier_library::model_name;
+use atelier_engine::{JobId, Preview, RemoteError, RemoteReport, ServerAddress};
 use atelier_media::GalleryError;
 
 /// A dialog that closes faster than this was never seen: no person is so quick.
@@ -132,7 +132,7 @@ pub enum Report {
     /// A file dialog was closed.
     Chosen(Purpose, Answer),
     /// What was found at a server.
-    Probed(ServerAddress, Result<RemoteReport, Problem>),
+    Probed(ServerAddress, Result<RemoteReport, RemoteError>),
 }
 
 /// What a file is.
@@ -361,7 +361,7 @@ pub fn guess_role(path: &Path) -> Option<FileRole> {
 /// # Errors
 /// Where the folder cannot be written to.
 pub fn store_picture(folder: &Path, recipe: &Recipe, info: PictureInfo, pixels: &Rgb8) -> Result<PathBuf, FileError> {
-    Ok(atelier_media::save_picture(folder, recipe, model_name(&recipe.files), info, pixels)?)
+    Ok(results::store_picture(folder, recipe, info, pixels)?)
 }
 
 fn save_as(target: &Path, kept: Option<&Path>, recipe: &Recipe, pixels: Option<&Rgb8>) -> Result<PathBuf, FileError> {
@@ -379,7 +379,7 @@ fn save_as(target: &Path, kept: Option<&Path>, recipe: &Recipe, pixels: Option<&
         (Some(Ok(png)), _) => paths::write_atomic_bytes(&target, &png).map_err(failed)?,
         (_, Some(pixels)) => {
             let info = PictureInfo { index: 0, seed: recipe.seed };
-            atelier_media::write_picture(&target, pixels, &atelier_media::Metadata::of(recipe, model_name(&recipe.files), info, pixels))?;
+            results::write_picture(&target, recipe, info, pixels)?;
         }
         (Some(Err(error)), None) => return Err(failed(error)),
         (None, None) => return Err(failed(io::Error::other("the picture is no longer in memory"))),

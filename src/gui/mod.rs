@@ -51,7 +51,7 @@ pub use create::viewport::View;
 pub use devices::board::BoardCommand;
 pub use memory::MemoryCommand;
 pub use models::ModelsCommand;
-pub use window::{EngineWake, Options, WindowError, run};
+pub use window::{Options, WindowError, run};
 
 /// Seconds after the last change until the settings are written.
 const SAVE_AFTER_SECS: f64 = 1.0;

@@ -16,7 +16,7 @@ use crate::settings::{self, Settings};
 use atelier_core::placement::Module;
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PictureInfo, Recipe, Rgb8};
 use atelier_engine::{
-    Begin, End, Event, Failure, JobId, LogLevel, Phase, Picture, Port, Preview, PreviewOptions, Request, Step, Task, Timings, channel,
+    Begin, End, EngineEnd, Event, Failure, JobId, LogLevel, Phase, Picture, Preview, PreviewOptions, Request, Step, Task, Timings, channel,
 };
 use atelier_library::{Builtin, MANIFEST};
 
@@ -31,7 +31,7 @@ const LONG: Duration = Duration::from_mins(1);
 /// The window in a test, with the engine's end of the channel.
 struct Studio {
     harness: Harness<'static, Option<App>>,
-    port: Port,
+    port: EngineEnd,
     folder: tempfile::TempDir,
 }
 
@@ -124,7 +124,7 @@ impl Studio {
     fn next_run(&mut self) -> Option<Request> {
         loop {
             match self.port.next() {
-                Some(Request::Estimate(_) | Request::ListDevices | Request::AddServer(_) | Request::Warm(_)) => {}
+                Some(Request::Estimate(_) | Request::ListDevices | Request::AddServer(_) | Request::Preload(_)) => {}
                 other => return other,
             }
         }

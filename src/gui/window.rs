@@ -8,6 +8,7 @@ use eframe::egui;
 
 use crate::gui::{App, LibraryOptions};
 use crate::settings::{self, Settings};
+use crate::studio::EngineWake;
 use atelier_core::paths::Paths;
 use atelier_engine::Handle;
 use atelier_library::Builtin;
@@ -60,9 +61,6 @@ pub enum WindowError {
     #[error("The window could not be opened: {0}. Check the graphics driver, or use `atelier generate` without a window.")]
     Open(String),
 }
-
-/// What wakes the window when the engine has something to say; given to `engine::channel`.
-pub type EngineWake = Box<dyn Fn() + Send + Sync>;
 
 /// Opens the window and returns when it is closed and everything is written.
 ///

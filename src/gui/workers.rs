@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::gui::files::{Answer, FileTask, PixelTask, Purpose, Report, ask, file_task, pixel_task};
-use atelier_engine::{DEFAULT_PORT, Problem, ServerAddress, probe};
+use atelier_engine::{DEFAULT_PORT, RemoteError, ServerAddress, probe};
 
 /// Tasks that wait in a thread's own queue; more wait on the window's side.
 const QUEUE: usize = 64;
@@ -78,7 +78,7 @@ impl Workers {
             report(&sender, &wake, Report::Probed(asked, found));
         });
         if spawned.is_err() {
-            let problem = Problem::Lost(server.to_string());
+            let problem = RemoteError::Lost(server.to_string());
             report(&self.sender, &self.wake, Report::Probed(server, Err(problem)));
         }
     }

@@ -1,4 +1,10 @@
-//! The product without a face: window and command line both use it.
+//! The product without a face: window and command line both call it. No egui, no clap.
 
+pub mod debounce;
+mod engine;
 #[cfg(feature = "gui")]
 pub mod library_service;
+pub mod preloading;
+pub mod results;
+
+pub use engine::{EngineWake, start_engine};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use atelier_core::device::Device;
 use atelier_core::recipe::Recipe;
 use atelier_engine::{
-    Begin, End, Estimate, Event, Failure, Handle, Peak, Phase, Picture, Preview, PreviewOptions, Problem, Residency, Task, start,
+    Begin, End, Estimate, Event, Failure, Handle, Peak, Phase, Picture, Preview, PreviewOptions, RemoteError, Residency, Task, start,
     start_remembering,
 };
 
@@ -126,7 +126,7 @@ impl Engine {
     }
 
     /// What came of adding a server: its devices as they are named here, or why not.
-    pub(crate) fn add_server(&self, server: &str) -> Result<Vec<Device>, Problem> {
+    pub(crate) fn add_server(&self, server: &str) -> Result<Vec<Device>, RemoteError> {
         self.handle.add_server(server.parse().unwrap()).unwrap();
         let events = self.wait(|events| events.iter().any(|event| matches!(event, Event::Server { .. })));
         events.into_iter().find_map(|event| if let Event::Server { added, .. } = event { Some(added) } else { None }).unwrap()

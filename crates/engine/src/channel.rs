@@ -25,11 +25,11 @@ const LOG_LINES: usize = 500;
 
 /// Makes the two ends. `wake` is called, from any thread, whenever a new event can be read.
 #[must_use]
-pub fn channel(wake: impl Fn() + Send + Sync + 'static) -> (Handle, Port) {
+pub fn channel(wake: impl Fn() + Send + Sync + 'static) -> (Handle, EngineEnd) {
     let (sender, receiver) = sync_channel(REQUESTS);
     let back = sender.clone();
     let shared = Arc::new(Shared { state: Mutex::default(), arrived: Condvar::new(), wake: Box::new(wake), next_job: AtomicU64::new(1) });
-    (Handle { sender, shared: Arc::clone(&shared), thread: None }, Port { receiver, back, shared })
+    (Handle { sender, shared: Arc::clone(&shared), thread: None }, EngineEnd { receiver, back, shared })
 }
 
 thread_local! {
@@ -259,8 +259,8 @@ impl Handle {
     ///
     /// # Errors
     /// Where too many requests wait or the engine is gone.
-    pub fn warm(&self, recipe: Option<Recipe>) -> Result<(), Busy> {
-        self.send(Request::Warm(recipe.map(Box::new)))
+    pub fn preload(&self, recipe: Option<Recipe>) -> Result<(), Busy> {
+        self.send(Request::Preload(recipe.map(Box::new)))
     }
 
     fn send(&self, request: Request) -> Result<(), Busy> {
@@ -365,14 +365,14 @@ impl Drop for Handle {
 }
 
 /// The engine's end. Dropping it, also by a panic, ends every open job as failed.
-pub struct Port {
+pub struct EngineEnd {
     receiver: Receiver<Message>,
     /// For the engine's own threads.
     back: SyncSender<Message>,
     shared: Arc<Shared>,
 }
 
-impl Port {
+impl EngineEnd {
     /// The next request, questions excepted; `None` once every [`Handle`] is gone.
     #[must_use]
     pub fn next(&self) -> Option<Request> {
@@ -418,8 +418,8 @@ impl Port {
 
     /// What is asked beside the jobs, for a thread of its own.
     #[must_use]
-    pub fn questions(&self) -> Questions {
-        Questions { shared: Arc::clone(&self.shared) }
+    pub fn queries(&self) -> QueryReceiver {
+        QueryReceiver { shared: Arc::clone(&self.shared) }
     }
 
     /// Something that sends events, and can be given to callbacks on other threads.
@@ -435,12 +435,12 @@ impl Port {
 }
 
 /// The questions that are answered beside the jobs.
-pub struct Questions {
+pub struct QueryReceiver {
     shared: Arc<Shared>,
 }
 
 /// What comes next of the questions.
-pub enum NextQuestion {
+pub enum NextQuery {
     /// This one, with a flag that is set once nobody waits for its answer.
     Asked(Request, Arc<AtomicBool>),
     /// Nothing was asked in this time.
@@ -449,40 +449,40 @@ pub enum NextQuestion {
     Over,
 }
 
-impl Questions {
+impl QueryReceiver {
     /// The next question, with a flag that is set once nobody waits for its answer; `None` once every [`Handle`] is gone.
     #[must_use]
     pub fn next(&self) -> Option<(Request, Arc<AtomicBool>)> {
         match self.next_within(None) {
-            NextQuestion::Asked(request, outdated) => Some((request, outdated)),
-            NextQuestion::Nothing | NextQuestion::Over => None,
+            NextQuery::Asked(request, outdated) => Some((request, outdated)),
+            NextQuery::Nothing | NextQuery::Over => None,
         }
     }
 
     /// The next question, where one comes in this time; without a limit, however long that takes.
     #[must_use]
-    pub fn next_within(&self, limit: Option<Duration>) -> NextQuestion {
+    pub fn next_within(&self, limit: Option<Duration>) -> NextQuery {
         let deadline = limit.map(|limit| Instant::now() + limit);
         let mut state = self.shared.lock();
         loop {
             if state.handle_gone {
-                return NextQuestion::Over;
+                return NextQuery::Over;
             }
             let working = state.open.values().any(|open| open.started);
             if state.questions.devices && (state.changes_waiting == 0 || working) {
                 state.questions.devices = false;
-                return NextQuestion::Asked(Request::ListDevices, Arc::default());
+                return NextQuery::Asked(Request::ListDevices, Arc::default());
             }
             if let Some(recipe) = state.questions.estimate.take() {
                 state.questions.outdated = Arc::default();
-                return NextQuestion::Asked(Request::Estimate(recipe), Arc::clone(&state.questions.outdated));
+                return NextQuery::Asked(Request::Estimate(recipe), Arc::clone(&state.questions.outdated));
             }
             state = match deadline {
                 None => self.shared.arrived.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(deadline) => {
                     let left = deadline.saturating_duration_since(Instant::now());
                     if left.is_zero() {
-                        return NextQuestion::Nothing;
+                        return NextQuery::Nothing;
                     }
                     self.shared.arrived.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
                 }
@@ -523,7 +523,7 @@ fn send(shared: &Shared, event: Event) {
     }
 }
 
-impl Drop for Port {
+impl Drop for EngineEnd {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.engine_gone = true;

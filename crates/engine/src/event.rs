@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::cache::Residency;
-use super::remote::{Problem, ServerAddress};
+use super::remote::{RemoteError, ServerAddress};
 use super::request::JobId;
 use atelier_core::device::Device;
 use atelier_core::placement::{self, Alternative, Module, Needs};
@@ -89,7 +89,7 @@ pub enum Event {
         /// The server.
         server: ServerAddress,
         /// Its devices as they are named here, or why it cannot be used.
-        added: Result<Vec<Device>, Problem>,
+        added: Result<Vec<Device>, RemoteError>,
     },
     /// The job is over. Comes exactly once for each job, whatever happens.
     End {
@@ -281,7 +281,7 @@ pub enum Cause {
     /// A device had no room.
     OutOfMemory(OutOfMemory),
     /// A remote device could not be reached, or went away.
-    Remote(Problem),
+    Remote(RemoteError),
 }
 
 /// Memory that a device did not have.

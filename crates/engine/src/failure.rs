@@ -2,7 +2,7 @@
 
 use super::event::{Cause, Failure, OutOfMemory};
 use super::ffi::{CallError, Status};
-use super::remote::{Problem, last_problem};
+use super::remote::{RemoteError, last_problem};
 use atelier_core::words::sentence;
 use atelier_library::size;
 
@@ -68,7 +68,7 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
         log.push(error.message.clone());
     }
     if let Some(server) = &error.lost {
-        return lost(last_problem().unwrap_or_else(|| Problem::Lost(server.clone())), log);
+        return lost(last_problem().unwrap_or_else(|| RemoteError::Lost(server.clone())), log);
     }
     match &error.out_of_memory {
         Some(missing) => {
@@ -86,7 +86,7 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
 }
 
 /// A problem is a clause that says what happened, and one that says what to do.
-fn lost(problem: Problem, log: Vec<String>) -> Failure {
+fn lost(problem: RemoteError, log: Vec<String>) -> Failure {
     let text = problem.to_string();
     let (what, hint) = text.split_once("; ").unwrap_or((&text, "try again"));
     Failure { sentence: sentence(what), hint: sentence(hint), log, cause: Some(Cause::Remote(problem)) }
@@ -130,7 +130,7 @@ mod tests {
         let failure = of_call(&error, Vec::new());
         assert_eq!(failure.sentence, "The connection to studio:50052 was lost.");
         assert_eq!(failure.hint, "Check that `atelier serve-device` still runs there, then try again.");
-        assert_eq!(failure.cause, Some(Cause::Remote(Problem::Lost("studio:50052".into()))));
+        assert_eq!(failure.cause, Some(Cause::Remote(RemoteError::Lost("studio:50052".into()))));
     }
 
     #[test]

@@ -20,10 +20,10 @@ mod sink;
 mod thread;
 
 pub use cache::{RememberedTexts, Residency, Resident, ResidentId, ResidentPart};
-pub use channel::{Busy, EventSender, Handle, Port, Questions, channel};
+pub use channel::{Busy, EngineEnd, EventSender, Handle, QueryReceiver, channel};
 pub use event::{
     Begin, Cause, End, Estimate, Event, Failure, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, Picture, Preview, Step, Timings,
 };
-pub use remote::{DEFAULT_PORT, LendError, LendEvent, Lending, Problem, RemoteReport, ServerAddress, lend, probe};
+pub use remote::{DEFAULT_PORT, RemoteError, RemoteReport, ServeError, ServeEvent, ServeOptions, ServerAddress, probe, serve};
 pub use request::{JobId, PreviewOptions, Request, Task};
 pub use thread::{NotAdded, simulate_devices, start, start_remembering};

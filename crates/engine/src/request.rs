@@ -46,7 +46,7 @@ pub enum Request {
     /// Leave so much of each device to other programs.
     SetReserve(Reserve),
     /// Begin to load the model of a recipe while no job needs what it needs; `None` stops that. `Event::Residency` follows.
-    Warm(Option<Box<Recipe>>),
+    Preload(Option<Box<Recipe>>),
 }
 
 /// A job.

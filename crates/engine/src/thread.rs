@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::cache::Cache;
-use super::channel::{EventSender, Handle, Message, Port, channel, work_for_engine};
+use super::channel::{EngineEnd, EventSender, Handle, Message, channel, work_for_engine};
 use super::estimate::{self, Answers};
 use super::event::{End, Event, Failure};
 use super::ffi;
@@ -164,7 +164,7 @@ struct Running {
 
 struct Scheduler {
     engine: Arc<Engine>,
-    port: Port,
+    port: EngineEnd,
     waiting: VecDeque<(Work, Needed)>,
     running: Vec<Running>,
     workers: Workers,
@@ -173,10 +173,10 @@ struct Scheduler {
     warming: Option<Warming>,
 }
 
-/// Questions have a thread of their own, which ends with this one: none may be in the engine when the process exits.
-fn serve_all(port: Port, file: Option<&Path>) {
+/// QueryReceiver have a thread of their own, which ends with this one: none may be in the engine when the process exits.
+fn serve_all(port: EngineEnd, file: Option<&Path>) {
     let engine = Engine { measured: file.map(Measured::open).unwrap_or_default(), ..Engine::default() };
-    let (questions, sender) = (port.questions(), port.sender());
+    let (questions, sender) = (port.queries(), port.sender());
     let (answers, learned) = (engine.answers.clone(), engine.measured.clone());
     let answering = move || {
         work_for_engine();
@@ -190,7 +190,7 @@ fn serve_all(port: Port, file: Option<&Path>) {
     }
 }
 
-fn serve(port: Port, engine: Engine) {
+fn serve(port: EngineEnd, engine: Engine) {
     work_for_engine();
     let mut scheduler = Scheduler {
         engine: Arc::new(engine),
@@ -263,7 +263,7 @@ impl Scheduler {
                 self.tell_residency();
             }
             Request::SetReserve(reserve) => self.engine.cache.set_reserve(reserve),
-            Request::Warm(recipe) => {
+            Request::Preload(recipe) => {
                 let same = |warming: &Warming| recipe.as_ref().is_some_and(|recipe| recipe.opens_like(&warming.recipe));
                 if !self.warming.as_ref().is_some_and(same) {
                     self.stop_warming();

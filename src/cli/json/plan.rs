@@ -62,13 +62,13 @@ pub struct Fit {
     pub predicted: Predicted,
     pub reasons: Vec<String>,
     pub sentence: Option<String>,
-    pub fixes: Vec<Fixed>,
+    pub fixes: Vec<PlanFix>,
 }
 
 /// Changes with which it fits, or fits better.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the text of the module above documents every field")]
-pub struct Fixed {
+pub struct PlanFix {
     pub changes: Vec<String>,
     pub predicted: Predicted,
 }
@@ -121,7 +121,7 @@ fn in_phase(phase: Phase, it: &placement::Use) -> PredictedPhase {
     PredictedPhase { phase, resident_bytes, staged_bytes, compute_bytes, slack_bytes, shared_bytes, total_bytes: it.total_bytes() }
 }
 
-impl From<&Fix> for Fixed {
+impl From<&Fix> for PlanFix {
     fn from(fix: &Fix) -> Self {
         let changes = fix.changes.iter().map(ToString::to_string).collect();
         Self { changes, predicted: Predicted::new(&fix.plan.placement, &fix.plan.prediction) }

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
-use super::flags::LibraryFlags;
-use crate::cli::resolve::UsageError;
+use crate::cli::flags::LibraryFlags;
+use crate::cli::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
-use atelier_library::disk::{Scanner, ScannerOptions, Stock, is_model_file};
+use atelier_library::disk::{Scanner, ScannerOptions, Stock};
 use atelier_library::{Catalogue, Models, Places, PlacesError, Problem, Runnable};
 
 /// The library as the flags and the settings have it.
@@ -87,23 +87,4 @@ pub(in crate::cli) fn find_upscaler(
 /// Whether the person agreed that pickles are opened.
 pub(in crate::cli) fn allows_pickles(paths: impl FnOnce() -> Result<Paths, NoHome>) -> Result<bool, UsageError> {
     Ok(Places::read(&paths()?.library_file())?.allow_pickles)
-}
-
-/// Whether the value of `--model` is the name of a model and not a file.
-pub(in crate::cli) fn is_name(value: &Path) -> bool {
-    let Some(text) = value.to_str() else { return false };
-    !is_model_file(value) && !text.contains(['/', '\\']) && !value.exists()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_told_from_a_file() {
-        assert!(is_name(Path::new("z-image-turbo")) && is_name(Path::new("flux.1-dev:T5-Q4_K")));
-        for file in ["m.gguf", "./m", "a/b", "C:\\m", "x.SAFETENSORS", "Cargo.toml"] {
-            assert!(!is_name(Path::new(file)), "{file}");
-        }
-    }
 }

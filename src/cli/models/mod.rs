@@ -3,34 +3,32 @@
 //! Everything here asks `library` and prints (`told`); nothing here knows how a folder is read or a file is fetched. A command ends with 0
 //! where all of it was done, 1 where something failed, 2 where there is no such model, 130 where Ctrl-C ended it.
 
-mod flags;
 mod library;
 mod pull;
-mod told;
+mod report;
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
-pub(super) use flags::LibraryFlags;
-use flags::ModelsCommand;
-pub use flags::ModelsFlags;
 use library::Library;
-pub(super) use library::{allows_pickles, find, find_upscaler, is_name};
-use told::Teller;
+pub(super) use library::{allows_pickles, find, find_upscaler};
+use report::LibraryReport;
 
 use super::Exit;
+use super::flags::{LibraryFlags, ModelsCommand, ModelsFlags};
 use super::interrupt::Interrupt;
+use super::printer::Printer;
+use super::reporter::{quiet_reporter, reporter};
 use atelier_core::paths::Paths;
 use atelier_library::disk::look_into;
 use atelier_library::{Card, Downloaded, Fetched, Models, Places, Problem, Verdict, downloaded, size, usage};
 
-/// What a command finds around it; tests put their own in its place.
-pub(super) struct Around<'a> {
+/// System that a command runs on; tests give their own.
+pub(super) struct Env<'a> {
     pub(super) out: &'a mut dyn Write,
     pub(super) err: &'a mut dyn Write,
     /// Whether standard error is a terminal, which can show a bar.
@@ -40,8 +38,8 @@ pub(super) struct Around<'a> {
     pub(super) trash: fn(&Path) -> Result<(), String>,
 }
 
-/// Why a command ends early.
-enum Stop {
+/// Reason for which a command ends early.
+enum CommandError {
     /// There is no such model.
     Unknown(Problem),
     Failed(anyhow::Error),
@@ -50,48 +48,48 @@ enum Stop {
     Cancelled,
 }
 
-impl From<io::Error> for Stop {
+impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe { Self::Unheard } else { Self::Failed(error.into()) }
     }
 }
 
-fn failed(error: impl Into<anyhow::Error>) -> Stop {
-    Stop::Failed(error.into())
+fn failed(error: impl Into<anyhow::Error>) -> CommandError {
+    CommandError::Failed(error.into())
 }
 
 /// Runs a command of `atelier models`.
-pub(super) fn run(flags: ModelsFlags, around: Around<'_>) -> Exit {
-    let Around { out, err, terminal, paths, interrupt, trash } = around;
-    let mut work = Work { paths, interrupt, terminal, trash, tell: Teller { out, err, json: flags.json } };
-    let (exit, problem) = match work.obey(flags) {
+pub(super) fn run(flags: ModelsFlags, env: Env<'_>) -> Exit {
+    let Env { out, err, terminal, paths, interrupt, trash } = env;
+    let reporter = if flags.json { quiet_reporter(Box::new(err)) } else { reporter(Box::new(err), terminal) };
+    let mut runner = CommandRunner { paths, interrupt, trash, report: LibraryReport { printer: Printer::new(out, flags.json), reporter } };
+    let (exit, problem) = match runner.run(flags) {
         Ok(exit) => return exit,
-        Err(Stop::Unheard) => return Exit::Done,
-        Err(Stop::Cancelled) => return Exit::Cancelled,
-        Err(Stop::Unknown(problem)) => (Exit::Usage, problem.to_string()),
-        Err(Stop::Failed(error)) => (Exit::Failed, format!("{error:#}")),
+        Err(CommandError::Unheard) => return Exit::Done,
+        Err(CommandError::Cancelled) => return Exit::Cancelled,
+        Err(CommandError::Unknown(problem)) => (Exit::Usage, problem.to_string()),
+        Err(CommandError::Failed(error)) => (Exit::Failed, format!("{error:#}")),
     };
-    // The exit code says it too.
-    let _ = writeln!(work.tell.err, "error: {problem}");
+    runner.report.reporter.message(&format!("error: {problem}"));
     exit
 }
 
-struct Work<'a> {
+/// Runs the commands of `atelier models`.
+struct CommandRunner<'a> {
     paths: Paths,
     interrupt: Arc<Interrupt>,
-    terminal: bool,
     trash: fn(&Path) -> Result<(), String>,
-    tell: Teller<'a>,
+    report: LibraryReport<'a>,
 }
 
-impl Work<'_> {
-    fn obey(&mut self, flags: ModelsFlags) -> Result<Exit, Stop> {
+impl CommandRunner<'_> {
+    fn run(&mut self, flags: ModelsFlags) -> Result<Exit, CommandError> {
         if let ModelsCommand::Add { folder, forget } = &flags.command {
             return self.add(&flags.library, folder, *forget);
         }
         let library = Library::find(&flags.library, &self.paths).map_err(failed)?;
         for problem in &library.problems {
-            self.tell.warn(problem)?;
+            self.report.warning(problem)?;
         }
         match flags.command {
             ModelsCommand::List { here } => self.list(&library, |card| !here || card.is_here()),
@@ -104,55 +102,55 @@ impl Work<'_> {
                 let interrupt = Arc::clone(&self.interrupt);
                 let (models, stock) = library.all(&move || !interrupt.pressed());
                 self.stopped()?;
-                self.tell.usage(&usage(&models, &stock))?;
+                self.report.usage(&usage(&models, &stock))?;
                 Ok(Exit::Done)
             }
             ModelsCommand::Add { .. } => Ok(Exit::Done),
         }
     }
 
-    fn stopped(&self) -> Result<(), Stop> {
-        if self.interrupt.pressed() { Err(Stop::Cancelled) } else { Ok(()) }
+    fn stopped(&self) -> Result<(), CommandError> {
+        if self.interrupt.pressed() { Err(CommandError::Cancelled) } else { Ok(()) }
     }
 
     /// Everything that is known, with what could not be read said.
-    fn everything(&mut self, library: &Library) -> Result<Models, Stop> {
+    fn everything(&mut self, library: &Library) -> Result<Models, CommandError> {
         let interrupt = Arc::clone(&self.interrupt);
         let (models, stock) = library.all(&move || !interrupt.pressed());
         self.stopped()?;
         for problem in stock.problems.iter().chain(&models.problems) {
-            self.tell.warn(problem)?;
+            self.report.warning(problem)?;
         }
         Ok(models)
     }
 
-    fn list(&mut self, library: &Library, wanted: impl Fn(&Card) -> bool) -> Result<Exit, Stop> {
+    fn list(&mut self, library: &Library, wanted: impl Fn(&Card) -> bool) -> Result<Exit, CommandError> {
         let mut cards = self.everything(library)?.cards();
         cards.retain(wanted);
         if cards.is_empty() {
-            self.tell.say("There is nothing of this kind. All models are listed by: atelier models list")?;
+            self.report.printer.text("There is nothing of this kind. All models are listed by: atelier models list")?;
         }
-        self.tell.cards(&cards)?;
+        self.report.cards(&cards)?;
         Ok(Exit::Done)
     }
 
-    fn info(&mut self, library: &Library, name: &str) -> Result<Exit, Stop> {
+    fn info(&mut self, library: &Library, name: &str) -> Result<Exit, CommandError> {
         let path = Path::new(name);
         if path.is_file() {
             let bytes = fs::metadata(path)?.len();
-            self.tell.file(path, bytes, &look_into(path))?;
+            self.report.file(path, bytes, &look_into(path))?;
             return Ok(Exit::Done);
         }
         let models = self.everything(library)?;
         match models.card(name) {
-            Some(card) => self.tell.card(&card)?,
-            None => return Err(Stop::Unknown(models.unknown(name))),
+            Some(card) => self.report.card(&card)?,
+            None => return Err(CommandError::Unknown(models.unknown(name))),
         }
         Ok(Exit::Done)
     }
 
     /// What of these names was downloaded; without any, all.
-    fn chosen<'m>(models: &'m Models, root: &Path, known: &[Downloaded], names: &[String]) -> Result<Vec<Fetched<'m>>, Stop> {
+    fn chosen<'m>(models: &'m Models, root: &Path, known: &[Downloaded], names: &[String]) -> Result<Vec<Fetched<'m>>, CommandError> {
         let by_link = |path: &Path| path.starts_with(root) && !models.installed.iter().any(|it| path.starts_with(&it.folder));
         if names.is_empty() {
             let loose = known.iter().filter(|it| by_link(&it.path) && it.path.is_file());
@@ -165,17 +163,17 @@ impl Work<'_> {
             }
             let file = models.loose_file(name).filter(|file| known.iter().any(|it| it.path == *file));
             file.map(|file| Fetched::File(name.clone(), file)).ok_or_else(|| match models.card(name) {
-                Some(card) => Stop::Unknown(Problem {
+                Some(card) => CommandError::Unknown(Problem {
                     sentence: format!("{} was not downloaded by Atelier.", card.name),
                     hint: "Only what Atelier downloaded can be checked or taken away here.".into(),
                 }),
-                None => Stop::Unknown(models.unknown(name)),
+                None => CommandError::Unknown(models.unknown(name)),
             })
         };
         names.iter().map(find).collect()
     }
 
-    fn verify(&mut self, library: &Library, names: &[String]) -> Result<Exit, Stop> {
+    fn verify(&mut self, library: &Library, names: &[String]) -> Result<Exit, CommandError> {
         let models = if names.is_empty() { library.downloaded() } else { self.everything(library)? };
         let known = downloaded(&self.paths.downloads());
         let sum_of = |path: &Path| known.iter().find(|it| it.path == path).and_then(|it| it.sha256);
@@ -186,15 +184,15 @@ impl Work<'_> {
                 Fetched::Model(_) => models.card(id).and_then(|it| it.bytes),
                 Fetched::File(_, path) => fs::metadata(path).ok().map(|it| it.len()),
             };
-            let bar = self.bar(bytes, id);
-            let interrupt = Arc::clone(&self.interrupt);
-            let mut watch = |bytes| {
-                bar.inc(bytes);
+            let (interrupt, reporter, mut done) = (Arc::clone(&self.interrupt), &mut self.report.reporter, 0);
+            let mut watch = |read| {
+                done += read;
+                reporter.bytes(id, done, bytes);
                 !interrupt.pressed()
             };
             let verified = chosen.verify(&sum_of, &mut watch);
-            bar.finish_and_clear();
-            for file in verified.ok_or(Stop::Cancelled)? {
+            reporter.finish();
+            for file in verified.ok_or(CommandError::Cancelled)? {
                 let path = file.path.display().to_string();
                 let (verdict, sum, problem) = match &file.verdict {
                     Verdict::Right => ("right", None, None),
@@ -203,21 +201,21 @@ impl Work<'_> {
                     Verdict::Damaged(sentence) => ("wrong", None, Some(sentence.clone())),
                 };
                 let line = json!({"event": "verified", "id": id, "path": path, "verdict": verdict, "sha256": sum, "problem": problem});
-                self.tell.line(&line)?;
+                self.report.printer.json(&line)?;
                 if let Some(problem) = problem {
                     exit = Exit::Failed;
-                    self.tell.say(&format!("wrong    {path}: {problem}"))?;
+                    self.report.printer.text(&format!("wrong    {path}: {problem}"))?;
                 } else if let Some(sum) = sum {
-                    self.tell.say(&format!("unknown  {path}: nobody wrote its sum down; it is {sum}"))?;
+                    self.report.printer.text(&format!("unknown  {path}: nobody wrote its sum down; it is {sum}"))?;
                 } else {
-                    self.tell.say(&format!("right    {path}"))?;
+                    self.report.printer.text(&format!("right    {path}"))?;
                 }
             }
         }
         Ok(exit)
     }
 
-    fn remove(&mut self, library: &Library, names: &[String], dry_run: bool) -> Result<Exit, Stop> {
+    fn remove(&mut self, library: &Library, names: &[String], dry_run: bool) -> Result<Exit, CommandError> {
         let models = self.everything(library)?;
         let downloaded = downloaded(&self.paths.downloads());
         let mut plans = Vec::new();
@@ -233,22 +231,22 @@ impl Work<'_> {
                 plan.carry_out(&mut self.trash).map_err(failed)?;
             }
             let stays: Vec<_> = staying.iter().map(|(path, why)| json!({"path": path, "why": why})).collect();
-            self.tell.line(&json!({
+            self.report.printer.json(&json!({
                 "event": "removed", "id": plan.model, "dry_run": dry_run, "going": going, "staying": stays, "bytes": plan.bytes,
             }))?;
             for path in &going {
-                self.tell.say(&format!("{}  {path}", if dry_run { "would go" } else { "in the trash" }))?;
+                self.report.printer.text(&format!("{}  {path}", if dry_run { "would go" } else { "in the trash" }))?;
             }
             for (path, why) in &staying {
-                self.tell.say(&format!("{path} {why}"))?;
+                self.report.printer.text(&format!("{path} {why}"))?;
             }
             let what = if dry_run { "would go to the trash" } else { "went to the trash; empty it to have the room" };
-            self.tell.say(&format!("{}: {} {what}", plan.model, size(plan.bytes)))?;
+            self.report.printer.text(&format!("{}: {} {what}", plan.model, size(plan.bytes)))?;
         }
         Ok(Exit::Done)
     }
 
-    fn add(&mut self, flags: &LibraryFlags, folder: &Path, forget: bool) -> Result<Exit, Stop> {
+    fn add(&mut self, flags: &LibraryFlags, folder: &Path, forget: bool) -> Result<Exit, CommandError> {
         let mut forgotten = false;
         let mut named = PathBuf::new();
         Places::change(&self.paths.library_file(), |places| {
@@ -264,7 +262,7 @@ impl Work<'_> {
         .map_err(failed)?;
         if forget && !forgotten {
             let sentence = format!("{} is not among the folders that are used.", folder.display());
-            return Err(Stop::Unknown(Problem { sentence, hint: "See them with: atelier models du.".into() }));
+            return Err(CommandError::Unknown(Problem { sentence, hint: "See them with: atelier models du.".into() }));
         }
         let mut stock = atelier_library::disk::Stock::default();
         if !forget {
@@ -272,22 +270,11 @@ impl Work<'_> {
             let interrupt = Arc::clone(&self.interrupt);
             stock = library.only(&named, &move || !interrupt.pressed());
             for problem in &stock.problems {
-                self.tell.warn(problem)?;
+                self.report.warning(problem)?;
             }
         }
-        self.tell.folder(&named, &stock, forgotten)?;
+        self.report.folder(&named, &stock, forgotten)?;
         Ok(Exit::Done)
-    }
-
-    /// A bar of bytes, where there is a terminal to show it.
-    fn bar(&self, bytes: Option<u64>, name: &str) -> ProgressBar {
-        let target = if self.terminal && !self.tell.json { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(bytes, target);
-        if let Ok(style) = ProgressStyle::with_template("{prefix:24} [{bar:30}] {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left") {
-            bar.set_style(style);
-        }
-        bar.set_prefix(name.to_owned());
-        bar
     }
 }
 

@@ -2,27 +2,26 @@
 
 use std::time::Duration;
 
-use indicatif::ProgressBar;
 use serde_json::json;
 
-use super::told::licence_text;
-use super::{Library, Stop, Work, failed};
+use super::report::licence_text;
+use super::{CommandError, CommandRunner, Library, failed};
 use crate::cli::Exit;
 use atelier_library::downloads::{Downloads, Event, Job, Options, Progress};
 use atelier_library::{Catalogue, Link, Manifest, Places, Problem, download_job};
 
-/// How soon a press of Ctrl-C is answered.
-const NOTICE: Duration = Duration::from_millis(100);
+/// Longest time until a press of Ctrl-C is acknowledged.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-fn of_link(link: &Link, name: Option<&str>) -> Result<Job, Stop> {
+fn of_link(link: &Link, name: Option<&str>) -> Result<Job, CommandError> {
     link.job(name).ok_or_else(|| {
         let sentence = "This link leads to no file that can be kept on a disk.".into();
-        Stop::Unknown(Problem { sentence, hint: "Give the address of a file; a repository has many.".into() })
+        CommandError::Unknown(Problem { sentence, hint: "Give the address of a file; a repository has many.".into() })
     })
 }
 
-impl Work<'_> {
-    pub(super) fn pull(&mut self, library: &Library, names: &[String], accept: bool) -> Result<Exit, Stop> {
+impl CommandRunner<'_> {
+    pub(super) fn pull(&mut self, library: &Library, names: &[String], accept: bool) -> Result<Exit, CommandError> {
         let models = library.downloaded();
         let (mut jobs, mut nameless) = (Vec::new(), Vec::new());
         for name in names {
@@ -37,15 +36,16 @@ impl Work<'_> {
                 }
                 None => {}
             }
-            let Some(mut entry) = library.catalogue().find(name) else { return Err(Stop::Unknown(models.unknown(name))) };
+            let Some(mut entry) = library.catalogue().find(name) else { return Err(CommandError::Unknown(models.unknown(name))) };
             self.ask_for_terms(library, &mut entry, name, accept)?;
             let whole = models.installed_as(name).is_some_and(|it| it.files.is_ok());
             if whole {
-                self.tell
-                    .line(&json!({"event": "pull", "id": entry.id, "stage": "there", "bytes": entry.bytes(), "total": entry.bytes()}))?;
-                self.tell.say(&format!("{} is on this disk already.", entry.id))?;
+                self.report
+                    .printer
+                    .json(&json!({"event": "pull", "id": entry.id, "stage": "there", "bytes": entry.bytes(), "total": entry.bytes()}))?;
+                self.report.printer.text(&format!("{} is on this disk already.", entry.id))?;
             } else {
-                jobs.push(download_job(&entry, library.models_root()).map_err(Stop::Unknown)?);
+                jobs.push(download_job(&entry, library.models_root()).map_err(CommandError::Unknown)?);
             }
         }
         if jobs.is_empty() && nameless.is_empty() {
@@ -67,11 +67,11 @@ impl Work<'_> {
     }
 
     /// What the server calls the file of a link.
-    fn ask_name(&self, downloads: &Downloads, url: &str) -> Result<String, Stop> {
+    fn ask_name(&self, downloads: &Downloads, url: &str) -> Result<String, CommandError> {
         downloads.look(url).map_err(failed)?;
         loop {
             self.stopped()?;
-            match downloads.next_within(NOTICE) {
+            match downloads.next_within(POLL_INTERVAL) {
                 Some(Event::Looked { url: about, answer }) if about == url => {
                     return answer.map_err(failed);
                 }
@@ -82,10 +82,10 @@ impl Work<'_> {
     }
 
     /// Terms of a model's own are shown once, and accepted by a flag.
-    fn ask_for_terms(&mut self, library: &Library, entry: &mut Manifest, name: &str, accept: bool) -> Result<(), Stop> {
+    fn ask_for_terms(&mut self, library: &Library, entry: &mut Manifest, name: &str, accept: bool) -> Result<(), CommandError> {
         let Some(licence) = entry.licence.as_mut().filter(|it| it.asks()) else { return Ok(()) };
         if !accept && !library.places.has_accepted(name) {
-            return Err(Stop::Unknown(Problem {
+            return Err(CommandError::Unknown(Problem {
                 sentence: format!("{} comes under terms of its own: {}.", entry.name, licence_text(licence)),
                 hint: format!("Read them; if you accept them: atelier models pull {name} --accept-licence."),
             }));
@@ -99,49 +99,41 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn follow(&mut self, catalogue: &Catalogue, downloads: &Downloads, mut open: Vec<String>) -> Result<Exit, Stop> {
-        let (mut exit, mut bar) = (Exit::Done, None::<(String, ProgressBar)>);
+    fn follow(&mut self, catalogue: &Catalogue, downloads: &Downloads, mut open: Vec<String>) -> Result<Exit, CommandError> {
+        let mut exit = Exit::Done;
         while !open.is_empty() {
             if self.interrupt.pressed() {
-                self.tell.say("Stopped. What came is kept; the same command goes on from there.")?;
-                return Err(Stop::Cancelled);
+                self.report.printer.text("Stopped. What came is kept; the same command goes on from there.")?;
+                return Err(CommandError::Cancelled);
             }
-            let Some(event) = downloads.next_within(NOTICE) else { continue };
+            let Some(event) = downloads.next_within(POLL_INTERVAL) else { continue };
             match event {
                 Event::Progress { id, progress } if open.contains(&id) => {
-                    if bar.as_ref().is_none_or(|(it, _)| *it != id) {
-                        bar = Some((id.clone(), self.bar(progress.total, &id)));
-                    }
-                    if let Some((_, bar)) = &bar {
-                        bar.set_length(progress.total.unwrap_or(progress.bytes));
-                        bar.set_position(progress.bytes);
-                    }
-                    self.tell.line(&line(&id, "loading", &progress))?;
+                    self.report.reporter.bytes(&id, progress.bytes, progress.total);
+                    self.report.printer.json(&line(&id, "loading", &progress))?;
                 }
                 Event::Paused { id, why } if open.contains(&id) => {
                     // Nobody is there to resume it: the person comes back with the same command.
-                    self.tell.line(&json!({"event": "pull", "id": id, "stage": "paused", "problem": why.sentence()}))?;
-                    self.warn_of(&id, &why.sentence());
-                    (exit, bar) = (Exit::Failed, None);
+                    self.report.printer.json(&json!({"event": "pull", "id": id, "stage": "paused", "problem": why.sentence()}))?;
+                    self.report_error(&id, &why.sentence());
+                    exit = Exit::Failed;
                     open.retain(|it| *it != id);
                 }
                 Event::Failed { id, failure } if open.contains(&id) => {
                     let problem = failure.to_string();
-                    self.tell.line(&json!({"event": "pull", "id": id, "stage": "failed", "problem": problem}))?;
-                    self.warn_of(&id, &problem);
-                    (exit, bar) = (Exit::Failed, None);
+                    self.report.printer.json(&json!({"event": "pull", "id": id, "stage": "failed", "problem": problem}))?;
+                    self.report_error(&id, &problem);
+                    exit = Exit::Failed;
                     open.retain(|it| *it != id);
                 }
                 Event::Done { id } if open.contains(&id) => {
-                    if let Some((_, bar)) = bar.take() {
-                        bar.finish_and_clear();
-                    }
-                    self.tell.line(&json!({"event": "pull", "id": id, "stage": "done"}))?;
+                    self.report.reporter.finish();
+                    self.report.printer.json(&json!({"event": "pull", "id": id, "stage": "done"}))?;
                     let next = match catalogue.find(&id) {
                         Some(_) => format!("Use it with: atelier generate --model {id} --prompt \"...\""),
                         None => "See it with: atelier models list --here".into(),
                     };
-                    self.tell.say(&format!("{id} is on this disk now. {next}"))?;
+                    self.report.printer.text(&format!("{id} is on this disk now. {next}"))?;
                     open.retain(|it| *it != id);
                 }
                 Event::Cancelled { id } => open.retain(|it| *it != id),
@@ -151,9 +143,9 @@ impl Work<'_> {
         Ok(exit)
     }
 
-    fn warn_of(&mut self, id: &str, problem: &str) {
-        // The exit code says it too.
-        let _ = writeln!(self.tell.err, "error: {id}: {problem}");
+    fn report_error(&mut self, id: &str, problem: &str) {
+        self.report.reporter.finish();
+        self.report.reporter.message(&format!("error: {id}: {problem}"));
     }
 }
 

@@ -58,7 +58,7 @@ impl World {
     fn run(&self, args: &[&str]) -> Ran {
         let Some(Command::Models(flags)) = Cli::try_parse_from([&["atelier", "models"], args].concat()).unwrap().command else { panic!() };
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let around = Around {
+        let around = Env {
             out: &mut out,
             err: &mut err,
             terminal: false,

@@ -32,7 +32,7 @@ fn a_model_of_the_library_brings_its_settings_and_flags_go_before_them() {
     assert_eq!(recipe.files.get(FileRole::Diffusion), Some(Path::new("/m/d.gguf")));
     assert_eq!(recipe_of(&["-m", "mine", "--steps", "3"]).steps, 3);
     let missing = job(&["generate", "-p", "x", "-m", "yours"]).unwrap_err();
-    assert!(missing.is_not_of_the_flags() && missing.to_string() == "There is no yours. Look.");
+    assert!(missing.is_missing_resource() && missing.to_string() == "There is no yours. Look.");
     let it = job(&["upscale", "-m", "realesrgan", "-i", "a.jpg", "-o", "b.png"]).unwrap();
     assert!(matches!(&it.task, Task::Upscale { model, .. } if model.ends_with("realesrgan/up.pth")));
 }
@@ -231,10 +231,10 @@ fn upstreams_numbers_for_automatic_are_understood() {
 #[test]
 fn pictures_go_where_they_were_asked_to_go() {
     let folder = tempfile::tempdir().unwrap();
-    let output = |args: &[&str]| job(&[&["generate", "-p", "x", "-m", "m.gguf"], args].concat()).map(|job| job.output);
-    assert!(matches!(output(&[]), Ok(Output::Folder { folder, .. }) if folder.ends_with("Pictures/Atelier")));
-    assert!(matches!(output(&["-o", "a.PNG"]), Ok(Output::Named { path, .. }) if path == Path::new("a.PNG")));
-    assert!(matches!(output(&["-o", folder.path().to_str().unwrap()]), Ok(Output::Folder { folder: it, .. }) if it == folder.path()));
+    let output = |args: &[&str]| job(&[&["generate", "-p", "x", "-m", "m.gguf"], args].concat()).map(|job| job.destination);
+    assert!(matches!(output(&[]), Ok(Destination::Folder { folder, .. }) if folder.ends_with("Pictures/Atelier")));
+    assert!(matches!(output(&["-o", "a.PNG"]), Ok(Destination::Named { path, .. }) if path == Path::new("a.PNG")));
+    assert!(matches!(output(&["-o", folder.path().to_str().unwrap()]), Ok(Destination::Folder { folder: it, .. }) if it == folder.path()));
     assert!(matches!(output(&["-o", "a.jpg"]), Err(UsageError::NotPng)));
 }
 
@@ -308,13 +308,13 @@ fn with_a_file_of_a_model_the_built_in_one_is_not_even_looked_for() {
     assert_eq!(named.model, None);
     assert!(matches!(job_beside(&["generate", "-p", "x", "--vae", "v"], || panic!("nor here")), Err(UsageError::NoModel)));
     let missing = job(&["generate", "-p", "x"]).unwrap_err();
-    assert!(missing.is_not_of_the_flags() && missing.to_string().contains("Reinstall Atelier"), "{missing}");
+    assert!(missing.is_missing_resource() && missing.to_string().contains("Reinstall Atelier"), "{missing}");
 }
 
 #[test]
 fn a_pasted_command_stands_for_all_settings_and_keeps_what_it_lacks_in_sight() {
     let it = job(&["generate", "--from-command", "sd-cli -m m.gguf -p 'a cat' --steps 4 --mmap", "-o", "x.png"]).unwrap();
-    assert_eq!(it.left_out, ["left out: --mmap: Atelier has no such setting"]);
+    assert_eq!(it.unsupported, ["left out: --mmap: Atelier has no such setting"]);
     let Task::Generate { recipe, .. } = it.task else { panic!("no recipe") };
     assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.seed), ("a cat", 4, 42));
     assert!(matches!(job(&["generate", "--from-command", "sd-cli -p 'a cat'"]), Err(UsageError::NoModel)));
@@ -329,7 +329,7 @@ fn a_pasted_command_stands_for_all_settings_and_keeps_what_it_lacks_in_sight() {
 fn an_upscale_names_its_files() {
     let it = job(&["upscale", "-m", "4x.pth", "-i", "a.jpg", "-o", "b.png", "--backend", "cpu"]).unwrap();
     assert!(matches!(&it.task, Task::Upscale { model, placement, .. } if model.ends_with("4x.pth") && placement.backend == "cpu"));
-    assert!(matches!(it.output, Output::Enlarged { .. }));
+    assert!(matches!(it.destination, Destination::Upscaled { .. }));
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn a_pickle_is_opened_only_where_the_person_agreed() {
     let model = testkit::tiny::upscaler_pth(folder.path(), 1, 1).unwrap();
     let args = ["upscale", "-m", model.to_str().unwrap(), "-i", "a.jpg", "-o", "b.png"];
     let refused = job(&args).unwrap_err();
-    assert!(refused.is_not_of_the_flags() && refused.to_string().contains("--allow-pickle"), "{refused}");
+    assert!(refused.is_missing_resource() && refused.to_string().contains("--allow-pickle"), "{refused}");
     let agreed = job(&[&args[..], &["--allow-pickle"]].concat()).unwrap();
     assert!(matches!(agreed.task, Task::Upscale { allow_pickle: true, .. }));
 }

@@ -14,7 +14,7 @@ use atelier_core::device::Device;
 use atelier_core::placement::{Home, Module, Placement, Seat};
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_core::sd_cli;
-use atelier_engine::{Busy, Estimate, Failure, JobId, OutOfMemory, Peak, Problem, RemoteReport, ServerAddress};
+use atelier_engine::{Busy, Estimate, Failure, JobId, OutOfMemory, Peak, RemoteError, RemoteReport, ServerAddress};
 
 /// Seconds that a recipe must stay as it is before the engine is asked what it takes.
 const ASK_AFTER_SECS: f64 = 0.15;
@@ -167,7 +167,7 @@ impl App {
         }
     }
 
-    pub(crate) fn server_answered(&mut self, address: &ServerAddress, added: Result<Vec<Device>, Problem>) {
+    pub(crate) fn server_answered(&mut self, address: &ServerAddress, added: Result<Vec<Device>, RemoteError>) {
         for device in added.iter().flatten() {
             self.link.removed.remove(&device.name);
         }
@@ -180,7 +180,7 @@ impl App {
         self.list_devices();
     }
 
-    pub(crate) fn server_tested(&mut self, address: &ServerAddress, report: &Result<RemoteReport, Problem>) {
+    pub(crate) fn server_tested(&mut self, address: &ServerAddress, report: &Result<RemoteReport, RemoteError>) {
         if let Some(server) = self.server(address) {
             server.testing = false;
             server.tested = Some(report.as_ref().map(found).map_err(ToString::to_string));

@@ -250,7 +250,7 @@ impl App {
 
     pub(crate) fn mark_set(&mut self) {
         if let Some(recipe) = self.state.memory.marking.take() {
-            sent(self.handle.warm(Some(*recipe)));
+            sent(self.handle.preload(Some(*recipe)));
         }
     }
 
@@ -283,7 +283,7 @@ impl App {
             }
             (recipe, _) => {
                 memory.loading = is_new;
-                sent(self.handle.warm(recipe.map(|recipe| *recipe)));
+                sent(self.handle.preload(recipe.map(|recipe| *recipe)));
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::gui::state::Screen;
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{self, Alternative, Change, GIB, Home, ModuleNeeds, Needs, Seat};
-use atelier_engine::{Cause, Estimate, OutOfMemory, Peak, PhaseKind, Problem, Residency, Resident, ResidentId, ResidentPart};
+use atelier_engine::{Cause, Estimate, OutOfMemory, Peak, PhaseKind, RemoteError, Residency, Resident, ResidentId, ResidentPart};
 
 fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device {
     let description = format!("Some {}", kind.label());
@@ -260,9 +260,9 @@ fn the_text_and_the_board_are_in_step_and_a_wrong_text_leaves_the_board_as_it_is
 fn what_a_model_takes_is_asked_without_a_wrong_placement_and_again_after_a_failure() {
     let settings = Settings { recipe: Recipe { placement: text("te=GPU9"), ..recipe() }, ..Settings::default() };
     let mut studio = Studio::with(settings, Err("None.".into()), [1440.0, 900.0]);
-    let questions = studio.port.questions();
+    let queries = studio.port.queries();
     let asked = || loop {
-        match questions.next() {
+        match queries.next() {
             Some((Request::Estimate(recipe), _)) => return recipe,
             Some(_) => {}
             None => panic!("nobody was asked"),
@@ -445,7 +445,7 @@ fn a_server_that_does_not_answer_is_grey_and_can_be_asked_again() {
     };
     let server = asked(&studio);
     assert_eq!(server.as_str(), "studio.local:50052");
-    let problem = Problem::Unreachable(server.to_string());
+    let problem = RemoteError::Unreachable(server.to_string());
     studio.port.send(Event::Server { server: server.clone(), added: Err(problem) });
     studio.rest();
     assert!(studio.sees("Nothing answers at studio.local:50052"));

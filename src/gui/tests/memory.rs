@@ -51,7 +51,7 @@ impl Studio {
     /// The models that were to be loaded beforehand, in order.
     fn warmed(&mut self) -> Vec<Option<ModelFiles>> {
         let warm = |request| match request {
-            Request::Warm(recipe) => Some(recipe.map(|recipe| recipe.files)),
+            Request::Preload(recipe) => Some(recipe.map(|recipe| recipe.files)),
             _ => None,
         };
         self.asked().into_iter().filter_map(warm).collect()

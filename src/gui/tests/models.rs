@@ -240,12 +240,12 @@ fn models_on_this_machine_say_whether_they_fit_as_the_engine_predicts() {
     let home = home();
     let mine = install(home.path(), "aurora");
     let mut studio = view_of(home, "http://127.0.0.1:9");
-    let questions = studio.port.questions();
+    let queries = studio.port.queries();
     studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16), device(DeviceKind::Gpu, 4)]));
     studio.until("the cards", |app| app.state.models.memory.is_some() && app.state.models.seen.1 > 0);
     assert!(studio.sees(", fits"), "by its size it does");
     let asked = loop {
-        match questions.next() {
+        match queries.next() {
             Some((Request::Estimate(recipe), _)) => break recipe,
             Some(_) => {}
             None => panic!("nobody was asked"),

@@ -83,12 +83,12 @@ fn a_reader_that_waits_is_woken() {
 #[test]
 fn who_answers_questions_hears_of_one_of_silence_and_of_the_end() {
     let (handle, port) = channel(|| {});
-    let questions = port.questions();
+    let questions = port.queries();
     let next = || questions.next_within(Some(Duration::ZERO));
-    assert!(matches!(next(), NextQuestion::Nothing));
+    assert!(matches!(next(), NextQuery::Nothing));
     handle.estimate(Recipe::default()).unwrap();
-    assert!(matches!(next(), NextQuestion::Asked(Request::Estimate(_), _)));
-    assert!(matches!(next(), NextQuestion::Nothing));
+    assert!(matches!(next(), NextQuery::Asked(Request::Estimate(_), _)));
+    assert!(matches!(next(), NextQuery::Nothing));
     drop(handle);
-    assert!(matches!(next(), NextQuestion::Over));
+    assert!(matches!(next(), NextQuery::Over));
 }

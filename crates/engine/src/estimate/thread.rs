@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::super::channel::{EventSender, NextQuestion, Questions};
+use super::super::channel::{EventSender, NextQuery, QueryReceiver};
 use super::super::drivers;
 use super::super::event::{Event, Failure, LogLevel};
 use super::super::ffi;
@@ -23,19 +23,19 @@ impl Outdated for AtomicBool {
 }
 
 /// Answers until nobody can ask any more.
-pub(crate) fn serve(questions: &Questions, sender: &EventSender, answers: &Answers, measured: &Measured) {
+pub(crate) fn serve(questions: &QueryReceiver, sender: &EventSender, answers: &Answers, measured: &Measured) {
     let fresh = || Estimates::new(answers.clone(), measured.clone());
     let mut estimates = fresh();
     let mut told = false;
     loop {
         let (request, outdated) = match questions.next_within(estimates.is_open().then_some(KEEP_OPEN)) {
-            NextQuestion::Asked(request, outdated) => (request, outdated),
-            NextQuestion::Nothing => {
+            NextQuery::Asked(request, outdated) => (request, outdated),
+            NextQuery::Nothing => {
                 let _devices = devices_stay();
                 estimates.close();
                 continue;
             }
-            NextQuestion::Over => return,
+            NextQuery::Over => return,
         };
         match request {
             Request::Estimate(recipe) => {
@@ -72,7 +72,7 @@ pub(crate) fn serve(questions: &Questions, sender: &EventSender, answers: &Answe
             | Request::UnloadModel(_)
             | Request::KeepModel(..)
             | Request::SetReserve(_)
-            | Request::Warm(_) => {}
+            | Request::Preload(_) => {}
         }
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::address::ServerAddress;
-use super::greeting::{Answer, Misunderstood, Purpose, read_answer, wire_version, write_hello};
+use super::handshake::{Answer, Misunderstood, Purpose, read_answer, wire_version, write_hello};
 use crate::ffi;
 use atelier_core::device::Device;
 
@@ -26,7 +26,7 @@ static LENT: LazyLock<Mutex<HashMap<String, Vec<Device>>>> = LazyLock::new(Mutex
 /// Why a server's devices cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
-pub enum Problem {
+pub enum RemoteError {
     /// The name means no machine.
     #[error("no machine is called {0}; check the name, or write its number")]
     Unknown(String),
@@ -57,7 +57,7 @@ pub enum Problem {
     Lost(String),
 }
 
-impl Problem {
+impl RemoteError {
     /// The server that it is about.
     #[must_use]
     pub fn server(&self) -> &str {
@@ -80,14 +80,14 @@ pub(super) struct Greeted {
 }
 
 /// Connects and greets.
-pub(super) fn greet(server: &str, purpose: Purpose) -> Result<Greeted, Problem> {
+pub(super) fn greet(server: &str, purpose: Purpose) -> Result<Greeted, RemoteError> {
     let mut stream = connect(server)?;
     let io = |error: io::Error| match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Problem::Silent(server.to_owned()),
-        _ => Problem::Lost(server.to_owned()),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => RemoteError::Silent(server.to_owned()),
+        _ => RemoteError::Lost(server.to_owned()),
     };
     let misunderstood = |why| match why {
-        Misunderstood::Stranger => Problem::NotAtelier(server.to_owned()),
+        Misunderstood::Stranger => RemoteError::NotAtelier(server.to_owned()),
         Misunderstood::Io(error) => io(error),
     };
     stream.set_nodelay(true).map_err(io)?;
@@ -97,24 +97,24 @@ pub(super) fn greet(server: &str, purpose: Purpose) -> Result<Greeted, Problem> 
     write_hello(&mut stream, purpose, &ours).map_err(|error| misunderstood(error.into()))?;
     let (answer, theirs) = read_answer(&mut stream).map_err(misunderstood)?;
     match answer {
-        Answer::Welcome(_) if theirs != ours => Err(Problem::OtherVersion { server: server.to_owned(), theirs, ours }),
+        Answer::Welcome(_) if theirs != ours => Err(RemoteError::OtherVersion { server: server.to_owned(), theirs, ours }),
         Answer::Welcome(devices) => {
             LENT.lock().unwrap_or_else(PoisonError::into_inner).insert(server.to_owned(), devices.clone());
             Ok(Greeted { stream, devices })
         }
-        Answer::Busy => Err(Problem::Busy(server.to_owned())),
-        Answer::OtherVersion => Err(Problem::OtherVersion { server: server.to_owned(), theirs, ours }),
+        Answer::Busy => Err(RemoteError::Busy(server.to_owned())),
+        Answer::OtherVersion => Err(RemoteError::OtherVersion { server: server.to_owned(), theirs, ours }),
     }
 }
 
-fn connect(server: &str) -> Result<TcpStream, Problem> {
-    let addresses = server.to_socket_addrs().map_err(|_| Problem::Unknown(server.to_owned()))?;
+fn connect(server: &str) -> Result<TcpStream, RemoteError> {
+    let addresses = server.to_socket_addrs().map_err(|_| RemoteError::Unknown(server.to_owned()))?;
     for address in addresses {
         if let Ok(stream) = TcpStream::connect_timeout(&address, CONNECT) {
             return Ok(stream);
         }
     }
-    Err(Problem::Unreachable(server.to_owned()))
+    Err(RemoteError::Unreachable(server.to_owned()))
 }
 
 /// What this program must have in common with a server.
@@ -124,12 +124,12 @@ pub(super) fn our_version() -> String {
 }
 
 /// Looks whether a server answers, and what it lends.
-pub(super) fn look(server: &ServerAddress) -> Result<Vec<Device>, Problem> {
+pub(super) fn look(server: &ServerAddress) -> Result<Vec<Device>, RemoteError> {
     greet(server.as_str(), Purpose::Look).map(|greeted| greeted.devices)
 }
 
 thread_local! {
-    static LAST: RefCell<Option<Problem>> = const { RefCell::new(None) };
+    static LAST: RefCell<Option<RemoteError>> = const { RefCell::new(None) };
 }
 
 /// Opens a connection for the engine, which asks for it in the middle of its work; where there is none, [`last_problem`] says why.
@@ -137,7 +137,7 @@ pub(crate) fn dial(server: &str) -> Option<TcpStream> {
     let dialled = greet(server, Purpose::Work).and_then(|greeted| {
         let stream = greeted.stream;
         let limited = stream.set_read_timeout(Some(SLICE)).and_then(|()| stream.set_write_timeout(Some(SLICE)));
-        limited.map(|()| stream).map_err(|_| Problem::Lost(server.to_owned()))
+        limited.map(|()| stream).map_err(|_| RemoteError::Lost(server.to_owned()))
     });
     let (stream, problem) = match dialled {
         Ok(stream) => (Some(stream), None),
@@ -148,7 +148,7 @@ pub(crate) fn dial(server: &str) -> Option<TcpStream> {
 }
 
 /// Why this thread's last call of [`dial`] found nothing.
-pub(crate) fn last_problem() -> Option<Problem> {
+pub(crate) fn last_problem() -> Option<RemoteError> {
     LAST.take()
 }
 

@@ -1,32 +1,32 @@
 //! Devices of other machines: borrowed from a server, lent by this one, or only looked at.
 //!
-//! ggml's own protocol moves tensors and graphs; before it both ends greet each other in words of ours (`greeting`), so that a program
+//! ggml's own protocol moves tensors and graphs; before it both ends greet each other in words of ours (`handshake`), so that a program
 //! which is not Atelier, or another version of it, is refused with a sentence. Invariants: every wait has an end; what comes from the
 //! network is bounded and checked; nothing is encrypted and nobody is asked who they are, so other addresses than loopback are only
 //! listened at when that was asked for. Not here: sockets while pictures are made (the shim's), and how it is shown.
 
 mod address;
 mod dial;
-mod greeting;
-mod lend;
+mod handshake;
 mod probe;
+mod serve;
 
 use atelier_core::device::Device;
 
 pub use address::{DEFAULT_PORT, ServerAddress};
-pub use dial::Problem;
-pub use lend::{LendError, LendEvent, Lending, lend};
+pub use dial::RemoteError;
 pub use probe::{RemoteReport, probe};
+pub use serve::{ServeError, ServeEvent, ServeOptions, serve};
 
 pub(super) use dial::{dial, last_problem};
 
 use super::ffi;
 
 /// Adds the devices of a server to this process and returns them. Adding a server again only asks whether it answers.
-pub(super) fn add(server: &ServerAddress) -> Result<Vec<Device>, Problem> {
+pub(super) fn add(server: &ServerAddress) -> Result<Vec<Device>, RemoteError> {
     // A look first, because it can say what is wrong.
     dial::look(server)?;
-    ffi::add_server(server.as_str(), dial).map_err(|_| last_problem().unwrap_or_else(|| Problem::Lost(server.to_string())))?;
+    ffi::add_server(server.as_str(), dial).map_err(|_| last_problem().unwrap_or_else(|| RemoteError::Lost(server.to_string())))?;
     Ok(ffi::devices_of(server.as_str()))
 }
 
@@ -43,7 +43,7 @@ mod tests {
     use std::net::TcpListener;
     use std::thread;
 
-    use super::greeting::{Answer, Purpose, read_hello, write_answer};
+    use super::handshake::{Answer, Purpose, read_hello, write_answer};
     use super::*;
 
     #[test]
@@ -62,7 +62,7 @@ mod tests {
         ffi::set_response_timeout(300);
         let problem = add(&server).unwrap_err();
         ffi::set_response_timeout(0);
-        assert_eq!(problem, Problem::Lost(server.to_string()));
+        assert_eq!(problem, RemoteError::Lost(server.to_string()));
         serving.join().unwrap();
     }
 }

@@ -7,8 +7,8 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::dial::{Problem, greet, our_version};
-use super::greeting::Purpose;
+use super::dial::{RemoteError, greet, our_version};
+use super::handshake::Purpose;
 use super::{ServerAddress, address::NotAnAddress};
 use atelier_core::device::Device;
 
@@ -38,11 +38,12 @@ pub struct RemoteReport {
 ///
 /// # Errors
 /// Where nothing of Atelier's answers, with a sentence that says what to do.
-pub fn probe(host: &str, port: u16) -> Result<RemoteReport, Problem> {
-    let address: ServerAddress = format!("{host}:{port}").parse().map_err(|_: NotAnAddress| Problem::Unknown(format!("{host}:{port}")))?;
+pub fn probe(host: &str, port: u16) -> Result<RemoteReport, RemoteError> {
+    let address: ServerAddress =
+        format!("{host}:{port}").parse().map_err(|_: NotAnAddress| RemoteError::Unknown(format!("{host}:{port}")))?;
     let server = address.as_str();
     let mut greeted = greet(server, Purpose::Look)?;
-    let lost = |_: io::Error| Problem::Lost(server.to_owned());
+    let lost = |_: io::Error| RemoteError::Lost(server.to_owned());
     greeted.stream.set_read_timeout(Some(PARCEL)).map_err(lost)?;
     greeted.stream.set_write_timeout(Some(PARCEL)).map_err(lost)?;
     let mut times = (0..PINGS).map(|_| send(&mut greeted.stream, 1)).collect::<io::Result<Vec<_>>>().map_err(lost)?;

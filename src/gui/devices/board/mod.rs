@@ -6,9 +6,10 @@
 
 mod asked;
 mod command;
-mod fit;
 mod moves;
+mod remedy;
 mod server;
+mod suggestion;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,12 +19,15 @@ use atelier_core::placement::{
     Budgets, Home, Module, Phase, Placement, Plan, Prediction, Room, notes, parse_backend, parse_params_backend, pins,
 };
 use atelier_core::recipe::{PlacementText, Recipe};
-use atelier_engine::{Estimate, Peak};
+use atelier_engine::{Estimate, OutOfMemory, Peak};
+use suggestion::PlanningInputs;
 
 pub use command::BoardCommand;
-pub use fit::{Remedy, Suggestion};
 pub use moves::{CardMove, CardPart, MoveOutcome, is_unreachable};
+pub use remedy::Remedy;
 pub use server::{Server, ServerState, tunnel};
+
+pub use suggestion::Suggestion;
 
 pub(in crate::gui) use asked::{Asked, model_key};
 pub(in crate::gui) use server::found;
@@ -87,13 +91,6 @@ pub struct Board {
     changed_at_secs: Option<f64>,
 }
 
-/// Inputs of the planner besides the devices.
-struct PlanningInputs<'a> {
-    placement: &'a Placement,
-    estimate: &'a Estimate,
-    prediction: &'a Prediction,
-}
-
 impl Board {
     /// A board with the pins, saved placements and servers of the settings.
     #[must_use]
@@ -133,8 +130,10 @@ impl Board {
             return Some(rest);
         }
         self.changed_at_secs = None;
-        self.suggestion = self.find_suggestion();
-        self.remedies = if self.is_over() { self.remedies(&self.rooms) } else { Vec::new() };
+        let inputs = self.planning_inputs();
+        let suggestion = inputs.map_or(Suggestion::Unknown, |it| it.suggest(&self.rooms));
+        let remedies = inputs.filter(|_| self.is_over()).map_or_else(Vec::new, |it| it.remedies(&self.rooms));
+        (self.suggestion, self.remedies) = (suggestion, remedies);
         None
     }
 
@@ -304,11 +303,19 @@ impl Board {
         }
     }
 
+    /// Remedies after a device ran out of memory: its capacity is taken from the failure in place of the prediction.
+    #[must_use]
+    pub fn remedies_after(&self, met: &OutOfMemory) -> Vec<Remedy> {
+        let rooms = suggestion::rooms_after_failure(&self.rooms, self.prediction.as_ref(), met);
+        self.planning_inputs().map_or_else(Vec::new, |it| it.remedies(&rooms))
+    }
+
     fn planning_inputs(&self) -> Option<PlanningInputs<'_>> {
         Some(PlanningInputs {
             placement: self.placement.as_ref()?,
             estimate: self.estimate.as_ref()?,
             prediction: self.prediction.as_ref()?,
+            pins: &self.pins,
         })
     }
 }

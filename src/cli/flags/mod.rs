@@ -1,4 +1,4 @@
-//! The flags, as clap reads them. Names follow sd-cli where it has one. What they mean is `resolve`'s work.
+//! Flags as clap parses them. Names follow sd-cli where it has one. `resolve` gives them their meaning.
 
 #![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
 
@@ -6,7 +6,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::models::{LibraryFlags, ModelsFlags};
+mod library;
+
+pub use library::ModelsFlags;
+pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
+
 use atelier_core::device::SimulatedDevices;
 use atelier_core::recipe::{Lora, Recipe, Sampler, Scheduler};
 use atelier_engine::{DEFAULT_PORT, ServerAddress};

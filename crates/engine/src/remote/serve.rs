@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::dial::our_version;
-use super::greeting::{Answer, Misunderstood, Purpose, read_hello, write_answer};
+use super::handshake::{Answer, Misunderstood, Purpose, read_hello, write_answer};
 use super::probe;
 use crate::ffi;
 use crate::run::cpu_threads;
@@ -32,7 +32,7 @@ const STACK_BYTES: usize = 64 << 20;
 
 /// What to lend, and where.
 #[derive(Clone, Debug)]
-pub struct Lending {
+pub struct ServeOptions {
     /// The address to listen at; a name or a number.
     pub host: String,
     /// 0: any port that is free.
@@ -49,7 +49,7 @@ pub struct Lending {
 
 /// What happens while devices are lent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LendEvent {
+pub enum ServeEvent {
     /// From now on connections are taken.
     Listening {
         /// Where, with the port that was found.
@@ -84,7 +84,7 @@ pub enum Refusal {
 
 /// Devices cannot be lent.
 #[derive(Debug, thiserror::Error)]
-pub enum LendError {
+pub enum ServeError {
     /// The address is not this machine's.
     #[error("{0} is no address of this machine; write 127.0.0.1, or one of its own")]
     Address(String),
@@ -115,19 +115,19 @@ pub enum LendError {
 ///
 /// # Errors
 /// Where it cannot begin.
-pub fn lend(lending: &Lending, tell: &(dyn Fn(LendEvent) + Sync)) -> Result<Infallible, LendError> {
-    let devices = chosen(&lending.devices, &ffi::devices())?;
-    let address = address(lending)?;
-    let listener = TcpListener::bind(address).map_err(|error| LendError::Listen { address, error })?;
+pub fn serve(options: &ServeOptions, tell: &(dyn Fn(ServeEvent) + Sync)) -> Result<Infallible, ServeError> {
+    let devices = chosen(&options.devices, &ffi::devices())?;
+    let address = address(options)?;
+    let listener = TcpListener::bind(address).map_err(|error| ServeError::Listen { address, error })?;
     let address = listener.local_addr().unwrap_or(address);
-    let lender = Lender {
-        lending,
+    let server = Server {
+        options,
         names: devices.iter().map(|it| it.name.clone()).collect(),
         tell,
         lent: Mutex::new(false),
         returned: Condvar::new(),
     };
-    tell(LendEvent::Listening { address, devices });
+    tell(ServeEvent::Listening { address, devices });
     let connections = AtomicUsize::new(0);
     thread::scope(|scope| {
         loop {
@@ -140,9 +140,9 @@ pub fn lend(lending: &Lending, tell: &(dyn Fn(LendEvent) + Sync)) -> Result<Infa
                 connections.fetch_sub(1, Ordering::SeqCst);
                 continue;
             }
-            let (lender, connections_now) = (&lender, &connections);
+            let (server, connections_now) = (&server, &connections);
             let started = thread::Builder::new().name("lend".into()).stack_size(STACK_BYTES).spawn_scoped(scope, move || {
-                lender.receive(stream, peer);
+                server.receive(stream, peer);
                 connections_now.fetch_sub(1, Ordering::SeqCst);
             });
             if started.is_err() {
@@ -152,21 +152,21 @@ pub fn lend(lending: &Lending, tell: &(dyn Fn(LendEvent) + Sync)) -> Result<Infa
     })
 }
 
-fn address(lending: &Lending) -> Result<SocketAddr, LendError> {
-    let host = lending.host.trim().trim_start_matches('[').trim_end_matches(']');
-    let not_ours = || LendError::Address(lending.host.clone());
+fn address(options: &ServeOptions) -> Result<SocketAddr, ServeError> {
+    let host = options.host.trim().trim_start_matches('[').trim_end_matches(']');
+    let not_ours = || ServeError::Address(options.host.clone());
     let address = match host.parse::<IpAddr>() {
-        Ok(number) => SocketAddr::new(number, lending.port),
-        Err(_) => (host, lending.port).to_socket_addrs().ok().and_then(|mut found| found.next()).ok_or_else(not_ours)?,
+        Ok(number) => SocketAddr::new(number, options.port),
+        Err(_) => (host, options.port).to_socket_addrs().ok().and_then(|mut found| found.next()).ok_or_else(not_ours)?,
     };
-    if !address.ip().is_loopback() && !lending.allow_network {
-        return Err(LendError::Network(lending.host.clone()));
+    if !address.ip().is_loopback() && !options.allow_network {
+        return Err(ServeError::Network(options.host.clone()));
     }
     Ok(address)
 }
 
 /// The devices with these names; without names every graphics card, else the processor. Never what is borrowed itself.
-fn chosen(names: &[String], devices: &[Device]) -> Result<Vec<Device>, LendError> {
+fn chosen(names: &[String], devices: &[Device]) -> Result<Vec<Device>, ServeError> {
     let own: Vec<&Device> = devices.iter().filter(|device| device.kind != DeviceKind::Remote).collect();
     if names.is_empty() {
         let cards: Vec<Device> = own.iter().filter(|it| it.kind.is_graphics()).map(|it| (*it).clone()).collect();
@@ -178,22 +178,22 @@ fn chosen(names: &[String], devices: &[Device]) -> Result<Vec<Device>, LendError
         .iter()
         .map(|name| {
             let found = own.iter().find(|it| it.name.eq_ignore_ascii_case(name.trim()));
-            found.map(|it| (*it).clone()).ok_or_else(|| LendError::Device { name: name.clone(), known: known() })
+            found.map(|it| (*it).clone()).ok_or_else(|| ServeError::Device { name: name.clone(), known: known() })
         })
         .collect()
 }
 
-struct Lender<'a> {
-    lending: &'a Lending,
+struct Server<'a> {
+    options: &'a ServeOptions,
     names: Vec<String>,
-    tell: &'a (dyn Fn(LendEvent) + Sync),
+    tell: &'a (dyn Fn(ServeEvent) + Sync),
     lent: Mutex<bool>,
     returned: Condvar,
 }
 
-impl Lender<'_> {
+impl Server<'_> {
     fn receive(&self, mut stream: TcpStream, peer: SocketAddr) {
-        let refuse = |why| (self.tell)(LendEvent::Refused(peer, why));
+        let refuse = |why| (self.tell)(ServeEvent::Refused(peer, why));
         let limited = stream
             .set_nodelay(true)
             .and_then(|()| stream.set_read_timeout(Some(GREETING)))
@@ -222,10 +222,10 @@ impl Lender<'_> {
             }
             Purpose::Work if self.take() => {
                 if welcome(&mut stream) {
-                    (self.tell)(LendEvent::Borrowed(peer));
+                    (self.tell)(ServeEvent::Borrowed(peer));
                     let left = self.serve(stream);
                     self.give_back();
-                    (self.tell)(LendEvent::Returned(peer, left));
+                    (self.tell)(ServeEvent::Returned(peer, left));
                 } else {
                     self.give_back();
                 }
@@ -249,7 +249,7 @@ impl Lender<'_> {
         if let Err(error) = stream.set_read_timeout(None).and_then(|()| stream.set_write_timeout(Some(WRITE))) {
             return Some(error.to_string());
         }
-        ffi::serve(stream, &self.names, cpu_threads(self.lending.threads), self.lending.cache.as_deref()).err().map(|error| error.message)
+        ffi::serve(stream, &self.names, cpu_threads(self.options.threads), self.options.cache.as_deref()).err().map(|error| error.message)
     }
 
     /// Whether the devices are this borrower's now.
@@ -269,20 +269,20 @@ impl Lender<'_> {
 mod tests {
     use super::*;
 
-    fn lending(host: &str, allow_network: bool) -> Lending {
-        Lending { host: host.into(), port: 7, devices: Vec::new(), cache: None, threads: None, allow_network }
+    fn options(host: &str, allow_network: bool) -> ServeOptions {
+        ServeOptions { host: host.into(), port: 7, devices: Vec::new(), cache: None, threads: None, allow_network }
     }
 
     #[test]
     fn other_machines_are_let_in_only_when_that_was_asked_for() {
         for host in ["127.0.0.1", "localhost", "::1", "[::1]"] {
-            assert!(address(&lending(host, false)).is_ok_and(|it| it.ip().is_loopback() && it.port() == 7), "{host}");
+            assert!(address(&options(host, false)).is_ok_and(|it| it.ip().is_loopback() && it.port() == 7), "{host}");
         }
         for host in ["0.0.0.0", "192.168.1.20", "::"] {
-            assert!(matches!(address(&lending(host, false)), Err(LendError::Network(_))), "{host}");
-            assert!(address(&lending(host, true)).is_ok(), "{host}");
+            assert!(matches!(address(&options(host, false)), Err(ServeError::Network(_))), "{host}");
+            assert!(address(&options(host, true)).is_ok(), "{host}");
         }
-        assert!(matches!(address(&lending("no.such.machine.invalid", true)), Err(LendError::Address(_))));
+        assert!(matches!(address(&options("no.such.machine.invalid", true)), Err(ServeError::Address(_))));
     }
 
     #[test]

@@ -15,47 +15,35 @@
 //! - `usage`: `models` (`id`, `bytes`, `shared`), `folders` (`path`, `layout`, `files`, `bytes`), `total`.
 //! - `problem`: `sentence`; something was passed over.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::cli::devices::aligned;
+use crate::cli::printer::Printer;
+use crate::cli::reporter::Reporter;
+
 use atelier_library::disk::{About, Facts, Stock};
 use atelier_library::{Card, Licence, Usage, size};
 
-/// Where a command tells what it found: tables and sentences, or lines of JSON.
-pub(super) struct Teller<'a> {
-    pub(super) out: &'a mut dyn Write,
-    pub(super) err: &'a mut dyn Write,
-    pub(super) json: bool,
+/// Reports the findings of a command: tables and sentences, or lines of JSON.
+pub(super) struct LibraryReport<'a> {
+    pub(super) printer: Printer<'a>,
+    pub(super) reporter: Box<dyn Reporter + 'a>,
 }
 
-impl Teller<'_> {
-    /// A line of JSON, where these are asked for.
-    pub(super) fn line(&mut self, line: &Value) -> io::Result<()> {
-        if self.json {
-            writeln!(self.out, "{line}")?;
-            self.out.flush()?;
-        }
-        Ok(())
-    }
-
-    /// A line for people, where JSON is not asked for.
-    pub(super) fn say(&mut self, line: &str) -> io::Result<()> {
-        if self.json { Ok(()) } else { writeln!(self.out, "{line}") }
-    }
-
+impl LibraryReport<'_> {
     /// Something was passed over.
-    pub(super) fn warn(&mut self, sentence: &str) -> io::Result<()> {
-        self.line(&json!({"event": "problem", "sentence": sentence}))?;
-        // Nothing can be said where standard error is closed.
-        let _ = writeln!(self.err, "warning: {sentence}");
+    pub(super) fn warning(&mut self, sentence: &str) -> io::Result<()> {
+        self.printer.json(&json!({"event": "problem", "sentence": sentence}))?;
+        self.reporter.message(&format!("warning: {sentence}"));
         Ok(())
     }
 
     pub(super) fn cards(&mut self, cards: &[Card]) -> io::Result<()> {
         for card in cards {
-            self.line(&card_line(card))?;
+            self.printer.json(&card_line(card))?;
         }
         let rows = cards.iter().map(|it| {
             let bytes = it.bytes.map_or_else(|| "?".into(), size);
@@ -65,33 +53,33 @@ impl Teller<'_> {
     }
 
     pub(super) fn card(&mut self, card: &Card) -> io::Result<()> {
-        self.line(&card_line(card))?;
-        self.say(&format!("{} ({})", card.name, card.id))?;
+        self.printer.json(&card_line(card))?;
+        self.printer.text(&format!("{} ({})", card.name, card.id))?;
         if !card.description.is_empty() {
-            self.say(&card.description)?;
+            self.printer.text(&card.description)?;
         }
-        self.say(&format!("state:    {}", card.state.label()))?;
+        self.printer.text(&format!("state:    {}", card.state.label()))?;
         for problem in &card.problems {
-            self.say(&format!("          {problem}"))?;
+            self.printer.text(&format!("          {problem}"))?;
         }
         if let Some(family) = &card.family {
-            self.say(&format!("family:   {family}"))?;
+            self.printer.text(&format!("family:   {family}"))?;
         }
         if let Some(licence) = &card.licence {
-            self.say(&format!("licence:  {}", licence_text(licence)))?;
+            self.printer.text(&format!("licence:  {}", licence_text(licence)))?;
         }
         if let Some(bytes) = card.bytes {
-            self.say(&format!("size:     {}", size(bytes)))?;
+            self.printer.text(&format!("size:     {}", size(bytes)))?;
         }
         for (at, file) in card.files.iter().enumerate() {
             let place = file.path.as_deref().map_or_else(|| file.name.clone(), |it| it.display().to_string());
             let bytes = file.bytes.map_or_else(|| "?".into(), size);
             let head = if at == 0 { "files:    " } else { "          " };
-            self.say(&format!("{head}{}: {place} ({bytes})", file.role.label()))?;
+            self.printer.text(&format!("{head}{}: {place} ({bytes})", file.role.label()))?;
         }
         for (name, bytes) in &card.variants {
             let bytes = bytes.map(|it| format!(", {} in all", size(it))).unwrap_or_default();
-            self.say(&format!("variant:  {}:{name}{bytes}", card.id))?;
+            self.printer.text(&format!("variant:  {}:{name}{bytes}", card.id))?;
         }
         Ok(())
     }
@@ -100,7 +88,7 @@ impl Teller<'_> {
         let shown = path.display().to_string();
         match about {
             About::Known(facts) => {
-                self.line(&json!({"event": "file", "path": shown, "bytes": bytes, "facts": **facts}))?;
+                self.printer.json(&json!({"event": "file", "path": shown, "bytes": bytes, "facts": **facts}))?;
                 self.facts(&shown, bytes, facts)
             }
             other => {
@@ -108,32 +96,32 @@ impl Teller<'_> {
                     About::Faulty { sentence, hint, .. } => format!("{sentence} {hint}"),
                     _ => "It is a pickle, which can run programs where it is opened, so it is not looked into. Look for the same model as .safetensors.".into(),
                 };
-                self.line(&json!({"event": "file", "path": shown, "bytes": bytes, "problem": problem}))?;
-                self.say(&format!("{shown} ({})\n{problem}", size(bytes)))
+                self.printer.json(&json!({"event": "file", "path": shown, "bytes": bytes, "problem": problem}))?;
+                self.printer.text(&format!("{shown} ({})\n{problem}", size(bytes)))
             }
         }
     }
 
     fn facts(&mut self, path: &str, bytes: u64, facts: &Facts) -> io::Result<()> {
         let millions = facts.parameters as f64 / 1e6;
-        self.say(&format!("{path} ({})", size(bytes)))?;
-        self.say(&format!("kind:     {}, {millions:.0} million parameters, {}", facts.name, facts.quantisation))?;
+        self.printer.text(&format!("{path} ({})", size(bytes)))?;
+        self.printer.text(&format!("kind:     {}, {millions:.0} million parameters, {}", facts.name, facts.quantisation))?;
         let training = &facts.training;
-        let told = [
+        let lines = [
             ("title:    ", training.title.clone()),
             ("author:   ", training.author.clone()),
             ("made for: ", training.base_model.clone()),
             ("triggers: ", (!training.trigger_words.is_empty()).then(|| training.trigger_words.join(", "))),
             ("usage:    ", training.usage.clone()),
         ];
-        for (head, text) in told {
+        for (head, text) in lines {
             if let Some(text) = text {
-                self.say(&format!("{head}{text}"))?;
+                self.printer.text(&format!("{head}{text}"))?;
             }
         }
         if !training.tags.is_empty() {
             let tags: Vec<String> = training.tags.iter().map(|(tag, count)| format!("{tag} ({count})")).collect();
-            self.say(&format!("tags:     {}", tags.join(", ")))?;
+            self.printer.text(&format!("tags:     {}", tags.join(", ")))?;
         }
         Ok(())
     }
@@ -145,7 +133,7 @@ impl Teller<'_> {
             .iter()
             .map(|it| json!({"path": it.path.display().to_string(), "layout": it.layout.label(), "files": it.files, "bytes": it.bytes}));
         let folders: Vec<Value> = folders.collect();
-        self.line(&json!({"event": "usage", "models": models, "folders": folders, "total": usage.total}))?;
+        self.printer.json(&json!({"event": "usage", "models": models, "folders": folders, "total": usage.total}))?;
         let rows = usage.models.iter().map(|it| {
             let shared = if it.shared > 0 { format!("{} shared", size(it.shared)) } else { String::new() };
             [it.id.clone(), size(it.bytes), shared]
@@ -153,7 +141,7 @@ impl Teller<'_> {
         self.table(["MODEL", "SIZE", ""], rows.collect())?;
         let rows = usage.folders.iter().map(|it| [it.path.display().to_string(), size(it.bytes), format!("{} files", it.files)]);
         self.table(["FOLDER", "SIZE", "FILES"], rows.collect())?;
-        self.say(&format!("{} in all", size(usage.total)))
+        self.printer.text(&format!("{} in all", size(usage.total)))
     }
 
     /// What a folder that was added holds.
@@ -163,33 +151,24 @@ impl Teller<'_> {
             *counts.entry(file.role().map_or("unknown", |it| it.key())).or_default() += 1;
         }
         let layout = stock.folders.iter().find(|it| it.path == path).map_or("folder", |it| it.layout.label());
-        self.line(
+        self.printer.json(
             &json!({"event": "folder", "path": path.display().to_string(), "layout": layout, "files": counts, "forgotten": forgotten}),
         )?;
         if forgotten {
-            return self.say(&format!("{} is not used any longer. Its files are as they were.", path.display()));
+            return self.printer.text(&format!("{} is not used any longer. Its files are as they were.", path.display()));
         }
         let parts: Vec<String> = counts.iter().map(|(role, count)| format!("{count} {role}")).collect();
         let parts = if parts.is_empty() { "no model files yet".into() } else { parts.join(", ") };
-        self.say(&format!("{} ({layout}) is used where it is: {parts}.", path.display()))
+        self.printer.text(&format!("{} ({layout}) is used where it is: {parts}.", path.display()))
     }
 
-    /// A table, each column as wide as it must be.
+    /// A table with aligned columns; nothing where it has no rows.
     fn table<const N: usize>(&mut self, head: [&str; N], rows: Vec<[String; N]>) -> io::Result<()> {
-        if self.json || rows.is_empty() {
+        if rows.is_empty() {
             return Ok(());
         }
-        let mut widths = head.map(|it| it.chars().count());
-        for row in &rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count());
-            }
-        }
-        for row in std::iter::once(head.map(str::to_owned)).chain(rows) {
-            let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-            writeln!(self.out, "{}", cells.join("  ").trim_end())?;
-        }
-        Ok(())
+        let rows: Vec<[String; N]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+        self.printer.text(aligned(&rows).trim_end_matches('\n'))
     }
 }
 

@@ -2,9 +2,11 @@
 
 #![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+
+use atelier_library::disk::is_model_file;
 
 const LIBRARY: &str = "Library";
 
@@ -23,17 +25,17 @@ pub(in crate::cli) struct LibraryFlags {
 #[derive(Debug, Args)]
 pub struct ModelsFlags {
     #[command(subcommand)]
-    pub(super) command: ModelsCommand,
+    pub(in crate::cli) command: ModelsCommand,
     #[command(flatten)]
-    pub(super) library: LibraryFlags,
+    pub(in crate::cli) library: LibraryFlags,
     /// Print JSON, one object a line, and nothing else, on standard output
     #[arg(long, global = true)]
-    pub(super) json: bool,
+    pub(in crate::cli) json: bool,
 }
 
 /// What is done with models.
 #[derive(Debug, Subcommand)]
-pub(super) enum ModelsCommand {
+pub(in crate::cli) enum ModelsCommand {
     /// List the models on this machine and those that can be downloaded.
     List {
         /// Only what is on this machine
@@ -87,4 +89,23 @@ pub(super) enum ModelsCommand {
     },
     /// Say what models take on disk, by model and by folder.
     Du,
+}
+
+/// Whether the value of `--model` is the name of a model and not a file.
+pub(in crate::cli) fn is_model_name(value: &Path) -> bool {
+    let Some(text) = value.to_str() else { return false };
+    !is_model_file(value) && !text.contains(['/', '\\']) && !value.exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_told_from_a_file() {
+        assert!(is_model_name(Path::new("z-image-turbo")) && is_model_name(Path::new("flux.1-dev:T5-Q4_K")));
+        for file in ["m.gguf", "./m", "a/b", "C:\\m", "x.SAFETENSORS", "Cargo.toml"] {
+            assert!(!is_model_name(Path::new(file)), "{file}");
+        }
+    }
 }

@@ -1,0 +1,36 @@
+//! Command lines that cannot be carried out.
+
+use atelier_core::paths::NoHome;
+use atelier_core::placement::PlacementError;
+use atelier_core::sd_cli::CommandError;
+use atelier_library::{BuiltinError, PlacesError, Problem};
+
+/// The flags mean nothing together, or what they name is not there.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum UsageError {
+    #[error("no model is named; give one with --model, or its parts with --diffusion-model, --llm, --vae and so on")]
+    NoModel,
+    #[error("Atelier writes PNG files; give the output a name that ends in .png")]
+    NotPng,
+    #[error("--control-image needs a ControlNet; name its file with --control-net")]
+    NoControlNet,
+    #[error(transparent)]
+    Placement(#[from] PlacementError),
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    #[error(transparent)]
+    NoHome(#[from] NoHome),
+    #[error(transparent)]
+    Builtin(#[from] BuiltinError),
+    #[error(transparent)]
+    Model(#[from] Problem),
+    #[error(transparent)]
+    Places(#[from] PlacesError),
+}
+
+impl UsageError {
+    /// Whether the flags are right, and what they need is not there.
+    pub(super) const fn is_missing_resource(&self) -> bool {
+        matches!(self, Self::NoHome(_) | Self::Builtin(_) | Self::Model(_) | Self::Places(_))
+    }
+}

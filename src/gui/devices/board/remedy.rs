@@ -1,0 +1,94 @@
+//! Remedies: sets of changes that make a recipe fit, or run after a failure. Pure.
+
+use std::path::PathBuf;
+
+use crate::gui::devices::board::asked::module_of;
+use atelier_core::placement::{Change, Home, Module, Placement};
+use atelier_core::recipe::{FileRole, PlacementText, Recipe};
+
+/// Set of changes that makes a recipe fit, ready to be applied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remedy {
+    /// The changes as an instruction: "Decode in tiles".
+    pub label: String,
+    changes: Vec<Change>,
+    placement: PlacementText,
+}
+
+impl Remedy {
+    pub(crate) fn new(changes: Vec<Change>, placement: &Placement) -> Self {
+        // Weights that move with their module are not worth a word.
+        let moves_along = |change: &&Change| match change {
+            Change::Weights { module, home: Home::Device(home) } => {
+                changes.iter().any(|other| matches!(other, Change::RunsOn { module: it, device } if it == module && device == home))
+            }
+            _ => false,
+        };
+        let label = changes.iter().filter(|change| !moves_along(change)).enumerate().map(|(n, change)| {
+            let text = change.to_string();
+            if n == 0 { text } else { lowercase_first(&text) }
+        });
+        Self { label: label.collect::<Vec<_>>().join(", and "), changes, placement: placement.text() }
+    }
+
+    /// Applies the changes and the placement to a recipe.
+    pub fn apply(&self, recipe: &mut Recipe) {
+        recipe.placement = self.placement.clone();
+        for change in &self.changes {
+            match change {
+                Change::VaeTiling => recipe.vae_tiling = true,
+                Change::Size { width, height } => (recipe.width, recipe.height) = (*width, *height),
+                Change::Quantisation { module, name } => {
+                    if let Some((role, path)) = alternative_file(recipe, *module, name) {
+                        recipe.files.set(role, path);
+                    }
+                }
+                // Part of the placement.
+                Change::Weights { .. } | Change::Pieces { .. } | Change::Budget { .. } | Change::RunsOn { .. } => {}
+            }
+        }
+    }
+}
+
+/// Role and path of the file `name` in the folder of the module's file that it replaces: the one with the longest common beginning of the
+/// name.
+fn alternative_file(recipe: &Recipe, module: Module, name: &str) -> Option<(FileRole, PathBuf)> {
+    let common = |other: &str| other.chars().zip(name.chars()).take_while(|(one, other)| one == other).count();
+    let files = recipe.files.iter().filter(|(role, _)| module_of(*role) == Some(module));
+    let named = files.filter_map(|(role, path)| Some((role, path, path.file_name()?.to_str()?)));
+    let (role, path, _) = named.max_by_key(|(_, _, other)| common(other))?;
+    Some((role, path.with_file_name(name)))
+}
+
+fn lowercase_first(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_quantisation_takes_the_place_of_the_file_it_is_most_like() {
+        let mut recipe = Recipe::default();
+        recipe.files.set(FileRole::ClipL, "/m/clip_l-F16.gguf");
+        recipe.files.set(FileRole::T5xxl, "/m/enc/t5xxl-F16.gguf");
+        let change = Change::Quantisation { module: Module::Te, name: "t5xxl-Q8_0.gguf".into() };
+        let remedy = Remedy::new(vec![change, Change::VaeTiling], &Placement::all_on("GPU0"));
+        assert_eq!(remedy.label, "Use t5xxl-Q8_0.gguf for the text encoder, and decode in tiles");
+        remedy.apply(&mut recipe);
+        assert_eq!(recipe.files.get(FileRole::T5xxl), Some(std::path::Path::new("/m/enc/t5xxl-Q8_0.gguf")));
+        assert_eq!(recipe.files.get(FileRole::ClipL), Some(std::path::Path::new("/m/clip_l-F16.gguf")));
+        assert!(recipe.vae_tiling && recipe.placement.backend == "all=GPU0");
+    }
+
+    #[test]
+    fn weights_that_go_along_need_no_words() {
+        let runs = Change::RunsOn { module: Module::Vae, device: "CPU".into() };
+        let weights = |home: Home| Change::Weights { module: Module::Vae, home };
+        let label = |changes: Vec<Change>| Remedy::new(changes, &Placement::all_on("GPU0")).label;
+        assert_eq!(label(vec![runs.clone(), weights(Home::Device("CPU".into()))]), "Run the VAE on CPU");
+        assert!(label(vec![runs, weights(Home::Disk)]).contains("disk"));
+    }
+}

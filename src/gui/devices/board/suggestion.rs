@@ -1,0 +1,114 @@
+//! The planner's answer to a placement: a better one, or changes without which none fits. Pure.
+
+use std::collections::BTreeSet;
+
+use crate::gui::devices::board::moves::{changes_between, is_same_placement};
+use crate::gui::devices::board::remedy::Remedy;
+use atelier_core::placement::{Budgets, Module, NoPlan, Phase, Pin, Pins, Placement, Plan, Prediction, Question, Room, Shortage, plan};
+use atelier_engine::{Estimate, OutOfMemory, PhaseKind};
+
+/// Longest list of remedies; a longer one is no help.
+const MOST_REMEDIES: usize = 3;
+
+/// The planner's answer to the placement on the board.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Suggestion {
+    /// No answer: a part of the input is not known.
+    #[default]
+    Unknown,
+    /// The placement equals the plan.
+    AlreadyBest,
+    /// A better placement.
+    Plan(Box<Plan>),
+    /// No placement fits with these pins.
+    NothingFits(Box<Shortage>),
+}
+
+/// Inputs of the planner besides the devices.
+#[derive(Clone, Copy)]
+pub(crate) struct PlanningInputs<'a> {
+    pub(crate) placement: &'a Placement,
+    pub(crate) estimate: &'a Estimate,
+    pub(crate) prediction: &'a Prediction,
+    /// Modules that the planner does not move.
+    pub(crate) pins: &'a BTreeSet<Module>,
+}
+
+impl PlanningInputs<'_> {
+    /// Runs the planner with the pins.
+    pub(crate) fn suggest(&self, rooms: &[Room]) -> Suggestion {
+        let in_use = self.estimate.needs.modules.keys().copied();
+        match plan(&self.question(&self.pins(self.pins), rooms)) {
+            Ok(plan) if is_same_placement(&plan.placement, self.placement, in_use) => Suggestion::AlreadyBest,
+            Ok(plan) => Suggestion::Plan(Box::new(plan)),
+            Err(NoPlan::Short(shortage)) => Suggestion::NothingFits(shortage),
+            Err(NoPlan::Device(_)) => Suggestion::Unknown,
+        }
+    }
+
+    /// Changes that make the placement fit into these rooms, the smallest loss first.
+    pub(crate) fn remedies(&self, rooms: &[Room]) -> Vec<Remedy> {
+        let mut remedies: Vec<Remedy> = Vec::new();
+        for pins in [self.pins(self.pins), self.pins(self.estimate.needs.modules.keys())] {
+            let fixes = match plan(&self.question(&pins, rooms)) {
+                Ok(plan) => {
+                    let changes = changes_between((self.placement, self.prediction), (&plan.placement, &plan.prediction));
+                    if !changes.is_empty() {
+                        remedies.push(Remedy::new(changes, &plan.placement));
+                    }
+                    plan.better
+                }
+                Err(NoPlan::Short(shortage)) => shortage.fixes,
+                Err(NoPlan::Device(_)) => Vec::new(),
+            };
+            for fix in fixes {
+                let remedy = Remedy::new(fix.changes, &fix.plan.placement);
+                if remedies.iter().all(|other| other.label != remedy.label) {
+                    remedies.push(remedy);
+                }
+            }
+        }
+        remedies.truncate(MOST_REMEDIES);
+        remedies
+    }
+
+    /// Pins that hold these modules where they are.
+    fn pins<'m>(&self, modules: impl IntoIterator<Item = &'m Module>) -> Pins {
+        let pin = |module: &Module| {
+            let seat = self.placement.seat(*module);
+            (*module, Pin { runs_on: Some(seat.runs_on.clone()), weights: Some(seat.weights.clone()) })
+        };
+        modules.into_iter().map(pin).collect()
+    }
+
+    fn question<'q>(&'q self, pins: &'q Pins, rooms: &'q [Room]) -> Question<'q> {
+        Question {
+            rooms,
+            needs: &self.estimate.needs,
+            pins,
+            budgets: &self.placement.budgets,
+            stream_layers: self.placement.stream_layers,
+            alternatives: &self.estimate.alternatives,
+        }
+    }
+}
+
+/// Memory of the devices as a failure has shown it: the device that ran out had the predicted bytes less those that the failed allocation
+/// lacked.
+pub(crate) fn rooms_after_failure(rooms: &[Room], prediction: Option<&Prediction>, met: &OutOfMemory) -> Vec<Room> {
+    let mut rooms = rooms.to_vec();
+    let phase = match met.phase {
+        PhaseKind::Loading => Phase::Load,
+        PhaseKind::Encoding => Phase::Encode,
+        PhaseKind::Denoising => Phase::Denoise,
+        PhaseKind::Decoding | PhaseKind::Upscaling => Phase::Decode,
+    };
+    let predicted = prediction.and_then(|it| it.device(&met.device)).map(|it| it.in_phase(phase).total_bytes());
+    if let Some(room) = rooms.iter_mut().find(|room| room.device.name == met.device) {
+        let lacking = met.bytes_wanted.saturating_sub(met.bytes_free);
+        let available = predicted.map_or(met.bytes_free, |bytes| bytes.saturating_sub(lacking));
+        let reserved = if room.is_ram() { room.device.memory_free_bytes.saturating_sub(room.limit_bytes(&Budgets::default())) } else { 0 };
+        room.device.memory_free_bytes = room.device.memory_free_bytes.min(available.saturating_add(reserved));
+    }
+    rooms
+}

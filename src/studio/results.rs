@@ -1,0 +1,115 @@
+//! Finished pictures: where they are written, under which names and with which metadata.
+//!
+//! The only place that keeps a picture; window and command line both call it.
+
+use std::path::{Path, PathBuf};
+
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_engine::{Picture, Preview};
+use atelier_library::model_name;
+use atelier_media::{GalleryError, Metadata};
+
+/// Destination of the pictures of a job.
+#[derive(Debug, PartialEq)]
+pub enum Destination {
+    /// A folder; each picture gets a name of its own, and nothing there is replaced.
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// Recipe of the job.
+        recipe: Box<Recipe>,
+    },
+    /// Exactly this file; the further pictures of a batch get a number.
+    Named {
+        /// The first picture's file.
+        path: PathBuf,
+        /// Recipe of the job.
+        recipe: Box<Recipe>,
+    },
+    /// Exactly this file, with the metadata of the picture that was upscaled.
+    Upscaled {
+        /// The file.
+        path: PathBuf,
+        /// The picture that was upscaled.
+        source: PathBuf,
+        /// The upscaler's file.
+        model: PathBuf,
+    },
+}
+
+impl Destination {
+    /// Writes a finished picture and returns its path.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn write(&self, picture: &Picture) -> Result<PathBuf, GalleryError> {
+        let Picture { info, image } = picture;
+        match self {
+            Self::Folder { folder, recipe } => store_picture(folder, recipe, *info, image),
+            Self::Named { path, recipe } => {
+                let path = numbered(path, info.index);
+                write_picture(&path, recipe, *info, image)?;
+                Ok(path)
+            }
+            Self::Upscaled { path, source, model } => {
+                let path = numbered(path, info.index);
+                // A JPEG, or a PNG of another program, has no metadata that could be kept.
+                let metadata = atelier_media::read_metadata(source).unwrap_or_default().upscaled(model, image);
+                atelier_media::write_picture(&path, image, &metadata)?;
+                Ok(path)
+            }
+        }
+    }
+}
+
+/// Keeps a finished picture in a folder, under a name of its own, and returns its path.
+///
+/// # Errors
+/// Where the folder cannot be written to.
+pub fn store_picture(folder: &Path, recipe: &Recipe, info: PictureInfo, image: &Rgb8) -> Result<PathBuf, GalleryError> {
+    atelier_media::save_picture(folder, recipe, model_name(&recipe.files), info, image)
+}
+
+/// Writes a finished picture to exactly this file, replacing one that is there.
+///
+/// # Errors
+/// Where the file cannot be written.
+pub fn write_picture(path: &Path, recipe: &Recipe, info: PictureInfo, image: &Rgb8) -> Result<(), GalleryError> {
+    atelier_media::write_picture(path, image, &Metadata::of(recipe, model_name(&recipe.files), info, image))
+}
+
+/// Writes a preview into a folder and returns its path.
+///
+/// # Errors
+/// Where the folder cannot be written to.
+pub fn write_preview(folder: &Path, preview: &Preview) -> Result<PathBuf, GalleryError> {
+    let path = folder.join(format!("preview_{}_{:03}.png", preview.picture + 1, preview.step));
+    atelier_media::write_picture(&path, &preview.image, &Metadata::default())?;
+    Ok(path)
+}
+
+/// `OUT.png` for the first picture, `OUT_2.png` for the second.
+fn numbered(path: &Path, index: u32) -> PathBuf {
+    if index == 0 {
+        return path.to_path_buf();
+    }
+    let mut name = path.file_stem().unwrap_or_default().to_os_string();
+    name.push(format!("_{}", index + 1));
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_picture_has_the_given_name_and_the_others_a_number() {
+        assert_eq!(numbered(Path::new("a/b.v1.png"), 0), Path::new("a/b.v1.png"));
+        assert_eq!(numbered(Path::new("a/b.v1.png"), 1), Path::new("a/b.v1_2.png"));
+        assert_eq!(numbered(Path::new("b"), 9), Path::new("b_10"));
+    }
+}
