@@ -1,4 +1,4 @@
-//! How long pictures take: `cargo xtask bench [-- --rows tiny,builtin,sd15,zimage] [--rounds N]`; how fast files come in: `-- --downloads`.
+//! Seconds a picture: `cargo xtask bench [-- --rows tiny,builtin,sd15,zimage] [--rounds N]`; download speed: `-- --downloads`.
 //!
 //! One table, measured in one run on this machine, each row written as it is done. Ours, as a caller of the engine sees it, beside the same
 //! engine used as others use it: (a) a process for each picture, as sd-cli does; (b) one bare context that stays, as sd-server has. Each model
@@ -37,7 +37,7 @@ struct Model {
     other: Option<ModelFiles>,
     rounds: usize,
     folder: PathBuf,
-    /// What is removed with it.
+    /// Folder that is removed with it.
     _removed: Option<tempfile::TempDir>,
 }
 
@@ -161,7 +161,7 @@ fn cousins(folder: &Path, options: &tiny::Options) -> Outcome<(ModelFiles, Model
     Ok((a, b))
 }
 
-/// Whether so many bytes can be written here, with as many left for others. Yes, where the system does not say.
+/// True where so many bytes can be written here with as many left for others, or where the system does not say.
 fn has_room(folder: &Path, bytes: u64) -> bool {
     #[cfg(unix)]
     let free = rustix::fs::statvfs(folder).ok().map(|disk| disk.f_bavail * disk.f_frsize);

@@ -13,7 +13,7 @@ use source::{Source, is_inside};
 
 /// A boundary.
 struct Rule {
-    /// What holds, as a sentence.
+    /// The boundary, as a sentence.
     says: &'static str,
     /// The files it speaks of: path prefixes, with `/` between folders.
     within: &'static [&'static str],
@@ -26,7 +26,7 @@ struct Rule {
     good: &'static str,
 }
 
-/// What a rule forbids.
+/// Names or calls that a rule forbids.
 enum Forbidden {
     /// Paths, and everything inside them.
     Paths(&'static [&'static str]),

@@ -1,4 +1,4 @@
-//! How fast a file comes in, is hashed, written and flushed, beside `curl | sha256sum` from the same server in the same run.
+//! Download speed of a file, hashed, written and flushed, beside `curl | sha256sum` from the same server in the same run.
 
 use std::io::{BufRead, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};

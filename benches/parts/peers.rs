@@ -30,7 +30,7 @@ pub(super) fn process(model: &Model, folder: &Path) -> Outcome<(f64, Option<u64>
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let (mut text, mut most) = (String::new(), None);
     let mut lines = BufReader::new(child.stdout.take().ok_or("no pipe")?);
-    // What it had at most is only to be read while it lives: at each line that it writes.
+    // Peak memory can only be read while the process lives: at each line that it writes.
     while lines.read_line(&mut text)? > 0 {
         most = peak_bytes(&child.id().to_string()).or(most);
     }

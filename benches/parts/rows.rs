@@ -1,4 +1,4 @@
-//! What one model's pictures take, in a process of its own, so that its memory is its own.
+//! Seconds and memory of one model's pictures, measured in a process of its own.
 
 use std::time::Instant;
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use atelier_engine::Handle;
 
-/// What a press asks for.
+/// Meaning of a press of Ctrl-C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Press {
     /// Cancel, and wait for the end.
@@ -14,7 +14,7 @@ pub(super) enum Press {
     Again,
 }
 
-/// Remembers whether Ctrl-C was pressed, and whom to tell.
+/// State of Ctrl-C, and the engine whose jobs it cancels.
 #[derive(Default)]
 pub(super) struct Interrupt {
     pressed: AtomicBool,

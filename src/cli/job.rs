@@ -12,7 +12,7 @@ use super::printer::Printer;
 use super::reporter::Reporter;
 use super::resolve::Job;
 use crate::studio::results::write_preview;
-use atelier_core::words::sentence;
+use atelier_core::sentences::sentence;
 use atelier_engine::{End, Event, Failure, Handle, JobId, LogLevel};
 
 /// Longest time until a press of Ctrl-C is acknowledged; the job itself is cancelled at once.

@@ -97,7 +97,7 @@ pub(super) fn summary(timings: &Timings) -> String {
     format!("Done in {total_secs:.1} s: load {load_secs:.1}, encode {encode_secs:.1}, denoise {denoise_secs:.1}, decode {decode_secs:.1}")
 }
 
-/// Whether both are the same phase of the same picture and module, however far each is.
+/// True for the same phase of the same picture and module, at any fraction.
 fn is_same_phase(old: Phase, new: Phase) -> bool {
     match (old, new) {
         (Phase::Loading { module: a, .. }, Phase::Loading { module: b, .. }) => a == b,

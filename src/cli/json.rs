@@ -102,7 +102,7 @@ pub enum Line {
     Plan(Box<Plan>),
 }
 
-/// The most that a device held in a phase.
+/// Peak memory of a device in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the module's text documents every field")]
 pub struct Peak {
@@ -113,7 +113,7 @@ pub struct Peak {
     pub predicted_bytes: Option<u64>,
 }
 
-/// Where a job is.
+/// Phase of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the module's text documents every field")]
@@ -125,7 +125,7 @@ pub enum Phase {
     Upscaling { tile: u32, tiles: u32 },
 }
 
-/// How a job ended.
+/// Outcome of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the module's text documents every field")]
@@ -145,7 +145,7 @@ pub enum Outcome {
     },
 }
 
-/// Memory that a device did not have.
+/// An allocation that a device refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the module's text documents every field")]
 pub struct OutOfMemory {
@@ -155,7 +155,7 @@ pub struct OutOfMemory {
     pub bytes_free: u64,
 }
 
-/// A picture that was made.
+/// One finished picture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the module's text documents every field")]
 pub struct FinishedPicture {
@@ -174,7 +174,7 @@ pub struct Timings {
     pub total_secs: f64,
 }
 
-/// How grave a log line is.
+/// Severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the module's text documents every field")]

@@ -11,7 +11,7 @@ use super::flags::PlanFlags;
 use super::json::{Fit, Line, Plan, PlanFix, Predicted};
 use atelier_core::placement::{self, NoPlan, Placement, Question, Room};
 use atelier_core::recipe::Recipe;
-use atelier_core::words::sentence;
+use atelier_core::sentences::sentence;
 use atelier_engine::{Estimate, Event, Handle};
 
 /// Longest wait for an estimate: headers of a large model on a slow disk take a while to read.
@@ -45,7 +45,9 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
         let missing = placement::Prediction::of(&share, &estimate.needs, &rooms)?.missing_bytes;
         notes.push(match missing {
             0 => format!("The share of {device} in a batch fits."),
-            missing => format!("The share of {device} in a batch does not fit: {} are missing.", placement::gib(missing)),
+            missing => {
+                format!("The share of {device} in a batch does not fit: {} are missing.", atelier_core::format::memory_size(missing))
+            }
         });
     }
     let plan = Plan {

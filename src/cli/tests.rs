@@ -1,4 +1,4 @@
-//! The command line against an engine that the tests play.
+//! The command line against a scripted engine.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use atelier_engine::{
     Begin, End, EngineEnd, Event, Failure, JobId, LogLevel, Phase, Picture, Preview, Request, Step, Task, Timings, channel,
 };
 
-/// Something to write to and to read what was written.
+/// A writer whose text can be read by its clones.
 #[derive(Clone, Default)]
 pub(super) struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
@@ -34,19 +34,19 @@ impl Write for SharedBuffer {
     }
 }
 
-/// What came of a run.
-struct Ran {
+/// Outcome of a run.
+struct RunOutcome {
     exit: Exit,
     out: String,
     err: String,
 }
 
-/// Runs with an engine that does this, in folders beneath `home`.
-fn run_with(home: &Path, args: &[&str], interrupt: &Arc<Interrupt>, engine: impl FnOnce(&EngineEnd) + Send + 'static) -> Ran {
+/// Runs a command line with a scripted engine, in folders beneath `home`.
+fn run_with(home: &Path, args: &[&str], interrupt: &Arc<Interrupt>, engine: impl FnOnce(&EngineEnd) + Send + 'static) -> RunOutcome {
     let mut out = SharedBuffer::default();
     let written = out.clone();
     let (exit, err) = run_into(home, args, interrupt, &mut out, engine);
-    Ran { exit, out: written.text(), err }
+    RunOutcome { exit, out: written.text(), err }
 }
 
 fn run_into(
@@ -80,7 +80,7 @@ fn run_into(
     (exit, err.text())
 }
 
-fn run_once(args: &[&str], engine: impl FnOnce(&EngineEnd) + Send + 'static) -> (Ran, tempfile::TempDir) {
+fn run_once(args: &[&str], engine: impl FnOnce(&EngineEnd) + Send + 'static) -> (RunOutcome, tempfile::TempDir) {
     let home = tempfile::tempdir().unwrap();
     let ran = run_with(home.path(), args, &Arc::default(), engine);
     (ran, home)
@@ -124,7 +124,7 @@ fn done(pictures: u32) -> End {
     End::Done { pictures, timings: Timings { total_secs: 1.5, ..Timings::default() }, notes: vec!["One colour only.".into()] }
 }
 
-/// The task of the only job that is asked for.
+/// The task of the only job that is submitted.
 fn task(port: &EngineEnd) -> (JobId, Task) {
     match port.next() {
         Some(Request::Run { job, task }) => (job, task),

@@ -29,7 +29,7 @@ pub(super) enum UsageError {
 }
 
 impl UsageError {
-    /// Whether the flags are right, and what they need is not there.
+    /// True where the flags are right and a model, folder or setting that they need is missing.
     pub(super) const fn is_missing_resource(&self) -> bool {
         matches!(self, Self::NoHome(_) | Self::Builtin(_) | Self::Model(_) | Self::Places(_))
     }

@@ -30,7 +30,7 @@ pub(crate) fn alone(devices: &str) -> Alone {
 }
 
 impl Drop for Alone {
-    /// What the engine holds is given back before the next test counts: the engine's own thread may be the last to let go of it.
+    /// Waits until the engine's memory is returned, before the next test counts: the engine's own thread may be the last to drop it.
     fn drop(&mut self) {
         if !std::thread::panicking() && self.engine.handle().unload().is_ok() {
             self.engine.handle().list_devices().unwrap();

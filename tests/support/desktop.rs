@@ -24,12 +24,12 @@ use x11rb::protocol::xproto::{ClientMessageEvent, ConnectionExt as _, EventMask}
 
 use crate::screen::{Area, Screen};
 
-/// How long the program may take to open its window.
+/// Longest time until the program opens its window.
 const START: Duration = Duration::from_mins(1);
-/// How long a control may take to appear, or to come to rest, before a click.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// Between two looks.
-const LOOK: Duration = Duration::from_millis(30);
+/// Longest time until a control appears, or comes to rest, before a click.
+const CONTROL_TIMEOUT: Duration = Duration::from_secs(20);
+/// Time between two polls.
+const POLL_INTERVAL: Duration = Duration::from_millis(30);
 
 /// A control of the window, as a screen reader would hear of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,13 +38,13 @@ pub(crate) struct Control {
     pub(crate) name: String,
     /// Button, text field, ...
     pub(crate) role: Role,
-    /// Where it is on the screen; `None` where it is not drawn.
+    /// Its place on the screen; `None` where it is not drawn.
     pub(crate) area: Option<Area>,
-    /// What it holds: a text, a number.
+    /// Its value: a text, a number.
     pub(crate) value: String,
-    /// Whether it can be used.
+    /// It can be used.
     pub(crate) enabled: bool,
-    /// Whether it is switched on; `None` where it is no switch.
+    /// State of a switch; `None` where it is no switch.
     pub(crate) on: Option<bool>,
 }
 
@@ -132,14 +132,14 @@ impl Desktop {
                 let shown: Vec<String> = self.controls()?.into_iter().map(|it| format!("{} = {:?}", it.name, it.value)).collect();
                 bail!("{what} did not come within {} s; the window shows {shown:?}; {}", limit.as_secs(), said(&self.log));
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 
     /// Moves the pointer to the control of this name and clicks, once it can be used and has stopped moving.
     pub(crate) fn click(&mut self, name: &str) -> Result<()> {
         let mut last = None;
-        let area = self.wait(&format!("\u{201c}{name}\u{201d}, ready to be clicked,"), PATIENCE, |it| {
+        let area = self.wait(&format!("\u{201c}{name}\u{201d}, ready to be clicked,"), CONTROL_TIMEOUT, |it| {
             let area = it.find(name)?.filter(|control| control.enabled).and_then(|control| control.area);
             let resting = area.filter(|_| area == last);
             last = area;
@@ -191,11 +191,11 @@ impl Desktop {
         self.click(name)?;
         self.press("ctrl+a")?;
         self.type_text(text)?;
-        self.wait(&format!("{text:?} in \u{201c}{name}\u{201d}"), PATIENCE, |it| Ok(it.find(name)?.filter(|it| it.value == text)))?;
+        self.wait(&format!("{text:?} in \u{201c}{name}\u{201d}"), CONTROL_TIMEOUT, |it| Ok(it.find(name)?.filter(|it| it.value == text)))?;
         Ok(())
     }
 
-    /// What the screen shows now.
+    /// Picture of the screen.
     pub(crate) fn shot(&self) -> Result<RgbImage> {
         self.screen.shot()
     }
@@ -203,7 +203,7 @@ impl Desktop {
     /// Writes what the screen shows as a PNG, once it has come to rest: what the program knows reaches the screen a frame later.
     pub(crate) fn screenshot(&mut self, path: &Path) -> Result<RgbImage> {
         let mut last = None;
-        let image = self.wait("a screen that has come to rest", PATIENCE, |it| {
+        let image = self.wait("a screen that has come to rest", CONTROL_TIMEOUT, |it| {
             let now = it.shot()?;
             let resting = last.as_ref() == Some(&now);
             last = Some(now.clone());
@@ -243,7 +243,7 @@ impl Desktop {
             if Instant::now() > deadline {
                 bail!("the program did not end within {} s; {}", limit.as_secs(), said(&self.log));
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -258,7 +258,7 @@ impl Desktop {
         self.program.id()
     }
 
-    /// What the program has printed so far.
+    /// Output of the program so far.
     pub(crate) fn output(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
@@ -333,7 +333,7 @@ fn connect(address: SocketAddr, program: &mut Guard) -> Result<TcpStream> {
         if Instant::now() > deadline {
             bail!("the program opened no window within {} s", START.as_secs());
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 

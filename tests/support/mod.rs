@@ -1,4 +1,4 @@
-//! What several test binaries share: the tiny model, made once for all of them, and a recipe for it.
+//! Shared by several test binaries: the tiny model, made once for all of them, and a recipe for it.
 #![allow(dead_code, reason = "each test binary uses a part")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 

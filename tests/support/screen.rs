@@ -44,7 +44,7 @@ impl Screen {
         Ok(Self { server, display: format!(":{}", number.trim()), folder })
     }
 
-    /// What the screen shows now.
+    /// Picture of the screen.
     pub(crate) fn shot(&self) -> Result<RgbImage> {
         decode_xwd(&fs::read(self.file())?)
     }
@@ -108,7 +108,7 @@ impl Area {
     }
 }
 
-/// How many different colours an area shows; 1 means that it is blank.
+/// Number of different colours in an area; 1 means that it is blank.
 pub(crate) fn colours(image: &RgbImage, area: Area) -> usize {
     let mut seen: Vec<[u8; 3]> = pixels(image, area).map(|pixel| pixel.0).collect();
     seen.sort_unstable();

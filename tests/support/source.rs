@@ -1,7 +1,7 @@
 //! Reads Rust source just well enough to say which names it uses: comments and texts are left out, `use` lists are spelled out, and
 //! `crate`, `self` and `super` are resolved. It is no compiler: macros are read as what they look like.
 
-/// What a source file says.
+/// Tokens and paths of a source file.
 #[derive(Debug, Default)]
 pub(crate) struct Source {
     /// Words, marks and literals in order; a text or character is `"`, a number keeps its digits.
@@ -36,13 +36,13 @@ impl Source {
         Self { tokens, paths }
     }
 
-    /// Whether a token of this text stands somewhere, and on which line.
+    /// Line of the first token of this text, if there is one.
     pub(crate) fn line_of_token(&self, text: &str) -> Option<usize> {
         self.tokens.iter().find(|token| token.text == text).map(|token| token.line)
     }
 }
 
-/// Whether `path` is `prefix` or something inside it.
+/// True where `path` is `prefix` or something inside it.
 pub(crate) fn is_inside(path: &str, prefix: &str) -> bool {
     path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }

@@ -6,9 +6,11 @@
 
 pub mod advice;
 pub mod device;
+pub mod format;
 pub mod mailbox;
+pub mod module;
 pub mod recipe;
-pub mod words;
+pub mod sentences;
 
 pub mod placement;
 pub mod sd_cli;

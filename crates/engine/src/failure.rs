@@ -3,8 +3,8 @@
 use super::event::{Cause, Failure, OutOfMemory};
 use super::ffi::{CallError, Status};
 use super::remote::{RemoteError, last_problem};
-use atelier_core::words::sentence;
-use atelier_library::size;
+use atelier_core::format::file_size;
+use atelier_core::sentences::sentence;
 
 /// What a kind of failure looks like in the engine's words, and what to say instead. The first that matches wins.
 const KNOWN: &[(&[&str], &str, &str)] = &[
@@ -73,7 +73,7 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
     match &error.out_of_memory {
         Some(missing) => {
             let OutOfMemory { device, phase, bytes_wanted, bytes_free } = missing;
-            let (wanted, free) = (size(*bytes_wanted), size(*bytes_free));
+            let (wanted, free) = (file_size(*bytes_wanted), file_size(*bytes_free));
             Failure {
                 sentence: format!("{device} has too little memory: {} wanted {wanted}, and {free} were free.", phase.label()),
                 hint: KNOWN[0].2.into(),

@@ -3,7 +3,7 @@
 use super::cache::Budget;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{self, Module, Placement, PlacementError, resolve_device};
-use atelier_core::recipe::{FileRole, ModelFiles, PlacementText};
+use atelier_core::recipe::{ModelFiles, PlacementText};
 
 /// A placement in the engine's words, with every device named.
 pub(crate) struct Places {
@@ -36,13 +36,9 @@ impl Places {
 
     /// What was asked for and has no effect where a model of these files runs, in sentences.
     pub(crate) fn notes(&self, files: &ModelFiles, devices: &[Device]) -> Vec<String> {
-        let of_file = [
-            (Module::ClipVision, FileRole::ClipVision),
-            (Module::Controlnet, FileRole::Controlnet),
-            (Module::Photomaker, FileRole::Photomaker),
-        ];
-        let more = of_file.into_iter().filter(|(_, role)| files.get(*role).is_some()).map(|(module, _)| module);
-        let in_use: Vec<Module> = [Module::Diffusion, Module::Te, Module::Vae].into_iter().chain(more).collect();
+        let always = [Module::Diffusion, Module::Te, Module::Vae];
+        let more = files.modules().into_iter().filter(|module| !always.contains(module));
+        let in_use: Vec<Module> = always.into_iter().chain(more).collect();
         placement::notes(&self.placement, devices, &in_use)
     }
 }
@@ -50,6 +46,7 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::recipe::FileRole;
 
     fn device(name: &str, kind: DeviceKind) -> Device {
         Device { name: name.into(), description: String::new(), kind, card: None, memory_total_bytes: 1, memory_free_bytes: 1 }

@@ -15,9 +15,10 @@ use super::request::{JobId, PreviewOptions};
 use super::sink::{JobSink, WarmSink};
 use super::thread::Engine;
 use atelier_core::device::Device;
-use atelier_core::placement::{DevicePrediction, Placement, Prediction, Room, gib};
+use atelier_core::format::memory_size;
+use atelier_core::placement::{DevicePrediction, Placement, Prediction, Room};
 use atelier_core::recipe::{FileRole, ImageSource, Lora, ModelFiles, PictureInfo, PlacementText, Recipe, Rgb8};
-use atelier_core::words::sentence;
+use atelier_core::sentences::sentence;
 use atelier_library::{Checked, Fault, snap};
 use atelier_media::{fit_image, read_image, read_mask};
 
@@ -327,8 +328,8 @@ fn shortage(device: &DevicePrediction) -> Option<String> {
             "This may not fit: in the {} phase {} would hold {}, and {} are to be had.",
             phase.label(),
             device.name,
-            gib(used.total_bytes()),
-            gib(device.limit_bytes)
+            memory_size(used.total_bytes()),
+            memory_size(device.limit_bytes)
         )
     })
 }
@@ -337,8 +338,14 @@ fn shortage(device: &DevicePrediction) -> Option<String> {
 fn remembered_shortage(engine: &Engine, device: &Device, taken: &BTreeMap<String, u64>) -> Option<String> {
     let (taken, room) = (taken.get(&device.name)?, room(device, &engine.measured.slack(std::slice::from_ref(device))));
     let limit = room.device.memory_free_bytes.saturating_sub(room.slack_bytes);
-    (device.memory_total_bytes > 0 && *taken > limit)
-        .then(|| format!("This may not fit: a picture like it took {} of {}, and {} are to be had.", gib(*taken), device.name, gib(limit)))
+    (device.memory_total_bytes > 0 && *taken > limit).then(|| {
+        format!(
+            "This may not fit: a picture like it took {} of {}, and {} are to be had.",
+            memory_size(*taken),
+            device.name,
+            memory_size(limit)
+        )
+    })
 }
 
 /// Tells LoRAs apart: a file that was replaced is another.

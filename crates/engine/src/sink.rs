@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use super::batch::Together;
 use super::channel::EventSender;
-use super::estimate;
 use super::event::{Event, LogLevel, Peak, Phase, PhaseKind, Preview, Step, Timings};
 use super::ffi::JobCallbacks;
 use super::request::JobId;
@@ -135,7 +134,7 @@ impl JobSink {
     pub(crate) fn measured(&self, peaks: Vec<(String, PhaseKind, u64)>) {
         let held = &mut self.lock().held;
         for (device, phase, bytes) in peaks {
-            let peak = held.entry((device, estimate::phase(phase))).or_default();
+            let peak = held.entry((device, placement::Phase::from(phase))).or_default();
             *peak = bytes.max(*peak);
         }
     }

@@ -12,8 +12,9 @@ use super::catalogue::{Catalogue, Offer};
 use super::check::part_name;
 use super::disk::{DiskFile, Facts};
 use super::family::{Family, Latents};
-use super::header::{file_name, size};
+use super::header::file_name;
 use super::manifest::Role;
+use atelier_core::format::file_size;
 use atelier_core::recipe::{FileRole, ModelFiles};
 
 /// A proposal for the files of a model.
@@ -50,7 +51,7 @@ impl Missing {
     pub fn sentence(&self) -> String {
         match &self.offer {
             Some(Offer { model, file }) => {
-                let bytes = file.bytes().map(|it| format!(", about {}", size(it))).unwrap_or_default();
+                let bytes = file.bytes().map(|it| format!(", about {}", file_size(it))).unwrap_or_default();
                 format!("It still needs {}: {}{bytes}, comes with {model}.", self.what, file.filename.as_str())
             }
             None => format!("It still needs {}.", self.what),

@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::dtype::Dtype;
 use super::{gguf, safetensors, sniff};
 
+use atelier_core::format::file_size;
+
 /// No header is longer; safetensors' own rule, which fits GGUF too.
 pub(crate) const MAX_HEADER_BYTES: u64 = 100_000_000;
 /// Texts in the metadata that are longer are left out; a chat template has a few thousand characters.
@@ -219,7 +221,7 @@ fn error_for(name: &str, flaw: Flaw, file_bytes: u64) -> HeaderError {
             (Fault::Unreadable, format!("{name} cannot be read: {error}."), "Check that its disk is connected and try again.".into())
         }
         Flaw::CutShort { promised_bytes } => {
-            let (promised, there) = (size(promised_bytes), size(file_bytes));
+            let (promised, there) = (file_size(promised_bytes), file_size(file_bytes));
             let sentence = if promised == there {
                 format!("{name} is cut short: its last {} bytes are missing.", promised_bytes.saturating_sub(file_bytes))
             } else {
@@ -246,25 +248,6 @@ pub fn file_name(path: &Path) -> String {
 /// A tensor's name, short enough for a sentence.
 pub(crate) fn shown(name: &str) -> String {
     if name.chars().count() <= 80 { name.to_owned() } else { name.chars().take(79).chain(['…']).collect() }
-}
-
-/// A number of bytes as people say it: `9.2 MB`.
-#[must_use]
-pub fn size(bytes: u64) -> String {
-    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
-    if bytes < 1000 {
-        return if bytes == 1 { "1 byte".into() } else { format!("{bytes} bytes") };
-    }
-    let mut value = bytes as f64 / 1000.0;
-    let mut unit = UNITS[0];
-    for next in &UNITS[1..] {
-        if value < 999.95 {
-            break;
-        }
-        value /= 1000.0;
-        unit = next;
-    }
-    format!("{value:.1} {unit}")
 }
 
 #[cfg(test)]
@@ -372,11 +355,5 @@ mod tests {
         bytes.extend_from_slice(&[0; 8]);
         let error = read_from(&mut io::Cursor::new(&bytes), bytes.len() as u64, "a.safetensors").unwrap_err();
         assert_eq!((error.fault, error.sentence.as_str()), (Fault::Damaged, "a.safetensors is damaged: it names a twice."));
-    }
-
-    #[test]
-    fn sizes_are_said_in_the_unit_that_fits() {
-        let said = [999, 1000, 9_240_000, 999_960_000, 2_132_625_182].map(size);
-        assert_eq!(said, ["999 bytes", "1.0 kB", "9.2 MB", "1.0 GB", "2.1 GB"]);
     }
 }

@@ -45,7 +45,7 @@ pub use dtype::Dtype;
 pub use family::Family;
 pub use fetch::{download_job, parts_job};
 pub use fetched::Fetched;
-pub use header::{Fault, Format, Header, HeaderError, TensorInfo, file_name, read_header, size};
+pub use header::{Fault, Format, Header, HeaderError, TensorInfo, file_name, read_header};
 pub use kind::{FileKind, identify};
 pub use link::Link;
 pub use manifest::{

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Map, Value};
 
-use atelier_core::recipe::{FileRole, ModelFiles};
+use atelier_core::recipe::ModelFiles;
 
 mod defaults;
 mod faults;
@@ -373,7 +373,7 @@ impl ModelFile {
 /// What the model of these files is called, where a manifest beside them says so.
 #[must_use]
 pub fn model_name(files: &ModelFiles) -> Option<String> {
-    let main = files.get(FileRole::Model).or(files.get(FileRole::Diffusion))?;
+    let main = files.main()?;
     Some(Manifest::beside(main)?.name)
 }
 

@@ -12,9 +12,10 @@ use super::assemble::{Assembly, assemble};
 use super::catalogue::Catalogue;
 use super::check::Problem;
 use super::disk::{DiskFile, Stock};
-use super::header::{file_name, size};
+use super::header::file_name;
 use super::manifest::{Defaults, FaultyFile, Licence, MANIFEST, Manifest, Role};
 use super::naming::{free_id, name_of, slug};
+use atelier_core::format::file_size;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe};
 
 /// A model in Atelier's own folder.
@@ -271,7 +272,7 @@ impl Models {
             return it.runnable(&self.catalogue);
         }
         if let Some(entry) = self.catalogue.find(name) {
-            let bytes = entry.bytes().map(|it| format!(" (about {})", size(it))).unwrap_or_default();
+            let bytes = entry.bytes().map(|it| format!(" (about {})", file_size(it))).unwrap_or_default();
             return Err(Problem {
                 sentence: format!("{} is not on this disk.", entry.name),
                 hint: format!("Get it with: atelier models pull {name}{bytes}."),
@@ -363,7 +364,7 @@ impl Installed {
     pub fn runnable(&self) -> Result<Runnable, Problem> {
         let Manifest { id, name, defaults, .. } = &self.manifest;
         let files = self.whole_files()?;
-        if files.get(FileRole::Model).or(files.get(FileRole::Diffusion)).is_none() {
+        if files.main().is_none() {
             return Err(Problem {
                 sentence: format!("{name} makes no pictures by itself: it is a part of other models."),
                 hint: "Choose a model with a diffusion module.".into(),

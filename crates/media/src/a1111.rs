@@ -4,6 +4,7 @@
 //! that has a line beginning with `Negative prompt:` (the form cannot say it; the recipe beside it can). Pure: no files.
 
 use std::fmt;
+use std::path::Path;
 
 use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Sampler, Scheduler, take_loras};
 
@@ -44,11 +45,11 @@ impl Parameters {
         it.push("CFG scale", recipe.guidance);
         it.push("Seed", info.seed);
         it.push("Size", format!("{width}x{height}"));
-        let stem = |role| recipe.files.get(role).and_then(|path| path.file_stem()).map(|name| name.to_string_lossy().into_owned());
-        if let Some(model) = model.map(str::to_owned).or_else(|| stem(FileRole::Model)).or_else(|| stem(FileRole::Diffusion)) {
+        let stem = |path: Option<&Path>| path.and_then(Path::file_stem).map(|name| name.to_string_lossy().into_owned());
+        if let Some(model) = model.map(str::to_owned).or_else(|| stem(recipe.files.main())) {
             it.push("Model", model);
         }
-        if let Some(vae) = stem(FileRole::Vae) {
+        if let Some(vae) = stem(recipe.files.get(FileRole::Vae)) {
             it.push("VAE", vae);
         }
         if let Some(init) = &recipe.init {

@@ -10,7 +10,7 @@ use atelier_library::disk::is_model_file;
 
 const LIBRARY: &str = "Library";
 
-/// Where models are looked for.
+/// Folders and catalogues of models.
 #[derive(Clone, Debug, Default, Args)]
 pub(in crate::cli) struct LibraryFlags {
     /// Folder of downloaded models, in place of the one in the settings
@@ -33,7 +33,7 @@ pub struct ModelsFlags {
     pub(in crate::cli) json: bool,
 }
 
-/// What is done with models.
+/// Subcommands of `models`.
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ModelsCommand {
     /// List the models on this machine and those that can be downloaded.
@@ -91,7 +91,7 @@ pub(in crate::cli) enum ModelsCommand {
     Du,
 }
 
-/// Whether the value of `--model` is the name of a model and not a file.
+/// True where the value of `--model` is the name of a model and not a file.
 pub(in crate::cli) fn is_model_name(value: &Path) -> bool {
     let Some(text) = value.to_str() else { return false };
     !is_model_file(value) && !text.contains(['/', '\\']) && !value.exists()

@@ -37,7 +37,7 @@ pub(super) struct Cli {
     pub(super) command: Option<Command>,
 }
 
-/// What the command line was asked to do.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Make pictures from a prompt. Without a model's file the built-in model is used, with the settings that suit it.
@@ -89,7 +89,7 @@ pub struct GenerateFlags {
     pub(super) report: ReportFlags,
 }
 
-/// What `generate` and `plan` have in common.
+/// Flags that `generate` and `plan` share.
 #[derive(Debug, Args)]
 pub(super) struct CommonFlags {
     #[command(flatten)]
@@ -108,7 +108,7 @@ pub(super) struct CommonFlags {
     pub(super) library: LibraryFlags,
 }
 
-/// How previews are made.
+/// Method by which previews are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum PreviewMethod {
     /// A projection of the latents.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Device;
 use atelier_core::placement::{self, Fix, Module, Phase, Placement, Prediction};
 
-/// What a placement takes.
+/// Predicted memory of a placement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the text of the module above documents every field")]
 pub struct Predicted {
@@ -19,7 +19,7 @@ pub struct Predicted {
     pub modules: Vec<PredictedModule>,
 }
 
-/// What it takes of a device.
+/// Predicted memory of one device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the text of the module above documents every field")]
 pub struct PredictedDevice {
@@ -29,7 +29,7 @@ pub struct PredictedDevice {
     pub phases: Vec<PredictedPhase>,
 }
 
-/// In a phase.
+/// Predicted memory of one device in one phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the text of the module above documents every field")]
 pub struct PredictedPhase {
@@ -42,7 +42,7 @@ pub struct PredictedPhase {
     pub total_bytes: u64,
 }
 
-/// What it takes for a module.
+/// Placement and predicted memory of one module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the text of the module above documents every field")]
 pub struct PredictedModule {
@@ -55,7 +55,7 @@ pub struct PredictedModule {
     pub in_pieces: bool,
 }
 
-/// The best placement that fits, or what would make one fit.
+/// The best placement, and changes that would improve it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the text of the module above documents every field")]
 pub struct Fit {
@@ -65,7 +65,7 @@ pub struct Fit {
     pub fixes: Vec<PlanFix>,
 }
 
-/// Changes with which it fits, or fits better.
+/// Changes that make the plan fit, or fit better.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the text of the module above documents every field")]
 pub struct PlanFix {
@@ -73,7 +73,7 @@ pub struct PlanFix {
     pub predicted: Predicted,
 }
 
-/// All of the line.
+/// The whole line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the text of the module above documents every field")]
 pub struct Plan {

@@ -13,7 +13,7 @@ use atelier_library::{Catalogue, Models, Places, PlacesError, Problem, Runnable}
 pub(in crate::cli) struct Library {
     options: ScannerOptions,
     catalogue: Catalogue,
-    /// What is wrong with catalogues, in sentences.
+    /// Faults of catalogues, in sentences.
     pub(in crate::cli) problems: Vec<String>,
     pub(in crate::cli) places: Places,
 }
@@ -38,24 +38,24 @@ impl Library {
         &self.catalogue
     }
 
-    /// What was downloaded, without a look at other folders.
+    /// The downloaded models; other folders are not scanned.
     pub(in crate::cli) fn downloaded(&self) -> Models {
         Models::new(self.models_root(), self.catalogue.clone(), &Stock::default())
     }
 
-    /// Everything on the disk, looked into. Stops early where `go_on` says so.
+    /// All models on the disk, with headers read. Stops early once `go_on` is false.
     pub(in crate::cli) fn all(&self, go_on: &dyn Fn() -> bool) -> (Models, Arc<Stock>) {
         let stock = Scanner::start(self.options.clone(), || ()).complete(go_on);
         (Models::new(self.models_root(), self.catalogue.clone(), &stock), stock)
     }
 
-    /// One folder alone, looked into.
+    /// One folder alone, with headers read.
     pub(in crate::cli) fn only(&self, folder: &Path, go_on: &dyn Fn() -> bool) -> Stock {
         let options = ScannerOptions { models_root: PathBuf::new(), added: vec![folder.to_owned()], ..self.options.clone() };
         Stock::clone(&Scanner::start(options, || ()).complete(go_on))
     }
 
-    /// The model of this name. Other folders are looked into only where it was not downloaded.
+    /// The model of this name. Other folders are scanned only where it was not downloaded.
     pub(in crate::cli) fn runnable(&self, name: &str) -> Result<Runnable, Problem> {
         let downloaded = self.downloaded();
         if downloaded.installed_as(name).is_some() {
@@ -84,7 +84,7 @@ pub(in crate::cli) fn find_upscaler(
     Ok(library.downloaded().upscaler(name)?)
 }
 
-/// Whether the person agreed that pickles are opened.
+/// True where the person agreed that pickles are opened.
 pub(in crate::cli) fn allows_pickles(paths: impl FnOnce() -> Result<Paths, NoHome>) -> Result<bool, UsageError> {
     Ok(Places::read(&paths()?.library_file())?.allow_pickles)
 }

@@ -1,7 +1,7 @@
 //! `atelier models`: the library on the command line.
 //!
-//! Everything here asks `library` and prints (`told`); nothing here knows how a folder is read or a file is fetched. A command ends with 0
-//! where all of it was done, 1 where something failed, 2 where there is no such model, 130 where Ctrl-C ended it.
+//! Everything here queries `library` and prints (`report`); no folder is read and no file fetched here. Exit codes: 0 all done, 1 something
+//! failed, 2 no such model, 130 ended by Ctrl-C.
 
 mod library;
 mod pull;
@@ -23,15 +23,16 @@ use super::flags::{LibraryFlags, ModelsCommand, ModelsFlags};
 use super::interrupt::Interrupt;
 use super::printer::Printer;
 use super::reporter::{quiet_reporter, reporter};
+use atelier_core::format::file_size;
 use atelier_core::paths::Paths;
 use atelier_library::disk::look_into;
-use atelier_library::{Card, Downloaded, Fetched, Models, Places, Problem, Verdict, downloaded, size, usage};
+use atelier_library::{Card, Downloaded, Fetched, Models, Places, Problem, Verdict, downloaded, usage};
 
 /// System that a command runs on; tests give their own.
 pub(super) struct Env<'a> {
     pub(super) out: &'a mut dyn Write,
     pub(super) err: &'a mut dyn Write,
-    /// Whether standard error is a terminal, which can show a bar.
+    /// Standard error is a terminal, which can show a bar.
     pub(super) terminal: bool,
     pub(super) paths: Paths,
     pub(super) interrupt: Arc<Interrupt>,
@@ -41,16 +42,16 @@ pub(super) struct Env<'a> {
 /// Reason for which a command ends early.
 enum CommandError {
     /// There is no such model.
-    Unknown(Problem),
+    UnknownModel(Problem),
     Failed(anyhow::Error),
     /// Nobody reads standard output any more.
-    Unheard,
+    OutputClosed,
     Cancelled,
 }
 
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe { Self::Unheard } else { Self::Failed(error.into()) }
+        if error.kind() == io::ErrorKind::BrokenPipe { Self::OutputClosed } else { Self::Failed(error.into()) }
     }
 }
 
@@ -65,9 +66,9 @@ pub(super) fn run(flags: ModelsFlags, env: Env<'_>) -> Exit {
     let mut runner = CommandRunner { paths, interrupt, trash, report: LibraryReport { printer: Printer::new(out, flags.json), reporter } };
     let (exit, problem) = match runner.run(flags) {
         Ok(exit) => return exit,
-        Err(CommandError::Unheard) => return Exit::Done,
+        Err(CommandError::OutputClosed) => return Exit::Done,
         Err(CommandError::Cancelled) => return Exit::Cancelled,
-        Err(CommandError::Unknown(problem)) => (Exit::Usage, problem.to_string()),
+        Err(CommandError::UnknownModel(problem)) => (Exit::Usage, problem.to_string()),
         Err(CommandError::Failed(error)) => (Exit::Failed, format!("{error:#}")),
     };
     runner.report.reporter.message(&format!("error: {problem}"));
@@ -101,7 +102,7 @@ impl CommandRunner<'_> {
             ModelsCommand::Du => {
                 let interrupt = Arc::clone(&self.interrupt);
                 let (models, stock) = library.all(&move || !interrupt.pressed());
-                self.stopped()?;
+                self.check_interrupt()?;
                 self.report.usage(&usage(&models, &stock))?;
                 Ok(Exit::Done)
             }
@@ -109,15 +110,15 @@ impl CommandRunner<'_> {
         }
     }
 
-    fn stopped(&self) -> Result<(), CommandError> {
+    fn check_interrupt(&self) -> Result<(), CommandError> {
         if self.interrupt.pressed() { Err(CommandError::Cancelled) } else { Ok(()) }
     }
 
-    /// Everything that is known, with what could not be read said.
-    fn everything(&mut self, library: &Library) -> Result<Models, CommandError> {
+    /// All models; folders and manifests that could not be read are reported.
+    fn all_models(&mut self, library: &Library) -> Result<Models, CommandError> {
         let interrupt = Arc::clone(&self.interrupt);
         let (models, stock) = library.all(&move || !interrupt.pressed());
-        self.stopped()?;
+        self.check_interrupt()?;
         for problem in stock.problems.iter().chain(&models.problems) {
             self.report.warning(problem)?;
         }
@@ -125,7 +126,7 @@ impl CommandRunner<'_> {
     }
 
     fn list(&mut self, library: &Library, wanted: impl Fn(&Card) -> bool) -> Result<Exit, CommandError> {
-        let mut cards = self.everything(library)?.cards();
+        let mut cards = self.all_models(library)?.cards();
         cards.retain(wanted);
         if cards.is_empty() {
             self.report.printer.text("There is nothing of this kind. All models are listed by: atelier models list")?;
@@ -141,16 +142,16 @@ impl CommandRunner<'_> {
             self.report.file(path, bytes, &look_into(path))?;
             return Ok(Exit::Done);
         }
-        let models = self.everything(library)?;
+        let models = self.all_models(library)?;
         match models.card(name) {
             Some(card) => self.report.card(&card)?,
-            None => return Err(CommandError::Unknown(models.unknown(name))),
+            None => return Err(CommandError::UnknownModel(models.unknown(name))),
         }
         Ok(Exit::Done)
     }
 
-    /// What of these names was downloaded; without any, all.
-    fn chosen<'m>(models: &'m Models, root: &Path, known: &[Downloaded], names: &[String]) -> Result<Vec<Fetched<'m>>, CommandError> {
+    /// The downloaded models and files of these names; all without names.
+    fn select<'m>(models: &'m Models, root: &Path, known: &[Downloaded], names: &[String]) -> Result<Vec<Fetched<'m>>, CommandError> {
         let by_link = |path: &Path| path.starts_with(root) && !models.installed.iter().any(|it| path.starts_with(&it.folder));
         if names.is_empty() {
             let loose = known.iter().filter(|it| by_link(&it.path) && it.path.is_file());
@@ -163,22 +164,22 @@ impl CommandRunner<'_> {
             }
             let file = models.loose_file(name).filter(|file| known.iter().any(|it| it.path == *file));
             file.map(|file| Fetched::File(name.clone(), file)).ok_or_else(|| match models.card(name) {
-                Some(card) => CommandError::Unknown(Problem {
+                Some(card) => CommandError::UnknownModel(Problem {
                     sentence: format!("{} was not downloaded by Atelier.", card.name),
                     hint: "Only what Atelier downloaded can be checked or taken away here.".into(),
                 }),
-                None => CommandError::Unknown(models.unknown(name)),
+                None => CommandError::UnknownModel(models.unknown(name)),
             })
         };
         names.iter().map(find).collect()
     }
 
     fn verify(&mut self, library: &Library, names: &[String]) -> Result<Exit, CommandError> {
-        let models = if names.is_empty() { library.downloaded() } else { self.everything(library)? };
+        let models = if names.is_empty() { library.downloaded() } else { self.all_models(library)? };
         let known = downloaded(&self.paths.downloads());
         let sum_of = |path: &Path| known.iter().find(|it| it.path == path).and_then(|it| it.sha256);
         let mut exit = Exit::Done;
-        for chosen in Self::chosen(&models, library.models_root(), &known, names)? {
+        for chosen in Self::select(&models, library.models_root(), &known, names)? {
             let id = chosen.id();
             let bytes = match &chosen {
                 Fetched::Model(_) => models.card(id).and_then(|it| it.bytes),
@@ -216,11 +217,11 @@ impl CommandRunner<'_> {
     }
 
     fn remove(&mut self, library: &Library, names: &[String], dry_run: bool) -> Result<Exit, CommandError> {
-        let models = self.everything(library)?;
+        let models = self.all_models(library)?;
         let downloaded = downloaded(&self.paths.downloads());
         let mut plans = Vec::new();
         let root = library.models_root();
-        for chosen in Self::chosen(&models, root, &downloaded, names)? {
+        for chosen in Self::select(&models, root, &downloaded, names)? {
             plans.push(chosen.plan_removal(root, &models, &downloaded).map_err(failed)?);
         }
         for plan in plans {
@@ -241,7 +242,7 @@ impl CommandRunner<'_> {
                 self.report.printer.text(&format!("{path} {why}"))?;
             }
             let what = if dry_run { "would go to the trash" } else { "went to the trash; empty it to have the room" };
-            self.report.printer.text(&format!("{}: {} {what}", plan.model, size(plan.bytes)))?;
+            self.report.printer.text(&format!("{}: {} {what}", plan.model, file_size(plan.bytes)))?;
         }
         Ok(Exit::Done)
     }
@@ -262,7 +263,7 @@ impl CommandRunner<'_> {
         .map_err(failed)?;
         if forget && !forgotten {
             let sentence = format!("{} is not among the folders that are used.", folder.display());
-            return Err(CommandError::Unknown(Problem { sentence, hint: "See them with: atelier models du.".into() }));
+            return Err(CommandError::UnknownModel(Problem { sentence, hint: "See them with: atelier models du.".into() }));
         }
         let mut stock = atelier_library::disk::Stock::default();
         if !forget {

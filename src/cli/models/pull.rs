@@ -1,4 +1,4 @@
-//! `atelier models pull`: a job for the downloads, followed to its end.
+//! `atelier models pull`: download jobs, from their submission to their end.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use atelier_library::{Catalogue, Link, Manifest, Places, Problem, download_job};
 /// Longest time until a press of Ctrl-C is acknowledged.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-fn of_link(link: &Link, name: Option<&str>) -> Result<Job, CommandError> {
+fn link_job(link: &Link, name: Option<&str>) -> Result<Job, CommandError> {
     link.job(name).ok_or_else(|| {
         let sentence = "This link leads to no file that can be kept on a disk.".into();
-        CommandError::Unknown(Problem { sentence, hint: "Give the address of a file; a repository has many.".into() })
+        CommandError::UnknownModel(Problem { sentence, hint: "Give the address of a file; a repository has many.".into() })
     })
 }
 
@@ -31,13 +31,13 @@ impl CommandRunner<'_> {
                     continue;
                 }
                 Some(link) => {
-                    jobs.push(of_link(&link, None)?);
+                    jobs.push(link_job(&link, None)?);
                     continue;
                 }
                 None => {}
             }
-            let Some(mut entry) = library.catalogue().find(name) else { return Err(CommandError::Unknown(models.unknown(name))) };
-            self.ask_for_terms(library, &mut entry, name, accept)?;
+            let Some(mut entry) = library.catalogue().find(name) else { return Err(CommandError::UnknownModel(models.unknown(name))) };
+            self.require_terms(library, &mut entry, name, accept)?;
             let whole = models.installed_as(name).is_some_and(|it| it.files.is_ok());
             if whole {
                 self.report
@@ -45,7 +45,7 @@ impl CommandRunner<'_> {
                     .json(&json!({"event": "pull", "id": entry.id, "stage": "there", "bytes": entry.bytes(), "total": entry.bytes()}))?;
                 self.report.printer.text(&format!("{} is on this disk already.", entry.id))?;
             } else {
-                jobs.push(download_job(&entry, library.models_root()).map_err(CommandError::Unknown)?);
+                jobs.push(download_job(&entry, library.models_root()).map_err(CommandError::UnknownModel)?);
             }
         }
         if jobs.is_empty() && nameless.is_empty() {
@@ -55,22 +55,22 @@ impl CommandRunner<'_> {
         let options = Options { at_once: library.places.at_once(), ..usual };
         let downloads = Downloads::start(options, || ()).map_err(failed)?;
         for (url, link) in nameless {
-            let name = self.ask_name(&downloads, url.trim())?;
-            jobs.push(of_link(&link, Some(&name))?);
+            let name = self.query_file_name(&downloads, url.trim())?;
+            jobs.push(link_job(&link, Some(&name))?);
         }
         let mut open: Vec<String> = Vec::new();
         for job in jobs {
             open.push(job.id.clone());
             downloads.add(job).map_err(failed)?;
         }
-        self.follow(library.catalogue(), &downloads, open)
+        self.run_downloads(library.catalogue(), &downloads, open)
     }
 
-    /// What the server calls the file of a link.
-    fn ask_name(&self, downloads: &Downloads, url: &str) -> Result<String, CommandError> {
+    /// Name of a link's file, from its server.
+    fn query_file_name(&self, downloads: &Downloads, url: &str) -> Result<String, CommandError> {
         downloads.look(url).map_err(failed)?;
         loop {
-            self.stopped()?;
+            self.check_interrupt()?;
             match downloads.next_within(POLL_INTERVAL) {
                 Some(Event::Looked { url: about, answer }) if about == url => {
                     return answer.map_err(failed);
@@ -82,10 +82,10 @@ impl CommandRunner<'_> {
     }
 
     /// Terms of a model's own are shown once, and accepted by a flag.
-    fn ask_for_terms(&mut self, library: &Library, entry: &mut Manifest, name: &str, accept: bool) -> Result<(), CommandError> {
+    fn require_terms(&mut self, library: &Library, entry: &mut Manifest, name: &str, accept: bool) -> Result<(), CommandError> {
         let Some(licence) = entry.licence.as_mut().filter(|it| it.asks()) else { return Ok(()) };
         if !accept && !library.places.has_accepted(name) {
-            return Err(CommandError::Unknown(Problem {
+            return Err(CommandError::UnknownModel(Problem {
                 sentence: format!("{} comes under terms of its own: {}.", entry.name, licence_text(licence)),
                 hint: format!("Read them; if you accept them: atelier models pull {name} --accept-licence."),
             }));
@@ -99,7 +99,7 @@ impl CommandRunner<'_> {
         Ok(())
     }
 
-    fn follow(&mut self, catalogue: &Catalogue, downloads: &Downloads, mut open: Vec<String>) -> Result<Exit, CommandError> {
+    fn run_downloads(&mut self, catalogue: &Catalogue, downloads: &Downloads, mut open: Vec<String>) -> Result<Exit, CommandError> {
         let mut exit = Exit::Done;
         while !open.is_empty() {
             if self.interrupt.pressed() {

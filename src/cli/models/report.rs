@@ -1,4 +1,4 @@
-//! What `atelier models` prints: tables for people, and with `--json` one object a line.
+//! Output of `atelier models`: tables for people, and with `--json` one object a line.
 //!
 //! The form of the lines is stable, as with the other commands: fields and kinds may be added, none is renamed or removed. `event` tells
 //! the kind:
@@ -24,8 +24,9 @@ use crate::cli::devices::aligned;
 use crate::cli::printer::Printer;
 use crate::cli::reporter::Reporter;
 
+use atelier_core::format::file_size;
 use atelier_library::disk::{About, Facts, Stock};
-use atelier_library::{Card, Licence, Usage, size};
+use atelier_library::{Card, Licence, Usage};
 
 /// Reports the findings of a command: tables and sentences, or lines of JSON.
 pub(super) struct LibraryReport<'a> {
@@ -46,7 +47,7 @@ impl LibraryReport<'_> {
             self.printer.json(&card_line(card))?;
         }
         let rows = cards.iter().map(|it| {
-            let bytes = it.bytes.map_or_else(|| "?".into(), size);
+            let bytes = it.bytes.map_or_else(|| "?".into(), file_size);
             [it.id.clone(), it.state.label().into(), bytes, it.family.clone().unwrap_or_default(), it.name.clone()]
         });
         self.table(["MODEL", "STATE", "SIZE", "FAMILY", "NAME"], rows.collect())
@@ -69,16 +70,16 @@ impl LibraryReport<'_> {
             self.printer.text(&format!("licence:  {}", licence_text(licence)))?;
         }
         if let Some(bytes) = card.bytes {
-            self.printer.text(&format!("size:     {}", size(bytes)))?;
+            self.printer.text(&format!("size:     {}", file_size(bytes)))?;
         }
         for (at, file) in card.files.iter().enumerate() {
             let place = file.path.as_deref().map_or_else(|| file.name.clone(), |it| it.display().to_string());
-            let bytes = file.bytes.map_or_else(|| "?".into(), size);
+            let bytes = file.bytes.map_or_else(|| "?".into(), file_size);
             let head = if at == 0 { "files:    " } else { "          " };
             self.printer.text(&format!("{head}{}: {place} ({bytes})", file.role.label()))?;
         }
         for (name, bytes) in &card.variants {
-            let bytes = bytes.map(|it| format!(", {} in all", size(it))).unwrap_or_default();
+            let bytes = bytes.map(|it| format!(", {} in all", file_size(it))).unwrap_or_default();
             self.printer.text(&format!("variant:  {}:{name}{bytes}", card.id))?;
         }
         Ok(())
@@ -97,14 +98,14 @@ impl LibraryReport<'_> {
                     _ => "It is a pickle, which can run programs where it is opened, so it is not looked into. Look for the same model as .safetensors.".into(),
                 };
                 self.printer.json(&json!({"event": "file", "path": shown, "bytes": bytes, "problem": problem}))?;
-                self.printer.text(&format!("{shown} ({})\n{problem}", size(bytes)))
+                self.printer.text(&format!("{shown} ({})\n{problem}", file_size(bytes)))
             }
         }
     }
 
     fn facts(&mut self, path: &str, bytes: u64, facts: &Facts) -> io::Result<()> {
         let millions = facts.parameters as f64 / 1e6;
-        self.printer.text(&format!("{path} ({})", size(bytes)))?;
+        self.printer.text(&format!("{path} ({})", file_size(bytes)))?;
         self.printer.text(&format!("kind:     {}, {millions:.0} million parameters, {}", facts.name, facts.quantisation))?;
         let training = &facts.training;
         let lines = [
@@ -135,16 +136,16 @@ impl LibraryReport<'_> {
         let folders: Vec<Value> = folders.collect();
         self.printer.json(&json!({"event": "usage", "models": models, "folders": folders, "total": usage.total}))?;
         let rows = usage.models.iter().map(|it| {
-            let shared = if it.shared > 0 { format!("{} shared", size(it.shared)) } else { String::new() };
-            [it.id.clone(), size(it.bytes), shared]
+            let shared = if it.shared > 0 { format!("{} shared", file_size(it.shared)) } else { String::new() };
+            [it.id.clone(), file_size(it.bytes), shared]
         });
         self.table(["MODEL", "SIZE", ""], rows.collect())?;
-        let rows = usage.folders.iter().map(|it| [it.path.display().to_string(), size(it.bytes), format!("{} files", it.files)]);
+        let rows = usage.folders.iter().map(|it| [it.path.display().to_string(), file_size(it.bytes), format!("{} files", it.files)]);
         self.table(["FOLDER", "SIZE", "FILES"], rows.collect())?;
-        self.printer.text(&format!("{} in all", size(usage.total)))
+        self.printer.text(&format!("{} in all", file_size(usage.total)))
     }
 
-    /// What a folder that was added holds.
+    /// Contents of a folder that was added.
     pub(super) fn folder(&mut self, path: &Path, stock: &Stock, forgotten: bool) -> io::Result<()> {
         let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
         for file in &stock.files {

@@ -14,13 +14,13 @@ struct World {
     home: tempfile::TempDir,
 }
 
-struct Ran {
+struct RunOutcome {
     exit: Exit,
     out: String,
     err: String,
 }
 
-impl Ran {
+impl RunOutcome {
     /// The lines of `--json`.
     fn lines(&self) -> Vec<Value> {
         self.out.lines().map(|it| serde_json::from_str(it).unwrap_or_else(|error| panic!("{error}: {it}"))).collect()
@@ -55,7 +55,7 @@ impl World {
         self.home.path().join(name)
     }
 
-    fn run(&self, args: &[&str]) -> Ran {
+    fn run(&self, args: &[&str]) -> RunOutcome {
         let Some(Command::Models(flags)) = Cli::try_parse_from([&["atelier", "models"], args].concat()).unwrap().command else { panic!() };
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let around = Env {
@@ -67,10 +67,10 @@ impl World {
             trash: |path| fs::rename(path, path.with_extension("trashed")).map_err(|error| error.to_string()),
         };
         let exit = run(*flags, around);
-        Ran { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
+        RunOutcome { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
     }
 
-    fn done(&self, args: &[&str]) -> Ran {
+    fn done(&self, args: &[&str]) -> RunOutcome {
         let ran = self.run(args);
         assert_eq!(ran.exit, Exit::Done, "{}", ran.err);
         ran

@@ -1,4 +1,4 @@
-//! What flags mean, told by examples.
+//! Meaning of the flags, by examples.
 
 use clap::Parser;
 

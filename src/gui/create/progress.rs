@@ -1,5 +1,6 @@
 //! How far a job is, in numbers and in words. Pure: events in, sentences out.
 
+use atelier_core::format::{duration, file_size_rounded};
 use atelier_core::placement::Module;
 use atelier_engine::{Begin, Phase, Step};
 
@@ -124,7 +125,7 @@ impl Progress {
                 if bytes_total == 0 {
                     format!("Loading the {name}")
                 } else {
-                    format!("Loading the {name} · {} of {}", bytes(bytes_done), bytes(bytes_total))
+                    format!("Loading the {name} · {} of {}", file_size_rounded(bytes_done), file_size_rounded(bytes_total))
                 }
             }
             Some(Phase::Encoding) => "Reading the prompt".into(),
@@ -142,26 +143,8 @@ impl Progress {
     #[must_use]
     pub fn pace(&self) -> Option<String> {
         let left = self.left_secs()?;
-        Some(format!("{} a step · {} left", seconds(self.pace_secs), seconds(left.max(1.0).round())))
+        Some(format!("{} a step · {} left", duration(self.pace_secs), duration(left.max(1.0).round())))
     }
-}
-
-/// "0.4 s", "12 s", "3 min 20 s", "1 h 5 min".
-#[must_use]
-pub fn seconds(secs: f32) -> String {
-    let whole = secs.max(0.0).round() as u64;
-    match whole {
-        0..10 if secs.fract() != 0.0 => format!("{secs:.1} s"),
-        0..60 => format!("{whole} s"),
-        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
-        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
-    }
-}
-
-/// "640 MB", "3.4 GB": decimal, as files are shown.
-#[must_use]
-pub fn bytes(bytes: u64) -> String {
-    if bytes < 1_000_000_000 { format!("{} MB", bytes / 1_000_000) } else { format!("{:.1} GB", bytes as f64 / 1e9) }
 }
 
 #[cfg(test)]
@@ -235,13 +218,5 @@ mod tests {
         assert!(progress.fraction().is_some());
         progress.phase(Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 });
         assert_eq!(progress.fraction(), None);
-    }
-
-    #[test]
-    fn times_read_like_times() {
-        assert_eq!(seconds(0.43), "0.4 s");
-        assert_eq!(seconds(59.0), "59 s");
-        assert_eq!(seconds(200.0), "3 min 20 s");
-        assert_eq!(seconds(3900.0), "1 h 5 min");
     }
 }

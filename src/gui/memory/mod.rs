@@ -16,8 +16,9 @@ use crate::gui::files::FileTask;
 use crate::gui::standing::Standing;
 use crate::gui::state::State;
 use crate::settings::Settings;
-use atelier_core::placement::{GIB, Reserve};
-use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
+use atelier_core::format::GIB;
+use atelier_core::placement::Reserve;
+use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::{Residency, Resident, ResidentId};
 
 /// Seconds that the choice of a model must stand before it is loaded: who looks through a list loads nothing.
@@ -165,19 +166,6 @@ fn same_paths(one: &ModelFiles, other: &ModelFiles) -> bool {
     paths(one) == paths(other)
 }
 
-/// When something was, as a person says it.
-#[must_use]
-pub fn ago(secs: u64) -> String {
-    let (count, unit) = match secs {
-        0..=59 => return "just now".to_owned(),
-        60..=3_599 => (secs / 60, "minute"),
-        3_600..=86_399 => (secs / 3_600, "hour"),
-        _ => (secs / 86_400, "day"),
-    };
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {unit}{plural} ago")
-}
-
 impl State {
     /// Whether the next picture is made with these files.
     #[must_use]
@@ -191,7 +179,7 @@ impl State {
         if let Some(builtin) = self.builtin.as_ref().ok().filter(|builtin| same_paths(builtin.files(), files)) {
             return builtin.manifest().name.clone();
         }
-        let main = files.get(FileRole::Model).or_else(|| files.get(FileRole::Diffusion));
+        let main = files.main();
         let stem = main.or_else(|| files.iter().next().map(|(_, path)| path)).and_then(Path::file_stem);
         stem.map_or_else(|| "No files".to_owned(), |stem| stem.to_string_lossy().into_owned())
     }
@@ -347,20 +335,7 @@ impl App {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_was_is_said_in_the_largest_whole_unit() {
-        for (secs, words) in [
-            (0, "just now"),
-            (59, "just now"),
-            (60, "1 minute ago"),
-            (7_199, "1 hour ago"),
-            (7_200, "2 hours ago"),
-            (900_000, "10 days ago"),
-        ] {
-            assert_eq!(ago(secs), words);
-        }
-    }
+    use atelier_core::recipe::FileRole;
 
     #[test]
     fn a_model_is_the_same_whatever_its_files_are_said_to_be_for() {

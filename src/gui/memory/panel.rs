@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use eframe::egui::{Align, Button, Frame, Label, Layout, Margin, RichText, Ui, vec2};
 
 use crate::gui::icons::Icon;
-use crate::gui::memory::{MOST_GIB, MOST_PERCENT, ago};
+use crate::gui::memory::{MOST_GIB, MOST_PERCENT};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, heading, row, slider_row};
 use crate::gui::{Command, Commands, MemoryCommand};
-use atelier_core::placement::{GIB, Reserve, gib};
+use atelier_core::format::{GIB, memory_size, time_ago};
+use atelier_core::placement::Reserve;
 use atelier_engine::Resident;
 
 /// Draws whether the chosen model is in memory, and the others that are.
@@ -61,7 +62,7 @@ pub(crate) fn section(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.add(Label::new(RichText::new("No model yet. Models stay here between pictures.").color(palette.weak)).wrap());
     }
     for (device, bytes) in &state.residency.unreturned_bytes {
-        let words = format!("{device} has not given back {} of a model that was unloaded. Its driver keeps it.", gib(*bytes));
+        let words = format!("{device} has not given back {} of a model that was unloaded. Its driver keeps it.", memory_size(*bytes));
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.warn)).wrap());
     }
     settings(ui, state, commands);
@@ -126,11 +127,11 @@ fn summary(model: &Resident, now_secs: u64) -> String {
     for part in &model.parts {
         *by_device.entry(&part.device).or_default() += part.bytes;
     }
-    let mut words: Vec<String> = by_device.iter().map(|(device, bytes)| format!("{} {}", place(device), gib(*bytes))).collect();
+    let mut words: Vec<String> = by_device.iter().map(|(device, bytes)| format!("{} {}", place(device), memory_size(*bytes))).collect();
     if words.is_empty() {
         words.push("Its weights are read when they are needed".to_owned());
     }
-    words.push(if model.in_use { "in use".to_owned() } else { ago(now_secs.saturating_sub(model.used_at_secs)) });
+    words.push(if model.in_use { "in use".to_owned() } else { time_ago(now_secs.saturating_sub(model.used_at_secs)) });
     words.join(" · ")
 }
 
@@ -138,7 +139,7 @@ fn summary(model: &Resident, now_secs: u64) -> String {
 fn details(model: &Resident) -> String {
     let part = |part: &atelier_engine::ResidentPart| {
         let shared = if part.shared { ", shared with another model" } else { "" };
-        format!("{}: {} in {}{shared}", part.module.label(), gib(part.bytes), place(&part.device))
+        format!("{}: {} in {}{shared}", part.module.label(), memory_size(part.bytes), place(&part.device))
     };
     let mut lines: Vec<String> = model.parts.iter().map(part).collect();
     if model.encodings_found > 0 {

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::gui::models::card::{Kind, ModelCard, Place};
 use crate::gui::models::made::{empty, file_line, told};
 use atelier_core::recipe::FileRole;
-use atelier_core::words::sentence;
+use atelier_core::sentences::sentence;
 use atelier_library::disk::{About, DiskFile};
 use atelier_library::{CardFile, Role, file_name, name_of};
 

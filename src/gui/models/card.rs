@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use atelier_core::recipe::{FileRole, ModelFiles};
+use atelier_core::recipe::ModelFiles;
 use atelier_library::{CardState, Licence, Runnable};
 
 /// What a model is for.
@@ -270,7 +270,7 @@ impl ModelCard {
     /// Whether these are its files: the one with the diffusion module tells.
     #[must_use]
     pub fn is_of(&self, files: &ModelFiles) -> bool {
-        let main = files.get(FileRole::Model).or(files.get(FileRole::Diffusion));
+        let main = files.main();
         self.kind == Kind::Model && main.is_some() && main == self.main.as_deref()
     }
 

@@ -2,10 +2,11 @@
 //! ([`Machine::fits`]). Both go by all the memory that there is, whatever is in it just now. Pure.
 
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{Budgets, GIB, Home, Module, NoPlan, Pins, Plan, Question, Room, kept_of_ram, plan};
-use atelier_core::words::list;
+use atelier_core::format::{GIB, file_size};
+use atelier_core::placement::{Budgets, Home, Module, NoPlan, Pins, Plan, Question, Room, kept_of_ram, plan};
+use atelier_core::sentences::list;
 use atelier_engine::Estimate;
-use atelier_library::{WORKING_BYTES, size};
+use atelier_library::WORKING_BYTES;
 
 /// The memory of this machine that models can use, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +94,7 @@ impl Predicted {
                         sentence: format!("{at} it takes {}, nearly all there is.", takes(devices, &plan)),
                     });
                 }
-                Some(Self { fits: Fits::TooBig, sentence: format!("{at} it lacks {} of memory.", size(shortage.missing_bytes)) })
+                Some(Self { fits: Fits::TooBig, sentence: format!("{at} it lacks {} of memory.", file_size(shortage.missing_bytes)) })
             }
             Err(NoPlan::Device(_)) => None,
         }
@@ -129,7 +130,7 @@ fn takes(devices: &[Device], plan: &Plan) -> String {
     let parts = plan.prediction.devices.iter().filter_map(|it| {
         let bytes = it.peak().1.total_bytes();
         let ram = devices.iter().any(|device| device.name == it.name && device.kind == DeviceKind::Cpu);
-        (bytes > 0).then(|| format!("{} of {}", size(bytes), if ram { "RAM" } else { &it.name }))
+        (bytes > 0).then(|| format!("{} of {}", file_size(bytes), if ram { "RAM" } else { &it.name }))
     });
     list(&parts.collect::<Vec<_>>())
 }

@@ -148,7 +148,7 @@ pub(crate) fn empty() -> ModelCard {
 }
 
 fn main_of(files: &ModelFiles) -> Option<PathBuf> {
-    files.get(FileRole::Model).or(files.get(FileRole::Diffusion)).map(Path::to_owned)
+    files.main().map(Path::to_owned)
 }
 
 fn kind_of(files: &[CardFile]) -> Kind {

@@ -22,7 +22,6 @@ use std::sync::Arc;
 
 pub use crate::studio::library_service::{DownloadsState, FileCheck, FolderSummary, LibrarySnapshot, RemovalPreview, TokenState};
 pub use atelier_library::downloads::{Cause, Entry, HubFile, Repository, Stage, Status};
-pub use atelier_library::size;
 pub use card::{BUILTIN, FileLine, Kind, MissingLine, ModelCard, Place, Terms, VariantLine};
 pub use command::ModelsCommand;
 pub use filter::{Around, Filter, Fitting, Shown, Sort};

@@ -1,7 +1,7 @@
 //! The queue of downloads in words.
 
+use atelier_core::format::file_size;
 use atelier_library::downloads::{Entry, Status, Why};
-use atelier_library::size;
 
 /// What a download does, in a word.
 #[must_use]
@@ -69,13 +69,13 @@ fn count(downloads: usize) -> String {
 
 fn amount(bytes: u64, total: Option<u64>) -> String {
     match total {
-        Some(total) => format!("{} of {}", size(bytes), size(total)),
-        None => size(bytes),
+        Some(total) => format!("{} of {}", file_size(bytes), file_size(total)),
+        None => file_size(bytes),
     }
 }
 
 fn pace(bytes: u64, total: Option<u64>, rate: f64, seconds_left: Option<u64>) -> String {
-    let rate = (rate >= 1.0).then(|| format!("{}/s", size(rate as u64)));
+    let rate = (rate >= 1.0).then(|| format!("{}/s", file_size(rate as u64)));
     let left = seconds_left.map(|secs| format!("{} left", time(secs)));
     [Some(amount(bytes, total)), rate, left].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }

@@ -6,7 +6,8 @@ use crate::gui::devices::board::{CardMove, CardPart, MoveOutcome, Suggestion};
 use crate::gui::state::Screen;
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{self, Alternative, Change, GIB, Home, ModuleNeeds, Needs, Seat};
+use atelier_core::format::GIB;
+use atelier_core::placement::{self, Alternative, Change, Home, ModuleNeeds, Needs, Seat};
 use atelier_engine::{Cause, Estimate, OutOfMemory, Peak, PhaseKind, RemoteError, Residency, Resident, ResidentId, ResidentPart};
 
 fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device {

@@ -2,7 +2,8 @@
 
 use crate::gui::tests::board::{machine, recipe};
 use crate::gui::tests::*;
-use atelier_core::placement::{GIB, Reserve};
+use atelier_core::format::GIB;
+use atelier_core::placement::Reserve;
 use atelier_core::recipe::ModelFiles;
 use atelier_engine::{Residency, Resident, ResidentId, ResidentPart};
 

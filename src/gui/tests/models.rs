@@ -12,8 +12,8 @@ use crate::gui::models::{DownloadsState, FileCheck, Fits, Kind, Place, Shown, To
 use crate::gui::state::Screen;
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
+use atelier_core::format::GIB;
 use atelier_core::paths::Paths;
-use atelier_core::placement::GIB;
 use atelier_library::downloads::{Downloads, Patience, ProxyChoice, Status, TokenStore};
 use atelier_library::{Places, Sha256};
 use server::{Fault, Served, Server};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use atelier_library::{Fetched, Models, Removal, RemovalError, Verdict, Verified, downloaded, file_name, size};
+use atelier_core::format::file_size;
+use atelier_library::{Fetched, Models, Removal, RemovalError, Verdict, Verified, downloaded, file_name};
 
 use super::message::{CheckedFile, FileCheck, LibraryEvent, Message, RemovalPreview};
 use super::worker::Worker;
@@ -99,7 +100,7 @@ impl Worker {
         let removed =
             self.plan_removal(id).and_then(|(removal, name)| removal.carry_out(&mut |path| trash(path)).map(|()| (removal, name)));
         match removed {
-            Ok((removal, name)) => self.notice(format!("{name} is in the trash: {}.", size(removal.bytes))),
+            Ok((removal, name)) => self.notice(format!("{name} is in the trash: {}.", file_size(removal.bytes))),
             Err(error) => self.notice(error.to_string()),
         }
         self.rebuild();

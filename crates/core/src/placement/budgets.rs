@@ -8,9 +8,7 @@ use std::fmt;
 use super::PlacementError;
 use super::names::{means_all, resolve_device};
 use crate::device::{Device, DeviceKind};
-
-/// Bytes in a GiB.
-pub const GIB: u64 = 1 << 30;
+use crate::format::GIB;
 
 /// More GiB than any device has; what lies beyond is a slip.
 const MOST_GIB: f64 = 1_000_000.0;

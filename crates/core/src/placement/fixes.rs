@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::plan::{Pin, Pins, Plan, Question, fitting};
 use super::predict::{Needs, Room};
 use super::search::BY_WORTH;
-use super::{GIB, Home, Module, PlacementError};
+use super::{Home, Module, PlacementError};
+use crate::format::GIB;
 
 /// A change to a recipe or a placement. Shown, it asks for itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

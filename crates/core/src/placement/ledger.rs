@@ -3,8 +3,10 @@
 //! Invariants: adding a module never lowers what a device holds, and never what is missing (the planner's search relies on it); the memory
 //! of a card that two devices share is counted once.
 
-use super::predict::{DevicePrediction, ModuleNeeds, Phase, Room, Use};
-use super::{Budgets, GIB};
+use super::Budgets;
+use super::phase::Phase;
+use super::predict::{DevicePrediction, ModuleNeeds, Room, Use};
+use crate::format::GIB;
 
 /// Where a module runs and lives, by the numbers of rooms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

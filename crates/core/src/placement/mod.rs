@@ -8,6 +8,7 @@ mod fixes;
 mod ledger;
 mod names;
 mod notes;
+mod phase;
 mod plan;
 mod predict;
 mod reserve;
@@ -15,84 +16,24 @@ mod search;
 mod text;
 mod value;
 
-pub use budgets::{Budgets, GIB, budget_on};
+pub use budgets::{Budgets, budget_on};
 pub use fixes::{Alternative, Change, Fix};
 pub use names::{module_named, resolve_device};
 pub use notes::notes;
+pub use phase::{Phase, PhaseKind};
 pub use plan::{Lack, NoPlan, Pin, Pins, Plan, Question, Score, Shortage, pins, plan};
-pub use predict::{DevicePrediction, ModuleNeeds, ModulePrediction, Needs, Phase, Prediction, Room, Use, gib, kept_of_ram};
+pub use predict::{DevicePrediction, ModuleNeeds, ModulePrediction, Needs, Prediction, Room, Use, kept_of_ram};
 pub use reserve::Reserve;
 pub use text::{Assignments, OldFlags, PlacementError, check_devices, check_shape, parse_backend, parse_params_backend};
 pub use value::{Home, Placement, Seat};
 
-use serde::{Deserialize, Serialize};
-
-/// A part of a model that runs as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Module {
-    /// `UNet`, `DiT`: what denoises.
-    Diffusion,
-    /// Text encoders.
-    Te,
-    /// CLIP vision encoder.
-    ClipVision,
-    /// VAE and tiny autoencoder.
-    Vae,
-    /// ControlNet.
-    Controlnet,
-    /// `PhotoMaker`.
-    Photomaker,
-    /// ESRGAN upscaler.
-    Upscaler,
-}
-
-impl Module {
-    /// All of them.
-    pub const ALL: [Self; 7] = [Self::Diffusion, Self::Te, Self::ClipVision, Self::Vae, Self::Controlnet, Self::Photomaker, Self::Upscaler];
-
-    /// The name in placement texts.
-    #[must_use]
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Diffusion => "diffusion",
-            Self::Te => "te",
-            Self::ClipVision => "clip_vision",
-            Self::Vae => "vae",
-            Self::Controlnet => "controlnet",
-            Self::Photomaker => "photomaker",
-            Self::Upscaler => "upscaler",
-        }
-    }
-
-    /// The name shown to a person.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Diffusion => "diffusion",
-            Self::Te => "text encoder",
-            Self::ClipVision => "CLIP vision",
-            Self::Vae => "VAE",
-            Self::Controlnet => "ControlNet",
-            Self::Photomaker => "PhotoMaker",
-            Self::Upscaler => "upscaler",
-        }
-    }
-
-    /// The name in the middle of a sentence, after "the".
-    pub(crate) const fn noun(self) -> &'static str {
-        match self {
-            Self::Diffusion => "diffusion module",
-            Self::ClipVision => "CLIP vision encoder",
-            Self::Te | Self::Vae | Self::Controlnet | Self::Photomaker | Self::Upscaler => self.label(),
-        }
-    }
-}
+pub use crate::module::Module;
 
 #[cfg(test)]
 mod testing {
-    use super::{GIB, ModuleNeeds, Phase, Room};
+    use super::{ModuleNeeds, Phase, Room};
     use crate::device::{Device, DeviceKind};
+    use crate::format::GIB;
 
     /// A room with memory in tenths of a GiB, all of it free, and with half a GiB of slack where it is no CPU.
     pub(super) fn room(name: &str, kind: DeviceKind, tenths: u64) -> Room {

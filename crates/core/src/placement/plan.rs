@@ -9,11 +9,13 @@ use std::collections::BTreeMap;
 
 use super::fixes::{Alternative, Fix, fixes};
 use super::ledger::{Ledger, Load, budget_gib};
-use super::predict::{Needs, Phase, Prediction, Room, gib};
+use super::phase::Phase;
+use super::predict::{Needs, Prediction, Room};
 use super::search::{Choice, Seeker, best_room, cheapest, nearest, seekers, with};
 use super::text::{is_disk, parse_backend, parse_params_backend};
 use super::{Budgets, Home, Module, Placement, PlacementError, Seat};
 use crate::device::Device;
+use crate::format::memory_size;
 use crate::recipe::PlacementText;
 
 /// What the planner must leave as it is for a module. Devices by their whole names.
@@ -116,7 +118,7 @@ pub struct Shortage {
 impl Shortage {
     fn sentence(&self) -> String {
         let lacks = self.lacks.iter().map(|lack| {
-            let (wanted, available) = (gib(lack.wanted_bytes), gib(lack.available_bytes));
+            let (wanted, available) = (memory_size(lack.wanted_bytes), memory_size(lack.available_bytes));
             format!("{} would have to hold {wanted} in the {} phase and has {available}", lack.device, lack.phase.label())
         });
         let lacks = lacks.collect::<Vec<_>>().join("; ");
@@ -124,7 +126,7 @@ impl Shortage {
             || "Close other programs that use this memory, or choose a smaller model".to_owned(),
             |fix| fix.changes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", and "),
         );
-        format!("this does not fit, {} are missing: {lacks}. {fix}", gib(self.missing_bytes))
+        format!("this does not fit, {} are missing: {lacks}. {fix}", memory_size(self.missing_bytes))
     }
 }
 
@@ -214,7 +216,7 @@ fn reason(question: &Question<'_>, seekers: &[Seeker<'_>], seats: &[Choice], n: 
     let (seeker, seat) = (seekers.get(n)?, seats.get(n)?);
     let name = |room: usize| question.rooms.get(room).map_or("", |room| room.device.name.as_str());
     let (Load { run, home, cut_bytes }, label) = (seat.load, seeker.module.noun());
-    let (run_name, weights) = (name(run), gib(seeker.needs.weight_bytes));
+    let (run_name, weights) = (name(run), memory_size(seeker.needs.weight_bytes));
     let is_ram = |room| question.rooms.get(room).is_some_and(Room::is_ram);
     let place = match home {
         Some(home) if home == run => format!("The {label} runs on {run_name} and its weights ({weights}) stay there"),
@@ -244,7 +246,7 @@ fn reason(question: &Question<'_>, seekers: &[Seeker<'_>], seats: &[Choice], n: 
                 Some(_) if better.load.cut_bytes.is_none() => format!("to be copied to {} as a whole", name(better.load.run)),
                 _ => format!("to run on {}", name(better.load.run)),
             };
-            format!(": {there}, {} are missing beside the rest", gib(missing))
+            format!(": {there}, {} are missing beside the rest", memory_size(missing))
         }
     };
     Some(format!("{place}{why}."))

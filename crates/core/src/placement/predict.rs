@@ -13,44 +13,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::ledger::{Ledger, Load};
-use super::{Budgets, GIB, Home, Module, Placement, PlacementError};
+use super::phase::Phase;
+use super::{Budgets, Home, Module, Placement, PlacementError};
 use crate::device::{Device, DeviceKind};
-
-/// A part of a job, by what runs in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// Weights are read.
-    Load,
-    /// The text encoder reads the prompt, the VAE an init image, the vision encoder a picture.
-    Encode,
-    /// The picture forms.
-    Denoise,
-    /// The VAE turns latents into pixels.
-    Decode,
-}
-
-impl Phase {
-    /// All of them, in the order of a job.
-    pub const ALL: [Self; 4] = [Self::Load, Self::Encode, Self::Denoise, Self::Decode];
-
-    /// The word shown to a person.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Load => "load",
-            Self::Encode => "encode",
-            Self::Denoise => "denoise",
-            Self::Decode => "decode",
-        }
-    }
-
-    /// Whether the modules of this phase hold their memory at the same time. Diffusion and ControlNet take turns within a step and keep
-    /// their buffers; elsewhere each module is done, and has let go, before the next one begins.
-    pub(super) const fn side_by_side(self) -> bool {
-        matches!(self, Self::Denoise)
-    }
-}
+use crate::format::GIB;
 
 /// What a module takes, whatever device it is on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -297,12 +263,6 @@ pub(super) fn find(name: &str, rooms: &[Room]) -> Result<usize, PlacementError> 
         known: rooms.iter().map(|room| room.device.name.as_str()).collect::<Vec<_>>().join(", "),
         closest: None,
     })
-}
-
-/// Bytes as they are said beside budgets: `640 MiB`, `7.5 GiB`.
-#[must_use]
-pub fn gib(bytes: u64) -> String {
-    if bytes < GIB { format!("{} MiB", bytes.div_ceil(1 << 20)) } else { format!("{:.1} GiB", bytes as f64 / GIB as f64) }
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{GIB, kept_of_ram};
+use super::kept_of_ram;
 use crate::device::{Device, DeviceKind};
+use crate::format::GIB;
 
 /// What is left of a device's memory to other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

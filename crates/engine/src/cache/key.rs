@@ -62,7 +62,7 @@ impl Key {
 
     /// What a person calls it, for want of better: the name of its largest part's file.
     pub(super) fn name(&self) -> String {
-        let main = self.load.files.get(FileRole::Model).or_else(|| self.load.files.get(FileRole::Diffusion));
+        let main = self.load.files.main();
         main.and_then(Path::file_stem).map_or_else(|| "another model".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
@@ -104,16 +104,7 @@ impl Key {
 pub(super) fn guessed_bytes(load: &ContextParams, placement: &Placement) -> Bytes {
     let mut bytes = Bytes::new();
     for (role, path) in load.files.iter() {
-        let module = match role {
-            FileRole::Model | FileRole::Diffusion => Module::Diffusion,
-            FileRole::Llm | FileRole::LlmVision | FileRole::ClipL | FileRole::ClipG | FileRole::T5xxl => Module::Te,
-            FileRole::ClipVision => Module::ClipVision,
-            FileRole::Vae | FileRole::Taesd => Module::Vae,
-            FileRole::Controlnet => Module::Controlnet,
-            FileRole::Photomaker => Module::Photomaker,
-            FileRole::Upscaler => Module::Upscaler,
-        };
-        let seat = placement.seat(module);
+        let seat = placement.seat(role.module());
         let device = match &seat.weights {
             Home::Device(device) => device,
             Home::Disk => &seat.runs_on,

@@ -52,8 +52,8 @@ impl Asked {
             eta: None,
             flow_shift: None,
             distilled_guidance: 3.5,
-            // Whether there are two halves matters, not how they are weighed.
-            guidance: if recipe.guidance.to_bits() == 1.0_f32.to_bits() { 1.0 } else { 2.0 },
+            // Two halves take more than one, whatever their weights.
+            guidance: if recipe.uses_guidance() { 2.0 } else { 1.0 },
             ..recipe.clone()
         };
         if let Some(init) = &mut recipe.init {

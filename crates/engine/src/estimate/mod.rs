@@ -20,7 +20,7 @@ use asked::Asked;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Home, Module, ModuleNeeds, Needs, Phase, Placement, Seat};
 use atelier_core::recipe::{PlacementText, Recipe, Rgb8};
-use atelier_core::words::sentence;
+use atelier_core::sentences::sentence;
 use atelier_library::HeaderCache;
 
 pub(super) use thread::serve;
@@ -275,7 +275,7 @@ fn assembled(whole: &[ModuleEstimate], cut: &[ModuleEstimate]) -> Needs {
         let module: &mut ModuleNeeds = needs.modules.entry(need.module).or_default();
         module.weight_bytes = module.weight_bytes.max(need.weight_bytes);
         module.lora_bytes = module.lora_bytes.max(need.lora_bytes);
-        let compute = module.compute_bytes.entry(phase(need.phase)).or_default();
+        let compute = module.compute_bytes.entry(Phase::from(need.phase)).or_default();
         *compute = (*compute).max(need.compute_bytes);
     }
     for (module, needs) in &mut needs.modules {
@@ -292,14 +292,4 @@ fn assembled(whole: &[ModuleEstimate], cut: &[ModuleEstimate]) -> Needs {
 /// A preview, which another job may have switched on, is no part of the picture.
 fn counts(need: &ModuleEstimate) -> bool {
     !(need.module == Module::Vae && need.phase == PhaseKind::Denoising)
-}
-
-/// The phase as placement knows it.
-pub(super) const fn phase(phase: PhaseKind) -> Phase {
-    match phase {
-        PhaseKind::Loading => Phase::Load,
-        PhaseKind::Encoding => Phase::Encode,
-        PhaseKind::Denoising | PhaseKind::Upscaling => Phase::Denoise,
-        PhaseKind::Decoding => Phase::Decode,
-    }
 }

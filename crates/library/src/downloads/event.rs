@@ -131,8 +131,8 @@ impl Why {
             Self::Asked => "Paused. Resume it whenever you like; what is there is kept.".into(),
             Self::DiskFull { needed, free } => format!(
                 "The disk is full: {} are still to come and {} are free. Make room and resume; what is there is kept.",
-                crate::size(*needed),
-                crate::size(*free)
+                atelier_core::format::file_size(*needed),
+                atelier_core::format::file_size(*free)
             ),
         }
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::event::{Cause, Failure};
 use super::part::PartError;
 use super::transfer::Order;
-use crate::size;
+use atelier_core::format::file_size;
 
 /// Why a file did not come.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(super) fn halt(error: PartError, order: &Order) -> Halt {
             Halt::Full { needed, free: 0 }
         }
         PartError::Disk(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-            let bytes = order.gauge.total().map_or_else(|| "such".to_owned(), size);
+            let bytes = order.gauge.total().map_or_else(|| "such".to_owned(), file_size);
             failed(format!("The disk cannot hold a file of {bytes} bytes."), "Choose a folder on a disk with another file system.")
         }
         PartError::Disk(error) => failed(

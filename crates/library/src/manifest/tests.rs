@@ -1,4 +1,5 @@
 use super::*;
+use atelier_core::recipe::FileRole;
 use atelier_core::recipe::{Recipe, Sampler, Scheduler};
 
 const FULL: &str = r#"{

@@ -105,7 +105,7 @@ fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
             response.request_focus();
         }
     });
-    let without_effect = recipe.guidance <= 1.0;
+    let without_effect = !recipe.uses_guidance();
     let hover = if without_effect {
         "What the picture should not show. Without effect while guidance is 1."
     } else {

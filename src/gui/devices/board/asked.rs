@@ -2,10 +2,7 @@
 //!
 //! A new estimate is requested only when the key changes: seed and sampler, for example, have no influence on memory.
 
-use std::collections::BTreeSet;
-
-use atelier_core::placement::Module;
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe};
+use atelier_core::recipe::{Lora, ModelFiles, Recipe};
 
 /// Characters to which the length of a prompt is rounded up: a text encoder's buffer grows with the prompt, but a single word more is not
 /// worth a new estimate.
@@ -19,7 +16,7 @@ pub(in crate::gui) struct Asked {
     size_px: (u32, u32),
     vae_tiling: bool,
     flash_attention: bool,
-    /// True with guidance above 1: the negative prompt is encoded, and both are denoised.
+    /// True with guidance: the negative prompt is encoded, and both are denoised.
     guided: bool,
     prompt_steps: (usize, usize),
     start: bool,
@@ -37,7 +34,7 @@ impl Asked {
             size_px: (recipe.width, recipe.height),
             vae_tiling: recipe.vae_tiling,
             flash_attention: recipe.flash_attention,
-            guided: recipe.guidance > 1.0,
+            guided: recipe.uses_guidance(),
             prompt_steps: (steps(&recipe.prompt), steps(&recipe.negative_prompt)),
             start: recipe.init.is_some(),
             mask: recipe.mask.is_some(),
@@ -51,28 +48,6 @@ impl Asked {
     }
 }
 
-/// Modules that these files contain; used until the engine's estimate names those in use.
-pub(in crate::gui) fn modules_of(files: &ModelFiles) -> Vec<Module> {
-    let mut modules: BTreeSet<Module> = files.iter().filter_map(|(role, _)| module_of(role)).collect();
-    if files.get(FileRole::Model).is_some() {
-        modules.extend([Module::Te, Module::Vae]);
-    }
-    modules.into_iter().collect()
-}
-
-/// Module of a file role; for a whole model, its largest module.
-pub(crate) const fn module_of(role: FileRole) -> Option<Module> {
-    match role {
-        FileRole::Model | FileRole::Diffusion => Some(Module::Diffusion),
-        FileRole::Llm | FileRole::LlmVision | FileRole::ClipL | FileRole::ClipG | FileRole::T5xxl => Some(Module::Te),
-        FileRole::ClipVision => Some(Module::ClipVision),
-        FileRole::Vae | FileRole::Taesd => Some(Module::Vae),
-        FileRole::Controlnet => Some(Module::Controlnet),
-        FileRole::Photomaker => Some(Module::Photomaker),
-        FileRole::Upscaler => None,
-    }
-}
-
 /// Key of a model's saved placements: the names of its files, without their folders.
 pub(in crate::gui) fn model_key(files: &ModelFiles) -> String {
     let names = files.iter().filter_map(|(_, path)| path.file_name()).map(|name| name.to_string_lossy().into_owned());
@@ -82,6 +57,8 @@ pub(in crate::gui) fn model_key(files: &ModelFiles) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::placement::Module;
+    use atelier_core::recipe::FileRole;
 
     #[test]
     fn a_seed_is_no_reason_to_ask_again_and_a_size_is() {
@@ -104,7 +81,7 @@ mod tests {
         files.set(FileRole::Diffusion, "/m/z.gguf");
         files.set(FileRole::Llm, "/m/q.gguf");
         files.set(FileRole::Taesd, "/m/t.safetensors");
-        assert_eq!(modules_of(&files), [Module::Diffusion, Module::Te, Module::Vae]);
+        assert_eq!(files.modules(), [Module::Diffusion, Module::Te, Module::Vae]);
         assert_eq!(model_key(&files), "z.gguf + q.gguf + t.safetensors");
     }
 }

@@ -168,7 +168,7 @@ impl Board {
         }
         self.modules = match &self.estimate {
             Some(estimate) => estimate.needs.modules.keys().copied().collect(),
-            None => asked::modules_of(&recipe.files),
+            None => recipe.files.modules(),
         };
         let needs = self.estimate.as_ref().map(|it| &it.needs);
         self.prediction = self.placement.as_ref().zip(needs).and_then(|(it, needs)| Prediction::of(it, needs, &self.rooms).ok());

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::gui::devices::board::asked::module_of;
 use atelier_core::placement::{Change, Home, Module, Placement};
 use atelier_core::recipe::{FileRole, PlacementText, Recipe};
 
@@ -54,7 +53,7 @@ impl Remedy {
 /// name.
 fn alternative_file(recipe: &Recipe, module: Module, name: &str) -> Option<(FileRole, PathBuf)> {
     let common = |other: &str| other.chars().zip(name.chars()).take_while(|(one, other)| one == other).count();
-    let files = recipe.files.iter().filter(|(role, _)| module_of(*role) == Some(module));
+    let files = recipe.files.iter().filter(|(role, _)| role.module() == module);
     let named = files.filter_map(|(role, path)| Some((role, path, path.file_name()?.to_str()?)));
     let (role, path, _) = named.max_by_key(|(_, _, other)| common(other))?;
     Some((role, path.with_file_name(name)))

@@ -8,7 +8,8 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
 use atelier_core::device::Device;
-use atelier_core::placement::{Budgets, Phase, Use, gib};
+use atelier_core::format::memory_size;
+use atelier_core::placement::{Budgets, Phase, Use};
 
 /// Seconds in which a bar grows or shrinks.
 pub(crate) const MOVE_SECS: f32 = 0.12;
@@ -102,20 +103,20 @@ impl Bar {
             .parts(palette)
             .into_iter()
             .filter(|(_, bytes, _)| *bytes > 0)
-            .map(|(what, bytes, _)| format!("{}  {what}", gib(bytes)))
+            .map(|(what, bytes, _)| format!("{}  {what}", memory_size(bytes)))
             .collect();
         if let Some(phase) = self.phase {
             lines.insert(0, format!("Predicted, {} phase:", phase.label()));
         }
-        lines.push(format!("{} in use of {}", gib(self.sum()), gib(self.total)));
+        lines.push(format!("{} in use of {}", memory_size(self.sum()), memory_size(self.total)));
         if let Some(bytes) = self.budget {
-            lines.push(format!("{}  budget", gib(bytes)));
+            lines.push(format!("{}  budget", memory_size(bytes)));
         }
         if let Some(bytes) = self.measured {
-            lines.push(format!("{}  measured in the last run", gib(bytes)));
+            lines.push(format!("{}  measured in the last run", memory_size(bytes)));
         }
         if self.over() > 0 {
-            lines.push(format!("{} too much", gib(self.over())));
+            lines.push(format!("{} too much", memory_size(self.over())));
         }
         lines.join("\n")
     }

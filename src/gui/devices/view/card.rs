@@ -12,8 +12,9 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
 use crate::gui::{Command, Commands};
-use atelier_core::placement::{Home, Module, gib};
-use atelier_core::words::capital;
+use atelier_core::format::memory_size;
+use atelier_core::placement::{Home, Module};
+use atelier_core::sentences::capitalized;
 
 /// Height of the part that runs, in points.
 pub(crate) const RUNTIME_HEIGHT: f32 = 46.0;
@@ -59,7 +60,7 @@ impl CardContent {
 
 /// A module's name at the beginning of a line.
 pub(crate) fn title(module: Module) -> String {
-    capital(module.label())
+    capitalized(module.label())
 }
 
 /// What a place is called.
@@ -95,9 +96,10 @@ pub(crate) fn paint_runs(painter: &Painter, rect: Rect, content: &CardContent, p
     let mut x = left;
     match content.compute {
         Some(bytes) => {
-            x = dotted(&line, pos2(x, y), palette.compute, &gib(bytes), color(palette.text));
+            x = dotted(&line, pos2(x, y), palette.compute, &memory_size(bytes), color(palette.text));
             if content.staged > 0 {
-                let words = if content.in_pieces { format!("{} in pieces", gib(content.staged)) } else { gib(content.staged) };
+                let words =
+                    if content.in_pieces { format!("{} in pieces", memory_size(content.staged)) } else { memory_size(content.staged) };
                 dotted(&line, pos2(x + 8.0, y), palette.staged, &words, color(palette.text));
             }
         }
@@ -117,8 +119,8 @@ pub(crate) fn paint_weights(painter: &Painter, rect: Rect, content: &CardContent
     painter.rect(rect, corner, fill, Stroke::new(1.0, if lifted { palette.accent } else { palette.line }), StrokeKind::Inside);
     let line = painter.with_clip_rect(rect.shrink(3.0).intersect(painter.clip_rect()));
     let words = match content.weights {
-        Some(bytes) if content.joined => format!("{} weights", gib(bytes)),
-        Some(bytes) => format!("{} {}", gib(bytes), content.label),
+        Some(bytes) if content.joined => format!("{} weights", memory_size(bytes)),
+        Some(bytes) => format!("{} {}", memory_size(bytes), content.label),
         None => "weights".to_owned(),
     };
     let color = if content.dim { palette.weak } else { palette.text };
@@ -150,7 +152,7 @@ pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: 
     let response = ui.interact(rect, id, Sense::click_and_drag());
     let Some(seat) = board.placement.as_ref().map(|it| it.seat(module).clone()) else { return response };
     let pinned = board.pins.contains(&module);
-    let takes = content.compute.map_or_else(String::new, |bytes| format!(", {} of compute", gib(bytes)));
+    let takes = content.compute.map_or_else(String::new, |bytes| format!(", {} of compute", memory_size(bytes)));
     let name = format!("{} runs on {}{takes}{}", content.title, seat.runs_on, if pinned { ", pinned" } else { "" });
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     paint_runs(ui.painter(), rect, content, &palette, false, response.hovered());
@@ -189,7 +191,7 @@ pub(crate) fn weights(ui: &mut Ui, state: &State, commands: &mut Commands, modul
     let palette = theme::palette(ui);
     let response = ui.interact(rect, Id::unique(("weights", module)), Sense::click_and_drag());
     let Some(seat) = state.board.placement.as_ref().map(|it| it.seat(module).clone()) else { return response };
-    let takes = content.weights.map_or_else(String::new, |bytes| format!(", {}", gib(bytes)));
+    let takes = content.weights.map_or_else(String::new, |bytes| format!(", {}", memory_size(bytes)));
     let name = format!("Weights of the {} live in {}{takes}", module.label(), place(&state.board, &seat.weights));
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     paint_weights(ui.painter(), rect, content, &palette, false, response.hovered());
@@ -274,7 +276,7 @@ fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pin
             let outcome = board.outcome(&wanted);
             let note = match outcome {
                 MoveOutcome::Unchanged | MoveOutcome::Fits => String::new(),
-                MoveOutcome::Exceeds(bytes) => format!("{} too much", gib(*bytes)),
+                MoveOutcome::Exceeds(bytes) => format!("{} too much", memory_size(*bytes)),
                 MoveOutcome::Impossible(_) => "not now".to_owned(),
             };
             let name = place(board, &wanted.to);

@@ -16,7 +16,8 @@ use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, bold};
 use crate::gui::{Command, Commands};
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{GIB, Phase, gib};
+use atelier_core::format::{GIB, memory_size};
+use atelier_core::placement::Phase;
 
 /// Height of a head, in points.
 pub(crate) const HEIGHT: f32 = 148.0;
@@ -66,7 +67,7 @@ pub(crate) fn head(ui: &mut Ui, state: &State, commands: &mut Commands, device: 
     }
     let (rect, response) = ui.allocate_exact_size(vec2(wide, BAR), Sense::hover());
     let percent = bar.sum() as f64 * 100.0 / bar.total.max(1) as f64;
-    let over = if bar.over() > 0 { format!(", {} too much", gib(bar.over())) } else { String::new() };
+    let over = if bar.over() > 0 { format!(", {} too much", memory_size(bar.over())) } else { String::new() };
     let name = format!("Memory of {}{over}", device.name);
     response.widget_info(|| WidgetInfo { value: Some(percent), ..WidgetInfo::labeled(Role::ProgressIndicator, true, &name) });
     response.on_hover_text(bar.words(&palette));
@@ -91,7 +92,7 @@ pub(crate) fn disk_head(ui: &mut Ui, rect: Rect) {
 }
 
 fn kind_words(device: &Device) -> String {
-    let memory = if device.memory_total_bytes > 0 { format!(", {}", gib(device.memory_total_bytes)) } else { String::new() };
+    let memory = if device.memory_total_bytes > 0 { format!(", {}", memory_size(device.memory_total_bytes)) } else { String::new() };
     format!("{}\n{}{memory}", device.description, device.kind.label())
 }
 
@@ -171,7 +172,7 @@ fn handle(ui: &mut Ui, commands: &mut Commands, device: &Device, bar: &Bar, rect
     let painter = ui.painter();
     painter.vline(x, (rect.top() - 4.0)..=(rect.bottom() + 2.0), Stroke::new(2.0, color));
     painter.rect_filled(Rect::from_center_size(pos2(x, rect.top() - 4.0), vec2(9.0, 5.0)), 2.0, color);
-    response.on_hover_text(format!("Budget: {}. Drag, or use the arrow keys; Delete removes it.", gib(budget)));
+    response.on_hover_text(format!("Budget: {}. Drag, or use the arrow keys; Delete removes it.", memory_size(budget)));
 }
 
 /// What each phase takes; the one under the pointer is shown on every bar.
@@ -191,8 +192,8 @@ fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
         let measured = board.measured(&device.name, phase);
         let response = ui.interact(rect, Id::unique(("phase", &device.name, phase)), Sense::click());
         let told = match measured {
-            Some(bytes) => format!("{}, measured {}{}", gib(used), gib(bytes), error_words(bytes, used)),
-            None => gib(used),
+            Some(bytes) => format!("{}, measured {}{}", memory_size(used), memory_size(bytes), error_words(bytes, used)),
+            None => memory_size(used),
         };
         let name = format!("{} {}: {told}", device.name, phase.label());
         response.widget_info(|| WidgetInfo::selected(Role::Button, true, shown == Some(phase), &name));
@@ -285,7 +286,7 @@ fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Devi
         if bar.over() > 0 {
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 if wide > 190.0 {
-                    ui.label(small(format!("+{}", gib(bar.over())), palette.error)).on_hover_text("So much is missing.");
+                    ui.label(small(format!("+{}", memory_size(bar.over())), palette.error)).on_hover_text("So much is missing.");
                 }
                 let (rect, _) = ui.allocate_exact_size(vec2(14.0, 14.0), Sense::hover());
                 icons::paint(ui.painter(), rect, Icon::Warning, Stroke::new(1.0, palette.error));

@@ -13,7 +13,7 @@ use crate::gui::widgets;
 use crate::gui::widgets::command_button;
 use crate::gui::{Command, Commands};
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{GIB, gib};
+use atelier_core::format::{GIB, memory_size};
 
 /// Devices that are shown; more are a click away.
 const MOST: usize = 3;
@@ -61,7 +61,7 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     let bar = Bar::of(state, device, None);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), LINE), Sense::click());
     let on = modules_on(board, device).join(", ");
-    let over = if bar.over() > 0 { format!(", {} too much", gib(bar.over())) } else { String::new() };
+    let over = if bar.over() > 0 { format!(", {} too much", memory_size(bar.over())) } else { String::new() };
     let name = format!("{}: {on}{over}", device.name);
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     if response.hovered() || response.has_focus() {
@@ -96,7 +96,7 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
     }
     let lacks = board.lacks();
     let Some((device, phase, bytes)) = lacks.first() else { return };
-    ui.label(RichText::new(format!("{device} lacks {} in the {} phase.", gib(*bytes), phase.label())).color(palette.warn));
+    ui.label(RichText::new(format!("{device} lacks {} in the {} phase.", memory_size(*bytes), phase.label())).color(palette.warn));
     if matches!(board.suggestion, Suggestion::Plan(_)) {
         ui.horizontal(|ui| {
             if board.plan_shown().is_some() {

@@ -21,7 +21,8 @@ use crate::gui::state::State;
 use crate::gui::widgets::bold;
 use crate::gui::{Command, Commands};
 use crate::gui::{cards, theme};
-use atelier_core::placement::{Home, Module, gib};
+use atelier_core::format::memory_size;
+use atelier_core::placement::{Home, Module};
 use card::{CardContent, RUNTIME_HEIGHT, WEIGHTS_HEIGHT};
 
 pub(crate) use compact::{compact, shortage_hint};
@@ -240,7 +241,7 @@ fn zones(ui: &mut Ui, board: &Board, commands: &mut Commands, grid: &Grid, row: 
             let (words, color) = match outcome {
                 MoveOutcome::Unchanged => (String::new(), palette.weak),
                 MoveOutcome::Fits => (what.to_owned(), palette.accent),
-                MoveOutcome::Exceeds(bytes) => (format!("{what}: {} too much", gib(*bytes)), palette.warn),
+                MoveOutcome::Exceeds(bytes) => (format!("{what}: {} too much", memory_size(*bytes)), palette.warn),
                 MoveOutcome::Impossible(_) => ("Not here".to_owned(), palette.weak),
             };
             let painter = ui.painter();

@@ -10,7 +10,7 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, command_button, heading, icon_button};
 use crate::gui::{Command, Commands};
-use atelier_core::words::sentence;
+use atelier_core::sentences::sentence;
 
 /// Draws the list of servers.
 pub(crate) fn servers(ui: &mut Ui, state: &State, commands: &mut Commands) {

@@ -13,7 +13,8 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, bold, command_button, heading};
 use crate::gui::{Command, Commands};
-use atelier_core::placement::{Plan, Shortage, gib};
+use atelier_core::format::memory_size;
+use atelier_core::placement::{Plan, Shortage};
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -64,7 +65,7 @@ fn verdict(ui: &mut Ui, state: &State, commands: &mut Commands) {
         }
         Some(_) => {
             for (device, phase, bytes) in board.lacks() {
-                line(ui, Icon::Warning, palette.error, &format!("{device} lacks {} in the {} phase.", gib(bytes), phase.label()));
+                line(ui, Icon::Warning, palette.error, &format!("{device} lacks {} in the {} phase.", memory_size(bytes), phase.label()));
             }
         }
     }
@@ -103,9 +104,9 @@ fn plan_card(ui: &mut Ui, state: &State, commands: &mut Commands, plan: &Plan) {
 fn shortage_card(ui: &mut Ui, state: &State, commands: &mut Commands, shortage: &Shortage) {
     let palette = theme::palette(ui);
     card(ui, palette.error, |ui| {
-        ui.label(bold(format!("No placement fits: {} missing", gib(shortage.missing_bytes))).color(palette.strong));
+        ui.label(bold(format!("No placement fits: {} missing", memory_size(shortage.missing_bytes))).color(palette.strong));
         for lack in &shortage.lacks {
-            let (wanted, there) = (gib(lack.wanted_bytes), gib(lack.available_bytes));
+            let (wanted, there) = (memory_size(lack.wanted_bytes), memory_size(lack.available_bytes));
             let words = format!("At best {} holds {wanted} in the {} phase, and has {there}.", lack.device, lack.phase.label());
             ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)).wrap());
         }

@@ -4,12 +4,13 @@ use eframe::egui::{Align, Id, Key, Label, Layout, RichText, TextEdit, Ui, vec2};
 
 use crate::gui::icons::Icon;
 use crate::gui::models::view::{named_icon, small};
-use crate::gui::models::{FolderSummary, TokenState, size};
+use crate::gui::models::{FolderSummary, TokenState};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{WHOLE, command_button, heading, icon_button, slider_row};
 use crate::gui::{Command, Commands, ModelsCommand};
+use atelier_core::format::file_size;
 
 /// Field for a link or a path.
 pub(crate) fn add_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -94,7 +95,7 @@ fn folder_row(ui: &mut Ui, state: &State, commands: &mut Commands, folder: &Fold
         });
         let what = if folder.is_own { "downloads".to_owned() } else { format!("{}, only read", folder.layout) };
         let files = if folder.files == 1 { "1 file".to_owned() } else { format!("{} files", folder.files) };
-        ui.label(small(format!("{what} · {files}, {}", size(folder.bytes)), palette.weak));
+        ui.label(small(format!("{what} · {files}, {}", file_size(folder.bytes)), palette.weak));
     });
 }
 

@@ -8,13 +8,14 @@ use eframe::egui::{
 use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::models::view::{colour_of, downloads, named_button, small};
-use crate::gui::models::{Around, Entry, Kind, ModelCard, Place, Status, queue, size};
+use crate::gui::models::{Around, Entry, Kind, ModelCard, Place, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
 use crate::gui::widgets::ask;
 use crate::gui::{Command, Commands, ModelsCommand};
-use atelier_core::words::list;
+use atelier_core::format::file_size;
+use atelier_core::sentences::list;
 
 /// Height of a card, in points.
 pub(crate) const HEIGHT: f32 = 134.0;
@@ -86,7 +87,7 @@ fn said(state: &State, card: &ModelCard, around: Around, job: Option<&Entry>) ->
     if around.in_memory {
         words.push("in memory".into());
     }
-    words.push(card.bytes.map_or_else(|| "size unknown".into(), size));
+    words.push(card.bytes.map_or_else(|| "size unknown".into(), file_size));
     if card.kind == Kind::Model && card.place != Place::Listed {
         words.push(around.fits.label(state.models.memory).into());
     } else {
@@ -132,7 +133,7 @@ fn line_of(card: &ModelCard) -> String {
     }
     words.extend(card.family.clone());
     let about = if card.place == Place::Catalogue && !card.checked { "about " } else { "" };
-    words.push(card.bytes.map_or_else(|| "size unknown".into(), |bytes| format!("{about}{}", size(bytes))));
+    words.push(card.bytes.map_or_else(|| "size unknown".into(), |bytes| format!("{about}{}", file_size(bytes))));
     if let Some(terms) = &card.terms {
         words.push(terms.notes().map_or_else(|| terms.name.clone(), str::to_owned));
     }
@@ -142,7 +143,7 @@ fn line_of(card: &ModelCard) -> String {
 fn about(ui: &mut Ui, card: &ModelCard, palette: &Palette) {
     let (text, colour) = if !card.missing.is_empty() {
         let names: Vec<String> = card.missing.iter().map(|it| it.what.clone()).collect();
-        let bytes = card.missing_bytes().map(|it| format!(" (about {})", size(it))).unwrap_or_default();
+        let bytes = card.missing_bytes().map(|it| format!(" (about {})", file_size(it))).unwrap_or_default();
         (format!("Needs {}{bytes}", list(&names)), palette.warn)
     } else if let Some(problem) = card.problems.first() {
         (problem.clone(), if card.place == Place::Listed { palette.weak } else { palette.error })

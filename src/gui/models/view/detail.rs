@@ -4,12 +4,13 @@ use eframe::egui::{Align, Frame, Grid, Label, Layout, Margin, RichText, ScrollAr
 
 use crate::gui::icons::Icon;
 use crate::gui::models::view::{colour_of, downloads, named_button, small};
-use crate::gui::models::{FileCheck, Kind, ModelCard, Place, Stage, Status, queue, size};
+use crate::gui::models::{FileCheck, Kind, ModelCard, Place, Stage, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{bold, icon_button};
 use crate::gui::{Command, Commands, ModelsCommand};
+use atelier_core::format::file_size;
 
 /// Draws the details.
 pub(crate) fn detail_panel(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
@@ -57,7 +58,7 @@ fn head(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
         ui.add(Label::new(RichText::new(problem).color(colour)).wrap());
     }
     if model.kind == Kind::Model && model.place != Place::Listed {
-        let bytes = model.bytes.map_or_else(|| "Its size is not known".to_owned(), |it| format!("About {} of weights", size(it)));
+        let bytes = model.bytes.map_or_else(|| "Its size is not known".to_owned(), |it| format!("About {} of weights", file_size(it)));
         let exact = if model.checked { bytes.replace("About ", "") } else { bytes };
         let words = format!("{exact}: {}", around.fits.label(state.models.memory));
         ui.label(RichText::new(words).color(colour_of(around.fits, &palette))).on_hover_text(state.models.why_fits(model, around));
@@ -130,7 +131,7 @@ fn variants(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCa
     let chosen = state.models.variant(model).map(|it| it.name.clone());
     for variant in &model.variants {
         let name = if variant.name.is_empty() { "Usual" } else { variant.name.as_str() };
-        let bytes = variant.bytes.map_or_else(|| "size unknown".into(), size);
+        let bytes = variant.bytes.map_or_else(|| "size unknown".into(), file_size);
         let fits = state.models.memory.map(|it| it.fits(variant.bytes));
         let note = if variant.here { Some("on disk") } else { fits.map(|it| it.label(state.models.memory)) };
         let line = [name, &bytes].into_iter().chain(note).collect::<Vec<_>>().join(" · ");
@@ -165,7 +166,7 @@ fn files(ui: &mut Ui, state: &State, model: &ModelCard) {
             ui.horizontal(|ui| {
                 ui.label(small(file.role, palette.weak));
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    let bytes = file.bytes.map_or_else(|| "size unknown".into(), size);
+                    let bytes = file.bytes.map_or_else(|| "size unknown".into(), file_size);
                     ui.label(small(bytes, palette.text));
                     ui.label(small(words, colour));
                 });
@@ -201,7 +202,7 @@ fn missing(ui: &mut Ui, model: &ModelCard) {
     title(ui, "Still missing");
     for part in &model.missing {
         let words = match (&part.file, part.bytes) {
-            (Some(file), Some(bytes)) => format!("{file}, about {}", size(bytes)),
+            (Some(file), Some(bytes)) => format!("{file}, about {}", file_size(bytes)),
             (Some(file), None) => format!("{file}, size unknown"),
             (None, _) => "Nobody wrote down where it can be had. Add the folder that has it.".to_owned(),
         };
@@ -259,11 +260,11 @@ fn care(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
     }
     let palette = theme::palette(ui);
     title(ui, "On disk");
-    let line = model.bytes.map_or_else(|| "Its size is not known.".to_owned(), |it| format!("{} in all.", size(it)));
+    let line = model.bytes.map_or_else(|| "Its size is not known.".to_owned(), |it| format!("{} in all.", file_size(it)));
     ui.add(Label::new(RichText::new(line).color(palette.text)).wrap());
     if model.shared > 0 {
         let stays = if model.ours { ", and stay where this one goes" } else { "" };
-        let line = format!("{} of it belong to another model too{stays}.", size(model.shared));
+        let line = format!("{} of it belong to another model too{stays}.", file_size(model.shared));
         ui.add(Label::new(RichText::new(line).color(palette.text)).wrap());
     }
     if !model.ours {
@@ -276,7 +277,7 @@ fn care(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
     }
     match state.models.checks.get(&model.id) {
         Some(FileCheck::Running { bytes, total }) => {
-            let done = total.map_or_else(|| size(*bytes), |total| format!("{} of {}", size(*bytes), size(total)));
+            let done = total.map_or_else(|| file_size(*bytes), |total| format!("{} of {}", file_size(*bytes), file_size(total)));
             ui.label(RichText::new(format!("Checking: {done}")).color(palette.text));
         }
         Some(FileCheck::Done(files)) => {

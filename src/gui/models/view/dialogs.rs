@@ -3,11 +3,12 @@
 use eframe::egui::{Align, Frame, Id, Label, Layout, Margin, Modal, RichText, ScrollArea, Ui};
 
 use crate::gui::models::view::small;
-use crate::gui::models::{Then, TokenState, size};
+use crate::gui::models::{Then, TokenState};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bold, command_button};
 use crate::gui::{Command, Commands, ModelsCommand};
+use atelier_core::format::file_size;
 
 /// The terms of a model, shown once before it is downloaded or used.
 pub(crate) fn question(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -52,7 +53,7 @@ pub(crate) fn removal(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let modal = modal(ui, "removal", |ui| {
         let words = format!("Move {} to the trash?", removal.name);
         ui.add(Label::new(bold(words).size(theme::TITLE).color(palette.strong)).wrap());
-        let words = format!("{} go; they can be put back from the trash, or downloaded again.", size(removal.bytes));
+        let words = format!("{} go; they can be put back from the trash, or downloaded again.", file_size(removal.bytes));
         ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
         ScrollArea::vertical().max_height(180.0).show(ui, |ui| {
             for name in &removal.removed {

@@ -2,12 +2,12 @@
 
 use eframe::egui::{Align, Layout, Rect, RichText, ScrollArea, Ui, UiBuilder, pos2, vec2};
 
-use crate::gui::models::size;
 use crate::gui::models::view::{EDGE, card, columns_id, named_button};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bold, command_button};
 use crate::gui::{Command, Commands, ModelsCommand};
+use atelier_core::format::file_size;
 
 /// Narrowest a card gets, in points.
 const LEAST: f32 = 284.0;
@@ -94,7 +94,7 @@ fn summary(state: &State) -> String {
         format!("{shown} of {} shown", view.library.cards.len())
     };
     if let Some(bytes) = view.library.total_bytes.filter(|it| *it > 0) {
-        words = format!("{words} · {} on disk", size(bytes));
+        words = format!("{words} · {} on disk", file_size(bytes));
     }
     if !view.library.complete && view.library.listed {
         words.push_str(" · looking into files…");

@@ -3,12 +3,13 @@
 use eframe::egui::{Align, Button, Frame, Label, Layout, Margin, RichText, ScrollArea, Ui, vec2};
 
 use crate::gui::models::view::{EDGE, small};
-use crate::gui::models::{HubFile, Repository, size};
+use crate::gui::models::{HubFile, Repository};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
 use crate::gui::widgets::{ask, bold, command_button};
 use crate::gui::{Command, Commands, ModelsCommand};
+use atelier_core::format::file_size;
 
 /// Height of a row, in points.
 const ROW_HEIGHT: f32 = 44.0;
@@ -74,7 +75,7 @@ fn file_list(ui: &mut Ui, state: &State, commands: &mut Commands, files: &[HubFi
     ScrollArea::vertical().id_salt("hub files").auto_shrink([false, false]).show_rows(ui, ROW_HEIGHT, files.len(), |ui, range| {
         for at in range {
             let Some(file) = files.get(at) else { continue };
-            row(ui, state, commands, &file.path, &size(file.size), ModelsCommand::GetHubFile(at), palette);
+            row(ui, state, commands, &file.path, &file_size(file.size), ModelsCommand::GetHubFile(at), palette);
         }
     });
 }

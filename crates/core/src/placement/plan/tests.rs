@@ -2,9 +2,10 @@ use proptest::prelude::*;
 
 use super::super::search::visits;
 use super::super::testing::{needs, room, workstation};
-use super::super::{Change, GIB, ModuleNeeds};
+use super::super::{Change, ModuleNeeds};
 use super::*;
 use crate::device::DeviceKind;
+use crate::format::GIB;
 
 /// A question that owns its parts.
 #[derive(Clone, Debug, Default)]
@@ -148,7 +149,7 @@ fn what_does_not_fit_is_told_with_what_would_make_it_fit() {
         [vec![Change::VaeTiling], vec![Change::Size { width: 512, height: 512 }]]
     );
     // 6.8 to decode, 0.5 of slack.
-    assert_eq!(gib(short.missing_bytes), "1.3 GiB");
+    assert_eq!(memory_size(short.missing_bytes), "1.3 GiB");
     let lack = &short.lacks[0];
     assert_eq!((lack.device.as_str(), lack.phase, lack.available_bytes), ("CUDA0", Phase::Decode, 6 * GIB));
     let sentence = "this does not fit, 1.3 GiB are missing: CUDA0 would have to hold 7.3 GiB in the decode phase and has 6.0 GiB. \
@@ -216,7 +217,7 @@ fn the_memory_of_a_card_is_there_once() {
     let on_card = |name: &str| Some(Home::Device(name.to_owned()));
     let short = both(100).pin(Module::Te, Some("CUDA0"), on_card("CUDA0")).pin(Module::Diffusion, Some("CUDA0"), on_card("CUDA0"));
     let short = short.pin(Module::Vae, Some("Vulkan0"), on_card("Vulkan0")).short();
-    assert_eq!(gib(short.missing_bytes), "11.3 GiB");
+    assert_eq!(memory_size(short.missing_bytes), "11.3 GiB");
 }
 
 #[test]

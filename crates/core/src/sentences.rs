@@ -1,20 +1,20 @@
-//! Sentences for people, from clauses that programs say.
+//! Sentences for people, made of clauses and lists.
 
-/// A text that begins with a capital.
+/// The text with a capital first.
 #[must_use]
-pub fn capital(text: &str) -> String {
+pub fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// A clause as a sentence: a capital first, a full stop last, unless it has an end.
+/// The clause as a sentence: a capital first, a full stop last unless it ends with another mark.
 #[must_use]
 pub fn sentence(text: &str) -> String {
-    let text = capital(text);
+    let text = capitalized(text);
     if text.is_empty() || text.ends_with(['.', '!', '?']) { text } else { text + "." }
 }
 
-/// Several things in a sentence: `a, b and c`.
+/// The things as an enumeration: `a, b and c`.
 #[must_use]
 pub fn list(things: &[String]) -> String {
     match things {
@@ -34,7 +34,7 @@ mod tests {
         for (text, expected) in [("it is gone", "It is gone."), ("Done.", "Done."), ("über alles", "Über alles."), ("", "")] {
             assert_eq!(sentence(text), expected);
         }
-        assert_eq!(capital("tiny autoencoder"), "Tiny autoencoder");
+        assert_eq!(capitalized("tiny autoencoder"), "Tiny autoencoder");
     }
 
     #[test]

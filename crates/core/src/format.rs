@@ -1,0 +1,100 @@
+//! Numbers as people read them: sizes of files and of memory, durations, points in time.
+//!
+//! Files are counted in decimal units as file managers show them, memory in binary units as devices and budgets have it.
+
+/// Bytes in a GiB.
+pub const GIB: u64 = 1 << 30;
+
+/// The size of a file, in its largest decimal unit: `640 bytes`, `9.2 MB`.
+#[must_use]
+pub fn file_size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if bytes < 1000 {
+        return if bytes == 1 { "1 byte".into() } else { format!("{bytes} bytes") };
+    }
+    let mut value = bytes as f64 / 1000.0;
+    let mut unit = UNITS[0];
+    for next in &UNITS[1..] {
+        if value < 999.95 {
+            break;
+        }
+        value /= 1000.0;
+        unit = next;
+    }
+    format!("{value:.1} {unit}")
+}
+
+/// The size of a file, in whole decimal megabytes or tenths of gigabytes: `640 MB`, `3.4 GB`.
+#[must_use]
+pub fn file_size_rounded(bytes: u64) -> String {
+    if bytes < 1_000_000_000 { format!("{} MB", bytes / 1_000_000) } else { format!("{:.1} GB", bytes as f64 / 1e9) }
+}
+
+/// Memory of a device, in whole MiB, rounded up, or tenths of GiB: `640 MiB`, `7.5 GiB`.
+#[must_use]
+pub fn memory_size(bytes: u64) -> String {
+    if bytes < GIB { format!("{} MiB", bytes.div_ceil(1 << 20)) } else { format!("{:.1} GiB", bytes as f64 / GIB as f64) }
+}
+
+/// A duration in its two largest units; below ten seconds in tenths: `0.4 s`, `3 min 20 s`, `1 h 5 min`.
+#[must_use]
+pub fn duration(secs: f32) -> String {
+    let whole = secs.max(0.0).round() as u64;
+    match whole {
+        0..10 if secs.fract() != 0.0 => format!("{secs:.1} s"),
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+/// The time that passed since something happened, in its largest whole unit: `just now`, `2 hours ago`.
+#[must_use]
+pub fn time_ago(secs: u64) -> String {
+    let (count, unit) = match secs {
+        0..=59 => return "just now".to_owned(),
+        60..=3_599 => (secs / 60, "minute"),
+        3_600..=86_399 => (secs / 3_600, "hour"),
+        _ => (secs / 86_400, "day"),
+    };
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {unit}{plural} ago")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_said_in_the_unit_that_fits() {
+        let sizes = [0, 1, 999, 1000, 9_240_000, 999_960_000, 2_132_625_182].map(file_size);
+        assert_eq!(sizes, ["0 bytes", "1 byte", "999 bytes", "1.0 kB", "9.2 MB", "1.0 GB", "2.1 GB"]);
+        assert_eq!([640_900_000, 3_400_000_000].map(file_size_rounded), ["640 MB", "3.4 GB"]);
+    }
+
+    #[test]
+    fn memory_is_counted_in_binary_units() {
+        assert_eq!([1, 640 << 20, 15 * GIB / 2].map(memory_size), ["1 MiB", "640 MiB", "7.5 GiB"]);
+    }
+
+    #[test]
+    fn times_read_like_times() {
+        for (secs, text) in [(0.43, "0.4 s"), (59.0, "59 s"), (200.0, "3 min 20 s"), (3900.0, "1 h 5 min")] {
+            assert_eq!(duration(secs), text);
+        }
+    }
+
+    #[test]
+    fn what_was_is_said_in_the_largest_whole_unit() {
+        for (secs, text) in [
+            (0, "just now"),
+            (59, "just now"),
+            (60, "1 minute ago"),
+            (7_199, "1 hour ago"),
+            (7_200, "2 hours ago"),
+            (900_000, "10 days ago"),
+        ] {
+            assert_eq!(time_ago(secs), text);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Pictures that a recipe starts from: files, or pixels in memory.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// The source of a picture. Files are read on the engine's thread, so that nothing else waits for the disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ImageSource {
+    /// A PNG, JPEG or WebP file.
+    File(PathBuf),
+    /// Pixels in memory.
+    Pixels(Rgb8),
+}
+
+/// Eight-bit RGB pixels in rows from the top, without padding. Clones share the bytes.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "RawRgb8", into = "RawRgb8")]
+pub struct Rgb8 {
+    width: u32,
+    height: u32,
+    pixels: Arc<Vec<u8>>,
+}
+
+impl Rgb8 {
+    /// Pixels of `width * height * 3` bytes; `None` where the number of bytes is another.
+    #[must_use]
+    pub fn new(width: u32, height: u32, pixels: Vec<u8>) -> Option<Self> {
+        let bytes = u64::from(width) * u64::from(height) * 3;
+        (bytes == pixels.len() as u64).then(|| Self { width, height, pixels: Arc::new(pixels) })
+    }
+
+    /// Width in pixels.
+    #[must_use]
+    pub const fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Height in pixels.
+    #[must_use]
+    pub const fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// The bytes: `width * height * 3`.
+    #[must_use]
+    pub fn pixels(&self) -> &[u8] {
+        &self.pixels
+    }
+}
+
+impl fmt::Debug for Rgb8 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rgb8({}x{})", self.width, self.height)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct RawRgb8 {
+    width: u32,
+    height: u32,
+    pixels: Vec<u8>,
+}
+
+impl TryFrom<RawRgb8> for Rgb8 {
+    type Error = String;
+
+    fn try_from(raw: RawRgb8) -> Result<Self, Self::Error> {
+        let (width, height) = (raw.width, raw.height);
+        Self::new(width, height, raw.pixels).ok_or_else(|| format!("a picture of {width}x{height} has another number of bytes"))
+    }
+}
+
+impl From<Rgb8> for RawRgb8 {
+    fn from(image: Rgb8) -> Self {
+        Self { width: image.width, height: image.height, pixels: Arc::unwrap_or_clone(image.pixels) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_with_the_wrong_number_of_bytes_is_refused() {
+        assert!(Rgb8::new(2, 2, vec![0; 11]).is_none());
+        let text = r#"{"width":2,"height":2,"pixels":[1,2,3]}"#;
+        assert!(serde_json::from_str::<Rgb8>(text).is_err());
+    }
+
+    #[test]
+    fn a_clone_shares_the_bytes() {
+        let image = Rgb8::new(2, 1, vec![1, 2, 3, 4, 5, 6]).unwrap();
+        let source = ImageSource::Pixels(image.clone());
+        let ImageSource::Pixels(other) = source.clone() else { panic!("{source:?}") };
+        assert_eq!(other.pixels().as_ptr(), image.pixels().as_ptr());
+    }
+}

@@ -1,0 +1,194 @@
+//! A recipe: everything needed to make a picture again.
+//!
+//! Plain data. Nothing here reads a file or knows the engine; stored forms have their own types (`atelier_media`, the settings).
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+mod files;
+mod image;
+mod lora_tags;
+mod sampling;
+
+pub use files::{FileRole, ModelFiles};
+pub use image::{ImageSource, Rgb8};
+pub use lora_tags::take_loras;
+pub use sampling::{Sampler, Scheduler, UnknownName};
+
+/// Everything needed to make a picture again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Recipe {
+    /// The files of the model, by role.
+    pub files: ModelFiles,
+    /// The prompt.
+    pub prompt: String,
+    /// The negative prompt; without effect unless [`uses_guidance`](Self::uses_guidance).
+    pub negative_prompt: String,
+    /// Width in pixels, before it is snapped to what the model can make.
+    pub width: u32,
+    /// Height in pixels, before it is snapped to what the model can make.
+    pub height: u32,
+    /// Denoising steps.
+    pub steps: u32,
+    /// Classifier-free guidance (cfg); 1 switches it off and halves the work.
+    pub guidance: f32,
+    /// Guidance that distilled models (Flux dev) take as an input.
+    pub distilled_guidance: f32,
+    /// Sampler; `None` is the model's own default.
+    pub sampler: Option<Sampler>,
+    /// Scheduler; `None` is the model's own default.
+    pub scheduler: Option<Scheduler>,
+    /// Noise added back at each step by ancestral samplers; `None` is the sampler's default.
+    pub eta: Option<f32>,
+    /// Timestep shift of flow models; `None` is the model's default.
+    pub flow_shift: Option<f32>,
+    /// CLIP layers left out from the end; `None` is the model's default.
+    pub clip_skip: Option<u32>,
+    /// Seed of the first picture; the next ones take the following numbers. Negative: drawn at random.
+    pub seed: i64,
+    /// Number of pictures, at least 1.
+    pub batch_count: u32,
+    /// Decode in tiles: less memory, a little slower.
+    pub vae_tiling: bool,
+    /// Flash attention in the diffusion module: less memory, often faster.
+    pub flash_attention: bool,
+    /// Picture to start from (img2img).
+    pub init: Option<InitImage>,
+    /// Mask over the init image: white is painted anew, black is kept.
+    pub mask: Option<ImageSource>,
+    /// Pictures that edit models look at.
+    pub reference_images: Vec<ImageSource>,
+    /// Picture for the ControlNet.
+    pub control: Option<ControlImage>,
+    /// Low-rank adapters.
+    pub loras: Vec<Lora>,
+    /// The devices on which modules run and weights live.
+    pub placement: PlacementText,
+    /// CPU threads; `None`: every core, or all but one where there are more than four.
+    pub threads: Option<u32>,
+}
+
+impl Recipe {
+    /// True where classifier-free guidance is on: the negative prompt is encoded too, and each step denoises twice. As `resolve_guidance` of
+    /// stable-diffusion.cpp decides it: 1 alone switches it off, values below 1 do not.
+    #[must_use]
+    pub fn uses_guidance(&self) -> bool {
+        self.guidance < 1.0 || self.guidance > 1.0
+    }
+
+    /// True where both use the same model, opened in the same way, so that one context serves both.
+    #[must_use]
+    pub fn opens_like(&self, other: &Self) -> bool {
+        self.files == other.files
+            && self.placement == other.placement
+            && self.flash_attention == other.flash_attention
+            && self.threads == other.threads
+    }
+}
+
+impl Default for Recipe {
+    fn default() -> Self {
+        Self {
+            files: ModelFiles::default(),
+            prompt: String::new(),
+            negative_prompt: String::new(),
+            width: 512,
+            height: 512,
+            steps: 20,
+            guidance: 7.0,
+            distilled_guidance: 3.5,
+            sampler: None,
+            scheduler: None,
+            eta: None,
+            flow_shift: None,
+            clip_skip: None,
+            seed: -1,
+            batch_count: 1,
+            vae_tiling: false,
+            flash_attention: true,
+            init: None,
+            mask: None,
+            reference_images: Vec::new(),
+            control: None,
+            loras: Vec::new(),
+            placement: PlacementText::default(),
+            threads: None,
+        }
+    }
+}
+
+/// One picture of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PictureInfo {
+    /// Its index in the batch, from 0.
+    pub index: u32,
+    /// Its seed.
+    pub seed: i64,
+}
+
+/// A picture to start from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InitImage {
+    /// The picture; resized to the recipe's size where it differs.
+    pub image: ImageSource,
+    /// Denoising strength: 0 keeps the picture, 1 ignores it.
+    pub strength: f32,
+}
+
+/// A picture for the ControlNet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ControlImage {
+    /// The picture; resized to the recipe's size where it differs.
+    pub image: ImageSource,
+    /// Control strength, 0 to 1.
+    pub strength: f32,
+}
+
+/// A low-rank adapter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lora {
+    /// The adapter's file.
+    pub path: PathBuf,
+    /// Its strength; 1 is what it was trained for.
+    pub strength: f32,
+}
+
+/// The placement of modules and their weights in the text form of sd-cli (read by [`crate::placement`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlacementText {
+    /// `--backend`: `all=cuda0,te=cpu`. Empty: GPU, then integrated GPU, then CPU.
+    pub backend: String,
+    /// `--params-backend`: `diffusion=cpu,te=disk`. Empty: where the module runs.
+    pub params_backend: String,
+    /// `--max-vram`, GiB: `6`. Empty: no budget.
+    pub max_vram: String,
+    /// `--stream-layers`: keep what fits and stream the rest; needs a budget and weights on the CPU.
+    pub stream_layers: bool,
+    /// `--split-batch`: `cuda0,cuda1`. Devices that share the pictures of a batch; sd-cli has no such flag. Empty: one makes all.
+    pub split_batch: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recipe_survives_json() {
+        let mut recipe = Recipe { prompt: "a lake, \"quoted\"\nand a line".into(), sampler: Some(Sampler::Dpmpp2sA), ..Recipe::default() };
+        recipe.files.set(FileRole::Llm, "/models/qwen.gguf");
+        recipe.mask = Rgb8::new(1, 1, vec![1, 2, 3]).map(ImageSource::Pixels);
+        let text = serde_json::to_string(&recipe).unwrap();
+        assert!(text.contains("\"dpm++2s_a\"") && text.contains("\"llm\""), "{text}");
+        assert_eq!(serde_json::from_str::<Recipe>(&text).unwrap(), recipe);
+    }
+
+    #[test]
+    fn guidance_counts_unless_it_is_one() {
+        let uses = |guidance| Recipe { guidance, ..Recipe::default() }.uses_guidance();
+        assert_eq!([0.0, 0.5, 1.0, 1.1, 7.0].map(uses), [true, true, false, true, true]);
+        assert!(!uses(f32::NAN), "a job takes 1 instead");
+    }
+}

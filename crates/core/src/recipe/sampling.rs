@@ -1,0 +1,147 @@
+//! Samplers and schedulers by the engine's names (`sample_method_to_str`, `scheduler_to_str` in stable-diffusion.cpp) and those shown.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! named_by_engine {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $key:literal, $label:literal;)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$variant_doc])* #[serde(rename = $key)] $variant,)*
+        }
+
+        impl $name {
+            /// All of them, in the engine's order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The engine's name, which is also that of sd-cli.
+            #[must_use]
+            pub const fn key(self) -> &'static str {
+                match self { $(Self::$variant => $key,)* }
+            }
+
+            /// The name shown to a person, which is also the one that A1111 writes into pictures.
+            #[must_use]
+            pub const fn label(self) -> &'static str {
+                match self { $(Self::$variant => $label,)* }
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = UnknownName;
+
+            /// Reads the engine's name or the shown one, in any case.
+            fn from_str(name: &str) -> Result<Self, UnknownName> {
+                Self::ALL.iter().copied()
+                    .find(|it| it.key().eq_ignore_ascii_case(name) || it.label().eq_ignore_ascii_case(name))
+                    .ok_or_else(|| UnknownName {
+                        name: name.to_owned(),
+                        known: Self::ALL.iter().map(|it| it.key()).collect::<Vec<_>>().join(", "),
+                    })
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.key())
+            }
+        }
+    };
+}
+
+/// A sampler or scheduler that the engine does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no \"{name}\"; choose one of {known}")]
+pub struct UnknownName {
+    name: String,
+    known: String,
+}
+
+named_by_engine! {
+    /// The sampler: the method that removes the noise, step by step.
+    Sampler {
+        /// Euler.
+        Euler = "euler", "Euler";
+        /// Euler, ancestral.
+        EulerA = "euler_a", "Euler a";
+        /// Heun.
+        Heun = "heun", "Heun";
+        /// DPM2.
+        Dpm2 = "dpm2", "DPM2";
+        /// DPM++ 2S, ancestral.
+        Dpmpp2sA = "dpm++2s_a", "DPM++ 2S a";
+        /// DPM++ 2M.
+        Dpmpp2m = "dpm++2m", "DPM++ 2M";
+        /// DPM++ 2M, second version.
+        Dpmpp2mV2 = "dpm++2mv2", "DPM++ 2M v2";
+        /// iPNDM.
+        Ipndm = "ipndm", "iPNDM";
+        /// iPNDM with variable steps.
+        IpndmV = "ipndm_v", "iPNDM v";
+        /// Latent consistency.
+        Lcm = "lcm", "LCM";
+        /// DDIM with trailing timesteps.
+        DdimTrailing = "ddim_trailing", "DDIM";
+        /// Trajectory consistency.
+        Tcd = "tcd", "TCD";
+        /// RES, multistep.
+        ResMultistep = "res_multistep", "RES multistep";
+        /// RES, second order.
+        Res2s = "res_2s", "RES 2s";
+        /// ER-SDE.
+        ErSde = "er_sde", "ER-SDE";
+        /// Euler CFG++.
+        EulerCfgPp = "euler_cfg_pp", "Euler CFG++";
+        /// Euler CFG++, ancestral.
+        EulerACfgPp = "euler_a_cfg_pp", "Euler a CFG++";
+        /// Euler GE.
+        EulerGe = "euler_ge", "Euler GE";
+    }
+}
+
+named_by_engine! {
+    /// The scheduler: the noise level of each step.
+    Scheduler {
+        /// The model's own training steps.
+        Discrete = "discrete", "Normal";
+        /// Karras.
+        Karras = "karras", "Karras";
+        /// Exponential.
+        Exponential = "exponential", "Exponential";
+        /// Align your steps.
+        Ays = "ays", "Align Your Steps";
+        /// GITS.
+        Gits = "gits", "GITS";
+        /// Uniform, as in Stability's generative-models.
+        SgmUniform = "sgm_uniform", "SGM Uniform";
+        /// Simple.
+        Simple = "simple", "Simple";
+        /// Smooth step.
+        Smoothstep = "smoothstep", "Smoothstep";
+        /// KL optimal.
+        KlOptimal = "kl_optimal", "KL Optimal";
+        /// Latent consistency.
+        Lcm = "lcm", "LCM";
+        /// Bong tangent.
+        BongTangent = "bong_tangent", "Bong Tangent";
+        /// LTX-2.
+        Ltx2 = "ltx2", "LTX2";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_the_engine_or_a_person_writes_them() {
+        assert_eq!("DPM++2M".parse(), Ok(Sampler::Dpmpp2m));
+        assert_eq!("euler a".parse(), Ok(Sampler::EulerA));
+        assert_eq!("Karras".parse(), Ok(Scheduler::Karras));
+        let error = "eular".parse::<Sampler>().unwrap_err().to_string();
+        assert!(error.contains("eular") && error.contains("euler_a"), "{error}");
+    }
+}
