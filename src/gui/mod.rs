@@ -115,7 +115,7 @@ impl App {
         let waker = ctx.clone();
         let wake: Wake = Arc::new(move || waker.request_repaint_after(Duration::from_millis(1)));
         let workers = Workers::start(Arc::clone(&wake))?;
-        let builtin = options.builtin.as_deref().ok().map(models::builtin_card);
+        let builtin = options.builtin.as_deref().ok().map(atelier_library::builtin_card);
         let library =
             options.library.clone().map(|it| library_service::LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
         let theme = match settings.dark {

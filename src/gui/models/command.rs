@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use crate::gui::models::{DownloadsState, FileCheck, Filter, Kind, ModelsView, Place, Sort, Status, TokenState};
+use crate::gui::models::{Availability, DownloadsState, FileCheck, Filter, ModelKind, ModelsView, Sort, Status, TokenState};
 
 /// What a person can ask of the Models view.
 #[derive(Clone, Debug, PartialEq)]
@@ -240,7 +240,7 @@ impl ModelsCommand {
                 view.downloads_ready()?;
                 let wanted = view.variant(card).map_or(&card.id, |it| &it.id);
                 has(!view.queue.iter().any(|it| it.id == *wanted), "It is in the queue already.")?;
-                has(!view.variant(card).is_some_and(|it| it.here), "It is on this disk already.")
+                has(!view.variant(card).is_some_and(|it| it.on_disk), "It is on this disk already.")
             }
             Self::GetMissing(id) => {
                 let card = card(id)?;
@@ -248,14 +248,14 @@ impl ModelsCommand {
                 view.downloads_ready()?;
                 has(view.job(card).is_none(), "It is in the queue already.")
             }
-            Self::Use(id) => match (card(id)?.kind, card(id)?.place) {
-                (Kind::Upscaler, _) => Err("Pictures are enlarged by `atelier upscale` so far, not in the window."),
-                (Kind::Part, _) => Err("It makes no pictures by itself: other models use it."),
-                (_, Place::Catalogue) => Err("Download it first."),
-                (_, Place::Listed) => Err("It cannot be used here; its details say why."),
-                (_, Place::Incomplete) => Err("Get what is missing first."),
-                (_, Place::Damaged) => Err("A file is damaged. Download it again first."),
-                (_, Place::BuiltIn | Place::OnDisk | Place::InPlace) => Ok(()),
+            Self::Use(id) => match (card(id)?.kind, card(id)?.availability) {
+                (ModelKind::Upscaler, _) => Err("Pictures are enlarged by `atelier upscale` so far, not in the window."),
+                (ModelKind::Part, _) => Err("It makes no pictures by itself: other models use it."),
+                (_, Availability::Catalogue) => Err("Download it first."),
+                (_, Availability::Listed) => Err("It cannot be used here; its details say why."),
+                (_, Availability::Incomplete) => Err("Get what is missing first."),
+                (_, Availability::Damaged) => Err("A file is damaged. Download it again first."),
+                (_, Availability::BuiltIn | Availability::OnDisk | Availability::InPlace) => Ok(()),
             },
             Self::Pause(id) => has(matches!(job(id)?.status, Status::Waiting | Status::Running), "It stands still already."),
             Self::Resume(id) => has(matches!(job(id)?.status, Status::Paused(_)), "It is not paused."),
@@ -267,9 +267,9 @@ impl ModelsCommand {
             Self::ResumeAll => has(view.queue.iter().any(|it| matches!(it.status, Status::Paused(_))), "Nothing is paused."),
             Self::Accept | Self::Decline => view.question.as_ref().map(drop).ok_or("There is no question."),
             Self::DeleteNow | Self::KeepIt => view.removal.as_ref().map(drop).ok_or("There is no question."),
-            Self::Delete(id) => has(card(id)?.ours, "Atelier did not download it, so it does not delete it."),
+            Self::Delete(id) => has(card(id)?.downloaded, "Atelier did not download it, so it does not delete it."),
             Self::Check(id) => {
-                has(card(id)?.ours, "Only what Atelier downloaded can be compared with what was published.")?;
+                has(card(id)?.downloaded, "Only what Atelier downloaded can be compared with what was published.")?;
                 has(!matches!(view.checks.get(id), Some(FileCheck::Running { .. })), "It is being checked.")
             }
             Self::Add => has(!view.typed.trim().is_empty(), "Paste a link or a path first."),

@@ -1,13 +1,13 @@
 //! Which models are shown, and in which order. Worked out when something changes, not for each frame.
 
-use crate::gui::models::card::{Kind, ModelCard, Place};
 use crate::gui::models::fit::Fits;
+use atelier_library::{Availability, ModelCard, ModelKind};
 
 /// Which models are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Those of this kind.
-    pub kind: Option<Kind>,
+    pub kind: Option<ModelKind>,
     /// Those of this family.
     pub family: Option<String>,
     /// Those in this state.
@@ -122,15 +122,15 @@ impl Filter {
     fn lets_through(&self, card: &ModelCard, around: Around) -> bool {
         let state = match self.state {
             None => true,
-            Some(Shown::Ready) => card.place.is_ready(),
+            Some(Shown::Ready) => card.availability.is_ready(),
             Some(Shown::InMemory) => around.in_memory,
             Some(Shown::Coming) => around.coming,
-            Some(Shown::Incomplete) => matches!(card.place, Place::Incomplete | Place::Damaged),
-            Some(Shown::Catalogue) => card.place == Place::Catalogue,
+            Some(Shown::Incomplete) => matches!(card.availability, Availability::Incomplete | Availability::Damaged),
+            Some(Shown::Catalogue) => card.availability == Availability::Catalogue,
         };
         let fits = match self.fits {
             None => true,
-            Some(_) if card.kind != Kind::Model => true,
+            Some(_) if card.kind != ModelKind::Model => true,
             Some(Fitting::Well) => around.fits == Fits::Fits,
             Some(Fitting::Somehow) => matches!(around.fits, Fits::Fits | Fits::Tight),
         };
@@ -148,13 +148,13 @@ pub(crate) fn order(cards: &[ModelCard], around: &[Around], search: &str, filter
     let name = |card: &ModelCard| card.name.to_lowercase();
     match sort {
         Sort::FitsFirst => shown.sort_by_key(|(_, card, around)| {
-            let fits = if card.kind == Kind::Model { around.fits } else { Fits::Fits };
-            let far = !(card.place.is_here() || around.coming);
-            (far, card.place == Place::Listed, card.kind != Kind::Model, fits, !card.recommended, name(card))
+            let fits = if card.kind == ModelKind::Model { around.fits } else { Fits::Fits };
+            let far = !(card.availability.is_here() || around.coming);
+            (far, card.availability == Availability::Listed, card.kind != ModelKind::Model, fits, !card.recommended, name(card))
         }),
         Sort::Name => shown.sort_by_key(|(_, card, _)| name(card)),
         Sort::Size => shown.sort_by_key(|(_, card, _)| (card.bytes.is_none(), card.bytes, name(card))),
-        Sort::Added => shown.sort_by_key(|(_, card, _)| (!card.place.is_here(), std::cmp::Reverse(card.added), name(card))),
+        Sort::Added => shown.sort_by_key(|(_, card, _)| (!card.availability.is_here(), std::cmp::Reverse(card.added_nanos), name(card))),
     }
     shown.into_iter().map(|(at, ..)| at).collect()
 }
@@ -162,14 +162,14 @@ pub(crate) fn order(cards: &[ModelCard], around: &[Around], search: &str, filter
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gui::models::card::tests::card;
+    use crate::gui::models::tests::card;
 
     fn cards() -> (Vec<ModelCard>, Vec<Around>) {
         let mut cards =
             vec![card("b", "Beta", Some(5)), card("a", "alpha", None), card("c", "Gamma", Some(3)), card("d", "Delta", Some(9))];
-        cards[3].place = Place::OnDisk;
+        cards[3].availability = Availability::OnDisk;
         cards[2].family = Some("Flux".into());
-        cards[2].kind = Kind::Lora;
+        cards[2].kind = ModelKind::Lora;
         let fits = [Fits::Tight, Fits::Unknown, Fits::Unknown, Fits::TooBig];
         let around = fits.map(|fits| Around { fits, ..Around::default() });
         (cards, around.into())
@@ -185,7 +185,7 @@ mod tests {
         let all = Filter::default();
         assert_eq!(names("", &all, Sort::FitsFirst), ["d", "b", "a", "c"]);
         let (mut cards, around) = cards();
-        (cards[0].place, cards[1].place) = (Place::Listed, Place::InPlace);
+        (cards[0].availability, cards[1].availability) = (Availability::Listed, Availability::InPlace);
         assert_eq!(order(&cards, &around, "", &all, Sort::FitsFirst), [1, 3, 0, 2], "what can be used goes before what is only listed");
         assert_eq!(names("", &all, Sort::Name), ["a", "b", "d", "c"]);
         assert_eq!(names("", &all, Sort::Size), ["c", "b", "d", "a"], "unknown sizes come last");
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(names("  ALPHA ", &all, Sort::Name), ["a"]);
         assert!(names("alpha beta", &all, Sort::Name).is_empty(), "every word must be there");
         assert_eq!(names("", &Filter { family: Some("Flux".into()), ..all.clone() }, Sort::Name), ["c"]);
-        assert_eq!(names("", &Filter { kind: Some(Kind::Model), ..all.clone() }, Sort::Name), ["a", "b", "d"]);
+        assert_eq!(names("", &Filter { kind: Some(ModelKind::Model), ..all.clone() }, Sort::Name), ["a", "b", "d"]);
         assert_eq!(names("", &Filter { state: Some(Shown::Ready), ..all.clone() }, Sort::Name), ["d"]);
         assert_eq!(names("", &Filter { fits: Some(Fitting::Somehow), ..all }, Sort::Name), ["b", "c"], "what is small fits everywhere");
     }

@@ -44,7 +44,7 @@ struct About {
 impl About {
     fn of(card: &ModelCard, recipe: &Recipe) -> Self {
         let Recipe { flash_attention, vae_tiling, .. } = *recipe;
-        Self { bytes: card.bytes, added: card.added, flash_attention, vae_tiling }
+        Self { bytes: card.bytes, added: card.added_nanos, flash_attention, vae_tiling }
     }
 }
 

@@ -4,13 +4,10 @@
 //! whole [`LibrarySnapshot`]; which cards are shown is worked out anew only when something changed ([`ModelsView::refresh`]). Not here: files, network,
 //! threads, drawing.
 
-mod alone;
-mod card;
 mod command;
 mod filter;
 mod fit;
 pub(crate) mod fitting;
-mod made;
 pub mod queue;
 mod shelf;
 mod told;
@@ -22,14 +19,14 @@ use std::sync::Arc;
 
 pub use crate::studio::library_service::{DownloadsState, FileCheck, FolderSummary, LibrarySnapshot, RemovalPreview, TokenState};
 pub use atelier_library::downloads::{Cause, Entry, HubFile, Repository, Stage, Status};
-pub use card::{BUILTIN, FileLine, Kind, MissingLine, ModelCard, Place, Terms, VariantLine};
+pub use atelier_library::{Availability, CardVariant, ModelCard, ModelKind};
 pub use command::ModelsCommand;
 pub use filter::{Around, Filter, Fitting, Shown, Sort};
 pub use fit::{Fits, Machine, Predicted};
-pub use made::{builtin_card, cards};
 pub use told::{Hub, Question, Then};
 
 use atelier_engine::Residency;
+use atelier_library::Licence;
 
 /// The state of the Models view.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -159,7 +156,7 @@ impl ModelsView {
                 (None, None) => Fits::Unknown,
             },
             in_memory: residency.models.iter().any(|it| card.is_of(&it.files)),
-            coming: card.jobs.iter().any(|job| self.coming.contains(job)),
+            coming: card.job_ids.iter().any(|job| self.coming.contains(job)),
         });
         self.around = around.collect();
         self.shown = filter::order(&self.library.cards, &self.around, &self.search, &self.filter, self.sort);
@@ -178,7 +175,7 @@ impl ModelsView {
         let rank = |at: &usize| {
             let card = library.cards.get(*at)?;
             let of_choices = || library.first_choices.iter().position(|it| *it == card.id).map(|it| it + 1);
-            if card.place == Place::BuiltIn { Some(0) } else { of_choices() }
+            if card.availability == Availability::BuiltIn { Some(0) } else { of_choices() }
         };
         self.shown.sort_by_key(|at| rank(at).unwrap_or(usize::MAX));
         self.welcome = self.shown.iter().filter(|at| rank(at).is_some()).count();
@@ -206,7 +203,7 @@ impl ModelsView {
     /// The download of a card, the first in the queue's order.
     #[must_use]
     pub fn job(&self, card: &ModelCard) -> Option<&Entry> {
-        self.queue.iter().find(|entry| card.jobs.contains(&entry.id))
+        self.queue.iter().find(|entry| card.job_ids.contains(&entry.id))
     }
 
     /// Whether nothing was chosen to leave models out.
@@ -218,7 +215,7 @@ impl ModelsView {
     /// Whether there is nothing on this machine but the built-in model.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.known && !self.library.cards.iter().any(|it| it.place.is_here() && it.place != Place::BuiltIn)
+        self.known && !self.library.cards.iter().any(|it| it.availability.is_here() && it.availability != Availability::BuiltIn)
     }
 
     /// The name by which a card is downloaded: its id, and the variant that was chosen.
@@ -232,7 +229,7 @@ impl ModelsView {
 
     /// The variant that would be downloaded.
     #[must_use]
-    pub fn variant<'a>(&self, card: &'a ModelCard) -> Option<&'a VariantLine> {
+    pub fn variant<'a>(&self, card: &'a ModelCard) -> Option<&'a CardVariant> {
         let chosen = self.variants.get(&card.id).map_or("", String::as_str);
         card.variants.iter().find(|it| it.name == chosen).or(card.variants.first())
     }
@@ -259,16 +256,21 @@ impl ModelsView {
     /// Whether this model's terms are to be shown before it is used.
     #[must_use]
     pub fn asks(&self, card: &ModelCard) -> bool {
-        let asks = card.terms.as_ref().is_some_and(Terms::asks);
+        let asks = card.licence.as_ref().is_some_and(Licence::is_pending);
         let accepted = |id: &String| self.accepted.contains(id) || self.library.settings.accepted.contains(id);
-        asks && !card.jobs.iter().chain([&card.id]).any(accepted)
+        asks && !card.job_ids.iter().chain([&card.id]).any(accepted)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::card::tests::card;
+pub(crate) mod tests {
     use super::*;
+
+    /// A card of the catalogue, for tests.
+    pub(in crate::gui::models) fn card(id: &str, name: &str, bytes: Option<u64>) -> ModelCard {
+        let card = ModelCard { id: id.into(), name: name.into(), kind: ModelKind::Model, bytes, ..ModelCard::default() };
+        ModelCard { job_ids: vec![id.into()], ..card }.with_search_text()
+    }
 
     fn view() -> ModelsView {
         let mut view = ModelsView::new(None, true);
@@ -306,7 +308,7 @@ mod tests {
         let mut view = view();
         let mut card = card("m9", "M", None);
         let variant =
-            |name: &str| VariantLine { name: name.into(), id: String::new(), description: String::new(), bytes: None, here: false };
+            |name: &str| CardVariant { name: name.into(), id: String::new(), description: String::new(), bytes: None, on_disk: false };
         card.variants = vec![variant(""), variant("Q4")];
         assert_eq!(view.name_to_get(&card), "m9");
         view.variants.insert("m9".into(), "Q4".into());

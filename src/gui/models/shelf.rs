@@ -6,7 +6,7 @@ use eframe::egui;
 
 use crate::gui::App;
 use crate::gui::files::{FileTask, Purpose};
-use crate::gui::models::{FileCheck, Kind, Machine, ModelCard, ModelsCommand, Place, Question, Then};
+use crate::gui::models::{Availability, FileCheck, Machine, ModelCard, ModelKind, ModelsCommand, Question, Then};
 use crate::gui::state::Screen;
 use crate::studio::library_service::{LibraryEvent, LibraryRequest, LibraryService};
 use atelier_core::recipe::Lora;
@@ -58,7 +58,7 @@ impl App {
                 view.checks.remove(&id);
             }
             LibraryEvent::Downloaded(id, name) => {
-                let name = view.library.cards.iter().find(|it| it.jobs.contains(&id)).map_or(name, |it| it.name.clone());
+                let name = view.library.cards.iter().find(|it| it.job_ids.contains(&id)).map_or(name, |it| it.name.clone());
                 self.notice(ctx, format!("{name} is downloaded."));
             }
             LibraryEvent::Notice(text) => self.notice(ctx, text),
@@ -203,7 +203,7 @@ impl App {
 
     /// Asks for terms first where they are the model's own.
     fn asks_terms(&mut self, card: &ModelCard, then: Then) -> bool {
-        let Some(terms) = card.terms.clone().filter(|_| self.state.models.asks(card)) else { return false };
+        let Some(terms) = card.licence.clone().filter(|_| self.state.models.asks(card)) else { return false };
         self.state.models.question = Some(Question { id: card.id.clone(), name: card.name.clone(), terms, then });
         true
     }
@@ -219,7 +219,7 @@ impl App {
     /// What is missing comes under the terms of the model that has it.
     fn get_missing(&mut self, id: String) {
         let view = &self.state.models;
-        let of = view.card(&id).into_iter().flat_map(|it| &it.missing).filter_map(|it| view.card(it.of.as_deref()?));
+        let of = view.card(&id).into_iter().flat_map(|it| &it.missing).filter_map(|it| view.card(it.offered_with()?));
         let asking = of.into_iter().find(|it| view.asks(it)).cloned();
         if !asking.is_some_and(|card| self.asks_terms(&card, Then::GetMissing(id.clone()))) {
             self.request(LibraryRequest::DownloadMissing(id));
@@ -231,14 +231,14 @@ impl App {
         if self.asks_terms(&card, Then::Use) {
             return;
         }
-        match (card.kind, card.place) {
-            (_, Place::BuiltIn) => {
+        match (card.kind, card.availability) {
+            (_, Availability::BuiltIn) => {
                 if !self.state.uses_builtin() {
                     self.use_builtin();
                 }
                 self.go(Screen::Create);
             }
-            (Kind::Lora, _) => {
+            (ModelKind::Lora, _) => {
                 let paths = card.files.iter().filter_map(|it| it.path.clone());
                 let loras = &mut self.state.recipe.loras;
                 for path in paths {

@@ -1,6 +1,6 @@
 //! What the view is told by the keeper, and what it asks the person, as plain data.
 
-use crate::gui::models::card::Terms;
+use atelier_library::Licence;
 use atelier_library::downloads::{HubFile, Repository};
 
 /// What Hugging Face was asked, and what it answered.
@@ -24,7 +24,7 @@ pub struct Question {
     /// What people call it.
     pub name: String,
     /// Its terms.
-    pub terms: Terms,
+    pub terms: Licence,
     /// What follows once they are accepted.
     pub then: Then,
 }

@@ -8,7 +8,7 @@ use std::fs;
 
 use testkit::tiny;
 
-use crate::gui::models::{DownloadsState, FileCheck, Fits, Kind, Place, Shown, TokenState};
+use crate::gui::models::{Availability, DownloadsState, FileCheck, Fits, ModelKind, Shown, TokenState};
 use crate::gui::state::Screen;
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
@@ -103,8 +103,8 @@ impl Studio {
         view.shown.iter().map(|at| view.library.cards[*at].name.as_str()).collect()
     }
 
-    fn place(&self, id: &str) -> Option<Place> {
-        self.app().state.models.card(id).map(|it| it.place)
+    fn place(&self, id: &str) -> Option<Availability> {
+        self.app().state.models.card(id).map(|it| it.availability)
     }
 
     /// Types into the field of this name.
@@ -152,7 +152,7 @@ fn using_a_model_fills_the_recipe_and_keeps_what_was_written() {
     let files = install(home.path(), "mine");
     let mut studio = view_of(home, "http://127.0.0.1:9");
     studio.begins("Mine, on disk, ");
-    assert!(studio.app().state.models.opened().is_some_and(|it| it.id == "mine" && it.ours));
+    assert!(studio.app().state.models.opened().is_some_and(|it| it.id == "mine" && it.downloaded));
     assert!(studio.sees("tiny-zimage.safetensors") && studio.sees("Z-Image diffusion module"));
     studio.harness.check_accessibility();
     studio.click("Use Mine now");
@@ -202,7 +202,7 @@ fn a_download_is_seen_from_its_first_byte_to_its_last_and_can_be_taken_away_agai
     server.release();
     studio.click("Resume Aurora now");
     studio.until("the word", |app| app.state.notice.as_ref().is_some_and(|it| it.text == "Aurora is downloaded."));
-    studio.until("the end", |app| app.state.models.card("aurora").is_some_and(|it| it.place == Place::OnDisk));
+    studio.until("the end", |app| app.state.models.card("aurora").is_some_and(|it| it.availability == Availability::OnDisk));
     let file = Paths::beneath(studio.folder.path()).models.join("aurora/aurora.gguf");
     assert_eq!(fs::read(&file).unwrap(), body);
     assert!(studio.app().state.models.queue.is_empty());
@@ -218,7 +218,8 @@ fn a_download_is_seen_from_its_first_byte_to_its_last_and_can_be_taken_away_agai
     studio.click("Delete Aurora");
     studio.until("the question", |app| app.state.models.removal.is_some());
     studio.click("Move to trash");
-    studio.until("the catalogue's card", |app| app.state.models.card("aurora").is_some_and(|it| it.place == Place::Catalogue));
+    studio
+        .until("the catalogue's card", |app| app.state.models.card("aurora").is_some_and(|it| it.availability == Availability::Catalogue));
     assert!(!file.exists());
 }
 
@@ -232,7 +233,7 @@ fn a_failed_download_says_why_and_can_be_tried_again() {
     studio.until("the failure", |app| matches!(app.state.models.queue.first().map(|it| &it.status), Some(Status::Failed(_))));
     assert!(studio.sees("moved or removed it") && studio.sees("Aurora, failed"));
     studio.begins("Try again Aurora");
-    studio.until("the end", |app| app.state.models.card("aurora").is_some_and(|it| it.place == Place::OnDisk));
+    studio.until("the end", |app| app.state.models.card("aurora").is_some_and(|it| it.availability == Availability::OnDisk));
 }
 
 #[test]
@@ -296,7 +297,7 @@ fn a_link_that_is_dropped_or_typed_is_downloaded_and_a_folder_is_used_where_it_i
     tiny::zimage(&loose, &tiny::Options::default()).unwrap();
     studio.write("Add a model", loose.to_str().unwrap());
     studio.click("Add a model: Add");
-    studio.until("the model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.place == Place::InPlace));
+    studio.until("the model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.availability == Availability::InPlace));
     assert_eq!(Places::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap().folders, std::slice::from_ref(&loose));
     assert!(studio.sees("only read"));
     studio.click(&format!("Stop using this folder {}", loose.display()));
@@ -316,10 +317,10 @@ fn what_came_by_a_link_is_checked_and_deleted_like_every_download() {
     let mut studio = view_of(home, &server.url);
     studio.write("Add a model", &server.at("/api/download/7"));
     studio.click("Add a model: Add");
-    let of_kind = |app: &App| app.state.models.library.cards.iter().find(|it| it.kind == Kind::Lora && it.ours).cloned();
+    let of_kind = |app: &App| app.state.models.library.cards.iter().find(|it| it.kind == ModelKind::Lora && it.downloaded).cloned();
     studio.until("the card", |app| of_kind(app).is_some());
     let card = of_kind(studio.app()).unwrap();
-    assert_eq!((card.name.as_str(), card.place), ("water colour", Place::OnDisk));
+    assert_eq!((card.name.as_str(), card.availability), ("water colour", Availability::OnDisk));
     let file = card.files[0].path.clone().unwrap();
     assert!(file.starts_with(&models));
     studio.begins("water colour, on disk");
@@ -364,7 +365,7 @@ fn a_licence_of_its_own_is_shown_once() {
     studio.until("the end", |app| app.state.models.queue.is_empty());
     studio.click("Download Aurora");
     assert!(studio.app().state.models.question.is_none(), "it is not asked again");
-    studio.until("the model", |app| app.state.models.card("aurora").is_some_and(|it| it.place == Place::OnDisk));
+    studio.until("the model", |app| app.state.models.card("aurora").is_some_and(|it| it.availability == Availability::OnDisk));
     studio.begins("Aurora, on disk");
     assert!(!studio.app().state.models.asks(studio.app().state.models.card("aurora").unwrap()));
 }
@@ -392,7 +393,7 @@ fn a_model_that_needs_an_account_says_where_a_token_goes() {
     studio.click("Token: Keep");
     studio.until("the token", |app| app.state.models.library.settings.token != TokenState::None);
     studio.begins("Try again Gated");
-    studio.until("the model", |app| app.state.models.card("gated").is_some_and(|it| it.place == Place::OnDisk));
+    studio.until("the model", |app| app.state.models.card("gated").is_some_and(|it| it.availability == Availability::OnDisk));
     assert_eq!(server.seen("/ann").last().unwrap().header("authorization"), Some("Bearer hf_mine"));
 }
 
@@ -416,13 +417,13 @@ fn what_a_loose_model_lacks_comes_with_one_click() {
     offer(home.path(), &serde_json::json!([entry]));
     fs::write(Paths::beneath(home.path()).library_file(), serde_json::json!({ "folders": [loose] }).to_string()).unwrap();
     let mut studio = view_of(home, &server.url);
-    assert_eq!(studio.place("tiny-zimage"), Some(Place::Incomplete));
+    assert_eq!(studio.place("tiny-zimage"), Some(Availability::Incomplete));
     studio.begins("tiny-zimage, incomplete");
     assert!(studio.sees("Still missing") && studio.sees("tiny-qwen3.safetensors, about "));
     studio.click("Get what is missing tiny-zimage");
     assert!(studio.sees("Z has a licence of its own"), "the part is under the terms of its model");
     studio.click("Accept");
-    studio.until("the whole model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.place == Place::InPlace));
+    studio.until("the whole model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.availability == Availability::InPlace));
     studio.click("Use tiny-zimage");
     studio.until("the recipe", |app| app.state.recipe.files.get(FileRole::Llm).is_some_and(|it| it.ends_with("tiny-qwen3.safetensors")));
 }

@@ -8,7 +8,7 @@ use eframe::egui::{
 use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::models::view::{colour_of, downloads, named_button, small};
-use crate::gui::models::{Around, Entry, Kind, ModelCard, Place, Status, queue};
+use crate::gui::models::{Around, Availability, Entry, ModelCard, ModelKind, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
@@ -82,13 +82,13 @@ pub(crate) fn card(ui: &mut Ui, state: &State, commands: &mut Commands, card: &M
 
 /// The card in words, for who does not see it.
 fn said(state: &State, card: &ModelCard, around: Around, job: Option<&Entry>) -> String {
-    let word = job.map_or(card.place.label(), |it| queue::word(&it.status));
+    let word = job.map_or(card.availability.label(), |it| queue::word(&it.status));
     let mut words = vec![card.name.clone(), word.to_owned()];
     if around.in_memory {
         words.push("in memory".into());
     }
     words.push(card.bytes.map_or_else(|| "size unknown".into(), file_size));
-    if card.kind == Kind::Model && card.place != Place::Listed {
+    if card.kind == ModelKind::Model && card.availability != Availability::Listed {
         words.push(around.fits.label(state.models.memory).into());
     } else {
         words.push(card.kind.label().into());
@@ -108,13 +108,13 @@ fn state_chip(ui: &mut Ui, card: &ModelCard, around: Around, job: Option<&Entry>
         };
         (queue::word(&job.status), colour, "It is in the queue of downloads.")
     } else {
-        let colour = match card.place {
-            Place::BuiltIn | Place::OnDisk | Place::InPlace => palette.compute,
-            Place::Incomplete => palette.warn,
-            Place::Damaged => palette.error,
-            Place::Catalogue | Place::Listed => palette.weak,
+        let colour = match card.availability {
+            Availability::BuiltIn | Availability::OnDisk | Availability::InPlace => palette.compute,
+            Availability::Incomplete => palette.warn,
+            Availability::Damaged => palette.error,
+            Availability::Catalogue | Availability::Listed => palette.weak,
         };
-        (card.place.label(), colour, card.place.tooltip())
+        (card.availability.label(), colour, card.availability.tooltip())
     };
     ui.add(Label::new(small(word, colour)).sense(Sense::hover())).on_hover_text(hover);
     dot(ui, colour);
@@ -128,14 +128,14 @@ fn dot(ui: &mut Ui, colour: Color32) {
 /// Family, size and licence in a line.
 fn line_of(card: &ModelCard) -> String {
     let mut words: Vec<String> = Vec::new();
-    if card.kind != Kind::Model {
+    if card.kind != ModelKind::Model {
         words.push(card.kind.label().into());
     }
     words.extend(card.family.clone());
-    let about = if card.place == Place::Catalogue && !card.checked { "about " } else { "" };
+    let about = if card.availability == Availability::Catalogue && card.is_estimate { "about " } else { "" };
     words.push(card.bytes.map_or_else(|| "size unknown".into(), |bytes| format!("{about}{}", file_size(bytes))));
-    if let Some(terms) = &card.terms {
-        words.push(terms.notes().map_or_else(|| terms.name.clone(), str::to_owned));
+    if let Some(terms) = &card.licence {
+        words.push(terms.notes().map_or_else(|| terms.name().to_owned(), str::to_owned));
     }
     words.join(" · ")
 }
@@ -146,11 +146,11 @@ fn about(ui: &mut Ui, card: &ModelCard, palette: &Palette) {
         let bytes = card.missing_bytes().map(|it| format!(" (about {})", file_size(it))).unwrap_or_default();
         (format!("Needs {}{bytes}", list(&names)), palette.warn)
     } else if let Some(problem) = card.problems.first() {
-        (problem.clone(), if card.place == Place::Listed { palette.weak } else { palette.error })
-    } else if card.triggers.is_empty() {
+        (problem.clone(), if card.availability == Availability::Listed { palette.weak } else { palette.error })
+    } else if card.trigger_words.is_empty() {
         (card.description.clone(), palette.weak)
     } else {
-        (format!("Say: {}", card.triggers.join(", ")), palette.weak)
+        (format!("Say: {}", card.trigger_words.join(", ")), palette.weak)
     };
     // Two lines, and no more.
     let font = FontId::proportional(theme::SMALL);
@@ -161,12 +161,12 @@ fn about(ui: &mut Ui, card: &ModelCard, palette: &Palette) {
 
 /// Whether it fits, and what else is to be known.
 fn fit(ui: &mut Ui, state: &State, card: &ModelCard, around: Around, palette: &Palette) {
-    if card.kind == Kind::Model && card.place != Place::Listed {
+    if card.kind == ModelKind::Model && card.availability != Availability::Listed {
         dot(ui, colour_of(around.fits, palette));
         let words = small(around.fits.label(state.models.memory), palette.text);
         ui.add(Label::new(words).truncate()).on_hover_text(state.models.why_fits(card, around));
     }
-    if !card.checked {
+    if card.is_estimate {
         let told = "Not every exact size and sum of its files is known yet: sizes are estimates, and a file may have moved.";
         ui.add(Label::new(small("unchecked", palette.weak)).truncate()).on_hover_text(told);
     }
@@ -179,23 +179,23 @@ fn action(ui: &mut Ui, state: &State, commands: &mut Commands, card: &ModelCard,
     if let Some(job) = job {
         return downloads::controls(ui, state, commands, job);
     }
-    match card.place {
-        Place::BuiltIn | Place::OnDisk | Place::InPlace if matches!(card.kind, Kind::Model | Kind::Lora) => {
+    match card.availability {
+        Availability::BuiltIn | Availability::OnDisk | Availability::InPlace if matches!(card.kind, ModelKind::Model | ModelKind::Lora) => {
             named_button(ui, state, commands, ModelsCommand::Use(id), &card.name);
         }
-        Place::Incomplete => {
+        Availability::Incomplete => {
             named_button(ui, state, commands, ModelsCommand::GetMissing(id), &card.name);
         }
-        Place::Catalogue | Place::Damaged => {
+        Availability::Catalogue | Availability::Damaged => {
             let asks = view.asks(card);
             named_button(ui, state, commands, ModelsCommand::Get(id), &card.name);
-            if asks && let Some(terms) = &card.terms {
+            if asks && let Some(terms) = &card.licence {
                 let (rect, response) = ui.allocate_exact_size(vec2(16.0, 22.0), Sense::hover());
                 icons::paint(ui.painter(), rect, Icon::Locked, Stroke::new(1.0, theme::palette(ui).weak));
-                response.on_hover_text(format!("Its licence is shown first: {}", terms.name));
+                response.on_hover_text(format!("Its licence is shown first: {}", terms.name()));
             }
         }
-        Place::BuiltIn | Place::OnDisk | Place::InPlace | Place::Listed => {
+        Availability::BuiltIn | Availability::OnDisk | Availability::InPlace | Availability::Listed => {
             ask(ui, state, commands, Command::Models(ModelsCommand::Open(id)), |ui| ui.add(Button::new("Details")));
         }
     }

@@ -4,7 +4,7 @@ use eframe::egui::{Align, Frame, Grid, Label, Layout, Margin, RichText, ScrollAr
 
 use crate::gui::icons::Icon;
 use crate::gui::models::view::{colour_of, downloads, named_button, small};
-use crate::gui::models::{FileCheck, Kind, ModelCard, Place, Stage, Status, queue};
+use crate::gui::models::{Availability, FileCheck, ModelCard, ModelKind, Stage, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
@@ -23,8 +23,8 @@ pub(crate) fn detail_panel(ui: &mut Ui, state: &State, commands: &mut Commands, 
             files(ui, state, model);
             missing(ui, model);
             words(ui, commands, state, model);
-            pairs(ui, "Settings that suit it", &model.defaults);
-            pairs(ui, "From its trainer", &model.told);
+            pairs(ui, "Settings that suit it", &model.default_lines());
+            pairs(ui, "From its trainer", &model.trainer_notes);
             licence(ui, state, commands, model);
             care(ui, state, commands, model);
         });
@@ -43,45 +43,47 @@ fn head(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
     });
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
-        let mut line = vec![if around.in_memory { "in memory" } else { model.place.label() }.to_owned()];
+        let mut line = vec![if around.in_memory { "in memory" } else { model.availability.label() }.to_owned()];
         line.extend(model.family.clone());
-        if model.kind != Kind::Model {
+        if model.kind != ModelKind::Model {
             line.push(model.kind.label().into());
         }
-        ui.label(RichText::new(line.join(" · ")).color(palette.weak)).on_hover_text(model.place.tooltip());
+        ui.label(RichText::new(line.join(" · ")).color(palette.weak)).on_hover_text(model.availability.tooltip());
     });
     if !model.description.is_empty() {
         ui.add(Label::new(RichText::new(&model.description).color(palette.text)).wrap());
     }
     for problem in &model.problems {
-        let colour = if model.place == Place::Listed { palette.warn } else { palette.error };
+        let colour = if model.availability == Availability::Listed { palette.warn } else { palette.error };
         ui.add(Label::new(RichText::new(problem).color(colour)).wrap());
     }
-    if model.kind == Kind::Model && model.place != Place::Listed {
+    if model.kind == ModelKind::Model && model.availability != Availability::Listed {
         let bytes = model.bytes.map_or_else(|| "Its size is not known".to_owned(), |it| format!("About {} of weights", file_size(it)));
-        let exact = if model.checked { bytes.replace("About ", "") } else { bytes };
+        let exact = if model.is_estimate { bytes } else { bytes.replace("About ", "") };
         let words = format!("{exact}: {}", around.fits.label(state.models.memory));
         ui.label(RichText::new(words).color(colour_of(around.fits, &palette))).on_hover_text(state.models.why_fits(model, around));
         if let Some(predicted) = state.models.predicted.get(&model.id) {
             ui.add(Label::new(small(&predicted.sentence, palette.text)).wrap());
         }
     }
-    if !model.checked {
+    if model.is_estimate {
         let told = "Not every exact size of this entry is known yet. A download goes by what the server says.";
         ui.add(Label::new(small(told, palette.weak)).wrap());
     }
 }
 
 fn actions(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
-    if state.models.job(model).is_some() && !model.place.is_ready() {
+    if state.models.job(model).is_some() && !model.availability.is_ready() {
         return;
     }
     let id = model.id.clone();
-    let next = match model.place {
-        Place::Catalogue | Place::Damaged => Some(ModelsCommand::Get(id)),
-        Place::Incomplete => Some(ModelsCommand::GetMissing(id)),
-        Place::BuiltIn | Place::OnDisk | Place::InPlace => matches!(model.kind, Kind::Model | Kind::Lora).then_some(ModelsCommand::Use(id)),
-        Place::Listed => None,
+    let next = match model.availability {
+        Availability::Catalogue | Availability::Damaged => Some(ModelsCommand::Get(id)),
+        Availability::Incomplete => Some(ModelsCommand::GetMissing(id)),
+        Availability::BuiltIn | Availability::OnDisk | Availability::InPlace => {
+            matches!(model.kind, ModelKind::Model | ModelKind::Lora).then_some(ModelsCommand::Use(id))
+        }
+        Availability::Listed => None,
     };
     ui.add_space(4.0);
     ui.horizontal_wrapped(|ui| {
@@ -93,7 +95,7 @@ fn actions(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCar
             widgets::ask(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(name));
         });
         // Another size than the one that is here.
-        if model.place.is_ready() && state.models.variant(model).is_some_and(|it| !it.here) {
+        if model.availability.is_ready() && state.models.variant(model).is_some_and(|it| !it.on_disk) {
             named_button(ui, state, commands, ModelsCommand::Get(model.id.clone()), &format!("this size of {}", model.name));
         }
         if let Some(folder) = &model.folder {
@@ -133,7 +135,7 @@ fn variants(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCa
         let name = if variant.name.is_empty() { "Usual" } else { variant.name.as_str() };
         let bytes = variant.bytes.map_or_else(|| "size unknown".into(), file_size);
         let fits = state.models.memory.map(|it| it.fits(variant.bytes));
-        let note = if variant.here { Some("on disk") } else { fits.map(|it| it.label(state.models.memory)) };
+        let note = if variant.on_disk { Some("on disk") } else { fits.map(|it| it.label(state.models.memory)) };
         let line = [name, &bytes].into_iter().chain(note).collect::<Vec<_>>().join(" · ");
         let command = ModelsCommand::Variant(model.id.clone(), variant.name.clone());
         let tooltip = command.tooltip();
@@ -158,13 +160,13 @@ fn files(ui: &mut Ui, state: &State, model: &ModelCard) {
                 (format!("{} %", (bytes as f64 / total as f64 * 100.0).floor()), palette.accent)
             }
             (Some((stage, ..)), _) => (stage_word(stage).to_owned(), palette.weak),
-            (None, None) if model.place == Place::Catalogue => (String::new(), palette.weak),
+            (None, None) if model.availability == Availability::Catalogue => (String::new(), palette.weak),
             (None, None) => ("missing".to_owned(), palette.error),
         };
         ui.scope(|ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
             ui.horizontal(|ui| {
-                ui.label(small(file.role, palette.weak));
+                ui.label(small(file.role.label(), palette.weak));
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     let bytes = file.bytes.map_or_else(|| "size unknown".into(), file_size);
                     ui.label(small(bytes, palette.text));
@@ -201,7 +203,7 @@ fn missing(ui: &mut Ui, model: &ModelCard) {
     let palette = theme::palette(ui);
     title(ui, "Still missing");
     for part in &model.missing {
-        let words = match (&part.file, part.bytes) {
+        let words = match (part.file_name(), part.bytes()) {
             (Some(file), Some(bytes)) => format!("{file}, about {}", file_size(bytes)),
             (Some(file), None) => format!("{file}, size unknown"),
             (None, _) => "Nobody wrote down where it can be had. Add the folder that has it.".to_owned(),
@@ -215,12 +217,12 @@ fn missing(ui: &mut Ui, model: &ModelCard) {
 }
 
 fn words(ui: &mut Ui, commands: &mut Commands, state: &State, model: &ModelCard) {
-    if model.triggers.is_empty() {
+    if model.trigger_words.is_empty() {
         return;
     }
     title(ui, "Words that call it up");
     ui.horizontal_wrapped(|ui| {
-        for word in &model.triggers {
+        for word in &model.trigger_words {
             let command = ModelsCommand::CopyWords(word.clone());
             widgets::ask(ui, state, commands, Command::Models(command), |ui| ui.button(word));
         }
@@ -243,33 +245,33 @@ fn pairs(ui: &mut Ui, head: &str, pairs: &[(&'static str, String)]) {
 }
 
 fn licence(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
-    let Some(terms) = &model.terms else { return };
+    let Some(terms) = &model.licence else { return };
     let palette = theme::palette(ui);
     title(ui, "Licence");
     let notes = terms.notes().map(|it| format!(" ({it})")).unwrap_or_default();
-    ui.add(Label::new(RichText::new(format!("{}{notes}", terms.name)).color(palette.text)).wrap());
-    if let Some(url) = &terms.url {
-        named_button(ui, state, commands, ModelsCommand::ReadTerms(url.clone()), "");
+    ui.add(Label::new(RichText::new(format!("{}{notes}", terms.name())).color(palette.text)).wrap());
+    if let Some(url) = terms.url() {
+        named_button(ui, state, commands, ModelsCommand::ReadTerms(url.to_owned()), "");
     }
 }
 
 /// What it takes on disk, whether it is whole, and taking it away.
 fn care(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
-    if !model.place.is_here() {
+    if !model.availability.is_here() {
         return;
     }
     let palette = theme::palette(ui);
     title(ui, "On disk");
     let line = model.bytes.map_or_else(|| "Its size is not known.".to_owned(), |it| format!("{} in all.", file_size(it)));
     ui.add(Label::new(RichText::new(line).color(palette.text)).wrap());
-    if model.shared > 0 {
-        let stays = if model.ours { ", and stay where this one goes" } else { "" };
-        let line = format!("{} of it belong to another model too{stays}.", file_size(model.shared));
+    if model.shared_bytes > 0 {
+        let stays = if model.downloaded { ", and stay where this one goes" } else { "" };
+        let line = format!("{} of it belong to another model too{stays}.", file_size(model.shared_bytes));
         ui.add(Label::new(RichText::new(line).color(palette.text)).wrap());
     }
-    if !model.ours {
-        let words = match model.place {
-            Place::BuiltIn => "It belongs to the program.",
+    if !model.downloaded {
+        let words = match model.availability {
+            Availability::BuiltIn => "It belongs to the program.",
             _ => "It lies in a folder of yours and is only read: Atelier never changes or deletes it.",
         };
         ui.add(Label::new(small(words, palette.weak)).wrap());

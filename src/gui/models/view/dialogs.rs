@@ -17,12 +17,12 @@ pub(crate) fn question(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let terms = &question.terms;
     let modal = modal(ui, "terms", |ui| {
         ui.add(Label::new(bold(format!("{} has a licence of its own", question.name)).size(theme::TITLE).color(palette.strong)).wrap());
-        ui.add(Label::new(RichText::new(&terms.name).color(palette.text)).wrap());
-        if terms.non_commercial {
+        ui.add(Label::new(RichText::new(terms.name()).color(palette.text)).wrap());
+        if terms.is_non_commercial() {
             let words = "It forbids earning money with the model, and perhaps with its pictures.";
             ui.add(Label::new(RichText::new(words).color(palette.warn)).wrap());
         }
-        if terms.gated {
+        if terms.is_gated() {
             let words = "Its files are given only to an account that accepted it on the model's page.";
             ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
             if !matches!(question.then, Then::Use) && state.models.library.settings.token == TokenState::None {
@@ -31,8 +31,8 @@ pub(crate) fn question(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 command_button(ui, state, commands, Command::Models(ModelsCommand::FocusToken));
             }
         }
-        match &terms.url {
-            Some(url) => drop(command_button(ui, state, commands, Command::Models(ModelsCommand::ReadTerms(url.clone())))),
+        match terms.url() {
+            Some(url) => drop(command_button(ui, state, commands, Command::Models(ModelsCommand::ReadTerms(url.to_owned())))),
             None => drop(ui.label(small("Nobody wrote down where it can be read.", palette.weak))),
         }
         ui.add_space(8.0);

@@ -88,7 +88,7 @@ fn summary(state: &State) -> String {
     }
     let shown = view.shown.len();
     let mut words = if view.shows_all() {
-        let here = view.library.cards.iter().filter(|it| it.place.is_here()).count();
+        let here = view.library.cards.iter().filter(|it| it.availability.is_here()).count();
         format!("{here} on this machine, {} to download", view.library.cards.len() - here)
     } else {
         format!("{shown} of {} shown", view.library.cards.len())

@@ -4,7 +4,7 @@ use eframe::egui::{ComboBox, Frame, Id, Key, Margin, ScrollArea, TextEdit, Ui};
 
 use crate::gui::icons::Icon;
 use crate::gui::models::view::{add, downloads};
-use crate::gui::models::{Filter, Fitting, Kind, ModelsCommand, Shown, Sort};
+use crate::gui::models::{Filter, Fitting, ModelKind, ModelsCommand, Shown, Sort};
 use crate::gui::state::State;
 use crate::gui::widgets;
 use crate::gui::widgets::{icon_button, row};
@@ -58,7 +58,8 @@ fn shortcut(ui: &Ui) -> String {
 fn filters(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let view = &state.models;
     let mut filter = view.filter.clone();
-    let kinds: Vec<(Option<Kind>, &str)> = [(None, "All")].into_iter().chain(Kind::ALL.map(|it| (Some(it), it.plural()))).collect();
+    let kinds: Vec<(Option<ModelKind>, &str)> =
+        [(None, "All")].into_iter().chain(ModelKind::ALL.map(|it| (Some(it), it.plural()))).collect();
     choice(ui, "Kind", &mut filter.kind, &kinds);
     let families: Vec<(Option<String>, &str)> =
         [(None, "All")].into_iter().chain(view.library.families.iter().map(|it| (Some(it.clone()), it.as_str()))).collect();
