@@ -80,7 +80,7 @@ const RULES: &[Rule] = &[
     Rule {
         says: "panels read the state and ask; files, network, processes and the engine's insides are for others",
         within: &[
-            "src/gui/create/panels/",
+            "src/gui/create/view/",
             "src/gui/devices/view/",
             "src/gui/models/view/",
             "src/gui/frame.rs",
@@ -116,7 +116,7 @@ const RULES: &[Rule] = &[
     Rule {
         says: "panels do not look at the disk through a path either",
         within: &[
-            "src/gui/create/panels/",
+            "src/gui/create/view/",
             "src/gui/devices/view/",
             "src/gui/models/view/",
             "src/gui/frame.rs",

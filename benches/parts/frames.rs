@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use atelier::gui::state::Screen;
+use atelier::gui::shared::Screen;
 use atelier::gui::{App, Options};
 use atelier::settings::Settings;
 use atelier_core::recipe::{ModelFiles, Recipe};
@@ -49,7 +49,7 @@ pub(super) fn frames(files: &ModelFiles, view: Screen) -> Outcome<Vec<f64>> {
     harness.step();
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
     let deadline = Instant::now() + LIMIT;
-    while harness.state().as_ref().is_none_or(|app| app.state().forming.is_none()) {
+    while harness.state().as_ref().is_none_or(|app| app.state().create.forming.is_none()) {
         harness.step();
         if Instant::now() > deadline {
             return Err("no preview came".into());

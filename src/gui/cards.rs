@@ -4,21 +4,23 @@ use eframe::egui::{
     Align, Align2, Area, CollapsingHeader, Frame, Id, Label, Layout, Margin, Modal, Order, Rect, RichText, ScrollArea, Ui, UiBuilder, vec2,
 };
 
+use crate::gui::command::{Command, Commands};
+use crate::gui::devices::board::BoardCommand;
 use crate::gui::devices::view as board;
 use crate::gui::icons;
 use crate::gui::icons::Icon;
-use crate::gui::state::{Closing, Screen, State};
+use crate::gui::shared::{Closing, Screen};
+use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{bold, command_button, icon_button};
-use crate::gui::{BoardCommand, Command, Commands};
 
 /// Width of the error card, in points.
 const CARD_WIDTH: f32 = 520.0;
 
 /// The error card, at the lower edge of the canvas.
 pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, canvas: Rect) {
-    let Some(error) = &state.error else { return };
+    let Some(error) = &state.shared.error else { return };
     let palette = theme::palette(ui);
     let width = CARD_WIDTH.min(canvas.width() - 32.0);
     let anchor = canvas.center_bottom() - vec2(0.0, 16.0);
@@ -62,7 +64,7 @@ pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
 
 /// A short line at the upper edge of the canvas.
 pub(crate) fn notice(ui: &mut Ui, state: &State, canvas: Rect) {
-    let Some(notice) = &state.notice else { return };
+    let Some(notice) = state.notices.shown() else { return };
     let palette = theme::palette(ui);
     let width = (canvas.width() - 48.0).min(460.0);
     Area::new(Id::unique("notice"))

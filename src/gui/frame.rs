@@ -4,27 +4,28 @@
 
 use eframe::egui::{self, CentralPanel, Context, Event, Frame, Margin, Panel, Popup, Ui};
 
-use crate::gui::state::{Closing, Screen, State};
-use crate::gui::{Command, Commands, ModelsCommand};
+use crate::gui::command::{Command, Commands};
+use crate::gui::models::ModelsCommand;
+use crate::gui::shared::{Closing, Screen};
+use crate::gui::state::State;
 
-pub use crate::gui::create::panels::canvas::rect as canvas_rect;
-use crate::gui::create::panels::{canvas, filmstrip, progress, settings_panel};
+use crate::gui::create::view::{canvas, filmstrip, progress, settings_panel};
 use crate::gui::devices::view as board;
 use crate::gui::models::view as models;
-use crate::gui::{cards, theme, toolbar};
+use crate::gui::{cards, create, theme, toolbar};
 
 /// Width of the panel on the left, in points.
 const SIDE_WIDTH: f32 = 344.0;
 
 /// Draws the whole window.
-pub fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
+pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     Panel::left("settings")
         .resizable(false)
         .exact_size(SIDE_WIDTH)
         .show_separator_line(false)
         .frame(Frame::new().fill(palette.panel))
-        .show(ui, |ui| match state.screen {
+        .show(ui, |ui| match state.shared.screen {
             Screen::Create => settings_panel::settings_panel(ui, state, commands),
             Screen::Devices => board::side_panel(ui, state, commands),
             Screen::Models => models::side_panel(ui, state, commands),
@@ -35,39 +36,44 @@ pub fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             .show_separator_line(false)
             .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 12, top: 9, bottom: 7 }))
             .show(ui, |ui| toolbar::toolbar_panel(ui, state, commands));
-        if !state.session.is_empty() && state.screen == Screen::Create {
+        if !state.create.session.is_empty() && state.shared.screen == Screen::Create {
             Panel::bottom("filmstrip")
                 .resizable(false)
                 .show_separator_line(false)
                 .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 2, bottom: 12 }))
                 .show(ui, |ui| filmstrip::filmstrip_panel(ui, state, commands));
         }
-        if !state.jobs.is_empty() {
+        if !state.shared.jobs.is_empty() {
             Panel::bottom("progress")
                 .resizable(false)
                 .show_separator_line(false)
                 .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 6, bottom: 10 }))
                 .show(ui, |ui| progress::progress_panel(ui, state, commands));
         }
-        CentralPanel::no_frame().show(ui, |ui| match state.screen {
-            Screen::Create => canvas::canvas_panel(ui, state, commands),
-            Screen::Devices => board::board_panel(ui, state, commands),
-            Screen::Models => models::models_panel(ui, state, commands),
+        CentralPanel::no_frame().show(ui, |ui| {
+            let whole = ui.available_rect_before_wrap();
+            match state.shared.screen {
+                Screen::Create => canvas::canvas_panel(ui, state, commands),
+                Screen::Devices => board::board_panel(ui, state, commands),
+                Screen::Models => models::models_panel(ui, state, commands),
+            }
+            cards::error_card(ui, state, commands, whole);
+            cards::notice(ui, state, whole);
         });
     });
-    cards::drop_hint(ui, state.screen);
+    cards::drop_hint(ui, state.shared.screen);
     if state.closing != Closing::No && state.closing != Closing::Now {
         cards::closing_dialog(ui, state, commands);
     }
 }
 
 /// Turns keys, dropped files and the system's "copy" into commands.
-pub fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
+pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     let dropped: Vec<_> = ctx.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect());
     if !dropped.is_empty() {
-        commands.push(match state.screen {
+        commands.push(match state.shared.screen {
             Screen::Models => Command::Models(ModelsCommand::AddThese(dropped)),
-            Screen::Create | Screen::Devices => Command::TakePaths(dropped),
+            Screen::Create | Screen::Devices => Command::Create(create::Command::TakePaths(dropped)),
         });
     }
     // A dialog or an open menu has its own keys.
@@ -76,15 +82,14 @@ pub fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     }
     let typing = ctx.text_edit_focused();
     if !typing && ctx.input(|input| input.events.iter().any(|event| matches!(event, Event::Copy))) {
-        commands.push(Command::CopyPicture);
+        commands.push(Command::Create(create::Command::CopyPicture));
     }
-    if state.screen == Screen::Models {
+    if state.shared.screen == Screen::Models {
         models::keys(ctx, state, commands, typing);
     }
-    for command in Command::WITH_SHORTCUT {
-        let Some(shortcut) = command.shortcut() else { continue };
+    for (command, shortcut) in Command::keys() {
         let free = shortcut.while_typing || (!typing && ctx.memory(egui::Memory::focused).is_none());
-        if !free || (command == Command::Cancel && command.enabled(state).is_err()) {
+        if !free || (command == create::Command::Cancel.into() && command.enabled(state).is_err()) {
             continue;
         }
         if ctx.input_mut(|input| input.consume_shortcut(&shortcut.keys)) {
@@ -94,9 +99,11 @@ pub fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     // The equals sign is the unshifted plus on many keyboards.
     let plain = !typing && ctx.memory(egui::Memory::focused).is_none();
     if plain && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Equals)) {
-        commands.push(Command::ZoomIn);
+        commands.push(Command::Create(create::Command::ZoomIn));
     }
-    if state.jobs.is_empty() && state.error.is_some() && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
+    if state.shared.jobs.is_empty()
+        && state.shared.error.is_some()
+        && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
     {
         commands.push(Command::DismissError);
     }

@@ -10,8 +10,9 @@ use eframe::egui::{self, Key, Modifiers, ViewportEvent, ViewportId};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 
-use crate::gui::state::{Closing, ThemeChoice};
-use crate::gui::{App, LibraryOptions, Options, Stored};
+use crate::gui::create::session::Stored;
+use crate::gui::shared::{Closing, ThemeChoice};
+use crate::gui::{App, LibraryOptions, Options};
 use crate::settings::{self, Settings};
 use atelier_core::placement::Module;
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PictureInfo, Recipe, Rgb8};
@@ -143,10 +144,12 @@ impl Studio {
     }
 
     fn picture(&mut self, job: JobId, index: u32, seed: i64) {
-        let before = self.app().state.session.len();
+        let before = self.app().state.create.session.len();
         let info = PictureInfo { index, seed };
         self.port.send(Event::Picture { job, picture: Picture { info, image: image(64, seed as u8) } });
-        self.until("the picture", |app| app.state.session.len() > before && app.state.session.writing() == 0 && app.picture_busy.is_none());
+        self.until("the picture", |app| {
+            app.state.create.session.len() > before && app.state.create.session.writing() == 0 && app.state.create.picture_busy.is_none()
+        });
     }
 
     fn done(&mut self, job: JobId) {

@@ -10,7 +10,7 @@ use eframe::egui::{
     ThemePreference, Ui, Visuals, style, vec2,
 };
 
-use crate::gui::state::ThemeChoice;
+use crate::gui::shared::ThemeChoice;
 
 /// Size of what is said beside, in points. These four are all there are: more would tell nothing more, and each costs a moment when it is
 /// first drawn.

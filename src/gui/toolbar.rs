@@ -2,52 +2,54 @@
 
 use eframe::egui::{Align, Button, Frame, Label, Layout, RichText, Ui, vec2};
 
-use crate::gui::create::panels::canvas;
+use crate::gui::command::{Command, Commands};
+use crate::gui::create;
+use crate::gui::create::viewport::canvas_rect;
 use crate::gui::icons::Icon;
 use crate::gui::models::queue;
-use crate::gui::state::{Screen, State, ThemeChoice};
+use crate::gui::shared::{Screen, ThemeChoice};
+use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ask, icon_button};
-use crate::gui::{Command, Commands};
 
 /// Draws the bar.
 pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
-        let icon = match state.theme {
+        let icon = match state.shared.theme {
             ThemeChoice::System => Icon::HalfMoon,
             ThemeChoice::Light => Icon::Sun,
             ThemeChoice::Dark => Icon::Moon,
         };
-        icon_button(ui, state, commands, icon, Command::SetTheme(state.theme.next()));
-        icon_button(ui, state, commands, Icon::Folder, Command::OpenFolder);
+        icon_button(ui, state, commands, icon, Command::SetTheme(state.shared.theme.next()));
+        icon_button(ui, state, commands, Icon::Folder, create::Command::OpenFolder);
         coming_in(ui, state, commands);
-        if state.canvas_size_px().is_some() && state.screen == Screen::Create {
+        if state.create.canvas_size_px().is_some() && state.shared.screen == Screen::Create {
             gap(ui);
-            icon_button(ui, state, commands, Icon::Fit, Command::ZoomFit);
-            icon_button(ui, state, commands, Icon::Plus, Command::ZoomIn);
-            let percent = canvas::rect(ui.ctx())
-                .zip(state.canvas_size_px())
-                .map_or(100.0, |(canvas, size)| state.view.scale(size, canvas) * ui.pixels_per_point() * 100.0);
-            ask(ui, state, commands, Command::ZoomActual, |ui| {
+            icon_button(ui, state, commands, Icon::Fit, create::Command::ZoomFit);
+            icon_button(ui, state, commands, Icon::Plus, create::Command::ZoomIn);
+            let percent = canvas_rect(ui.ctx())
+                .zip(state.create.canvas_size_px())
+                .map_or(100.0, |(canvas, size)| state.create.view.scale(size, canvas) * ui.pixels_per_point() * 100.0);
+            ask(ui, state, commands, create::Command::ZoomActual, |ui| {
                 let text = RichText::new(format!("{percent:.0} %")).color(palette.text);
                 let button = Button::new(text).frame_when_inactive(false).min_size(vec2(58.0, 26.0));
-                ui.add(button).accessible_name(Command::ZoomActual.label())
+                ui.add(button).accessible_name(create::Command::ZoomActual.label())
             });
-            icon_button(ui, state, commands, Icon::Minus, Command::ZoomOut);
+            icon_button(ui, state, commands, Icon::Minus, create::Command::ZoomOut);
         }
-        if !state.session.is_empty() && state.screen == Screen::Create {
+        if !state.create.session.is_empty() && state.shared.screen == Screen::Create {
             gap(ui);
-            icon_button(ui, state, commands, Icon::Save, Command::SaveAs);
-            icon_button(ui, state, commands, Icon::Copy, Command::CopyPicture);
-            icon_button(ui, state, commands, Icon::Picture, Command::StartFromShown);
-            icon_button(ui, state, commands, Icon::Reuse, Command::UseSettings);
+            icon_button(ui, state, commands, Icon::Save, create::Command::SaveAs);
+            icon_button(ui, state, commands, Icon::Copy, create::Command::CopyPicture);
+            icon_button(ui, state, commands, Icon::Picture, create::Command::StartFromShown);
+            icon_button(ui, state, commands, Icon::Reuse, create::Command::UseSettings);
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             screens(ui, state, commands);
             ui.add_space(10.0);
-            if state.screen == Screen::Create {
+            if state.shared.screen == Screen::Create {
                 ui.add(Label::new(RichText::new(title(state)).color(palette.weak)).truncate());
             }
         });
@@ -56,7 +58,7 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
 
 /// What comes in, wherever one is: a press leads to it.
 fn coming_in(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let Some(total) = queue::total(&state.models.queue).filter(|_| state.screen != Screen::Models) else { return };
+    let Some(total) = queue::total(&state.models.queue).filter(|_| state.shared.screen != Screen::Models) else { return };
     gap(ui);
     let palette = theme::palette(ui);
     let done =
@@ -73,7 +75,7 @@ fn screens(ui: &mut Ui, state: &State, commands: &mut Commands) {
     Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(theme::RADIUS + 1).inner_margin(2).show(ui, |ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         for screen in Screen::ALL {
-            let here = state.screen == screen;
+            let here = state.shared.screen == screen;
             ask(ui, state, commands, Command::Go(screen), |ui| {
                 let text = RichText::new(screen.label()).color(if here { palette.strong } else { palette.weak });
                 ui.add(Button::selectable(here, text).min_size(vec2(66.0, 22.0)))
@@ -92,12 +94,12 @@ fn gap(ui: &mut Ui) {
 
 /// What is shown, in a line.
 fn title(state: &State) -> String {
-    if state.session.following()
-        && let Some(forming) = &state.forming
+    if state.create.session.following()
+        && let Some(forming) = &state.create.forming
     {
         return format!("Forming · {} × {}", forming.width, forming.height);
     }
-    state.session.shown().map_or_else(String::new, |picture| {
+    state.create.session.shown().map_or_else(String::new, |picture| {
         let recipe = &picture.recipe;
         format!("{} × {} · seed {} · {} steps", picture.width, picture.height, picture.info.seed, recipe.steps)
     })

@@ -6,11 +6,11 @@ use eframe::egui::{
     self, Align, Button, Context, DragValue, Layout, Response, RichText, Role, Sense, Slider, Stroke, Ui, WidgetInfo, emath::Numeric, vec2,
 };
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::{Command, Commands};
 
 /// Width of the labels before controls, in points.
 const LABEL_WIDTH: f32 = 84.0;
@@ -33,13 +33,15 @@ pub(crate) fn tooltip(ctx: &Context, command: &Command) -> String {
 }
 
 /// A button with the label of its command.
-pub(crate) fn command_button(ui: &mut Ui, state: &State, commands: &mut Commands, command: Command) -> Response {
+pub(crate) fn command_button(ui: &mut Ui, state: &State, commands: &mut Commands, command: impl Into<Command>) -> Response {
+    let command = command.into();
     let button = Button::new(command.label());
     ask(ui, state, commands, command, |ui| ui.add(button))
 }
 
 /// A button that is an icon; its command's label is its accessible name.
-pub(crate) fn icon_button(ui: &mut Ui, state: &State, commands: &mut Commands, icon: Icon, command: Command) -> Response {
+pub(crate) fn icon_button(ui: &mut Ui, state: &State, commands: &mut Commands, icon: Icon, command: impl Into<Command>) -> Response {
+    let command = command.into();
     let label = command.label();
     ask(ui, state, commands, command, |ui| bare_icon(ui, icon, label))
 }
@@ -67,9 +69,10 @@ pub(crate) fn ask(
     ui: &mut Ui,
     state: &State,
     commands: &mut Commands,
-    command: Command,
+    command: impl Into<Command>,
     control: impl FnOnce(&mut Ui) -> Response,
 ) -> Response {
+    let command = command.into();
     let enabled = command.enabled(state);
     let hover = tooltip(ui.ctx(), &command);
     let response = ui.add_enabled_ui(enabled.is_ok(), control).inner;

@@ -161,7 +161,7 @@ fn report(sender: &Sender<Report>, wake: &Wake, report: Report) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gui::PictureId;
+    use crate::gui::create::session::PictureId;
     use atelier_core::recipe::PictureInfo;
     use atelier_core::recipe::Rgb8;
 

@@ -499,7 +499,7 @@ pub(crate) fn cpu_threads(asked: Option<u32>) -> u32 {
     asked.unwrap_or_else(|| usual_threads(cores)).clamp(1, cores.max(1) * 4)
 }
 
-/// Where there are few cores each of them counts, and threads that wait step aside for the interface (`vendor/ggml-sys/patience.cmake`).
+/// Where there are few cores each of them counts, and threads that wait step aside for the interface (`vendor/ggml-sys/spin_wait.cmake`).
 const fn usual_threads(cores: u32) -> u32 {
     if cores <= FEW_CORES { cores } else { cores - 1 }
 }

@@ -1,6 +1,12 @@
-//! The Create view: what to make, and the pictures that came of it.
+//! The Create view: a prompt, its settings, and the pictures that come of them.
 
-pub mod panels;
+pub mod command;
 pub mod progress;
 pub mod session;
+pub mod state;
+pub(crate) mod update;
+pub(crate) mod view;
 pub mod viewport;
+
+pub use command::Command;
+pub use state::State;

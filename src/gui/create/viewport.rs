@@ -2,7 +2,7 @@
 //!
 //! Invariant: the point of the picture under the pointer stays under it while zooming.
 
-use eframe::egui::{Pos2, Rect, Vec2, pos2};
+use eframe::egui::{Context, Id, Pos2, Rect, Vec2, pos2};
 
 /// Smallest and largest scale, in points of the screen for a pixel of the picture.
 const SCALE_RANGE: (f32, f32) = (0.02, 32.0);
@@ -79,6 +79,17 @@ impl View {
 /// The picture never leaves the middle of the canvas altogether, so that it cannot be lost.
 fn inside(point: Pos2, size_px: Vec2) -> Pos2 {
     pos2(point.x.clamp(0.0, size_px.x), point.y.clamp(0.0, size_px.y))
+}
+
+/// The rectangle in which the picture may be drawn, as of the last frame.
+#[must_use]
+pub fn canvas_rect(ctx: &Context) -> Option<Rect> {
+    ctx.data(|data| data.get_temp(Id::unique("canvas rect")))
+}
+
+/// Keeps the rectangle in which the picture may be drawn for the commands that zoom.
+pub(crate) fn set_canvas_rect(ctx: &Context, rect: Rect) {
+    ctx.data_mut(|data| data.insert_temp(Id::unique("canvas rect"), rect));
 }
 
 #[cfg(test)]

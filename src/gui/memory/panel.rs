@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use eframe::egui::{Align, Button, Frame, Label, Layout, Margin, RichText, Ui, vec2};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
+use crate::gui::memory::MemoryCommand;
 use crate::gui::memory::{MOST_GIB, MOST_PERCENT};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, heading, row, slider_row};
-use crate::gui::{Command, Commands, MemoryCommand};
 use atelier_core::format::{GIB, memory_size, time_ago};
 use atelier_core::placement::Reserve;
 use atelier_engine::Resident;
@@ -18,15 +19,15 @@ use atelier_engine::Resident;
 /// Draws whether the chosen model is in memory, and the others that are.
 pub(crate) fn beside_the_chosen(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    if state.recipe.files.is_empty() && state.residency.models.is_empty() {
+    if state.shared.recipe.files.is_empty() && state.shared.residency.models.is_empty() {
         return;
     }
-    let chosen = state.chosen_resident();
+    let chosen = state.shared.chosen_resident();
     // A line of one height, whatever it says: nothing below moves.
     ui.allocate_ui_with_layout(vec2(ui.available_width(), widgets::ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
         ui.spacing_mut().item_spacing.x = 0.0;
         if let Some(model) = chosen {
-            buttons(ui, state, commands, model, &state.model_name(&model.files));
+            buttons(ui, state, commands, model, &state.shared.model_name(&model.files));
         }
         let (words, hover) = match chosen {
             Some(model) => (format!("In memory · {}", summary(model, state.memory.now_secs)), details(model)),
@@ -37,7 +38,7 @@ pub(crate) fn beside_the_chosen(ui: &mut Ui, state: &State, commands: &mut Comma
             ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).truncate()).on_hover_text(hover);
         });
     });
-    let mut others = state.residency.models.iter().filter(|model| !state.is_chosen(&model.files)).peekable();
+    let mut others = state.shared.residency.models.iter().filter(|model| !state.shared.is_chosen(&model.files)).peekable();
     if others.peek().is_some() {
         ui.label(RichText::new("Also in memory").size(theme::SMALL).color(palette.weak));
     }
@@ -51,17 +52,17 @@ pub(crate) fn section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     heading(ui, "In memory", |_| {});
     if state.memory.loading {
-        let name = state.model_name(&state.recipe.files);
+        let name = state.shared.model_name(&state.shared.recipe.files);
         ui.add(Label::new(RichText::new(format!("Loading {name}…")).size(theme::SMALL).color(palette.weak)).truncate())
             .on_hover_text("It is loaded before you ask for a picture, so that Generate waits less.");
     }
-    for model in &state.residency.models {
+    for model in &state.shared.residency.models {
         ui.push_id(model.id, |ui| entry(ui, state, commands, model));
     }
-    if state.residency.models.is_empty() && !state.memory.loading {
+    if state.shared.residency.models.is_empty() && !state.memory.loading {
         ui.add(Label::new(RichText::new("No model yet. Models stay here between pictures.").color(palette.weak)).wrap());
     }
-    for (device, bytes) in &state.residency.unreturned_bytes {
+    for (device, bytes) in &state.shared.residency.unreturned_bytes {
         let words = format!("{device} has not given back {} of a model that was unloaded. Its driver keeps it.", memory_size(*bytes));
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.warn)).wrap());
     }
@@ -70,8 +71,8 @@ pub(crate) fn section(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident) {
     let palette = theme::palette(ui);
-    let name = state.model_name(&model.files);
-    let edge = if state.is_chosen(&model.files) { palette.accent } else { palette.line };
+    let name = state.shared.model_name(&model.files);
+    let edge = if state.shared.is_chosen(&model.files) { palette.accent } else { palette.line };
     Frame::new()
         .fill(palette.field)
         .stroke((1.0, edge))
@@ -105,7 +106,7 @@ fn buttons(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident
 fn use_button(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident, name: &str) {
     let (palette, wide) = (theme::palette(ui), ui.available_width());
     let shown = widgets::middle_elided(ui, name, wide - 14.0);
-    if state.is_chosen(&model.files) {
+    if state.shared.is_chosen(&model.files) {
         ui.add_space(4.0);
         let label = Label::new(RichText::new(shown).color(palette.strong));
         let said = format!("The next picture is made with {name}");

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::gui::App;
-use crate::gui::devices::link::sent;
-use crate::gui::models::{ModelCard, Predicted};
-use crate::gui::state::Screen;
+use crate::gui::context::Context;
+use crate::gui::devices;
+use crate::gui::devices::update::sent;
+use crate::gui::models::{ModelCard, Predicted, State};
+use crate::gui::shared::Screen;
 use atelier_core::device::Device;
 use atelier_core::recipe::Recipe;
 use atelier_engine::Estimate;
@@ -15,7 +16,7 @@ use atelier_engine::Estimate;
 const PROMPT: &str = "a lake between mountains at dawn, mist over the water, pine trees, soft light";
 
 /// What is known of models, and what is being asked.
-#[derive(Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Fitting {
     known: BTreeMap<String, Known>,
     /// The model that is asked about, as it was then, and the very recipe.
@@ -25,6 +26,7 @@ pub(crate) struct Fitting {
 }
 
 /// What the engine said of a model.
+#[derive(Clone, Debug, PartialEq)]
 struct Known {
     of: About,
     size_px: (u32, u32),
@@ -33,7 +35,7 @@ struct Known {
 }
 
 /// What an answer depends on. Files that were changed have another time.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct About {
     bytes: Option<u64>,
     added: Option<u64>,
@@ -59,59 +61,56 @@ impl Fitting {
     }
 }
 
-impl App {
-    /// Judges what is known against the devices, and asks about the next model on the screen.
-    pub(crate) fn follow_fits(&mut self) {
-        let devices = &self.state.board.devices;
-        let same = devices.len() == self.fitting.devices.len()
-            && devices
-                .iter()
-                .zip(&self.fitting.devices)
-                .all(|(one, other)| (&one.name, one.memory_total_bytes, one.kind) == (&other.name, other.memory_total_bytes, other.kind));
-        if !same {
-            self.fitting.devices.clone_from(devices);
-            let ids: Vec<String> = self.fitting.known.keys().cloned().collect();
-            for id in &ids {
-                self.judge(id);
-            }
-        }
-        let idle = self.state.jobs.is_empty() && !self.state.board.waiting && self.fitting.pending.is_none();
-        if self.state.screen != Screen::Models || !idle || self.fitting.devices.is_empty() {
-            return;
-        }
-        let Some((id, of, recipe)) = self.next_model() else { return };
-        if sent(self.handle.estimate(recipe.clone())) {
-            self.fitting.pending = Some((id, of, recipe));
+/// Judges what is known against the devices, and asks about the next model on the screen.
+pub(crate) fn refresh(state: &mut State, board: &devices::State, context: &Context<'_>) {
+    let devices = &board.board.devices;
+    let same = devices.len() == state.fitting.devices.len()
+        && devices
+            .iter()
+            .zip(&state.fitting.devices)
+            .all(|(one, other)| (&one.name, one.memory_total_bytes, one.kind) == (&other.name, other.memory_total_bytes, other.kind));
+    if !same {
+        state.fitting.devices.clone_from(devices);
+        let ids: Vec<String> = state.fitting.known.keys().cloned().collect();
+        for id in &ids {
+            judge(state, id);
         }
     }
-
-    /// The next model to ask about: the one whose details are shown, then those on the screen.
-    fn next_model(&self) -> Option<(String, About, Recipe)> {
-        let view = &self.state.models;
-        let (from, to) = view.seen;
-        let seen = view.shown.get(from..to.min(view.shown.len())).unwrap_or_default();
-        let seen = seen.iter().filter_map(|at| view.library.cards.get(*at));
-        let card = view.opened().into_iter().chain(seen).find(|card| {
-            let of = About::of(card, &self.state.recipe);
-            card.runnable.is_some() && self.fitting.known.get(&card.id).is_none_or(|it| it.of != of)
-        })?;
-        let Recipe { flash_attention, vae_tiling, .. } = self.state.recipe;
-        let mut recipe = Recipe { flash_attention, vae_tiling, prompt: PROMPT.into(), ..Recipe::default() };
-        card.runnable.as_ref()?.apply(&mut recipe);
-        Some((card.id.clone(), About::of(card, &recipe), recipe))
+    let idle = context.shared.jobs.is_empty() && !board.board.waiting && state.fitting.pending.is_none();
+    if context.shared.screen != Screen::Models || !idle || state.fitting.devices.is_empty() {
+        return;
     }
-
-    /// The engine has said what the model takes, or that it cannot say it.
-    pub(crate) fn weighed(&mut self, estimate: Option<Estimate>) {
-        let Some((id, of, recipe)) = self.fitting.pending.take() else { return };
-        self.fitting.known.insert(id.clone(), Known { of, size_px: (recipe.width, recipe.height), estimate });
-        self.judge(&id);
+    let Some((id, of, recipe)) = next_model(state, &context.shared.recipe) else { return };
+    if sent(context.engine.estimate(recipe.clone())) {
+        state.fitting.pending = Some((id, of, recipe));
     }
+}
 
-    fn judge(&mut self, id: &str) {
-        let Some(known) = self.fitting.known.get(id) else { return };
-        let estimate = known.estimate.as_ref();
-        let predicted = estimate.and_then(|it| Predicted::of(&self.fitting.devices, it, known.size_px));
-        self.state.models.set_predicted(id, predicted);
-    }
+/// The next model to ask about: the one whose details are shown, then those on the screen.
+fn next_model(state: &State, recipe_now: &Recipe) -> Option<(String, About, Recipe)> {
+    let (from, to) = state.seen;
+    let seen = state.shown.get(from..to.min(state.shown.len())).unwrap_or_default();
+    let seen = seen.iter().filter_map(|at| state.library.cards.get(*at));
+    let card = state.opened().into_iter().chain(seen).find(|card| {
+        let of = About::of(card, recipe_now);
+        card.runnable.is_some() && state.fitting.known.get(&card.id).is_none_or(|it| it.of != of)
+    })?;
+    let Recipe { flash_attention, vae_tiling, .. } = *recipe_now;
+    let mut recipe = Recipe { flash_attention, vae_tiling, prompt: PROMPT.into(), ..Recipe::default() };
+    card.runnable.as_ref()?.apply(&mut recipe);
+    Some((card.id.clone(), About::of(card, &recipe), recipe))
+}
+
+/// The engine has said what the model takes, or that it cannot say it.
+pub(crate) fn estimated(state: &mut State, estimate: Option<Estimate>) {
+    let Some((id, of, recipe)) = state.fitting.pending.take() else { return };
+    state.fitting.known.insert(id.clone(), Known { of, size_px: (recipe.width, recipe.height), estimate });
+    judge(state, &id);
+}
+
+fn judge(state: &mut State, id: &str) {
+    let Some(known) = state.fitting.known.get(id) else { return };
+    let estimate = known.estimate.as_ref();
+    let predicted = estimate.and_then(|it| Predicted::of(&state.fitting.devices, it, known.size_px));
+    state.set_predicted(id, predicted);
 }

@@ -9,8 +9,8 @@ mod filter;
 mod fit;
 pub(crate) mod fitting;
 pub mod queue;
-mod shelf;
 mod told;
+pub(crate) mod update;
 pub(crate) mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +27,9 @@ pub use told::{Hub, Question, Then};
 
 use atelier_engine::Residency;
 use atelier_library::Licence;
+
+/// The state of the Models view.
+pub type State = ModelsView;
 
 /// The state of the Models view.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,6 +88,7 @@ pub struct ModelsView {
     pub focus_token: bool,
     /// Whether the view is on the screen.
     pub on_screen: bool,
+    pub(crate) fitting: fitting::Fitting,
     in_memory: Vec<PathBuf>,
     coming: Vec<String>,
     stale: bool,

@@ -3,7 +3,7 @@
 use eframe::egui::{Pos2, pos2, vec2};
 
 use crate::gui::devices::board::{CardMove, CardPart, MoveOutcome, Suggestion};
-use crate::gui::state::Screen;
+use crate::gui::shared::Screen;
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::GIB;
@@ -56,7 +56,7 @@ pub(crate) fn recipe() -> Recipe {
 fn board_with(settings: Settings, devices: Vec<Device>, decode: u64) -> Studio {
     let mut studio = Studio::with(settings, Err("The built-in model is not there.".into()), [1440.0, 900.0]);
     studio.press(Modifiers::COMMAND, Key::Num2);
-    assert_eq!(studio.app().state.screen, Screen::Devices);
+    assert_eq!(studio.app().state.shared.screen, Screen::Devices);
     studio.port.send(Event::Devices(devices));
     studio.tell(decode);
     studio
@@ -70,10 +70,10 @@ impl Studio {
     /// Answers what the engine was asked about the recipe as it is now.
     pub(crate) fn tell(&mut self, decode: u64) {
         self.rest();
-        let recipe = Box::new(self.app().state.recipe.clone());
+        let recipe = Box::new(self.app().state.shared.recipe.clone());
         self.port.send(Event::Estimated { recipe, estimate: Ok(estimate(decode)) });
         self.rest();
-        assert!(!self.app().state.board.waiting && self.app().state.board.prediction.is_some());
+        assert!(!self.app().state.devices.board.waiting && self.app().state.devices.board.prediction.is_some());
     }
 
     /// Lets questions go out and plans be made.
@@ -83,11 +83,11 @@ impl Studio {
     }
 
     fn seat(&self, module: Module) -> Seat {
-        self.app().state.board.placement.as_ref().unwrap().seat(module).clone()
+        self.app().state.devices.board.placement.as_ref().unwrap().seat(module).clone()
     }
 
     fn text(&self) -> (&str, &str, &str) {
-        let text = &self.app().state.recipe.placement;
+        let text = &self.app().state.shared.recipe.placement;
         (&text.backend, &text.params_backend, &text.max_vram)
     }
 
@@ -129,7 +129,7 @@ fn a_batch_is_split_over_the_devices_that_are_ticked() {
         let at = studio.harness.get_by_label(tick);
         at.click();
         studio.rest();
-        let mut devices: Vec<&str> = studio.app().state.recipe.placement.split_batch.split(',').collect();
+        let mut devices: Vec<&str> = studio.app().state.shared.recipe.placement.split_batch.split(',').collect();
         let mut expected: Vec<&str> = split.split(',').collect();
         assert_eq!(devices.first(), expected.first(), "what runs there goes to the others");
         devices.sort_unstable();
@@ -153,7 +153,7 @@ fn the_board_shows_every_part_with_what_it_takes_and_stays_quiet_where_all_is_we
     }
     assert!(studio.sees("GPU0 lacks 205 MiB in the decode phase."));
     let studio = board(5);
-    assert!(studio.sees("Everything fits.") && studio.app().state.board.plan_shown().is_none());
+    assert!(studio.sees("Everything fits.") && studio.app().state.devices.board.plan_shown().is_none());
     studio.harness.check_accessibility();
 }
 
@@ -165,7 +165,7 @@ fn a_card_dragged_to_a_device_runs_there_and_takes_its_weights_along() {
     studio.drag(from, to);
     assert_eq!(studio.seat(Module::Te), Seat::at("GPU1"));
     assert_eq!(studio.text(), ("all=GPU0,te=GPU1", "", ""));
-    assert!(studio.app().state.board.pins.contains(&Module::Te), "what was put there by hand stays there");
+    assert!(studio.app().state.devices.board.pins.contains(&Module::Te), "what was put there by hand stays there");
     assert!(studio.sees("Text encoder runs on GPU1"));
 }
 
@@ -214,9 +214,9 @@ fn arrow_keys_move_the_card_and_with_shift_its_weights_and_p_pins_it() {
     assert_eq!(studio.seat(Module::Te).runs_on, "GPU0");
     studio.press(Modifiers::NONE, Key::ArrowLeft);
     assert_eq!(studio.seat(Module::Te).runs_on, "GPU0", "there is nothing further on the left");
-    assert!(studio.app().state.board.pins.contains(&Module::Te));
+    assert!(studio.app().state.devices.board.pins.contains(&Module::Te));
     studio.press(Modifiers::NONE, Key::P);
-    assert!(!studio.app().state.board.pins.contains(&Module::Te));
+    assert!(!studio.app().state.devices.board.pins.contains(&Module::Te));
     // The weights by themselves.
     studio.focus("Weights of the VAE live in GPU0");
     studio.press(Modifiers::NONE, Key::ArrowRight);
@@ -244,7 +244,7 @@ fn the_text_and_the_board_are_in_step_and_a_wrong_text_leaves_the_board_as_it_is
     studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").type_text("te=gpu1");
     studio.rest();
     assert_eq!(studio.seat(Module::Te), Seat::at("GPU1"));
-    assert_eq!(studio.app().state.board.pins.iter().copied().collect::<Vec<_>>(), [Module::Te], "what is said is pinned");
+    assert_eq!(studio.app().state.devices.board.pins.iter().copied().collect::<Vec<_>>(), [Module::Te], "what is said is pinned");
     studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").type_text("9");
     studio.rest();
     assert_eq!(studio.text().0, "te=gpu19");
@@ -293,7 +293,7 @@ fn a_pasted_command_brings_its_model_and_placement_and_lists_what_it_could_not_s
     let line = "sd-cli --diffusion-model /m/other.gguf --llm /m/l.gguf -p 'a fox' -W 768 --backend te=cpu --color-purple 3";
     studio.harness.event(egui::Event::Paste(line.into()));
     studio.rest();
-    let recipe = &studio.app().state.recipe;
+    let recipe = &studio.app().state.shared.recipe;
     assert_eq!((recipe.prompt.as_str(), recipe.width, recipe.placement.backend.as_str()), ("a fox", 768, "te=cpu"));
     assert_eq!(recipe.files.get(FileRole::Diffusion), Some(Path::new("/m/other.gguf")));
     assert!(studio.sees("--color-purple 3"));
@@ -306,14 +306,14 @@ fn too_much_is_said_with_bytes_and_phase_and_the_suggestion_mends_it() {
     let mut studio = board(65);
     assert!(studio.sees("Memory of GPU0, 5.7 GiB too much"));
     assert!(studio.sees("GPU0 lacks 5.7 GiB in the decode phase."));
-    let plan = studio.app().state.board.plan_shown().expect("the plan is shown unasked").placement.text();
+    let plan = studio.app().state.devices.board.plan_shown().expect("the plan is shown unasked").placement.text();
     studio.click("Not now");
-    assert!(studio.app().state.board.plan_shown().is_none());
+    assert!(studio.app().state.devices.board.plan_shown().is_none());
     studio.click("Suggest a placement");
     studio.click("Apply fit");
     studio.rest();
-    assert_eq!(studio.app().state.recipe.placement, plan);
-    assert!(studio.sees("Everything fits.") && matches!(studio.app().state.board.suggestion, Suggestion::AlreadyBest));
+    assert_eq!(studio.app().state.shared.recipe.placement, plan);
+    assert!(studio.sees("Everything fits.") && matches!(studio.app().state.devices.board.suggestion, Suggestion::AlreadyBest));
     // In Create, too, it is a hint and no wall.
     let mut studio = board(65);
     studio.press(Modifiers::COMMAND, Key::Num1);
@@ -325,16 +325,16 @@ fn too_much_is_said_with_bytes_and_phase_and_the_suggestion_mends_it() {
 #[test]
 fn a_suggestion_leaves_a_pinned_module_where_it_is() {
     let mut studio = board(10);
-    let free = studio.app().state.board.plan_shown().unwrap().placement.clone();
+    let free = studio.app().state.devices.board.plan_shown().unwrap().placement.clone();
     assert_ne!(free.seat(Module::Vae), &Seat::at("GPU0"), "unpinned, the VAE makes room");
     studio.click("Pin the VAE");
     studio.rest();
-    let plan = studio.app().state.board.plan_shown().unwrap();
+    let plan = studio.app().state.devices.board.plan_shown().unwrap();
     assert_eq!(plan.placement.seat(Module::Vae), &Seat::at("GPU0"));
     assert!(plan.reasons.iter().any(|reason| reason.contains("(pinned)")), "{:?}", plan.reasons);
     studio.click("Unpin the VAE");
     studio.rest();
-    assert_eq!(studio.app().state.board.plan_shown().unwrap().placement, free);
+    assert_eq!(studio.app().state.devices.board.plan_shown().unwrap().placement, free);
 }
 
 #[test]
@@ -343,9 +343,9 @@ fn where_nothing_fits_the_changes_that_help_are_buttons() {
     devices.truncate(2);
     devices[0].memory_free_bytes = 9 * GIB;
     let mut studio = board_with(Settings { recipe: recipe(), ..Settings::default() }, devices, 120);
-    assert!(studio.sees("No placement fits"), "{:?}", studio.app().state.board.suggestion);
+    assert!(studio.sees("No placement fits"), "{:?}", studio.app().state.devices.board.suggestion);
     studio.click("Decode in tiles");
-    assert!(studio.app().state.recipe.vae_tiling);
+    assert!(studio.app().state.shared.recipe.vae_tiling);
     studio.tell(5);
     assert!(!studio.sees("No placement fits"));
 }
@@ -390,14 +390,14 @@ fn running_out_of_memory_becomes_a_card_whose_button_makes_the_same_picture_agai
     studio.port.send(Event::End { job, end: End::Failed(failure) });
     studio.rest();
     assert!(studio.sees("GPU0 has no room for 6.0 GiB while decoding.") && studio.sees("Apply and run the same seed"));
-    let remedies = studio.app().state.error.as_ref().unwrap().remedies.len();
+    let remedies = studio.app().state.shared.error.as_ref().unwrap().remedies.len();
     assert!((1..=3).contains(&remedies), "{remedies}");
-    let label = studio.app().state.error.as_ref().unwrap().remedies[0].label.clone();
-    let before = studio.app().state.recipe.clone();
+    let label = studio.app().state.shared.error.as_ref().unwrap().remedies[0].label.clone();
+    let before = studio.app().state.shared.recipe.clone();
     studio.click(&label);
-    assert!(studio.app().state.error.is_none());
+    assert!(studio.app().state.shared.error.is_none());
     let (_, again, _) = studio.take();
-    assert_eq!((again.seed, studio.app().state.recipe.seed), (4711, -1), "the next picture has a seed of its own again");
+    assert_eq!((again.seed, studio.app().state.shared.recipe.seed), (4711, -1), "the next picture has a seed of its own again");
     assert!(again.placement != before.placement || again.vae_tiling, "{label}");
 }
 
@@ -420,7 +420,7 @@ fn placements_are_kept_by_name_and_by_model_and_across_a_restart() {
     let mut studio = board_with(settings.clone(), machine(), 5);
     studio.click("Use this placement: two cards");
     assert_eq!(studio.seat(Module::Te), Seat::at("GPU1"));
-    assert!(studio.app().state.board.pins.contains(&Module::Te));
+    assert!(studio.app().state.devices.board.pins.contains(&Module::Te));
     studio.click("Delete two cards");
     assert!(!studio.sees("two cards"));
     // Another model has placements of its own.
@@ -466,7 +466,7 @@ fn a_server_that_does_not_answer_is_grey_and_can_be_asked_again() {
     studio.drag(from, pos2(studio.column("RPC0"), from.y));
     assert_eq!(studio.text(), ("", "", ""));
     studio.click("Remove studio.local:50052");
-    assert!(studio.app().state.board.servers.is_empty());
+    assert!(studio.app().state.devices.board.servers.is_empty());
     // The engine knows its devices until the program ends; a person does not see them any more.
     let lent = device("RPC0", DeviceKind::Remote, 24, 23);
     studio.port.send(Event::Devices([machine(), vec![lent.clone()]].concat()));
@@ -504,10 +504,10 @@ fn what_was_measured_stands_beside_what_was_predicted_and_what_stays_is_not_coun
     assert!(studio.sees("GPU0 denoise: 10.9 GiB, measured 10.9 GiB"));
     assert!(studio.sees("GPU0 decode: 10.7 GiB, measured 10.8 GiB (0.9 % more)"));
     // Of another size or another place it says nothing.
-    studio.harness.state_mut().as_mut().unwrap().state.recipe.width = 768;
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.width = 768;
     studio.tell(5);
     assert!(!studio.sees(", measured "));
-    studio.harness.state_mut().as_mut().unwrap().state.recipe.width = recipe().width;
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.width = recipe().width;
     studio.tell(5);
     assert!(studio.sees(", measured "));
     let mut devices = machine();
@@ -546,7 +546,7 @@ fn text(backend: &str) -> atelier_core::recipe::PlacementText {
 #[test]
 fn every_move_has_an_outcome_before_it_is_made() {
     let studio = board(65);
-    let board = &studio.app().state.board;
+    let board = &studio.app().state.devices.board;
     let to = |part, to| board.outcome(&CardMove { module: Module::Vae, part, to }).clone();
     assert_eq!(to(CardPart::Runtime, Home::Device("GPU0".into())), MoveOutcome::Unchanged);
     assert_eq!(to(CardPart::Runtime, Home::Device("CPU".into())), MoveOutcome::Fits);
@@ -563,7 +563,7 @@ fn a_small_window_has_room_for_the_board() {
     studio.tell(5);
     studio.harness.get_by_role_and_label(Role::Button, "GPU0: diffusion, text encoder, VAE").click();
     studio.harness.run_ok();
-    assert_eq!(studio.app().state.screen, Screen::Devices);
+    assert_eq!(studio.app().state.shared.screen, Screen::Devices);
     for title in ["GPU0", "GPU1", "CPU · RAM", "Disk"] {
         let rect = studio.harness.get_by_label(title).rect();
         assert!(rect.right() <= 1024.0 && rect.left() >= 344.0, "{title}: {rect:?}");

@@ -11,14 +11,14 @@ fn a_typed_prompt_and_ctrl_enter_reach_the_engine() {
     // Without a frame in between: what was typed just before the key counts.
     let (_, recipe, _) = studio.generate();
     assert_eq!(recipe.prompt, "a red fox");
-    assert_eq!(studio.app().state.recipe.prompt, "a red fox", "the key writes no line break");
+    assert_eq!(studio.app().state.shared.recipe.prompt, "a red fox", "the key writes no line break");
 }
 
 #[test]
 fn pictures_that_form_at_the_same_time_have_a_line_each_and_one_is_shown() {
     let mut studio = Studio::open(ready());
     let (first, ..) = studio.generate();
-    studio.harness.state_mut().as_mut().unwrap().state.recipe.prompt = "a castle".into();
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.prompt = "a castle".into();
     let (second, .., cancel) = studio.generate();
     studio.begin(first, vec![1]);
     assert!(studio.sees("1 waiting in the queue"), "the engine has not begun it");
@@ -27,13 +27,13 @@ fn pictures_that_form_at_the_same_time_have_a_line_each_and_one_is_shown() {
     let preview = |shade| Preview { picture: 0, step: 1, image: image(8, shade) };
     studio.port.send(Event::Preview { job: second, preview: preview(2) });
     studio.port.send(Event::Preview { job: first, preview: preview(1) });
-    studio.until("the preview", |app| app.state.forming.is_some());
-    assert_eq!(studio.app().state.forming.as_ref().unwrap().job, first);
+    studio.until("the preview", |app| app.state.create.forming.is_some());
+    assert_eq!(studio.app().state.create.forming.as_ref().unwrap().job, first);
     studio.click("Cancel a castle");
     assert!(cancel.load(Ordering::Relaxed) && studio.sees("a castle · Stopping"));
     studio.port.send(Event::End { job: second, end: End::Cancelled });
     studio.harness.run_ok();
-    assert!(studio.app().state.forming.is_some() && !studio.sees("a castle · "));
+    assert!(studio.app().state.create.forming.is_some() && !studio.sees("a castle · "));
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn the_button_says_what_is_missing_until_there_is_a_model_and_a_prompt() {
     assert!(studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
     assert!(studio.sees("Choose a model to start."));
     studio.press(Modifiers::COMMAND, Key::Enter);
-    assert!(studio.app().state.jobs.is_empty());
+    assert!(studio.app().state.shared.jobs.is_empty());
 
     let mut recipe = Recipe::default();
     recipe.files.set(FileRole::Diffusion, "/models/z.gguf");
@@ -71,7 +71,7 @@ fn at_the_first_start_the_built_in_model_is_chosen_by_its_name_and_paints_at_onc
 
     let example = "golden dunes at dawn under a pale pink sky";
     studio.click(example);
-    assert_eq!(studio.app().state.recipe.prompt, example);
+    assert_eq!(studio.app().state.shared.recipe.prompt, example);
     studio.press(Modifiers::COMMAND, Key::Enter);
     let Some(Request::Run { task: Task::Generate { recipe, preview }, .. }) = studio.next_run() else { panic!("another request") };
     assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.guidance, recipe.width, recipe.height), (example, 6, 1.0, 128, 96));
@@ -83,18 +83,18 @@ fn at_the_first_start_the_built_in_model_is_chosen_by_its_name_and_paints_at_onc
 fn one_goes_to_ones_own_files_and_back_and_each_side_keeps_its_settings() {
     let (mut studio, builtin, _folder) = studio_with_builtin(Settings::default());
     studio.click("Use my own files");
-    assert!(studio.app().state.recipe.files.is_empty() && studio.sees("No model yet."));
+    assert!(studio.app().state.shared.recipe.files.is_empty() && studio.sees("No model yet."));
     let own = Recipe { loras: vec![Lora { path: "/ink".into(), strength: 1.0 }], width: 768, ..ready() };
-    studio.harness.state_mut().as_mut().unwrap().state.recipe = own.clone();
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe = own.clone();
     studio.harness.run_ok();
 
     studio.click("Use the built-in model");
-    let recipe = &studio.app().state.recipe;
+    let recipe = &studio.app().state.shared.recipe;
     assert!(builtin.is_in(recipe) && recipe.loras.is_empty());
     assert_eq!((recipe.width, recipe.steps, recipe.prompt.as_str()), (128, 6, "a lake"), "the prompt stays");
     studio.click("Use my own files");
-    assert_eq!(studio.app().state.recipe, own);
-    assert!(matches!(studio.app().state.preview_options(), PreviewOptions::Projection { .. }));
+    assert_eq!(studio.app().state.shared.recipe, own);
+    assert!(matches!(studio.app().state.create.preview_options(&studio.app().state.shared), PreviewOptions::Projection { .. }));
 }
 
 #[test]
@@ -104,8 +104,8 @@ fn a_file_added_to_the_built_in_model_begins_a_model_of_ones_own() {
     std::fs::write(&path, "x").unwrap();
     studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(path.clone())));
     studio.harness.step();
-    studio.until("the file", |app| app.state.recipe.files.get(FileRole::Vae).is_some());
-    let files = &studio.app().state.recipe.files;
+    studio.until("the file", |app| app.state.shared.recipe.files.get(FileRole::Vae).is_some());
+    let files = &studio.app().state.shared.recipe.files;
     assert_eq!(files.iter().collect::<Vec<_>>(), [(FileRole::Vae, path.as_path())]);
     assert!(builtin.files().iter().all(|(_, path)| path.is_file()));
 }
@@ -115,7 +115,7 @@ fn the_choice_of_the_built_in_model_is_remembered_by_word_and_follows_it_to_anot
     let mut own = ready();
     own.width = 512;
     let (mut studio, ..) = studio_with_builtin(Settings { recipe: own.clone(), ..Settings::default() });
-    assert_eq!(studio.app().state.recipe, own, "who has a model keeps it");
+    assert_eq!(studio.app().state.shared.recipe, own, "who has a model keeps it");
     studio.click("Use the built-in model");
     let path = studio.folder.path().join("settings.json");
     studio.harness.state_mut().take().unwrap().finish();
@@ -126,10 +126,10 @@ fn the_choice_of_the_built_in_model_is_remembered_by_word_and_follows_it_to_anot
 
     let (mut again, builtin, _folder) =
         studio_with_builtin(Settings { recipe: Recipe { steps: 9, ..settings.recipe.clone() }, ..settings });
-    assert!(builtin.is_in(&again.app().state.recipe));
-    assert_eq!(again.app().state.recipe.steps, 9, "what was changed stays changed");
+    assert!(builtin.is_in(&again.app().state.shared.recipe));
+    assert_eq!(again.app().state.shared.recipe.steps, 9, "what was changed stays changed");
     again.click("Use my own files");
-    assert_eq!(again.app().state.recipe.files, own.files);
+    assert_eq!(again.app().state.shared.recipe.files, own.files);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn without_the_built_in_model_the_window_says_so_and_works_with_ones_own_files()
     assert!(studio.sees("The built-in model is not there.") && studio.sees("Choose a model to start."));
     let kept = Settings { builtin: true, recipe: ready(), ..Settings::default() };
     let studio = Studio::with(kept, Err("Gone.".into()), [1440.0, 900.0]);
-    assert_eq!(studio.app().state.recipe, ready());
+    assert_eq!(studio.app().state.shared.recipe, ready());
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn the_way_to_the_library_begins_where_models_are_chosen() {
     let (with_builtin, _, _folder) = studio_with_builtin(Settings::default());
     for mut studio in [Box::new(Studio::open(Recipe::default())), Box::new(Studio::open(ready())), Box::new(with_builtin)] {
         studio.click("Browse models");
-        assert_eq!(studio.app().state.screen, crate::gui::state::Screen::Models);
+        assert_eq!(studio.app().state.shared.screen, crate::gui::shared::Screen::Models);
     }
 }
 
@@ -162,8 +162,8 @@ fn escape_cancels_the_running_job_and_only_then() {
     assert!(studio.sees("Stopping"));
     studio.port.send(Event::End { job, end: End::Cancelled });
     studio.harness.run_ok();
-    assert!(studio.app().state.jobs.is_empty());
-    assert!(studio.app().state.error.is_none(), "stopping is no failure");
+    assert!(studio.app().state.shared.jobs.is_empty());
+    assert!(studio.app().state.shared.error.is_none(), "stopping is no failure");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_picture_forms_before_ones_eyes_and_is_kept() {
 
     studio.port.send(Event::Step { job, step: Step { picture: 0, done: 2, total: 4, fraction: 0.0, step_secs: 0.5 } });
     studio.port.send(Event::Preview { job, preview: Preview { picture: 0, step: 2, image: image(8, 9) } });
-    studio.until("the preview", |app| app.state.forming.is_some());
+    studio.until("the preview", |app| app.state.create.forming.is_some());
     assert!(studio.sees("Step 3 of 4"));
     assert!(studio.sees("0.5 s a step"));
     assert!(studio.sees("Forming · 64 × 64"), "a small preview is shown at the size of the picture");
@@ -187,10 +187,10 @@ fn a_picture_forms_before_ones_eyes_and_is_kept() {
 
     studio.picture(job, 0, 77);
     studio.done(job);
-    assert!(studio.app().state.forming.is_none());
+    assert!(studio.app().state.create.forming.is_none());
     assert!(studio.sees("64 × 64 · seed 77"));
     assert!(studio.harness.query_by_role_and_label(Role::Image, "Picture, 64 by 64 pixels").is_some());
-    let Stored::At(path) = &studio.app().state.session.shown().unwrap().stored else { panic!("it is not kept") };
+    let Stored::At(path) = &studio.app().state.create.session.shown().unwrap().stored else { panic!("it is not kept") };
     assert!(path.starts_with(studio.folder.path().join("Pictures")));
     assert_eq!(*crate::gui::files::read_picture(path).unwrap().pixels(), *image(64, 77).pixels());
 }
@@ -236,9 +236,9 @@ fn while_one_forms_the_next_wait_and_can_be_taken_back() {
     studio.press(Modifiers::COMMAND, Key::Enter);
     assert!(studio.sees("2 waiting in the queue"));
     studio.click("Clear queue");
-    assert_eq!((studio.app().state.jobs.waiting().count(), studio.app().state.jobs.is_empty()), (0, false));
+    assert_eq!((studio.app().state.shared.jobs.waiting().count(), studio.app().state.shared.jobs.is_empty()), (0, false));
     studio.done(first);
-    assert!(studio.app().state.jobs.is_empty());
+    assert!(studio.app().state.shared.jobs.is_empty());
 }
 
 #[test]
@@ -255,15 +255,15 @@ fn a_batch_shows_each_picture_and_the_filmstrip_gives_settings_back() {
     assert!(studio.sees("seed 6 ·"));
 
     studio.click("Picture 1, seed 5");
-    studio.until("the first picture", |app| app.picture_busy.is_none());
+    studio.until("the first picture", |app| app.state.create.picture_busy.is_none());
     assert!(studio.sees("seed 5 ·"));
     studio.press(Modifiers::COMMAND, Key::U);
-    let recipe = &studio.app().state.recipe;
+    let recipe = &studio.app().state.shared.recipe;
     assert_eq!((recipe.seed, recipe.batch_count, recipe.prompt.as_str()), (5, 1, "a lake"));
     studio.harness.get_by_role_and_label(Role::Button, "Start from this picture").click();
     studio.harness.run_ok();
-    assert!(matches!(&studio.app().state.recipe.init, Some(InitImage { image: ImageSource::File(_), .. })));
-    studio.until("its small look", |app| !app.state.thumbnails.is_empty());
+    assert!(matches!(&studio.app().state.shared.recipe.init, Some(InitImage { image: ImageSource::File(_), .. })));
+    studio.until("its small look", |app| !app.state.create.thumbnails.is_empty());
 }
 
 #[test]
@@ -273,13 +273,13 @@ fn what_one_looks_at_stays_until_the_next_picture_is_asked_for() {
     studio.make(2);
     studio.click("Picture 1, seed 1");
     let (job, ..) = studio.generate();
-    assert!(studio.app().state.session.following(), "whoever asks for a picture wants to see it");
+    assert!(studio.app().state.create.session.following(), "whoever asks for a picture wants to see it");
     studio.begin(job, vec![3]);
     studio.click("Picture 1, seed 1");
     studio.picture(job, 0, 3);
     assert!(studio.sees("seed 1 ·"), "a finished picture takes nothing away from one's eyes");
     studio.click("Show the forming picture");
-    assert!(studio.app().state.session.following());
+    assert!(studio.app().state.create.session.following());
 }
 
 #[test]
@@ -287,27 +287,27 @@ fn the_seed_is_kept_rolled_typed_and_let_go() {
     let mut studio = Studio::open(ready());
     studio.make(4711);
     studio.click("Keep this seed");
-    assert_eq!(studio.app().state.recipe.seed, 4711, "the last one is kept");
+    assert_eq!(studio.app().state.shared.recipe.seed, 4711, "the last one is kept");
     studio.click("Roll a new seed");
-    let rolled = studio.app().state.recipe.seed;
+    let rolled = studio.app().state.shared.recipe.seed;
     assert!(rolled >= 0 && rolled != 4711);
     studio.click("Keep this seed");
-    assert_eq!(studio.app().state.recipe.seed, -1);
+    assert_eq!(studio.app().state.shared.recipe.seed, -1);
     studio.harness.get_by_role_and_label(Role::TextInput, "Seed").focus();
     studio.harness.run_ok();
     studio.harness.get_by_role_and_label(Role::TextInput, "Seed").type_text("12x3");
     studio.harness.run_ok();
-    assert_eq!(studio.app().state.recipe.seed, 123, "what is no digit is left out");
+    assert_eq!(studio.app().state.shared.recipe.seed, 123, "what is no digit is left out");
 }
 
 #[test]
 fn shapes_and_sides_change_the_size() {
     let mut studio = Studio::open(Recipe { width: 1024, height: 1024, ..ready() });
     studio.click("Shape 3:2");
-    let recipe = &studio.app().state.recipe;
+    let recipe = &studio.app().state.shared.recipe;
     assert_eq!((recipe.width, recipe.height), (1248, 832));
     studio.click("Swap width and height");
-    let recipe = &studio.app().state.recipe;
+    let recipe = &studio.app().state.shared.recipe;
     assert_eq!((recipe.width, recipe.height), (832, 1248));
 }
 
@@ -327,13 +327,13 @@ fn a_typed_path_becomes_a_part_of_the_model_and_an_unclear_one_is_asked_about() 
         studio.harness.run_ok();
         studio.press(Modifiers::NONE, Key::Enter);
     }
-    studio.until("both files", |app| !app.state.unplaced.is_empty() && app.state.recipe.files.get(FileRole::Vae).is_some());
-    assert_eq!(studio.app().state.recipe.files.get(FileRole::Vae), Some(clear.as_path()));
+    studio.until("both files", |app| !app.state.shared.unplaced.is_empty() && app.state.shared.recipe.files.get(FileRole::Vae).is_some());
+    assert_eq!(studio.app().state.shared.recipe.files.get(FileRole::Vae), Some(clear.as_path()));
     assert!(studio.sees("What is dreamy.pt?"));
     studio.click("Leave this file out");
-    assert!(studio.app().state.unplaced.is_empty());
+    assert!(studio.app().state.shared.unplaced.is_empty());
     studio.click("Remove this file");
-    assert!(studio.app().state.recipe.files.is_empty());
+    assert!(studio.app().state.shared.recipe.files.is_empty());
     assert!(clear.is_file(), "the file itself stays");
 }
 
@@ -347,8 +347,8 @@ fn dropped_files_go_where_they_belong() {
         studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(path)));
     }
     studio.harness.step();
-    studio.until("the files", |app| app.state.recipe.files.get(FileRole::T5xxl).is_some() && app.state.notice.is_some());
-    let recipe = &studio.app().state.recipe;
+    studio.until("the files", |app| app.state.shared.recipe.files.get(FileRole::T5xxl).is_some() && app.state.notices.shown().is_some());
+    let recipe = &studio.app().state.shared.recipe;
     assert_eq!(recipe.loras.len(), 1);
     assert!(recipe.init.is_some());
 }
@@ -356,7 +356,7 @@ fn dropped_files_go_where_they_belong() {
 #[test]
 fn a_file_that_has_gone_is_marked() {
     let mut studio = Studio::open(ready());
-    studio.until("the check", |app| app.state.missing.contains(Path::new("/models/sd15.safetensors")));
+    studio.until("the check", |app| app.state.shared.missing.contains(Path::new("/models/sd15.safetensors")));
     assert!(studio.sees("Not there any more"));
 }
 
@@ -369,7 +369,7 @@ fn the_theme_goes_round() {
         ("System theme", ThemeChoice::System, None),
     ] {
         studio.click(label);
-        assert_eq!(studio.app().state.theme, choice);
+        assert_eq!(studio.app().state.shared.theme, choice);
         if let Some(dark) = dark {
             assert_eq!(studio.harness.ctx.theme() == egui::Theme::Dark, dark);
         }
@@ -448,9 +448,9 @@ fn settings_are_written_a_moment_after_a_change_and_at_the_end() {
 fn the_keys_of_the_canvas_do_nothing_while_one_types() {
     let mut studio = Studio::open(ready());
     studio.make(1);
-    let view = studio.app().state.view;
+    let view = studio.app().state.create.view;
     studio.press(Modifiers::NONE, Key::Plus);
-    assert_eq!(studio.app().state.view, view);
+    assert_eq!(studio.app().state.create.view, view);
     studio.harness.ctx.memory_mut(|memory| {
         if let Some(id) = memory.focused() {
             memory.surrender_focus(id);
@@ -458,9 +458,9 @@ fn the_keys_of_the_canvas_do_nothing_while_one_types() {
     });
     studio.harness.run_ok();
     studio.press(Modifiers::NONE, Key::Plus);
-    assert_ne!(studio.app().state.view, view);
+    assert_ne!(studio.app().state.create.view, view);
     studio.press(Modifiers::NONE, Key::Num0);
-    assert_eq!(studio.app().state.view, view);
+    assert_eq!(studio.app().state.create.view, view);
 }
 
 /// Everything at once: all folds open, all rows there, an error, a queue and a filmstrip.
@@ -482,13 +482,13 @@ fn crowded(size: [f32; 2]) -> Studio {
     studio.begin(job, vec![2]);
     studio.press(Modifiers::COMMAND, Key::Enter);
     let app = studio.harness.state_mut().as_mut().unwrap();
-    app.state.error = Some(crate::gui::state::ErrorCard {
+    app.state.shared.error = Some(crate::gui::shared::ErrorCard {
         sentence: "A sentence that is long enough to be wrapped on a small screen, because it does not fit.".into(),
         hint: "A hint that is long enough to be wrapped as well, because it explains what to do next in full.".into(),
         details: vec!["a line".into()],
-        ..crate::gui::state::ErrorCard::new("", "")
+        ..crate::gui::shared::ErrorCard::new("", "")
     });
-    app.state.unplaced.push("/models/dreamy.safetensors".into());
+    app.state.shared.unplaced.push("/models/dreamy.safetensors".into());
     studio.harness.run_ok();
     studio
 }
@@ -556,7 +556,7 @@ fn three_hundred_frames_during_a_flood_of_events_stay_short() {
     frames.sort_unstable();
     let (median, late, longest) = (frames[150], frames[285], frames[299]);
     println!("300 frames, {sent} rounds of events: median {median:?}, 95 of 100 within {late:?}, longest {longest:?}");
-    assert!(sent > 0 && studio.app().state.jobs.running().unwrap().progress.fraction().is_some());
+    assert!(sent > 0 && studio.app().state.shared.jobs.running().unwrap().progress.fraction().is_some());
     // The longest frame is reported, not judged: another program may have had the processor. That most are short is judged.
     assert!(median < Duration::from_millis(16), "the median frame took {median:?}");
 }

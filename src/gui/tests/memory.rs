@@ -39,7 +39,7 @@ impl Studio {
         self.until("the note", |app| !app.state.memory.is_noting());
         let mut asked = Vec::new();
         // The marker comes out last, so that nobody waits for what was never asked.
-        self.app().handle.unload().unwrap();
+        self.app().engine.unload().unwrap();
         loop {
             match self.port.next() {
                 Some(Request::Unload) => return asked,
@@ -68,7 +68,7 @@ fn the_chosen_model_is_loaded_once_it_is_known_to_fit_and_not_again() {
     studio.harness.run_ok();
     assert!(!studio.sees("Loading") && studio.sees("In memory · RAM 512 MiB · GPU0 2.0 GiB"));
     // Words, seeds and sizes load nothing; nor does a model that a person has unloaded come back by itself.
-    let recipe = &mut studio.harness.state_mut().as_mut().unwrap().state.recipe;
+    let recipe = &mut studio.harness.state_mut().as_mut().unwrap().state.shared.recipe;
     recipe.seed = 7;
     recipe.prompt = "a long prompt ".repeat(20);
     studio.tell(5);
@@ -76,13 +76,13 @@ fn the_chosen_model_is_loaded_once_it_is_known_to_fit_and_not_again() {
     assert_eq!(studio.warmed(), []);
     // Not even where that was before it could be loaded.
     studio.port.send(of(&[resident(2, files("sd15"))]));
-    studio.harness.state_mut().as_mut().unwrap().state.recipe.files = files("sd15");
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.files = files("sd15");
     studio.harness.run_ok();
     studio.click("Unload sd15");
     studio.tell(5);
     assert_eq!(studio.warmed(), []);
     // Another place is another loading.
-    studio.harness.state_mut().as_mut().unwrap().state.recipe.placement.backend = "te=cpu".into();
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.placement.backend = "te=cpu".into();
     studio.tell(5);
     assert_eq!(studio.warmed().len(), 1);
 }
@@ -94,7 +94,7 @@ fn nothing_is_loaded_that_does_not_fit_is_unknown_or_was_not_wanted() {
     assert_eq!(studio.warmed(), [], "what it takes is not known yet");
     studio.port.send(Event::Devices(machine()));
     studio.tell(30);
-    assert!(studio.app().state.board.is_over());
+    assert!(studio.app().state.devices.board.is_over());
     assert_eq!(studio.warmed(), []);
     let mut off = known(Settings { warm: false, ..unknown });
     assert_eq!(off.warmed(), []);
@@ -118,7 +118,7 @@ fn a_model_whose_loading_ended_the_program_is_not_loaded_by_itself_at_the_next_s
     again.tell(5);
     assert_eq!(again.warmed(), []);
     // Another choice is loaded as ever.
-    again.harness.state_mut().as_mut().unwrap().state.recipe.placement.backend = "te=cpu".into();
+    again.harness.state_mut().as_mut().unwrap().state.shared.recipe.placement.backend = "te=cpu".into();
     again.tell(5);
     assert_eq!(again.warmed().len(), 1);
 }
@@ -144,8 +144,8 @@ fn the_list_says_what_is_where_and_its_buttons_reach_the_engine() {
     studio.port.send(of(&[two.clone(), one.clone()]));
     studio.harness.run_ok();
     assert!(studio.sees("RAM 512 MiB · GPU0 2.0 GiB · in use") && studio.sees("days ago"));
-    assert_eq!(studio.app().state.board.held, [("CPU".to_owned(), GIB), ("GPU0".to_owned(), 4 * GIB)].into());
-    assert_eq!(studio.app().state.held_by_other_models("GPU0"), 2 * GIB);
+    assert_eq!(studio.app().state.devices.board.held, [("CPU".to_owned(), GIB), ("GPU0".to_owned(), 4 * GIB)].into());
+    assert_eq!(studio.app().state.devices.held_by_other_models(&studio.app().state.shared, "GPU0"), 2 * GIB);
     assert!(studio.harness.get_by_role_and_label(Role::Button, "Unload z-Q8_0").accesskit_node().is_disabled());
     studio.click("Unload sd15");
     studio.click("Keep sd15 in memory");
@@ -172,16 +172,16 @@ fn going_back_to_a_model_brings_its_settings_and_keeps_the_words() {
     let (job, ..) = studio.generate();
     studio.done(job);
     let state = &mut studio.harness.state_mut().as_mut().unwrap().state;
-    (state.recipe.files, state.recipe.steps, state.recipe.prompt) = (files("sd15"), 30, "a castle".into());
+    (state.shared.recipe.files, state.shared.recipe.steps, state.shared.recipe.prompt) = (files("sd15"), 30, "a castle".into());
     studio.port.send(of(&[resident(1, recipe().files), resident(2, files("sd15"))]));
     studio.rest();
     assert!(studio.sees("Also in memory"));
     studio.click("Use z-Q8_0");
-    let now = &studio.app().state.recipe;
+    let now = &studio.app().state.shared.recipe;
     assert_eq!((&now.files, now.steps, now.prompt.as_str()), (&recipe().files, 9, "a castle"));
     studio.rest();
     studio.click("Use sd15");
-    assert_eq!(studio.app().state.recipe.steps, 30);
+    assert_eq!(studio.app().state.shared.recipe.steps, 30);
 }
 
 #[test]

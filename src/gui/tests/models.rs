@@ -9,7 +9,7 @@ use std::fs;
 use testkit::tiny;
 
 use crate::gui::models::{Availability, DownloadsState, FileCheck, Fits, ModelKind, Shown, TokenState};
-use crate::gui::state::Screen;
+use crate::gui::shared::Screen;
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::GIB;
@@ -47,7 +47,7 @@ fn view_of(folder: tempfile::TempDir, endpoint: &str) -> Studio {
     let settings = Settings { recipe: Recipe { prompt: "a lake".into(), ..Recipe::default() }, ..Settings::default() };
     let mut studio = Studio::with_library(settings, builtin, [1440.0, 1400.0], folder, Some(library));
     studio.press(Modifiers::COMMAND, Key::Num3);
-    assert_eq!(studio.app().state.screen, Screen::Models);
+    assert_eq!(studio.app().state.shared.screen, Screen::Models);
     studio.until("the library", |app| app.state.models.library.complete && app.state.models.downloads != DownloadsState::Starting);
     studio
 }
@@ -156,10 +156,10 @@ fn using_a_model_fills_the_recipe_and_keeps_what_was_written() {
     assert!(studio.sees("tiny-zimage.safetensors") && studio.sees("Z-Image diffusion module"));
     studio.harness.check_accessibility();
     studio.click("Use Mine now");
-    studio.until("the recipe", |app| app.state.recipe.steps == 5);
+    studio.until("the recipe", |app| app.state.shared.recipe.steps == 5);
     let state = &studio.app().state;
-    assert_eq!((state.screen, state.recipe.prompt.as_str()), (Screen::Create, "a lake"));
-    assert_eq!(state.recipe.files.get(FileRole::Diffusion), Some(files.diffusion.as_path()));
+    assert_eq!((state.shared.screen, state.shared.recipe.prompt.as_str()), (Screen::Create, "a lake"));
+    assert_eq!(state.shared.recipe.files.get(FileRole::Diffusion), Some(files.diffusion.as_path()));
     assert!(studio.sees("Mine is set"));
 }
 
@@ -179,7 +179,7 @@ fn the_keyboard_alone_finds_opens_and_closes() {
     assert!(!studio.app().state.models.open);
     studio.press(Modifiers::COMMAND, Key::Num1);
     studio.press(Modifiers::COMMAND, Key::F);
-    assert_eq!(studio.app().state.screen, Screen::Models);
+    assert_eq!(studio.app().state.shared.screen, Screen::Models);
     studio.harness.event(egui::Event::Text("esrgan".into()));
     studio.harness.run_ok();
     assert_eq!(studio.cards().len(), 1, "the cursor is in the search");
@@ -201,7 +201,7 @@ fn a_download_is_seen_from_its_first_byte_to_its_last_and_can_be_taken_away_agai
     assert!(studio.sees("Paused at 100.0 kB of 400.0 kB") && studio.sees("Aurora, paused"));
     server.release();
     studio.click("Resume Aurora now");
-    studio.until("the word", |app| app.state.notice.as_ref().is_some_and(|it| it.text == "Aurora is downloaded."));
+    studio.until("the word", |app| app.state.notices.shown().is_some_and(|it| it.text == "Aurora is downloaded."));
     studio.until("the end", |app| app.state.models.card("aurora").is_some_and(|it| it.availability == Availability::OnDisk));
     let file = Paths::beneath(studio.folder.path()).models.join("aurora/aurora.gguf");
     assert_eq!(fs::read(&file).unwrap(), body);
@@ -278,7 +278,7 @@ fn who_has_nothing_sees_the_built_in_model_and_three_first_choices() {
     assert_eq!(studio.cards()[0], "Small");
     assert!(studio.sees("Good first models for this machine") && studio.sees("Small, built-in"));
     studio.click("Use Small");
-    assert!(studio.app().state.screen == Screen::Create && studio.app().state.uses_builtin());
+    assert!(studio.app().state.shared.screen == Screen::Create && studio.app().state.shared.uses_builtin());
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn a_link_that_is_dropped_or_typed_is_downloaded_and_a_folder_is_used_where_it_i
     let dropped = server.at("/x/ink.safetensors").replace("//", "/");
     studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(dropped.into())));
     studio.harness.step();
-    studio.until("the file", |app| app.state.notice.as_ref().is_some_and(|it| it.text == "ink.safetensors is downloaded."));
+    studio.until("the file", |app| app.state.notices.shown().is_some_and(|it| it.text == "ink.safetensors is downloaded."));
 
     let loose = studio.folder.path().join("loose");
     fs::create_dir_all(&loose).unwrap();
@@ -385,7 +385,7 @@ fn a_model_that_needs_an_account_says_where_a_token_goes() {
     // Wherever one is, what comes in is not far.
     studio.press(Modifiers::COMMAND, Key::Num1);
     studio.click("Go to the downloads");
-    assert_eq!(studio.app().state.screen, Screen::Models);
+    assert_eq!(studio.app().state.shared.screen, Screen::Models);
     studio.click("Paste a token");
     studio.harness.event(egui::Event::Text("hf_mine".into()));
     studio.harness.run_ok();
@@ -425,7 +425,9 @@ fn what_a_loose_model_lacks_comes_with_one_click() {
     studio.click("Accept");
     studio.until("the whole model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.availability == Availability::InPlace));
     studio.click("Use tiny-zimage");
-    studio.until("the recipe", |app| app.state.recipe.files.get(FileRole::Llm).is_some_and(|it| it.ends_with("tiny-qwen3.safetensors")));
+    studio.until("the recipe", |app| {
+        app.state.shared.recipe.files.get(FileRole::Llm).is_some_and(|it| it.ends_with("tiny-qwen3.safetensors"))
+    });
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub struct Residency {
     pub encodings: RememberedTexts,
 }
 
-/// ConditioningCache of texts that are remembered, so that no text encoder runs, nor is loaded, for a text that it has read.
+/// Encodings of texts that are remembered, so that no text encoder runs, nor is loaded, for a text that it has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RememberedTexts {
     /// How many were found since the engine was started.

@@ -56,11 +56,11 @@ fn device(index: usize) -> Option<(Device, Option<(String, usize)>)> {
     }
     let kind = match raw.type_ {
         _ if raw.remote => DeviceKind::Remote,
-        0 => DeviceKind::Cpu,
-        1 => DeviceKind::Gpu,
-        2 => DeviceKind::IntegratedGpu,
+        ggml_sys::GGML_BACKEND_DEVICE_TYPE_CPU => DeviceKind::Cpu,
+        ggml_sys::GGML_BACKEND_DEVICE_TYPE_GPU => DeviceKind::Gpu,
+        ggml_sys::GGML_BACKEND_DEVICE_TYPE_IGPU => DeviceKind::IntegratedGpu,
         // ggml's meta device, which spreads over others, cannot be assigned a module.
-        4 => return None,
+        ggml_sys::GGML_BACKEND_DEVICE_TYPE_META => return None,
         _ => DeviceKind::Accelerator,
     };
     let (memory_total_bytes, free) = if kind == DeviceKind::Cpu { ram() } else { (raw.memory_total, raw.memory_free) };
@@ -75,7 +75,7 @@ fn device(index: usize) -> Option<(Device, Option<(String, usize)>)> {
     Some((Device { name, description, kind, card, memory_total_bytes, memory_free_bytes }, remote))
 }
 
-/// Description of simulated devices; mirrors shim/simulate.cpp.
+/// Description of simulated devices; mirrors shim/simulated_device.cpp.
 pub(super) const SIMULATED_DESCRIPTION: &str = "Simulated with the processor";
 
 /// Adds a GPU that the CPU simulates.
@@ -91,7 +91,7 @@ pub(super) fn simulate_device(device: &SimulatedDevice) -> Result<(), CallError>
 pub(super) fn is_vulkan_loader_missing() -> bool {
     #[cfg(feature = "vulkan")]
     // SAFETY: takes no argument; the shim looks for the library once.
-    let is_there = unsafe { ggml_sys::atelier_vulkan_loader() };
+    let is_there = unsafe { ggml_sys::atelier_has_vulkan_loader() };
     #[cfg(not(feature = "vulkan"))]
     let is_there = true;
     !is_there
@@ -108,7 +108,7 @@ fn ram() -> (u64, u64) {
 #[cfg(test)]
 pub(super) fn force_hook(nodes: i32, force: bool) {
     // SAFETY: sets two atomics.
-    unsafe { ggml_sys::atelier_set_hook(nodes, force) };
+    unsafe { ggml_sys::atelier_set_compute_hook(nodes, force) };
 }
 
 /// Copy of a C string; empty for null. Bytes that are not UTF-8 are replaced.

@@ -57,7 +57,7 @@ pub(crate) fn serve(stream: TcpStream, devices: &[String], threads: u32, cache: 
 #[cfg(test)]
 pub(crate) fn set_response_timeout(milliseconds: u64) {
     // SAFETY: sets an atomic.
-    unsafe { ggml_sys::atelier_rpc_set_patience(milliseconds) };
+    unsafe { ggml_sys::atelier_rpc_set_timeout(milliseconds) };
 }
 
 unsafe extern "C" fn on_dial(server: *const c_char) -> i64 {

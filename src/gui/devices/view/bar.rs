@@ -40,7 +40,7 @@ pub(crate) struct Bar {
 impl Bar {
     /// The bar of this device in a phase; `None`: in the one that takes most.
     pub(crate) fn of(state: &State, device: &Device, phase: Option<Phase>) -> Self {
-        let board = &state.board;
+        let board = &state.devices.board;
         let prediction = board.prediction.as_ref().and_then(|it| it.device(&device.name));
         let room = board.room(&device.name);
         let budget = board.placement.as_ref().zip(room).and_then(|(it, room)| it.budgets.bytes(&room.device));
@@ -54,7 +54,7 @@ impl Bar {
         let usual = || room.map_or(free, |room| room.limit_bytes(&Budgets::default()));
         let limit = prediction.map_or_else(usual, |it| it.limit_bytes);
         // Where nothing is predicted, all that is held is shown as one.
-        let models = if prediction.is_some() { state.held_by_other_models(&device.name) } else { 0 };
+        let models = if prediction.is_some() { state.devices.held_by_other_models(&state.shared, &device.name) } else { 0 };
         Self {
             total: device.memory_total_bytes,
             others: device.memory_total_bytes.saturating_sub(free),

@@ -5,13 +5,13 @@ use eframe::egui::{
     StrokeKind, Ui, WidgetInfo, pos2, vec2,
 };
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::devices::board::{Board, BoardCommand, CardMove, CardPart, MoveOutcome};
 use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
-use crate::gui::{Command, Commands};
 use atelier_core::format::memory_size;
 use atelier_core::placement::{Home, Module};
 use atelier_core::sentences::capitalized;
@@ -147,7 +147,7 @@ pub(crate) fn paint_ghost(painter: &Painter, rect: Rect, words: &str, palette: &
 /// Shows a card's part that runs where it stands, and does what keys, menus and buttons ask.
 pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, content: &CardContent) -> Response {
     let palette = theme::palette(ui);
-    let board = &state.board;
+    let board = &state.devices.board;
     let id = Id::unique(("card", module));
     let response = ui.interact(rect, id, Sense::click_and_drag());
     let Some(seat) = board.placement.as_ref().map(|it| it.seat(module).clone()) else { return response };
@@ -190,16 +190,16 @@ pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: 
 pub(crate) fn weights(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, content: &CardContent) -> Response {
     let palette = theme::palette(ui);
     let response = ui.interact(rect, Id::unique(("weights", module)), Sense::click_and_drag());
-    let Some(seat) = state.board.placement.as_ref().map(|it| it.seat(module).clone()) else { return response };
+    let Some(seat) = state.devices.board.placement.as_ref().map(|it| it.seat(module).clone()) else { return response };
     let takes = content.weights.map_or_else(String::new, |bytes| format!(", {}", memory_size(bytes)));
-    let name = format!("Weights of the {} live in {}{takes}", module.label(), place(&state.board, &seat.weights));
+    let name = format!("Weights of the {} live in {}{takes}", module.label(), place(&state.devices.board, &seat.weights));
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     paint_weights(ui.painter(), rect, content, &palette, false, response.hovered());
     focus_ring(ui, &response, rect, &palette);
-    keys(ui, &state.board, commands, module, CardPart::Weights, &response);
-    let pinned = state.board.pins.contains(&module);
+    keys(ui, &state.devices.board, commands, module, CardPart::Weights, &response);
+    let pinned = state.devices.board.pins.contains(&module);
     let menu_name = format!("Where the {} goes", module.label());
-    Popup::menu(&response).accessible_name(&menu_name).show(|ui| menu(ui, &state.board, commands, module, pinned));
+    Popup::menu(&response).accessible_name(&menu_name).show(|ui| menu(ui, &state.devices.board, commands, module, pinned));
     if !response.dragged() {
         response.clone().on_hover_text("Drag the weights to where they should live, or use the arrow keys.");
     }

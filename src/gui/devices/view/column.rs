@@ -5,6 +5,7 @@ use eframe::egui::{
     UiBuilder, WidgetInfo, pos2, vec2,
 };
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::devices::board::{BoardCommand, is_unreachable};
 use crate::gui::devices::view::bar;
 use crate::gui::devices::view::bar::{Bar, small};
@@ -14,7 +15,6 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, bold};
-use crate::gui::{Command, Commands};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::{GIB, memory_size};
 use atelier_core::placement::Phase;
@@ -37,7 +37,7 @@ pub(crate) fn head(ui: &mut Ui, state: &State, commands: &mut Commands, device: 
     let ui = &mut ui;
     ui.spacing_mut().item_spacing = vec2(4.0, 3.0);
     let palette = theme::palette(ui);
-    let board = &state.board;
+    let board = &state.devices.board;
     let silent = is_unreachable(device);
     let bar = Bar::of(state, device, phase_shown(ui));
     let wide = ui.available_width();
@@ -178,7 +178,7 @@ fn handle(ui: &mut Ui, commands: &mut Commands, device: &Device, bar: &Bar, rect
 /// What each phase takes; the one under the pointer is shown on every bar.
 fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
     let palette = theme::palette(ui);
-    let board = &state.board;
+    let board = &state.devices.board;
     let Some(prediction) = board.prediction.as_ref().and_then(|it| it.device(&device.name)) else {
         ui.allocate_exact_size(vec2(wide, 33.0), Sense::hover());
         return;

@@ -2,16 +2,17 @@
 
 use eframe::egui::{Align2, FontId, Id, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::devices::board::{Board, BoardCommand, Suggestion};
 use crate::gui::devices::view::bar;
 use crate::gui::devices::view::bar::Bar;
 use crate::gui::devices::view::column;
 use crate::gui::devices::view::side::remedies;
-use crate::gui::state::{Screen, State};
+use crate::gui::shared::Screen;
+use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::command_button;
-use crate::gui::{Command, Commands};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::{GIB, memory_size};
 
@@ -22,7 +23,7 @@ const LINE: f32 = 27.0;
 
 /// Draws a line for each device in use.
 pub(crate) fn compact(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let board = &state.board;
+    let board = &state.devices.board;
     if board.modules.is_empty() {
         return;
     }
@@ -57,7 +58,7 @@ fn modules_on(board: &Board, device: &Device) -> Vec<String> {
 }
 
 fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
-    let (palette, board) = (theme::palette(ui), &state.board);
+    let (palette, board) = (theme::palette(ui), &state.devices.board);
     let bar = Bar::of(state, device, None);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), LINE), Sense::click());
     let on = modules_on(board, device).join(", ");
@@ -90,8 +91,8 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
 
 /// Says beside the button that matters that memory will not suffice, and what would help. A hint and no wall.
 pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let (palette, board) = (theme::palette(ui), &state.board);
-    if board.waiting || state.screen == Screen::Devices {
+    let (palette, board) = (theme::palette(ui), &state.devices.board);
+    if board.waiting || state.shared.screen == Screen::Devices {
         return;
     }
     let lacks = board.lacks();

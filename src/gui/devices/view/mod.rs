@@ -16,11 +16,11 @@ use eframe::egui::{
     Sense, Shape, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2, vec2,
 };
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::devices::board::{Board, BoardCommand, CardMove, CardPart, MoveOutcome};
 use crate::gui::state::State;
+use crate::gui::theme;
 use crate::gui::widgets::bold;
-use crate::gui::{Command, Commands};
-use crate::gui::{cards, theme};
 use atelier_core::format::memory_size;
 use atelier_core::placement::{Home, Module};
 use card::{CardContent, RUNTIME_HEIGHT, WEIGHTS_HEIGHT};
@@ -80,7 +80,7 @@ pub(crate) fn board_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         .show_separator_line(false)
         .frame(Frame::new().fill(palette.canvas).inner_margin(margin))
         .show(ui, |ui| text::text_panel(ui, state, commands));
-    if state.board.devices.is_empty() {
+    if state.devices.board.devices.is_empty() {
         ui.scope_builder(UiBuilder::new().layout(Layout::top_down(Align::Center)), |ui| {
             ui.add_space(whole.height() * 0.3);
             ui.label(bold("Looking for devices").size(theme::HEADING).color(palette.strong));
@@ -95,13 +95,11 @@ pub(crate) fn board_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ScrollArea::both().id_salt("board scroll").auto_shrink([false, false]).show(ui, |ui| board(ui, state, commands));
     }
     column::end_of_frame(ui);
-    cards::error_card(ui, state, commands, whole);
-    cards::notice(ui, state, whole);
 }
 
 fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    let board = &state.board;
+    let board = &state.devices.board;
     let (homes, modules) = (card::homes(board), &board.modules);
     let room = ui.available_size();
     let parts = homes.len() as f32 - 1.0 + DISK;
@@ -159,7 +157,7 @@ fn cards_of(
     held: Option<&DraggedCard>,
     origin: Pos2,
 ) {
-    let Some(seat) = state.board.placement.as_ref().map(|it| it.seat(module).clone()) else { return };
+    let Some(seat) = state.devices.board.placement.as_ref().map(|it| it.seat(module).clone()) else { return };
     let Some(runs) = grid.lane(&Home::Device(seat.runs_on.clone()), row, CardPart::Runtime) else { return };
     let Some(weights) = grid.lane(&seat.weights, row, CardPart::Weights) else { return };
     // A card in one piece has no seam.

@@ -2,6 +2,7 @@
 
 use eframe::egui::{Frame, Label, Margin, RichText, Ui};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::devices::board::{BoardCommand, Server, ServerState, tunnel};
 use crate::gui::devices::view::side::type_line;
 use crate::gui::icons::Icon;
@@ -9,12 +10,11 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, command_button, heading, icon_button};
-use crate::gui::{Command, Commands};
 use atelier_core::sentences::sentence;
 
 /// Draws the list of servers.
 pub(crate) fn servers(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let (palette, board) = (theme::palette(ui), &state.board);
+    let (palette, board) = (theme::palette(ui), &state.devices.board);
     heading(ui, "Remote devices", |ui| {
         let next = if board.typed_server.is_some() { None } else { Some(String::new()) };
         icon_button(ui, state, commands, Icon::Plus, Command::Board(BoardCommand::TypeServer(next)));

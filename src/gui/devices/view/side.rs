@@ -2,7 +2,8 @@
 
 use eframe::egui::{Button, Frame, Key, Label, Margin, Panel, RichText, ScrollArea, Sense, Stroke, TextEdit, Ui, vec2};
 
-use crate::gui::create::panels::settings_panel;
+use crate::gui::command::{Command, Commands};
+use crate::gui::create::view::settings_panel;
 use crate::gui::devices::board::{Board, BoardCommand, Remedy, Suggestion};
 use crate::gui::devices::view::remote;
 use crate::gui::icons;
@@ -12,7 +13,6 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, bold, command_button, heading};
-use crate::gui::{Command, Commands};
 use atelier_core::format::memory_size;
 use atelier_core::placement::{Plan, Shortage};
 
@@ -29,7 +29,7 @@ pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
             verdict(ui, state, commands);
-            notes(ui, &state.board);
+            notes(ui, &state.devices.board);
             resident::section(ui, state, commands);
             named(ui, state, commands);
             remote::servers(ui, state, commands);
@@ -39,13 +39,13 @@ pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 /// What is made, whether it fits, and what would be better.
 fn verdict(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let (palette, board, recipe) = (theme::palette(ui), &state.board, &state.recipe);
+    let (palette, board, recipe) = (theme::palette(ui), &state.devices.board, &state.shared.recipe);
     heading(ui, "Memory", |_| {});
     if board.modules.is_empty() {
         ui.label(RichText::new("Choose a model under Create to see what it takes.").color(palette.weak));
         return;
     }
-    let name = if state.uses_builtin() { state.model_name(&recipe.files) } else { board.model.clone() };
+    let name = if state.shared.uses_builtin() { state.shared.model_name(&recipe.files) } else { board.model.clone() };
     let what = format!("{name} at {} × {}", recipe.width, recipe.height);
     ui.add(Label::new(RichText::new(what).color(palette.weak)).truncate()).on_hover_text(&name);
     if let Some(failure) = &board.failure {
@@ -110,11 +110,11 @@ fn shortage_card(ui: &mut Ui, state: &State, commands: &mut Commands, shortage: 
             let words = format!("At best {} holds {wanted} in the {} phase, and has {there}.", lack.device, lack.phase.label());
             ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)).wrap());
         }
-        if state.board.remedies.is_empty() {
+        if state.devices.board.remedies.is_empty() {
             let words = "Close other programs that use this memory, or choose a smaller model.";
             ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
         }
-        remedies(ui, state, commands, &state.board.remedies, |index| Command::Board(BoardCommand::Remedy(index)));
+        remedies(ui, state, commands, &state.devices.board.remedies, |index| Command::Board(BoardCommand::Remedy(index)));
     });
 }
 
@@ -152,14 +152,14 @@ fn notes(ui: &mut Ui, board: &Board) {
 
 /// Placements of this model that have a name.
 fn named(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let (palette, board) = (theme::palette(ui), &state.board);
+    let (palette, board) = (theme::palette(ui), &state.devices.board);
     heading(ui, "Saved placements", |ui| {
         let next = if board.typed_name.is_some() { None } else { Some(String::new()) };
         widgets::icon_button(ui, state, commands, Icon::Plus, Command::Board(BoardCommand::TypeName(next)));
     });
     for named in board.named_here() {
         ui.horizontal(|ui| {
-            let used = named.text == state.recipe.placement;
+            let used = named.text == state.shared.recipe.placement;
             let command = Command::Board(BoardCommand::UseNamed(named.name.clone()));
             let wide = ui.available_width() - widgets::ROW_HEIGHT - ui.spacing().item_spacing.x;
             ask(ui, state, commands, command, |ui| {

@@ -2,20 +2,20 @@
 
 use eframe::egui::{Align, Label, Layout, Margin, RichText, TextEdit, Ui, vec2};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::devices::board::BoardCommand;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{bold, command_button, icon_button};
-use crate::gui::{Command, Commands};
 use atelier_core::placement::Module;
 use atelier_core::recipe::PlacementText;
 
 /// Draws the text form.
 pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    let before = &state.recipe.placement;
+    let before = &state.shared.recipe.placement;
     let mut text = before.clone();
     ui.spacing_mut().item_spacing.y = 5.0;
     ui.allocate_ui_with_layout(vec2(ui.available_width(), widgets::ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
@@ -30,7 +30,7 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let gap = ui.spacing().item_spacing.x;
     let column = (ui.available_width() - 2.0 * gap) / 3.0;
     ui.horizontal_top(|ui| {
-        let [backend, params, budget] = &state.board.text_errors;
+        let [backend, params, budget] = &state.devices.board.text_errors;
         let told = "Which device each module runs on, such as all=cuda0,te=cpu. Empty: the best one.";
         field(ui, column, "Runs on", "--backend", &mut text.backend, "auto", told, backend.as_deref());
         let told = "Where the weights of each module live, such as diffusion=cpu,te=disk. Empty: where it runs.";
@@ -43,7 +43,7 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.checkbox(&mut text.stream_layers, "Stream layers (--stream-layers)").on_hover_text(told);
         split(ui, state, &mut text);
     });
-    if !state.board.left_out.is_empty() {
+    if !state.devices.board.left_out.is_empty() {
         left_out(ui, state, commands);
     }
     if text != *before {
@@ -54,11 +54,11 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 /// Which devices make the pictures of a batch together. Where the diffusion module runs comes first: what is there goes to the others.
 fn split(ui: &mut Ui, state: &State, text: &mut PlacementText) {
-    let Some(placement) = state.board.placement.as_ref().filter(|_| state.board.devices.len() > 1) else { return };
+    let Some(placement) = state.devices.board.placement.as_ref().filter(|_| state.devices.board.devices.len() > 1) else { return };
     ui.add_space(18.0);
     ui.label(RichText::new("Split batch over").color(theme::palette(ui).weak));
     let mut devices = placement.split_batch.clone();
-    for device in state.board.devices.iter().map(|device| &device.name) {
+    for device in state.devices.board.devices.iter().map(|device| &device.name) {
         let was = devices.contains(device);
         let mut is = was;
         let told = format!("Pictures of a batch are made on {device} too, at the same time. What runs on the first device goes to each.");
@@ -121,7 +121,7 @@ fn left_out(ui: &mut Ui, state: &State, commands: &mut Commands) {
         icon_button(ui, state, commands, Icon::Close, Command::Board(BoardCommand::DismissLeftOut));
         ui.vertical(|ui| {
             ui.label(RichText::new("Not taken over from the command:").color(palette.warn));
-            for words in &state.board.left_out {
+            for words in &state.devices.board.left_out {
                 ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)).wrap());
             }
         });

@@ -5,15 +5,16 @@ use eframe::egui::{
     vec2,
 };
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::icons;
 use crate::gui::icons::Icon;
+use crate::gui::models::ModelsCommand;
 use crate::gui::models::view::{colour_of, downloads, named_button, small};
 use crate::gui::models::{Around, Availability, Entry, ModelCard, ModelKind, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
 use crate::gui::widgets::ask;
-use crate::gui::{Command, Commands, ModelsCommand};
 use atelier_core::format::file_size;
 use atelier_core::sentences::list;
 

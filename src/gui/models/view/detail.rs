@@ -2,14 +2,15 @@
 
 use eframe::egui::{Align, Frame, Grid, Label, Layout, Margin, RichText, ScrollArea, Ui, vec2};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
+use crate::gui::models::ModelsCommand;
 use crate::gui::models::view::{colour_of, downloads, named_button, small};
 use crate::gui::models::{Availability, FileCheck, ModelCard, ModelKind, Stage, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{bold, icon_button};
-use crate::gui::{Command, Commands, ModelsCommand};
 use atelier_core::format::file_size;
 
 /// Draws the details.

@@ -2,12 +2,13 @@
 
 use eframe::egui::{Align, Frame, Id, Label, Layout, Margin, Modal, RichText, ScrollArea, Ui};
 
+use crate::gui::command::{Command, Commands};
+use crate::gui::models::ModelsCommand;
 use crate::gui::models::view::small;
 use crate::gui::models::{Then, TokenState};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bold, command_button};
-use crate::gui::{Command, Commands, ModelsCommand};
 use atelier_core::format::file_size;
 
 /// The terms of a model, shown once before it is downloaded or used.

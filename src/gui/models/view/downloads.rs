@@ -4,13 +4,14 @@ use eframe::egui::{
     Align, DragAndDrop, EventFilter, Frame, Id, Key, Label, Layout, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2,
 };
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
+use crate::gui::models::ModelsCommand;
 use crate::gui::models::view::{named_icon, small};
 use crate::gui::models::{Cause, DownloadsState, Entry, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{command_button, heading, icon_button};
-use crate::gui::{Command, Commands, ModelsCommand};
 
 /// Height of a progress bar, in points.
 const BAR_HEIGHT: f32 = 4.0;

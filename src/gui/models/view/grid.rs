@@ -2,11 +2,12 @@
 
 use eframe::egui::{Align, Layout, Rect, RichText, ScrollArea, Ui, UiBuilder, pos2, vec2};
 
+use crate::gui::command::{Command, Commands};
+use crate::gui::models::ModelsCommand;
 use crate::gui::models::view::{EDGE, card, columns_id, named_button};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bold, command_button};
-use crate::gui::{Command, Commands, ModelsCommand};
 use atelier_core::format::file_size;
 
 /// Narrowest a card gets, in points.

@@ -2,13 +2,14 @@
 
 use eframe::egui::{Align, Button, Frame, Label, Layout, Margin, RichText, ScrollArea, Ui, vec2};
 
+use crate::gui::command::{Command, Commands};
+use crate::gui::models::ModelsCommand;
 use crate::gui::models::view::{EDGE, small};
 use crate::gui::models::{HubFile, Repository};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
 use crate::gui::widgets::{ask, bold, command_button};
-use crate::gui::{Command, Commands, ModelsCommand};
 use atelier_core::format::file_size;
 
 /// Height of a row, in points.

@@ -11,11 +11,13 @@ mod side;
 
 use eframe::egui::{CentralPanel, Color32, Context, Event, Frame, Id, Key, Margin, Modifiers, Panel, RichText, Ui};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::models::Fits;
-use crate::gui::state::{Screen, State};
+use crate::gui::models::ModelsCommand;
+use crate::gui::shared::Screen;
+use crate::gui::state::State;
+use crate::gui::theme;
 use crate::gui::theme::Palette;
-use crate::gui::{Command, Commands, ModelsCommand};
-use crate::gui::{cards, theme};
 
 pub(crate) use side::side_panel;
 
@@ -49,13 +51,11 @@ pub(crate) fn models_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
     }
     dialogs::question(ui, state, commands);
     dialogs::removal(ui, state, commands);
-    cards::error_card(ui, state, commands, whole);
-    cards::notice(ui, state, whole);
 }
 
 /// Whether a question of this view waits for an answer, and has the keys.
 pub(crate) fn is_asking(state: &State) -> bool {
-    state.screen == Screen::Models && (state.models.question.is_some() || state.models.removal.is_some())
+    state.shared.screen == Screen::Models && (state.models.question.is_some() || state.models.removal.is_some())
 }
 
 /// The keys of this view: arrows between cards, "/" to search, Escape to close, and what is pasted.

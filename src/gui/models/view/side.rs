@@ -2,13 +2,13 @@
 
 use eframe::egui::{ComboBox, Frame, Id, Key, Margin, ScrollArea, TextEdit, Ui};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
 use crate::gui::models::view::{add, downloads};
 use crate::gui::models::{Filter, Fitting, ModelKind, ModelsCommand, Shown, Sort};
 use crate::gui::state::State;
 use crate::gui::widgets;
 use crate::gui::widgets::{icon_button, row};
-use crate::gui::{Command, Commands};
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;

@@ -1,0 +1,389 @@
+//! The frame loop: folds what happened into the state, lets the views draw it, carries out commands.
+//!
+//! It stands above the features and hands each engine event, worker report and command to the feature that it concerns. Nothing here waits,
+//! and no feature knows it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use eframe::egui;
+
+use crate::gui::autosave::Autosave;
+use crate::gui::command::{Command, Commands};
+use crate::gui::context::{Context, Notices};
+use crate::gui::devices::board::Board;
+use crate::gui::files::{Answer, Purpose, Report};
+use crate::gui::models::ModelsView;
+use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared, ThemeChoice};
+use crate::gui::state::State;
+use crate::gui::window::Options;
+use crate::gui::workers::{Wake, Workers};
+use crate::gui::{create, devices, frame, memory, models, theme};
+use crate::settings::Settings;
+use crate::studio::library_service::LibraryService;
+use atelier_core::recipe::{ModelFiles, Recipe};
+use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
+use atelier_library::Builtin;
+
+/// Longest time that closing waits for the engine to stop and for files to be written.
+const CLOSE_WITHIN_SECS: f64 = 10.0;
+
+/// The window without its frame: driven by `eframe`, and by tests in its place.
+pub struct App {
+    pub(super) state: State,
+    pub(super) engine: Handle,
+    workers: Workers,
+    /// `None` where this person has no library.
+    library: Option<LibraryService>,
+    autosave: Autosave,
+}
+
+/// The features' own state, each on its own.
+struct Features<'a> {
+    create: &'a mut create::State,
+    devices: &'a mut devices::State,
+    models: &'a mut models::State,
+    memory: &'a mut memory::State,
+}
+
+/// The recipe that the window opens with, and the person's own where that is another one. Who has chosen no model begins with the built-in
+/// one.
+fn first_recipe(settings: &Settings, builtin: Option<&Builtin>) -> (Recipe, Option<Box<Recipe>>) {
+    let mut recipe = settings.recipe.clone();
+    match builtin {
+        Some(builtin) if settings.builtin => {
+            let own: ModelFiles = std::mem::replace(&mut recipe.files, builtin.files().clone());
+            (recipe, (!own.is_empty()).then(|| Box::new(Recipe { files: own, ..Recipe::default() })))
+        }
+        Some(builtin) if recipe.files.is_empty() => {
+            builtin.apply(&mut recipe);
+            (recipe, None)
+        }
+        Some(_) | None => (recipe, None),
+    }
+}
+
+impl App {
+    /// A window for this engine.
+    ///
+    /// # Errors
+    /// Where the system has no threads to give.
+    pub fn new(ctx: &egui::Context, engine: Handle, options: &Options, settings: Settings) -> std::io::Result<Self> {
+        theme::install(ctx);
+        let waker = ctx.clone();
+        let wake: Wake = Arc::new(move || waker.request_repaint_after(Duration::from_millis(1)));
+        let workers = Workers::start(Arc::clone(&wake))?;
+        let builtin = options.builtin.as_deref().ok().map(atelier_library::builtin_card);
+        let library = options.library.clone().map(|it| LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
+        let theme = match settings.dark {
+            None => ThemeChoice::System,
+            Some(true) => ThemeChoice::Dark,
+            Some(false) => ThemeChoice::Light,
+        };
+        theme::choose(ctx, theme);
+        let (recipe, own) = first_recipe(&settings, options.builtin.as_deref().ok());
+        let pictures_folder = settings.pictures_folder.clone().unwrap_or_else(|| options.pictures_folder.clone());
+        let state = State {
+            shared: Shared {
+                screen: Screen::default(),
+                recipe,
+                builtin: options.builtin.clone(),
+                own,
+                recent_recipes: RecentRecipes::default(),
+                unplaced: Vec::new(),
+                missing: std::collections::BTreeSet::new(),
+                jobs: Jobs::default(),
+                residency: Residency::default(),
+                error: None,
+                dialog_open: false,
+                theme,
+            },
+            notices: Notices::default(),
+            closing: Closing::No,
+            create: create::State::new(settings.preview.into(), pictures_folder),
+            devices: devices::State::new(Board::kept(&settings), settings.pins.is_some()),
+            models: ModelsView::new(builtin, options.library.is_some()),
+            memory: memory::State::kept(&settings, options.settings_path.as_deref()),
+        };
+        let autosave = Autosave::new(options.settings_path.clone(), settings);
+        let mut app = Self { state, engine, workers, library, autosave };
+        app.with(ctx, |features, context| {
+            memory::start(features.memory, context);
+            devices::update::start(features.devices, context);
+        });
+        Ok(app)
+    }
+
+    /// The state, to be read.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Folds in what happened since the last frame. Never waits.
+    pub fn logic(&mut self, ctx: &egui::Context) {
+        while let Some(event) = self.engine.try_next() {
+            self.with(ctx, |features, context| engine_event(features, event, context));
+        }
+        while let Some(report) = self.workers.next_report() {
+            self.with(ctx, |features, context| worker_report(features, report, context));
+        }
+        while let Some(event) = self.library.as_ref().and_then(LibraryService::try_next) {
+            self.with(ctx, |features, context| models::update::library_event(features.models, event, context));
+        }
+        self.with(ctx, |Features { create, devices, models, memory }, context| {
+            create::update::refresh_textures(create, context);
+            create::update::refresh_files(create, context);
+            if devices::update::refresh(devices, context) {
+                // The newest question takes the place of others.
+                models.fitting.outdo();
+            }
+            models::update::refresh(models, &devices.board.devices, context);
+            models::fitting::refresh(models, devices, context);
+            memory::load_ahead(memory, devices, context);
+        });
+        self.closing(ctx);
+        self.autosave.refresh(ctx, &self.state, &mut self.workers);
+        if let Some(secs) = self.state.notices.expire(ctx.time()) {
+            ctx.request_repaint_after_secs(secs as f32);
+        }
+    }
+
+    /// Draws the window and carries out its commands.
+    pub fn ui(&mut self, ui: &mut egui::Ui) {
+        let ctx = ui.ctx().clone();
+        // Keys are taken before the widgets see them and carried out after, so that a prompt typed in this very frame counts.
+        let mut late = Commands::default();
+        frame::keys(&ctx, &self.state, &mut late);
+        let mut commands = Commands::default();
+        frame::window(ui, &self.state, &mut commands);
+        self.state.create.focus_prompt = false;
+        let models = &mut self.state.models;
+        (models.focus_search, models.focus_card, models.focus_token) = (false, false, false);
+        for command in commands.into_vec().into_iter().chain(late.into_vec()) {
+            self.update(&ctx, command);
+        }
+    }
+
+    /// Writes what is left to write, but not for longer than a few seconds.
+    pub fn finish(mut self) {
+        self.engine.cancel_all();
+        memory::loaded(&mut self.state.memory, &mut self.workers);
+        self.autosave.save(&self.state, &mut self.workers);
+        // What comes in goes on from there at the next start.
+        if !self.library.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
+            tracing::error!("the downloads did not stop before the window closed");
+        }
+        if !self.workers.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS)) {
+            tracing::error!("some files could not be written before the window closed");
+        }
+    }
+
+    /// The settings as they would be written now.
+    #[cfg(test)]
+    pub(super) fn settings(&self) -> Settings {
+        self.autosave.settings(&self.state)
+    }
+
+    /// Calls a feature with what it may change, then carries out the commands that it has for others.
+    fn with(&mut self, ctx: &egui::Context, call: impl FnOnce(Features<'_>, &mut Context<'_>)) {
+        let mut commands = Commands::default();
+        let State { shared, notices, closing: _, create, devices, models, memory } = &mut self.state;
+        let mut context = Context {
+            egui: ctx,
+            engine: &self.engine,
+            workers: &mut self.workers,
+            library: self.library.as_ref(),
+            notices,
+            shared,
+            commands: &mut commands,
+        };
+        call(Features { create, devices, models, memory }, &mut context);
+        for command in commands.into_vec() {
+            self.update(ctx, command);
+        }
+    }
+
+    /// Carries out a command, where it can be done now.
+    fn update(&mut self, ctx: &egui::Context, command: Command) {
+        if let Err(reason) = command.enabled(&self.state) {
+            if command == create::Command::Generate.into() {
+                self.with(ctx, |_, context| context.notice(reason));
+            }
+            return;
+        }
+        ctx.request_repaint();
+        match command {
+            Command::Create(command) => self.with(ctx, |features, context| create::update::update(features.create, command, context)),
+            Command::Board(command) => self.with(ctx, |features, context| devices::update::update(features.devices, command, context)),
+            Command::Models(command) => self.with(ctx, |features, context| models::update::update(features.models, command, context)),
+            Command::Memory(command) => self.with(ctx, |features, context| memory::update(features.memory, command, context)),
+            Command::Go(screen) => self.state.shared.screen = screen,
+            Command::SetTheme(theme) => {
+                self.state.shared.theme = theme;
+                theme::choose(ctx, theme);
+            }
+            Command::DismissError => self.state.shared.error = None,
+            Command::CopyError => {
+                if let Some(error) = &self.state.shared.error {
+                    ctx.copy_text(error.to_text());
+                    self.with(ctx, |_, context| context.notice("Copied"));
+                }
+            }
+            Command::StopAndClose => self.stop(ctx),
+            Command::StayOpen => self.state.closing = Closing::No,
+        }
+    }
+
+    /// Lets the window close once nothing holds it.
+    fn closing(&mut self, ctx: &egui::Context) {
+        let asked = ctx.input(|input| input.viewport().close_requested());
+        let done = self.state.shared.jobs.is_empty() && self.state.create.session.writing() == 0;
+        match self.state.closing {
+            Closing::No if asked && !done => {
+                ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
+                if self.state.shared.jobs.is_empty() {
+                    self.stop(ctx);
+                } else {
+                    self.state.closing = Closing::Asking;
+                }
+            }
+            Closing::Asking if self.state.shared.jobs.is_empty() && !asked => self.state.closing = Closing::No,
+            Closing::Asking if asked => ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose),
+            Closing::Stopping { until_secs } => {
+                let now = ctx.time();
+                if done || now >= until_secs {
+                    self.state.closing = Closing::Now;
+                    ctx.send_viewport_cmd(egui::ViewportCommand::Close);
+                } else {
+                    if asked {
+                        ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
+                    }
+                    ctx.request_repaint_after_secs((until_secs - now) as f32);
+                }
+            }
+            Closing::No | Closing::Asking | Closing::Now => {}
+        }
+    }
+
+    fn stop(&mut self, ctx: &egui::Context) {
+        self.engine.cancel_all();
+        self.state.closing = Closing::Stopping { until_secs: ctx.time() + CLOSE_WITHIN_SECS };
+        ctx.request_repaint();
+    }
+}
+
+/// Hands an event of the engine to the features that it concerns.
+fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>) {
+    let Features { create, devices, models, memory } = features;
+    match event {
+        Event::Begin { job, begin } => {
+            devices::update::job_begins(devices);
+            create.last_seed = begin.seeds.first().copied().or(create.last_seed);
+            let notes = begin.notes.join(" ");
+            if let Some(job) = context.shared.jobs.get_mut(job) {
+                job.begun = true;
+                job.progress.begin(begin);
+            }
+            if !notes.is_empty() {
+                context.notice(notes);
+            }
+        }
+        Event::Phase { job, phase } => {
+            if let Some(job) = context.shared.jobs.get_mut(job) {
+                job.progress.phase(phase);
+            }
+        }
+        Event::Step { job, step } => {
+            if let Some(job) = context.shared.jobs.get_mut(job) {
+                job.progress.step(step);
+            }
+        }
+        Event::Preview { job, preview } => create::update::preview(create, job, preview, context),
+        Event::Picture { job, picture } => create::update::picture(create, job, &picture, context),
+        // What the system lacks.
+        Event::Log { job: None, level: LogLevel::Warn, text } => context.notice(text),
+        Event::Log { job: _, level, text } => match level {
+            LogLevel::Debug => tracing::debug!("{text}"),
+            LogLevel::Info => tracing::info!("{text}"),
+            LogLevel::Warn => tracing::warn!("{text}"),
+            LogLevel::Error => tracing::error!("{text}"),
+        },
+        Event::Devices(found) => devices::update::devices_found(devices, found, context),
+        Event::Server { server, added } => devices::update::server_answered(devices, &server, added, context),
+        Event::Estimated { recipe, estimate } if models.fitting.is_about(&recipe) => models::fitting::estimated(models, estimate.ok()),
+        Event::Estimated { recipe, estimate } => devices::update::estimated(devices, &recipe, estimate, context),
+        Event::Measured { job, peaks } => devices::update::measured(devices, job, peaks, context),
+        Event::Waiting { job, behind } => {
+            if let Some(job) = context.shared.jobs.get_mut(job) {
+                job.progress.waits(behind);
+            }
+        }
+        Event::Residency(residency) => {
+            memory::loaded(memory, context.workers);
+            devices::update::residency_changed(devices, &residency);
+            context.shared.residency = residency;
+        }
+        Event::End { job, end } => job_ended(create, devices, job, end, context),
+    }
+}
+
+fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobId, end: End, context: &mut Context<'_>) {
+    let ended = context.shared.jobs.remove(job);
+    devices::update::list_devices(devices, context);
+    create::update::job_ended(create, job, matches!(end, End::Done { .. }));
+    match end {
+        End::Done { notes, .. } if !notes.is_empty() => context.notice(notes.join(" ")),
+        End::Done { .. } | End::Cancelled => {}
+        End::Failed(Failure { sentence, hint, log, cause }) => {
+            let mut card = ErrorCard { details: log, ..ErrorCard::new(sentence, hint) };
+            if let (Some(Cause::OutOfMemory(met)), Some(job)) = (cause, ended) {
+                devices::update::add_remedies(devices, &mut card, &met, &job);
+            }
+            context.shared.error = Some(card);
+        }
+    }
+}
+
+/// Hands a worker's report to the feature that it concerns.
+fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'_>) {
+    let Features { create, devices, models: _, memory } = features;
+    match report {
+        Report::MarkTaken(was_there) => memory::mark_taken(memory, was_there, context),
+        Report::MarkSet => memory::mark_set(memory, context),
+        Report::Identified(files) => create::update::identified(files, context),
+        Report::Missing(paths) => context.shared.missing = paths.into_iter().collect(),
+        Report::Stored(id, result) => create::update::stored(create, id, result, context),
+        Report::Saved(Ok(path)) => context.notice(format!("Saved as {}", path.display())),
+        Report::Saved(Err(error)) => {
+            context.shared.error = Some(ErrorCard::new(error.to_string(), "Choose another folder, or make room on the disk."));
+        }
+        Report::Loaded(id, result) => create::update::loaded(create, id, result, context),
+        Report::Thumbnail(path, result) => create::update::thumbnail_ready(create, path, result, context),
+        Report::NotOpened(error) => {
+            context.shared.error = Some(ErrorCard::new(error.to_string(), "Open it in your file manager instead."));
+        }
+        Report::SettingsNotSaved(sentence) => context.notice(sentence),
+        Report::Picture { id, full, thumbnail } => create::update::picture_ready(create, id, full, thumbnail, context),
+        Report::ForClipboard(image) => {
+            context.egui.copy_image(image);
+            context.notice("Copied");
+        }
+        Report::NotCopied(error) => {
+            context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted?"));
+        }
+        Report::Preview(job, picture, image) => create::update::preview_ready(create, job, picture, image, context),
+        Report::Chosen(purpose, answer) => dialog_closed(create, purpose, answer, context),
+        Report::Probed(server, found) => devices::update::server_tested(devices, &server, &found),
+    }
+}
+
+fn dialog_closed(create: &mut create::State, purpose: Purpose, answer: Answer, context: &mut Context<'_>) {
+    context.shared.dialog_open = false;
+    match purpose {
+        Purpose::ModelsFolder | Purpose::ModelsRoot => models::update::dialog_closed(purpose, answer, context),
+        Purpose::Any | Purpose::Role(_) | Purpose::Start | Purpose::Mask | Purpose::Lora | Purpose::SaveAs(_) => {
+            create::update::dialog_closed(create, purpose, answer, context);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What a feature's `update` works with beside its own state.
+//!
+//! Invariant: nothing reachable from here waits; disks, dialogs and pixels have threads of their own, the engine and the library too.
+
+use eframe::egui;
+
+use crate::gui::command::{Command, Commands};
+use crate::gui::files::Purpose;
+use crate::gui::shared::Shared;
+use crate::gui::workers::Workers;
+use crate::studio::library_service::LibraryService;
+use atelier_engine::Handle;
+
+/// Seconds that a notice is shown.
+const NOTICE_SECS: f64 = 5.0;
+
+/// Everything that a feature's `update` may use and change beside its own state.
+pub(crate) struct Context<'a> {
+    pub(crate) egui: &'a egui::Context,
+    pub(crate) engine: &'a Handle,
+    pub(crate) workers: &'a mut Workers,
+    /// `None` where this person has no library.
+    pub(crate) library: Option<&'a LibraryService>,
+    pub(crate) notices: &'a mut Notices,
+    pub(crate) shared: &'a mut Shared,
+    /// Commands for other features, carried out after this one.
+    pub(crate) commands: &'a mut Commands,
+}
+
+impl Context<'_> {
+    /// Shows a short line for some seconds.
+    pub(crate) fn notice(&mut self, text: impl Into<String>) {
+        self.notices.show(self.egui.time(), text);
+        self.egui.request_repaint();
+    }
+
+    /// Has another feature do something after this command.
+    pub(crate) fn ask(&mut self, command: impl Into<Command>) {
+        self.commands.push(command);
+    }
+
+    /// Opens a file dialog; `Report::Chosen` brings its result. `file_name`: proposed for a file to write.
+    pub(crate) fn open_dialog(&mut self, purpose: Purpose, file_name: String) {
+        self.shared.dialog_open = true;
+        self.workers.dialog(purpose, file_name);
+    }
+}
+
+/// Short lines that go away by themselves; the newest is shown.
+#[derive(Debug, Default)]
+pub struct Notices(Option<Notice>);
+
+impl Notices {
+    /// The line that is shown.
+    #[must_use]
+    pub fn shown(&self) -> Option<&Notice> {
+        self.0.as_ref()
+    }
+
+    fn show(&mut self, now_secs: f64, text: impl Into<String>) {
+        self.0 = Some(Notice { text: text.into(), until_secs: now_secs + NOTICE_SECS });
+    }
+
+    /// Removes a line whose time is over; else the seconds until it is.
+    pub(crate) fn expire(&mut self, now_secs: f64) -> Option<f64> {
+        let left = self.0.as_ref()?.until_secs - now_secs;
+        if left <= 0.0 {
+            self.0 = None;
+            return None;
+        }
+        Some(left)
+    }
+}
+
+/// A short line that goes away by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notice {
+    /// The line.
+    pub text: String,
+    /// When it goes away, in seconds of `egui`'s clock.
+    pub until_secs: f64,
+}

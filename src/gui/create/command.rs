@@ -1,0 +1,235 @@
+//! Commands of the Create view. Their effect is in [`crate::gui::create::update`]; nothing here changes anything.
+
+use std::path::PathBuf;
+
+use eframe::egui::{Key, Modifiers};
+
+use crate::gui::create::session::PictureId;
+use crate::gui::create::state::{PreviewChoice, State};
+use crate::gui::create::viewport::View;
+use crate::gui::shared::Shared;
+use crate::gui::shortcut::Shortcut;
+use atelier_core::recipe::{FileRole, Recipe};
+use atelier_engine::JobId;
+
+/// A command of the Create view.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Make pictures with the recipe shown.
+    Generate,
+    /// Make pictures with this recipe.
+    GenerateWith(Box<Recipe>),
+    /// Stop the picture that is forming.
+    Cancel,
+    /// Stop one of several pictures that form at the same time.
+    CancelJob(JobId),
+    /// Take every waiting picture out of the queue.
+    ClearQueue,
+    /// Put the cursor into the prompt.
+    FocusPrompt,
+    /// The recipe was edited.
+    ChangeRecipe(Box<Recipe>),
+    /// Exchange width and height.
+    SwapSides,
+    /// Draw a seed and keep it.
+    RollSeed,
+    /// Keep the last seed, or draw a new one for each picture again.
+    LockSeed,
+    /// Put this example into the prompt.
+    TryPrompt(&'static str),
+    /// Make the built-in model the one in use.
+    UseBuiltin,
+    /// Go from the built-in model to the person's own files.
+    UseOwnFiles,
+    /// Show the file dialog for model files of any role.
+    AddFiles,
+    /// Show the file dialog for this role.
+    ChooseFile(FileRole),
+    /// Empty this role.
+    ClearFile(FileRole),
+    /// Move the file from one role to another.
+    MoveFile(FileRole, FileRole),
+    /// Take files that were dropped or typed, whatever they are.
+    TakePaths(Vec<PathBuf>),
+    /// Give a file whose role could not be guessed its role; `None` leaves it out.
+    PlaceFile(PathBuf, Option<FileRole>),
+    /// Open, change or close the field for a typed path.
+    TypePath(Option<String>),
+    /// Show the file dialog for the picture to start from.
+    ChooseStart,
+    /// Start from nothing again.
+    ClearStart,
+    /// Show the file dialog for the mask.
+    ChooseMask,
+    /// Paint the whole picture anew.
+    ClearMask,
+    /// Show the file dialog for a LoRA.
+    AddLora,
+    /// How pictures are shown while they form.
+    SetPreview(PreviewChoice),
+    /// Show this picture of the session.
+    Show(PictureId),
+    /// Show the forming picture, then the newest.
+    Follow,
+    /// Show the picture made after this one.
+    Newer,
+    /// Show the picture made before this one.
+    Older,
+    /// Take the settings of the picture shown.
+    UseSettings,
+    /// Start the next picture from the one shown.
+    StartFromShown,
+    /// Write the picture shown to a file.
+    SaveAs,
+    /// Put the picture shown on the clipboard.
+    CopyPicture,
+    /// Open the folder with the pictures.
+    OpenFolder,
+    /// Look closer.
+    ZoomIn,
+    /// Look from farther away.
+    ZoomOut,
+    /// Show the whole picture.
+    ZoomFit,
+    /// One pixel of the picture to one of the screen.
+    ZoomActual,
+    /// The picture was moved or zoomed with the pointer.
+    Look(View),
+}
+
+impl Command {
+    /// The keys. Those with more modifiers come before those with fewer.
+    pub const KEYS: &[(Self, Shortcut)] = &[
+        (Self::OpenFolder, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::O)),
+        (Self::Generate, Shortcut::while_typing(Modifiers::COMMAND, Key::Enter)),
+        (Self::Cancel, Shortcut::while_typing(Modifiers::NONE, Key::Escape)),
+        (Self::FocusPrompt, Shortcut::while_typing(Modifiers::COMMAND, Key::L)),
+        (Self::SwapSides, Shortcut::while_typing(Modifiers::COMMAND, Key::I)),
+        (Self::RollSeed, Shortcut::while_typing(Modifiers::COMMAND, Key::R)),
+        (Self::LockSeed, Shortcut::while_typing(Modifiers::COMMAND, Key::K)),
+        (Self::AddFiles, Shortcut::while_typing(Modifiers::COMMAND, Key::O)),
+        (Self::UseSettings, Shortcut::while_typing(Modifiers::COMMAND, Key::U)),
+        (Self::SaveAs, Shortcut::while_typing(Modifiers::COMMAND, Key::S)),
+        (Self::CopyPicture, Shortcut::when_idle(Modifiers::COMMAND, Key::C)),
+        (Self::Newer, Shortcut::when_idle(Modifiers::NONE, Key::PageUp)),
+        (Self::Older, Shortcut::when_idle(Modifiers::NONE, Key::PageDown)),
+        (Self::ZoomIn, Shortcut::when_idle(Modifiers::NONE, Key::Plus)),
+        (Self::ZoomOut, Shortcut::when_idle(Modifiers::NONE, Key::Minus)),
+        (Self::ZoomFit, Shortcut::when_idle(Modifiers::NONE, Key::Num0)),
+        (Self::ZoomActual, Shortcut::when_idle(Modifiers::NONE, Key::Num1)),
+    ];
+
+    /// The words on its button or menu entry, which are its accessible name too.
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        self.words().0
+    }
+
+    /// Its effect, in a sentence.
+    #[must_use]
+    pub fn tooltip(&self) -> &'static str {
+        self.words().1
+    }
+
+    /// Label and tooltip.
+    fn words(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Generate => ("Generate", "Make pictures with these settings. While one forms, the next waits its turn."),
+            Self::GenerateWith(_) => ("Generate", "Make pictures with these settings."),
+            Self::Cancel => ("Cancel", "Stop the picture that is forming. Finished pictures are kept."),
+            Self::CancelJob(_) => ("Cancel", "Stop this picture. Finished ones are kept, and others go on."),
+            Self::ClearQueue => ("Clear queue", "Take every waiting picture out of the queue. The forming one goes on."),
+            Self::FocusPrompt => ("Go to the prompt", "Put the cursor into the prompt."),
+            Self::ChangeRecipe(_) => ("Change settings", "Change the settings of the next picture."),
+            Self::SwapSides => ("Swap width and height", "Turn portrait into landscape, and back."),
+            Self::RollSeed => ("Roll a new seed", "Draw a new seed and keep it for the next pictures."),
+            Self::LockSeed => {
+                ("Keep this seed", "Keep this seed, so that only what you change changes. Unlocked, each picture gets a new one.")
+            }
+            Self::TryPrompt(example) => (example, "Put these words into the prompt."),
+            Self::UseBuiltin => (
+                "Use the built-in model",
+                "Use the model that comes with Atelier, with the settings that suit it. Your own files are remembered.",
+            ),
+            Self::UseOwnFiles => ("Use my own files", "Use model files of your own. The built-in model stays at hand."),
+            Self::AddFiles => ("Add model files", "Choose model files. Atelier finds out what each one is for."),
+            Self::ChooseFile(_) => ("Choose another file", "Choose another file for this part of the model."),
+            Self::ClearFile(_) => ("Remove this file", "Take this file out of the model. The file itself stays where it is."),
+            Self::MoveFile(..) => ("Change what this file is for", "Use this file for another part of the model."),
+            Self::TakePaths(_) => ("Add", "Add the file with this path."),
+            Self::PlaceFile(_, Some(_)) => ("Use this file", "Use this file for this part of the model."),
+            Self::PlaceFile(_, None) => ("Leave this file out", "Do not use this file."),
+            Self::TypePath(_) => ("Type a path", "Type or paste the path of a file."),
+            Self::ChooseStart => ("Choose a picture", "Choose a picture to start from."),
+            Self::ClearStart => ("Remove start picture", "Start from nothing. The file itself stays where it is."),
+            Self::ChooseMask => ("Choose a mask", "Choose a mask: white is painted anew, black is kept."),
+            Self::ClearMask => ("Remove mask", "Paint the whole picture anew."),
+            Self::AddLora => ("Add a LoRA", "Choose a LoRA, a small file that adds a style or a subject."),
+            Self::SetPreview(choice) => (choice.label(), choice.tooltip()),
+            Self::Show(_) => ("Show this picture", "Show this picture."),
+            Self::Follow => ("Show the forming picture", "Show the picture that is forming, then the newest."),
+            Self::Newer => ("Newer picture", "Show the picture that was made after this one."),
+            Self::Older => ("Older picture", "Show the picture that was made before this one."),
+            Self::UseSettings => ("Use these settings", "Take over prompt, seed and all settings of this picture."),
+            Self::StartFromShown => ("Start from this picture", "Use this picture as the start of the next one."),
+            Self::SaveAs => ("Save as…", "Save this picture where you like. It is already kept in your pictures folder."),
+            Self::CopyPicture => ("Copy picture", "Put this picture on the clipboard."),
+            Self::OpenFolder => ("Open pictures folder", "Open the folder in which your pictures are kept."),
+            Self::ZoomIn => ("Zoom in", "Look closer."),
+            Self::ZoomOut => ("Zoom out", "Look from farther away."),
+            Self::ZoomFit => ("Fit to window", "Show the whole picture."),
+            Self::ZoomActual => ("Actual size", "Show one pixel of the picture on one of the screen."),
+            Self::Look(_) => ("Move the picture", "Scroll to zoom, drag to move, double-click to fit."),
+        }
+    }
+
+    /// Whether it can be done now; where not, what is missing.
+    ///
+    /// # Errors
+    /// A sentence for a person that says what is missing.
+    pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
+        match self {
+            Self::Generate => shared.ready(),
+            Self::Cancel => shared.jobs.running().map(drop).ok_or("Nothing is forming now."),
+            Self::ClearQueue => shared.jobs.waiting().next().map(drop).ok_or("Nothing waits."),
+            Self::CancelJob(id) => shared.jobs.at_work().find(|job| job.id == *id).map(drop).ok_or("It is over."),
+            Self::UseBuiltin if shared.builtin.is_err() => Err("The built-in model is not there. Reinstall Atelier to get it back."),
+            Self::UseBuiltin => (!shared.uses_builtin()).then_some(()).ok_or("The built-in model is in use."),
+            Self::UseOwnFiles => shared.uses_builtin().then_some(()).ok_or("Your own files are in use."),
+            Self::AddFiles | Self::ChooseFile(_) | Self::ChooseStart | Self::ChooseMask | Self::AddLora => {
+                (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
+            }
+            Self::SaveAs => {
+                state.session.shown().map(drop).ok_or("There is no picture yet.")?;
+                (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
+            }
+            Self::UseSettings | Self::StartFromShown | Self::CopyPicture => {
+                state.session.shown().map(drop).ok_or("There is no picture yet.")
+            }
+            Self::Newer => state.session.newer().map(drop).ok_or("This is the newest picture."),
+            Self::Older => state.session.older().map(drop).ok_or("This is the oldest picture."),
+            Self::ZoomIn | Self::ZoomOut | Self::ZoomFit | Self::ZoomActual => {
+                state.canvas_size_px().map(drop).ok_or("There is no picture yet.")
+            }
+            Self::GenerateWith(_)
+            | Self::Follow
+            | Self::FocusPrompt
+            | Self::ChangeRecipe(_)
+            | Self::TryPrompt(_)
+            | Self::SwapSides
+            | Self::RollSeed
+            | Self::LockSeed
+            | Self::ClearFile(_)
+            | Self::MoveFile(..)
+            | Self::TakePaths(_)
+            | Self::PlaceFile(..)
+            | Self::TypePath(_)
+            | Self::ClearStart
+            | Self::ClearMask
+            | Self::SetPreview(_)
+            | Self::Show(_)
+            | Self::OpenFolder
+            | Self::Look(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! State of the Create view: the pictures of this session, the one that forms, and how the canvas shows them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use eframe::egui::{TextureHandle, Vec2, vec2};
+
+use crate::gui::create::session::{PictureId, Session};
+use crate::gui::create::viewport::View;
+use crate::gui::shared::Shared;
+use crate::settings::StoredPreview;
+use atelier_engine::{JobId, Preview, PreviewOptions};
+use atelier_library::{Builtin, PreviewWay};
+
+/// State of the Create view.
+pub struct State {
+    /// The pictures of this session.
+    pub session: Session,
+    /// The forming picture as it looks now.
+    pub forming: Option<Forming>,
+    /// How the canvas looks at the picture.
+    pub view: View,
+    /// How pictures are shown while they form.
+    pub preview: PreviewChoice,
+    /// The seed that was used last, to be kept on demand.
+    pub last_seed: Option<i64>,
+    /// Where finished pictures are kept.
+    pub pictures_folder: PathBuf,
+    /// The path that is being typed, where the field for it is open.
+    pub typed_path: Option<String>,
+    /// Small looks at the start picture and the mask.
+    pub thumbnails: Vec<(PathBuf, TextureHandle)>,
+    /// Asks the prompt to take the keyboard in the next frame.
+    pub focus_prompt: bool,
+    /// The newest preview that is not yet ready for the screen.
+    pub(crate) preview_wanted: Option<(JobId, Preview)>,
+    pub(crate) preview_busy: bool,
+    pub(crate) picture_busy: Option<PictureId>,
+    /// The files that were last looked for on the disk.
+    pub(crate) checked_files: Vec<PathBuf>,
+    pub(crate) looks_asked: BTreeSet<PathBuf>,
+}
+
+impl State {
+    /// The state at the start.
+    #[must_use]
+    pub fn new(preview: PreviewChoice, pictures_folder: PathBuf) -> Self {
+        Self {
+            session: Session::default(),
+            forming: None,
+            view: View::default(),
+            preview,
+            last_seed: None,
+            pictures_folder,
+            typed_path: None,
+            thumbnails: Vec::new(),
+            focus_prompt: true,
+            preview_wanted: None,
+            preview_busy: false,
+            picture_busy: None,
+            checked_files: Vec::new(),
+            looks_asked: BTreeSet::new(),
+        }
+    }
+
+    /// How the next picture is shown while it forms.
+    #[must_use]
+    pub fn preview_options(&self, shared: &Shared) -> PreviewOptions {
+        let own_colours =
+            |builtin: &Arc<Builtin>| builtin.is_in(&shared.recipe) && builtin.manifest().defaults.preview == Some(PreviewWay::Tae);
+        match self.preview {
+            PreviewChoice::Off => PreviewOptions::Off,
+            PreviewChoice::Quick if shared.builtin.as_ref().is_ok_and(own_colours) => PreviewOptions::Adaptive,
+            PreviewChoice::Quick => PreviewOptions::Projection { every: 1 },
+            PreviewChoice::Fine => PreviewOptions::TinyAutoencoder { every: 1 },
+        }
+    }
+
+    /// The size, in pixels, of what the canvas shows.
+    #[must_use]
+    pub fn canvas_size_px(&self) -> Option<Vec2> {
+        if self.session.following()
+            && let Some(forming) = &self.forming
+        {
+            return Some(vec2(forming.width as f32, forming.height as f32));
+        }
+        self.session.shown().map(|picture| vec2(picture.width as f32, picture.height as f32))
+    }
+
+    /// The thumbnail of this file, once it has been read.
+    #[must_use]
+    pub fn thumbnail(&self, path: &Path) -> Option<&TextureHandle> {
+        self.thumbnails.iter().find(|(of, _)| of == path).map(|(_, texture)| texture)
+    }
+}
+
+/// The forming picture as it looks now.
+pub struct Forming {
+    /// Which job.
+    pub job: JobId,
+    /// Its pixels; often smaller than the picture will be.
+    pub texture: TextureHandle,
+    /// Width of the picture in pixels.
+    pub width: u32,
+    /// Height of the picture in pixels.
+    pub height: u32,
+}
+
+/// How pictures are shown while they form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PreviewChoice {
+    /// Not at all.
+    Off,
+    /// Rough and free.
+    #[default]
+    Quick,
+    /// Through the tiny autoencoder.
+    Fine,
+}
+
+impl PreviewChoice {
+    /// All of them, from nothing to most.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Quick, Self::Fine];
+
+    /// The word shown.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Off => "Off",
+            Self::Quick => "Quick",
+            Self::Fine => "Fine",
+        }
+    }
+
+    /// What it means.
+    #[must_use]
+    pub const fn tooltip(self) -> &'static str {
+        match self {
+            Self::Off => "Show the picture only when it is finished.",
+            Self::Quick => "A rough look while it forms. Costs next to nothing.",
+            Self::Fine => "A sharper look after each step, through the tiny autoencoder where there is one. A little slower.",
+        }
+    }
+}
+
+impl From<StoredPreview> for PreviewChoice {
+    fn from(stored: StoredPreview) -> Self {
+        match stored {
+            StoredPreview::Off => Self::Off,
+            StoredPreview::Quick => Self::Quick,
+            StoredPreview::Fine => Self::Fine,
+        }
+    }
+}

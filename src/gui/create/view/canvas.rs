@@ -1,0 +1,140 @@
+//! The canvas: the picture as it forms and when it is finished, with zoom and pan; or what to do next.
+
+use eframe::egui::{Align, Id, Layout, Rect, RichText, Role, Sense, TextureId, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2};
+
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::create::viewport::{self, View};
+use crate::gui::icons::Icon;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::{bold, command_button};
+
+/// Space round the whole picture, in points.
+const MARGIN: f32 = 14.0;
+/// How much a notch of the wheel zooms: the scale grows by e for so many points of scrolling.
+const WHEEL: f32 = 280.0;
+/// What the built-in model paints well.
+const EXAMPLES: [&str; 4] = [
+    "a red sunset over snowy mountains, a lake, pine trees",
+    "a sailing boat on a golden sea at sunrise",
+    "golden dunes at dawn under a pale pink sky",
+    "cliffs above the sea at dawn",
+];
+
+/// Draws the canvas.
+pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let whole = ui.available_rect_before_wrap();
+    let room = whole.shrink(MARGIN);
+    viewport::set_canvas_rect(ui.ctx(), room);
+    match (shown(state), state.create.canvas_size_px()) {
+        (Some((texture, uv_size)), Some(size)) => {
+            let response = ui.interact(whole, Id::unique("canvas"), Sense::click_and_drag());
+            let name = format!("Picture, {} by {} pixels", size.x, size.y);
+            response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
+            let drawn = state.create.view.rect(size, room);
+            let painter = ui.painter_at(whole);
+            painter.image(texture, drawn, Rect::from_min_max(pos2(0.0, 0.0), uv_size), theme::UNTINTED);
+            look(ui, state, commands, &response, size, room);
+            menu(state, commands, &response);
+        }
+        _ => empty(ui, state, commands, whole),
+    }
+}
+
+/// The texture to draw: the forming picture, else the one shown, else its small look until the large one is there.
+fn shown(state: &State) -> Option<(TextureId, eframe::egui::Pos2)> {
+    let all = pos2(1.0, 1.0);
+    if state.create.session.following()
+        && let Some(forming) = &state.create.forming
+    {
+        return Some((forming.texture.id(), all));
+    }
+    let picture = state.create.session.shown()?;
+    let texture = state.create.session.texture(picture.id).or(picture.thumbnail.as_ref())?;
+    Some((texture.id(), all))
+}
+
+/// Wheel, drag and double-click.
+fn look(ui: &Ui, state: &State, commands: &mut Commands, response: &eframe::egui::Response, size: Vec2, room: Rect) {
+    let mut view = state.create.view;
+    if response.dragged() {
+        view = view.moved(response.drag_delta(), size, room);
+        ui.ctx().set_cursor_icon(eframe::egui::CursorIcon::Grabbing);
+    }
+    if let Some(pointer) = response.hover_pos() {
+        let (scroll, pinch) = ui.input(|input| (input.smooth_scroll_delta().y, input.zoom_delta()));
+        let factor = (scroll / WHEEL).exp() * pinch;
+        if (factor - 1.0).abs() > 1e-4 {
+            view = view.zoomed(factor, pointer, size, room);
+        }
+    }
+    if response.double_clicked() {
+        view = if view == View::Fit { view.actual(size, ui.pixels_per_point()) } else { View::Fit };
+    }
+    if view != state.create.view {
+        commands.push(Command::Look(view));
+    }
+}
+
+fn menu(state: &State, commands: &mut Commands, response: &eframe::egui::Response) {
+    response.context_menu(|ui| {
+        for command in [
+            Command::UseSettings,
+            Command::StartFromShown,
+            Command::CopyPicture,
+            Command::SaveAs,
+            Command::OpenFolder,
+            Command::ZoomFit,
+            Command::ZoomActual,
+        ] {
+            if command_button(ui, state, commands, command).clicked() {
+                ui.close();
+            }
+        }
+    });
+}
+
+/// What to do next, in the middle of an empty canvas.
+fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
+    let palette = theme::palette(ui);
+    let examples = state.shared.uses_builtin() && state.shared.jobs.is_empty();
+    let size = vec2(whole.width().min(420.0), if examples { 190.0 + 36.0 * EXAMPLES.len() as f32 } else { 190.0 });
+    let area = Rect::from_center_size(whole.center(), size);
+    ui.scope_builder(UiBuilder::new().max_rect(area).layout(Layout::top_down(Align::Center)), |ui| {
+        let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());
+        ui.painter().rect_filled(rect, 12.0, palette.raised);
+        crate::gui::icons::paint(ui.painter(), rect, Icon::Picture, (1.0, palette.weak).into());
+        ui.add_space(6.0);
+        let (title, text) = words(state);
+        ui.label(bold(title).size(theme::HEADING).color(palette.strong));
+        ui.label(RichText::new(text).color(palette.weak));
+        if state.shared.recipe.files.is_empty() && state.shared.jobs.is_empty() {
+            ui.add_space(6.0);
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::AddFiles));
+        }
+        if examples {
+            ui.add_space(6.0);
+            for example in EXAMPLES {
+                command_button(ui, state, commands, Command::TryPrompt(example));
+            }
+        }
+    });
+}
+
+fn words(state: &State) -> (&'static str, &'static str) {
+    if !state.shared.jobs.is_empty() {
+        return ("Your picture is on its way", "It appears here as soon as it takes shape.");
+    }
+    if state.shared.recipe.files.is_empty() {
+        return ("Choose a model to start", "Drop model files here, or add them. Then describe your picture.");
+    }
+    if state.shared.uses_builtin() && state.shared.recipe.prompt.trim().is_empty() {
+        return ("What would you like to see?", "Type what you would like to see and press Generate.");
+    }
+    match state.shared.ready() {
+        Ok(()) => ("Ready when you are", "Press Generate and watch your picture take shape here."),
+        Err("Describe the picture first.") => ("What would you like to see?", "Describe it in the prompt, then press Generate."),
+        Err(_) => ("Almost there", "This model comes in parts, and one is still missing."),
+    }
+}

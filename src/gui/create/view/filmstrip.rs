@@ -1,0 +1,112 @@
+//! The filmstrip: the pictures of this session, newest first, and the one that is forming.
+
+use eframe::egui::{
+    Image, Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, load::SizedTexture, pos2, vec2,
+};
+
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::create::session::{SessionPicture, Stored};
+use crate::gui::icons::Icon;
+use crate::gui::state::State;
+use crate::gui::widgets::command_button;
+use crate::gui::{icons, theme};
+
+/// Side of a small look, in points.
+const SIDE: f32 = 72.0;
+const GAP: f32 = 6.0;
+
+/// Draws the filmstrip. Only what is in sight is drawn.
+pub(crate) fn filmstrip_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let forming = state.create.forming.as_ref().map(|forming| &forming.texture);
+    let tiles = state.create.session.len() + usize::from(forming.is_some());
+    ScrollArea::horizontal().id_salt("filmstrip scroll").auto_shrink([false, true]).show_viewport(ui, |ui, viewport| {
+        let total = tiles as f32 * (SIDE + GAP) - GAP;
+        let (strip, _) = ui.allocate_exact_size(vec2(total.max(viewport.width()), SIDE), Sense::hover());
+        let first = (viewport.left() / (SIDE + GAP)).floor().max(0.0) as usize;
+        let count = (viewport.width() / (SIDE + GAP)).ceil() as usize + 1;
+        for at in first..(first + count).min(tiles) {
+            let min = pos2(strip.left() + at as f32 * (SIDE + GAP), strip.top());
+            let rect = Rect::from_min_size(min, vec2(SIDE, SIDE));
+            match (forming, at.checked_sub(usize::from(forming.is_some()))) {
+                (Some(texture), None) => {
+                    let chosen = state.create.session.following();
+                    tile(ui, rect, "Forming picture", chosen, Some(texture), Command::Follow, state, commands);
+                }
+                (_, Some(index)) => {
+                    if let Some(picture) = state.create.session.iter().nth(index) {
+                        picture_tile(ui, rect, picture, state, commands);
+                    }
+                }
+                (None, None) => {}
+            }
+        }
+    });
+}
+
+fn picture_tile(ui: &mut Ui, rect: Rect, picture: &SessionPicture, state: &State, commands: &mut Commands) {
+    let follows_forming = state.create.session.following() && state.create.forming.is_some();
+    let chosen = !follows_forming && state.create.session.shown().is_some_and(|shown| shown.id == picture.id);
+    let name = format!("Picture {}, seed {}", picture.id.0 + 1, picture.info.seed);
+    tile(ui, rect, &name, chosen, picture.thumbnail.as_ref(), Command::Show(picture.id), state, commands);
+    if picture.stored == Stored::Failed {
+        let palette = theme::palette(ui);
+        let corner = Rect::from_center_size(rect.right_bottom() - vec2(12.0, 12.0), vec2(18.0, 18.0));
+        ui.painter().circle_filled(corner.center(), 10.0, palette.raised);
+        icons::paint(ui.painter(), corner, Icon::Warning, Stroke::new(1.0, palette.warn));
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "one tile is drawn from two places, and each says all of it")]
+fn tile(
+    ui: &mut Ui,
+    rect: Rect,
+    name: &str,
+    chosen: bool,
+    texture: Option<&TextureHandle>,
+    command: Command,
+    state: &State,
+    commands: &mut Commands,
+) {
+    let palette = theme::palette(ui);
+    let response = ui.scope_builder(UiBuilder::new().max_rect(rect).id_salt(name), |ui| ui.allocate_rect(rect, Sense::click())).inner;
+    response.widget_info(|| WidgetInfo::selected(Role::Button, true, chosen, name));
+    ui.painter().rect_filled(rect, 5.0, palette.control);
+    if let Some(texture) = texture {
+        let size = texture.size_vec2();
+        // The middle of the picture fills the square.
+        let shorter = size.min_elem().max(1.0);
+        let part = vec2(shorter, shorter) / size.max(vec2(1.0, 1.0));
+        let uv = Rect::from_center_size(pos2(0.5, 0.5), part);
+        Image::from_texture(SizedTexture::from_handle(texture)).uv(uv).corner_radius(5).paint_at(ui, rect);
+    }
+    let ring = if chosen {
+        Some(Stroke::new(2.0, palette.accent))
+    } else if response.hovered() || response.has_focus() {
+        Some(Stroke::new(1.5, palette.weak))
+    } else {
+        None
+    };
+    if let Some(stroke) = ring {
+        ui.painter().rect_stroke(rect, 5.0, stroke, StrokeKind::Inside);
+    }
+    if response.has_focus() && ui.clip_rect().intersect(rect).area() < rect.area() {
+        response.scroll_to_me(None);
+    }
+    let clicked = response.clicked();
+    let response = response.on_hover_text(format!("{name}\nRight-click for what can be done with it."));
+    if let Command::Show(id) = command {
+        response.context_menu(|ui| {
+            for action in [Command::UseSettings, Command::StartFromShown, Command::CopyPicture, Command::SaveAs] {
+                if command_button(ui, state, &mut Commands::default(), action.clone()).clicked() {
+                    commands.push(Command::Show(id));
+                    commands.push(action);
+                    ui.close();
+                }
+            }
+        });
+    }
+    if clicked {
+        commands.push(command);
+    }
+}

@@ -1,0 +1,213 @@
+//! The files of the model: which file plays which part, and ways to add more.
+
+use std::path::{Path, PathBuf};
+
+use eframe::egui::{Align, ComboBox, Frame, Id, Key, Label, Layout, Margin, Popup, RichText, TextEdit, Ui, vec2};
+
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::icons::Icon;
+use crate::gui::memory::panel as resident;
+use crate::gui::shared::Screen;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets;
+use crate::gui::widgets::{ask, bare_icon, command_button, file_name, heading, icon_button};
+use atelier_core::recipe::FileRole;
+
+/// Height of a line in a file's row, in points.
+const LINE: f32 = 17.0;
+
+/// Draws the files of the model.
+pub(crate) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    heading(ui, "Model", |ui| {
+        icon_button(ui, state, commands, Icon::Plus, Command::AddFiles);
+        let next = if state.create.typed_path.is_some() { None } else { Some(String::new()) };
+        icon_button(ui, state, commands, Icon::Pencil, Command::TypePath(next));
+    });
+    if state.shared.uses_builtin() {
+        builtin(ui, state, commands);
+    } else {
+        for (role, path) in state.shared.recipe.files.iter() {
+            file_row(ui, state, commands, role, path);
+        }
+        if state.shared.recipe.files.is_empty() {
+            empty(ui, state, commands);
+        }
+        ui.horizontal(|ui| {
+            if state.shared.builtin.is_ok() {
+                command_button(ui, state, commands, Command::UseBuiltin);
+            }
+            if !state.shared.recipe.files.is_empty() {
+                browse(ui, state, commands);
+            }
+        });
+    }
+    resident::beside_the_chosen(ui, state, commands);
+    for path in &state.shared.unplaced {
+        unplaced(ui, state, commands, path);
+    }
+    if let Some(typed) = &state.create.typed_path {
+        typed_path(ui, commands, typed);
+    }
+}
+
+/// The built-in model, as one thing with a name.
+fn builtin(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Ok(builtin) = &state.shared.builtin else { return };
+    let (palette, manifest) = (theme::palette(ui), builtin.manifest());
+    let missing = builtin.files().iter().any(|(_, path)| state.shared.missing.contains(path));
+    Frame::new()
+        .fill(palette.field)
+        .stroke((1.0, if missing { palette.warn } else { palette.line }))
+        .corner_radius(theme::RADIUS)
+        .inner_margin(Margin { left: 10, right: 10, top: 6, bottom: 8 })
+        .show(ui, |ui| {
+            ui.set_width(ui.available_width());
+            ui.label(RichText::new("Built-in").size(theme::SMALL).color(palette.weak));
+            ui.add(Label::new(RichText::new(&manifest.name).color(palette.text)).truncate()).on_hover_text(&manifest.description);
+            if missing {
+                ui.label(RichText::new("Its files are not there any more. Reinstall Atelier to get them back.").color(palette.warn));
+            }
+        });
+    ui.horizontal(|ui| {
+        command_button(ui, state, commands, Command::UseOwnFiles);
+        browse(ui, state, commands);
+    });
+}
+
+/// The way to the library.
+fn browse(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let go = crate::gui::command::Command::Go(Screen::Models);
+    ask(ui, state, commands, go, |ui| ui.button("Browse models").accessible_name("Browse models"));
+}
+
+fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(theme::RADIUS).inner_margin(Margin::same(12)).show(
+        ui,
+        |ui| {
+            ui.set_width(ui.available_width());
+            ui.label(
+                RichText::new("No model yet. Choose or download one, drop model files on the window, or add them.").color(palette.weak),
+            );
+            ui.horizontal(|ui| {
+                browse(ui, state, commands);
+                command_button(ui, state, commands, Command::AddFiles);
+            });
+            if let Err(sentence) = &state.shared.builtin {
+                ui.label(RichText::new(sentence).size(theme::SMALL).color(palette.weak));
+            }
+        },
+    );
+}
+
+fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole, path: &Path) {
+    let palette = theme::palette(ui);
+    let missing = state.shared.missing.contains(path);
+    ui.push_id(role, |ui| {
+        Frame::new()
+            .fill(palette.field)
+            .stroke((1.0, palette.line))
+            .corner_radius(theme::RADIUS)
+            .inner_margin(Margin { left: 10, right: 4, top: 4, bottom: 5 })
+            .show(ui, |ui| {
+                ui.set_width(ui.available_width());
+                ui.spacing_mut().item_spacing = vec2(2.0, 0.0);
+                let lines = if missing { 3.0 } else { 2.0 };
+                ui.allocate_ui_with_layout(vec2(ui.available_width(), lines * LINE), Layout::right_to_left(Align::Center), |ui| {
+                    icon_button(ui, state, commands, Icon::Close, Command::ClearFile(role));
+                    icon_button(ui, state, commands, Icon::Folder, Command::ChooseFile(role));
+                    role_menu(ui, commands, role);
+                    ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
+                        ui.set_width(ui.available_width());
+                        ui.add(Label::new(RichText::new(role.label()).size(theme::SMALL).color(palette.weak)).truncate());
+                        let name = widgets::middle_elided(ui, &file_name(path), ui.available_width());
+                        let name = RichText::new(name).color(if missing { palette.warn } else { palette.text });
+                        let hover = if missing {
+                            format!("{}\nThis file is not there any more.", path.display())
+                        } else {
+                            path.display().to_string()
+                        };
+                        ui.add(Label::new(name).truncate()).on_hover_text(hover);
+                        if missing {
+                            ui.add(Label::new(RichText::new("Not there any more").size(theme::SMALL).color(palette.warn)).truncate());
+                        }
+                    });
+                });
+            });
+    });
+}
+
+fn role_menu(ui: &mut Ui, commands: &mut Commands, role: FileRole) {
+    let label = format!("Change what this file is for: {}", role.label());
+    let button = bare_icon(ui, Icon::Dots, &label).on_hover_text("Use this file for another part of the model.");
+    Popup::menu(&button).accessible_name("Part of the model").show(|ui| {
+        for other in FileRole::ALL {
+            if ui.selectable_label(other == role, other.label()).clicked() {
+                commands.push(Command::MoveFile(role, other));
+                ui.close();
+            }
+        }
+    });
+}
+
+fn unplaced(ui: &mut Ui, state: &State, commands: &mut Commands, path: &Path) {
+    let palette = theme::palette(ui);
+    ui.push_id(path, |ui| {
+        Frame::new()
+            .fill(palette.field)
+            .stroke((1.0, palette.warn))
+            .corner_radius(theme::RADIUS)
+            .inner_margin(Margin { left: 10, right: 4, top: 6, bottom: 8 })
+            .show(ui, |ui| {
+                ui.set_width(ui.available_width());
+                ui.add(Label::new(format!("What is {}?", file_name(path))).truncate()).on_hover_text(path.display().to_string());
+                ui.horizontal(|ui| {
+                    let mut chosen = None;
+                    let combo = ComboBox::from_id_salt("role")
+                        .icon(widgets::chevron)
+                        .width(ui.available_width() - widgets::ROW_HEIGHT - 14.0)
+                        .selected_text("Choose its part of the model")
+                        .show_ui(ui, |ui| {
+                            for role in FileRole::ALL {
+                                ui.selectable_value(&mut chosen, Some(role), role.label());
+                            }
+                        });
+                    combo
+                        .response
+                        .on_hover_text("Its name does not say what it is for. Choose the part that it plays.")
+                        .accessible_name(format!("What is {}?", file_name(path)));
+                    if let Some(role) = chosen {
+                        commands.push(Command::PlaceFile(path.to_owned(), Some(role)));
+                    }
+                    icon_button(ui, state, commands, Icon::Close, Command::PlaceFile(path.to_owned(), None));
+                });
+            });
+    });
+}
+
+fn typed_path(ui: &mut Ui, commands: &mut Commands, typed: &str) {
+    ui.horizontal(|ui| {
+        let mut text = typed.to_owned();
+        let wide = ui.available_width() - 52.0 - ui.spacing().item_spacing.x;
+        let id = Id::unique("typed path");
+        let opened = ui.ctx().read_response(id).is_none();
+        let edit = TextEdit::singleline(&mut text).id(id).hint_text("Path of a model or picture");
+        let response = widgets::line_edit(ui, wide, edit)
+            .on_hover_text("Type or paste the path of a file, then press Enter.")
+            .accessible_name("Path of a file");
+        if opened {
+            response.request_focus();
+        }
+        let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+        let command = Command::TakePaths(vec![PathBuf::from(text.trim())]);
+        let some = !text.trim().is_empty();
+        let button = ui.add_enabled(some, eframe::egui::Button::new(command.label()).min_size(vec2(52.0, widgets::ROW_HEIGHT)));
+        if button.on_hover_text(command.tooltip()).clicked() || (entered && some) {
+            commands.push(command);
+        } else if text != typed {
+            commands.push(Command::TypePath(Some(text)));
+        }
+    });
+}

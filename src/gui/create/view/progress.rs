@@ -1,0 +1,83 @@
+//! How far the running job is: a thin line, and in words the phase, the step, the pace and the time left.
+
+use eframe::egui::{Align, Layout, Rect, RichText, Role, Sense, Ui, WidgetInfo, vec2};
+
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::icons::Icon;
+use crate::gui::shared::Job;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::{ask, bare_icon, command_button};
+
+/// Thickness of the line, in points.
+const LINE: f32 = 3.0;
+
+/// Draws the progress of every job that the engine is at.
+pub(crate) fn progress_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let several = state.shared.jobs.at_work().nth(1).is_some();
+    for (n, job) in state.shared.jobs.at_work().enumerate() {
+        ui.push_id(job.id, |ui| line(ui, state, commands, job, several, n == 0));
+    }
+}
+
+fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &Job, several: bool, first: bool) {
+    let palette = theme::palette(ui);
+    let fraction = job.progress.fraction().filter(|_| !job.stopping);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), LINE), Sense::hover());
+    response.widget_info(|| WidgetInfo {
+        value: fraction.map(|it| f64::from(it * 100.0)),
+        ..WidgetInfo::labeled(Role::ProgressIndicator, true, "Progress")
+    });
+    ui.painter().rect_filled(rect, LINE / 2.0, palette.line);
+    let bar = if let Some(done) = fraction {
+        Rect::from_min_size(rect.min, vec2(rect.width() * done, LINE))
+    } else {
+        // Nobody knows how long: a piece that glides.
+        let time = ui.input(|input| input.time);
+        ui.ctx().request_repaint_after_secs(1.0 / 30.0);
+        let at = (time * 0.6).fract() as f32;
+        let width = rect.width() * 0.22;
+        let left = rect.left() - width + (rect.width() + width) * at;
+        Rect::from_min_size(eframe::egui::pos2(left, rect.top()), vec2(width, LINE)).intersect(rect)
+    };
+    if bar.is_positive() {
+        ui.painter().rect_filled(bar, LINE / 2.0, palette.accent);
+    }
+    ui.add_space(2.0);
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), 26.0), Layout::right_to_left(Align::Center), |ui| {
+        if several {
+            let name = format!("Cancel {}", title(job));
+            ask(ui, state, commands, Command::CancelJob(job.id), |ui| bare_icon(ui, Icon::Close, &name));
+        }
+        if first && !state.create.session.following() {
+            command_button(ui, state, commands, Command::Follow);
+        }
+        if let Some(pace) = job.progress.pace().filter(|_| !job.stopping) {
+            ui.label(RichText::new(pace).color(palette.weak));
+        }
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+            let what = if job.stopping {
+                "Stopping".to_owned()
+            } else if !job.begun && state.memory.loading {
+                // The job waits for the very model that is being loaded beforehand.
+                "Loading the model".to_owned()
+            } else {
+                job.progress.what()
+            };
+            let what = if several { format!("{} · {what}", title(job)) } else { what };
+            ui.add(eframe::egui::Label::new(RichText::new(what).color(palette.text)).truncate());
+        });
+    });
+}
+
+/// What tells a job from others that run beside it: the beginning of its prompt.
+fn title(job: &Job) -> String {
+    const MOST: usize = 32;
+    let prompt = job.recipe.prompt.trim();
+    match prompt.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}…", prompt[..at].trim_end()),
+        None if prompt.is_empty() => "A picture".to_owned(),
+        None => prompt.to_owned(),
+    }
+}

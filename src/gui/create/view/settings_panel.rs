@@ -1,0 +1,269 @@
+//! The panel on the left: prompt, model, size and everything else that the next picture is made with.
+//!
+//! Widgets change a copy of the recipe; one command carries the copy when it differs.
+
+use eframe::egui::{
+    Align, Button, CollapsingHeader, ComboBox, Frame, Id, Key, Layout, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder, vec2,
+};
+
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::create::state::PreviewChoice;
+use crate::gui::create::view::{model, size, source};
+use crate::gui::devices::view as board;
+use crate::gui::icons::Icon;
+use crate::gui::shared::Screen;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets;
+use crate::gui::widgets::{Scale, WHOLE, ask, bold, heading, icon_button, optional_row, row, slider_row};
+use atelier_core::recipe::{Recipe, Sampler, Scheduler};
+
+/// Space between the panel's edge and its controls, in points.
+const EDGE: i8 = 16;
+/// Height of the button that matters, in points.
+const GENERATE_HEIGHT: f32 = 40.0;
+
+/// Draws the panel.
+pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let margin = Margin { left: EDGE, right: EDGE, top: 12, bottom: 14 };
+    Panel::bottom("generate").resizable(false).show_separator_line(true).frame(Frame::new().inner_margin(margin)).show(ui, |ui| {
+        generate(ui, state, commands);
+    });
+    let mut recipe = state.shared.recipe.clone();
+    ScrollArea::vertical().id_salt("settings scroll").auto_shrink([false, false]).show(ui, |ui| {
+        let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
+        Frame::new().inner_margin(margin).show(ui, |ui| {
+            prompts(ui, state, &mut recipe);
+            model::model_section(ui, state, commands);
+            size::size_section(ui, state, &mut recipe, commands);
+            sampling(ui, state, &mut recipe, commands);
+            source::start_section(ui, state, &mut recipe, commands);
+            source::lora_section(ui, state, &mut recipe, commands);
+            more(ui, state, &mut recipe, commands);
+        });
+    });
+    if recipe != state.shared.recipe {
+        commands.push(Command::ChangeRecipe(Box::new(recipe)));
+    }
+}
+
+pub(crate) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    ui.spacing_mut().item_spacing.y = 8.0;
+    if state.shared.screen == Screen::Create {
+        board::compact(ui, state, commands);
+    }
+    board::shortage_hint(ui, state, commands);
+    if let Err(reason) = state.shared.ready() {
+        ui.label(RichText::new(reason).color(palette.weak));
+    } else if let Some(advice) = state.shared.advice() {
+        ui.label(RichText::new(advice).color(palette.warn));
+    }
+    let queueing = !state.shared.jobs.is_empty();
+    let wide = ui.available_width();
+    ui.horizontal(|ui| {
+        let cancel_width = if queueing { 84.0 } else { 0.0 };
+        let gap = if queueing { ui.spacing().item_spacing.x } else { 0.0 };
+        let ready = Command::Generate.enabled(&state.create, &state.shared).is_ok();
+        let keys = crate::gui::command::Command::from(Command::Generate)
+            .shortcut()
+            .map(|it| ui.ctx().format_shortcut(&it.keys))
+            .unwrap_or_default();
+        ask(ui, state, commands, Command::Generate, |ui| {
+            let quiet = if ready { palette.on_accent } else { palette.weak };
+            let button = Button::new(bold(Command::Generate.label()).size(theme::TITLE))
+                .right_text(RichText::new(keys).color(quiet).size(theme::SMALL))
+                .min_size(vec2(wide - cancel_width - gap, GENERATE_HEIGHT));
+            let response = if ready { theme::accented(ui, |ui| ui.add(button)) } else { ui.add(button) };
+            response.accessible_name(Command::Generate.label())
+        });
+        if queueing {
+            ask(ui, state, commands, Command::Cancel, |ui| {
+                ui.add(Button::new(Command::Cancel.label()).min_size(vec2(cancel_width, GENERATE_HEIGHT)))
+            });
+        }
+    });
+    let waiting = state.shared.jobs.waiting().count();
+    if waiting > 0 {
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(format!("{waiting} waiting in the queue")).color(palette.weak));
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                ask(ui, state, commands, Command::ClearQueue, |ui| ui.button("Clear").accessible_name(Command::ClearQueue.label()));
+            });
+        });
+    }
+}
+
+fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
+    heading(ui, "Prompt", |_| {});
+    let id = Id::unique("prompt");
+    let hover = "What the picture should show, in your own words.";
+    text_box(ui, "prompt scroll", 170.0, |ui| {
+        let edit = TextEdit::multiline(&mut recipe.prompt)
+            .id(id)
+            .hint_text("A lighthouse at dusk, oil on canvas…")
+            .desired_rows(5)
+            .desired_width(f32::INFINITY)
+            .margin(Margin::symmetric(10, 8));
+        let response = ui.add(edit).on_hover_text_at_pointer(hover).accessible_name("Prompt");
+        if state.create.focus_prompt {
+            response.request_focus();
+        }
+    });
+    let without_effect = !recipe.uses_guidance();
+    let hover = if without_effect {
+        "What the picture should not show. Without effect while guidance is 1."
+    } else {
+        "What the picture should not show."
+    };
+    text_box(ui, "negative scroll", 90.0, |ui| {
+        let edit = TextEdit::multiline(&mut recipe.negative_prompt)
+            .id(Id::unique("negative prompt"))
+            .hint_text(if without_effect { "Leave out (needs guidance above 1)" } else { "Leave out…" })
+            .desired_rows(2)
+            .desired_width(f32::INFINITY)
+            .margin(Margin::symmetric(10, 7));
+        ui.add(edit).on_hover_text_at_pointer(hover).accessible_name("Negative prompt");
+    });
+}
+
+/// A text field that grows with its text up to a height, then scrolls.
+fn text_box(ui: &mut Ui, salt: &str, most: f32, add: impl FnOnce(&mut Ui)) {
+    let line = theme::palette(ui).line;
+    ui.scope(|ui| {
+        ui.visuals_mut().widgets.inactive.bg_stroke.color = line;
+        ui.visuals_mut().widgets.hovered.bg_stroke.color = line;
+        let accent = theme::palette(ui).accent;
+        ui.visuals_mut().selection.stroke.color = accent;
+        ScrollArea::vertical().id_salt(salt).max_height(most).auto_shrink([false, true]).show(ui, add);
+    });
+}
+
+fn sampling(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    heading(ui, "Drawing", |_| {});
+    slider_row(
+        ui,
+        "Steps",
+        &mut recipe.steps,
+        1..=100,
+        &Scale { logarithmic: true, ..WHOLE },
+        "How often the picture is refined. Fast models need 4 to 10, others 20 to 40.",
+    );
+    let guidance = Scale { step: 0.1, decimals: 1, logarithmic: false };
+    slider_row(
+        ui,
+        "Guidance",
+        &mut recipe.guidance,
+        1.0..=20.0,
+        &guidance,
+        "How closely the picture follows the prompt. Fast models want 1, others 4 to 8.",
+    );
+    choice_row(ui, "Sampler", &mut recipe.sampler, Sampler::ALL, Sampler::label, "How the noise is taken away.");
+    choice_row(ui, "Scheduler", &mut recipe.scheduler, Scheduler::ALL, Scheduler::label, "How the noise is spread over the steps.");
+    seed_row(ui, state, recipe, commands);
+    slider_row(ui, "Pictures", &mut recipe.batch_count, 1..=16, &WHOLE, "How many pictures to make. Each gets the next seed.");
+}
+
+fn choice_row<T: Copy + PartialEq>(ui: &mut Ui, label: &str, value: &mut Option<T>, all: &[T], name: fn(T) -> &'static str, hover: &str) {
+    const USUAL: &str = "Model's default";
+    row(ui, label, |ui| {
+        let combo = ComboBox::from_id_salt(label)
+            .width(ui.available_width())
+            .icon(widgets::chevron)
+            .selected_text(value.map_or(USUAL, name))
+            .show_ui(ui, |ui| {
+                ui.selectable_value(value, None, USUAL);
+                for choice in all {
+                    ui.selectable_value(value, Some(*choice), name(*choice));
+                }
+            });
+        combo.response.on_hover_text(hover).accessible_name(label);
+    });
+}
+
+fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    row(ui, "Seed", |ui| {
+        let buttons = 2.0 * (widgets::ROW_HEIGHT + 2.0) + ui.spacing().item_spacing.x;
+        let width = ui.available_width() - buttons;
+        let id = Id::unique("seed text");
+        // What is typed is kept until the field is left, so that a half-typed number is not corrected under the cursor.
+        let typed = ui.data(|data| data.get_temp::<String>(id)).filter(|typed| typed.parse().unwrap_or(-1) == recipe.seed);
+        let mut text = typed.clone().unwrap_or_else(|| if recipe.seed < 0 { String::new() } else { recipe.seed.to_string() });
+        let what = "The number that the picture grows from: the same seed and settings make the same picture. Empty: a new one each time.";
+        let hover = state.create.last_seed.map_or_else(|| what.to_owned(), |last| format!("{what}\nThe last one was {last}."));
+        let edit = TextEdit::singleline(&mut text)
+            .id(Id::unique("seed"))
+            .hint_text("Random")
+            // So many digits always fit the number.
+            .char_limit(18);
+        let response = widgets::line_edit(ui, width, edit).on_hover_text(hover).accessible_name("Seed");
+        if response.changed() {
+            let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+            recipe.seed = digits.parse().unwrap_or(-1);
+            ui.data_mut(|data| data.insert_temp(id, digits));
+        }
+        if typed.is_some() && (!response.has_focus() || ui.input(|input| input.key_pressed(Key::Enter))) {
+            ui.data_mut(|data| data.remove::<String>(id));
+        }
+        ui.spacing_mut().item_spacing.x = 2.0;
+        icon_button(ui, state, commands, Icon::Dice, Command::RollSeed);
+        let icon = if recipe.seed < 0 { Icon::Unlocked } else { Icon::Locked };
+        icon_button(ui, state, commands, icon, Command::LockSeed);
+    });
+}
+
+fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    ui.add_space(8.0);
+    CollapsingHeader::new(bold("More settings"))
+        .id_salt("more")
+        .icon(widgets::fold_chevron)
+        .show_unindented(ui, |ui| {
+            ui.scope_builder(UiBuilder::new(), |ui| {
+                row(ui, "Previews", |ui| {
+                    for choice in PreviewChoice::ALL {
+                        let command = Command::SetPreview(choice);
+                        let name = format!("Previews: {}", choice.label());
+                        let shown = ui.selectable_label(state.create.preview == choice, choice.label()).on_hover_text(choice.tooltip());
+                        if shown.accessible_name(name).clicked() {
+                            commands.push(command);
+                        }
+                    }
+                });
+                let distilled = Scale { step: 0.1, decimals: 1, logarithmic: false };
+                slider_row(
+                    ui,
+                    "Distilled",
+                    &mut recipe.distilled_guidance,
+                    0.0..=10.0,
+                    &distilled,
+                    "Guidance for models that were taught it, such as Flux dev.",
+                );
+                optional_row(
+                    ui,
+                    "Flow shift",
+                    &mut recipe.flow_shift,
+                    3.0,
+                    0.0..=20.0,
+                    0.05,
+                    "Flow models: more gives structure, less gives detail.",
+                );
+                optional_row(ui, "Eta", &mut recipe.eta, 1.0, 0.0..=1.0, 0.01, "How much noise ancestral samplers add back at each step.");
+                optional_row(
+                    ui,
+                    "CLIP skip",
+                    &mut recipe.clip_skip,
+                    1,
+                    1..=12,
+                    0.05,
+                    "CLIP layers that are left out at the end. Some SD 1.5 models want 2.",
+                );
+                let tiling = "Develop the picture in tiles: needs less memory, takes a little longer.";
+                row(ui, "VAE tiling", |ui| ui.checkbox(&mut recipe.vae_tiling, "Save memory").on_hover_text(tiling));
+                let flash = "Needs less memory, and is often faster. Switch it off where pictures come out broken.";
+                row(ui, "Attention", |ui| ui.checkbox(&mut recipe.flash_attention, "Flash attention").on_hover_text(flash));
+            });
+        })
+        .header_response
+        .on_hover_text("Previews and details of the model.");
+}

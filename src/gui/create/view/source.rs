@@ -1,0 +1,126 @@
+//! What the picture starts from: a picture with its mask, and LoRAs.
+
+use std::path::Path;
+
+use eframe::egui::{Align, DragValue, Frame, Image, Label, Layout, Margin, RichText, Ui, load::SizedTexture, vec2};
+
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::icons::Icon;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets;
+use crate::gui::widgets::{Scale, bare_icon, file_name, heading, icon_button, slider_row};
+use atelier_core::recipe::{ImageSource, Recipe};
+
+/// Side of a small look at a picture, in points.
+const LOOK: f32 = 44.0;
+
+/// Draws the picture to start from and its mask.
+pub(crate) fn start_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    heading(ui, "Start from a picture", |ui| {
+        if recipe.init.is_none() {
+            icon_button(ui, state, commands, Icon::Plus, Command::ChooseStart);
+        }
+    });
+    let Some(init) = &mut recipe.init else { return };
+    picture_row(ui, state, commands, "Start picture", &init.image, (Command::ChooseStart, Command::ClearStart));
+    let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
+    slider_row(ui, "Strength", &mut init.strength, 0.0..=1.0, &scale, "How much is painted anew: 0 keeps the picture, 1 ignores it.");
+    match &recipe.mask {
+        Some(mask) => picture_row(ui, state, commands, "Mask", mask, (Command::ChooseMask, Command::ClearMask)),
+        None => {
+            widgets::row(ui, "Mask", |ui| widgets::command_button(ui, state, commands, Command::ChooseMask));
+        }
+    }
+}
+
+fn picture_row(
+    ui: &mut Ui,
+    state: &State,
+    commands: &mut Commands,
+    label: &str,
+    source: &ImageSource,
+    (choose, clear): (Command, Command),
+) {
+    let palette = theme::palette(ui);
+    let (name, look) = match source {
+        ImageSource::File(path) => (file_name(path), state.create.thumbnail(path)),
+        ImageSource::Pixels(pixels) => (format!("{} × {} pixels", pixels.width(), pixels.height()), None),
+    };
+    ui.push_id(label, |ui| {
+        Frame::new()
+            .fill(palette.field)
+            .stroke((1.0, palette.line))
+            .corner_radius(theme::RADIUS)
+            .inner_margin(Margin { left: 6, right: 4, top: 6, bottom: 6 })
+            .show(ui, |ui| {
+                ui.set_width(ui.available_width());
+                ui.allocate_ui_with_layout(vec2(ui.available_width(), LOOK), Layout::left_to_right(Align::Center), |ui| {
+                    if let Some(texture) = look {
+                        let image = Image::from_texture(SizedTexture::from_handle(texture)).alt_text(label);
+                        ui.add(image.max_size(vec2(LOOK, LOOK)).corner_radius(4));
+                    } else {
+                        let (rect, _) = ui.allocate_exact_size(vec2(LOOK, LOOK), eframe::egui::Sense::hover());
+                        crate::gui::icons::paint(ui.painter(), rect, Icon::Picture, (1.0, palette.weak).into());
+                    }
+                    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                        ui.spacing_mut().item_spacing = vec2(2.0, 1.0);
+                        icon_button(ui, state, commands, Icon::Close, clear);
+                        icon_button(ui, state, commands, Icon::Folder, choose);
+                        ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
+                            ui.add_space(6.0);
+                            ui.add(Label::new(RichText::new(label).size(theme::SMALL).color(palette.weak)).truncate());
+                            let name = widgets::middle_elided(ui, &name, ui.available_width());
+                            ui.add(Label::new(name).truncate());
+                        });
+                    });
+                });
+            });
+    });
+}
+
+/// Draws the LoRAs.
+pub(crate) fn lora_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    heading(ui, "LoRAs", |ui| {
+        icon_button(ui, state, commands, Icon::Plus, Command::AddLora);
+    });
+    let mut removed = None;
+    for (at, lora) in recipe.loras.iter_mut().enumerate() {
+        ui.push_id(at, |ui| {
+            ui.allocate_ui_with_layout(vec2(ui.available_width(), widgets::ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+                ui.spacing_mut().item_spacing.x = 4.0;
+                let name = lora_name(&lora.path);
+                if bare_icon(ui, Icon::Close, &format!("Remove LoRA {name}"))
+                    .on_hover_text("Do without this LoRA. The file stays where it is.")
+                    .clicked()
+                {
+                    removed = Some(at);
+                }
+                let number = DragValue::new(&mut lora.strength).range(-4.0..=4.0).speed(0.01).fixed_decimals(2);
+                ui.add_sized(vec2(56.0, widgets::ROW_HEIGHT), number)
+                    .on_hover_text("How strongly it works: 1 is what it was made for, 0 is not at all.")
+                    .accessible_name(format!("Strength of {name}"));
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                    let missing = state.shared.missing.contains(&lora.path);
+                    let palette = theme::palette(ui);
+                    let name = widgets::middle_elided(ui, &name, ui.available_width());
+                    let text = RichText::new(name).color(if missing { palette.warn } else { palette.text });
+                    let hover = lora.path.display().to_string();
+                    ui.add(Label::new(text).truncate()).on_hover_text(if missing {
+                        format!("{hover}\nThis file is not there any more.")
+                    } else {
+                        hover
+                    });
+                });
+            });
+        });
+    }
+    if let Some(at) = removed {
+        recipe.loras.remove(at);
+    }
+}
+
+fn lora_name(path: &Path) -> String {
+    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}

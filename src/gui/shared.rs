@@ -1,0 +1,392 @@
+//! State that several features read and change: the recipe of the next picture, the jobs, the models in memory, the screen.
+//!
+//! Plain data. What one feature alone changes is in that feature's `state`. Not here: files, threads, the engine, drawing.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::gui::create::progress::Progress;
+use crate::gui::devices::board::Remedy;
+use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
+use atelier_engine::{JobId, Residency, Resident};
+use atelier_library::Builtin;
+
+/// Models whose settings are remembered while the window is open.
+const MOST_RECIPES: usize = 32;
+
+/// State that several features read and change.
+pub struct Shared {
+    /// The view that is shown.
+    pub screen: Screen,
+    /// The settings of the next picture.
+    pub recipe: Recipe,
+    /// The model that comes with the program; where it cannot be used, a sentence that says why.
+    pub builtin: Result<Arc<Builtin>, String>,
+    /// The recipe as it was with the person's own files, while the built-in model is used.
+    pub own: Option<Box<Recipe>>,
+    /// The last recipe of each model that was used.
+    pub recent_recipes: RecentRecipes,
+    /// Files whose role could not be guessed; the person is asked.
+    pub unplaced: Vec<PathBuf>,
+    /// Files in use that are not where they were.
+    pub missing: BTreeSet<PathBuf>,
+    /// Jobs that run and wait.
+    pub jobs: Jobs,
+    /// The models in memory.
+    pub residency: Residency,
+    /// The last error, until it is dismissed.
+    pub error: Option<ErrorCard>,
+    /// Whether a file dialog is open.
+    pub dialog_open: bool,
+    /// Light, dark, or as the system has it.
+    pub theme: ThemeChoice,
+}
+
+impl Shared {
+    /// Whether the next picture is made by the built-in model.
+    #[must_use]
+    pub fn uses_builtin(&self) -> bool {
+        self.builtin.as_ref().is_ok_and(|builtin| builtin.is_in(&self.recipe))
+    }
+
+    /// Whether a picture can be made; where not, what is missing.
+    ///
+    /// # Errors
+    /// A sentence for a person that says what is missing.
+    pub fn ready(&self) -> Result<(), &'static str> {
+        use FileRole::{ClipG, ClipL, Diffusion, Llm, Model, T5xxl};
+        let files = &self.recipe.files;
+        if files.get(Model).is_none() && files.get(Diffusion).is_none() {
+            return Err("Choose a model to start.");
+        }
+        if files.get(Model).is_none() && [Llm, ClipL, ClipG, T5xxl].iter().all(|role| files.get(*role).is_none()) {
+            return Err("Add the text encoder that belongs to this model.");
+        }
+        // The built-in model has an idea of its own where nothing is said.
+        if self.recipe.prompt.trim().is_empty() && self.recipe.init.is_none() && !self.uses_builtin() {
+            return Err("Describe the picture first.");
+        }
+        Ok(())
+    }
+
+    /// Something that is worth knowing before a picture is made, though it may well work.
+    #[must_use]
+    pub fn advice(&self) -> Option<&'static str> {
+        use FileRole::{Diffusion, Model, Taesd, Vae};
+        let files = &self.recipe.files;
+        let lone = files.get(Model).is_none() && files.get(Diffusion).is_some();
+        (lone && files.get(Vae).is_none() && files.get(Taesd).is_none()).then_some("Most models like this one need a VAE too.")
+    }
+
+    /// Whether the next picture is made with these files.
+    #[must_use]
+    pub fn is_chosen(&self, files: &ModelFiles) -> bool {
+        same_paths(files, &self.recipe.files)
+    }
+
+    /// Whether these are the files of the built-in model.
+    #[must_use]
+    pub fn is_builtin(&self, files: &ModelFiles) -> bool {
+        self.builtin.as_ref().is_ok_and(|builtin| same_paths(builtin.files(), files))
+    }
+
+    /// The name of the model of these files: the built-in one's, else its main file's.
+    #[must_use]
+    pub fn model_name(&self, files: &ModelFiles) -> String {
+        if let Some(builtin) = self.builtin.as_ref().ok().filter(|_| self.is_builtin(files)) {
+            return builtin.manifest().name.clone();
+        }
+        let main = files.main();
+        let stem = main.or_else(|| files.iter().next().map(|(_, path)| path)).and_then(Path::file_stem);
+        stem.map_or_else(|| "No files".to_owned(), |stem| stem.to_string_lossy().into_owned())
+    }
+
+    /// The model of the next picture, where it is in memory.
+    #[must_use]
+    pub fn chosen_resident(&self) -> Option<&Resident> {
+        self.residency.models.iter().find(|model| self.is_chosen(&model.files))
+    }
+
+    /// Makes the built-in model the one in use. The person's own files and their settings are remembered, so that one can go back.
+    pub fn use_builtin(&mut self) {
+        let Ok(builtin) = &self.builtin else { return };
+        self.own = Some(Box::new(self.recipe.clone()));
+        builtin.apply(&mut self.recipe);
+        // They were made for another model.
+        self.recipe.loras.clear();
+    }
+
+    /// Goes from the built-in model back to the person's own files.
+    pub fn use_own_files(&mut self) {
+        let own = self.own.take().map(|own| *own).unwrap_or_default();
+        let now = std::mem::take(&mut self.recipe);
+        self.recipe = carried(now, own);
+    }
+
+    /// Sets the file of a role. The first one after the built-in model begins a model of one's own.
+    pub fn use_file(&mut self, role: FileRole, path: PathBuf) {
+        if self.uses_builtin() {
+            self.use_own_files();
+        }
+        self.recipe.files.set(role, path);
+    }
+}
+
+/// The settings of another model, with what a person has said and what is not about the model.
+#[must_use]
+pub fn carried(now: Recipe, other: Recipe) -> Recipe {
+    Recipe {
+        prompt: now.prompt,
+        negative_prompt: now.negative_prompt,
+        seed: now.seed,
+        batch_count: now.batch_count,
+        init: now.init,
+        mask: now.mask,
+        reference_images: now.reference_images,
+        placement: now.placement,
+        threads: now.threads,
+        ..other
+    }
+}
+
+/// Whether these are the same files, whatever each is said to be for: the engine puts roles right.
+#[must_use]
+pub fn same_paths(one: &ModelFiles, other: &ModelFiles) -> bool {
+    let paths = |files: &ModelFiles| files.iter().map(|(_, path)| path.to_owned()).collect::<BTreeSet<_>>();
+    paths(one) == paths(other)
+}
+
+/// The last recipe of each model that was used, the latest first.
+#[derive(Debug, Default)]
+pub struct RecentRecipes(Vec<Recipe>);
+
+impl RecentRecipes {
+    /// Remembers the settings that a model is used with.
+    pub fn remember(&mut self, recipe: &Recipe) {
+        self.0.retain(|it| !same_paths(&it.files, &recipe.files));
+        self.0.insert(0, recipe.clone());
+        self.0.truncate(MOST_RECIPES);
+    }
+
+    /// The last recipe of the model of these files.
+    #[must_use]
+    pub fn of(&self, files: &ModelFiles) -> Option<&Recipe> {
+        self.0.iter().find(|it| same_paths(&it.files, files))
+    }
+}
+
+/// What the window shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Screen {
+    /// Prompt and pictures.
+    #[default]
+    Create,
+    /// Where everything runs.
+    Devices,
+    /// The models that there are.
+    Models,
+}
+
+impl Screen {
+    /// All of them, in the order of their keys.
+    pub const ALL: [Self; 3] = [Self::Create, Self::Devices, Self::Models];
+
+    /// The word shown.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Create => "Create",
+            Self::Devices => "Devices",
+            Self::Models => "Models",
+        }
+    }
+
+    /// What is there.
+    #[must_use]
+    pub const fn tooltip(self) -> &'static str {
+        match self {
+            Self::Create => "Describe a picture and watch it form.",
+            Self::Models => "See which models you have, get more, and keep them tidy.",
+            Self::Devices => "See where each part of the model runs, what that takes, and change it.",
+        }
+    }
+}
+
+/// Light, dark, or as the system has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThemeChoice {
+    /// As the system has it.
+    #[default]
+    System,
+    /// Dark text on light.
+    Light,
+    /// Light text on dark.
+    Dark,
+}
+
+impl ThemeChoice {
+    /// The words on the button that leads to it.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::System => "System theme",
+            Self::Light => "Light theme",
+            Self::Dark => "Dark theme",
+        }
+    }
+
+    /// What it means.
+    #[must_use]
+    pub const fn tooltip(self) -> &'static str {
+        match self {
+            Self::System => "Light or dark, as your system has it.",
+            Self::Light => "Dark text on a light ground.",
+            Self::Dark => "Light text on a dark ground, easy on the eyes beside pictures.",
+        }
+    }
+
+    /// The one that the theme button leads to.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        match self {
+            Self::System => Self::Light,
+            Self::Light => Self::Dark,
+            Self::Dark => Self::System,
+        }
+    }
+}
+
+/// A job that waits or runs.
+pub struct Job {
+    /// Its number.
+    pub id: JobId,
+    /// What it makes.
+    pub recipe: Recipe,
+    /// Whether the engine has begun it.
+    pub begun: bool,
+    /// Whether it was asked to stop.
+    pub stopping: bool,
+    /// How far it is.
+    pub progress: Progress,
+}
+
+/// What runs and waits, in the order in which the engine takes it.
+#[derive(Default)]
+pub struct Jobs(VecDeque<Job>);
+
+impl Jobs {
+    /// A job was submitted.
+    pub fn push(&mut self, id: JobId, recipe: Recipe) {
+        self.0.push_back(Job { id, recipe, begun: false, stopping: false, progress: Progress::default() });
+    }
+
+    /// The job with this number.
+    pub fn get_mut(&mut self, id: JobId) -> Option<&mut Job> {
+        self.0.iter_mut().find(|job| job.id == id)
+    }
+
+    /// The job is over.
+    pub fn remove(&mut self, id: JobId) -> Option<Job> {
+        let at = self.0.iter().position(|job| job.id == id)?;
+        self.0.remove(at)
+    }
+
+    /// The job whose picture is shown while it forms: the first that the engine is at, also in the moment before it says so.
+    #[must_use]
+    pub fn running(&self) -> Option<&Job> {
+        self.at_work().next()
+    }
+
+    /// The jobs that the engine is at, each on devices of its own.
+    pub fn at_work(&self) -> impl Iterator<Item = &Job> {
+        self.0.iter().enumerate().filter(|(n, job)| self.is_at_work(*n, job)).map(|(_, job)| job)
+    }
+
+    /// The jobs behind those.
+    pub fn waiting(&self) -> impl Iterator<Item = &Job> {
+        self.0.iter().enumerate().filter(|(n, job)| !self.is_at_work(*n, job)).map(|(_, job)| job)
+    }
+
+    /// The first one is also in the moment before the engine says so.
+    fn is_at_work(&self, at: usize, job: &Job) -> bool {
+        job.begun || (at == 0 && !self.0.iter().any(|job| job.begun))
+    }
+
+    /// Every job, in the order in which they were asked for.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Job> {
+        self.0.iter_mut()
+    }
+
+    /// Whether nothing runs and nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What went wrong, in words for a person.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ErrorCard {
+    /// What went wrong.
+    pub sentence: String,
+    /// What to do next.
+    pub hint: String,
+    /// What helps somebody who mends it.
+    pub details: Vec<String>,
+    /// What would help, with a button each.
+    pub remedies: Vec<Remedy>,
+    /// The recipe that failed, with the seed that it had.
+    pub failed: Option<Box<Recipe>>,
+}
+
+impl ErrorCard {
+    /// A card without details.
+    #[must_use]
+    pub fn new(sentence: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { sentence: sentence.into(), hint: hint.into(), details: Vec::new(), remedies: Vec::new(), failed: None }
+    }
+
+    /// All of it as text.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{}\n{}\n", self.sentence, self.hint);
+        for line in &self.details {
+            text.push_str(line);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// Whether the window is being closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Closing {
+    /// It is open.
+    #[default]
+    No,
+    /// The person is asked whether to stop the forming picture.
+    Asking,
+    /// Jobs end and files are written; not later than this, in seconds of `egui`'s clock, the window closes.
+    Stopping {
+        /// When it closes whatever happens.
+        until_secs: f64,
+    },
+    /// Nothing holds the window any more.
+    Now,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_the_same_whatever_its_files_are_said_to_be_for() {
+        let (mut one, mut other) = (ModelFiles::default(), ModelFiles::default());
+        one.set(FileRole::Model, "/m/a.safetensors");
+        other.set(FileRole::Diffusion, "/m/a.safetensors");
+        assert!(same_paths(&one, &other));
+        other.set(FileRole::Vae, "/m/b.safetensors");
+        assert!(!same_paths(&one, &other));
+    }
+}
