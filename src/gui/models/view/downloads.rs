@@ -6,7 +6,7 @@ use eframe::egui::{
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
-use crate::gui::models::ModelsCommand;
+use crate::gui::models;
 use crate::gui::models::view::{named_icon, small};
 use crate::gui::models::{Cause, DownloadsState, Entry, Status, queue};
 use crate::gui::state::State;
@@ -44,11 +44,11 @@ pub(crate) fn bar(ui: &mut Ui, entry: &Entry, name: &str) {
 /// Icon buttons of a download, from right to left.
 pub(crate) fn controls(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry) {
     let (id, name) = (entry.id.clone(), &entry.name);
-    named_icon(ui, state, commands, Icon::Close, ModelsCommand::Cancel(id.clone()), name);
+    named_icon(ui, state, commands, Icon::Close, models::Command::Cancel(id.clone()), name);
     match entry.status {
-        Status::Waiting | Status::Running => named_icon(ui, state, commands, Icon::Pause, ModelsCommand::Pause(id), name),
-        Status::Paused(_) => named_icon(ui, state, commands, Icon::Play, ModelsCommand::Resume(id), name),
-        Status::Failed(_) => named_icon(ui, state, commands, Icon::Reuse, ModelsCommand::Retry(id), name),
+        Status::Waiting | Status::Running => named_icon(ui, state, commands, Icon::Pause, models::Command::Pause(id), name),
+        Status::Paused(_) => named_icon(ui, state, commands, Icon::Play, models::Command::Resume(id), name),
+        Status::Failed(_) => named_icon(ui, state, commands, Icon::Reuse, models::Command::Retry(id), name),
     }
 }
 
@@ -59,9 +59,9 @@ pub(crate) fn advice(ui: &mut Ui, state: &State, commands: &mut Commands, entry:
     {
         ui.horizontal_wrapped(|ui| {
             if let Some(url) = licence_url {
-                command_button(ui, state, commands, Command::Models(ModelsCommand::ReadTerms(url.clone())));
+                command_button(ui, state, commands, Command::Models(models::Command::OpenLicence(url.clone())));
             }
-            command_button(ui, state, commands, Command::Models(ModelsCommand::FocusToken));
+            command_button(ui, state, commands, Command::Models(models::Command::FocusToken));
         });
     }
 }
@@ -72,15 +72,15 @@ pub(crate) fn downloads_section(ui: &mut Ui, state: &State, commands: &mut Comma
     let view = &state.models;
     heading(ui, "Downloads", |ui| {
         if !view.queue.is_empty() {
-            icon_button(ui, state, commands, Icon::Play, Command::Models(ModelsCommand::ResumeAll));
-            icon_button(ui, state, commands, Icon::Pause, Command::Models(ModelsCommand::PauseAll));
+            icon_button(ui, state, commands, Icon::Play, Command::Models(models::Command::ResumeAll));
+            icon_button(ui, state, commands, Icon::Pause, Command::Models(models::Command::PauseAll));
         }
     });
     if let DownloadsState::Refused(why) = &view.downloads {
         ui.add(Label::new(small(why, palette.warn)).wrap());
-        command_button(ui, state, commands, Command::Models(ModelsCommand::StartDownloads));
+        command_button(ui, state, commands, Command::Models(models::Command::StartDownloads));
     }
-    let Some(total) = queue::total(&view.queue) else {
+    let Some(total) = queue::summary(&view.queue) else {
         if view.downloads == DownloadsState::Ready {
             ui.label(small("Nothing is coming in.", palette.weak));
         }
@@ -94,7 +94,7 @@ pub(crate) fn downloads_section(ui: &mut Ui, state: &State, commands: &mut Comma
     if DragAndDrop::has_payload_of_type::<DraggedDownload>(ui.ctx()) {
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 14.0), Sense::hover());
         if let Some(dragged) = response.dnd_release_payload::<DraggedDownload>() {
-            commands.push(Command::Models(ModelsCommand::MoveJob(dragged.0.clone(), None)));
+            commands.push(Command::Models(models::Command::MoveDownload(dragged.0.clone(), None)));
         }
         if response.contains_pointer() {
             ui.painter().hline(rect.x_range(), rect.top(), Stroke::new(2.0, palette.accent));
@@ -131,7 +131,7 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry, at: u
                 });
             });
             let failed = matches!(entry.status, Status::Failed(_));
-            ui.add(Label::new(small(queue::words(entry), if failed { palette.error } else { palette.weak })).wrap());
+            ui.add(Label::new(small(queue::status_line(entry), if failed { palette.error } else { palette.weak })).wrap());
             advice(ui, state, commands, entry);
             ui.add_space(3.0);
             ui.scope(|ui| {
@@ -151,11 +151,11 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry, at: u
         ui.memory_mut(|it| it.set_focus_lock_filter(id, EventFilter { vertical_arrows: true, ..EventFilter::default() }));
         let (up, down) = ui.input(|input| (input.key_pressed(Key::ArrowUp), input.key_pressed(Key::ArrowDown)));
         if up && let Some(before) = at.checked_sub(1).and_then(|at| queue.get(at)) {
-            commands.push(Command::Models(ModelsCommand::MoveJob(entry.id.clone(), Some(before.id.clone()))));
+            commands.push(Command::Models(models::Command::MoveDownload(entry.id.clone(), Some(before.id.clone()))));
         }
         if down && at + 1 < queue.len() {
             let before = queue.get(at + 2).map(|it| it.id.clone());
-            commands.push(Command::Models(ModelsCommand::MoveJob(entry.id.clone(), before)));
+            commands.push(Command::Models(models::Command::MoveDownload(entry.id.clone(), before)));
         }
     }
     response.dnd_set_drag_payload(DraggedDownload(entry.id.clone()));
@@ -163,10 +163,10 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry, at: u
         ui.painter().hline(rect.x_range(), rect.top() - 3.0, Stroke::new(2.0, palette.accent));
     }
     if let Some(dragged) = response.dnd_release_payload::<DraggedDownload>().filter(|it| it.0 != entry.id) {
-        commands.push(Command::Models(ModelsCommand::MoveJob(dragged.0.clone(), Some(entry.id.clone()))));
+        commands.push(Command::Models(models::Command::MoveDownload(dragged.0.clone(), Some(entry.id.clone()))));
     }
     if !response.dragged() {
-        let hint = ModelsCommand::MoveJob(String::new(), None);
+        let hint = models::Command::MoveDownload(String::new(), None);
         response.on_hover_text(hint.tooltip());
     }
 }

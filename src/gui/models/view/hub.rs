@@ -3,7 +3,7 @@
 use eframe::egui::{Align, Button, Frame, Label, Layout, Margin, RichText, ScrollArea, Ui, vec2};
 
 use crate::gui::command::{Command, Commands};
-use crate::gui::models::ModelsCommand;
+use crate::gui::models;
 use crate::gui::models::view::{EDGE, small};
 use crate::gui::models::{HubFile, Repository};
 use crate::gui::state::State;
@@ -22,16 +22,16 @@ pub(crate) fn hub_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let margin = Margin { left: EDGE as i8, right: EDGE as i8, top: 4, bottom: 8 };
     Frame::new().inner_margin(margin).show(ui, |ui| {
         ui.horizontal(|ui| {
-            let back = if hub.repo.is_some() { ModelsCommand::CloseRepository } else { ModelsCommand::LeaveHub };
+            let back = if hub.repository.is_some() { models::Command::CloseRepository } else { models::Command::CloseHub };
             command_button(ui, state, commands, Command::Models(back));
-            let words = match (&hub.repo, &hub.text) {
+            let words = match (&hub.repository, &hub.query) {
                 (Some(repo), _) => repo.clone(),
                 (None, Some(text)) => format!("Hugging Face: {text}"),
                 (None, None) => String::new(),
             };
             ui.add(Label::new(bold(words).size(theme::TITLE).color(palette.strong)).truncate());
         });
-        match (&hub.repo, &hub.found, &hub.files) {
+        match (&hub.repository, &hub.results, &hub.files) {
             (Some(_), _, Some(Ok(files))) => file_list(ui, state, commands, files, &palette),
             (None, Some(Ok(found)), _) => repository_list(ui, state, commands, found, &palette),
             (Some(_), _, Some(Err(sentence))) | (None, Some(Err(sentence)), _) => message(ui, sentence, &palette),
@@ -61,7 +61,7 @@ fn repository_list(ui: &mut Ui, state: &State, commands: &mut Commands, found: &
             if repo.gated {
                 words.push("needs an account".into());
             }
-            let command = ModelsCommand::OpenRepository(repo.id.clone());
+            let command = models::Command::OpenRepository(repo.id.clone());
             row(ui, state, commands, &repo.id, &words.join(" · "), command, palette);
         }
     });
@@ -76,12 +76,12 @@ fn file_list(ui: &mut Ui, state: &State, commands: &mut Commands, files: &[HubFi
     ScrollArea::vertical().id_salt("hub files").auto_shrink([false, false]).show_rows(ui, ROW_HEIGHT, files.len(), |ui, range| {
         for at in range {
             let Some(file) = files.get(at) else { continue };
-            row(ui, state, commands, &file.path, &file_size(file.size), ModelsCommand::GetHubFile(at), palette);
+            row(ui, state, commands, &file.path, &file_size(file.size), models::Command::DownloadHubFile(at), palette);
         }
     });
 }
 
-fn row(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str, about: &str, command: ModelsCommand, palette: &Palette) {
+fn row(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str, about: &str, command: models::Command, palette: &Palette) {
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
         let button = Button::new(command.label());
         let label = format!("{} {name}", command.label());
