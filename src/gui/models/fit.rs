@@ -3,7 +3,7 @@
 
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::{GIB, file_size};
-use atelier_core::placement::{Budgets, Home, Module, NoPlan, Pins, Plan, Question, Room, kept_of_ram, plan};
+use atelier_core::placement::{Budgets, DeviceCapacity, Module, Pins, Plan, PlanError, PlanRequest, WeightLocation, plan, ram_reserve};
 use atelier_core::sentences::list;
 use atelier_engine::Estimate;
 use atelier_library::WORKING_BYTES;
@@ -37,7 +37,7 @@ impl MachineMemory {
     pub fn of(devices: &[Device]) -> Option<Self> {
         let ram = devices.iter().find(|it| it.kind == DeviceKind::Cpu)?.memory_total_bytes;
         let gpu = devices.iter().filter(|it| it.kind.is_graphics()).map(|it| it.memory_total_bytes).max();
-        Some(Self { gpu_bytes: gpu.map(|it| it.saturating_sub(gpu_reserve(it))), ram_bytes: ram.saturating_sub(kept_of_ram(ram)) })
+        Some(Self { gpu_bytes: gpu.map(|it| it.saturating_sub(gpu_reserve(it))), ram_bytes: ram.saturating_sub(ram_reserve(ram)) })
     }
 
     /// Bytes that a recommended first model should fit into.
@@ -86,7 +86,7 @@ impl FitPrediction {
                 let level = if is_full_speed(devices, &plan) { FitLevel::Fits } else { FitLevel::Tight };
                 Some(Self { level, sentence: format!("{at} it takes {}.", peaks(devices, &plan)) })
             }
-            Err(NoPlan::Short(shortage)) => {
+            Err(PlanError::Short(shortage)) => {
                 // Without a GPU the reserve of RAM may be just enough.
                 if let Ok(plan) = plan_on(devices, estimate, u64::MAX) {
                     return Some(Self {
@@ -96,34 +96,41 @@ impl FitPrediction {
                 }
                 Some(Self { level: FitLevel::TooBig, sentence: format!("{at} it lacks {} of memory.", file_size(shortage.missing_bytes)) })
             }
-            Err(NoPlan::Device(_)) => None,
+            Err(PlanError::Device(_)) => None,
         }
     }
 }
 
 /// Best plan for this machine's own devices with nothing in their memory; `extra_ram_bytes` of the RAM reserve may be used.
-fn plan_on(devices: &[Device], estimate: &Estimate, extra_ram_bytes: u64) -> Result<Plan, NoPlan> {
-    let rooms = devices.iter().filter(|it| it.kind != DeviceKind::Remote).map(|device| {
+fn plan_on(devices: &[Device], estimate: &Estimate, extra_ram_bytes: u64) -> Result<Plan, PlanError> {
+    let capacities = devices.iter().filter(|it| it.kind != DeviceKind::Remote).map(|device| {
         let total = device.memory_total_bytes;
         let free = match device.kind {
-            DeviceKind::Cpu => total.saturating_add(extra_ram_bytes.min(kept_of_ram(total))),
+            DeviceKind::Cpu => total.saturating_add(extra_ram_bytes.min(ram_reserve(total))),
             _ => total.saturating_sub(gpu_reserve(total)),
         };
         let slack = estimate.slack_bytes.get(&device.name).copied().unwrap_or(0);
-        Room::new(Device { memory_free_bytes: free, ..device.clone() }, slack)
+        DeviceCapacity::new(Device { memory_free_bytes: free, ..device.clone() }, slack)
     });
-    let rooms: Vec<Room> = rooms.collect();
+    let capacities: Vec<DeviceCapacity> = capacities.collect();
     let (pins, budgets) = (Pins::new(), Budgets::default());
-    plan(&Question { rooms: &rooms, needs: &estimate.needs, pins: &pins, budgets: &budgets, stream_layers: false, alternatives: &[] })
+    plan(&PlanRequest {
+        capacities: &capacities,
+        needs: &estimate.needs,
+        pins: &pins,
+        budgets: &budgets,
+        stream_layers: false,
+        alternatives: &[],
+    })
 }
 
 /// True where the diffusion module runs unsplit on the fastest kind of device, with its weights there.
 fn is_full_speed(devices: &[Device], plan: &Plan) -> bool {
     let is_gpu = |name: &str| devices.iter().any(|it| it.name == name && it.kind.is_graphics());
-    let seat = plan.placement.seat(Module::Diffusion);
-    let weights_are_local = matches!(&seat.weights, Home::Device(device) if *device == seat.runs_on);
+    let assignment = plan.placement.assignment(Module::Diffusion);
+    let weights_are_local = matches!(&assignment.weights, WeightLocation::Device(device) if *device == assignment.runs_on);
     let is_limited = plan.placement.stream_layers || plan.placement.budgets != Budgets::default();
-    weights_are_local && !is_limited && (is_gpu(&seat.runs_on) || !devices.iter().any(|it| it.kind.is_graphics()))
+    weights_are_local && !is_limited && (is_gpu(&assignment.runs_on) || !devices.iter().any(|it| it.kind.is_graphics()))
 }
 
 /// Peak bytes on each device, in words.
