@@ -155,9 +155,7 @@ impl Command {
             Self::OpenLicence(_) => ("Read the licence", "Open the page with the licence in your browser."),
             Self::AcceptLicence => ("Accept", "You have read the licence and accept it. It is not asked again."),
             Self::DeclineLicence => ("Not now", "Go back without this model."),
-            Self::Delete(_) => {
-                ("Delete…", "Move what Atelier downloaded of it to the trash. You see before what goes and what stays.")
-            }
+            Self::Delete(_) => ("Delete…", "Move what Atelier downloaded of it to the trash. You see before what goes and what stays."),
             Self::ConfirmDelete => ("Move to trash", "Move these files to your system's trash. Empty it to have the room."),
             Self::CancelDelete => ("Keep it", "Leave everything as it is."),
             Self::CheckFiles(_) => ("Check files", "Read every byte and compare it with what was published. Takes a while."),
@@ -168,9 +166,7 @@ impl Command {
                 ("Add a model", "A page or file of Hugging Face, a direct link, or the path of a file or folder on this machine.")
             }
             Self::Add => ("Add", "Add this: a link is downloaded, a folder is used where it is."),
-            Self::AddPaths(_) => {
-                ("Add", "A link is downloaded; a folder, or that of a file, is used where it is and never changed.")
-            }
+            Self::AddPaths(_) => ("Add", "A link is downloaded; a folder, or that of a file, is used where it is and never changed."),
             Self::ChooseFolder => (
                 "Add a folder…",
                 "Use the models of a folder where they are, such as those of ComfyUI or A1111. Nothing in it is ever changed.",

@@ -10,9 +10,9 @@ use atelier_engine::Estimate;
 use crate::gui::context::Context;
 use crate::gui::devices;
 use crate::gui::devices::update::sent;
+use crate::gui::models::ModelCard;
 use crate::gui::models::fit::FitPrediction;
 use crate::gui::models::state::State;
-use crate::gui::models::ModelCard;
 use crate::gui::shared::Screen;
 
 /// Prompt of the estimates, as long as most are: a text encoder's compute buffer grows with the tokens.
@@ -73,9 +73,8 @@ impl FitQueries {
 
 /// Updates the predictions after a change of the devices, and asks the next query where the engine is idle.
 pub(crate) fn refresh(state: &mut State, devices: &devices::State, context: &Context<'_>) {
-    let is_same = |one: &Device, other: &Device| {
-        (&one.name, one.memory_total_bytes, one.kind) == (&other.name, other.memory_total_bytes, other.kind)
-    };
+    let is_same =
+        |one: &Device, other: &Device| (&one.name, one.memory_total_bytes, one.kind) == (&other.name, other.memory_total_bytes, other.kind);
     let now = &devices.board.devices;
     let queries = &mut state.fit_queries;
     let unchanged = now.len() == queries.devices.len() && now.iter().zip(&queries.devices).all(|(one, other)| is_same(one, other));

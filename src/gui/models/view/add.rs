@@ -127,7 +127,8 @@ pub(crate) fn settings_section(ui: &mut Ui, state: &State, commands: &mut Comman
         }
     }
     let about = ("hugging face token", "hf_…", models::Command::EditTokenText(String::new()));
-    let response = field(ui, state, commands, about, &state.models.token_text, true, models::Command::EditTokenText, models::Command::SaveToken);
+    let response =
+        field(ui, state, commands, about, &state.models.token_text, true, models::Command::EditTokenText, models::Command::SaveToken);
     if state.models.focus_token {
         response.request_focus();
         response.scroll_to_me(Some(Align::Center));

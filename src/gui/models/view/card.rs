@@ -10,7 +10,7 @@ use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::models;
 use crate::gui::models::view::{colour_of, downloads, named_button, small};
-use crate::gui::models::{CardStatus, Availability, Entry, ModelCard, ModelKind, Status, queue};
+use crate::gui::models::{Availability, CardStatus, Entry, ModelCard, ModelKind, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
@@ -36,7 +36,8 @@ pub(crate) fn card(ui: &mut Ui, state: &State, commands: &mut Commands, card: &M
     let selected = view.selected.as_deref() == Some(card.id.as_str());
     let download = view.download_of(card);
     let response = ui.interact(rect, id(&card.id), Sense::click());
-    response.widget_info(|| WidgetInfo::selected(Role::Button, true, selected && view.is_open, accessible_text(state, card, status, download)));
+    response
+        .widget_info(|| WidgetInfo::selected(Role::Button, true, selected && view.is_open, accessible_text(state, card, status, download)));
     let fill = if response.hovered() { palette.raised } else { palette.panel };
     ui.painter().rect_filled(rect, RADIUS, fill);
     let edge = if selected && view.is_open { palette.accent } else { palette.line };

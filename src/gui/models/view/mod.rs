@@ -38,9 +38,12 @@ pub(crate) fn models_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
     } else if let Some(card) = view.open_card() {
         if whole.width() >= MIN_WIDTH_FOR_BOTH {
             let frame = Frame::new().fill(palette.panel);
-            Panel::right("model details").resizable(false).exact_size(DETAIL_WIDTH).show_separator_line(false).frame(frame).show(ui, |ui| {
-                detail::detail_panel(ui, state, commands, card);
-            });
+            Panel::right("model details").resizable(false).exact_size(DETAIL_WIDTH).show_separator_line(false).frame(frame).show(
+                ui,
+                |ui| {
+                    detail::detail_panel(ui, state, commands, card);
+                },
+            );
             CentralPanel::no_frame().show(ui, |ui| grid::grid_panel(ui, state, commands));
         } else {
             let frame = Frame::new().fill(palette.panel).inner_margin(Margin::ZERO);

@@ -65,7 +65,8 @@ fn filters(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let families: Vec<(Option<String>, &str)> =
         [(None, "All")].into_iter().chain(view.library.families.iter().map(|it| (Some(it.clone()), it.as_str()))).collect();
     choice(ui, "Family", &mut filter.family, &families);
-    let states: Vec<(Option<StateFilter>, &str)> = [(None, "All")].into_iter().chain(StateFilter::ALL.map(|it| (Some(it), it.label()))).collect();
+    let states: Vec<(Option<StateFilter>, &str)> =
+        [(None, "All")].into_iter().chain(StateFilter::ALL.map(|it| (Some(it), it.label()))).collect();
     choice(ui, "State", &mut filter.state, &states);
     let fits: Vec<(Option<FitFilter>, &str)> = [(None, "All")].into_iter().chain(FitFilter::ALL.map(|it| (Some(it), it.label()))).collect();
     choice(ui, "Fits", &mut filter.fit, &fits);
@@ -82,8 +83,11 @@ fn filters(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 /// Row with a drop-down list.
 fn choice<T: Clone + PartialEq>(ui: &mut Ui, label: &str, value: &mut T, all: &[(T, &str)]) {
-    let hover =
-        if label == "Order" { models::Command::SetSort(Sort::Name).tooltip() } else { models::Command::SetFilter(Filter::default()).tooltip() };
+    let hover = if label == "Order" {
+        models::Command::SetSort(Sort::Name).tooltip()
+    } else {
+        models::Command::SetFilter(Filter::default()).tooltip()
+    };
     row(ui, label, |ui| {
         let now = all.iter().find(|(it, _)| it == value).map_or("All", |(_, words)| words);
         let combo = ComboBox::from_id_salt(("models", label)).icon(widgets::chevron).width(ui.available_width()).selected_text(now);
