@@ -7,7 +7,7 @@ use crate::gui::shared::Screen;
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::GIB;
-use atelier_core::placement::{self, Alternative, Change, WeightLocation, ModuleNeeds, Needs, Assignment};
+use atelier_core::placement::{self, Alternative, Assignment, Change, ModuleNeeds, Needs, WeightLocation};
 use atelier_engine::{
     Cause, Control, Estimate, OutOfMemory, Peak, PhaseKind, Query, RemoteError, Residency, Resident, ResidentId, ResidentPart,
 };
