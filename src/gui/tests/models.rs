@@ -18,7 +18,6 @@ use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::GIB;
 use atelier_core::paths::Paths;
-use atelier_engine::Query;
 use atelier_library::downloads::{Downloads, Patience, ProxyChoice, Status, TokenStore};
 use atelier_library::{Places, Sha256};
 use server::{Fault, Served, Server};
@@ -129,4 +128,3 @@ impl Studio {
         self.harness.run_ok();
     }
 }
-use atelier_engine::Query;
