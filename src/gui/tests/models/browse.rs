@@ -1,7 +1,7 @@
 //! Search, filters, cards, details, and use of a model.
 
-use atelier_engine::Query;
 use super::*;
+use atelier_engine::Query;
 
 #[test]
 fn a_search_and_filters_leave_what_they_ask_for() {
