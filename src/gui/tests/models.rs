@@ -14,8 +14,8 @@ use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::GIB;
 use atelier_core::paths::Paths;
-use atelier_library::downloads::{Downloads, Patience, ProxyChoice, Status, TokenStore};
-use atelier_library::{Places, Sha256};
+use atelier_library::downloads::{Downloads, RetryPolicy, ProxyChoice, Status, TokenStore};
+use atelier_library::{LibraryConfig, Sha256};
 use server::{Fault, Served, Server};
 
 /// Takes files away for good, in the trash's place.
@@ -28,8 +28,8 @@ fn library(home: &Path, endpoint: &str) -> LibraryOptions {
     let endpoint = endpoint.to_owned();
     let downloads = move |options: &mut atelier_library::downloads::Options| {
         (options.token, options.proxy, options.endpoint) = (None, ProxyChoice::None, endpoint.clone());
-        let usual = Patience::default();
-        options.patience = Patience { first_wait: Duration::ZERO, longest_wait: Duration::ZERO, tries: 1, ..usual };
+        let usual = RetryPolicy::default();
+        options.retry_policy = RetryPolicy { first_wait: Duration::ZERO, longest_wait: Duration::ZERO, tries: 1, ..usual };
     };
     LibraryOptions {
         paths: Paths::beneath(home),
@@ -298,7 +298,7 @@ fn a_link_that_is_dropped_or_typed_is_downloaded_and_a_folder_is_used_where_it_i
     studio.write("Add a model", loose.to_str().unwrap());
     studio.click("Add a model: Add");
     studio.until("the model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.availability == Availability::InPlace));
-    assert_eq!(Places::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap().folders, std::slice::from_ref(&loose));
+    assert_eq!(LibraryConfig::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap().folders, std::slice::from_ref(&loose));
     assert!(studio.sees("only read"));
     studio.click(&format!("Stop using this folder {}", loose.display()));
     studio.until("the model to go", |app| app.state.models.card("tiny-zimage").is_none());
@@ -359,7 +359,7 @@ fn a_licence_of_its_own_is_shown_once() {
     studio.click("Download Aurora");
     studio.click("Accept");
     studio.until("the failure", |app| matches!(app.state.models.queue.first().map(|it| &it.status), Some(Status::Failed(_))));
-    let places = Places::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap();
+    let places = LibraryConfig::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap();
     assert!(places.accepted.contains("aurora"));
     studio.begins("Cancel download Aurora");
     studio.until("the end", |app| app.state.models.queue.is_empty());
@@ -527,7 +527,7 @@ fn settings_are_kept_where_the_command_line_has_them_and_a_token_is_never_shown(
     studio.harness.run_ok();
     studio.press(Modifiers::NONE, Key::ArrowUp);
     studio.until("the number", |app| app.state.models.library.settings.parallel_files == 4);
-    assert_eq!(Places::read(&paths.library_file()).unwrap().at_once(), 4);
+    assert_eq!(LibraryConfig::read(&paths.library_file()).unwrap().at_once(), 4);
 
     studio.write("Token", "hf_secret");
     assert!(!studio.sees("hf_secret"));
@@ -575,7 +575,7 @@ fn what_the_command_line_chose_meanwhile_is_seen_when_the_view_opens_again() {
     fs::create_dir_all(&loose).unwrap();
     tiny::zimage(&loose, &tiny::Options::default()).unwrap();
     let file = Paths::beneath(studio.folder.path()).library_file();
-    Places::change(&file, |places| places.add_folder(&loose)).unwrap();
+    LibraryConfig::change(&file, |places| places.add_folder(&loose)).unwrap();
     studio.press(Modifiers::COMMAND, Key::Num1);
     studio.press(Modifiers::COMMAND, Key::Num3);
     studio.until("the model", |app| app.state.models.card("tiny-zimage").is_some());
