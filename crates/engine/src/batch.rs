@@ -135,7 +135,7 @@ pub(crate) fn pictures(maker: &Maker<'_>) -> Result<Made, Stop> {
     let together = Arc::new(Together::new(u32::try_from(plan.begin.seeds.len()).unwrap_or(u32::MAX)));
     let made = Mutex::new(Made::default());
     let sinks: Vec<JobSink> = (0..plan.shares.len()).map(|share| maker.sink.for_share(&together, share)).collect();
-    let encoder = |share: &Share| share.placement.seat(Module::Te).runs_on.clone();
+    let encoder = |share: &Share| share.placement.assignment(Module::Te).runs_on.clone();
     let first = plan.shares.first().map(encoder);
     let work = |share: usize, way: &Share, sink: &JobSink| {
         let cancelled = || sink.cancelled_by_caller();

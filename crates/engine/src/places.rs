@@ -25,7 +25,7 @@ impl Places {
         let PlacementText { backend, params_backend, .. } = placement.text();
         let mut budgets = Vec::new();
         for module in BUDGETED {
-            let device = resolve_device(&placement.seat(module).runs_on, devices)?;
+            let device = resolve_device(&placement.assignment(module).runs_on, devices)?;
             // A budget of the processor is for planning: the engine holds it to none.
             if let Some(gib) = placement.budgets.gib(device).filter(|_| device.kind != DeviceKind::Cpu) {
                 budgets.push(Budget { module, device: device.name.clone(), gib });

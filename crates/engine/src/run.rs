@@ -16,7 +16,7 @@ use super::sink::{JobSink, WarmSink};
 use super::thread::Engine;
 use atelier_core::device::Device;
 use atelier_core::format::memory_size;
-use atelier_core::placement::{DevicePrediction, Placement, Prediction, Room};
+use atelier_core::placement::{DeviceCapacity, DevicePrediction, Placement, Prediction};
 use atelier_core::recipe::{FileRole, ImageSource, Lora, ModelFiles, PictureInfo, PlacementText, Recipe, Rgb8};
 use atelier_core::sentences::sentence;
 use atelier_library::{Checked, Fault, snap};
@@ -310,14 +310,14 @@ pub(crate) fn tiled(recipe: &Recipe) -> bool {
 fn predicted(engine: &Engine, recipe: &Recipe, placement: &Placement, devices: &[Device]) -> Option<Prediction> {
     let needs = engine.answers.of(&mut engine.headers(), recipe, devices)?;
     let slack = engine.measured.slack(devices);
-    let rooms: Vec<Room> = devices.iter().map(|device| room(device, &slack)).collect();
+    let rooms: Vec<DeviceCapacity> = devices.iter().map(|device| room(device, &slack)).collect();
     Prediction::of(placement, &needs, &rooms).ok()
 }
 
-fn room(device: &Device, slack: &BTreeMap<String, u64>) -> Room {
+fn room(device: &Device, slack: &BTreeMap<String, u64>) -> DeviceCapacity {
     // What is in memory is the model that is used, or can go before it comes.
     let memory_free_bytes = device.memory_free_bytes.saturating_add(ffi::allocated_bytes(&device.name)).min(device.memory_total_bytes);
-    Room::new(Device { memory_free_bytes, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
+    DeviceCapacity::new(Device { memory_free_bytes, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
 }
 
 /// A sentence where a device is expected to have too little.
@@ -337,7 +337,7 @@ fn shortage(device: &DevicePrediction) -> Option<String> {
 /// A sentence where a device has less than a picture like this one took.
 fn remembered_shortage(engine: &Engine, device: &Device, taken: &BTreeMap<String, u64>) -> Option<String> {
     let (taken, room) = (taken.get(&device.name)?, room(device, &engine.measured.slack(std::slice::from_ref(device))));
-    let limit = room.device.memory_free_bytes.saturating_sub(room.slack_bytes);
+    let limit = room.device.memory_free_bytes.saturating_sub(room.overhead_bytes);
     (device.memory_total_bytes > 0 && *taken > limit).then(|| {
         format!(
             "This may not fit: a picture like it took {} of {}, and {} are to be had.",

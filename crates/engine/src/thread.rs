@@ -117,7 +117,7 @@ impl Needed {
     fn by(text: &PlacementText, main: Module) -> Self {
         let Ok(placement) = Placement::parse(text, &ffi::devices()) else { return Self::All };
         let devices = placement.shares().into_iter().flat_map(|share| {
-            let on = |module| share.seat(module).runs_on.clone();
+            let on = |module| share.assignment(module).runs_on.clone();
             let main = on(main);
             Module::ALL.map(on).into_iter().filter(move |name| *name == main || !name.eq_ignore_ascii_case("cpu"))
         });

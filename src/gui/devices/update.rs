@@ -8,7 +8,7 @@ use crate::gui::devices::board::{Asked, BoardCommand, Server, ServerState, found
 use crate::gui::shared::{ErrorCard, Job, Screen};
 use crate::settings::NamedPlacement;
 use atelier_core::device::Device;
-use atelier_core::placement::{Home, Module, Placement, Seat};
+use atelier_core::placement::{Assignment, Module, Placement, WeightLocation};
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_core::sd_cli;
 use atelier_engine::{Busy, Estimate, Failure, JobId, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress};
@@ -144,7 +144,7 @@ pub(crate) fn devices_found(state: &mut State, mut devices: Vec<Device>, context
     board.set_devices(devices);
     if !state.link.pins_known {
         state.link.pins_known = true;
-        board.pin_what_is_said(&context.shared.recipe.placement);
+        board.pin_explicit(&context.shared.recipe.placement);
     }
 }
 
@@ -221,7 +221,7 @@ pub(crate) fn update(state: &mut State, command: BoardCommand, context: &mut Con
         }
         BoardCommand::RemedyAgain(index) => remedy_again(index, context),
         BoardCommand::Text(text) => {
-            state.board.pin_what_is_said(&text);
+            state.board.pin_explicit(&text);
             context.shared.recipe.placement = text;
         }
         BoardCommand::Paste(line) => paste(state, &line, context),
@@ -314,7 +314,7 @@ fn paste(state: &mut State, line: &str, context: &mut Context<'_>) {
         recipe.prompt.clone_from(&context.shared.recipe.prompt);
     }
     state.board.left_out = pasted.left_out.iter().map(ToString::to_string).collect();
-    state.board.pin_what_is_said(&recipe.placement);
+    state.board.pin_explicit(&recipe.placement);
     context.shared.recipe = recipe;
     context.notice("Taken over from the command.");
 }
@@ -350,10 +350,10 @@ pub(crate) fn sent(sent: Result<(), Busy>) -> bool {
 /// Everything that is on one backend of a card goes to another.
 fn change_backend(placement: &mut Placement, from: &str, to: &str) {
     for module in Module::ALL {
-        let seat = placement.seat(module).clone();
+        let seat = placement.assignment(module).clone();
         let runs_on = if seat.runs_on == from { to.to_owned() } else { seat.runs_on };
-        let weights = if seat.weights.is(from) { Home::Device(to.to_owned()) } else { seat.weights };
-        placement.set(module, Seat { runs_on, weights });
+        let weights = if seat.weights.is(from) { WeightLocation::Device(to.to_owned()) } else { seat.weights };
+        placement.set(module, Assignment { runs_on, weights });
     }
 }
 

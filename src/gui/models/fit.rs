@@ -3,7 +3,7 @@
 
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::{GIB, file_size};
-use atelier_core::placement::{Budgets, Home, Module, NoPlan, Pins, Plan, Question, Room, kept_of_ram, plan};
+use atelier_core::placement::{Budgets, DeviceCapacity, Module, Pins, Plan, PlanError, PlanRequest, WeightLocation, plan, ram_reserve};
 use atelier_core::sentences::list;
 use atelier_engine::Estimate;
 use atelier_library::WORKING_BYTES;
@@ -37,7 +37,7 @@ impl Machine {
     pub fn of(devices: &[Device]) -> Option<Self> {
         let ram = devices.iter().find(|it| it.kind == DeviceKind::Cpu)?.memory_total_bytes;
         let graphics = devices.iter().filter(|it| it.kind.is_graphics()).map(|it| it.memory_total_bytes).max();
-        Some(Self { graphics: graphics.map(|it| it.saturating_sub(kept_of_card(it))), ram: ram.saturating_sub(kept_of_ram(ram)) })
+        Some(Self { graphics: graphics.map(|it| it.saturating_sub(kept_of_card(it))), ram: ram.saturating_sub(ram_reserve(ram)) })
     }
 
     /// What a first model should fit into.
@@ -86,7 +86,7 @@ impl Predicted {
                 let fits = if runs_at_its_best(devices, &plan) { Fits::Fits } else { Fits::Tight };
                 Some(Self { fits, sentence: format!("{at} it takes {}.", takes(devices, &plan)) })
             }
-            Err(NoPlan::Short(shortage)) => {
+            Err(PlanError::Short(shortage)) => {
                 // What other programs are left otherwise may do, where there is no card.
                 if let Ok(plan) = plan_on(devices, estimate, u64::MAX) {
                     return Some(Self {
@@ -96,32 +96,39 @@ impl Predicted {
                 }
                 Some(Self { fits: Fits::TooBig, sentence: format!("{at} it lacks {} of memory.", file_size(shortage.missing_bytes)) })
             }
-            Err(NoPlan::Device(_)) => None,
+            Err(PlanError::Device(_)) => None,
         }
     }
 }
 
 /// The planner's answer on this machine's own devices, with nothing in their memory. Of what is kept for others in RAM, so much is given.
-fn plan_on(devices: &[Device], estimate: &Estimate, given: u64) -> Result<Plan, NoPlan> {
+fn plan_on(devices: &[Device], estimate: &Estimate, given: u64) -> Result<Plan, PlanError> {
     let rooms = devices.iter().filter(|it| it.kind != DeviceKind::Remote).map(|device| {
         let total = device.memory_total_bytes;
         let free = match device.kind {
-            DeviceKind::Cpu => total.saturating_add(given.min(kept_of_ram(total))),
+            DeviceKind::Cpu => total.saturating_add(given.min(ram_reserve(total))),
             _ => total.saturating_sub(kept_of_card(total)),
         };
         let slack = estimate.slack_bytes.get(&device.name).copied().unwrap_or(0);
-        Room::new(Device { memory_free_bytes: free, ..device.clone() }, slack)
+        DeviceCapacity::new(Device { memory_free_bytes: free, ..device.clone() }, slack)
     });
-    let rooms: Vec<Room> = rooms.collect();
+    let rooms: Vec<DeviceCapacity> = rooms.collect();
     let (pins, budgets) = (Pins::new(), Budgets::default());
-    plan(&Question { rooms: &rooms, needs: &estimate.needs, pins: &pins, budgets: &budgets, stream_layers: false, alternatives: &[] })
+    plan(&PlanRequest {
+        capacities: &rooms,
+        needs: &estimate.needs,
+        pins: &pins,
+        budgets: &budgets,
+        stream_layers: false,
+        alternatives: &[],
+    })
 }
 
 /// Whether the picture forms where it is fastest, with its weights there.
 fn runs_at_its_best(devices: &[Device], plan: &Plan) -> bool {
     let card = |name: &str| devices.iter().any(|it| it.name == name && it.kind.is_graphics());
-    let seat = plan.placement.seat(Module::Diffusion);
-    let at_home = matches!(&seat.weights, Home::Device(home) if *home == seat.runs_on);
+    let seat = plan.placement.assignment(Module::Diffusion);
+    let at_home = matches!(&seat.weights, WeightLocation::Device(home) if *home == seat.runs_on);
     let cut = plan.placement.stream_layers || plan.placement.budgets != Budgets::default();
     at_home && !cut && (card(&seat.runs_on) || !devices.iter().any(|it| it.kind.is_graphics()))
 }

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::policy::Bytes;
 use crate::ffi::ContextParams;
-use atelier_core::placement::{Home, Module, Placement, parse_backend, parse_params_backend};
+use atelier_core::placement::{Module, Placement, WeightLocation, parse_backend, parse_params_backend};
 use atelier_core::recipe::{FileRole, Lora, ModelFiles};
 
 /// Files with the settings with which they were opened.
@@ -104,10 +104,10 @@ impl Key {
 pub(super) fn guessed_bytes(load: &ContextParams, placement: &Placement) -> Bytes {
     let mut bytes = Bytes::new();
     for (role, path) in load.files.iter() {
-        let seat = placement.seat(role.module());
+        let seat = placement.assignment(role.module());
         let device = match &seat.weights {
-            Home::Device(device) => device,
-            Home::Disk => &seat.runs_on,
+            WeightLocation::Device(device) => device,
+            WeightLocation::Disk => &seat.runs_on,
         };
         *bytes.entry(device.clone()).or_default() += path.metadata().map_or(0, |metadata| metadata.len());
     }

@@ -120,7 +120,7 @@ impl Want<'_> {
         let most = |device: &DevicePrediction| {
             let peak = device.peak().1;
             // A device that holds something of ours has taken for itself what it takes.
-            let slack = if ffi::allocated_bytes(&device.name) > 0 { peak.slack_bytes } else { 0 };
+            let slack = if ffi::allocated_bytes(&device.name) > 0 { peak.overhead_bytes } else { 0 };
             (device.name.clone(), peak.total_bytes().saturating_sub(slack))
         };
         prediction.devices.iter().map(most).collect()

@@ -18,7 +18,7 @@ use super::ffi::{CallError, ContextParams, Estimator, JobCallbacks, Limits, Modu
 use super::measured::Measured;
 use asked::Asked;
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{Home, Module, ModuleNeeds, Needs, Phase, Placement, Seat};
+use atelier_core::placement::{Assignment, Module, ModuleNeeds, Needs, Phase, Placement, WeightLocation};
 use atelier_core::recipe::{PlacementText, Recipe, Rgb8};
 use atelier_core::sentences::sentence;
 use atelier_library::HeaderCache;
@@ -248,7 +248,7 @@ impl JobCallbacks for Asking<'_> {
 fn resident(placement: &Placement) -> PlacementText {
     let mut all = placement.clone();
     for module in Module::ALL {
-        all.set(module, Seat::at(&placement.seat(module).runs_on));
+        all.set(module, Assignment::at(&placement.assignment(module).runs_on));
     }
     PlacementText { max_vram: String::new(), stream_layers: false, ..all.text() }
 }
@@ -261,9 +261,9 @@ fn in_ram(placement: &Placement, devices: &[Device]) -> Option<Placement> {
     let other = graphics.or_else(|| devices.iter().find(|device| device.kind == DeviceKind::Remote))?;
     let mut all = Placement::all_on(&ram.name);
     for module in Module::ALL {
-        let own = &placement.seat(module).runs_on;
+        let own = &placement.assignment(module).runs_on;
         let runs_on = if is_cpu(own) { other.name.clone() } else { own.clone() };
-        all.set(module, Seat { runs_on, weights: Home::Device(ram.name.clone()) });
+        all.set(module, Assignment { runs_on, weights: WeightLocation::Device(ram.name.clone()) });
     }
     Some(all)
 }

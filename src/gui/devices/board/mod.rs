@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::settings::{NamedPlacement, Settings};
 use atelier_core::device::{Device, DeviceKind, cards};
 use atelier_core::placement::{
-    Budgets, Home, Module, Phase, Placement, Plan, Prediction, Room, notes, parse_backend, parse_params_backend, pins,
+    Budgets, DeviceCapacity, Module, Phase, Placement, Plan, Prediction, WeightLocation, notes, parse_backend, parse_params_backend, pins,
 };
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_engine::{Estimate, OutOfMemory, Peak};
@@ -53,7 +53,7 @@ pub struct Board {
     /// The engine's reason for giving no estimate.
     pub failure: Option<String>,
     /// Memory of the devices as the planner counts it.
-    pub rooms: Vec<Room>,
+    pub rooms: Vec<DeviceCapacity>,
     /// Predicted memory of the placement.
     pub prediction: Option<Prediction>,
     /// The planner's answer to the placement.
@@ -158,8 +158,8 @@ impl Board {
         if !self.devices.is_empty() {
             let exists = |name: &str| self.devices.iter().any(|device| device.name == name);
             let devices_exist = |placement: &Placement| {
-                let seats = Module::ALL.into_iter().map(|module| placement.seat(module));
-                seats.into_iter().all(|seat| exists(&seat.runs_on) && (seat.weights == Home::Disk || exists(seat.weights.name())))
+                let seats = Module::ALL.into_iter().map(|module| placement.assignment(module));
+                seats.into_iter().all(|seat| exists(&seat.runs_on) && (seat.weights == WeightLocation::Disk || exists(seat.weights.name())))
             };
             // A text with errors leaves the last placement; without one, the default placement is shown.
             let last = self.placement.take().filter(devices_exist);
@@ -179,7 +179,7 @@ impl Board {
     fn compute_outcomes(&self) -> Vec<(CardMove, MoveOutcome)> {
         let Some(placement) = &self.placement else { return Vec::new() };
         let needs = self.estimate.as_ref().map(|it| &it.needs);
-        let homes = || self.devices.iter().map(|device| Home::Device(device.name.clone())).chain([Home::Disk]);
+        let homes = || self.devices.iter().map(|device| WeightLocation::Device(device.name.clone())).chain([WeightLocation::Disk]);
         let moves = self.modules.iter().flat_map(|module| {
             [CardPart::Runtime, CardPart::Weights]
                 .into_iter()
@@ -210,7 +210,7 @@ impl Board {
 
     /// Memory of a device as the planner counts it.
     #[must_use]
-    pub fn room(&self, device: &str) -> Option<&Room> {
+    pub fn room(&self, device: &str) -> Option<&DeviceCapacity> {
         self.rooms.iter().find(|room| room.device.name == device)
     }
 
@@ -277,7 +277,7 @@ impl Board {
 
     fn is_used(&self, device: &str) -> bool {
         let Some(placement) = &self.placement else { return false };
-        self.modules.iter().map(|module| placement.seat(*module)).any(|it| it.runs_on == device || it.weights.is(device))
+        self.modules.iter().map(|module| placement.assignment(*module)).any(|it| it.runs_on == device || it.weights.is(device))
     }
 
     /// Replaces the devices, sorted by kind.
@@ -296,7 +296,7 @@ impl Board {
     }
 
     /// Pins exactly the modules that a text written by a person names.
-    pub fn pin_what_is_said(&mut self, text: &PlacementText) {
+    pub fn pin_explicit(&mut self, text: &PlacementText) {
         if let Ok(explicit) = pins(text, &self.devices) {
             self.pins = explicit.into_keys().collect();
             self.stale = true;
@@ -321,10 +321,10 @@ impl Board {
 }
 
 /// Memory of a device for the planner: resident weights of Atelier count as free.
-fn room(device: &Device, held: &BTreeMap<String, u64>, slack: &BTreeMap<String, u64>) -> Room {
+fn room(device: &Device, held: &BTreeMap<String, u64>, slack: &BTreeMap<String, u64>) -> DeviceCapacity {
     let held = held.get(&device.name).copied().unwrap_or(0);
     let free = device.memory_free_bytes.saturating_add(held).min(device.memory_total_bytes);
-    Room::new(Device { memory_free_bytes: free, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
+    DeviceCapacity::new(Device { memory_free_bytes: free, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
 }
 
 /// Parse errors of each text by itself. Without devices only the syntax is checked.

@@ -1,7 +1,7 @@
 //! Moves of a card: to another runtime device or another place for its weights, with the predicted outcome. Pure.
 
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{Change, Home, Module, Needs, Placement, Prediction, Room, Seat};
+use atelier_core::placement::{Assignment, Change, DeviceCapacity, Module, Needs, Placement, Prediction, WeightLocation};
 
 /// Half of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,7 +20,7 @@ pub struct CardMove {
     /// Half of the card.
     pub part: CardPart,
     /// Destination.
-    pub to: Home,
+    pub to: WeightLocation,
 }
 
 /// Predicted outcome of a move.
@@ -47,24 +47,30 @@ impl MoveOutcome {
 impl CardMove {
     /// Changes the placement.
     pub fn make(&self, placement: &mut Placement) {
-        let seat = placement.seat(self.module).clone();
+        let seat = placement.assignment(self.module).clone();
         let moved = match (self.part, &self.to) {
-            (CardPart::Weights, home) => Seat { weights: home.clone(), ..seat },
-            (CardPart::Runtime, Home::Device(device)) if seat.weights.is(&seat.runs_on) => Seat::at(device),
-            (CardPart::Runtime, Home::Device(device)) => Seat { runs_on: device.clone(), ..seat },
-            (CardPart::Runtime, Home::Disk) => seat,
+            (CardPart::Weights, home) => Assignment { weights: home.clone(), ..seat },
+            (CardPart::Runtime, WeightLocation::Device(device)) if seat.weights.is(&seat.runs_on) => Assignment::at(device),
+            (CardPart::Runtime, WeightLocation::Device(device)) => Assignment { runs_on: device.clone(), ..seat },
+            (CardPart::Runtime, WeightLocation::Disk) => seat,
         };
         placement.set(self.module, moved);
     }
 
     /// Predicted outcome; without `needs` memory is taken to suffice.
-    pub(crate) fn outcome(&self, placement: &Placement, devices: &[Device], needs: Option<&Needs>, rooms: &[Room]) -> MoveOutcome {
-        let seat = placement.seat(self.module);
+    pub(crate) fn outcome(
+        &self,
+        placement: &Placement,
+        devices: &[Device],
+        needs: Option<&Needs>,
+        rooms: &[DeviceCapacity],
+    ) -> MoveOutcome {
+        let seat = placement.assignment(self.module);
         match (self.part, &self.to) {
-            (CardPart::Runtime, Home::Disk) => return MoveOutcome::Impossible("Nothing runs on a disk; it only keeps weights."),
-            (CardPart::Runtime, Home::Device(device)) if seat.runs_on == *device => return MoveOutcome::Unchanged,
+            (CardPart::Runtime, WeightLocation::Disk) => return MoveOutcome::Impossible("Nothing runs on a disk; it only keeps weights."),
+            (CardPart::Runtime, WeightLocation::Device(device)) if seat.runs_on == *device => return MoveOutcome::Unchanged,
             (CardPart::Weights, home) if seat.weights == *home => return MoveOutcome::Unchanged,
-            (_, Home::Device(name)) if devices.iter().any(|device| device.name == *name && is_unreachable(device)) => {
+            (_, WeightLocation::Device(name)) if devices.iter().any(|device| device.name == *name && is_unreachable(device)) => {
                 return MoveOutcome::Impossible("This device does not answer now.");
             }
             _ => {}
@@ -90,7 +96,7 @@ pub fn is_unreachable(device: &Device) -> bool {
 pub(crate) fn changes_between(from: (&Placement, &Prediction), to: (&Placement, &Prediction)) -> Vec<Change> {
     let mut changes = Vec::new();
     for (module, after) in &to.1.modules {
-        let (old, new) = (from.0.seat(*module), to.0.seat(*module));
+        let (old, new) = (from.0.assignment(*module), to.0.assignment(*module));
         if old.runs_on != new.runs_on {
             changes.push(Change::RunsOn { module: *module, device: new.runs_on.clone() });
         }
@@ -99,7 +105,7 @@ pub(crate) fn changes_between(from: (&Placement, &Prediction), to: (&Placement, 
         if after.in_pieces && !was_in_pieces {
             changes.push(Change::Pieces { module: *module });
         } else if old.weights != new.weights && !go_along {
-            changes.push(Change::Weights { module: *module, home: new.weights.clone() });
+            changes.push(Change::Weights { module: *module, location: new.weights.clone() });
         }
     }
     changes
@@ -107,6 +113,6 @@ pub(crate) fn changes_between(from: (&Placement, &Prediction), to: (&Placement, 
 
 /// True when both placements agree on these modules, on budgets and on streaming.
 pub(crate) fn is_same_placement(one: &Placement, other: &Placement, modules: impl IntoIterator<Item = Module>) -> bool {
-    let seats = modules.into_iter().all(|module| one.seat(module) == other.seat(module));
+    let seats = modules.into_iter().all(|module| one.assignment(module) == other.assignment(module));
     seats && one.budgets == other.budgets && one.stream_layers == other.stream_layers
 }

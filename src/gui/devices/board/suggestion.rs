@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::gui::devices::board::moves::{changes_between, is_same_placement};
 use crate::gui::devices::board::remedy::Remedy;
-use atelier_core::placement::{Budgets, Module, NoPlan, Phase, Pin, Pins, Placement, Plan, Prediction, Question, Room, Shortage, plan};
+use atelier_core::placement::{
+    Budgets, DeviceCapacity, Module, Phase, Pin, Pins, Placement, Plan, PlanError, PlanRequest, Prediction, Shortage, plan,
+};
 use atelier_engine::{Estimate, OutOfMemory, PhaseKind};
 
 /// Longest list of remedies; a longer one is no help.
@@ -36,18 +38,18 @@ pub(crate) struct PlanningInputs<'a> {
 
 impl PlanningInputs<'_> {
     /// Runs the planner with the pins.
-    pub(crate) fn suggest(&self, rooms: &[Room]) -> Suggestion {
+    pub(crate) fn suggest(&self, rooms: &[DeviceCapacity]) -> Suggestion {
         let in_use = self.estimate.needs.modules.keys().copied();
         match plan(&self.question(&self.pins(self.pins), rooms)) {
             Ok(plan) if is_same_placement(&plan.placement, self.placement, in_use) => Suggestion::AlreadyBest,
             Ok(plan) => Suggestion::Plan(Box::new(plan)),
-            Err(NoPlan::Short(shortage)) => Suggestion::NothingFits(shortage),
-            Err(NoPlan::Device(_)) => Suggestion::Unknown,
+            Err(PlanError::Short(shortage)) => Suggestion::NothingFits(shortage),
+            Err(PlanError::Device(_)) => Suggestion::Unknown,
         }
     }
 
     /// Changes that make the placement fit into these rooms, the smallest loss first.
-    pub(crate) fn remedies(&self, rooms: &[Room]) -> Vec<Remedy> {
+    pub(crate) fn remedies(&self, rooms: &[DeviceCapacity]) -> Vec<Remedy> {
         let mut remedies: Vec<Remedy> = Vec::new();
         for pins in [self.pins(self.pins), self.pins(self.estimate.needs.modules.keys())] {
             let fixes = match plan(&self.question(&pins, rooms)) {
@@ -58,8 +60,8 @@ impl PlanningInputs<'_> {
                     }
                     plan.better
                 }
-                Err(NoPlan::Short(shortage)) => shortage.fixes,
-                Err(NoPlan::Device(_)) => Vec::new(),
+                Err(PlanError::Short(shortage)) => shortage.fixes,
+                Err(PlanError::Device(_)) => Vec::new(),
             };
             for fix in fixes {
                 let remedy = Remedy::new(fix.changes, &fix.plan.placement);
@@ -75,15 +77,15 @@ impl PlanningInputs<'_> {
     /// Pins that hold these modules where they are.
     fn pins<'m>(&self, modules: impl IntoIterator<Item = &'m Module>) -> Pins {
         let pin = |module: &Module| {
-            let seat = self.placement.seat(*module);
+            let seat = self.placement.assignment(*module);
             (*module, Pin { runs_on: Some(seat.runs_on.clone()), weights: Some(seat.weights.clone()) })
         };
         modules.into_iter().map(pin).collect()
     }
 
-    fn question<'q>(&'q self, pins: &'q Pins, rooms: &'q [Room]) -> Question<'q> {
-        Question {
-            rooms,
+    fn question<'q>(&'q self, pins: &'q Pins, rooms: &'q [DeviceCapacity]) -> PlanRequest<'q> {
+        PlanRequest {
+            capacities: rooms,
             needs: &self.estimate.needs,
             pins,
             budgets: &self.placement.budgets,
@@ -95,7 +97,7 @@ impl PlanningInputs<'_> {
 
 /// Memory of the devices as a failure has shown it: the device that ran out had the predicted bytes less those that the failed allocation
 /// lacked.
-pub(crate) fn rooms_after_failure(rooms: &[Room], prediction: Option<&Prediction>, met: &OutOfMemory) -> Vec<Room> {
+pub(crate) fn rooms_after_failure(rooms: &[DeviceCapacity], prediction: Option<&Prediction>, met: &OutOfMemory) -> Vec<DeviceCapacity> {
     let mut rooms = rooms.to_vec();
     let phase = match met.phase {
         PhaseKind::Loading => Phase::Load,

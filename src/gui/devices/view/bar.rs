@@ -9,7 +9,7 @@ use crate::gui::theme;
 use crate::gui::theme::Palette;
 use atelier_core::device::Device;
 use atelier_core::format::memory_size;
-use atelier_core::placement::{Budgets, Phase, Use};
+use atelier_core::placement::{Budgets, MemoryUse, Phase};
 
 /// Seconds in which a bar grows or shrinks.
 pub(crate) const MOVE_SECS: f32 = 0.12;
@@ -24,7 +24,7 @@ pub(crate) struct Bar {
     /// Other programs.
     pub(crate) others: u64,
     /// What is predicted for Atelier; where nothing is, what it holds now.
-    pub(crate) used: Use,
+    pub(crate) used: MemoryUse,
     /// Other models in memory, as far as they can stay.
     pub(crate) models: u64,
     /// The most that Atelier may use.
@@ -48,7 +48,7 @@ impl Bar {
         let held = board.held.get(&device.name).copied().unwrap_or(0);
         let used = match (prediction, phase) {
             (Some(it), Some(phase)) => it.in_phase(phase),
-            _ => Use { resident_bytes: held, ..Use::default() },
+            _ => MemoryUse { resident_bytes: held, ..MemoryUse::default() },
         };
         let free = room.map_or(device.memory_free_bytes, |room| room.device.memory_free_bytes);
         let usual = || room.map_or(free, |room| room.limit_bytes(&Budgets::default()));
@@ -85,13 +85,13 @@ impl Bar {
 
     /// What lies on it from left to right.
     fn parts(&self, palette: &Palette) -> [(&'static str, u64, Color32); 7] {
-        let Use { resident_bytes, staged_bytes, compute_bytes, slack_bytes, shared_bytes } = self.used;
+        let MemoryUse { resident_bytes, staged_bytes, compute_bytes, overhead_bytes, shared_bytes } = self.used;
         [
             ("other programs", self.others, palette.others),
             ("weights", resident_bytes, palette.resident),
             ("copied in", staged_bytes, palette.staged),
             ("compute", compute_bytes, palette.compute),
-            ("set aside", slack_bytes, palette.slack),
+            ("set aside", overhead_bytes, palette.slack),
             ("integrated graphics", shared_bytes, palette.slack),
             ("other models", self.models, palette.other_models),
         ]

@@ -13,7 +13,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
 use atelier_core::format::memory_size;
-use atelier_core::placement::{Home, Module};
+use atelier_core::placement::{Module, WeightLocation};
 use atelier_core::sentences::capitalized;
 
 /// Height of the part that runs, in points.
@@ -42,7 +42,7 @@ pub(crate) struct CardContent {
 
 impl CardContent {
     pub(crate) fn of(board: &Board, module: Module) -> Option<Self> {
-        let seat = board.placement.as_ref()?.seat(module);
+        let seat = board.placement.as_ref()?.assignment(module);
         let predicted = board.prediction.as_ref().and_then(|it| it.modules.get(&module));
         Some(Self {
             title: title(module),
@@ -51,7 +51,7 @@ impl CardContent {
             staged: predicted.map_or(0, |it| if it.weights.is(&it.runs_on) { 0 } else { it.staged_bytes }),
             in_pieces: predicted.is_some_and(|it| it.in_pieces),
             weights: predicted.map(|it| it.weight_bytes),
-            on_disk: seat.weights == Home::Disk,
+            on_disk: seat.weights == WeightLocation::Disk,
             joined: seat.weights.is(&seat.runs_on),
             dim: board.waiting,
         })
@@ -64,10 +64,10 @@ pub(crate) fn title(module: Module) -> String {
 }
 
 /// What a place is called.
-pub(crate) fn place(board: &Board, home: &Home) -> String {
+pub(crate) fn place(board: &Board, home: &WeightLocation) -> String {
     match home {
-        Home::Disk => "Disk".to_owned(),
-        Home::Device(name) => {
+        WeightLocation::Disk => "Disk".to_owned(),
+        WeightLocation::Device(name) => {
             board.devices.iter().find(|it| it.name == *name).map_or_else(|| name.clone(), crate::gui::devices::view::column::title)
         }
     }
@@ -150,7 +150,7 @@ pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: 
     let board = &state.devices.board;
     let id = Id::unique(("card", module));
     let response = ui.interact(rect, id, Sense::click_and_drag());
-    let Some(seat) = board.placement.as_ref().map(|it| it.seat(module).clone()) else { return response };
+    let Some(seat) = board.placement.as_ref().map(|it| it.assignment(module).clone()) else { return response };
     let pinned = board.pins.contains(&module);
     let takes = content.compute.map_or_else(String::new, |bytes| format!(", {} of compute", memory_size(bytes)));
     let name = format!("{} runs on {}{takes}{}", content.title, seat.runs_on, if pinned { ", pinned" } else { "" });
@@ -190,7 +190,7 @@ pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: 
 pub(crate) fn weights(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, content: &CardContent) -> Response {
     let palette = theme::palette(ui);
     let response = ui.interact(rect, Id::unique(("weights", module)), Sense::click_and_drag());
-    let Some(seat) = state.devices.board.placement.as_ref().map(|it| it.seat(module).clone()) else { return response };
+    let Some(seat) = state.devices.board.placement.as_ref().map(|it| it.assignment(module).clone()) else { return response };
     let takes = content.weights.map_or_else(String::new, |bytes| format!(", {}", memory_size(bytes)));
     let name = format!("Weights of the {} live in {}{takes}", module.label(), place(&state.devices.board, &seat.weights));
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
@@ -245,20 +245,20 @@ fn keys(ui: &Ui, board: &Board, commands: &mut Commands, module: Module, own: Ca
 
 /// The move to the next place on the right, or on the left, that can be made.
 fn beside(board: &Board, module: Module, part: CardPart, to_the_right: bool) -> Option<CardMove> {
-    let seat = board.placement.as_ref()?.seat(module);
-    let homes: Vec<Home> = homes(board);
+    let seat = board.placement.as_ref()?.assignment(module);
+    let homes: Vec<WeightLocation> = homes(board);
     let now = homes.iter().position(|home| match part {
         CardPart::Runtime => home.is(&seat.runs_on),
         CardPart::Weights => *home == seat.weights,
     })?;
-    let moves = |homes: &[Home]| -> Vec<CardMove> { homes.iter().map(|to| CardMove { module, part, to: to.clone() }).collect() };
+    let moves = |homes: &[WeightLocation]| -> Vec<CardMove> { homes.iter().map(|to| CardMove { module, part, to: to.clone() }).collect() };
     let candidates = if to_the_right { moves(homes.get(now + 1..)?) } else { moves(homes.get(..now)?).into_iter().rev().collect() };
     candidates.into_iter().find(|wanted| board.outcome(wanted).is_allowed())
 }
 
 /// Every place that has a column, from left to right.
-pub(crate) fn homes(board: &Board) -> Vec<Home> {
-    board.columns().into_iter().map(|device| Home::Device(device.name.clone())).chain([Home::Disk]).collect()
+pub(crate) fn homes(board: &Board) -> Vec<WeightLocation> {
+    board.columns().into_iter().map(|device| WeightLocation::Device(device.name.clone())).chain([WeightLocation::Disk]).collect()
 }
 
 /// Everywhere that it can go.
@@ -269,7 +269,7 @@ fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pin
     for (part, heading) in [(CardPart::Runtime, "Runs on"), (CardPart::Weights, "Weights live in")] {
         ui.label(RichText::new(heading).color(palette.weak).size(theme::SMALL));
         for to in homes(board) {
-            if part == CardPart::Runtime && to == Home::Disk {
+            if part == CardPart::Runtime && to == WeightLocation::Disk {
                 continue;
             }
             let wanted = CardMove { module, part, to };

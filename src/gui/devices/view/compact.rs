@@ -46,7 +46,7 @@ fn in_use(board: &Board) -> Vec<&Device> {
 fn modules_on(board: &Board, device: &Device) -> Vec<String> {
     let Some(placement) = &board.placement else { return Vec::new() };
     let on = board.modules.iter().filter_map(|module| {
-        let seat = placement.seat(*module);
+        let seat = placement.assignment(*module);
         let (runs, lives) = (seat.runs_on == device.name, seat.weights.is(&device.name));
         match (runs, lives) {
             (true, _) => Some(module.label().to_owned()),
@@ -114,7 +114,7 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atelier_core::placement::{Home, Module, Placement, Seat};
+    use atelier_core::placement::{Assignment, Module, Placement, WeightLocation};
 
     #[test]
     fn a_device_is_told_with_what_runs_and_what_only_lives_there() {
@@ -127,7 +127,7 @@ mod tests {
             memory_free_bytes: GIB,
         };
         let mut placement = Placement::all_on("GPU0");
-        placement.set(Module::Te, Seat { runs_on: "GPU0".into(), weights: Home::Device("CPU".into()) });
+        placement.set(Module::Te, Assignment { runs_on: "GPU0".into(), weights: WeightLocation::Device("CPU".into()) });
         let devices = vec![device("GPU0", DeviceKind::Gpu), device("GPU1", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu)];
         let mut board = Board::kept(&crate::settings::Settings::default());
         (board.devices, board.modules, board.placement) = (devices, vec![Module::Diffusion, Module::Te], Some(placement));

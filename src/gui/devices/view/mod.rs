@@ -22,7 +22,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::bold;
 use atelier_core::format::memory_size;
-use atelier_core::placement::{Home, Module};
+use atelier_core::placement::{Module, WeightLocation};
 use card::{CardContent, RUNTIME_HEIGHT, WEIGHTS_HEIGHT};
 
 pub(crate) use compact::{compact, shortage_hint};
@@ -54,12 +54,12 @@ struct DraggedCard {
 
 /// Where the columns and rows are.
 struct Grid {
-    columns: Vec<(Home, Rect)>,
+    columns: Vec<(WeightLocation, Rect)>,
     rows_top: f32,
 }
 
 impl Grid {
-    fn lane(&self, home: &Home, row: usize, part: CardPart) -> Option<Rect> {
+    fn lane(&self, home: &WeightLocation, row: usize, part: CardPart) -> Option<Rect> {
         let (_, column) = self.columns.iter().find(|(it, _)| it == home)?;
         let top = self.rows_top + row as f32 * (RUNTIME_HEIGHT + WEIGHTS_HEIGHT + PART_GAP + ROW_GAP);
         let (top, height) = match part {
@@ -110,7 +110,7 @@ fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let (area, _) = ui.allocate_exact_size(vec2(wide.max(room.x), height), Sense::hover());
     let mut left = area.left() + EDGE;
     let columns = homes.into_iter().map(|home| {
-        let width = if home == Home::Disk { width * DISK } else { width };
+        let width = if home == WeightLocation::Disk { width * DISK } else { width };
         let rect = Rect::from_min_size(pos2(left, area.top()), vec2(width, height));
         left += width + GAP;
         (home, rect)
@@ -157,8 +157,8 @@ fn cards_of(
     held: Option<&DraggedCard>,
     origin: Pos2,
 ) {
-    let Some(seat) = state.devices.board.placement.as_ref().map(|it| it.seat(module).clone()) else { return };
-    let Some(runs) = grid.lane(&Home::Device(seat.runs_on.clone()), row, CardPart::Runtime) else { return };
+    let Some(seat) = state.devices.board.placement.as_ref().map(|it| it.assignment(module).clone()) else { return };
+    let Some(runs) = grid.lane(&WeightLocation::Device(seat.runs_on.clone()), row, CardPart::Runtime) else { return };
     let Some(weights) = grid.lane(&seat.weights, row, CardPart::Weights) else { return };
     // A card in one piece has no seam.
     let weights = if content.joined { weights.with_min_y(runs.bottom() - 1.0) } else { weights };
@@ -210,10 +210,10 @@ fn way(ui: &Ui, runs: Rect, weights: Rect) {
 /// Where the planner would put it, where that is elsewhere.
 fn ghosts(ui: &Ui, board: &Board, grid: &Grid, row: usize, module: Module) {
     let palette = theme::palette(ui);
-    let (Some(plan), Some(now)) = (board.plan_shown(), board.placement.as_ref().map(|it| it.seat(module))) else { return };
-    let then = plan.placement.seat(module);
+    let (Some(plan), Some(now)) = (board.plan_shown(), board.placement.as_ref().map(|it| it.assignment(module))) else { return };
+    let then = plan.placement.assignment(module);
     if then.runs_on != now.runs_on
-        && let Some(rect) = grid.lane(&Home::Device(then.runs_on.clone()), row, CardPart::Runtime)
+        && let Some(rect) = grid.lane(&WeightLocation::Device(then.runs_on.clone()), row, CardPart::Runtime)
     {
         card::paint_ghost(ui.painter(), rect, &format!("{} here", card::title(module)), &palette);
     }

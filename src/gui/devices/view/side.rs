@@ -105,7 +105,7 @@ fn shortage_card(ui: &mut Ui, state: &State, commands: &mut Commands, shortage: 
     let palette = theme::palette(ui);
     card(ui, palette.error, |ui| {
         ui.label(bold(format!("No placement fits: {} missing", memory_size(shortage.missing_bytes))).color(palette.strong));
-        for lack in &shortage.lacks {
+        for lack in &shortage.shortfalls {
             let (wanted, there) = (memory_size(lack.wanted_bytes), memory_size(lack.available_bytes));
             let words = format!("At best {} holds {wanted} in the {} phase, and has {there}.", lack.device, lack.phase.label());
             ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)).wrap());
