@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
+mod connection;
 mod faults;
 mod kills;
-mod connection;
 mod queue;
 mod refusals;
 mod server;
@@ -12,7 +12,7 @@ mod server;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atelier_library::downloads::{Downloads, Event, Failure, Job, Options, RetryPolicy, ProxyChoice, Source, FileRequest};
+use atelier_library::downloads::{Downloads, Event, Failure, FileRequest, Job, Options, ProxyChoice, RetryPolicy, Source};
 use atelier_library::{FileName, Sha256};
 use server::Server;
 

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atelier_library::downloads::{Cause, Downloads, Event, Refused, Stage, StartError, Status, UnpackList, PauseReason};
+use atelier_library::downloads::{Cause, Downloads, Event, PauseReason, Refused, Stage, StartError, Status, UnpackList};
 
 use super::server::{Fault, Server};
 use super::{Home, job, known, name, noise, sum, wanted};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atelier_library::Sha256;
-use atelier_library::downloads::{Cause, Event, ProxyChoice, Source, Token, FileRequest};
+use atelier_library::downloads::{Cause, Event, FileRequest, ProxyChoice, Source, Token};
 
 use super::server::{Fault, Served, Server};
 use super::{Home, job, known, name, noise, sum, wanted};

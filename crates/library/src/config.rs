@@ -180,7 +180,10 @@ mod tests {
         LibraryConfig::change(&path, add).unwrap();
         let known = LibraryConfig::change(&path, |it| it.add_folder(&dir.path().join("mine/../mine"))).unwrap_err();
         assert!(matches!(known, LibraryConfigError::InUse { .. }), "{known}");
-        assert!(matches!(LibraryConfig::change(&path, |it| it.add_folder(&dir.path().join("gone"))), Err(LibraryConfigError::NoFolder { .. })));
+        assert!(matches!(
+            LibraryConfig::change(&path, |it| it.add_folder(&dir.path().join("gone"))),
+            Err(LibraryConfigError::NoFolder { .. })
+        ));
         let text = fs::read_to_string(&path).unwrap().replacen('{', "{\"future\": [1],", 1);
         fs::write(&path, text).unwrap();
         let places = LibraryConfig::change(&path, |it| {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::assemble::Missing;
 use super::check::Problem;
-use super::downloads::{Job, Source, UnpackList, FileRequest};
+use super::downloads::{FileRequest, Job, Source, UnpackList};
 use super::manifest::{Defaults, Licence, Manifest, ModelFile, Origin};
 
 /// The job that brings a model into its folder beneath the folder of models.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::disk::is_model_file;
-use super::downloads::{Job, Source, FileRequest};
+use super::downloads::{FileRequest, Job, Source};
 use super::manifest::{FileName, Sha256};
 use super::naming::{letters, slug};
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::cli::flags::LibraryFlags;
 use crate::cli::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
-use atelier_library::disk::{Scanner, ScannerOptions, ScanResult};
-use atelier_library::{Catalogue, Models, LibraryConfig, LibraryConfigError, Problem, Runnable};
+use atelier_library::disk::{ScanResult, Scanner, ScannerOptions};
+use atelier_library::{Catalogue, LibraryConfig, LibraryConfigError, Models, Problem, Runnable};
 
 /// The library as the flags and the settings have it.
 pub(in crate::cli) struct Library {

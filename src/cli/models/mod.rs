@@ -27,7 +27,9 @@ use super::reporter::{quiet_reporter, reporter};
 use atelier_core::format::file_size;
 use atelier_core::paths::Paths;
 use atelier_library::disk::{ScanResult, inspect_file};
-use atelier_library::{Downloaded, InstalledItem, ModelCard, Models, LibraryConfig, Problem, Verdict, card_named, downloaded, model_cards, usage};
+use atelier_library::{
+    Downloaded, InstalledItem, LibraryConfig, ModelCard, Models, Problem, Verdict, card_named, downloaded, model_cards, usage,
+};
 
 /// System that a command runs on; tests give their own.
 pub(super) struct Env<'a> {

@@ -8,7 +8,7 @@ use super::report::licence_text;
 use super::{CommandError, CommandRunner, Library, failed};
 use crate::cli::Exit;
 use atelier_library::downloads::{Downloads, Event, Job, Options, Progress};
-use atelier_library::{Catalogue, Link, Manifest, LibraryConfig, Problem, download_job};
+use atelier_library::{Catalogue, LibraryConfig, Link, Manifest, Problem, download_job};
 
 /// Longest time until a press of Ctrl-C is acknowledged.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);

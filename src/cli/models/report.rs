@@ -25,7 +25,7 @@ use crate::cli::printer::Printer;
 use crate::cli::reporter::Reporter;
 
 use atelier_core::format::file_size;
-use atelier_library::disk::{FileStatus, Facts, ScanResult};
+use atelier_library::disk::{Facts, FileStatus, ScanResult};
 use atelier_library::{CardVariant, Licence, ModelCard, Usage};
 
 /// Reports the findings of a command: tables and sentences, or lines of JSON.

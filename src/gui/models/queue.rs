@@ -1,7 +1,7 @@
 //! The queue of downloads in words.
 
 use atelier_core::format::file_size;
-use atelier_library::downloads::{Entry, Status, PauseReason};
+use atelier_library::downloads::{Entry, PauseReason, Status};
 
 /// What a download does, in a word.
 #[must_use]

@@ -14,7 +14,7 @@ use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::GIB;
 use atelier_core::paths::Paths;
-use atelier_library::downloads::{Downloads, RetryPolicy, ProxyChoice, Status, TokenStore};
+use atelier_library::downloads::{Downloads, ProxyChoice, RetryPolicy, Status, TokenStore};
 use atelier_library::{LibraryConfig, Sha256};
 use server::{Fault, Served, Server};
 

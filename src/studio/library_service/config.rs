@@ -5,7 +5,7 @@ use std::thread;
 
 use atelier_core::paths::Paths;
 use atelier_library::downloads::Token;
-use atelier_library::{Catalogue, Models, LibraryConfig, LibraryConfigError};
+use atelier_library::{Catalogue, LibraryConfig, LibraryConfigError, Models};
 
 use super::message::Message;
 use super::snapshot::TokenState;

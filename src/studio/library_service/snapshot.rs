@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use atelier_core::paths::Paths;
 use atelier_library::disk::{FileStatus, Layout, ScanResult};
-use atelier_library::{ModelCard, Models, LibraryConfig, Usage, model_cards};
+use atelier_library::{LibraryConfig, ModelCard, Models, Usage, model_cards};
 
 /// Upper bound of the problems in a snapshot.
 const MAX_PROBLEMS: usize = 50;

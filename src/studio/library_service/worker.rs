@@ -8,9 +8,9 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
 use std::time::Instant;
 
-use atelier_library::disk::{Scanner, ScanResult};
+use atelier_library::disk::{ScanResult, Scanner};
 use atelier_library::downloads::Downloads;
-use atelier_library::{Catalogue, Models, LibraryConfig, Usage, downloaded, usage};
+use atelier_library::{Catalogue, LibraryConfig, Models, Usage, downloaded, usage};
 
 use super::config::read_config;
 use super::message::{LibraryEvent, LibraryRequest, Message};

@@ -13,7 +13,9 @@ fn scan(dir: &Path) -> Vec<Arc<DiskFile>> {
     let found = walk(&Folder::recognise(dir), &|| true).files;
     found
         .into_iter()
-        .map(|it| Arc::new(DiskFile { status: inspect_file(&it.path), path: it.path, bytes: it.bytes, modified: it.modified, hint: it.hint }))
+        .map(|it| {
+            Arc::new(DiskFile { status: inspect_file(&it.path), path: it.path, bytes: it.bytes, modified: it.modified, hint: it.hint })
+        })
         .collect()
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::model::{file_facts, trainer_notes};
 use super::{Availability, CardFile, ModelCard, ModelKind};
-use crate::disk::{FileStatus, DiskFile};
+use crate::disk::{DiskFile, FileStatus};
 use crate::family::Family;
 use crate::header::file_name;
 use crate::manifest::Role;

@@ -16,10 +16,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use cache::FactsCache;
-pub use facts::{FileStatus, Facts, Training, inspect_file};
+pub use facts::{Facts, FileStatus, Training, inspect_file};
 pub(super) use layout::same_folder;
 pub use layout::{Folder, Hint, Layout};
-pub use scanner::{Scanner, ScannerOptions, ScanResult};
+pub use scanner::{ScanResult, Scanner, ScannerOptions};
 pub(super) use walk::modified;
 pub use walk::{Found, Walk, is_model_file, walk};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::job::FileRequest;
 use super::journal::StoredFile;
-use super::{part, index};
+use super::{index, part};
 use crate::MANIFEST;
 use atelier_core::paths;
 

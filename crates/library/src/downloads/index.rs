@@ -10,9 +10,9 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use sha2::Digest;
 
-use super::progress_counter::ProgressCounter;
 use super::job::Source;
-use super::part::{self, PartMetadata, Part, PartError};
+use super::part::{self, Part, PartError, PartMetadata};
+use super::progress_counter::ProgressCounter;
 use crate::Sha256;
 use atelier_core::paths;
 
@@ -111,7 +111,12 @@ impl DownloadIndex {
 }
 
 /// Gives a file a second name, or copies it where the disk cannot do that. `None` where it turned out to be another file.
-pub(super) fn link_or_copy(duplicate: &DownloadedFile, target: &Path, counter: &ProgressCounter, stopped: impl Fn() -> bool) -> Result<Option<DownloadedFile>, PartError> {
+pub(super) fn link_or_copy(
+    duplicate: &DownloadedFile,
+    target: &Path,
+    counter: &ProgressCounter,
+    stopped: impl Fn() -> bool,
+) -> Result<Option<DownloadedFile>, PartError> {
     if let Some(folder) = target.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -125,7 +130,12 @@ pub(super) fn link_or_copy(duplicate: &DownloadedFile, target: &Path, counter: &
     copy_to(duplicate, target, counter, stopped)
 }
 
-fn copy_to(duplicate: &DownloadedFile, target: &Path, counter: &ProgressCounter, stopped: impl Fn() -> bool) -> Result<Option<DownloadedFile>, PartError> {
+fn copy_to(
+    duplicate: &DownloadedFile,
+    target: &Path,
+    counter: &ProgressCounter,
+    stopped: impl Fn() -> bool,
+) -> Result<Option<DownloadedFile>, PartError> {
     let mut copy = Part::open(target, counter, &stopped)?;
     copy.begin(PartMetadata { source: Some(duplicate.source.clone()), wanted: Some(duplicate.sha256), ..PartMetadata::default() })?;
     read_blocks(&duplicate.path, &stopped, |block| {

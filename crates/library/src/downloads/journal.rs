@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{Cause, Failure, Status, PauseReason};
-use super::job::Job;
+use super::event::{Cause, Failure, PauseReason, Status};
 use super::index::DownloadIndex;
+use super::job::Job;
 use atelier_core::paths;
 
 /// The version that this program writes.

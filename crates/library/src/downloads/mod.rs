@@ -5,23 +5,23 @@
 //! closure says that one came. Invariants: a file in its place is whole and has the size and hash that were asked for; bytes that came
 //! are not fetched again; every run of a job ends once. Not here: egui, the engine, what a model is.
 
-mod reuse;
-mod finalize;
 mod event;
-mod progress_counter;
-mod transfer_error;
+mod finalize;
 mod hub;
+mod index;
 mod job;
 mod journal;
-mod queued_job;
-mod probe;
 mod mailbox;
 mod part;
+mod probe;
+mod progress_counter;
 mod queue;
-mod index;
+mod queued_job;
+mod reuse;
 mod space;
 mod token;
 mod transfer;
+mod transfer_error;
 mod unpack;
 mod web;
 mod writer;
@@ -35,10 +35,10 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-pub use event::{Cause, Entry, Event, Failure, FileProgress, Progress, Stage, Status, PauseReason};
+pub use event::{Cause, Entry, Event, Failure, FileProgress, PauseReason, Progress, Stage, Status};
 pub use hub::{HubFile, Repository};
-pub use job::{Job, Source, UnpackList, FileRequest};
 pub use index::DownloadedFile;
+pub use job::{FileRequest, Job, Source, UnpackList};
 pub use token::{Token, TokenStore};
 
 use mailbox::Mailbox;

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::Digest;
 
-use super::progress_counter::ProgressCounter;
 use super::job::{NOTE, PART, Source};
+use super::progress_counter::ProgressCounter;
 use crate::Sha256;
 use atelier_core::paths;
 

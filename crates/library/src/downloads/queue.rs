@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinSet, spawn_blocking};
 
+use super::event::{Cause, Event, Failure, PauseReason, Stage, Status};
 use super::finalize::{finish, remove_all};
-use super::event::{Cause, Event, Failure, Stage, Status, PauseReason};
-use super::transfer_error::{TransferError, lost};
 use super::hub;
-use super::job::{Job, FileRequest};
+use super::job::{FileRequest, Job};
 use super::journal::{self, Remembered, StoredFile, StoredJob, StoredState};
-use super::queued_job::{QueuedJob, Then};
-use super::probe::probe;
 use super::mailbox::Mailbox;
-use super::transfer::{self, Transferred, Context, FileTask};
+use super::probe::probe;
+use super::queued_job::{QueuedJob, Then};
+use super::transfer::{self, Context, FileTask, Transferred};
+use super::transfer_error::{TransferError, lost};
 use super::web::Web;
 use super::{Options, Token};
 use crate::MANIFEST;
@@ -83,8 +83,13 @@ impl Queue {
     pub(super) fn new(options: Options, web: Web, mailbox: Arc<Mailbox>) -> Self {
         let journal = journal::path(&options.journal);
         let Remembered { jobs, index } = journal::read(&journal);
-        let context =
-            Context { web, retry_policy: options.retry_policy, free_space: options.free_space, root: options.models_root, index: Mutex::new(index) };
+        let context = Context {
+            web,
+            retry_policy: options.retry_policy,
+            free_space: options.free_space,
+            root: options.models_root,
+            index: Mutex::new(index),
+        };
         let mut queue = Self {
             jobs: Vec::new(),
             context: Arc::new(context),
@@ -254,7 +259,15 @@ impl Queue {
         let mut free = self.at_once.saturating_sub(self.of_task.len());
         let mut coming: Vec<FileRequest> = Vec::new();
         for queued in &self.jobs {
-            coming.extend(queued.job.files.iter().zip(&queued.file_states).filter(|(_, file_state)| file_state.stop.is_some()).map(|(wanted, _)| wanted.clone()));
+            coming.extend(
+                queued
+                    .job
+                    .files
+                    .iter()
+                    .zip(&queued.file_states)
+                    .filter(|(_, file_state)| file_state.stop.is_some())
+                    .map(|(wanted, _)| wanted.clone()),
+            );
         }
         let mut whole = Vec::new();
         for queued in self.jobs.iter_mut().filter(|queued| queued.is_open()) {
@@ -283,8 +296,9 @@ impl Queue {
                 file_state.counter.set_stage(Stage::Checking);
                 file_state.stop = Some(stop);
                 let (context, number) = (Arc::clone(&self.context), queued.number);
-                let task =
-                    self.tasks.spawn(async move { Ended::File { queued: number, index, result: transfer::bring(context, file_task).await } });
+                let task = self
+                    .tasks
+                    .spawn(async move { Ended::File { queued: number, index, result: transfer::bring(context, file_task).await } });
                 self.of_task.insert(task.id(), (number, index));
             }
             let status = if queued.is_idle() { Status::Waiting } else { Status::Running };
@@ -377,7 +391,13 @@ impl Queue {
                 queued.then = Then::Cancel;
                 queued.closing = true;
                 let root = self.context.root.clone();
-                let files = queued.job.files.iter().zip(&queued.file_states).map(|(wanted, file_state)| (wanted.clone(), file_state.state)).collect();
+                let files = queued
+                    .job
+                    .files
+                    .iter()
+                    .zip(&queued.file_states)
+                    .map(|(wanted, file_state)| (wanted.clone(), file_state.state))
+                    .collect();
                 let folder = queued.job.folder.clone();
                 self.tasks.spawn(async move {
                     // A panic in there leaves files behind, and nothing else.

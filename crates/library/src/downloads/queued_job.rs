@@ -7,10 +7,10 @@ use std::time::Instant;
 use tokio::sync::watch;
 
 use super::event::{Entry, FileProgress, Progress, Stage, Status};
-use super::progress_counter::ProgressCounter;
-use super::job::{Job, FileRequest};
+use super::job::{FileRequest, Job};
 use super::journal::{StoredFile, StoredJob, StoredState};
 use super::part;
+use super::progress_counter::ProgressCounter;
 
 /// Seconds over which the rate is averaged.
 const RATE_SECS: f64 = 3.0;
@@ -56,7 +56,11 @@ impl QueuedJob {
     }
 
     pub(super) fn stored(&self) -> StoredJob {
-        StoredJob { job: self.job.clone(), state: StoredState::from(&self.status), files: self.file_states.iter().map(|it| it.state).collect() }
+        StoredJob {
+            job: self.job.clone(),
+            state: StoredState::from(&self.status),
+            files: self.file_states.iter().map(|it| it.state).collect(),
+        }
     }
 
     /// Whether files of it may be started.
@@ -97,7 +101,8 @@ impl QueuedJob {
 
     /// How far it is.
     pub(super) fn progress(&self) -> Progress {
-        let files: Vec<FileProgress> = self.job.files.iter().zip(&self.file_states).map(|(wanted, file_state)| file_state.progress(wanted)).collect();
+        let files: Vec<FileProgress> =
+            self.job.files.iter().zip(&self.file_states).map(|(wanted, file_state)| file_state.progress(wanted)).collect();
         let bytes = files.iter().map(|it| it.bytes).sum();
         let total: Option<u64> = files.iter().map(|it| it.total).sum();
         let rate = if self.status == Status::Running { self.meter.rate } else { 0.0 };

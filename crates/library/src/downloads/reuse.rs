@@ -4,13 +4,17 @@ use std::io;
 use std::path::Path;
 
 use super::event::{Cause, Failure};
-use super::transfer_error::{TransferError, file_error};
-use super::part::{self, PartMetadata, PartError};
 use super::index::{self, DownloadedFile};
+use super::part::{self, PartError, PartMetadata};
 use super::transfer::{Context, FileTask};
+use super::transfer_error::{TransferError, file_error};
 
 /// The file, where it is at hand, and whether it was brought to its place. `server` is what its server says of it, once it was asked.
-pub(super) fn find_reusable(context: &Context, task: &FileTask, server: Option<&PartMetadata>) -> Result<Option<(DownloadedFile, bool)>, TransferError> {
+pub(super) fn find_reusable(
+    context: &Context,
+    task: &FileTask,
+    server: Option<&PartMetadata>,
+) -> Result<Option<(DownloadedFile, bool)>, TransferError> {
     let (target, wanted) = (task.target(), &task.wanted);
     let failed = |error: PartError| file_error(error, task);
     if !index::is_inside(&context.root, &target).map_err(|error| failed(error.into()))? {
@@ -32,7 +36,9 @@ pub(super) fn find_reusable(context: &Context, task: &FileTask, server: Option<&
         if sum.is_none_or(|sum| sum == found) {
             part::remove_part(&target);
             let etag = server.and_then(PartMetadata::strong_etag).map(str::to_owned);
-            return DownloadedFile::of(&target, &wanted.source, found, etag).map(|kept| Some((kept, false))).map_err(|error| failed(error.into()));
+            return DownloadedFile::of(&target, &wanted.source, found, etag)
+                .map(|kept| Some((kept, false)))
+                .map_err(|error| failed(error.into()));
         }
         task.counter.set_bytes(0);
     }

@@ -12,14 +12,14 @@ use reqwest::{Response, StatusCode, header};
 use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 
-use super::reuse::{find_reusable, make_room};
 use super::event::{Cause, Failure, Stage};
-use super::progress_counter::ProgressCounter;
-use super::transfer_error::{TransferError, file_error, lost, mismatch};
-use super::job::{Source, FileRequest};
+use super::index::{DownloadIndex, DownloadedFile};
+use super::job::{FileRequest, Source};
+use super::part::{Part, PartMetadata};
 use super::probe::is_page;
-use super::part::{PartMetadata, Part};
-use super::index::{DownloadedFile, DownloadIndex};
+use super::progress_counter::ProgressCounter;
+use super::reuse::{find_reusable, make_room};
+use super::transfer_error::{TransferError, file_error, lost, mismatch};
 use super::web::{self, Answer, NoAnswer, Rest, Web};
 use super::writer::{Start, write};
 use super::{FreeSpace, RetryPolicy, unpack};
@@ -210,8 +210,9 @@ impl Transfer {
         let task = self.task.clone();
         let opened = blocking(move || {
             let mut part = Part::open(&task.target(), &task.counter, || task.stopped())?;
-            let goes_on =
-                |metadata: &PartMetadata| metadata.can_resume() && metadata.wanted == task.wanted.sha256 && metadata.source.as_ref() == Some(&task.wanted.source);
+            let goes_on = |metadata: &PartMetadata| {
+                metadata.can_resume() && metadata.wanted == task.wanted.sha256 && metadata.source.as_ref() == Some(&task.wanted.source)
+            };
             if !part.metadata().is_some_and(goes_on) {
                 part.clear()?;
                 task.counter.set_bytes(0);
@@ -365,7 +366,13 @@ impl Transfer {
     }
 
     /// Takes the body in. `total` is the size of the whole file.
-    async fn receive(&mut self, part: Part, start: Start, mut response: Response, total: Option<u64>) -> (Result<Attempt, AttemptError>, Option<Part>) {
+    async fn receive(
+        &mut self,
+        part: Part,
+        start: Start,
+        mut response: Response,
+        total: Option<u64>,
+    ) -> (Result<Attempt, AttemptError>, Option<Part>) {
         let (sender, receiver) = mpsc::channel(WAITING_CHUNKS);
         let mut to_come = match (&start, total) {
             (_, None) => None,

@@ -12,9 +12,9 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::event::{Cause, Failure};
-use super::transfer_error::TransferError;
-use super::job::UnpackList;
 use super::index::is_inside;
+use super::job::UnpackList;
+use super::transfer_error::TransferError;
 
 use crate::{FileName, Sha256};
 use atelier_core::paths;

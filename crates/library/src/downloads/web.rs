@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::event::{Cause, Failure};
 use super::job::Source;
 use super::token::Token;
-use super::{RetryPolicy, ProxyChoice};
+use super::{ProxyChoice, RetryPolicy};
 use crate::Sha256;
 
 /// Redirects that are followed for one request.

@@ -6,10 +6,10 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use super::FreeSpace;
+use super::part::{Part, PartMetadata};
 use super::progress_counter::ProgressCounter;
-use super::transfer_error::{TransferError, file_error};
-use super::part::{PartMetadata, Part};
 use super::transfer::FileTask;
+use super::transfer_error::{TransferError, file_error};
 
 /// After so many bytes the free space is looked at again.
 const SPACE_EVERY: u64 = 64 << 20;

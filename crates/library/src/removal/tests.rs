@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::*;
-use crate::disk::{FileStatus, DiskFile, Folder, ScanResult};
+use crate::disk::{DiskFile, FileStatus, Folder, ScanResult};
 use crate::{Assembly, Catalogue, Family, Loose, Models, installed, usage};
 use atelier_core::recipe::FileRole;
 
