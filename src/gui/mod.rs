@@ -6,7 +6,7 @@
 
 mod app;
 mod autosave;
-mod cards;
+mod overlays;
 mod command;
 mod context;
 pub mod create;

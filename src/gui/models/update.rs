@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use eframe::egui;
 
 use crate::gui::context::Context;
-use crate::gui::create::update::tidy;
-use crate::gui::files::{Answer, FileTask, Purpose};
+use crate::gui::create::update::parse_path;
+use crate::gui::files::{DialogResult, FileTask, DialogKind};
 use crate::gui::models::{Availability, FileCheck, Machine, ModelCard, ModelKind, ModelsCommand, Question, State, Then};
 use crate::gui::shared::Screen;
 use crate::studio::library_service::{LibraryEvent, LibraryRequest};
@@ -38,15 +38,15 @@ fn send(context: &Context<'_>, request: LibraryRequest) {
 }
 
 /// A dialog for a folder was closed.
-pub(crate) fn dialog_closed(purpose: Purpose, answer: Answer, context: &mut Context<'_>) {
-    match answer {
-        Answer::Paths(paths) => {
+pub(crate) fn dialog_closed(kind: DialogKind, result: DialogResult, context: &mut Context<'_>) {
+    match result {
+        DialogResult::Paths(paths) => {
             let Some(folder) = paths.into_iter().next() else { return };
-            let is_root = purpose == Purpose::ModelsRoot;
+            let is_root = kind == DialogKind::ModelsRoot;
             send(context, if is_root { LibraryRequest::SetModelsRoot(Some(folder)) } else { LibraryRequest::Add(vec![folder]) });
         }
-        Answer::Nothing => {}
-        Answer::NoDialog => {
+        DialogResult::Cancelled => {}
+        DialogResult::NoDialog => {
             context.notice("This system has no file dialog. Type or paste the folder's path under \"Add\", or drop it on the window.");
         }
     }
@@ -160,12 +160,12 @@ pub(crate) fn update(state: &mut State, command: ModelsCommand, context: &mut Co
         ModelsCommand::TypeAdd(text) => state.typed = text,
         ModelsCommand::Add => {
             let typed = std::mem::take(&mut state.typed);
-            send(context, LibraryRequest::Add(vec![tidy(PathBuf::from(typed).as_path())]));
+            send(context, LibraryRequest::Add(vec![parse_path(PathBuf::from(typed).as_path())]));
         }
         ModelsCommand::AddThese(things) => send(context, LibraryRequest::Add(things)),
-        ModelsCommand::ChooseFolder => context.open_dialog(Purpose::ModelsFolder, String::new()),
+        ModelsCommand::ChooseFolder => context.open_dialog(DialogKind::ModelsFolder, String::new()),
         ModelsCommand::ForgetFolder(folder) => send(context, LibraryRequest::ForgetFolder(folder)),
-        ModelsCommand::ChooseRoot => context.open_dialog(Purpose::ModelsRoot, String::new()),
+        ModelsCommand::ChooseRoot => context.open_dialog(DialogKind::ModelsRoot, String::new()),
         ModelsCommand::UsualRoot => send(context, LibraryRequest::SetModelsRoot(None)),
         ModelsCommand::AtOnce(files) => send(context, LibraryRequest::SetParallelFiles(files)),
         ModelsCommand::LookAgain => send(context, LibraryRequest::Rescan),

@@ -100,13 +100,13 @@ fn columns_id() -> Id {
 fn named_button(ui: &mut Ui, state: &State, commands: &mut Commands, command: ModelsCommand, of: &str) -> eframe::egui::Response {
     let name = name_of(&command, of);
     let button = eframe::egui::Button::new(command.label());
-    crate::gui::widgets::ask(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(name))
+    crate::gui::widgets::command_control(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(name))
 }
 
 /// An icon for a command, named after what it is done to.
 fn named_icon(ui: &mut Ui, state: &State, commands: &mut Commands, icon: crate::gui::icons::Icon, command: ModelsCommand, of: &str) {
     let name = name_of(&command, of);
-    crate::gui::widgets::ask(ui, state, commands, Command::Models(command), |ui| crate::gui::widgets::bare_icon(ui, icon, &name));
+    crate::gui::widgets::command_control(ui, state, commands, Command::Models(command), |ui| crate::gui::widgets::bare_icon(ui, icon, &name));
 }
 
 fn name_of(command: &ModelsCommand, of: &str) -> String {
