@@ -12,8 +12,7 @@ use crate::gui::autosave::Autosave;
 use crate::gui::command::{Command, Commands};
 use crate::gui::context::{Context, Notices};
 use crate::gui::devices::board::Board;
-use crate::gui::files::{DialogResult, DialogKind, Report};
-use crate::gui::models::ModelsView;
+use crate::gui::files::{DialogKind, DialogResult, Report};
 use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared, ThemeChoice};
 use crate::gui::state::State;
 use crate::gui::window::Options;
@@ -102,7 +101,7 @@ impl App {
             closing: Closing::No,
             create: create::State::new(settings.preview.into(), pictures_folder),
             devices: devices::State::new(Board::kept(&settings), settings.pins.is_some()),
-            models: ModelsView::new(builtin, options.library.is_some()),
+            models: models::State::new(builtin, options.library.is_some()),
             memory: memory::State::kept(&settings, options.settings_path.as_deref()),
         };
         let autosave = Autosave::new(options.settings_path.clone(), settings);
@@ -136,10 +135,10 @@ impl App {
             create::update::refresh_files(create, context);
             if devices::update::refresh(devices, context) {
                 // The newest question takes the place of others.
-                models.fitting.outdo();
+                models.fit_queries.drop_pending();
             }
             models::update::refresh(models, &devices.board.devices, context);
-            models::fitting::refresh(models, devices, context);
+            models::fit_queries::refresh(models, devices, context);
             memory::load_ahead(memory, devices, context);
         });
         self.closing(ctx);
@@ -311,7 +310,9 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
         },
         Event::Devices(found) => devices::update::devices_found(devices, found, context),
         Event::Server { server, added } => devices::update::server_answered(devices, &server, added, context),
-        Event::Estimated { recipe, estimate } if models.fitting.is_about(&recipe) => models::fitting::estimated(models, estimate.ok()),
+        Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => {
+            models::fit_queries::set_estimate(models, estimate.ok())
+        }
         Event::Estimated { recipe, estimate } => devices::update::estimated(devices, &recipe, estimate, context),
         Event::Measured { job, peaks } => devices::update::measured(devices, job, peaks, context),
         Event::Waiting { job, behind } => {

@@ -89,7 +89,7 @@ impl Autosave {
             pins: state.devices.known_pins().or_else(|| self.written.pins.clone()),
             placements: state.devices.board.named.clone(),
             servers: state.devices.board.servers.iter().map(|server| server.address.to_string()).collect(),
-            warm: state.memory.warm,
+            preload: state.memory.warm,
             reserve: state.memory.reserve,
         }
     }

@@ -8,7 +8,7 @@ use eframe::egui::{Key, Modifiers};
 use crate::gui::create;
 use crate::gui::devices::board::BoardCommand;
 use crate::gui::memory::MemoryCommand;
-use crate::gui::models::ModelsCommand;
+use crate::gui::models;
 use crate::gui::shared::{Screen, ThemeChoice};
 use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
@@ -21,7 +21,7 @@ pub(crate) enum Command {
     /// A command about devices and placement.
     Board(BoardCommand),
     /// A command about the library.
-    Models(ModelsCommand),
+    Models(models::Command),
     /// A command about the models in memory.
     Memory(MemoryCommand),
     /// Show another view.
@@ -50,8 +50,8 @@ impl From<BoardCommand> for Command {
     }
 }
 
-impl From<ModelsCommand> for Command {
-    fn from(command: ModelsCommand) -> Self {
+impl From<models::Command> for Command {
+    fn from(command: models::Command) -> Self {
         Self::Models(command)
     }
 }
@@ -70,7 +70,7 @@ impl Command {
             (Command::SetScreen(Screen::Devices), Shortcut::while_typing(Modifiers::COMMAND, Key::Num2)),
             (Command::SetScreen(Screen::Models), Shortcut::while_typing(Modifiers::COMMAND, Key::Num3)),
         ];
-        let models = [(Self::Models(ModelsCommand::FocusSearch), Shortcut::while_typing(Modifiers::COMMAND, Key::F))];
+        let models = models::Command::KEYS.iter().map(|(command, key)| (Self::Models(command.clone()), *key));
         let create = create::Command::KEYS.iter().map(|(command, key)| (Self::Create(command.clone()), *key));
         OWN.into_iter().chain(models).chain(create)
     }
@@ -128,10 +128,7 @@ impl Command {
                 remedy.map(drop).ok_or("This message is gone.")
             }
             Self::Board(command) => command.enabled(&state.devices.board),
-            Self::Models(ModelsCommand::ChooseFolder | ModelsCommand::ChooseRoot) if shared.dialog_open => {
-                Err("A file dialog is open already.")
-            }
-            Self::Models(command) => command.enabled(&state.models),
+            Self::Models(command) => command.enabled(&state.models, shared),
             Self::Memory(command) => command.enabled(shared),
             Self::CopyError | Self::DismissError => shared.error.as_ref().map(drop).ok_or("There is no message."),
             Self::SetScreen(_) | Self::SetTheme(_) | Self::StopAndClose | Self::StayOpen => Ok(()),

@@ -276,7 +276,9 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
     let dialog = rfd::FileDialog::new();
     let one = |path: Option<PathBuf>| path.map(|path| vec![path]);
     let paths = match kind {
-        DialogKind::Any => dialog.set_title("Add model files").add_filter("Model files", &MODELS).add_filter("All files", &["*"]).pick_files(),
+        DialogKind::Any => {
+            dialog.set_title("Add model files").add_filter("Model files", &MODELS).add_filter("All files", &["*"]).pick_files()
+        }
         DialogKind::Role(role) => one(dialog
             .set_title(format!("Choose a file: {}", role.label()))
             .add_filter("Model files", &MODELS)

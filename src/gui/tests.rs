@@ -148,7 +148,9 @@ impl Studio {
         let info = PictureInfo { index, seed };
         self.port.send(Event::Picture { job, picture: Picture { info, image: image(64, seed as u8) } });
         self.until("the picture", |app| {
-            app.state.create.session.len() > before && app.state.create.session.writing() == 0 && app.state.create.converting_picture.is_none()
+            app.state.create.session.len() > before
+                && app.state.create.session.writing() == 0
+                && app.state.create.converting_picture.is_none()
         });
     }
 

@@ -58,11 +58,11 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
 
 /// What comes in, wherever one is: a press leads to it.
 fn coming_in(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let Some(total) = queue::total(&state.models.queue).filter(|_| state.shared.screen != Screen::Models) else { return };
+    let Some(total) = queue::summary(&state.models.queue).filter(|_| state.shared.screen != Screen::Models) else { return };
     gap(ui);
     let palette = theme::palette(ui);
     let done =
-        queue::fraction_of_all(&state.models.queue).map_or_else(|| "Downloads".to_owned(), |it| format!("Downloads {:.0} %", it * 100.0));
+        queue::summary_fraction(&state.models.queue).map_or_else(|| "Downloads".to_owned(), |it| format!("Downloads {:.0} %", it * 100.0));
     command_control(ui, state, commands, Command::SetScreen(Screen::Models), |ui| {
         let button = Button::new(RichText::new(done).color(palette.text)).frame_when_inactive(false);
         ui.add(button).on_hover_text(&total).accessible_name("Go to the downloads")

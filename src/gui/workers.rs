@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::gui::files::{DialogResult, FileTask, PixelTask, DialogKind, Report, show_dialog, file_task, pixel_task};
+use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, Report, file_task, pixel_task, show_dialog};
 use atelier_engine::{DEFAULT_PORT, RemoteError, ServerAddress, probe};
 
 /// Tasks that wait in a thread's own queue; more wait on the window's side.

@@ -7,10 +7,10 @@ use eframe::egui::{self, ColorImage, TextureFilter, TextureOptions};
 
 use crate::gui::context::Context;
 use crate::gui::create::command::Command;
-use crate::gui::create::session::{PictureId, PictureFile};
+use crate::gui::create::session::{PictureFile, PictureId};
 use crate::gui::create::state::{FormingPicture, State};
 use crate::gui::create::viewport::{KEY_STEP, View, canvas_rect};
-use crate::gui::files::{DialogResult, FileKind, FileError, FileTask, PixelTask, DialogKind};
+use crate::gui::files::{DialogKind, DialogResult, FileError, FileKind, FileTask, PixelTask};
 use crate::gui::shared::ErrorCard;
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, Recipe};
 use atelier_engine::{JobId, Picture, Preview, Task};

@@ -120,7 +120,7 @@ impl State {
     #[must_use]
     pub fn kept(settings: &Settings, settings_path: Option<&Path>) -> Self {
         Self {
-            warm: settings.warm,
+            warm: settings.preload,
             reserve: settings.reserve,
             loading: false,
             now_secs: 0,

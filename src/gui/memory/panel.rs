@@ -11,7 +11,7 @@ use crate::gui::memory::{MOST_GIB, MOST_PERCENT};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{command_control, bare_icon, heading, row, slider_row};
+use crate::gui::widgets::{bare_icon, command_control, heading, row, slider_row};
 use atelier_core::format::{GIB, memory_size, time_ago};
 use atelier_core::placement::Reserve;
 use atelier_engine::Resident;

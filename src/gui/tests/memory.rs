@@ -96,7 +96,7 @@ fn nothing_is_loaded_that_does_not_fit_is_unknown_or_was_not_wanted() {
     studio.tell(30);
     assert!(studio.app().state.devices.board.is_over());
     assert_eq!(studio.warmed(), []);
-    let mut off = known(Settings { warm: false, ..unknown });
+    let mut off = known(Settings { preload: false, ..unknown });
     assert_eq!(off.warmed(), []);
 }
 
@@ -131,12 +131,12 @@ fn switching_it_off_stops_the_loading_and_the_switch_is_kept() {
     studio.harness.get_by_role_and_label(Role::CheckBox, "The chosen model").click();
     studio.harness.run_ok();
     assert_eq!(studio.warmed(), [None]);
-    assert!(!studio.app().settings().warm);
+    assert!(!studio.app().settings().preload);
 }
 
 #[test]
 fn the_list_says_what_is_where_and_its_buttons_reach_the_engine() {
-    let mut studio = known(Settings { recipe: recipe(), warm: false, ..Settings::default() });
+    let mut studio = known(Settings { recipe: recipe(), preload: false, ..Settings::default() });
     studio.press(Modifiers::COMMAND, Key::Num2);
     assert!(studio.sees("No model yet."));
     let (one, mut two) = (resident(1, files("sd15")), resident(2, recipe().files));
@@ -168,7 +168,7 @@ fn weights_that_two_models_share_count_once() {
 
 #[test]
 fn going_back_to_a_model_brings_its_settings_and_keeps_the_words() {
-    let mut studio = known(Settings { recipe: Recipe { steps: 9, ..recipe() }, warm: false, ..Settings::default() });
+    let mut studio = known(Settings { recipe: Recipe { steps: 9, ..recipe() }, preload: false, ..Settings::default() });
     let (job, ..) = studio.generate();
     studio.done(job);
     let state = &mut studio.harness.state_mut().as_mut().unwrap().state;

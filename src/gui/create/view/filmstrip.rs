@@ -6,7 +6,7 @@ use eframe::egui::{
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::session::{SessionPicture, PictureFile};
+use crate::gui::create::session::{PictureFile, SessionPicture};
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::widgets::command_button;

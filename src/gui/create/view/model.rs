@@ -12,7 +12,7 @@ use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{command_control, bare_icon, command_button, file_name, heading, icon_button};
+use crate::gui::widgets::{bare_icon, command_button, command_control, file_name, heading, icon_button};
 use atelier_core::recipe::FileRole;
 
 /// Height of a line in a file's row, in points.

@@ -8,7 +8,7 @@ use crate::gui::icons::Icon;
 use crate::gui::shared::Job;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{command_control, bare_icon, command_button};
+use crate::gui::widgets::{bare_icon, command_button, command_control};
 
 /// Thickness of the line, in points.
 const LINE: f32 = 3.0;

@@ -16,7 +16,7 @@ use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{Scale, WHOLE, command_control, bold, heading, icon_button, optional_row, row, slider_row};
+use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, slider_row};
 use atelier_core::recipe::{Recipe, Sampler, Scheduler};
 
 /// Space between the panel's edge and its controls, in points.
@@ -89,7 +89,9 @@ pub(crate) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.horizontal(|ui| {
             ui.label(RichText::new(format!("{waiting} waiting in the queue")).color(palette.weak));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                command_control(ui, state, commands, Command::ClearQueue, |ui| ui.button("Clear").accessible_name(Command::ClearQueue.label()));
+                command_control(ui, state, commands, Command::ClearQueue, |ui| {
+                    ui.button("Clear").accessible_name(Command::ClearQueue.label())
+                });
             });
         });
     }

@@ -14,7 +14,7 @@ use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{command_control, bare_icon, bold};
+use crate::gui::widgets::{bare_icon, bold, command_control};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::{GIB, memory_size};
 use atelier_core::placement::Phase;

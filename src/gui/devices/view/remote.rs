@@ -9,7 +9,7 @@ use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{command_control, bare_icon, command_button, heading, icon_button};
+use crate::gui::widgets::{bare_icon, command_button, command_control, heading, icon_button};
 use atelier_core::sentences::sentence;
 
 /// Draws the list of servers.
