@@ -20,6 +20,7 @@ use crate::gui::workers::{Wake, Workers};
 use crate::gui::{create, devices, frame, memory, models, theme};
 use crate::settings::Settings;
 use crate::studio::library_service::LibraryService;
+use atelier_core::advice::Advice;
 use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
 use atelier_library::Builtin;
@@ -336,7 +337,7 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
     match end {
         End::Done { notes, .. } if !notes.is_empty() => context.notice(notes.join(" ")),
         End::Done { .. } | End::Cancelled => {}
-        End::Failed(Failure { sentence, hint, log, cause }) => {
+        End::Failed(Failure { advice: Advice { sentence, hint }, log, cause }) => {
             let mut card = ErrorCard { details: log, ..ErrorCard::new(sentence, hint) };
             if let (Some(Cause::OutOfMemory(met)), Some(job)) = (cause, ended) {
                 devices::update::add_remedies(devices, &mut card, &met, &job);

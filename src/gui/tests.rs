@@ -17,7 +17,8 @@ use crate::settings::{self, Settings};
 use atelier_core::placement::Module;
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PictureInfo, Recipe, Rgb8};
 use atelier_engine::{
-    Begin, End, EngineEnd, Event, Failure, JobId, LogLevel, Phase, Picture, Preview, PreviewOptions, Request, Step, Task, Timings, channel,
+    Begin, Control, End, EngineEnd, Event, Failure, JobId, LogLevel, Phase, Picture, Preview, PreviewOptions, Request, Step, Task, Timings,
+    channel,
 };
 use atelier_library::{Builtin, MANIFEST};
 
@@ -125,14 +126,14 @@ impl Studio {
     fn next_run(&mut self) -> Option<Request> {
         loop {
             match self.port.next() {
-                Some(Request::Estimate(_) | Request::ListDevices | Request::AddServer(_) | Request::Preload(_)) => {}
+                Some(Request::Control(Control::AddServer(_) | Control::Preload(_))) => {}
                 other => return other,
             }
         }
     }
 
     fn take(&mut self) -> (JobId, Recipe, Arc<std::sync::atomic::AtomicBool>) {
-        let Some(Request::Run { job, task: Task::Generate { recipe, .. } }) = self.next_run() else { panic!("another request") };
+        let Some(Request::Job { job, task: Task::Generate { recipe, .. } }) = self.next_run() else { panic!("another request") };
         let cancel = self.port.start(job).unwrap();
         (job, *recipe, cancel)
     }

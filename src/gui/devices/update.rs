@@ -116,7 +116,7 @@ pub(crate) fn estimated(state: &mut State, recipe: &Recipe, estimate: Result<Est
     board.waiting = false;
     (board.estimate, board.failure) = match estimate {
         Ok(estimate) => (Some(estimate), None),
-        Err(failure) => (None, Some(format!("{} {}", failure.sentence, failure.hint).trim().to_owned())),
+        Err(failure) => (None, Some(format!("{} {}", failure.advice.sentence, failure.advice.hint).trim().to_owned())),
     };
     board.touch();
 }

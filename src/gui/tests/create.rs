@@ -73,7 +73,7 @@ fn at_the_first_start_the_built_in_model_is_chosen_by_its_name_and_paints_at_onc
     studio.click(example);
     assert_eq!(studio.app().state.shared.recipe.prompt, example);
     studio.press(Modifiers::COMMAND, Key::Enter);
-    let Some(Request::Run { task: Task::Generate { recipe, preview }, .. }) = studio.next_run() else { panic!("another request") };
+    let Some(Request::Job { task: Task::Generate { recipe, preview }, .. }) = studio.next_run() else { panic!("another request") };
     assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.guidance, recipe.width, recipe.height), (example, 6, 1.0, 128, 96));
     assert_eq!((&recipe.files, preview), (builtin.files(), PreviewOptions::Adaptive));
     studio.harness.check_accessibility();
@@ -208,12 +208,7 @@ fn what_the_system_lacks_is_told() {
 fn a_failure_says_what_happened_and_what_to_do_and_goes_away() {
     let mut studio = Studio::open(ready());
     let (job, ..) = studio.generate();
-    let failure = Failure {
-        sentence: "The card is full.".into(),
-        hint: "Make it smaller.".into(),
-        log: vec!["cudaMalloc failed".into()],
-        cause: None,
-    };
+    let failure = Failure { log: vec!["cudaMalloc failed".into()], ..Failure::new("The card is full.", "Make it smaller.") };
     studio.port.send(Event::End { job, end: End::Failed(failure) });
     studio.harness.run();
     assert!(studio.sees("The card is full.") && studio.sees("Make it smaller."));
