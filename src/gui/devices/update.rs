@@ -293,7 +293,7 @@ fn remedy_again(index: usize, context: &mut Context<'_>) {
     remedy.apply(&mut context.shared.recipe);
     let mut again = *failed;
     remedy.apply(&mut again);
-    context.ask(create::Command::GenerateWith(Box::new(again)));
+    context.follow_up(create::Command::GenerateWith(Box::new(again)));
 }
 
 /// A command's model, prompt, sizes and placement; what it does not name stays as it is.
