@@ -72,7 +72,7 @@ fn estimate(engine: &Handle, recipe: &Recipe) -> Outcome<Duration> {
     loop {
         match engine.next_within(LIMIT).ok_or("no answer")? {
             Event::Estimated { estimate: Ok(_), .. } => return Ok(begun.elapsed()),
-            Event::Estimated { estimate: Err(failure), .. } => return Err(failure.sentence.into()),
+            Event::Estimated { estimate: Err(failure), .. } => return Err(failure.advice.sentence.into()),
             _ => {}
         }
     }

@@ -81,7 +81,7 @@ impl Autosave {
             window: self.window.and_then(WindowPlace::sane),
             builtin: shared.uses_builtin(),
             recipe: if shared.uses_builtin() {
-                let files = shared.own.as_ref().map(|own| own.files.clone()).unwrap_or_default();
+                let files = shared.custom_recipe.as_ref().map(|own| own.files.clone()).unwrap_or_default();
                 Recipe { files, ..shared.recipe.clone() }
             } else {
                 shared.recipe.clone()
