@@ -14,7 +14,15 @@ fn print_row(model: &Model, what: &str, ours: f64, cold: Option<f64>, bare: Opti
     let secs = |secs: f64| if secs < 0.1 { format!("{:.2} ms", secs * 1000.0) } else { format!("{secs:.3} s") };
     let format_peer = |peer: Option<f64>| peer.map_or_else(|| "-".to_owned(), secs);
     let ratio = |peer: Option<f64>| peer.map_or_else(|| "-".to_owned(), |peer| format!("{:.2}", peer / ours));
-    println!("| {} | {what} | {} | {} | {} | {} | {} |", model.name, secs(ours), format_peer(cold), format_peer(bare), ratio(cold), ratio(bare));
+    println!(
+        "| {} | {what} | {} | {} | {} | {} | {} |",
+        model.name,
+        secs(ours),
+        format_peer(cold),
+        format_peer(bare),
+        ratio(cold),
+        ratio(bare)
+    );
 }
 
 /// Prints the rows of a model, each as soon as it is known.
