@@ -80,7 +80,7 @@ fn device(index: usize) -> Option<(Device, Option<RemotePosition>)> {
     Some((Device { name, description, kind, card, memory_total_bytes, memory_free_bytes, memory_allocated_bytes }, position))
 }
 
-/// Description of simulated devices; mirrors shim/simulated_device.cpp.
+/// Description of simulated devices; mirrors `shim/simulated_device.cpp`.
 pub(super) const SIMULATED_DESCRIPTION: &str = "Simulated with the processor";
 
 /// Adds a GPU that the CPU simulates.
