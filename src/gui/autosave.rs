@@ -87,8 +87,8 @@ impl Autosave {
                 shared.recipe.clone()
             },
             pins: state.devices.known_pins().or_else(|| self.written.pins.clone()),
-            placements: state.devices.board.named.clone(),
-            servers: state.devices.board.servers.iter().map(|server| server.address.to_string()).collect(),
+            placements: state.devices.saved_placements.clone(),
+            servers: state.devices.servers.iter().map(|server| server.address.to_string()).collect(),
             warm: state.memory.warm,
             reserve: state.memory.reserve,
         }

@@ -13,7 +13,7 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{bold, command_button, icon_button};
 use crate::gui::command::{Command, Commands};
-use crate::gui::devices::board::BoardCommand;
+use crate::gui::devices;
 
 /// Width of the error card, in points.
 const CARD_WIDTH: f32 = 520.0;
@@ -39,9 +39,9 @@ pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
             });
             ui.add_space(2.0);
             if !error.remedies.is_empty() {
-                let words = format!("{}:", BoardCommand::RemedyAgain(0).label());
+                let words = format!("{}:", devices::Command::RemedyAgain(0).label());
                 ui.label(RichText::new(words).color(palette.weak));
-                board::remedies(ui, state, commands, &error.remedies, |index| Command::Board(BoardCommand::RemedyAgain(index)));
+                board::remedies(ui, state, commands, &error.remedies, |index| devices::Command::RemedyAgain(index));
             }
             if !error.details.is_empty() {
                 CollapsingHeader::new("Details")

@@ -13,6 +13,7 @@ use eframe::egui::ColorImage;
 use crate::gui::create::session::PictureId;
 use crate::gui::pixels;
 use crate::settings::{self, Settings};
+use crate::studio::preloading;
 use crate::studio::results;
 use atelier_core::paths;
 use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, Recipe, Rgb8};
@@ -63,12 +64,12 @@ pub enum FileTask {
     OpenFolder(PathBuf, Option<PathBuf>),
     /// Keep the settings.
     SaveSettings(PathBuf, Box<Settings>),
-    /// Is this mark there? It is removed.
-    TakeMark(PathBuf),
-    /// Leave this mark, which outlives the program's sudden end.
-    SetMark(PathBuf),
-    /// Remove this mark.
-    ClearMark(PathBuf),
+    /// Look for the crash marker of the last run, and delete it.
+    CheckCrashMarker(PathBuf),
+    /// Write the crash marker.
+    WriteCrashMarker(PathBuf),
+    /// Delete the crash marker.
+    DeleteCrashMarker(PathBuf),
 }
 
 /// What the pixel thread is asked.
@@ -110,10 +111,10 @@ pub enum Report {
     NotOpened(FileError),
     /// The settings could not be kept.
     SettingsNotSaved(String),
-    /// Whether the mark was there.
-    MarkTaken(bool),
-    /// The mark is there, or cannot be.
-    MarkSet,
+    /// The crash marker of the last run was looked for; true if it existed.
+    CrashMarkerChecked(bool),
+    /// The crash marker is written, or cannot be.
+    CrashMarkerWritten,
     /// A finished picture, ready for the screen.
     Picture {
         /// Its number.
@@ -242,30 +243,18 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             Some(Report::Thumbnail(path, look))
         }
         FileTask::OpenFolder(folder, file) => open_folder(&folder, file.as_deref()).err().map(Report::NotOpened),
-        FileTask::TakeMark(path) => {
-            let was_there = path.exists();
-            clear(&path);
-            Some(Report::MarkTaken(was_there))
+        FileTask::CheckCrashMarker(path) => Some(Report::CrashMarkerChecked(preloading::take_crash_marker(&path))),
+        FileTask::WriteCrashMarker(path) => {
+            preloading::write_crash_marker(&path);
+            Some(Report::CrashMarkerWritten)
         }
-        FileTask::SetMark(path) => {
-            if let Err(error) = paths::write_atomic_bytes(&path, b"") {
-                tracing::warn!("{} could not be written: {error}", path.display());
-            }
-            Some(Report::MarkSet)
-        }
-        FileTask::ClearMark(path) => {
-            clear(&path);
+        FileTask::DeleteCrashMarker(path) => {
+            preloading::delete_crash_marker(&path);
             None
         }
         FileTask::SaveSettings(path, settings) => {
             settings::save(&path, &settings).err().map(|error| Report::SettingsNotSaved(error.to_string()))
         }
-    }
-}
-
-fn clear(mark: &Path) {
-    if let Err(error) = paths::remove_if_there(mark) {
-        tracing::warn!("{} could not be removed: {error}", mark.display());
     }
 }
 

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::gui::context::Context;
+use crate::gui::context::{Context, log_if_busy};
 use crate::gui::devices;
-use crate::gui::devices::update::sent;
 use crate::gui::models::{ModelCard, Predicted, State};
 use crate::gui::shared::Screen;
 use atelier_core::device::Device;
@@ -76,12 +75,12 @@ pub(crate) fn refresh(state: &mut State, board: &devices::State, context: &Conte
             judge(state, id);
         }
     }
-    let idle = context.shared.jobs.is_empty() && !board.board.waiting && state.fitting.pending.is_none();
+    let idle = context.shared.jobs.is_empty() && !board.board.estimate_pending && state.fitting.pending.is_none();
     if context.shared.screen != Screen::Models || !idle || state.fitting.devices.is_empty() {
         return;
     }
     let Some((id, of, recipe)) = next_model(state, &context.shared.recipe) else { return };
-    if sent(context.engine.estimate(recipe.clone())) {
+    if log_if_busy(context.engine.estimate(recipe.clone())) {
         state.fitting.pending = Some((id, of, recipe));
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use eframe::egui::{Align, ComboBox, Frame, Id, Key, Label, Layout, Margin, Popup, RichText, TextEdit, Ui, vec2};
 
 use crate::gui::icons::Icon;
-use crate::gui::memory::panel as resident;
+use crate::gui::memory::view as memory;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
@@ -43,7 +43,7 @@ pub(crate) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands)
             }
         });
     }
-    resident::beside_the_chosen(ui, state, commands);
+    memory::chosen_model(ui, state, commands);
     for path in &state.shared.unplaced {
         unplaced(ui, state, commands, path);
     }

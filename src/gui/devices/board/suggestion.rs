@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::gui::devices::board::moves::{changes_between, is_same_placement};
+use crate::gui::devices::board::card_move::{changes_between, is_same_placement};
 use crate::gui::devices::board::remedy::Remedy;
 use atelier_core::placement::{Budgets, Module, NoPlan, Phase, Pin, Pins, Placement, Plan, Prediction, Question, Room, Shortage, plan};
 use atelier_engine::{Estimate, OutOfMemory, PhaseKind};

@@ -1,11 +1,11 @@
-//! A card: a module where it runs, and its weights where they live. What it looks like, and what keys and menus do to it.
+//! Card of a module: one half for its runtime device, one for its weights. Painting, keys and menus.
 
 use eframe::egui::{
     Align2, Color32, CornerRadius, EventFilter, FontId, Id, Key, Painter, Popup, Rect, Response, RichText, Role, Sense, Shape, Stroke,
     StrokeKind, Ui, WidgetInfo, pos2, vec2,
 };
 
-use crate::gui::devices::board::{Board, BoardCommand, CardMove, CardPart, MoveOutcome};
+use crate::gui::devices::board::{Board, Command, CardMove, CardPart, MoveOutcome};
 use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
@@ -16,26 +16,28 @@ use atelier_core::format::memory_size;
 use atelier_core::placement::{Home, Module};
 use atelier_core::sentences::capitalized;
 
-/// Height of the part that runs, in points.
+/// Height of the runtime half, in points.
 pub(crate) const RUNTIME_HEIGHT: f32 = 46.0;
-/// Height of the part with the weights, in points.
+/// Height of the weights half, in points.
 pub(crate) const WEIGHTS_HEIGHT: f32 = 27.0;
 /// Side of a small button on a card, in points.
 const BUTTON: f32 = 22.0;
 const RADIUS: u8 = 7;
 
-/// How a card is drawn.
+/// Content of a card, taken from the board.
 #[derive(Clone, Debug)]
 pub(crate) struct CardContent {
     pub(crate) title: String,
     pub(crate) label: &'static str,
-    /// Bytes of compute and of weights copied in, and a word where it is cut.
+    /// Bytes of compute buffers; `None` if not known.
     pub(crate) compute: Option<u64>,
+    /// Bytes of weights copied to the runtime device.
     pub(crate) staged: u64,
+    /// Weights are copied in pieces.
     pub(crate) in_pieces: bool,
     pub(crate) weights: Option<u64>,
     pub(crate) on_disk: bool,
-    /// Whether both parts are in one place.
+    /// Both halves are on one device.
     pub(crate) joined: bool,
     pub(crate) dim: bool,
 }
@@ -53,17 +55,17 @@ impl CardContent {
             weights: predicted.map(|it| it.weight_bytes),
             on_disk: seat.weights == Home::Disk,
             joined: seat.weights.is(&seat.runs_on),
-            dim: board.waiting,
+            dim: board.estimate_pending,
         })
     }
 }
 
-/// A module's name at the beginning of a line.
+/// Name of a module with a capital.
 pub(crate) fn title(module: Module) -> String {
     capitalized(module.label())
 }
 
-/// What a place is called.
+/// Name of a place for weights.
 pub(crate) fn place(board: &Board, home: &Home) -> String {
     match home {
         Home::Disk => "Disk".to_owned(),
@@ -78,7 +80,7 @@ const fn corners(top: bool, bottom: bool) -> CornerRadius {
     CornerRadius { nw: top, ne: top, sw: bottom, se: bottom }
 }
 
-/// Paints the part that runs.
+/// Paints the runtime half.
 pub(crate) fn paint_runs(painter: &Painter, rect: Rect, content: &CardContent, palette: &Palette, lifted: bool, hot: bool) {
     let fill = if hot || lifted { palette.control } else { palette.raised };
     let corner = corners(true, !content.joined);
@@ -109,7 +111,7 @@ pub(crate) fn paint_runs(painter: &Painter, rect: Rect, content: &CardContent, p
     }
 }
 
-/// Paints the part with the weights.
+/// Paints the weights half.
 pub(crate) fn paint_weights(painter: &Painter, rect: Rect, content: &CardContent, palette: &Palette, lifted: bool, hot: bool) {
     let fill = if hot || lifted { palette.control } else { palette.raised };
     let corner = corners(!content.joined, true);
@@ -128,13 +130,13 @@ pub(crate) fn paint_weights(painter: &Painter, rect: Rect, content: &CardContent
     dotted(&line, pos2(rect.left() + 11.0, rect.center().y), dot, &words, color);
 }
 
-/// A dot of a colour of the legend, and words; returns where they end.
+/// Paints a dot in a colour of the legend, and words; returns the right end of the words.
 fn dotted(painter: &Painter, at: eframe::egui::Pos2, dot: Color32, words: &str, color: Color32) -> f32 {
     painter.rect_filled(Rect::from_center_size(at + vec2(4.0, 0.0), vec2(8.0, 8.0)), 2.0, dot);
     painter.text(at + vec2(12.0, 0.0), Align2::LEFT_CENTER, words, FontId::proportional(theme::SMALL), color).right()
 }
 
-/// A card that could be: dashed.
+/// Paints a planned card, dashed.
 pub(crate) fn paint_ghost(painter: &Painter, rect: Rect, words: &str, palette: &Palette) {
     let rect = rect.shrink(1.0);
     painter.rect_filled(rect, RADIUS, palette.accent.gamma_multiply(0.12));
@@ -144,7 +146,7 @@ pub(crate) fn paint_ghost(painter: &Painter, rect: Rect, words: &str, palette: &
     inside.text(pos2(rect.left() + 10.0, rect.center().y), Align2::LEFT_CENTER, words, FontId::proportional(theme::SMALL), palette.text);
 }
 
-/// Shows a card's part that runs where it stands, and does what keys, menus and buttons ask.
+/// Shows the runtime half of a card with its buttons, menus and keys.
 pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, content: &CardContent) -> Response {
     let palette = theme::palette(ui);
     let board = &state.devices.board;
@@ -165,14 +167,14 @@ pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: 
     let (icon, color) = if pinned { (Icon::Pinned, palette.accent) } else { (Icon::Pin, palette.weak) };
     let what = if pinned { "Unpin" } else { "Pin" };
     let pin = small_button(ui, pin, id.with("pin"), icon, &format!("{what} the {}", module.label()), color);
-    let command = BoardCommand::Pin(module);
+    let command = Command::Pin(module);
     let hint = if pinned {
         "Pinned: a suggestion leaves it where it is. Press P to let it go."
     } else {
         "Pin: a suggestion leaves it where it is. Press P on the card."
     };
     if pin.on_hover_text(hint).clicked() {
-        commands.push(Command::Board(command));
+        commands.push(command);
     }
     let entries = |ui: &mut Ui, commands: &mut Commands| menu(ui, board, commands, module, pinned);
     let dots = dots.on_hover_text("Choose where it runs and where its weights live.");
@@ -186,7 +188,7 @@ pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: 
     response
 }
 
-/// Shows a card's weights where they live.
+/// Shows the weights half of a card with its menu and keys.
 pub(crate) fn weights(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, content: &CardContent) -> Response {
     let palette = theme::palette(ui);
     let response = ui.interact(rect, Id::unique(("weights", module)), Sense::click_and_drag());
@@ -224,7 +226,7 @@ fn small_button(ui: &Ui, rect: Rect, id: Id, icon: Icon, name: &str, color: Colo
     response
 }
 
-/// What the keys do to the card that has the keyboard.
+/// Keys of the focused card: arrows move it, P pins it.
 fn keys(ui: &Ui, board: &Board, commands: &mut Commands, module: Module, own: CardPart, response: &Response) {
     if !response.has_focus() {
         return;
@@ -234,16 +236,16 @@ fn keys(ui: &Ui, board: &Board, commands: &mut Commands, module: Module, own: Ca
         (input.key_pressed(Key::ArrowLeft), input.key_pressed(Key::ArrowRight), input.modifiers.shift, input.key_pressed(Key::P))
     });
     if pin {
-        commands.push(Command::Board(BoardCommand::Pin(module)));
+        commands.push(Command::Pin(module));
     }
     if left != right
         && let Some(wanted) = beside(board, module, if shift { CardPart::Weights } else { own }, right)
     {
-        commands.push(Command::Board(BoardCommand::Move(wanted)));
+        commands.push(Command::Move(wanted));
     }
 }
 
-/// The move to the next place on the right, or on the left, that can be made.
+/// Move to the next possible place on the right or on the left.
 fn beside(board: &Board, module: Module, part: CardPart, to_the_right: bool) -> Option<CardMove> {
     let seat = board.placement.as_ref()?.seat(module);
     let homes: Vec<Home> = homes(board);
@@ -256,12 +258,12 @@ fn beside(board: &Board, module: Module, part: CardPart, to_the_right: bool) -> 
     candidates.into_iter().find(|wanted| board.outcome(wanted).is_allowed())
 }
 
-/// Every place that has a column, from left to right.
+/// Places with a column, from left to right.
 pub(crate) fn homes(board: &Board) -> Vec<Home> {
     board.columns().into_iter().map(|device| Home::Device(device.name.clone())).chain([Home::Disk]).collect()
 }
 
-/// Everywhere that it can go.
+/// Menu of all places for a card.
 fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pinned: bool) {
     let palette = theme::palette(ui);
     ui.set_min_width(220.0);
@@ -287,21 +289,21 @@ fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pin
                 ui.add_enabled(!matches!(outcome, MoveOutcome::Impossible(_)), button).accessible_name(format!("{heading} {name}"));
             let response = match outcome {
                 MoveOutcome::Impossible(reason) => response.on_disabled_hover_text(*reason),
-                _ => response.on_hover_text(BoardCommand::Move(wanted.clone()).tooltip()),
+                _ => response.on_hover_text(Command::Move(wanted.clone()).tooltip()),
             };
             if response.clicked() {
                 if outcome.is_allowed() {
-                    commands.push(Command::Board(BoardCommand::Move(wanted)));
+                    commands.push(Command::Move(wanted));
                 }
                 ui.close();
             }
         }
         ui.separator();
     }
-    let command = BoardCommand::Pin(module);
+    let command = Command::Pin(module);
     let pin = ui.add(eframe::egui::Button::selectable(pinned, command.label()).min_size(vec2(210.0, 24.0)));
     if pin.on_hover_text(command.tooltip()).clicked() {
-        commands.push(Command::Board(command));
+        commands.push(command);
         ui.close();
     }
 }

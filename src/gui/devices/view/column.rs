@@ -1,11 +1,11 @@
-//! The head of a column: a device's name, its bar with the budget's handle, and what each phase takes of it.
+//! Header of a column: name and backend of a device, its memory bar, its use by phase, and its budget.
 
 use eframe::egui::{
     Align, Button, ComboBox, CursorIcon, DragValue, EventFilter, Id, Key, Label, Layout, Rect, Response, Role, Sense, Stroke, Ui,
     UiBuilder, WidgetInfo, pos2, vec2,
 };
 
-use crate::gui::devices::board::{BoardCommand, is_unreachable};
+use crate::gui::devices::board::{Command, is_unreachable};
 use crate::gui::devices::view::bar;
 use crate::gui::devices::view::bar::{Bar, small};
 use crate::gui::icons;
@@ -19,19 +19,19 @@ use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::{GIB, memory_size};
 use atelier_core::placement::Phase;
 
-/// Height of a head, in points.
+/// Height of a header, in points.
 pub(crate) const HEIGHT: f32 = 148.0;
 /// Height of the bar, in points.
 const BAR: f32 = 20.0;
-/// GiB by which an arrow key moves a budget, and with Shift.
+/// Step of an arrow key for a budget, in GiB: without and with Shift.
 const KEY_STEPS: [f64; 2] = [0.1, 1.0];
 
-/// What a column is called.
+/// Title of a device's column.
 pub(crate) fn title(device: &Device) -> String {
     if device.kind == DeviceKind::Cpu { format!("{} · RAM", device.name) } else { device.name.clone() }
 }
 
-/// Draws the head of a device's column.
+/// Draws the header of a device's column.
 pub(crate) fn head(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device, rect: Rect) {
     let mut ui = ui.new_child(UiBuilder::new().max_rect(rect.shrink2(vec2(12.0, 9.0))).layout(Layout::top_down(Align::LEFT)));
     let ui = &mut ui;
@@ -71,7 +71,7 @@ pub(crate) fn head(ui: &mut Ui, state: &State, commands: &mut Commands, device: 
     let name = format!("Memory of {}{over}", device.name);
     response.widget_info(|| WidgetInfo { value: Some(percent), ..WidgetInfo::labeled(Role::ProgressIndicator, true, &name) });
     response.on_hover_text(bar.words(&palette));
-    bar::paint(ui, rect, &bar, Id::unique(("bar", &device.name)), board.waiting);
+    bar::paint(ui, rect, &bar, Id::unique(("bar", &device.name)), board.estimate_pending);
     if bar.budget.is_some() {
         handle(ui, commands, device, &bar, rect);
     }
@@ -80,7 +80,7 @@ pub(crate) fn head(ui: &mut Ui, state: &State, commands: &mut Commands, device: 
     budget_row(ui, state, commands, device, &bar);
 }
 
-/// The head of the disk's column.
+/// Draws the header of the disk's column.
 pub(crate) fn disk_head(ui: &mut Ui, rect: Rect) {
     let mut ui = ui.new_child(UiBuilder::new().max_rect(rect.shrink2(vec2(12.0, 9.0))).layout(Layout::top_down(Align::LEFT)));
     ui.spacing_mut().item_spacing = vec2(4.0, 3.0);
@@ -96,14 +96,14 @@ fn kind_words(device: &Device) -> String {
     format!("{}\n{}{memory}", device.description, device.kind.label())
 }
 
-/// The choice of a backend for a card that several offer.
+/// Choice of a backend for a card that several offer.
 fn backends(ui: &mut Ui, commands: &mut Commands, device: &Device, others: &[&Device]) {
     let palette = theme::palette(ui);
     let wide = ui.available_width();
     ui.scope(|ui| {
         ui.spacing_mut().interact_size.y = 18.0;
         ui.spacing_mut().button_padding = vec2(6.0, 0.0);
-        let command = |other: &Device| BoardCommand::Backend(device.name.clone(), other.name.clone());
+        let command = |other: &Device| Command::Backend(device.name.clone(), other.name.clone());
         let combo = ComboBox::from_id_salt(("backend", &device.name))
             .icon(widgets::chevron)
             .width(wide)
@@ -114,7 +114,7 @@ fn backends(ui: &mut Ui, commands: &mut Commands, device: &Device, others: &[&De
                 for other in others {
                     let tooltip = command(other).tooltip();
                     if ui.selectable_label(false, &other.name).on_hover_text(tooltip).clicked() {
-                        commands.push(Command::Board(command(other)));
+                        commands.push(command(other));
                     }
                 }
             });
@@ -128,7 +128,7 @@ fn tenths(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / GIB as f64)
 }
 
-/// The handle on the bar with which the budget is moved.
+/// Handle on the bar that sets the budget by dragging and by keys.
 fn handle(ui: &mut Ui, commands: &mut Commands, device: &Device, bar: &Bar, rect: Rect) {
     let palette = theme::palette(ui);
     let Some(budget) = bar.budget else { return };
@@ -144,7 +144,7 @@ fn handle(ui: &mut Ui, commands: &mut Commands, device: &Device, bar: &Bar, rect
     let set = |commands: &mut Commands, gib: f64| {
         let gib = (gib.clamp(0.1, most) * 10.0).round() / 10.0;
         if (gib - gib_now).abs() > 0.04 {
-            commands.push(Command::Board(BoardCommand::Budget(device.name.clone(), Some(gib))));
+            commands.push(Command::Budget(device.name.clone(), Some(gib)));
         }
     };
     if response.dragged()
@@ -164,7 +164,7 @@ fn handle(ui: &mut Ui, commands: &mut Commands, device: &Device, bar: &Bar, rect
             set(commands, gib_now + (right - left) * step);
         }
         if delete {
-            commands.push(Command::Board(BoardCommand::Budget(device.name.clone(), None)));
+            commands.push(Command::Budget(device.name.clone(), None));
         }
     }
     let hot = response.hovered() || response.dragged() || response.has_focus();
@@ -175,7 +175,7 @@ fn handle(ui: &mut Ui, commands: &mut Commands, device: &Device, bar: &Bar, rect
     response.on_hover_text(format!("Budget: {}. Drag, or use the arrow keys; Delete removes it.", memory_size(budget)));
 }
 
-/// What each phase takes; the one under the pointer is shown on every bar.
+/// Use by phase; all bars show the phase under the pointer.
 fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
     let palette = theme::palette(ui);
     let board = &state.devices.board;
@@ -189,7 +189,7 @@ fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
     for (n, phase) in Phase::ALL.into_iter().enumerate() {
         let rect = Rect::from_min_size(whole.min + vec2(width * n as f32, 0.0), vec2(width - 2.0, whole.height()));
         let used = prediction.in_phase(phase).total_bytes();
-        let measured = board.measured(&device.name, phase);
+        let measured = board.measured_bytes(&device.name, phase);
         let response = ui.interact(rect, Id::unique(("phase", &device.name, phase)), Sense::click());
         let told = match measured {
             Some(bytes) => format!("{}, measured {}{}", memory_size(used), memory_size(bytes), error_words(bytes, used)),
@@ -236,7 +236,7 @@ fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
     }
 }
 
-/// How far the prediction was off, where it was: " (1.3 % more)".
+/// Error of a prediction in words: " (1.3 % more)"; empty if there is none.
 fn error_words(measured: u64, predicted: u64) -> String {
     if predicted == 0 || measured == predicted {
         return String::new();
@@ -266,17 +266,17 @@ fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Devi
             let mut gib = before;
             let most = (bar.total.max(GIB / 10) as f64 / GIB as f64).max(before);
             let number = DragValue::new(&mut gib).range(0.1..=most).speed(0.05).fixed_decimals(1).suffix(" GiB");
-            let set = BoardCommand::Budget(device.name.clone(), Some(0.0));
+            let set = Command::Budget(device.name.clone(), Some(0.0));
             ui.add(number).labelled_by(label.id).on_hover_text(set.tooltip());
             if (gib - before).abs() > 0.04 {
-                commands.push(Command::Board(BoardCommand::Budget(device.name.clone(), Some((gib * 10.0).round() / 10.0))));
+                commands.push(Command::Budget(device.name.clone(), Some((gib * 10.0).round() / 10.0)));
             }
-            let remove = Command::Board(BoardCommand::Budget(device.name.clone(), None));
+            let remove = Command::Budget(device.name.clone(), None);
             ask(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &format!("Remove the budget of {}", device.name)));
         } else {
-            // Begins where nothing is cut yet: at all that is free.
+            // Starts at all that is free, which changes nothing yet.
             let gib = (bar.limit as f64 / GIB as f64 * 10.0).floor() / 10.0;
-            let set = Command::Board(BoardCommand::Budget(device.name.clone(), Some(gib.max(0.1))));
+            let set = Command::Budget(device.name.clone(), Some(gib.max(0.1)));
             let name = format!("Set a budget for {}", device.name);
             ask(ui, state, commands, set, |ui| {
                 ui.spacing_mut().button_padding.x = 4.0;
@@ -303,7 +303,7 @@ fn pointed_id() -> Id {
     Id::unique("phase pointed at")
 }
 
-/// The phase that all bars show: the one pointed at in this frame or the last, else the chosen one.
+/// Phase that all bars show: the one under the pointer in this frame or the last, else the chosen one.
 fn phase_shown(ui: &Ui) -> Option<Phase> {
     let frame = ui.ctx().cumulative_frame_nr();
     let pointed: Option<(Phase, u64)> = ui.data(|data| data.get_temp(pointed_id()));
@@ -316,7 +316,7 @@ fn point_at(ui: &Ui, response: &Response, phase: Phase) {
     if response.hovered() || response.has_focus() {
         let before: Option<(Phase, u64)> = ui.data(|data| data.get_temp(pointed_id()));
         if before.map(|(phase, _)| phase) != Some(phase) {
-            // Columns on the left are drawn already.
+            // Columns on the left are already drawn.
             ui.ctx().request_repaint();
         }
         ui.data_mut(|data| data.insert_temp(pointed_id(), (phase, frame)));
@@ -329,7 +329,7 @@ fn point_at(ui: &Ui, response: &Response, phase: Phase) {
     }
 }
 
-/// A phase that is not pointed at any more is not shown any more.
+/// Forgets the phase under the pointer once the pointer has left it.
 pub(crate) fn end_of_frame(ui: &Ui) {
     let frame = ui.ctx().cumulative_frame_nr();
     let last: Option<(Phase, u64)> = ui.data(|data| data.get_temp(pointed_id()));

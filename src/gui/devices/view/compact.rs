@@ -1,8 +1,8 @@
-//! The board in small, at the side of Create: a line for each device in use, and a hint where memory will not suffice.
+//! Summary of the board for the Create view: a line for each device in use, and a hint if memory does not suffice.
 
 use eframe::egui::{Align2, FontId, Id, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
-use crate::gui::devices::board::{Board, BoardCommand, Suggestion};
+use crate::gui::devices::board::{Board, Command, Suggestion};
 use crate::gui::devices::view::bar;
 use crate::gui::devices::view::bar::Bar;
 use crate::gui::devices::view::column;
@@ -16,8 +16,8 @@ use crate::gui::command::{Command, Commands};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::{GIB, memory_size};
 
-/// Devices that are shown; more are a click away.
-const MOST: usize = 3;
+/// Most devices shown; the others are in the Devices view.
+const MAX_DEVICES: usize = 3;
 /// Height of a line, in points.
 const LINE: f32 = 27.0;
 
@@ -29,20 +29,20 @@ pub(crate) fn compact(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
     ui.scope(|ui| {
         ui.spacing_mut().item_spacing.y = 2.0;
-        for device in in_use(board).into_iter().take(MOST) {
+        for device in in_use(board).into_iter().take(MAX_DEVICES) {
             line(ui, state, commands, device);
         }
     });
 }
 
-/// The devices that something runs or lives on.
+/// Devices that a module runs on or has its weights in.
 fn in_use(board: &Board) -> Vec<&Device> {
     let used = |device: &&Device| !modules_on(board, device).is_empty();
     let devices: Vec<&Device> = board.columns().into_iter().filter(used).collect();
     devices
 }
 
-/// What runs or lives there, in words.
+/// Modules that run on a device, and those with weights only.
 fn modules_on(board: &Board, device: &Device) -> Vec<String> {
     let Some(placement) = &board.placement else { return Vec::new() };
     let on = board.modules.iter().filter_map(|module| {
@@ -81,7 +81,7 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     let words = painter.with_clip_rect(Rect::from_x_y_ranges(after..=(value.left() - 8.0), rect.y_range()));
     words.text(pos2(after, y), Align2::LEFT_CENTER, on, FontId::proportional(theme::SMALL), palette.weak);
     let small = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 9.0), pos2(rect.right(), rect.bottom() - 3.0));
-    bar::paint(ui, small, &Bar { measured: None, ..bar.clone() }, Id::unique(("small bar", &device.name)), board.waiting);
+    bar::paint(ui, small, &Bar { measured: None, ..bar.clone() }, Id::unique(("small bar", &device.name)), board.estimate_pending);
     let devices = Command::Go(Screen::Devices);
     let hover = format!("{}\n{}", bar.words(&palette), widgets::tooltip(ui.ctx(), &devices));
     if response.on_hover_text(hover).clicked() {
@@ -89,25 +89,25 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     }
 }
 
-/// Says beside the button that matters that memory will not suffice, and what would help. A hint and no wall.
+/// Hint beside the Generate button that memory does not suffice, with a remedy. It does not block the button.
 pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let (palette, board) = (theme::palette(ui), &state.devices.board);
-    if board.waiting || state.shared.screen == Screen::Devices {
+    if board.estimate_pending || state.shared.screen == Screen::Devices {
         return;
     }
-    let lacks = board.lacks();
-    let Some((device, phase, bytes)) = lacks.first() else { return };
+    let shortfalls = board.shortfalls();
+    let Some((device, phase, bytes)) = shortfalls.first() else { return };
     ui.label(RichText::new(format!("{device} lacks {} in the {} phase.", memory_size(*bytes), phase.label())).color(palette.warn));
     if matches!(board.suggestion, Suggestion::Plan(_)) {
         ui.horizontal(|ui| {
-            if board.plan_shown().is_some() {
-                command_button(ui, state, commands, Command::Board(BoardCommand::ApplyPlan));
+            if board.visible_plan().is_some() {
+                command_button(ui, state, commands, Command::ApplyPlan);
             }
             command_button(ui, state, commands, Command::Go(Screen::Devices));
         });
     } else {
         let best = board.remedies.get(..1).unwrap_or_default();
-        remedies(ui, state, commands, best, |index| Command::Board(BoardCommand::Remedy(index)));
+        remedies(ui, state, commands, best, |index| Command::Remedy(index));
     }
 }
 
@@ -129,7 +129,7 @@ mod tests {
         let mut placement = Placement::all_on("GPU0");
         placement.set(Module::Te, Seat { runs_on: "GPU0".into(), weights: Home::Device("CPU".into()) });
         let devices = vec![device("GPU0", DeviceKind::Gpu), device("GPU1", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu)];
-        let mut board = Board::kept(&crate::settings::Settings::default());
+        let mut board = Board::from_settings(&crate::settings::Settings::default());
         (board.devices, board.modules, board.placement) = (devices, vec![Module::Diffusion, Module::Te], Some(placement));
         let told: Vec<_> = in_use(&board).into_iter().map(|it| (it.name.as_str(), modules_on(&board, it).join(", "))).collect();
         assert_eq!(told, [("GPU0", "diffusion, text encoder".to_owned()), ("CPU", "text encoder weights".to_owned())]);

@@ -1,5 +1,4 @@
-//! The Devices view: a column for each device and the disk, a row for each module, and in it the card where the module runs and its
-//! weights where they live. Cards are dragged; what would come of it is shown before it is done.
+//! The Devices view: the board of cards, the placement as text below it, and a side panel. It reads the state and pushes commands.
 
 mod bar;
 mod card;
@@ -16,7 +15,7 @@ use eframe::egui::{
     Sense, Shape, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2, vec2,
 };
 
-use crate::gui::devices::board::{Board, BoardCommand, CardMove, CardPart, MoveOutcome};
+use crate::gui::devices::board::{Board, Command, CardMove, CardPart, MoveOutcome};
 use crate::gui::state::State;
 use crate::gui::widgets::bold;
 use crate::gui::command::{Command, Commands};
@@ -30,29 +29,30 @@ pub(crate) use side::{remedies, side_panel};
 
 /// Space between columns, in points.
 const GAP: f32 = 8.0;
-/// Space between the parts of a card that are apart, in points.
+/// Space between the halves of a split card, in points.
 const PART_GAP: f32 = 2.0;
 /// Space between rows, in points.
 const ROW_GAP: f32 = 13.0;
-/// Narrowest and widest a device's column gets, in points; the disk's is narrower.
-const COLUMN: (f32, f32) = (164.0, 300.0);
-const DISK: f32 = 0.72;
-/// Space round the board, in points.
+/// Least and greatest width of a device's column, in points.
+const COLUMN_WIDTH: (f32, f32) = (164.0, 300.0);
+/// Width of the disk's column relative to a device's.
+const DISK_SHARE: f32 = 0.72;
+/// Space around the board, in points.
 const EDGE: f32 = 14.0;
-/// Seconds in which a card glides to its place.
-const GLIDE_SECS: f64 = 0.13;
+/// Duration of a card's movement to its place, in seconds.
+const MOVE_SECS: f64 = 0.13;
 
-/// What is held in the air.
+/// Payload of a drag: the card under the pointer.
 #[derive(Clone, Debug)]
 struct DraggedCard {
     module: Module,
     part: CardPart,
-    /// From the card's corner to the pointer.
-    grip: Vec2,
+    /// Offset of the pointer from the card's corner.
+    pointer_offset: Vec2,
     width: f32,
 }
 
-/// Where the columns and rows are.
+/// Positions of columns and rows.
 struct Grid {
     columns: Vec<(Home, Rect)>,
     rows_top: f32,
@@ -70,7 +70,7 @@ impl Grid {
     }
 }
 
-/// Draws the view beside the panel on the left.
+/// Draws the view beside the side panel.
 pub(crate) fn board_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let whole = ui.available_rect_before_wrap();
@@ -102,15 +102,15 @@ fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let board = &state.devices.board;
     let (homes, modules) = (card::homes(board), &board.modules);
     let room = ui.available_size();
-    let parts = homes.len() as f32 - 1.0 + DISK;
-    let width = ((room.x - 2.0 * EDGE - GAP * (homes.len() as f32 - 1.0)) / parts).clamp(COLUMN.0, COLUMN.1);
+    let parts = homes.len() as f32 - 1.0 + DISK_SHARE;
+    let width = ((room.x - 2.0 * EDGE - GAP * (homes.len() as f32 - 1.0)) / parts).clamp(COLUMN_WIDTH.0, COLUMN_WIDTH.1);
     let rows = modules.len() as f32 * (RUNTIME_HEIGHT + WEIGHTS_HEIGHT + PART_GAP + ROW_GAP);
     let height = (column::HEIGHT + rows + 10.0).max(room.y - 6.0);
     let wide = width * parts + GAP * (homes.len() as f32 - 1.0) + 2.0 * EDGE;
     let (area, _) = ui.allocate_exact_size(vec2(wide.max(room.x), height), Sense::hover());
     let mut left = area.left() + EDGE;
     let columns = homes.into_iter().map(|home| {
-        let width = if home == Home::Disk { width * DISK } else { width };
+        let width = if home == Home::Disk { width * DISK_SHARE } else { width };
         let rect = Rect::from_min_size(pos2(left, area.top()), vec2(width, height));
         left += width + GAP;
         (home, rect)
@@ -144,7 +144,7 @@ fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
 }
 
-/// The card of a module and its weights, and the way between them.
+/// Both halves of a module's card, with an arrow between them if they are apart.
 #[expect(clippy::too_many_arguments, reason = "all of them belong to one row of the board")]
 fn cards_of(
     ui: &mut Ui,
@@ -160,14 +160,14 @@ fn cards_of(
     let Some(seat) = state.devices.board.placement.as_ref().map(|it| it.seat(module).clone()) else { return };
     let Some(runs) = grid.lane(&Home::Device(seat.runs_on.clone()), row, CardPart::Runtime) else { return };
     let Some(weights) = grid.lane(&seat.weights, row, CardPart::Weights) else { return };
-    // A card in one piece has no seam.
+    // The halves of an undivided card touch.
     let weights = if content.joined { weights.with_min_y(runs.bottom() - 1.0) } else { weights };
     let runs = glide(ui, Id::unique(("glide", module, CardPart::Runtime)), runs, origin);
     let weights = glide(ui, Id::unique(("glide", module, CardPart::Weights)), weights, origin);
     if !content.joined {
         way(ui, runs, weights);
     }
-    // A child of its own, so that the cards take no room beyond the board's.
+    // A child UI, so that the cards do not enlarge the board.
     let mut ui = ui.new_child(UiBuilder::new().max_rect(ui.max_rect()));
     let lifts_both = held.is_some_and(|held| held.part == CardPart::Runtime);
     ui.set_opacity(if lifts_both { 0.35 } else { 1.0 });
@@ -183,11 +183,11 @@ fn lift(response: &eframe::egui::Response, module: Module, part: CardPart, rect:
     if response.drag_started()
         && let Some(pointer) = response.interact_pointer_pos()
     {
-        response.dnd_set_drag_payload(DraggedCard { module, part, grip: pointer - rect.min, width: rect.width() });
+        response.dnd_set_drag_payload(DraggedCard { module, part, pointer_offset: pointer - rect.min, width: rect.width() });
     }
 }
 
-/// The line from weights to where they are copied.
+/// Arrow from weights to the device that they are copied to.
 fn way(ui: &Ui, runs: Rect, weights: Rect) {
     let palette = theme::palette(ui);
     let to_the_right = weights.center().x < runs.center().x;
@@ -207,10 +207,10 @@ fn way(ui: &Ui, runs: Rect, weights: Rect) {
     ui.painter().add(Shape::convex_polygon(head, palette.staged, Stroke::NONE));
 }
 
-/// Where the planner would put it, where that is elsewhere.
+/// The plan's places for a card, where they differ from its own.
 fn ghosts(ui: &Ui, board: &Board, grid: &Grid, row: usize, module: Module) {
     let palette = theme::palette(ui);
-    let (Some(plan), Some(now)) = (board.plan_shown(), board.placement.as_ref().map(|it| it.seat(module))) else { return };
+    let (Some(plan), Some(now)) = (board.visible_plan(), board.placement.as_ref().map(|it| it.seat(module))) else { return };
     let then = plan.placement.seat(module);
     if then.runs_on != now.runs_on
         && let Some(rect) = grid.lane(&Home::Device(then.runs_on.clone()), row, CardPart::Runtime)
@@ -224,7 +224,7 @@ fn ghosts(ui: &Ui, board: &Board, grid: &Grid, row: usize, module: Module) {
     }
 }
 
-/// The places where what is held can be put down, and what would come of it.
+/// Drop zones of the dragged card, each with its outcome.
 fn zones(ui: &mut Ui, board: &Board, commands: &mut Commands, grid: &Grid, row: usize, held: &DraggedCard) {
     let palette = theme::palette(ui);
     let parts: &[CardPart] = if held.part == CardPart::Runtime { &[CardPart::Runtime, CardPart::Weights] } else { &[CardPart::Weights] };
@@ -268,18 +268,18 @@ fn zones(ui: &mut Ui, board: &Board, commands: &mut Commands, grid: &Grid, row: 
                 if let Some(pointer) = pointer {
                     start_glide(ui, held, pointer);
                 }
-                commands.push(Command::Board(BoardCommand::Move(wanted)));
+                commands.push(Command::Move(wanted));
             }
         }
     }
 }
 
-/// The card under the pointer.
+/// Paints the dragged card under the pointer.
 fn in_the_air(ui: &Ui, content: &CardContent, held: &DraggedCard) {
     let Some(pointer) = ui.input(|input| input.pointer.latest_pos()) else { return };
     let palette = theme::palette(ui);
     let painter = ui.ctx().layer_painter(LayerId::new(Order::Tooltip, Id::unique("lifted card")));
-    let min = pointer - held.grip;
+    let min = pointer - held.pointer_offset;
     match held.part {
         CardPart::Runtime => {
             let rect = Rect::from_min_size(min, vec2(held.width, RUNTIME_HEIGHT));
@@ -297,7 +297,7 @@ fn in_the_air(ui: &Ui, content: &CardContent, held: &DraggedCard) {
     ui.ctx().request_repaint();
 }
 
-/// A card on its way, in points from the board's corner.
+/// Movement of a card, in points from the board's corner.
 #[derive(Clone, Copy, Debug)]
 struct CardAnimation {
     from: Vec2,
@@ -307,13 +307,13 @@ struct CardAnimation {
 
 impl CardAnimation {
     fn at(&self, now_secs: f64) -> Vec2 {
-        let done = ((now_secs - self.start_secs) / GLIDE_SECS).clamp(0.0, 1.0) as f32;
-        // Quick at first, gentle at the end.
+        let done = ((now_secs - self.start_secs) / MOVE_SECS).clamp(0.0, 1.0) as f32;
+        // Ease-out.
         self.from + (self.to - self.from) * (1.0 - (1.0 - done).powi(3))
     }
 }
 
-/// Where on its way to this place a card is now.
+/// Present rectangle of a card that moves to `to`.
 fn glide(ui: &Ui, id: Id, to: Rect, origin: Pos2) -> Rect {
     let now = ui.input(|input| input.time);
     let target = to.min - origin;
@@ -322,18 +322,18 @@ fn glide(ui: &Ui, id: Id, to: Rect, origin: Pos2) -> Rect {
     let glide = match known {
         Some(known) if (known.to - target).length() < 0.5 => CardAnimation { to: target, ..known },
         Some(known) => CardAnimation { from: dropped.map_or_else(|| known.at(now), |at| at - origin), to: target, start_secs: now },
-        None => CardAnimation { from: target, to: target, start_secs: now - GLIDE_SECS },
+        None => CardAnimation { from: target, to: target, start_secs: now - MOVE_SECS },
     };
     ui.data_mut(|data| data.insert_temp(id, glide));
-    if now - glide.start_secs < GLIDE_SECS {
+    if now - glide.start_secs < MOVE_SECS {
         ui.ctx().request_repaint();
     }
     Rect::from_min_size(origin + glide.at(now), to.size())
 }
 
-/// A card that is put down glides from where it was let go.
+/// Starts the movement of a dropped card at the pointer.
 fn start_glide(ui: &Ui, held: &DraggedCard, pointer: Pos2) {
-    let min = pointer - held.grip;
+    let min = pointer - held.pointer_offset;
     let below = if held.part == CardPart::Runtime { vec2(0.0, RUNTIME_HEIGHT) } else { Vec2::ZERO };
     let all: HashMap<CardPart, Pos2> = [(CardPart::Runtime, min), (CardPart::Weights, min + below)].into();
     ui.data_mut(|data| {

@@ -1,9 +1,9 @@
-//! The panel beside the board: whether it fits, what would be better, kept placements, and borrowed devices.
+//! Side panel: fit and suggestion, resident models, saved placements, servers.
 
 use eframe::egui::{Button, Frame, Key, Label, Margin, Panel, RichText, ScrollArea, Sense, Stroke, TextEdit, Ui, vec2};
 
 use crate::gui::create::view::settings_panel;
-use crate::gui::devices::board::{Board, BoardCommand, Remedy, Suggestion};
+use crate::gui::devices::board::{Board, Command, Remedy, Suggestion};
 use crate::gui::devices::view::remote;
 use crate::gui::icons;
 use crate::gui::icons::Icon;
@@ -37,7 +37,7 @@ pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     });
 }
 
-/// What is made, whether it fits, and what would be better.
+/// Model and size of the next picture, fit of its placement, and the planner's answer.
 fn verdict(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let (palette, board, recipe) = (theme::palette(ui), &state.devices.board, &state.shared.recipe);
     heading(ui, "Memory", |_| {});
@@ -45,10 +45,10 @@ fn verdict(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.label(RichText::new("Choose a model under Create to see what it takes.").color(palette.weak));
         return;
     }
-    let name = if state.shared.uses_builtin() { state.shared.model_name(&recipe.files) } else { board.model.clone() };
+    let name = if state.shared.uses_builtin() { state.shared.model_name(&recipe.files) } else { board.model_key.clone() };
     let what = format!("{name} at {} × {}", recipe.width, recipe.height);
     ui.add(Label::new(RichText::new(what).color(palette.weak)).truncate()).on_hover_text(&name);
-    if let Some(failure) = &board.failure {
+    if let Some(failure) = &board.estimate_error {
         line(ui, Icon::Warning, palette.warn, failure);
         return;
     }
@@ -57,30 +57,30 @@ fn verdict(ui: &mut Ui, state: &State, commands: &mut Commands) {
         line(ui, Icon::Warning, palette.warn, words);
     }
     match &board.prediction {
-        // As high as what will stand here, so that nothing below moves under a pointer.
+        // As high as the answer, so that nothing below moves under the pointer.
         None => line(ui, Icon::Dots, palette.weak, "Finding out what this model takes…"),
         Some(prediction) if prediction.fits() => {
-            let words = if board.waiting { "It fitted; looking again…" } else { "Everything fits." };
+            let words = if board.estimate_pending { "It fitted; looking again…" } else { "Everything fits." };
             line(ui, Icon::Check, palette.compute, words);
         }
         Some(_) => {
-            for (device, phase, bytes) in board.lacks() {
+            for (device, phase, bytes) in board.shortfalls() {
                 line(ui, Icon::Warning, palette.error, &format!("{device} lacks {} in the {} phase.", memory_size(bytes), phase.label()));
             }
         }
     }
     ui.add_space(2.0);
-    match (board.plan_shown(), &board.suggestion) {
+    match (board.visible_plan(), &board.suggestion) {
         (Some(plan), _) => plan_card(ui, state, commands, plan),
         (None, Suggestion::NothingFits(shortage)) => shortage_card(ui, state, commands, shortage),
         (None, _) => {
-            let show = Command::Board(BoardCommand::ShowPlan);
+            let show = Command::ShowPlan;
             ask(ui, state, commands, show.clone(), |ui| ui.add(Button::new(show.label()).min_size(vec2(ui.available_width(), 28.0))));
         }
     }
 }
 
-/// The planner's placement, in words, to take or to leave.
+/// Card of a plan: its reasons, and buttons to apply or dismiss it.
 fn plan_card(ui: &mut Ui, state: &State, commands: &mut Commands, plan: &Plan) {
     let palette = theme::palette(ui);
     card(ui, palette.accent, |ui| {
@@ -94,13 +94,13 @@ fn plan_card(ui: &mut Ui, state: &State, commands: &mut Commands, plan: &Plan) {
         }
         ui.add_space(2.0);
         ui.horizontal(|ui| {
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Board(BoardCommand::ApplyPlan)));
-            command_button(ui, state, commands, Command::Board(BoardCommand::DismissPlan));
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::ApplyPlan));
+            command_button(ui, state, commands, Command::DismissPlan);
         });
     });
 }
 
-/// What is missing where nothing fits, and what would help.
+/// Card of a shortage: missing bytes and remedies.
 fn shortage_card(ui: &mut Ui, state: &State, commands: &mut Commands, shortage: &Shortage) {
     let palette = theme::palette(ui);
     card(ui, palette.error, |ui| {
@@ -114,11 +114,11 @@ fn shortage_card(ui: &mut Ui, state: &State, commands: &mut Commands, shortage: 
             let words = "Close other programs that use this memory, or choose a smaller model.";
             ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
         }
-        remedies(ui, state, commands, &state.devices.board.remedies, |index| Command::Board(BoardCommand::Remedy(index)));
+        remedies(ui, state, commands, &state.devices.board.remedies, |index| Command::Remedy(index));
     });
 }
 
-/// A button for each thing that would help.
+/// Draws a button for each remedy.
 pub(crate) fn remedies(ui: &mut Ui, state: &State, commands: &mut Commands, all: &[Remedy], command: impl Fn(usize) -> Command) {
     for (index, remedy) in all.iter().enumerate() {
         ask(ui, state, commands, command(index), |ui| ui.add(Button::new(&remedy.label).wrap().min_size(vec2(ui.available_width(), 28.0))));
@@ -150,47 +150,47 @@ fn notes(ui: &mut Ui, board: &Board) {
     }
 }
 
-/// Placements of this model that have a name.
+/// Saved placements of this model.
 fn named(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let (palette, board) = (theme::palette(ui), &state.devices.board);
     heading(ui, "Saved placements", |ui| {
-        let next = if board.typed_name.is_some() { None } else { Some(String::new()) };
-        widgets::icon_button(ui, state, commands, Icon::Plus, Command::Board(BoardCommand::TypeName(next)));
+        let next = if state.devices.name_input.is_some() { None } else { Some(String::new()) };
+        widgets::icon_button(ui, state, commands, Icon::Plus, Command::TypeName(next));
     });
-    for named in board.named_here() {
+    for named in state.devices.placements_of_model() {
         ui.horizontal(|ui| {
             let used = named.text == state.shared.recipe.placement;
-            let command = Command::Board(BoardCommand::UseNamed(named.name.clone()));
+            let command = Command::UseNamed(named.name.clone());
             let wide = ui.available_width() - widgets::ROW_HEIGHT - ui.spacing().item_spacing.x;
             ask(ui, state, commands, command, |ui| {
                 let name = format!("Use this placement: {}", named.name);
                 ui.add(Button::selectable(used, &named.name).truncate().min_size(vec2(wide, widgets::ROW_HEIGHT))).accessible_name(name)
             });
             let name = format!("Delete {}", named.name);
-            let command = Command::Board(BoardCommand::DeleteNamed(named.name.clone()));
+            let command = Command::DeleteNamed(named.name.clone());
             ask(ui, state, commands, command, |ui| bare_icon(ui, Icon::Close, &name));
         });
     }
-    match &board.typed_name {
+    match &state.devices.name_input {
         Some(typed) => {
             let hint = "Name of this placement";
-            type_line(ui, state, commands, typed, hint, BoardCommand::TypeName, &Command::Board(BoardCommand::SaveNamed));
+            type_line(ui, state, commands, typed, hint, Command::TypeName, &Command::SaveNamed);
         }
-        None if board.named_here().next().is_none() => {
+        None if state.devices.placements_of_model().next().is_none() => {
             ui.label(RichText::new("None yet. Save the placement to come back to it.").color(palette.weak));
         }
         None => {}
     }
 }
 
-/// A field with a button that takes what is typed.
+/// Text field with a button; Enter presses the button.
 pub(crate) fn type_line(
     ui: &mut Ui,
     state: &State,
     commands: &mut Commands,
     typed: &str,
     hint: &str,
-    change: fn(Option<String>) -> BoardCommand,
+    change: fn(Option<String>) -> Command,
     take: &Command,
 ) {
     ui.horizontal(|ui| {
@@ -209,7 +209,7 @@ pub(crate) fn type_line(
         if entered {
             commands.push(take.clone());
         } else if text != typed && !button.clicked() {
-            commands.push(Command::Board(change(Some(text))));
+            commands.push(change(Some(text)));
         }
     });
 }
