@@ -89,7 +89,7 @@ impl Autosave {
             pins: state.devices.known_pins().or_else(|| self.written.pins.clone()),
             placements: state.devices.saved_placements.clone(),
             servers: state.devices.servers.iter().map(|server| server.address.to_string()).collect(),
-            warm: state.memory.warm,
+            warm: state.memory.preloading.enabled,
             reserve: state.memory.reserve,
         }
     }

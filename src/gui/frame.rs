@@ -27,7 +27,10 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         .frame(Frame::new().fill(palette.panel))
         .show(ui, |ui| match state.shared.screen {
             Screen::Create => settings_panel::settings_panel(ui, state, commands),
-            Screen::Devices => board::side_panel(ui, state, commands),
+            Screen::Devices => {
+                settings_panel::generate_panel(ui, state, commands);
+                board::side_panel(ui, state, commands);
+            }
             Screen::Models => models::side_panel(ui, state, commands),
         });
     CentralPanel::no_frame().frame(Frame::new().fill(palette.canvas)).show(ui, |ui| {
@@ -54,7 +57,7 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             let whole = ui.available_rect_before_wrap();
             match state.shared.screen {
                 Screen::Create => canvas::canvas_panel(ui, state, commands),
-                Screen::Devices => board::board_panel(ui, state, commands),
+                Screen::Devices => board::devices_panel(ui, state, commands),
                 Screen::Models => models::models_panel(ui, state, commands),
             }
             cards::error_card(ui, state, commands, whole);

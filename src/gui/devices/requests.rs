@@ -7,7 +7,7 @@ use crate::gui::shared::{ErrorCard, Job, Screen};
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
 use atelier_core::recipe::Recipe;
-use atelier_engine::{Estimate, Failure, JobId, OutOfMemory, Peak, Problem, RemoteReport, Residency, ServerAddress};
+use atelier_engine::{Estimate, Failure, JobId, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress};
 
 /// Seconds without a change of the recipe before an estimate is requested.
 const ESTIMATE_DELAY_SECS: f64 = 0.15;
@@ -144,7 +144,7 @@ pub(crate) fn devices_listed(state: &mut State, mut devices: Vec<Device>, contex
 }
 
 /// A server has answered a request for its devices.
-pub(crate) fn server_answered(state: &mut State, address: &ServerAddress, added: Result<Vec<Device>, Problem>, context: &Context<'_>) {
+pub(crate) fn server_answered(state: &mut State, address: &ServerAddress, added: Result<Vec<Device>, RemoteError>, context: &Context<'_>) {
     for device in added.iter().flatten() {
         state.device_list.removed.remove(&device.name);
     }
@@ -158,7 +158,7 @@ pub(crate) fn server_answered(state: &mut State, address: &ServerAddress, added:
 }
 
 /// The test of a server is over.
-pub(crate) fn server_tested(state: &mut State, address: &ServerAddress, report: &Result<RemoteReport, Problem>) {
+pub(crate) fn server_tested(state: &mut State, address: &ServerAddress, report: &Result<RemoteReport, RemoteError>) {
     if let Some(server) = state.server_mut(address) {
         server.testing = false;
         server.test_result = Some(report.as_ref().map(test_summary).map_err(ToString::to_string));

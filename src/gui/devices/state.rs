@@ -60,7 +60,7 @@ impl State {
     #[must_use]
     pub fn from_settings(settings: &Settings) -> Self {
         Self {
-            board: Board { pins: settings.pins.clone().unwrap_or_default(), ..Board::default() },
+            board: Board::new(settings.pins.clone().unwrap_or_default()),
             saved_placements: settings.placements.clone(),
             name_input: None,
             servers: settings.servers.iter().filter_map(|address| address.parse().ok()).map(RemoteServer::new).collect(),

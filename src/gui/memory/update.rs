@@ -90,7 +90,7 @@ pub(crate) fn crash_marker_checked(state: &mut State, existed: bool, context: &m
 /// The crash marker is on the disk, or cannot be: now the model may be loaded.
 pub(crate) fn crash_marker_written(state: &mut State, context: &Context<'_>) {
     if let Some(recipe) = state.preloading.marker_written() {
-        log_if_busy(context.engine.warm(Some(*recipe)));
+        log_if_busy(context.engine.preload(Some(*recipe)));
     }
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn refresh(state: &mut State, fits: Option<bool>, context: &mut Conte
         PreloadAction::Wait(secs) => context.egui.request_repaint_after_secs(secs),
         PreloadAction::WriteMarker(marker) => context.workers.file(FileTask::WriteCrashMarker(marker)),
         PreloadAction::Preload(recipe) => {
-            log_if_busy(context.engine.warm(recipe.map(|recipe| *recipe)));
+            log_if_busy(context.engine.preload(recipe.map(|recipe| *recipe)));
         }
     }
 }

@@ -26,10 +26,7 @@ const GENERATE_HEIGHT: f32 = 40.0;
 
 /// Draws the panel.
 pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let margin = Margin { left: EDGE, right: EDGE, top: 12, bottom: 14 };
-    Panel::bottom("generate").resizable(false).show_separator_line(true).frame(Frame::new().inner_margin(margin)).show(ui, |ui| {
-        generate(ui, state, commands);
-    });
+    generate_panel(ui, state, commands);
     let mut recipe = state.shared.recipe.clone();
     ScrollArea::vertical().id_salt("settings scroll").auto_shrink([false, false]).show(ui, |ui| {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
@@ -48,7 +45,15 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     }
 }
 
-pub(crate) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
+/// Draws the button that makes a picture, at the bottom of the side panel.
+pub(crate) fn generate_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let margin = Margin { left: EDGE, right: EDGE, top: 12, bottom: 14 };
+    Panel::bottom("generate").resizable(false).show_separator_line(true).frame(Frame::new().inner_margin(margin)).show(ui, |ui| {
+        generate(ui, state, commands);
+    });
+}
+
+fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     ui.spacing_mut().item_spacing.y = 8.0;
     if state.shared.screen == Screen::Create {

@@ -46,7 +46,7 @@ impl MoveOutcome {
 
 impl CardMove {
     /// Changes the placement.
-    pub fn make(&self, placement: &mut Placement) {
+    pub fn apply(&self, placement: &mut Placement) {
         let seat = placement.seat(self.module).clone();
         let moved = match (self.part, &self.to) {
             (CardPart::Weights, home) => Seat { weights: home.clone(), ..seat },
@@ -70,7 +70,7 @@ impl CardMove {
             _ => {}
         }
         let mut moved = placement.clone();
-        self.make(&mut moved);
+        self.apply(&mut moved);
         let prediction = needs.map(|needs| Prediction::of(&moved, needs, rooms));
         match prediction {
             Some(Ok(it)) if it.missing_bytes > 0 => MoveOutcome::Exceeds(it.missing_bytes),

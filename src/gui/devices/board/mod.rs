@@ -78,6 +78,12 @@ pub struct Board {
 }
 
 impl Board {
+    /// A board without devices, with these pinned modules.
+    #[must_use]
+    pub fn new(pins: BTreeSet<Module>) -> Self {
+        Self { pins, ..Self::default() }
+    }
+
     /// Recomputes whatever depends on something that has changed. Returns the seconds until the next call is due; `None` when nothing is left
     /// to compute.
     pub fn refresh(&mut self, recipe: &Recipe, now_secs: f64) -> Option<f64> {

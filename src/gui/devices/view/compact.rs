@@ -2,22 +2,22 @@
 
 use eframe::egui::{Align2, FontId, Id, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
-use crate::gui::devices::board::{Board, Command, Suggestion};
-use crate::gui::devices::view::bar;
-use crate::gui::devices::view::bar::Bar;
-use crate::gui::devices::view::column;
-use crate::gui::devices::view::side::remedies;
+use crate::gui::command::{self, Commands};
+use crate::gui::devices::board::{Board, Suggestion};
+use crate::gui::devices::command::Command;
+use crate::gui::devices::view::memory_bar::{Bar, gib_with_tenth};
+use crate::gui::devices::view::names::column_title;
+use crate::gui::devices::view::{memory_bar, suggestion};
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
-use crate::gui::theme;
-use crate::gui::widgets;
 use crate::gui::widgets::command_button;
-use crate::gui::command::{Command, Commands};
+use crate::gui::{theme, widgets};
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::format::{GIB, memory_size};
+use atelier_core::format::memory_size;
 
 /// Most devices shown; the others are in the Devices view.
 const MAX_DEVICES: usize = 3;
+
 /// Height of a line, in points.
 const LINE: f32 = 27.0;
 
@@ -68,21 +68,20 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     if response.hovered() || response.has_focus() {
         ui.painter().rect_filled(rect.expand2(vec2(6.0, 1.0)), theme::RADIUS, palette.control);
     }
-    let tenths = |bytes: u64| bytes as f64 / GIB as f64;
     let painter = ui.painter_at(rect);
-    let name = if device.kind == DeviceKind::Cpu { column::title(device) } else { device.name.clone() };
+    let name = if device.kind == DeviceKind::Cpu { column_title(device) } else { device.name.clone() };
     let y = rect.top() + 8.0;
     let name = painter.layout_job(theme::bold_job(&name, theme::SMALL, palette.text));
     let after = rect.left() + name.size().x + 8.0;
     painter.galley(pos2(rect.left(), y - name.size().y / 2.0), name, palette.text);
     let color = if bar.over() > 0 { palette.error } else { palette.weak };
-    let value = format!("{:.1} / {:.1} GiB", tenths(bar.sum()), tenths(bar.total));
+    let value = format!("{} / {} GiB", gib_with_tenth(bar.sum()), gib_with_tenth(bar.total));
     let value = painter.text(pos2(rect.right(), y), Align2::RIGHT_CENTER, value, FontId::proportional(theme::SMALL), color);
     let words = painter.with_clip_rect(Rect::from_x_y_ranges(after..=(value.left() - 8.0), rect.y_range()));
     words.text(pos2(after, y), Align2::LEFT_CENTER, on, FontId::proportional(theme::SMALL), palette.weak);
     let small = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 9.0), pos2(rect.right(), rect.bottom() - 3.0));
-    bar::paint(ui, small, &Bar { measured: None, ..bar.clone() }, Id::unique(("small bar", &device.name)), board.estimate_pending);
-    let devices = Command::Go(Screen::Devices);
+    memory_bar::paint(ui, small, &Bar { measured: None, ..bar.clone() }, Id::unique(("small bar", &device.name)), board.estimate_pending);
+    let devices = command::Command::Go(Screen::Devices);
     let hover = format!("{}\n{}", bar.words(&palette), widgets::tooltip(ui.ctx(), &devices));
     if response.on_hover_text(hover).clicked() {
         commands.push(devices);
@@ -103,17 +102,18 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
             if board.visible_plan().is_some() {
                 command_button(ui, state, commands, Command::ApplyPlan);
             }
-            command_button(ui, state, commands, Command::Go(Screen::Devices));
+            command_button(ui, state, commands, command::Command::Go(Screen::Devices));
         });
     } else {
         let best = board.remedies.get(..1).unwrap_or_default();
-        remedies(ui, state, commands, best, |index| Command::Remedy(index));
+        suggestion::remedies(ui, state, commands, best, |index| Command::Remedy(index));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::format::GIB;
     use atelier_core::placement::{Home, Module, Placement, Seat};
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
         let mut placement = Placement::all_on("GPU0");
         placement.set(Module::Te, Seat { runs_on: "GPU0".into(), weights: Home::Device("CPU".into()) });
         let devices = vec![device("GPU0", DeviceKind::Gpu), device("GPU1", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu)];
-        let mut board = Board::from_settings(&crate::settings::Settings::default());
+        let mut board = Board::default();
         (board.devices, board.modules, board.placement) = (devices, vec![Module::Diffusion, Module::Te], Some(placement));
         let told: Vec<_> = in_use(&board).into_iter().map(|it| (it.name.as_str(), modules_on(&board, it).join(", "))).collect();
         assert_eq!(told, [("GPU0", "diffusion, text encoder".to_owned()), ("CPU", "text encoder weights".to_owned())]);

@@ -5,14 +5,15 @@
 use eframe::egui::{Color32, Id, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use crate::gui::state::State;
-use crate::gui::theme;
 use crate::gui::theme::Palette;
+use crate::gui::theme;
 use atelier_core::device::Device;
-use atelier_core::format::memory_size;
+use atelier_core::format::{GIB, memory_size};
 use atelier_core::placement::{Budgets, Phase, Use};
 
 /// Duration of a bar's change of length, in seconds.
 pub(crate) const MOVE_SECS: f32 = 0.12;
+
 /// Distance of hatching lines, in points.
 const HATCH: f32 = 5.0;
 
@@ -224,4 +225,9 @@ pub(crate) fn legend(ui: &mut Ui) {
 /// Text in the small size.
 pub(crate) fn small(text: impl Into<String>, color: Color32) -> eframe::egui::RichText {
     eframe::egui::RichText::new(text).size(theme::SMALL).color(color)
+}
+
+/// GiB with one decimal.
+pub(crate) fn gib_with_tenth(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / GIB as f64)
 }

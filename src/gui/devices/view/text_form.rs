@@ -2,13 +2,12 @@
 
 use eframe::egui::{Align, Label, Layout, Margin, RichText, TextEdit, Ui, vec2};
 
-use crate::gui::devices::board::Command;
+use crate::gui::command::Commands;
+use crate::gui::devices::command::Command;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
-use crate::gui::theme;
-use crate::gui::widgets;
 use crate::gui::widgets::{bold, command_button, icon_button};
-use crate::gui::command::{Command, Commands};
+use crate::gui::{theme, widgets};
 use atelier_core::placement::Module;
 use atelier_core::recipe::PlacementText;
 

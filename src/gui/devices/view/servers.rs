@@ -2,26 +2,26 @@
 
 use eframe::egui::{Frame, Label, Margin, RichText, Ui};
 
-use crate::gui::devices::board::{Command, RemoteServer, ServerState, ssh_tunnel_command};
-use crate::gui::devices::view::side::type_line;
+use crate::gui::command::Commands;
+use crate::gui::devices::board::{RemoteServer, ServerState, ssh_tunnel_command};
+use crate::gui::devices::command::Command;
+use crate::gui::devices::view::input_line;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
-use crate::gui::theme;
-use crate::gui::widgets;
 use crate::gui::widgets::{ask, bare_icon, command_button, heading, icon_button};
-use crate::gui::command::{Command, Commands};
+use crate::gui::{theme, widgets};
 use atelier_core::sentences::sentence;
 
 /// Draws the list of servers.
 pub(crate) fn servers(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let (palette, board) = (theme::palette(ui), &state.devices.board);
+    let palette = theme::palette(ui);
     heading(ui, "Remote devices", |ui| {
         let next = if state.devices.server_input.is_some() { None } else { Some(String::new()) };
         icon_button(ui, state, commands, Icon::Plus, Command::TypeServer(next));
     });
     if let Some(typed) = &state.devices.server_input {
         let add = Command::AddServer;
-        type_line(ui, state, commands, typed, "Address, such as 192.168.1.20:50052", Command::TypeServer, &add);
+        input_line::input_line(ui, state, commands, typed, "Address, such as 192.168.1.20:50052", Command::TypeServer, &add);
         let words = "Nothing is encrypted and nobody is asked to log in: use this in a network that you trust, or go through SSH.";
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.warn)).wrap());
     }
