@@ -135,7 +135,7 @@ fn model(name: &str, folder: &Path, rounds: Option<usize>) -> Outcome<Result<Mod
         },
         "sd15" if !has_room(folder, 2_200_000_000) => Err(short(2)),
         "sd15" => {
-            let path = testkit::sd15_kept(folder)?;
+            let path = testkit::sd15_cached(folder)?;
             let files = [(FileRole::Model, path)].into_iter().collect();
             Ok(made("random SD1.5 f16, 256x256, 4 steps", recipe(files, 256, 4, cores), None, 2))
         }

@@ -33,7 +33,7 @@ fn main() -> Outcome<()> {
         models.push(("built-in model", Recipe { steps: 1, ..recipe }));
     }
     if with_sd15 {
-        let files = [(FileRole::Model, testkit::sd15_kept(&folder)?)].into_iter().collect();
+        let files = [(FileRole::Model, testkit::sd15_cached(&folder)?)].into_iter().collect();
         models.push(("random SD1.5 f16, 256 x 256", Recipe { files, width: 256, height: 256, ..base }));
     }
 
@@ -72,7 +72,7 @@ fn estimate(engine: &Handle, recipe: &Recipe) -> Outcome<Duration> {
     loop {
         match engine.next_within(LIMIT).ok_or("no answer")? {
             Event::Estimated { estimate: Ok(_), .. } => return Ok(begun.elapsed()),
-            Event::Estimated { estimate: Err(failure), .. } => return Err(failure.sentence.into()),
+            Event::Estimated { estimate: Err(failure), .. } => return Err(failure.advice.sentence.into()),
             _ => {}
         }
     }

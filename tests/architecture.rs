@@ -191,6 +191,30 @@ const RULES: &[Rule] = &[
         good: "fn main() { atelier::gui::run(x); }",
     },
     Rule {
+        says: "the studio has no face: window and command line call it, it calls neither",
+        within: &["src/studio/"],
+        except: &[],
+        forbids: Forbidden::Paths(&["egui", "eframe", "winit", "rfd", "clap", "indicatif", "crate::gui", "crate::cli"]),
+        bad: "use crate::gui::State;",
+        good: "use atelier_engine::Handle;",
+    },
+    Rule {
+        says: "the command line knows no window",
+        within: &["src/cli/"],
+        except: &[],
+        forbids: Forbidden::Paths(&["crate::gui", "crate::settings"]),
+        bad: "use crate::gui::App;",
+        good: "use crate::studio::results::Destination;",
+    },
+    Rule {
+        says: "the window knows no command line",
+        within: &["src/gui/"],
+        except: &[],
+        forbids: Forbidden::Paths(&["crate::cli", "clap", "indicatif", "ctrlc"]),
+        bad: "use crate::cli::Command;",
+        good: "use crate::studio::results;",
+    },
+    Rule {
         says: "colours are chosen in the theme",
         within: &["src/"],
         except: &["src/gui/theme"],
@@ -460,6 +484,46 @@ fn colours_by_name_by_number_and_by_code_are_all_literals() {
     ] {
         assert_eq!(count(good), 0, "{good}");
     }
+}
+
+/// Crates that each crate without a face must not depend on, straight or through another crate of the workspace.
+const FORBIDDEN_DEPENDENCIES: &[(&str, &[&str])] = &[
+    ("core", &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "reqwest", "tokio", "rustls", "image", "atelier-"]),
+    ("media", &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "reqwest", "tokio", "rustls", "atelier-library", "atelier-engine"]),
+    ("library", &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "atelier-media", "atelier-engine"]),
+    ("engine", &["eframe", "egui", "clap", "reqwest", "rfd"]),
+];
+
+/// Names in the dependency tables of a manifest, those of tests and builds left out.
+fn dependencies(manifest: &str) -> Vec<&str> {
+    let mut is_table = false;
+    let mut names = Vec::new();
+    for line in manifest.lines().map(str::trim) {
+        if let Some(table) = line.strip_prefix('[') {
+            is_table = table.trim_end_matches(']').rsplit('.').next() == Some("dependencies");
+        } else if is_table && !line.starts_with('#') {
+            names.extend(line.split(['.', '=', ' ']).next().filter(|name| !name.is_empty()));
+        }
+    }
+    names
+}
+
+#[test]
+fn crates_without_a_face_depend_on_no_crate_above_them() {
+    for (name, forbidden) in FORBIDDEN_DEPENDENCIES {
+        let manifest = fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap();
+        let found = dependencies(&manifest);
+        assert!(found.contains(&"serde"), "the dependencies of {name} were not read: {found:?}");
+        for dependency in found {
+            assert!(!forbidden.iter().any(|it| dependency.starts_with(it)), "crates/{name} must not depend on {dependency}");
+        }
+    }
+}
+
+#[test]
+fn dependencies_are_read_from_their_tables_alone() {
+    let manifest = "[package]\nname = \"x\"\n[dependencies]\n# No.\na.workspace = true\nb = \"1\"\n\n[target.'cfg(unix)'.dependencies]\nc = { version = \"1\" }\n[dev-dependencies]\nd = \"1\"\n";
+    assert_eq!(dependencies(manifest), ["a", "b", "c"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use atelier_core::device::Device;
-use atelier_core::placement::{Change, DevicePrediction, Module, Phase, Placement, Prediction, Room};
+use atelier_core::placement::{Change, DeviceCapacity, DevicePrediction, Module, Phase, Placement, Prediction};
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe, Rgb8};
 use atelier_engine::{Cause, End, Estimate, Event, PreviewOptions, Task};
 use support::alone::{Alone, deep};
@@ -31,7 +31,7 @@ fn on(backend: &str, params_backend: &str, max_vram: &str) -> Recipe {
 
 /// What is predicted for each device and phase where no device takes anything for itself.
 fn predicted(recipe: &Recipe, estimate: &Estimate, devices: &[Device]) -> BTreeMap<(String, Phase), u64> {
-    let rooms: Vec<Room> = devices.iter().map(|device| Room::new(device.clone(), 0)).collect();
+    let rooms: Vec<DeviceCapacity> = devices.iter().map(|device| DeviceCapacity::new(device.clone(), 0)).collect();
     let placement = Placement::parse(&recipe.placement, devices).unwrap();
     let prediction = Prediction::of(&placement, &estimate.needs, &rooms).unwrap();
     let of = |device: &DevicePrediction| Phase::ALL.map(|phase| ((device.name.clone(), phase), device.in_phase(phase).total_bytes()));
@@ -156,8 +156,8 @@ fn what_cannot_be_a_model_is_told() {
     let mut recipe = on("GPU0", "", "");
     recipe.files.remove(FileRole::Llm);
     let failure = alone.engine.estimate(&recipe).unwrap_err();
-    assert!(failure.sentence.ends_with('.') && !failure.hint.is_empty(), "{failure:?}");
-    assert!(alone.engine.estimate(&on("GPU7", "", "")).unwrap_err().sentence.contains("GPU7"));
+    assert!(failure.advice.sentence.ends_with('.') && !failure.advice.hint.is_empty(), "{failure:?}");
+    assert!(alone.engine.estimate(&on("GPU7", "", "")).unwrap_err().advice.sentence.contains("GPU7"));
 }
 
 #[test]

@@ -23,7 +23,7 @@ use desktop::Desktop;
 use serde_json::{Value, json};
 use testkit::{headers, real, tiny};
 
-/// How long the program may think, on a machine that does much else.
+/// Longest wait for the program, on a busy machine.
 const LONG: Duration = Duration::from_mins(2);
 /// Bytes that the server sends before it stops for a while.
 const HELD_AT: usize = 5 << 20;
@@ -50,7 +50,7 @@ impl Server {
         Ok(Self { address, released })
     }
 
-    /// Where a file of so many bytes is.
+    /// URL of a file of this many bytes.
     fn file(&self, name: &str, bytes: usize) -> String {
         format!("{}/{bytes}/{name}", self.address)
     }
@@ -87,7 +87,7 @@ fn answer(mut stream: &TcpStream, released: &AtomicBool) -> Result<()> {
     let block = vec![0u8; 256 << 10];
     let mut sent = from;
     while sent < whole {
-        // What a person's line brings, and no more until it is let go.
+        // No more until the test releases it, as on a slow line.
         while sent >= HELD_AT && !released.load(Ordering::SeqCst) {
             thread::park_timeout(Duration::from_millis(20));
             if shots().is_some() {
@@ -138,7 +138,7 @@ fn lora(path: &Path) -> Result<()> {
     Ok(file.write_all(&[0; 5120])?)
 }
 
-/// A home with models of real size, of which only the headers are there: two that Atelier downloaded, and a folder of ComfyUI's.
+/// Fills a home with models of real size, of which only the headers exist: two that Atelier downloaded, and a ComfyUI folder.
 fn furnish(home: &Path) -> Result<()> {
     let models = home.join("models");
     let install = |id: &str, mut manifest: Value, files: &[(&str, &Path)]| -> Result<()> {
@@ -173,7 +173,7 @@ fn furnish(home: &Path) -> Result<()> {
     Ok(fs::write(home.join("library.json"), json!({ "folders": [comfy] }).to_string())?)
 }
 
-/// Entries of one's own, which this test's server has.
+/// Catalogue of the person with models on this test's server.
 fn offer(home: &Path, server: &Server) -> Result<()> {
     // In pictures for people, sizes are as people know them.
     let scale = if shots().is_some() { 60 } else { 1 };
@@ -199,17 +199,17 @@ fn shots() -> Option<PathBuf> {
     std::env::var_os("ATELIER_SHOTS").map(PathBuf::from)
 }
 
-/// Takes the pointer out of the way. What the program has drawn by then may still be on its way to the screen.
+/// Moves the pointer away from all controls and waits for the frames that follow.
 fn put_away(desktop: &mut Desktop, size: (u32, u32)) -> Result<()> {
     desktop.move_to(6, size.1 / 2)?;
     for _ in 0..10 {
-        // The program answers once it has seen the pointer there, a frame later each time.
+        // Each answer is a frame later.
         desktop.controls()?;
     }
     Ok(())
 }
 
-/// Looks at the screen once it has come to rest.
+/// Screenshot of the screen at rest, kept under this name where `ATELIER_SHOTS` is set.
 fn keep(desktop: &mut Desktop, size: (u32, u32), name: &str) -> Result<()> {
     put_away(desktop, size)?;
     let shot = match shots() {
@@ -234,14 +234,14 @@ fn the_library_is_seen_in_both_themes_and_on_a_small_screen() -> Result<()> {
         for card in ["Z-Image-Turbo, on disk", "dreamscape-xl-v3, in place", "flux1-dev, incomplete", "Ink wash, in place"] {
             desktop.wait(card, LONG, |it| it.find_by(|it| it.name.starts_with(card)))?;
         }
-        desktop.wait("what is on disk", LONG, |it| it.find_by(|it| it.name.ends_with(" on disk") && it.name.contains("to download")))?;
+        desktop.wait("the bytes on disk", LONG, |it| it.find_by(|it| it.name.ends_with(" on disk") && it.name.contains("to download")))?;
         if let Some(card) = open_card {
             let card = desktop.wait(card, LONG, |it| it.find_by(|it| it.name.starts_with(card)))?;
             desktop.click(&card.name)?;
             desktop.wait_for("Use Z-Image-Turbo now", LONG)?;
-            // The engine is asked what it takes.
-            let told = |it: &desktop::Control| it.name.starts_with("At 1024 × 1024 it takes ") && it.name.contains(" of RAM");
-            desktop.wait("what it takes", LONG, |it| it.find_by(told))?;
+            // The engine estimates it.
+            let is_estimate = |it: &desktop::Control| it.name.starts_with("At 1024 × 1024 it takes ") && it.name.contains(" of RAM");
+            desktop.wait("the estimate", LONG, |it| it.find_by(is_estimate))?;
         }
         keep(&mut desktop, size, name)?;
     }
@@ -254,7 +254,7 @@ fn downloads_are_seen_to_come_to_fail_and_to_end() -> Result<()> {
     let (home, server) = (tempfile::tempdir()?, Server::start()?);
     offer(home.path(), &server)?;
     let mut desktop = open(home.path(), size, "dark", None)?;
-    // What the person's own catalogue offers is found by a key and a word.
+    // Models of the person's catalogue are found by a key and a word.
     desktop.press("slash")?;
     for (word, button) in [("tessera", "Download Tessera"), ("aurora", "Download Aurora"), ("umbra", "Download Umbra")] {
         desktop.fill("Search models", word)?;

@@ -9,7 +9,7 @@ use indicatif::HumanBytes;
 use super::devices;
 use super::flags::PlanFlags;
 use super::json::{Fit, Line, Plan, PlanFix, Predicted};
-use atelier_core::placement::{self, NoPlan, Placement, Question, Room};
+use atelier_core::placement::{self, DeviceCapacity, Placement, PlanError, PlanRequest};
 use atelier_core::recipe::Recipe;
 use atelier_core::sentences::sentence;
 use atelier_engine::{Estimate, Event, Handle};
@@ -23,12 +23,12 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
     let placement = Placement::parse(&recipe.placement, &listed)?;
     let estimate = query_estimate(recipe, handle)?;
     let slack = |name: &str| estimate.slack_bytes.get(name).copied().unwrap_or(0);
-    let rooms: Vec<Room> = listed.iter().map(|device| Room::new(device.clone(), slack(&device.name))).collect();
+    let rooms: Vec<DeviceCapacity> = listed.iter().map(|device| DeviceCapacity::new(device.clone(), slack(&device.name))).collect();
     let prediction = placement::Prediction::of(&placement, &estimate.needs, &rooms)?;
     let in_use: Vec<_> = estimate.needs.modules.keys().copied().collect();
     let pins = placement::pins(&recipe.placement, &listed)?;
-    let question = Question {
-        rooms: &rooms,
+    let question = PlanRequest {
+        capacities: &rooms,
         needs: &estimate.needs,
         pins: &pins,
         budgets: &placement.budgets,
@@ -37,8 +37,8 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
     };
     let (planned, sentence, fixes) = match placement::plan(&question) {
         Ok(plan) => (plan.clone(), None, plan.better),
-        Err(NoPlan::Short(short)) => (short.nearest.clone(), Some(sentence(&short.to_string())), short.fixes),
-        Err(error @ NoPlan::Device(_)) => return Err(error.into()),
+        Err(PlanError::Short(short)) => (short.nearest.clone(), Some(sentence(&short.to_string())), short.fixes),
+        Err(error @ PlanError::Device(_)) => return Err(error.into()),
     };
     let mut notes = placement::notes(&placement, &listed, &in_use);
     for (device, share) in placement.split_batch.iter().zip(placement.shares()).skip(1) {
@@ -80,7 +80,7 @@ fn query_estimate(recipe: &Recipe, handle: &Handle) -> anyhow::Result<Estimate> 
     let deadline = Instant::now() + TIMEOUT;
     while let Some(left) = deadline.checked_duration_since(Instant::now()) {
         if let Some(Event::Estimated { estimate, .. }) = handle.next_within(left) {
-            return estimate.map_err(|failure| anyhow::anyhow!("{} {}", failure.sentence, failure.hint));
+            return estimate.map_err(|failure| anyhow::anyhow!("{} {}", failure.advice.sentence, failure.advice.hint));
         }
     }
     anyhow::bail!("the engine did not say what this takes; look whether the model's files can be read")

@@ -8,7 +8,7 @@ use eframe::egui::{Key, Modifiers};
 use crate::gui::create;
 use crate::gui::devices;
 use crate::gui::memory;
-use crate::gui::models::ModelsCommand;
+use crate::gui::models;
 use crate::gui::shared::{Screen, ThemeChoice};
 use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
@@ -21,11 +21,11 @@ pub(crate) enum Command {
     /// A command about devices and placement.
     Devices(devices::Command),
     /// A command about the library.
-    Models(ModelsCommand),
+    Models(models::Command),
     /// A command about the models in memory.
     Memory(memory::Command),
     /// Show another view.
-    Go(Screen),
+    SetScreen(Screen),
     /// Light, dark, or as the system has it.
     SetTheme(ThemeChoice),
     /// Put the error card away.
@@ -50,8 +50,8 @@ impl From<devices::Command> for Command {
     }
 }
 
-impl From<ModelsCommand> for Command {
-    fn from(command: ModelsCommand) -> Self {
+impl From<models::Command> for Command {
+    fn from(command: models::Command) -> Self {
         Self::Models(command)
     }
 }
@@ -66,11 +66,11 @@ impl Command {
     /// Every command that has a key. Those with more modifiers come before those with fewer.
     pub(crate) fn keys() -> impl Iterator<Item = (Self, Shortcut)> {
         const OWN: [(Command, Shortcut); 3] = [
-            (Command::Go(Screen::Create), Shortcut::while_typing(Modifiers::COMMAND, Key::Num1)),
-            (Command::Go(Screen::Devices), Shortcut::while_typing(Modifiers::COMMAND, Key::Num2)),
-            (Command::Go(Screen::Models), Shortcut::while_typing(Modifiers::COMMAND, Key::Num3)),
+            (Command::SetScreen(Screen::Create), Shortcut::while_typing(Modifiers::COMMAND, Key::Num1)),
+            (Command::SetScreen(Screen::Devices), Shortcut::while_typing(Modifiers::COMMAND, Key::Num2)),
+            (Command::SetScreen(Screen::Models), Shortcut::while_typing(Modifiers::COMMAND, Key::Num3)),
         ];
-        let models = [(Self::Models(ModelsCommand::FocusSearch), Shortcut::while_typing(Modifiers::COMMAND, Key::F))];
+        let models = models::Command::KEYS.iter().map(|(command, key)| (Self::Models(command.clone()), *key));
         let create = create::Command::KEYS.iter().map(|(command, key)| (Self::Create(command.clone()), *key));
         OWN.into_iter().chain(models).chain(create)
     }
@@ -89,7 +89,7 @@ impl Command {
             Self::Devices(command) => command.label(),
             Self::Models(command) => command.label(),
             Self::Memory(command) => command.label(),
-            Self::Go(screen) => screen.label(),
+            Self::SetScreen(screen) => screen.label(),
             Self::SetTheme(choice) => choice.label(),
             Self::DismissError => "Dismiss",
             Self::CopyError => "Copy details",
@@ -106,7 +106,7 @@ impl Command {
             Self::Devices(command) => command.tooltip(),
             Self::Models(command) => command.tooltip(),
             Self::Memory(command) => command.tooltip(),
-            Self::Go(screen) => screen.tooltip(),
+            Self::SetScreen(screen) => screen.tooltip(),
             Self::SetTheme(choice) => choice.tooltip(),
             Self::DismissError => "Put this message away.",
             Self::CopyError => "Copy this message and the engine's last lines, to ask somebody for help.",
@@ -124,13 +124,10 @@ impl Command {
         match self {
             Self::Create(command) => command.enabled(&state.create, shared),
             Self::Devices(command) => command.enabled(&state.devices, shared),
-            Self::Models(ModelsCommand::ChooseFolder | ModelsCommand::ChooseRoot) if shared.dialog_open => {
-                Err("A file dialog is open already.")
-            }
-            Self::Models(command) => command.enabled(&state.models),
+            Self::Models(command) => command.enabled(&state.models, shared),
             Self::Memory(command) => command.enabled(shared),
             Self::CopyError | Self::DismissError => shared.error.as_ref().map(drop).ok_or("There is no message."),
-            Self::Go(_) | Self::SetTheme(_) | Self::StopAndClose | Self::StayOpen => Ok(()),
+            Self::SetScreen(_) | Self::SetTheme(_) | Self::StopAndClose | Self::StayOpen => Ok(()),
         }
     }
 }

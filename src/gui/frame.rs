@@ -4,15 +4,13 @@
 
 use eframe::egui::{self, CentralPanel, Context, Event, Frame, Margin, Panel, Popup, Ui};
 
+use crate::gui::command::{Command, Commands};
+use crate::gui::models;
 use crate::gui::shared::{Closing, Screen};
 use crate::gui::state::State;
-use crate::gui::command::{Command, Commands};
-use crate::gui::models::ModelsCommand;
 
 use crate::gui::create::view::{canvas, filmstrip, progress, settings_panel};
-use crate::gui::devices::view as board;
-use crate::gui::models::view as models;
-use crate::gui::{cards, create, theme, toolbar};
+use crate::gui::{create, devices, overlays, theme, toolbar};
 
 /// Width of the panel on the left, in points.
 const SIDE_WIDTH: f32 = 344.0;
@@ -29,9 +27,9 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             Screen::Create => settings_panel::settings_panel(ui, state, commands),
             Screen::Devices => {
                 settings_panel::generate_panel(ui, state, commands);
-                board::side_panel(ui, state, commands);
+                devices::view::side_panel(ui, state, commands);
             }
-            Screen::Models => models::side_panel(ui, state, commands),
+            Screen::Models => models::view::side_panel(ui, state, commands),
         });
     CentralPanel::no_frame().frame(Frame::new().fill(palette.canvas)).show(ui, |ui| {
         Panel::top("toolbar")
@@ -57,16 +55,16 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             let whole = ui.available_rect_before_wrap();
             match state.shared.screen {
                 Screen::Create => canvas::canvas_panel(ui, state, commands),
-                Screen::Devices => board::devices_panel(ui, state, commands),
-                Screen::Models => models::models_panel(ui, state, commands),
+                Screen::Devices => devices::view::devices_panel(ui, state, commands),
+                Screen::Models => models::view::models_panel(ui, state, commands),
             }
-            cards::error_card(ui, state, commands, whole);
-            cards::notice(ui, state, whole);
+            overlays::error_card(ui, state, commands, whole);
+            overlays::notice(ui, state, whole);
         });
     });
-    cards::drop_hint(ui, state.shared.screen);
+    overlays::drop_hint(ui, state.shared.screen);
     if state.closing != Closing::No && state.closing != Closing::Now {
-        cards::closing_dialog(ui, state, commands);
+        overlays::closing_dialog(ui, state, commands);
     }
 }
 
@@ -75,12 +73,12 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     let dropped: Vec<_> = ctx.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect());
     if !dropped.is_empty() {
         commands.push(match state.shared.screen {
-            Screen::Models => Command::Models(ModelsCommand::AddThese(dropped)),
+            Screen::Models => Command::Models(models::Command::AddPaths(dropped)),
             Screen::Create | Screen::Devices => Command::Create(create::Command::TakePaths(dropped)),
         });
     }
     // A dialog or an open menu has its own keys.
-    if state.closing != Closing::No || models::is_asking(state) || Popup::is_any_open(ctx) {
+    if state.closing != Closing::No || models::view::has_dialog(state) || Popup::is_any_open(ctx) {
         return;
     }
     let typing = ctx.text_edit_focused();
@@ -88,7 +86,7 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
         commands.push(Command::Create(create::Command::CopyPicture));
     }
     if state.shared.screen == Screen::Models {
-        models::keys(ctx, state, commands, typing);
+        models::view::keys(ctx, state, commands, typing);
     }
     for (command, shortcut) in Command::keys() {
         let free = shortcut.while_typing || (!typing && ctx.memory(egui::Memory::focused).is_none());
@@ -104,7 +102,9 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     if plain && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Equals)) {
         commands.push(Command::Create(create::Command::ZoomIn));
     }
-    if state.shared.jobs.is_empty() && state.shared.error.is_some() && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
+    if state.shared.jobs.is_empty()
+        && state.shared.error.is_some()
+        && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
     {
         commands.push(Command::DismissError);
     }

@@ -2,7 +2,6 @@
 
 pub mod debounce;
 mod engine;
-#[cfg(feature = "gui")]
 pub mod library_service;
 pub mod preloading;
 pub mod results;

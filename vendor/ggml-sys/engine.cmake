@@ -1,4 +1,4 @@
-# A CMake "toolchain file" that chooses no toolchain: it is how Atelier sets options of the engine's build without a copy of it.
+# A CMake "toolchain file" that chooses no toolchain: it sets options of the engine's build, of which this repository contains no copy.
 # Named by CMAKE_TOOLCHAIN_FILE in .cargo/config.toml.
 
 # Tiled matrix products: SD1.5's UNet runs 1.6 times faster on the CPU with them.
@@ -9,5 +9,5 @@ if(DEFINED ENV{ATELIER_PORTABLE})
   set(GGML_NATIVE OFF CACHE BOOL "" FORCE)
 endif()
 
-# Lines of ggml that cmake compiles and Atelier changes.
-set(CMAKE_PROJECT_ggml_INCLUDE "${CMAKE_CURRENT_LIST_DIR}/patience.cmake")
+# Patches a source of ggml that cmake compiles.
+set(CMAKE_PROJECT_ggml_INCLUDE "${CMAKE_CURRENT_LIST_DIR}/spin_wait.cmake")

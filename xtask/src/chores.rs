@@ -1,101 +1,103 @@
-//! The chores themselves: which programs run, in which order.
+//! Implementation of the chores: the programs that run, in order.
 
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Stop;
-use crate::install::{ensure, ensure_components};
-use crate::needs::{Os, Purpose};
+use crate::Failure;
+use crate::display;
+use crate::install::{ensure_components, ensure_installed};
+use crate::installed::Installed;
 use crate::options::Options;
-use crate::probe::Searcher;
+use crate::requirements::{Os, Purpose};
 use crate::stages::Stages;
 use crate::vulkan;
 
 /// Everything is linted and tested with one set of features, so that it is built once. This one lets the tests see into the window.
 const TEST_FEATURES: &str = "inspection";
 
-/// Installs what is missing, and no more.
-pub(crate) fn setup(options: &Options) -> Result<(), Stop> {
-    ensure(Purpose::Test, options)?;
+/// Installs missing requirements.
+pub(crate) fn setup(options: &Options) -> Result<(), Failure> {
+    ensure_installed(Purpose::Test, options)?;
     ensure_components(options)?;
     eprintln!("Everything is here.");
     Ok(())
 }
 
 /// Builds Atelier and starts it.
-pub(crate) fn run(options: &Options) -> Result<(), Stop> {
-    ensure(Purpose::Run, options)?;
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    display::ensure_available(options)?;
+    ensure_installed(Purpose::Run, options)?;
     let mut command = cargo("run");
     if options.release {
         command.arg("--release");
     }
-    vulkan::prepare(&mut command, options)?;
+    vulkan::prepare_build(&mut command, options)?;
     command.args(features(options)).arg("--").args(&options.rest);
     finish(&mut command)
 }
 
-/// Format, lints, and every test, with the time each took.
-pub(crate) fn test(options: &Options) -> Result<(), Stop> {
-    ensure(Purpose::Test, options)?;
+/// Checks format and lints, and runs all tests; prints the duration of each step.
+pub(crate) fn test(options: &Options) -> Result<(), Failure> {
+    ensure_installed(Purpose::Test, options)?;
     ensure_components(options)?;
     let mut stages = Stages::default();
-    let done = check(&mut stages)
+    let result = check(&mut stages)
         .and_then(|()| stages.run("build the tests", tests().arg("--no-run").arg("--quiet")))
         .and_then(|()| stages.run("tests", tests().arg("--no-fail-fast").arg("--").args(&options.rest)));
     eprint!("\n{}", stages.table());
-    done
+    result
 }
 
-/// Format, lints, and the dependencies' licences and advisories.
-pub(crate) fn lint(options: &Options) -> Result<(), Stop> {
-    ensure(Purpose::Build, options)?;
+/// Checks format and lints, and the dependencies' licences and advisories.
+pub(crate) fn lint(options: &Options) -> Result<(), Failure> {
+    ensure_installed(Purpose::Build, options)?;
     ensure_components(options)?;
     let mut stages = Stages::default();
-    let done = check(&mut stages).and_then(|()| audit(&mut stages));
+    let result = check(&mut stages).and_then(|()| audit(&mut stages));
     eprint!("\n{}", stages.table());
-    done
+    result
 }
 
-/// Measures.
-pub(crate) fn bench(options: &Options) -> Result<(), Stop> {
-    ensure(Purpose::Build, options)?;
+/// Runs the benchmark.
+pub(crate) fn bench(options: &Options) -> Result<(), Failure> {
+    ensure_installed(Purpose::Build, options)?;
     // The same selection twice, so that the second finds everything built: the benchmark starts the example that it compares with.
     let all = ["--workspace", "--examples", "--benches", "--bins"];
     let mut build = cargo("build");
-    vulkan::prepare(&mut build, options)?;
+    vulkan::prepare_build(&mut build, options)?;
     finish(build.arg("--release").args(all).args(features(options)))?;
     finish(cargo("bench").args(["--workspace", "--bench", "pictures"]).args(features(options)).arg("--").args(&options.rest))
 }
 
-/// Paints the contact sheet of the built-in model.
-pub(crate) fn sheet(options: &Options) -> Result<(), Stop> {
-    ensure(Purpose::Build, options)?;
+/// Generates the contact sheet of the built-in model.
+pub(crate) fn sheet(options: &Options) -> Result<(), Failure> {
+    ensure_installed(Purpose::Build, options)?;
     let mut command = cargo("run");
-    vulkan::prepare(&mut command, options)?;
+    vulkan::prepare_build(&mut command, options)?;
     finish(command.args(["--release", "--example", "sheet"]).args(features(options)).arg("--").args(&options.rest))
 }
 
-/// The proof that two commands are enough on a machine that has nothing.
-pub(crate) fn fresh(options: &Options) -> Result<(), Stop> {
+/// Runs `test` and `run` in a new Debian, to show that these two commands are enough.
+pub(crate) fn fresh(options: &Options) -> Result<(), Failure> {
     if Os::current() != Os::Linux {
-        return Err(Stop::because("This makes a new Debian inside the one at hand, so it runs on Linux only."));
+        return Err(Failure::new("This makes a new Debian inside the one at hand, so it runs on Linux only."));
     }
     finish(Command::new(root().join("tools/fresh-machine.sh")).current_dir(root()).args(&options.rest))
 }
 
-/// Whatever needs no test to be run, quickest first.
-fn check(stages: &mut Stages) -> Result<(), Stop> {
+/// Checks format and lints, quickest first.
+fn check(stages: &mut Stages) -> Result<(), Failure> {
     stages.run("format", cargo("fmt").args(["--all", "--check"]))?;
     let deny = ["--quiet", "--", "-D", "warnings"];
     stages.run("lint", cargo("clippy").args(["--workspace", "--all-targets", "--features", TEST_FEATURES]).args(deny))?;
     stages.run("lint, command line alone", cargo("clippy").args(["--package", "atelier", "--no-default-features"]).args(deny))
 }
 
-/// Licences, origins and known faults of the dependencies, where the program for it is here.
-fn audit(stages: &mut Stages) -> Result<(), Stop> {
-    if !Searcher::here(Os::current()).has_program("cargo-deny") {
+/// Checks licences, origins and advisories of the dependencies, where cargo-deny is installed.
+fn audit(stages: &mut Stages) -> Result<(), Failure> {
+    if !Installed::inspect(Os::current()).has_program("cargo-deny") {
         eprintln!("\nThe dependencies were not audited: `cargo install cargo-deny` brings the program that does it.");
         return Ok(());
     }
@@ -118,16 +120,16 @@ fn features(options: &Options) -> Vec<&str> {
     options.features.as_deref().map(|list| vec!["--features", list]).unwrap_or_default()
 }
 
-/// Runs what a chore ends with. Its exit status is ours.
-pub(crate) fn finish(command: &mut Command) -> Result<(), Stop> {
+/// Runs the last program of a chore, and passes its exit status on.
+pub(crate) fn finish(command: &mut Command) -> Result<(), Failure> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Stop::with_code(status.code())),
-        Err(error) => Err(Stop::because(format!("{} could not be started: {error}", command.get_program().display()))),
+        Ok(status) => Err(Failure::from_status(status.code())),
+        Err(error) => Err(Failure::new(format!("{} could not be started: {error}", command.get_program().display()))),
     }
 }
 
-/// The cargo that started us.
+/// The cargo that started this program.
 pub(crate) fn cargo_program() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
@@ -135,16 +137,16 @@ pub(crate) fn cargo_program() -> OsString {
 pub(crate) fn cargo(subcommand: &str) -> Command {
     let mut command = Command::new(cargo_program());
     command.arg(subcommand).current_dir(root());
-    // What cargo told us about ourselves is not true of what it builds next, and would make it build that anew.
+    // Cargo's variables about this package are wrong for the next build, and would trigger rebuilds.
     for (name, _) in env::vars_os() {
-        if is_about_us(&name.to_string_lossy()) {
+        if is_about_this_package(&name.to_string_lossy()) {
             command.env_remove(name);
         }
     }
     command
 }
 
-fn is_about_us(variable: &str) -> bool {
+fn is_about_this_package(variable: &str) -> bool {
     variable.starts_with("CARGO_PKG_") || variable.starts_with("CARGO_MANIFEST_") || variable == "OUT_DIR"
 }
 
@@ -161,8 +163,12 @@ mod tests {
 
     #[test]
     fn what_cargo_says_of_this_program_is_not_passed_on() {
-        assert!(is_about_us("CARGO_PKG_VERSION") && is_about_us("CARGO_MANIFEST_DIR"));
-        assert!(!is_about_us("CARGO_TARGET_DIR") && !is_about_us("CARGO_HOME") && !is_about_us("CARGO_INCREMENTAL"));
+        assert!(is_about_this_package("CARGO_PKG_VERSION") && is_about_this_package("CARGO_MANIFEST_DIR"));
+        assert!(
+            !is_about_this_package("CARGO_TARGET_DIR")
+                && !is_about_this_package("CARGO_HOME")
+                && !is_about_this_package("CARGO_INCREMENTAL")
+        );
     }
 
     #[test]

@@ -1,15 +1,16 @@
 //! Atelier's chores, from a machine that has only Rust and a C compiler: `cargo xtask run | test | lint | bench`, and more in `help`.
 //!
-//! Each chore first finds out what the system lacks for it (`needs`, `probe`), names it, installs it (`install`), then does its work
-//! (`chores`, `vulkan`). Only the standard library is used, so that this program itself builds in a second on any machine.
+//! Each chore first searches the system for its requirements (`requirements`, `installed`, `display`), installs missing ones (`install`), then
+//! does its work (`chores`, `vulkan`). Only the standard library is used, so that this program itself builds in a second on any machine.
 //! Not here: anything that the application or its tests call.
 
 mod chores;
+mod display;
 mod install;
-mod needs;
+mod installed;
 mod options;
 mod packages;
-mod probe;
+mod requirements;
 mod stages;
 mod vulkan;
 
@@ -20,12 +21,12 @@ use options::{Chore, Options};
 fn main() -> ExitCode {
     let options = match Options::parse(std::env::args().skip(1)) {
         Ok(options) => options,
-        Err(sentence) => {
-            eprintln!("{sentence}\n\n{}", options::HELP);
+        Err(message) => {
+            eprintln!("{message}\n\n{}", options::HELP);
             return ExitCode::from(2);
         }
     };
-    let done = match options.chore {
+    let result = match options.chore {
         Chore::Help => {
             println!("{}", options::HELP);
             Ok(())
@@ -39,30 +40,30 @@ fn main() -> ExitCode {
         Chore::Sheet => chores::sheet(&options),
         Chore::Fresh => chores::fresh(&options),
     };
-    match done {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(stop) => {
-            if let Some(sentence) = stop.sentence {
-                eprintln!("{sentence}");
+        Err(failure) => {
+            if let Some(message) = failure.message {
+                eprintln!("{message}");
             }
-            ExitCode::from(stop.code)
+            ExitCode::from(failure.code)
         }
     }
 }
 
-/// Why a chore ends early: what to say, if the program that failed has not said it, and the exit status.
+/// Early end of a chore: message, `None` if the program that failed has printed it, and exit status.
 #[derive(Debug, PartialEq, Eq)]
-struct Stop {
-    sentence: Option<String>,
+struct Failure {
+    message: Option<String>,
     code: u8,
 }
 
-impl Stop {
-    fn because(sentence: impl Into<String>) -> Self {
-        Self { sentence: Some(sentence.into()), code: 1 }
+impl Failure {
+    fn new(message: impl Into<String>) -> Self {
+        Self { message: Some(message.into()), code: 1 }
     }
 
-    fn with_code(code: Option<i32>) -> Self {
-        Self { sentence: None, code: code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1) }
+    fn from_status(code: Option<i32>) -> Self {
+        Self { message: None, code: code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1) }
     }
 }

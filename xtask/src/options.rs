@@ -1,6 +1,6 @@
 //! The command line of `cargo xtask`.
 
-/// What `cargo xtask help` prints.
+/// Output of `cargo xtask help`.
 pub(crate) const HELP: &str = "\
 Atelier's chores:
 
@@ -21,7 +21,7 @@ Options, before `--`:
       --release      run: build with every optimisation
       --features F   run, bench, sheet: build with these features (vulkan, cuda, metal, wgpu)";
 
-/// What to do.
+/// Subcommand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Chore {
     Help,
@@ -41,10 +41,10 @@ pub(crate) struct Options {
     pub(crate) yes: bool,
     pub(crate) check: bool,
     pub(crate) release: bool,
-    /// `test`: only what needs a build with Vulkan.
+    /// `test`: only the tests that require a build with Vulkan.
     pub(crate) vulkan: bool,
     pub(crate) features: Option<String>,
-    /// What stood after `--`.
+    /// Arguments after `--`.
     pub(crate) rest: Vec<String>,
 }
 

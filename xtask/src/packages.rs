@@ -1,6 +1,6 @@
 //! Package managers: which one is here, and the commands that install packages with it. Pure; nothing is run here.
 
-use crate::needs::{Need, Os, Packages};
+use crate::requirements::{Os, Packages, Requirement};
 
 /// A package manager that we can write commands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) enum Manager {
     Winget,
 }
 
-/// How commands get the right to install.
+/// Permission of commands to install.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Privilege {
     /// We have it already, or none is needed.
@@ -56,7 +56,7 @@ impl Manager {
         }
     }
 
-    /// What this manager calls the package; empty where it has none.
+    /// Name of the package in this manager; empty where it has none.
     pub(crate) const fn name_in(self, packages: Packages) -> &'static str {
         match self {
             Self::Apt => packages.apt,
@@ -67,7 +67,7 @@ impl Manager {
         }
     }
 
-    /// Whether installing is the system administrator's right.
+    /// True where installing requires root.
     pub(crate) const fn needs_root(self) -> bool {
         match self {
             Self::Apt | Self::Dnf | Self::Pacman => true,
@@ -75,11 +75,11 @@ impl Manager {
         }
     }
 
-    /// The commands that install what these needs ask for, each package once; empty where the manager has none of them.
-    pub(crate) fn install(self, needs: &[Need], privilege: Privilege) -> Vec<CommandLine> {
+    /// Commands that install the packages of these requirements, each once; empty where the manager has none of them.
+    pub(crate) fn install(self, requirements: &[Requirement], privilege: Privilege) -> Vec<CommandLine> {
         let mut names: Vec<&str> = Vec::new();
-        for need in needs {
-            let name = self.name_in(need.packages);
+        for requirement in requirements {
+            let name = self.name_in(requirement.packages);
             if !name.is_empty() && !names.contains(&name) {
                 names.push(name);
             }
@@ -99,23 +99,23 @@ impl Manager {
                 return names.into_iter().map(one).collect();
             }
         };
-        vec![privilege.before(words(fixed, &names))]
+        vec![privilege.command(words(fixed, &names))]
     }
 
     /// The command that refreshes the list of packages, where that is a command of its own.
     pub(crate) fn refresh(self, privilege: Privilege) -> Option<CommandLine> {
         match self {
-            Self::Apt => Some(privilege.before(words(&["apt-get", "update"], &[]))),
+            Self::Apt => Some(privilege.command(words(&["apt-get", "update"], &[]))),
             Self::Dnf | Self::Pacman | Self::Brew | Self::Winget => None,
         }
     }
 }
 
 impl Privilege {
-    /// What we may do: `lacking` where root is needed and we are not, `sudo` where it is installed, `terminal` where a person can type a
-    /// password.
-    pub(crate) const fn of(lacking: bool, sudo: bool, terminal: bool) -> Self {
-        match (lacking, sudo, terminal) {
+    /// Permission of this process: `needs_root` where root is required and missing, `sudo` where it is installed, `terminal` where a person can
+    /// type a password.
+    pub(crate) const fn detect(needs_root: bool, sudo: bool, terminal: bool) -> Self {
+        match (needs_root, sudo, terminal) {
             (false, _, _) => Self::Own,
             (true, false, _) => Self::None,
             (true, true, true) => Self::Sudo,
@@ -123,7 +123,7 @@ impl Privilege {
         }
     }
 
-    fn before(self, mut command: Vec<String>) -> CommandLine {
+    fn command(self, mut command: Vec<String>) -> CommandLine {
         let front: &[&str] = match self {
             Self::Own | Self::None => &[],
             Self::Sudo => &["sudo"],
@@ -141,10 +141,10 @@ fn words(fixed: &[&str], names: &[&str]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::needs::{Purpose, Surroundings, needs};
+    use crate::requirements::{Environment, Purpose, requirements};
 
-    fn everything(os: Os) -> Vec<Need> {
-        needs(Purpose::Test, Surroundings { os, wayland: true, ninja: false })
+    fn everything(os: Os) -> Vec<Requirement> {
+        requirements(Purpose::Test, Environment { os, wayland: true, ninja: false })
     }
 
     fn lines(manager: Manager, os: Os, privilege: Privilege) -> Vec<String> {
@@ -190,10 +190,10 @@ mod tests {
 
     #[test]
     fn rights_are_ours_or_sudos_or_none() {
-        assert_eq!(Privilege::of(false, true, true), Privilege::Own);
-        assert_eq!(Privilege::of(true, true, true), Privilege::Sudo);
-        assert_eq!(Privilege::of(true, true, false), Privilege::SilentSudo);
-        assert_eq!(Privilege::of(true, false, true), Privilege::None);
+        assert_eq!(Privilege::detect(false, true, true), Privilege::Own);
+        assert_eq!(Privilege::detect(true, true, true), Privilege::Sudo);
+        assert_eq!(Privilege::detect(true, true, false), Privilege::SilentSudo);
+        assert_eq!(Privilege::detect(true, false, true), Privilege::None);
         assert_eq!(Manager::Apt.refresh(Privilege::SilentSudo).unwrap().to_string(), "sudo --non-interactive apt-get update");
     }
 }

@@ -9,75 +9,75 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Stop;
+use crate::Failure;
 use crate::chores::{cargo, finish, root};
-use crate::install::ensure;
-use crate::needs::{Os, Purpose};
+use crate::install::ensure_installed;
+use crate::installed::software_vulkan_driver;
 use crate::options::Options;
-use crate::probe::software_vulkan_driver;
+use crate::requirements::{Os, Purpose};
 
 /// The Debian release whose headers are new enough.
 const NEWER_DEBIAN: &str = "trixie";
 const NEWER_PACKAGES: [&str; 2] = ["libvulkan-dev", "spirv-headers"];
 
-/// What the engine includes of Vulkan, and a word that the headers must hold: they came to have it in version 1.3.272.
+/// Headers that the engine includes, each with an identifier that it has since version 1.3.272.
 const VULKAN_HEADER: (&str, &str) = ("vulkan/vulkan_core.h", "VkLayerSettingEXT");
 const CPP_HEADER: (&str, &str) = ("vulkan/vulkan_structs.hpp", "LayerSettingEXT");
-/// What it includes of SPIR-V, by any of these names.
+/// Names of the SPIR-V header that the engine includes; one is enough.
 const SPIRV_HEADERS: [&str; 3] = ["spirv/unified1/spirv.hpp", "spirv-headers/spirv.hpp", "spirv.hpp"];
 
 /// Builds with Vulkan, and runs the tests that need it.
-pub(crate) fn test(options: &Options) -> Result<(), Stop> {
+pub(crate) fn test(options: &Options) -> Result<(), Failure> {
     if Os::current() != Os::Linux {
-        return Err(Stop::because("This test uses Mesa's Vulkan driver that computes on the processor, so it runs on Linux only."));
+        return Err(Failure::new("This test uses Mesa's Vulkan driver that computes on the processor, so it runs on Linux only."));
     }
-    ensure(Purpose::TestVulkan, options)?;
-    let target = target().join("vulkan");
+    ensure_installed(Purpose::TestVulkan, options)?;
+    let target = target_folder().join("vulkan");
     let mut command = cargo("test");
     command
         .args(["--package", "atelier", "--no-default-features", "--features", "vulkan", "--test", "vulkan", "--target-dir"])
         .arg(&target);
     command.args(["--", "--nocapture"]).args(&options.rest);
-    let_find_headers(&mut command)?;
-    let driver = software_vulkan_driver().ok_or_else(|| Stop::because("Mesa's Vulkan driver for the processor was not found."))?;
+    set_header_path(&mut command)?;
+    let driver = software_vulkan_driver().ok_or_else(|| Failure::new("Mesa's Vulkan driver for the processor was not found."))?;
     // The only one that the loader sees, by its newer name and its older one, so that it is the first device on every machine.
     command.env("VK_DRIVER_FILES", &driver).env("VK_ICD_FILENAMES", &driver);
     finish(&mut command)
 }
 
-/// Makes sure that a build with these features finds what it needs of Vulkan.
-pub(crate) fn prepare(command: &mut Command, options: &Options) -> Result<(), Stop> {
+/// Ensures that a build with these features finds Vulkan's headers and libraries.
+pub(crate) fn prepare_build(command: &mut Command, options: &Options) -> Result<(), Failure> {
     let wanted = options.features.as_deref().is_some_and(|list| list.split([',', ' ']).any(|feature| feature == "vulkan"));
     if !wanted || !options.check || Os::current() != Os::Linux {
         return Ok(());
     }
-    ensure(Purpose::BuildVulkan, options)?;
-    let_find_headers(command)
+    ensure_installed(Purpose::BuildVulkan, options)?;
+    set_header_path(command)
 }
 
-fn let_find_headers(command: &mut Command) -> Result<(), Stop> {
-    if let Some(prefix) = headers(&target().join("vulkan"))? {
-        command.env("CMAKE_PREFIX_PATH", before("CMAKE_PREFIX_PATH", &prefix)?);
+fn set_header_path(command: &mut Command) -> Result<(), Failure> {
+    if let Some(prefix) = find_or_fetch_headers(&target_folder().join("vulkan"))? {
+        command.env("CMAKE_PREFIX_PATH", prepend_path("CMAKE_PREFIX_PATH", &prefix)?);
     }
     Ok(())
 }
 
-/// Where cargo builds.
-fn target() -> PathBuf {
+/// Cargo's target folder.
+fn target_folder() -> PathBuf {
     let named = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     std::path::absolute(&named).unwrap_or(named)
 }
 
 /// A folder with `include`, for `CMake` to look into first; `None`: the system's own headers will do.
-fn headers(target: &Path) -> Result<Option<PathBuf>, Stop> {
-    if usual_prefixes().iter().any(|prefix| is_new_enough(prefix)) {
+fn find_or_fetch_headers(target: &Path) -> Result<Option<PathBuf>, Failure> {
+    if default_prefixes().iter().any(|prefix| is_new_enough(prefix)) {
         return Ok(None);
     }
     let folder = target.join(NEWER_DEBIAN);
     let prefix = folder.join("usr");
     if !is_new_enough(&prefix) {
         let mirror = debian_mirror().ok_or_else(|| {
-            Stop::because(
+            Failure::new(
                 "The Vulkan headers on this machine are missing or too old: 1.3.272 or newer is needed, and SPIR-V's beside them. Install \
                  your distribution's newest vulkan-headers and spirv-headers, or the Vulkan SDK and set VULKAN_SDK.",
             )
@@ -85,11 +85,11 @@ fn headers(target: &Path) -> Result<Option<PathBuf>, Stop> {
         eprintln!("The Vulkan headers on this machine are too old. Those of Debian's {NEWER_DEBIAN} go into {}.", folder.display());
         fetch(&folder, &mirror)?;
     }
-    if is_new_enough(&prefix) { Ok(Some(prefix)) } else { Err(Stop::because(format!("{} holds no Vulkan headers.", prefix.display()))) }
+    if is_new_enough(&prefix) { Ok(Some(prefix)) } else { Err(Failure::new(format!("{} holds no Vulkan headers.", prefix.display()))) }
 }
 
-/// Where `CMake` looks for the headers.
-fn usual_prefixes() -> Vec<PathBuf> {
+/// Prefixes that `CMake` searches for the headers.
+fn default_prefixes() -> Vec<PathBuf> {
     let mut prefixes: Vec<PathBuf> = env::var_os("CMAKE_PREFIX_PATH").map(|list| env::split_paths(&list).collect()).unwrap_or_default();
     prefixes.extend(env::var_os("VULKAN_SDK").map(PathBuf::from));
     // It takes the first that there is.
@@ -118,14 +118,14 @@ fn mirror_in(targets: &str) -> Option<String> {
 }
 
 /// Fetches the packages into a folder of ours, with lists of ours, and unpacks them there.
-fn fetch(folder: &Path, mirror: &str) -> Result<(), Stop> {
+fn fetch(folder: &Path, mirror: &str) -> Result<(), Failure> {
     let apt = folder.join("apt");
     let write = || {
         fs::create_dir_all(apt.join("lists/partial"))?;
         fs::create_dir_all(apt.join("cache/archives/partial"))?;
         fs::write(apt.join("debian.sources"), sources(mirror))
     };
-    write().map_err(|error| Stop::because(format!("{} cannot be written: {error}", apt.display())))?;
+    write().map_err(|error| Failure::new(format!("{} cannot be written: {error}", apt.display())))?;
     let get = || {
         let mut command = Command::new("apt-get");
         let settings = [
@@ -149,7 +149,7 @@ fn fetch(folder: &Path, mirror: &str) -> Result<(), Stop> {
     };
     finish(get().arg("update"))?;
     finish(get().arg("download").args(NEWER_PACKAGES))?;
-    let entries = fs::read_dir(&apt).map_err(|error| Stop::because(format!("{} cannot be read: {error}", apt.display())))?;
+    let entries = fs::read_dir(&apt).map_err(|error| Failure::new(format!("{} cannot be read: {error}", apt.display())))?;
     let packages = entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "deb"));
     packages.into_iter().try_for_each(|package| finish(Command::new("dpkg-deb").arg("--extract").arg(package).arg(folder)))
 }
@@ -160,10 +160,10 @@ fn sources(mirror: &str) -> String {
 }
 
 /// A list of folders with this one before those that it holds already.
-fn before(variable: &str, folder: &Path) -> Result<OsString, Stop> {
+fn prepend_path(variable: &str, folder: &Path) -> Result<OsString, Failure> {
     let rest = env::var_os(variable).unwrap_or_default();
     let folders = std::iter::once(folder.to_owned()).chain(env::split_paths(&rest).filter(|it| !it.as_os_str().is_empty()));
-    env::join_paths(folders).map_err(|error| Stop::because(format!("{variable} cannot hold {}: {error}", folder.display())))
+    env::join_paths(folders).map_err(|error| Failure::new(format!("{variable} cannot hold {}: {error}", folder.display())))
 }
 
 #[cfg(test)]

@@ -46,6 +46,18 @@ impl Missing {
         self.offer.as_ref().and_then(|it| it.file.bytes())
     }
 
+    /// The file of the catalogue that would fill the gap, without folders.
+    #[must_use]
+    pub fn file_name(&self) -> Option<String> {
+        self.offer.as_ref().map(|it| last_part(it.file.filename.as_str()))
+    }
+
+    /// The model of the catalogue that the file comes with, whose terms it is under.
+    #[must_use]
+    pub fn offered_with(&self) -> Option<&str> {
+        self.offer.as_ref().map(|it| it.model.as_str())
+    }
+
     /// What is missing and where it can be had, as a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {

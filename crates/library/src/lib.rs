@@ -10,6 +10,7 @@
 mod assemble;
 mod builtin;
 mod cache;
+mod cards;
 mod catalogue;
 mod check;
 pub mod disk;
@@ -39,6 +40,7 @@ mod hostile;
 pub use assemble::{Assembly, Missing, assemble};
 pub use builtin::{BUILTIN_VARIABLE, Builtin, BuiltinError};
 pub use cache::{HeaderCache, Known};
+pub use cards::{Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCard, ModelKind, builtin_card, card_named, model_cards};
 pub use catalogue::{Catalogue, Offer, WORKING_BYTES};
 pub use check::{Checked, Problem, check_files, snap};
 pub use dtype::Dtype;
@@ -52,7 +54,7 @@ pub use manifest::{
     Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed, PreviewWay, Role,
     Sha256, Unpack, Variant, model_name,
 };
-pub use models::{Card, CardFile, CardState, Installed, Loose, Models, Runnable, installed};
+pub use models::{Installed, Loose, Models, Runnable, installed};
 pub use naming::name_of;
 pub use places::{Places, PlacesError};
 pub use removal::{Downloaded, Removal, RemovalError, Stays, downloaded, to_trash};

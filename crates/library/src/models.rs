@@ -13,8 +13,8 @@ use super::catalogue::Catalogue;
 use super::check::Problem;
 use super::disk::{DiskFile, Stock};
 use super::header::file_name;
-use super::manifest::{Defaults, FaultyFile, Licence, MANIFEST, Manifest, Role};
-use super::naming::{free_id, name_of, slug};
+use super::manifest::{Defaults, FaultyFile, MANIFEST, Manifest, Role};
+use super::naming::{free_id, slug};
 use atelier_core::format::file_size;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe};
 
@@ -51,102 +51,6 @@ pub struct Models {
     pub loose: Vec<Loose>,
     /// Manifests that are wrong, in sentences.
     pub problems: Vec<String>,
-}
-
-/// A model in a list.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Card {
-    /// What programs call it.
-    pub id: String,
-    /// What people call it.
-    pub name: String,
-    /// The family it belongs to.
-    pub family: Option<String>,
-    /// What it is good for.
-    pub description: String,
-    /// Its terms, where they are known.
-    pub licence: Option<Licence>,
-    /// Where it is.
-    pub state: CardState,
-    /// Its files.
-    pub files: Vec<CardFile>,
-    /// What it takes on disk, or would, if only about; `None` where a file does not say.
-    pub bytes: Option<u64>,
-    /// What is missing or wrong, in sentences.
-    pub problems: Vec<String>,
-    /// Its other sizes, with what they take.
-    pub variants: Vec<(String, Option<u64>)>,
-    /// The settings that suit it.
-    pub defaults: Defaults,
-}
-
-/// Where a model is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CardState {
-    /// Downloaded, and whole as far as names and sizes tell.
-    OnDisk,
-    /// Downloaded, and a file is missing or another.
-    Damaged,
-    /// Loose files make it.
-    InPlace,
-    /// A loose file that still needs others.
-    Incomplete,
-    /// It can be downloaded.
-    Catalogue,
-}
-
-impl CardState {
-    /// The word shown to a person.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::OnDisk => "on disk",
-            Self::Damaged => "damaged",
-            Self::InPlace => "in place",
-            Self::Incomplete => "incomplete",
-            Self::Catalogue => "catalogue",
-        }
-    }
-
-    /// Whether it can be used now.
-    #[must_use]
-    pub const fn is_ready(self) -> bool {
-        matches!(self, Self::OnDisk | Self::InPlace)
-    }
-}
-
-impl Card {
-    /// Whether some of it is on this machine.
-    #[must_use]
-    pub fn is_here(&self) -> bool {
-        self.state != CardState::Catalogue
-    }
-
-    /// Whether every one of these words is somewhere in it: in the id, name, family, description, licence, or a file's name.
-    #[must_use]
-    pub fn matches(&self, text: &str) -> bool {
-        let licence = self.licence.as_ref().map_or("", |it| it.name());
-        let mut hay = [&self.id, &self.name, self.family.as_deref().unwrap_or_default(), &self.description, licence].join("\n");
-        for file in &self.files {
-            hay.push('\n');
-            hay.push_str(&file.name);
-        }
-        let hay = hay.to_lowercase();
-        text.to_lowercase().split_whitespace().all(|word| hay.contains(word))
-    }
-}
-
-/// A file of a model in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CardFile {
-    /// What it is for.
-    pub role: Role,
-    /// What it is called.
-    pub name: String,
-    /// Where it is, if it is on this disk.
-    pub path: Option<PathBuf>,
-    /// Its size in bytes, if only about.
-    pub bytes: Option<u64>,
 }
 
 /// What the engine needs to run a model.
@@ -225,26 +129,6 @@ impl Models {
         models
     }
 
-    /// Every model as a card: what is here first, then what can be had.
-    #[must_use]
-    pub fn cards(&self) -> Vec<Card> {
-        let mut cards: Vec<Card> = self.installed.iter().map(|it| self.card_of_installed(it)).collect();
-        cards.extend(self.loose.iter().map(|it| self.card_of_loose(it)));
-        let here: HashSet<&str> = self.installed.iter().map(|it| it.manifest.id.as_str()).collect();
-        cards.extend(self.catalogue.entries().iter().filter(|it| !here.contains(it.id.as_str())).map(card_of_entry));
-        cards
-    }
-
-    /// The card of this name: `ID`, `ID:VARIANT`, or the path of a loose file.
-    #[must_use]
-    pub fn card(&self, name: &str) -> Option<Card> {
-        if let Some(it) = self.installed_as(name) {
-            return Some(self.card_of_installed(it));
-        }
-        let loose = self.loose.iter().find(|it| it.id == name || it.main.path == Path::new(name));
-        loose.map(|it| self.card_of_loose(it)).or_else(|| self.catalogue.find(name).as_ref().map(card_of_entry))
-    }
-
     /// The loose file of this name: the main file of a model, or any other, by its path.
     #[must_use]
     pub fn loose_file(&self, name: &str) -> Option<PathBuf> {
@@ -308,52 +192,6 @@ impl Models {
             },
         }
     }
-
-    fn card_of_installed(&self, it: &Installed) -> Card {
-        let manifest = &it.manifest;
-        let mut card = card_of_entry(manifest);
-        card.state = if it.files.is_ok() { CardState::OnDisk } else { CardState::Damaged };
-        card.problems = it.files.as_ref().err().map(ToString::to_string).into_iter().collect();
-        for (file, card_file) in manifest.files.iter().zip(&mut card.files) {
-            let path = file.filename.in_folder(&it.folder);
-            if let Ok(about) = fs::metadata(&path) {
-                (card_file.bytes, card_file.path) = (Some(about.len()), Some(path));
-            }
-        }
-        card.bytes = sum(&card.files);
-        if let Some(entry) = self.catalogue.entry(&manifest.id) {
-            card.variants = variants(entry);
-        }
-        card
-    }
-
-    fn card_of_loose(&self, it: &Loose) -> Card {
-        let facts = it.main.facts();
-        let title = facts.and_then(|it| it.training.title.clone());
-        let role = |role| Role::Part(role);
-        let files = it.assembly.files.iter().map(|(part, path)| CardFile {
-            role: role(part),
-            name: file_name(path),
-            path: Some(path.to_owned()),
-            // Counted once, by who looked at it.
-            bytes: if path == it.main.path { Some(it.main.bytes) } else { fs::metadata(path).ok().map(|it| it.len()) },
-        });
-        let files: Vec<CardFile> = files.collect();
-        let quantisation = facts.map(|it| it.quantisation.as_str()).unwrap_or_default();
-        Card {
-            id: it.id.clone(),
-            name: title.unwrap_or_else(|| name_of(&it.main.path)),
-            family: Some(it.assembly.family.label().into()),
-            description: format!("{} in {quantisation}, used where it is.", facts.map(|it| it.name.as_str()).unwrap_or_default()),
-            licence: None,
-            state: if it.assembly.missing.is_empty() { CardState::InPlace } else { CardState::Incomplete },
-            bytes: sum(&files),
-            files,
-            problems: it.assembly.missing.iter().map(super::assemble::Missing::sentence).collect(),
-            variants: Vec::new(),
-            defaults: self.catalogue.defaults_for(it.assembly.family, &file_name(&it.main.path)),
-        }
-    }
 }
 
 impl Installed {
@@ -403,32 +241,6 @@ impl Loose {
         let defaults = catalogue.defaults_for(self.assembly.family, &name);
         Ok(Runnable { id: self.id.clone(), name, files: self.assembly.files.clone(), loras: Vec::new(), defaults })
     }
-}
-
-fn card_of_entry(entry: &Manifest) -> Card {
-    let file =
-        |it: &super::manifest::ModelFile| CardFile { role: it.role, name: it.filename.as_str().into(), path: None, bytes: it.bytes() };
-    Card {
-        id: entry.id.clone(),
-        name: entry.name.clone(),
-        family: entry.family.clone(),
-        description: entry.description.clone(),
-        licence: entry.licence.clone(),
-        state: CardState::Catalogue,
-        files: entry.files.iter().map(file).collect(),
-        bytes: entry.bytes(),
-        problems: Vec::new(),
-        variants: variants(entry),
-        defaults: entry.defaults.clone(),
-    }
-}
-
-fn variants(entry: &Manifest) -> Vec<(String, Option<u64>)> {
-    entry.variants.iter().map(|it| (it.name.clone(), entry.as_variant(&it.name).and_then(|it| it.bytes()))).collect()
-}
-
-fn sum(files: &[CardFile]) -> Option<u64> {
-    files.iter().try_fold(0u64, |sum, it| Some(sum.saturating_add(it.bytes?)))
 }
 
 #[cfg(test)]

@@ -116,8 +116,8 @@ impl Predicted {
     }
 }
 
-fn in_phase(phase: Phase, it: &placement::Use) -> PredictedPhase {
-    let placement::Use { resident_bytes, staged_bytes, compute_bytes, slack_bytes, shared_bytes } = *it;
+fn in_phase(phase: Phase, it: &placement::MemoryUse) -> PredictedPhase {
+    let placement::MemoryUse { resident_bytes, staged_bytes, compute_bytes, overhead_bytes: slack_bytes, shared_bytes } = *it;
     PredictedPhase { phase, resident_bytes, staged_bytes, compute_bytes, slack_bytes, shared_bytes, total_bytes: it.total_bytes() }
 }
 

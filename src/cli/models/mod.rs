@@ -7,6 +7,7 @@ mod library;
 mod pull;
 mod report;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -25,8 +26,8 @@ use super::printer::Printer;
 use super::reporter::{quiet_reporter, reporter};
 use atelier_core::format::file_size;
 use atelier_core::paths::Paths;
-use atelier_library::disk::look_into;
-use atelier_library::{Card, Downloaded, Fetched, Models, Places, Problem, Verdict, downloaded, usage};
+use atelier_library::disk::{Stock, look_into};
+use atelier_library::{Downloaded, Fetched, ModelCard, Models, Places, Problem, Verdict, card_named, downloaded, model_cards, usage};
 
 /// System that a command runs on; tests give their own.
 pub(super) struct Env<'a> {
@@ -93,7 +94,7 @@ impl CommandRunner<'_> {
             self.report.warning(problem)?;
         }
         match flags.command {
-            ModelsCommand::List { here } => self.list(&library, |card| !here || card.is_here()),
+            ModelsCommand::List { here } => self.list(&library, |card| !here || card.availability.is_here()),
             ModelsCommand::Search { text } => self.list(&library, |card| card.matches(&text.join(" "))),
             ModelsCommand::Info { name } => self.info(&library, &name),
             ModelsCommand::Pull { names, accept_licence } => self.pull(&library, &names, accept_licence),
@@ -115,18 +116,20 @@ impl CommandRunner<'_> {
     }
 
     /// All models; folders and manifests that could not be read are reported.
-    fn all_models(&mut self, library: &Library) -> Result<Models, CommandError> {
+    fn all_models(&mut self, library: &Library) -> Result<(Models, Arc<Stock>), CommandError> {
         let interrupt = Arc::clone(&self.interrupt);
         let (models, stock) = library.all(&move || !interrupt.pressed());
         self.check_interrupt()?;
         for problem in stock.problems.iter().chain(&models.problems) {
             self.report.warning(problem)?;
         }
-        Ok(models)
+        Ok((models, stock))
     }
 
-    fn list(&mut self, library: &Library, wanted: impl Fn(&Card) -> bool) -> Result<Exit, CommandError> {
-        let mut cards = self.all_models(library)?.cards();
+    fn list(&mut self, library: &Library, wanted: impl Fn(&ModelCard) -> bool) -> Result<Exit, CommandError> {
+        let (models, stock) = self.all_models(library)?;
+        // `in place` also of files that were downloaded by a link: their state has always been that.
+        let mut cards = model_cards(&models, &stock, None, &BTreeSet::new());
         cards.retain(wanted);
         if cards.is_empty() {
             self.report.printer.text("There is nothing of this kind. All models are listed by: atelier models list")?;
@@ -142,8 +145,8 @@ impl CommandRunner<'_> {
             self.report.file(path, bytes, &look_into(path))?;
             return Ok(Exit::Done);
         }
-        let models = self.all_models(library)?;
-        match models.card(name) {
+        let (models, _) = self.all_models(library)?;
+        match card_named(&models, name) {
             Some(card) => self.report.card(&card)?,
             None => return Err(CommandError::UnknownModel(models.unknown(name))),
         }
@@ -163,7 +166,7 @@ impl CommandRunner<'_> {
                 return Ok(Fetched::Model(model));
             }
             let file = models.loose_file(name).filter(|file| known.iter().any(|it| it.path == *file));
-            file.map(|file| Fetched::File(name.clone(), file)).ok_or_else(|| match models.card(name) {
+            file.map(|file| Fetched::File(name.clone(), file)).ok_or_else(|| match card_named(models, name) {
                 Some(card) => CommandError::UnknownModel(Problem {
                     sentence: format!("{} was not downloaded by Atelier.", card.name),
                     hint: "Only what Atelier downloaded can be checked or taken away here.".into(),
@@ -175,14 +178,14 @@ impl CommandRunner<'_> {
     }
 
     fn verify(&mut self, library: &Library, names: &[String]) -> Result<Exit, CommandError> {
-        let models = if names.is_empty() { library.downloaded() } else { self.all_models(library)? };
+        let models = if names.is_empty() { library.downloaded() } else { self.all_models(library)?.0 };
         let known = downloaded(&self.paths.downloads());
         let sum_of = |path: &Path| known.iter().find(|it| it.path == path).and_then(|it| it.sha256);
         let mut exit = Exit::Done;
         for chosen in Self::select(&models, library.models_root(), &known, names)? {
             let id = chosen.id();
             let bytes = match &chosen {
-                Fetched::Model(_) => models.card(id).and_then(|it| it.bytes),
+                Fetched::Model(_) => card_named(&models, id).and_then(|it| it.bytes),
                 Fetched::File(_, path) => fs::metadata(path).ok().map(|it| it.len()),
             };
             let (interrupt, reporter, mut done) = (Arc::clone(&self.interrupt), &mut self.report.reporter, 0);
@@ -217,7 +220,7 @@ impl CommandRunner<'_> {
     }
 
     fn remove(&mut self, library: &Library, names: &[String], dry_run: bool) -> Result<Exit, CommandError> {
-        let models = self.all_models(library)?;
+        let (models, _) = self.all_models(library)?;
         let downloaded = downloaded(&self.paths.downloads());
         let mut plans = Vec::new();
         let root = library.models_root();
@@ -265,7 +268,7 @@ impl CommandRunner<'_> {
             let sentence = format!("{} is not among the folders that are used.", folder.display());
             return Err(CommandError::UnknownModel(Problem { sentence, hint: "See them with: atelier models du.".into() }));
         }
-        let mut stock = atelier_library::disk::Stock::default();
+        let mut stock = Stock::default();
         if !forget {
             let library = Library::find(flags, &self.paths).map_err(failed)?;
             let interrupt = Arc::clone(&self.interrupt);

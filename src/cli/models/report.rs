@@ -3,8 +3,8 @@
 //! The form of the lines is stable, as with the other commands: fields and kinds may be added, none is renamed or removed. `event` tells
 //! the kind:
 //!
-//! - `model`, by `list`, `search` and `info`, one for each: `id`, `name`, `family`, `description`, `licence` (`name`, `url`, `gated`,
-//!   `non_commercial`; or null), `state` (`on disk`, `damaged`, `in place`, `incomplete`, `catalogue`), `bytes` (or null), `files` (`role`,
+//! - `model`, by `list`, `search` and `info`, one for each: `id` (of a loose file that belongs to no model its path), `name`, `family`, `description`, `licence` (`name`, `url`, `gated`,
+//!   `non_commercial`; or null), `state` (`on disk`, `damaged`, `in place`, `incomplete`, `listed`, `catalogue`), `bytes` (or null), `files` (`role`,
 //!   `name`, `path` or null, `bytes` or null), `problems` (sentences), `variants` (`name`, `bytes`), `defaults`.
 //! - `file`, by `info FILE`: `path`, `bytes`, and `facts` (what its header tells) or `problem` (a sentence).
 //! - `pull`: `id`, `stage` (`waiting`, `loading`, `paused`, `failed`, `done`, `there`), `bytes`, `total` (or null), `rate` (bytes a second),
@@ -26,7 +26,7 @@ use crate::cli::reporter::Reporter;
 
 use atelier_core::format::file_size;
 use atelier_library::disk::{About, Facts, Stock};
-use atelier_library::{Card, Licence, Usage};
+use atelier_library::{CardVariant, Licence, ModelCard, Usage};
 
 /// Reports the findings of a command: tables and sentences, or lines of JSON.
 pub(super) struct LibraryReport<'a> {
@@ -42,25 +42,32 @@ impl LibraryReport<'_> {
         Ok(())
     }
 
-    pub(super) fn cards(&mut self, cards: &[Card]) -> io::Result<()> {
+    pub(super) fn cards(&mut self, cards: &[ModelCard]) -> io::Result<()> {
         for card in cards {
             self.printer.json(&card_line(card))?;
         }
-        let rows = cards.iter().map(|it| {
-            let bytes = it.bytes.map_or_else(|| "?".into(), file_size);
-            [it.id.clone(), it.state.label().into(), bytes, it.family.clone().unwrap_or_default(), it.name.clone()]
+        let bytes = |card: &ModelCard| card.bytes.map_or_else(|| "?".into(), file_size);
+        let rows = cards
+            .iter()
+            .filter(|it| !it.is_loose_file)
+            .map(|it| [it.id.clone(), it.availability.label().into(), bytes(it), it.family.clone().unwrap_or_default(), it.name.clone()]);
+        self.table(["MODEL", "STATE", "SIZE", "FAMILY", "NAME"], rows.collect())?;
+        // Their ids are paths: last, so that no column is as wide.
+        let rows = cards.iter().filter(|it| it.is_loose_file).map(|it| {
+            let family = it.family.clone().unwrap_or_default();
+            [it.kind.label().into(), it.availability.label().into(), bytes(it), family, it.id.clone()]
         });
-        self.table(["MODEL", "STATE", "SIZE", "FAMILY", "NAME"], rows.collect())
+        self.table(["KIND", "STATE", "SIZE", "FAMILY", "FILE"], rows.collect())
     }
 
-    pub(super) fn card(&mut self, card: &Card) -> io::Result<()> {
+    pub(super) fn card(&mut self, card: &ModelCard) -> io::Result<()> {
         self.printer.json(&card_line(card))?;
         self.printer.text(&format!("{} ({})", card.name, card.id))?;
         if !card.description.is_empty() {
             self.printer.text(&card.description)?;
         }
-        self.printer.text(&format!("state:    {}", card.state.label()))?;
-        for problem in &card.problems {
+        self.printer.text(&format!("state:    {}", card.availability.label()))?;
+        for problem in card.problem_sentences() {
             self.printer.text(&format!("          {problem}"))?;
         }
         if let Some(family) = &card.family {
@@ -78,8 +85,9 @@ impl LibraryReport<'_> {
             let head = if at == 0 { "files:    " } else { "          " };
             self.printer.text(&format!("{head}{}: {place} ({bytes})", file.role.label()))?;
         }
-        for (name, bytes) in &card.variants {
-            let bytes = bytes.map(|it| format!(", {} in all", file_size(it))).unwrap_or_default();
+        for variant in other_sizes(card) {
+            let name = &variant.name;
+            let bytes = variant.bytes.map(|it| format!(", {} in all", file_size(it))).unwrap_or_default();
             self.printer.text(&format!("variant:  {}:{name}{bytes}", card.id))?;
         }
         Ok(())
@@ -183,7 +191,12 @@ pub(super) fn licence_text(licence: &Licence) -> String {
     format!("{}{terms}{link}", licence.name())
 }
 
-fn card_line(card: &Card) -> Value {
+/// The sizes that have a name; the usual one has none.
+fn other_sizes(card: &ModelCard) -> impl Iterator<Item = &CardVariant> {
+    card.variants.iter().filter(|it| !it.name.is_empty())
+}
+
+fn card_line(card: &ModelCard) -> Value {
     let licence = card.licence.as_ref().map(|it| {
         let non_commercial = matches!(it, Licence::Named { non_commercial: true, .. });
         json!({"name": it.name(), "url": it.url(), "gated": it.is_gated(), "non_commercial": non_commercial})
@@ -193,10 +206,10 @@ fn card_line(card: &Card) -> Value {
         .iter()
         .map(|it| json!({"role": it.role, "name": it.name, "path": it.path.as_ref().map(|it| it.display().to_string()), "bytes": it.bytes}))
         .collect();
-    let variants: Vec<Value> = card.variants.iter().map(|(name, bytes)| json!({"name": name, "bytes": bytes})).collect();
+    let variants: Vec<Value> = other_sizes(card).map(|it| json!({"name": it.name, "bytes": it.bytes})).collect();
     json!({
         "event": "model", "id": card.id, "name": card.name, "family": card.family, "description": card.description, "licence": licence,
-        "state": card.state.label(), "bytes": card.bytes, "files": files, "problems": card.problems, "variants": variants,
+        "state": card.availability.label(), "bytes": card.bytes, "files": files, "problems": card.problem_sentences(), "variants": variants,
         "defaults": card.defaults,
     })
 }

@@ -145,8 +145,20 @@ fn models_are_listed_with_their_states_for_people_and_for_programs() {
     assert_eq!(rows[0], ["MODEL", "STATE", "SIZE", "FAMILY", "NAME"]);
     assert_eq!(rows[1], ["mine", "on", "disk", "3", "bytes", "Mine"]);
     assert_eq!(rows[2][..3], ["tiny-zimage", "in", "place"]);
-    assert_eq!(rows.len(), 3);
+    assert_eq!(rows[3], ["KIND", "STATE", "SIZE", "FAMILY", "FILE"]);
+    let mut files: Vec<(&str, &str)> = rows[4..].iter().map(|it| (it[0], it.last().unwrap().rsplit('/').next().unwrap())).collect();
+    files.sort_unstable();
+    let expected = [
+        ("LoRA", "tiny-lora.safetensors"),
+        ("Model", "cut.safetensors"),
+        ("Model", "old.ckpt"),
+        ("Part", "tiny-qwen3.safetensors"),
+        ("Part", "tiny-taesd.safetensors"),
+    ];
+    assert_eq!(files, expected);
     let lines = world.done(&["list", "--json"]).lines();
+    let state = |name: &str| lines.iter().find(|it| it["id"].as_str().unwrap().ends_with(name)).unwrap()["state"].clone();
+    assert_eq!((state("tiny-lora.safetensors"), state("old.ckpt")), ("in place".into(), "listed".into()));
     assert!(lines.len() > 25 && lines.iter().all(|it| it["event"] == "model"));
     let found = world.done(&["search", "turbo", "Z-IMAGE", "--json"]).lines();
     assert_eq!((found.len(), found[0]["id"].as_str(), found[0]["state"].as_str()), (1, Some("z-image-turbo"), Some("catalogue")));

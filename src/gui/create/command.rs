@@ -94,7 +94,7 @@ pub enum Command {
     /// One pixel of the picture to one of the screen.
     ZoomActual,
     /// The picture was moved or zoomed with the pointer.
-    Look(View),
+    SetView(View),
 }
 
 impl Command {
@@ -143,9 +143,14 @@ impl Command {
             Self::ChangeRecipe(_) => ("Change settings", "Change the settings of the next picture."),
             Self::SwapSides => ("Swap width and height", "Turn portrait into landscape, and back."),
             Self::RollSeed => ("Roll a new seed", "Draw a new seed and keep it for the next pictures."),
-            Self::LockSeed => ("Keep this seed", "Keep this seed, so that only what you change changes. Unlocked, each picture gets a new one."),
+            Self::LockSeed => {
+                ("Keep this seed", "Keep this seed, so that only what you change changes. Unlocked, each picture gets a new one.")
+            }
             Self::TryPrompt(example) => (example, "Put these words into the prompt."),
-            Self::UseBuiltin => ("Use the built-in model", "Use the model that comes with Atelier, with the settings that suit it. Your own files are remembered."),
+            Self::UseBuiltin => (
+                "Use the built-in model",
+                "Use the model that comes with Atelier, with the settings that suit it. Your own files are remembered.",
+            ),
             Self::UseOwnFiles => ("Use my own files", "Use model files of your own. The built-in model stays at hand."),
             Self::AddFiles => ("Add model files", "Choose model files. Atelier finds out what each one is for."),
             Self::ChooseFile(_) => ("Choose another file", "Choose another file for this part of the model."),
@@ -174,7 +179,7 @@ impl Command {
             Self::ZoomOut => ("Zoom out", "Look from farther away."),
             Self::ZoomFit => ("Fit to window", "Show the whole picture."),
             Self::ZoomActual => ("Actual size", "Show one pixel of the picture on one of the screen."),
-            Self::Look(_) => ("Move the picture", "Scroll to zoom, drag to move, double-click to fit."),
+            Self::SetView(_) => ("Move the picture", "Scroll to zoom, drag to move, double-click to fit."),
         }
     }
 
@@ -224,7 +229,7 @@ impl Command {
             | Self::SetPreview(_)
             | Self::Show(_)
             | Self::OpenFolder
-            | Self::Look(_) => Ok(()),
+            | Self::SetView(_) => Ok(()),
         }
     }
 }

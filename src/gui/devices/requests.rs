@@ -111,7 +111,7 @@ pub(crate) fn estimated(state: &mut State, recipe: &Recipe, result: Result<Estim
     board.estimate_pending = false;
     (board.estimate, board.estimate_error) = match result {
         Ok(estimate) => (Some(estimate), None),
-        Err(failure) => (None, Some(format!("{} {}", failure.sentence, failure.hint).trim().to_owned())),
+        Err(failure) => (None, Some(format!("{} {}", failure.advice.sentence, failure.advice.hint).trim().to_owned())),
     };
     board.mark_stale();
 }

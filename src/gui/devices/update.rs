@@ -7,7 +7,7 @@ use crate::gui::devices::command::Command;
 use crate::gui::devices::requests;
 use crate::gui::devices::state::State;
 use crate::settings::NamedPlacement;
-use atelier_core::placement::{Home, Module, Placement, Seat};
+use atelier_core::placement::{WeightLocation, Module, Placement, Assignment};
 use atelier_core::recipe::PlacementText;
 use atelier_core::sd_cli;
 use atelier_engine::ServerAddress;
@@ -105,7 +105,7 @@ fn repeat_with_remedy(index: usize, context: &mut Context<'_>) {
     remedy.apply(&mut context.shared.recipe);
     let mut repeated = *failed;
     remedy.apply(&mut repeated);
-    context.ask(create::Command::GenerateWith(Box::new(repeated)));
+    context.follow_up(create::Command::GenerateWith(Box::new(repeated)));
 }
 
 /// Takes over model, prompt, sizes and placement of a command line; model files and prompt that it does not name stay.
@@ -164,10 +164,10 @@ fn remove_server(state: &mut State, address: &ServerAddress, context: &mut Conte
 /// Moves everything from one device to another.
 fn change_backend(placement: &mut Placement, from: &str, to: &str) {
     for module in Module::ALL {
-        let seat = placement.seat(module).clone();
-        let runs_on = if seat.runs_on == from { to.to_owned() } else { seat.runs_on };
-        let weights = if seat.weights.is(from) { Home::Device(to.to_owned()) } else { seat.weights };
-        placement.set(module, Seat { runs_on, weights });
+        let assignment = placement.assignment(module).clone();
+        let runs_on = if assignment.runs_on == from { to.to_owned() } else { assignment.runs_on };
+        let weights = if assignment.weights.is(from) { WeightLocation::Device(to.to_owned()) } else { assignment.weights };
+        placement.set(module, Assignment { runs_on, weights });
     }
 }
 

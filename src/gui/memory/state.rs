@@ -26,6 +26,6 @@ impl State {
     /// State with the values of the settings. `settings_path`: the crash marker of preloading lies beside this file.
     #[must_use]
     pub fn from_settings(settings: &Settings, settings_path: Option<&Path>) -> Self {
-        Self { preloading: Preloading::new(settings.warm, settings_path), reserve: settings.reserve, now_secs: 0 }
+        Self { preloading: Preloading::new(settings.preload, settings_path), reserve: settings.reserve, now_secs: 0 }
     }
 }

@@ -6,7 +6,7 @@ use crate::gui::context::{Context, log_if_busy};
 use crate::gui::files::FileTask;
 use crate::gui::memory::command::Command;
 use crate::gui::memory::state::{MAX_RESERVE_GIB, MAX_RESERVE_PERCENT, State};
-use crate::gui::shared::carried;
+use crate::gui::shared::with_model_of;
 use crate::gui::workers::Workers;
 use crate::studio::preloading::{PreloadAction, PreloadCandidate};
 use atelier_core::format::GIB;
@@ -68,7 +68,7 @@ fn use_resident(id: ResidentId, context: &mut Context<'_>) {
     }
     if let Some(last) = last {
         let placement = last.placement.clone();
-        shared.recipe = Recipe { placement, ..carried(now, last) };
+        shared.recipe = Recipe { placement, ..with_model_of(now, last) };
     }
 }
 

@@ -1,322 +1,296 @@
-//! What a person can ask of the Models view.
-//!
-//! As with every command, label, tooltip and when it is enabled are here; what it does is in `app::shelf`.
+//! Commands of the Models view. Their effect is in [`crate::gui::models::update`]; nothing here changes anything.
 
 use std::path::PathBuf;
 
-use crate::gui::models::{DownloadsState, FileCheck, Filter, Kind, ModelsView, Place, Sort, Status, TokenState};
+use eframe::egui::{Key, Modifiers};
 
-/// What a person can ask of the Models view.
+use crate::gui::models::state::State;
+use crate::gui::models::{Availability, DownloadsState, FileCheck, Filter, ModelKind, Sort, Status, TokenState};
+use crate::gui::shared::Shared;
+use crate::gui::shortcut::Shortcut;
+
+/// A command of the Models view.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ModelsCommand {
-    /// Put the cursor into the search.
+pub enum Command {
+    /// Put the cursor into the search field.
     FocusSearch,
-    /// Search as this is typed.
-    Search(String),
-    /// Show these only.
-    Filter(Filter),
-    /// Show them in this order.
-    Sort(Sort),
-    /// Show everything again.
+    /// The search text was edited.
+    SetSearch(String),
+    /// Show the models that pass this filter.
+    SetFilter(Filter),
+    /// Show the models in this order.
+    SetSort(Sort),
+    /// Clear search and filter.
     ShowAll,
-    /// Move the cursor by so many cards.
-    Step(isize),
-    /// The cards shown from this place to before that one are on the screen.
-    Seen(usize, usize),
+    /// Move the cursor by this many cards.
+    MoveCursor(isize),
+    /// The cards from the first index to before the second are on the screen.
+    SetVisible(usize, usize),
     /// Show the details of this model.
-    Open(String),
-    /// Put the details away.
-    Close,
-    /// Choose which size of a model is downloaded.
-    Variant(String, String),
+    OpenDetails(String),
+    /// Close the details.
+    CloseDetails,
+    /// Choose the variant of a model that is downloaded.
+    ChooseVariant(String, String),
     /// Download this model.
-    Get(String),
-    /// Download what this model still needs.
-    GetMissing(String),
-    /// Take files and settings of this model into the recipe.
+    Download(String),
+    /// Download the missing files of this model.
+    DownloadMissing(String),
+    /// Use files and settings of this model for the next picture.
     Use(String),
-    /// Stop a download where it is.
+    /// Pause a download.
     Pause(String),
-    /// Let a download go on.
+    /// Resume a paused download.
     Resume(String),
-    /// Try a download again.
+    /// Resume a failed download.
     Retry(String),
-    /// End a download and remove what it brought.
+    /// Cancel a download and remove its partial files.
     Cancel(String),
-    /// Put a download before another one, or at the end.
-    MoveJob(String, Option<String>),
-    /// Stop every download where it is.
+    /// Move a download before another one, or to the end.
+    MoveDownload(String, Option<String>),
+    /// Pause every download.
     PauseAll,
-    /// Let every download go on.
+    /// Resume every paused download.
     ResumeAll,
-    /// Start the downloads, after another Atelier had them.
+    /// Start the download queue, once another process has given it up.
     StartDownloads,
-    /// Show terms in the browser.
-    ReadTerms(String),
-    /// Accept the terms in question.
-    Accept,
-    /// Do not accept them.
-    Decline,
-    /// Ask whether to take this model away.
+    /// Show a licence in the browser.
+    OpenLicence(String),
+    /// Accept the licence of the open prompt.
+    AcceptLicence,
+    /// Close the licence prompt.
+    DeclineLicence,
+    /// Ask for confirmation to delete this model.
     Delete(String),
-    /// Take it away.
-    DeleteNow,
-    /// Let it be.
-    KeepIt,
-    /// Read every byte of this model.
-    Check(String),
-    /// Stop reading.
+    /// Delete the model of the open confirmation.
+    ConfirmDelete,
+    /// Close the confirmation.
+    CancelDelete,
+    /// Compare every byte of this model with its published sums.
+    CheckFiles(String),
+    /// Stop the check of this model.
     StopCheck(String),
-    /// Open the folder of this model.
-    ShowFolder(PathBuf),
-    /// Copy a word.
-    CopyWords(String),
-    /// What is added is being typed.
-    TypeAdd(String),
-    /// Add what was typed.
+    /// Show this folder in the file manager.
+    OpenFolder(PathBuf),
+    /// Copy a trigger word.
+    CopyTriggerWord(String),
+    /// The text of the Add field was edited.
+    EditAddText(String),
+    /// Add the text of the Add field: a link, file or folder.
     Add,
-    /// Add what was dropped or pasted: files, folders, links.
-    AddThese(Vec<PathBuf>),
-    /// Show the dialog for a folder that is used in place.
+    /// Add files, folders and links that were dropped or pasted.
+    AddPaths(Vec<PathBuf>),
+    /// Show the dialog for a folder to use in place.
     ChooseFolder,
-    /// Do not use this folder any longer.
+    /// Stop using this folder.
     ForgetFolder(PathBuf),
     /// Show the dialog for the folder of downloaded models.
-    ChooseRoot,
-    /// Download models into the usual folder again.
-    UsualRoot,
-    /// How many files come at the same time.
-    AtOnce(usize),
-    /// Look at all folders again.
-    LookAgain,
-    /// A token is being pasted.
-    TypeToken(String),
-    /// Keep the token.
+    ChooseModelsRoot,
+    /// Download models into the default folder again.
+    UseDefaultModelsRoot,
+    /// Number of files downloaded at the same time.
+    SetParallelFiles(usize),
+    /// Scan all folders again.
+    Rescan,
+    /// The text of the token field was edited.
+    EditTokenText(String),
+    /// Save the token of the token field.
     SaveToken,
-    /// Forget the token.
-    ForgetToken,
-    /// Go to the field for a token.
+    /// Delete the saved token.
+    DeleteToken,
+    /// Put the cursor into the token field.
     FocusToken,
-    /// Search Hugging Face for what is in the search field.
+    /// Search Hugging Face for the search text.
     SearchHub,
-    /// Show the model files of a repository.
+    /// List the model files of a repository.
     OpenRepository(String),
-    /// Go back from a repository to what was found.
+    /// Go back from a repository to the search results.
     CloseRepository,
-    /// Download a file of the repository shown.
-    GetHubFile(usize),
+    /// Download the file of this index in the open repository.
+    DownloadHubFile(usize),
     /// Go back to the library.
-    LeaveHub,
+    CloseHub,
 }
 
-impl ModelsCommand {
+impl Command {
+    /// The keys of this view that work in every view.
+    pub const KEYS: &[(Self, Shortcut)] = &[(Self::FocusSearch, Shortcut::while_typing(Modifiers::COMMAND, Key::F))];
+
     /// The words on its button or menu entry, which are its accessible name too.
     #[must_use]
     pub const fn label(&self) -> &'static str {
-        match self {
-            Self::FocusSearch => "Search models",
-            Self::Search(_) => "Search",
-            Self::Filter(_) => "Filter",
-            Self::Sort(_) => "Sort",
-            Self::ShowAll => "Show all",
-            Self::Step(_) => "Move the cursor",
-            Self::Seen(..) => "See",
-            Self::Open(_) => "Details",
-            Self::Close => "Close details",
-            Self::Variant(..) => "Choose this size",
-            Self::Get(_) | Self::GetHubFile(_) => "Download",
-            Self::GetMissing(_) => "Get what is missing",
-            Self::Use(_) => "Use",
-            Self::Pause(_) => "Pause",
-            Self::Resume(_) => "Resume",
-            Self::Retry(_) | Self::StartDownloads => "Try again",
-            Self::Cancel(_) => "Cancel download",
-            Self::MoveJob(..) => "Move in the queue",
-            Self::PauseAll => "Pause all",
-            Self::ResumeAll => "Resume all",
-            Self::ReadTerms(_) => "Read the licence",
-            Self::Accept => "Accept",
-            Self::Decline => "Not now",
-            Self::Delete(_) => "Delete…",
-            Self::DeleteNow => "Move to trash",
-            Self::KeepIt => "Keep it",
-            Self::Check(_) => "Check files",
-            Self::StopCheck(_) => "Stop checking",
-            Self::ShowFolder(_) => "Open folder",
-            Self::CopyWords(_) => "Copy",
-            Self::TypeAdd(_) => "Add a model",
-            Self::Add | Self::AddThese(_) => "Add",
-            Self::ChooseFolder => "Add a folder…",
-            Self::ForgetFolder(_) => "Stop using this folder",
-            Self::ChooseRoot => "Change…",
-            Self::UsualRoot => "Use the usual folder",
-            Self::AtOnce(_) => "Files at the same time",
-            Self::LookAgain => "Look again",
-            Self::TypeToken(_) => "Token",
-            Self::SaveToken => "Keep",
-            Self::ForgetToken => "Forget the token",
-            Self::FocusToken => "Paste a token",
-            Self::SearchHub => "Search Hugging Face",
-            Self::OpenRepository(_) => "Show files",
-            Self::CloseRepository => "Back to the search",
-            Self::LeaveHub => "Back to the library",
-        }
+        self.words().0
     }
 
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     #[must_use]
     pub const fn tooltip(&self) -> &'static str {
+        self.words().1
+    }
+
+    /// Label and tooltip.
+    const fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::FocusSearch => "Put the cursor into the search.",
-            Self::Search(_) => "Show the models that have all of these words in their name, family, licence or files.",
-            Self::Filter(_) => "Show some of the models only.",
-            Self::Sort(_) => "In which order models are shown.",
-            Self::ShowAll => "Take search and filters away.",
-            Self::Step(_) => "Move to another card with the arrow keys.",
-            Self::Seen(..) => "Ask first whether the models on the screen fit.",
-            Self::Open(_) => "Show files, sizes, settings and what can be done with it.",
-            Self::Close => "Put the details away.",
-            Self::Variant(..) => "The same model in another size.",
-            Self::Get(_) => "Download this model. It goes on where it stopped, whatever stops it.",
-            Self::GetMissing(_) => "Download the files that this model still needs.",
-            Self::Use(_) => "Take its files and the settings that suit it, and go to Create. Your prompt stays.",
-            Self::Pause(_) => "Stop this download where it is. What is there is kept.",
-            Self::Resume(_) => "Let this download go on where it was.",
-            Self::Retry(_) => "Try this download again. What is there is kept.",
-            Self::Cancel(_) => "End this download and remove what it brought.",
-            Self::MoveJob(..) => "Drag it to another place in the queue, or press the up and down keys.",
-            Self::PauseAll => "Stop every download where it is. What is there is kept.",
-            Self::ResumeAll => "Let every download go on.",
-            Self::StartDownloads => "See whether the downloads are free now.",
-            Self::ReadTerms(_) => "Open the page with the licence in your browser.",
-            Self::Accept => "You have read the licence and accept it. It is not asked again.",
-            Self::Decline => "Go back without this model.",
-            Self::Delete(_) => "Move what Atelier downloaded of it to the trash. You see before what goes and what stays.",
-            Self::DeleteNow => "Move these files to your system's trash. Empty it to have the room.",
-            Self::KeepIt => "Leave everything as it is.",
-            Self::Check(_) => "Read every byte and compare it with what was published. Takes a while.",
-            Self::StopCheck(_) => "Stop reading. Nothing is changed.",
-            Self::ShowFolder(_) => "Show the folder of this model in your file manager.",
-            Self::CopyWords(_) => "Copy these words, to put them into a prompt.",
-            Self::TypeAdd(_) => "A page or file of Hugging Face, a direct link, or the path of a file or folder on this machine.",
-            Self::Add => "Add this: a link is downloaded, a folder is used where it is.",
-            Self::AddThese(_) => "A link is downloaded; a folder, or that of a file, is used where it is and never changed.",
-            Self::ChooseFolder => {
-                "Use the models of a folder where they are, such as those of ComfyUI or A1111. Nothing in it is ever changed."
+            Self::FocusSearch => ("Search models", "Put the cursor into the search."),
+            Self::SetSearch(_) => ("Search", "Show the models that have all of these words in their name, family, licence or files."),
+            Self::SetFilter(_) => ("Filter", "Show some of the models only."),
+            Self::SetSort(_) => ("Sort", "In which order models are shown."),
+            Self::ShowAll => ("Show all", "Take search and filters away."),
+            Self::MoveCursor(_) => ("Move the cursor", "Move to another card with the arrow keys."),
+            Self::SetVisible(..) => ("See", "Ask first whether the models on the screen fit."),
+            Self::OpenDetails(_) => ("Details", "Show files, sizes, settings and what can be done with it."),
+            Self::CloseDetails => ("Close details", "Put the details away."),
+            Self::ChooseVariant(..) => ("Choose this size", "The same model in another size."),
+            Self::Download(_) => ("Download", "Download this model. It goes on where it stopped, whatever stops it."),
+            Self::DownloadMissing(_) => ("Get what is missing", "Download the files that this model still needs."),
+            Self::Use(_) => ("Use", "Take its files and the settings that suit it, and go to Create. Your prompt stays."),
+            Self::Pause(_) => ("Pause", "Stop this download where it is. What is there is kept."),
+            Self::Resume(_) => ("Resume", "Let this download go on where it was."),
+            Self::Retry(_) => ("Try again", "Try this download again. What is there is kept."),
+            Self::Cancel(_) => ("Cancel download", "End this download and remove what it brought."),
+            Self::MoveDownload(..) => ("Move in the queue", "Drag it to another place in the queue, or press the up and down keys."),
+            Self::PauseAll => ("Pause all", "Stop every download where it is. What is there is kept."),
+            Self::ResumeAll => ("Resume all", "Let every download go on."),
+            Self::StartDownloads => ("Try again", "See whether the downloads are free now."),
+            Self::OpenLicence(_) => ("Read the licence", "Open the page with the licence in your browser."),
+            Self::AcceptLicence => ("Accept", "You have read the licence and accept it. It is not asked again."),
+            Self::DeclineLicence => ("Not now", "Go back without this model."),
+            Self::Delete(_) => ("Delete…", "Move what Atelier downloaded of it to the trash. You see before what goes and what stays."),
+            Self::ConfirmDelete => ("Move to trash", "Move these files to your system's trash. Empty it to have the room."),
+            Self::CancelDelete => ("Keep it", "Leave everything as it is."),
+            Self::CheckFiles(_) => ("Check files", "Read every byte and compare it with what was published. Takes a while."),
+            Self::StopCheck(_) => ("Stop checking", "Stop reading. Nothing is changed."),
+            Self::OpenFolder(_) => ("Open folder", "Show the folder of this model in your file manager."),
+            Self::CopyTriggerWord(_) => ("Copy", "Copy these words, to put them into a prompt."),
+            Self::EditAddText(_) => {
+                ("Add a model", "A page or file of Hugging Face, a direct link, or the path of a file or folder on this machine.")
             }
-            Self::ForgetFolder(_) => "Do not look into this folder any longer. Its files stay as they are.",
-            Self::ChooseRoot => "Choose another folder for downloaded models. What is in the old one stays there.",
-            Self::UsualRoot => "Download into the usual folder again.",
-            Self::AtOnce(_) => "How many files come at the same time, from 1 to 8.",
-            Self::LookAgain => "Look through all folders again. Changes are usually noticed by themselves.",
-            Self::TypeToken(_) => {
-                "An access token of your Hugging Face account. It is kept in the system's keyring where there is one, and never shown."
-            }
-            Self::SaveToken => "Keep this token and send it to Hugging Face only.",
-            Self::ForgetToken => "Remove the token from this machine.",
-            Self::FocusToken => "Go to where a Hugging Face token can be pasted.",
-            Self::SearchHub => "Search all of Hugging Face for these words. They are sent there.",
-            Self::OpenRepository(_) => "See the model files of this repository.",
-            Self::CloseRepository => "Go back to what was found.",
-            Self::GetHubFile(_) => "Download this file into your folder of models.",
-            Self::LeaveHub => "Go back to your models and the catalogue.",
+            Self::Add => ("Add", "Add this: a link is downloaded, a folder is used where it is."),
+            Self::AddPaths(_) => ("Add", "A link is downloaded; a folder, or that of a file, is used where it is and never changed."),
+            Self::ChooseFolder => (
+                "Add a folder…",
+                "Use the models of a folder where they are, such as those of ComfyUI or A1111. Nothing in it is ever changed.",
+            ),
+            Self::ForgetFolder(_) => ("Stop using this folder", "Do not look into this folder any longer. Its files stay as they are."),
+            Self::ChooseModelsRoot => ("Change…", "Choose another folder for downloaded models. What is in the old one stays there."),
+            Self::UseDefaultModelsRoot => ("Use the usual folder", "Download into the usual folder again."),
+            Self::SetParallelFiles(_) => ("Files at the same time", "How many files come at the same time, from 1 to 8."),
+            Self::Rescan => ("Look again", "Look through all folders again. Changes are usually noticed by themselves."),
+            Self::EditTokenText(_) => (
+                "Token",
+                "An access token of your Hugging Face account. It is kept in the system's keyring where there is one, and never shown.",
+            ),
+            Self::SaveToken => ("Keep", "Keep this token and send it to Hugging Face only."),
+            Self::DeleteToken => ("Forget the token", "Remove the token from this machine."),
+            Self::FocusToken => ("Paste a token", "Go to where a Hugging Face token can be pasted."),
+            Self::SearchHub => ("Search Hugging Face", "Search all of Hugging Face for these words. They are sent there."),
+            Self::OpenRepository(_) => ("Show files", "See the model files of this repository."),
+            Self::CloseRepository => ("Back to the search", "Go back to what was found."),
+            Self::DownloadHubFile(_) => ("Download", "Download this file into your folder of models."),
+            Self::CloseHub => ("Back to the library", "Go back to your models and the catalogue."),
         }
     }
 
-    /// Whether it can be done now; where not, what is missing.
+    /// `Ok` where the command can be carried out now.
     ///
     /// # Errors
     /// A sentence for a person that says what is missing.
-    pub fn enabled(&self, view: &ModelsView) -> Result<(), &'static str> {
-        let has = |is: bool, why: &'static str| is.then_some(()).ok_or(why);
-        let card = |id: &String| view.card(id).ok_or("This model is gone.");
-        let job = |id: &String| view.queue.iter().find(|it| it.id == *id).ok_or("This download is over.");
+    pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
+        let require = |holds: bool, otherwise: &'static str| holds.then_some(()).ok_or(otherwise);
+        let card = |id: &String| state.card(id).ok_or("This model is gone.");
+        let download = |id: &String| state.queue.iter().find(|it| it.id == *id).ok_or("This download is over.");
         match self {
-            Self::ShowAll => has(!view.shows_all(), "Everything is shown."),
-            Self::Close => has(view.open, "Nothing is open."),
-            Self::Open(id) => card(id).map(drop),
-            Self::Get(id) => {
+            Self::ShowAll => require(!state.shows_all(), "Everything is shown."),
+            Self::CloseDetails => require(state.is_open, "Nothing is open."),
+            Self::OpenDetails(id) => card(id).map(drop),
+            Self::Download(id) => {
                 let card = card(id)?;
-                view.downloads_ready()?;
-                let wanted = view.variant(card).map_or(&card.id, |it| &it.id);
-                has(!view.queue.iter().any(|it| it.id == *wanted), "It is in the queue already.")?;
-                has(!view.variant(card).is_some_and(|it| it.here), "It is on this disk already.")
+                downloads_ready(state)?;
+                let variant = state.variant(card);
+                let wanted = variant.map_or(&card.id, |it| &it.id);
+                require(!state.queue.iter().any(|it| it.id == *wanted), "It is in the queue already.")?;
+                require(!variant.is_some_and(|it| it.on_disk), "It is on this disk already.")
             }
-            Self::GetMissing(id) => {
+            Self::DownloadMissing(id) => {
                 let card = card(id)?;
-                has(card.can_be_completed(), "Nobody wrote down where these files can be had. Add the folder that has them.")?;
-                view.downloads_ready()?;
-                has(view.job(card).is_none(), "It is in the queue already.")
+                require(card.can_be_completed(), "Nobody wrote down where these files can be had. Add the folder that has them.")?;
+                downloads_ready(state)?;
+                require(state.download_of(card).is_none(), "It is in the queue already.")
             }
-            Self::Use(id) => match (card(id)?.kind, card(id)?.place) {
-                (Kind::Upscaler, _) => Err("Pictures are enlarged by `atelier upscale` so far, not in the window."),
-                (Kind::Part, _) => Err("It makes no pictures by itself: other models use it."),
-                (_, Place::Catalogue) => Err("Download it first."),
-                (_, Place::Listed) => Err("It cannot be used here; its details say why."),
-                (_, Place::Incomplete) => Err("Get what is missing first."),
-                (_, Place::Damaged) => Err("A file is damaged. Download it again first."),
-                (_, Place::BuiltIn | Place::OnDisk | Place::InPlace) => Ok(()),
+            Self::Use(id) => match (card(id)?.kind, card(id)?.availability) {
+                (ModelKind::Upscaler, _) => Err("Pictures are enlarged by `atelier upscale` so far, not in the window."),
+                (ModelKind::Part, _) => Err("It makes no pictures by itself: other models use it."),
+                (_, Availability::Catalogue) => Err("Download it first."),
+                (_, Availability::Listed) => Err("It cannot be used here; its details say why."),
+                (_, Availability::Incomplete) => Err("Get what is missing first."),
+                (_, Availability::Damaged) => Err("A file is damaged. Download it again first."),
+                (_, Availability::BuiltIn | Availability::OnDisk | Availability::InPlace) => Ok(()),
             },
-            Self::Pause(id) => has(matches!(job(id)?.status, Status::Waiting | Status::Running), "It stands still already."),
-            Self::Resume(id) => has(matches!(job(id)?.status, Status::Paused(_)), "It is not paused."),
-            Self::Retry(id) => has(matches!(job(id)?.status, Status::Failed(_)), "It has not failed."),
-            Self::Cancel(id) | Self::MoveJob(id, _) => job(id).map(drop),
-            Self::PauseAll => {
-                has(view.queue.iter().any(|it| matches!(it.status, Status::Waiting | Status::Running)), "Nothing is coming in.")
+            Self::Pause(id) => require(is_open(&download(id)?.status), "It stands still already."),
+            Self::Resume(id) => require(matches!(download(id)?.status, Status::Paused(_)), "It is not paused."),
+            Self::Retry(id) => require(matches!(download(id)?.status, Status::Failed(_)), "It has not failed."),
+            Self::Cancel(id) | Self::MoveDownload(id, _) => download(id).map(drop),
+            Self::PauseAll => require(state.queue.iter().any(|it| is_open(&it.status)), "Nothing is coming in."),
+            Self::ResumeAll => require(state.queue.iter().any(|it| matches!(it.status, Status::Paused(_))), "Nothing is paused."),
+            Self::AcceptLicence | Self::DeclineLicence => require(state.licence_prompt.is_some(), "There is no question."),
+            Self::ConfirmDelete | Self::CancelDelete => require(state.removal.is_some(), "There is no question."),
+            Self::Delete(id) => require(card(id)?.downloaded, "Atelier did not download it, so it does not delete it."),
+            Self::CheckFiles(id) => {
+                require(card(id)?.downloaded, "Only what Atelier downloaded can be compared with what was published.")?;
+                require(!matches!(state.checks.get(id), Some(FileCheck::Running { .. })), "It is being checked.")
             }
-            Self::ResumeAll => has(view.queue.iter().any(|it| matches!(it.status, Status::Paused(_))), "Nothing is paused."),
-            Self::Accept | Self::Decline => view.question.as_ref().map(drop).ok_or("There is no question."),
-            Self::DeleteNow | Self::KeepIt => view.removal.as_ref().map(drop).ok_or("There is no question."),
-            Self::Delete(id) => has(card(id)?.ours, "Atelier did not download it, so it does not delete it."),
-            Self::Check(id) => {
-                has(card(id)?.ours, "Only what Atelier downloaded can be compared with what was published.")?;
-                has(!matches!(view.checks.get(id), Some(FileCheck::Running { .. })), "It is being checked.")
+            Self::Add => require(!state.add_text.trim().is_empty(), "Paste a link or a path first."),
+            Self::ChooseFolder => require(!shared.dialog_open, "A file dialog is open already."),
+            Self::ChooseModelsRoot => {
+                require(!shared.dialog_open, "A file dialog is open already.")?;
+                require(state.queue.is_empty(), "Finish or cancel the downloads first.")
             }
-            Self::Add => has(!view.typed.trim().is_empty(), "Paste a link or a path first."),
-            Self::ChooseRoot | Self::UsualRoot => {
-                has(view.queue.is_empty(), "Finish or cancel the downloads first.")?;
-                has(matches!(self, Self::ChooseRoot) || !view.library.settings.is_default_root, "It is the usual folder.")
+            Self::UseDefaultModelsRoot => {
+                require(state.queue.is_empty(), "Finish or cancel the downloads first.")?;
+                require(!state.library.settings.is_default_root, "It is the usual folder.")
             }
-            Self::SaveToken => has(!view.typed_token.trim().is_empty(), "Paste a token first."),
-            Self::ForgetToken => has(view.library.settings.token == TokenState::Saved, "No token was pasted here."),
+            Self::SaveToken => require(!state.token_text.trim().is_empty(), "Paste a token first."),
+            Self::DeleteToken => require(state.library.settings.token == TokenState::Saved, "No token was pasted here."),
             Self::SearchHub => {
-                view.downloads_ready()?;
-                has(!view.search.trim().is_empty(), "Type what to search for first.")
+                downloads_ready(state)?;
+                require(!state.search.trim().is_empty(), "Type what to search for first.")
             }
-            Self::GetHubFile(_) => view.downloads_ready(),
+            Self::DownloadHubFile(_) => downloads_ready(state),
             Self::FocusSearch
-            | Self::Search(_)
-            | Self::Filter(_)
-            | Self::Sort(_)
-            | Self::Step(_)
-            | Self::Seen(..)
-            | Self::Variant(..)
+            | Self::SetSearch(_)
+            | Self::SetFilter(_)
+            | Self::SetSort(_)
+            | Self::MoveCursor(_)
+            | Self::SetVisible(..)
+            | Self::ChooseVariant(..)
             | Self::StartDownloads
-            | Self::ReadTerms(_)
+            | Self::OpenLicence(_)
             | Self::StopCheck(_)
-            | Self::ShowFolder(_)
-            | Self::CopyWords(_)
-            | Self::TypeAdd(_)
-            | Self::AddThese(_)
-            | Self::ChooseFolder
+            | Self::OpenFolder(_)
+            | Self::CopyTriggerWord(_)
+            | Self::EditAddText(_)
+            | Self::AddPaths(_)
             | Self::ForgetFolder(_)
-            | Self::AtOnce(_)
-            | Self::LookAgain
-            | Self::TypeToken(_)
+            | Self::SetParallelFiles(_)
+            | Self::Rescan
+            | Self::EditTokenText(_)
             | Self::FocusToken
             | Self::OpenRepository(_)
             | Self::CloseRepository
-            | Self::LeaveHub => Ok(()),
+            | Self::CloseHub => Ok(()),
         }
     }
 }
 
-impl ModelsView {
-    fn downloads_ready(&self) -> Result<(), &'static str> {
-        match self.downloads {
-            DownloadsState::Ready => Ok(()),
-            DownloadsState::Starting => Err("The downloads are starting."),
-            DownloadsState::Refused(_) => Err("Downloads cannot be used now; see why under Downloads."),
-        }
+/// True for downloads that run or will run.
+const fn is_open(status: &Status) -> bool {
+    matches!(status, Status::Waiting | Status::Running)
+}
+
+fn downloads_ready(state: &State) -> Result<(), &'static str> {
+    match state.downloads {
+        DownloadsState::Ready => Ok(()),
+        DownloadsState::Starting => Err("The downloads are starting."),
+        DownloadsState::Refused(_) => Err("Downloads cannot be used now; see why under Downloads."),
     }
 }

@@ -1,95 +1,95 @@
-//! Which models are shown, and in which order. Worked out when something changes, not for each frame.
+//! Filter, search and order of the cards. Pure; computed after a change, not for each frame.
 
-use crate::gui::models::card::{Kind, ModelCard, Place};
-use crate::gui::models::fit::Fits;
+use crate::gui::models::fit::FitLevel;
+use crate::gui::models::{Availability, ModelCard, ModelKind};
 
-/// Which models are shown.
+/// Filter of the cards; each field that is `None` lets all cards pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Those of this kind.
-    pub kind: Option<Kind>,
-    /// Those of this family.
+    /// Kind of model.
+    pub kind: Option<ModelKind>,
+    /// Model family.
     pub family: Option<String>,
-    /// Those in this state.
-    pub state: Option<Shown>,
-    /// Those that fit this machine.
-    pub fits: Option<Fitting>,
+    /// State of the model.
+    pub state: Option<StateFilter>,
+    /// Fit into this machine's memory.
+    pub fit: Option<FitFilter>,
 }
 
-/// In which state a model is, as a person looks for it.
+/// Filter by a model's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
-    /// It can be used now.
+pub enum StateFilter {
+    /// Usable now.
     Ready,
-    /// It is in memory.
+    /// Its weights are in memory.
     InMemory,
-    /// It is in the queue of downloads.
-    Coming,
-    /// Something of it is missing.
+    /// In the download queue.
+    Queued,
+    /// Files are missing or damaged.
     Incomplete,
-    /// It can be downloaded.
+    /// Offered by the catalogue.
     Catalogue,
 }
 
-impl Shown {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Ready, Self::InMemory, Self::Coming, Self::Incomplete, Self::Catalogue];
+impl StateFilter {
+    /// All of them, in the order of the menu.
+    pub const ALL: [Self; 5] = [Self::Ready, Self::InMemory, Self::Queued, Self::Incomplete, Self::Catalogue];
 
-    /// The words shown.
+    /// Text of its menu entry.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Ready => "Ready to use",
             Self::InMemory => "In memory",
-            Self::Coming => "In the queue",
+            Self::Queued => "In the queue",
             Self::Incomplete => "Incomplete",
             Self::Catalogue => "To download",
         }
     }
 }
 
-/// How well a model must fit.
+/// Filter by fit into this machine's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fitting {
-    /// It fits.
-    Well,
-    /// It runs.
-    Somehow,
+pub enum FitFilter {
+    /// [`FitLevel::Fits`].
+    Fits,
+    /// [`FitLevel::Fits`] or [`FitLevel::Tight`].
+    Runs,
 }
 
-impl Fitting {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Well, Self::Somehow];
+impl FitFilter {
+    /// All of them, in the order of the menu.
+    pub const ALL: [Self; 2] = [Self::Fits, Self::Runs];
 
-    /// The words shown.
+    /// Text of its menu entry.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
-            Self::Well => "Fits",
-            Self::Somehow => "Fits or tight",
+            Self::Fits => "Fits",
+            Self::Runs => "Fits or tight",
         }
     }
 }
 
-/// In which order models are shown.
+/// Order of the cards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
-    /// What is here first, then what fits; what can only be listed after what can be used.
+    /// On this machine first, then by fit; cards that can only be listed after usable ones.
     #[default]
     FitsFirst,
     /// By name.
     Name,
-    /// The smallest first.
+    /// By bytes, the smallest first.
     Size,
-    /// The newest on this disk first.
+    /// By time of the newest file on this disk, the newest first.
     Added,
 }
 
 impl Sort {
-    /// All of them.
+    /// All of them, in the order of the menu.
     pub const ALL: [Self; 4] = [Self::FitsFirst, Self::Name, Self::Size, Self::Added];
 
-    /// The words shown.
+    /// Text of its menu entry.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -101,92 +101,97 @@ impl Sort {
     }
 }
 
-/// What is known of a card beside the card itself.
+/// Card status that changes without a rescan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Around {
-    /// Whether it fits.
-    pub fits: Fits,
-    /// Whether it is in memory.
+pub struct CardStatus {
+    /// Fit into this machine's memory.
+    pub fit: FitLevel,
+    /// Its weights are in memory.
     pub in_memory: bool,
-    /// Whether it is in the queue of downloads.
-    pub coming: bool,
+    /// It is in the download queue.
+    pub is_queued: bool,
 }
 
 impl Filter {
-    /// Whether everything is shown.
+    /// True where every card passes.
     #[must_use]
-    pub fn is_open(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    fn lets_through(&self, card: &ModelCard, around: Around) -> bool {
+    fn accepts(&self, card: &ModelCard, status: CardStatus) -> bool {
         let state = match self.state {
             None => true,
-            Some(Shown::Ready) => card.place.is_ready(),
-            Some(Shown::InMemory) => around.in_memory,
-            Some(Shown::Coming) => around.coming,
-            Some(Shown::Incomplete) => matches!(card.place, Place::Incomplete | Place::Damaged),
-            Some(Shown::Catalogue) => card.place == Place::Catalogue,
+            Some(StateFilter::Ready) => card.availability.is_ready(),
+            Some(StateFilter::InMemory) => status.in_memory,
+            Some(StateFilter::Queued) => status.is_queued,
+            Some(StateFilter::Incomplete) => matches!(card.availability, Availability::Incomplete | Availability::Damaged),
+            Some(StateFilter::Catalogue) => card.availability == Availability::Catalogue,
         };
-        let fits = match self.fits {
+        let fit = match self.fit {
             None => true,
-            Some(_) if card.kind != Kind::Model => true,
-            Some(Fitting::Well) => around.fits == Fits::Fits,
-            Some(Fitting::Somehow) => matches!(around.fits, Fits::Fits | Fits::Tight),
+            // LoRAs, upscalers and parts are small.
+            Some(_) if card.kind != ModelKind::Model => true,
+            Some(FitFilter::Fits) => status.fit == FitLevel::Fits,
+            Some(FitFilter::Runs) => matches!(status.fit, FitLevel::Fits | FitLevel::Tight),
         };
-        state && fits && self.kind.is_none_or(|it| it == card.kind) && (self.family.is_none() || self.family == card.family)
+        state && fit && self.kind.is_none_or(|it| it == card.kind) && (self.family.is_none() || self.family == card.family)
     }
 }
 
-/// The places of the cards that are shown, in their order. `around` has one entry for each card.
+/// Indices of the cards that pass search and filter, in order. `statuses` has one entry for each card.
 #[must_use]
-pub(crate) fn order(cards: &[ModelCard], around: &[Around], search: &str, filter: &Filter, sort: Sort) -> Vec<usize> {
+pub(crate) fn visible_cards(cards: &[ModelCard], statuses: &[CardStatus], search: &str, filter: &Filter, sort: Sort) -> Vec<usize> {
     let words: Vec<String> = search.to_lowercase().split_whitespace().map(str::to_owned).collect();
-    let all = cards.iter().zip(around).enumerate();
-    let shown = all.filter(|(_, (card, around))| card.has(&words) && filter.lets_through(card, **around));
-    let mut shown: Vec<(usize, &ModelCard, Around)> = shown.map(|(at, (card, around))| (at, card, *around)).collect();
+    let all = cards.iter().zip(statuses).enumerate();
+    let visible = all.filter(|(_, (card, status))| card.has(&words) && filter.accepts(card, **status));
+    let mut visible: Vec<(usize, &ModelCard, CardStatus)> = visible.map(|(at, (card, status))| (at, card, *status)).collect();
     let name = |card: &ModelCard| card.name.to_lowercase();
     match sort {
-        Sort::FitsFirst => shown.sort_by_key(|(_, card, around)| {
-            let fits = if card.kind == Kind::Model { around.fits } else { Fits::Fits };
-            let far = !(card.place.is_here() || around.coming);
-            (far, card.place == Place::Listed, card.kind != Kind::Model, fits, !card.recommended, name(card))
+        Sort::FitsFirst => visible.sort_by_key(|(_, card, status)| {
+            let is_model = card.kind == ModelKind::Model;
+            let fit = if is_model { status.fit } else { FitLevel::Fits };
+            let is_remote = !(card.availability.is_here() || status.is_queued);
+            (is_remote, card.availability == Availability::Listed, !is_model, fit, !card.recommended, name(card))
         }),
-        Sort::Name => shown.sort_by_key(|(_, card, _)| name(card)),
-        Sort::Size => shown.sort_by_key(|(_, card, _)| (card.bytes.is_none(), card.bytes, name(card))),
-        Sort::Added => shown.sort_by_key(|(_, card, _)| (!card.place.is_here(), std::cmp::Reverse(card.added), name(card))),
+        Sort::Name => visible.sort_by_key(|(_, card, _)| name(card)),
+        Sort::Size => visible.sort_by_key(|(_, card, _)| (card.bytes.is_none(), card.bytes, name(card))),
+        Sort::Added => {
+            visible.sort_by_key(|(_, card, _)| (!card.availability.is_here(), std::cmp::Reverse(card.added_nanos), name(card)));
+        }
     }
-    shown.into_iter().map(|(at, ..)| at).collect()
+    visible.into_iter().map(|(at, ..)| at).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gui::models::card::tests::card;
+    use crate::gui::models::state::tests::card;
 
-    fn cards() -> (Vec<ModelCard>, Vec<Around>) {
+    fn cards() -> (Vec<ModelCard>, Vec<CardStatus>) {
         let mut cards =
             vec![card("b", "Beta", Some(5)), card("a", "alpha", None), card("c", "Gamma", Some(3)), card("d", "Delta", Some(9))];
-        cards[3].place = Place::OnDisk;
+        cards[3].availability = Availability::OnDisk;
         cards[2].family = Some("Flux".into());
-        cards[2].kind = Kind::Lora;
-        let fits = [Fits::Tight, Fits::Unknown, Fits::Unknown, Fits::TooBig];
-        let around = fits.map(|fits| Around { fits, ..Around::default() });
-        (cards, around.into())
+        cards[2].kind = ModelKind::Lora;
+        let fits = [FitLevel::Tight, FitLevel::Unknown, FitLevel::Unknown, FitLevel::TooBig];
+        let statuses = fits.map(|fit| CardStatus { fit, ..CardStatus::default() });
+        (cards, statuses.into())
     }
 
     fn names(search: &str, filter: &Filter, sort: Sort) -> Vec<String> {
-        let (cards, around) = cards();
-        order(&cards, &around, search, filter, sort).into_iter().map(|at| cards[at].id.clone()).collect()
+        let (cards, statuses) = cards();
+        visible_cards(&cards, &statuses, search, filter, sort).into_iter().map(|at| cards[at].id.clone()).collect()
     }
 
     #[test]
     fn every_order_is_as_its_name_says() {
         let all = Filter::default();
         assert_eq!(names("", &all, Sort::FitsFirst), ["d", "b", "a", "c"]);
-        let (mut cards, around) = cards();
-        (cards[0].place, cards[1].place) = (Place::Listed, Place::InPlace);
-        assert_eq!(order(&cards, &around, "", &all, Sort::FitsFirst), [1, 3, 0, 2], "what can be used goes before what is only listed");
+        let (mut cards, statuses) = cards();
+        (cards[0].availability, cards[1].availability) = (Availability::Listed, Availability::InPlace);
+        let order = visible_cards(&cards, &statuses, "", &all, Sort::FitsFirst);
+        assert_eq!(order, [1, 3, 0, 2], "what can be used goes before what is only listed");
         assert_eq!(names("", &all, Sort::Name), ["a", "b", "d", "c"]);
         assert_eq!(names("", &all, Sort::Size), ["c", "b", "d", "a"], "unknown sizes come last");
         assert_eq!(names("", &all, Sort::Added)[0], "d");
@@ -198,8 +203,8 @@ mod tests {
         assert_eq!(names("  ALPHA ", &all, Sort::Name), ["a"]);
         assert!(names("alpha beta", &all, Sort::Name).is_empty(), "every word must be there");
         assert_eq!(names("", &Filter { family: Some("Flux".into()), ..all.clone() }, Sort::Name), ["c"]);
-        assert_eq!(names("", &Filter { kind: Some(Kind::Model), ..all.clone() }, Sort::Name), ["a", "b", "d"]);
-        assert_eq!(names("", &Filter { state: Some(Shown::Ready), ..all.clone() }, Sort::Name), ["d"]);
-        assert_eq!(names("", &Filter { fits: Some(Fitting::Somehow), ..all }, Sort::Name), ["b", "c"], "what is small fits everywhere");
+        assert_eq!(names("", &Filter { kind: Some(ModelKind::Model), ..all.clone() }, Sort::Name), ["a", "b", "d"]);
+        assert_eq!(names("", &Filter { state: Some(StateFilter::Ready), ..all.clone() }, Sort::Name), ["d"]);
+        assert_eq!(names("", &Filter { fit: Some(FitFilter::Runs), ..all }, Sort::Name), ["b", "c"], "what is small fits everywhere");
     }
 }

@@ -1,132 +1,140 @@
-//! Whether a model fits this machine: by what the engine says that it takes ([`Predicted`]), where it was asked, else by sizes
-//! ([`Machine::fits`]). Both go by all the memory that there is, whatever is in it just now. Pure.
+//! Fit of a model into this machine's memory: predicted from the engine's estimate ([`FitPrediction`]), or guessed from its size
+//! ([`MachineMemory::fits`]). Both count the machine's whole memory, however full it is just now. Pure.
 
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::{GIB, file_size};
-use atelier_core::placement::{Budgets, Home, Module, NoPlan, Pins, Plan, Question, Room, kept_of_ram, plan};
+use atelier_core::placement::{Budgets, DeviceCapacity, Module, Pins, Plan, PlanError, PlanRequest, WeightLocation, plan, ram_reserve};
 use atelier_core::sentences::list;
 use atelier_engine::Estimate;
 use atelier_library::WORKING_BYTES;
 
-/// The memory of this machine that models can use, in bytes.
+/// Memory of this machine that models can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Machine {
-    /// Of the largest graphics card; `None` where there is none.
-    pub graphics: Option<u64>,
-    /// RAM.
-    pub ram: u64,
+pub struct MachineMemory {
+    /// Bytes of the largest GPU, less its reserve; `None` without a GPU.
+    pub gpu_bytes: Option<u64>,
+    /// Bytes of RAM, less its reserve.
+    pub ram_bytes: u64,
 }
 
-/// Whether a model fits this machine.
+/// Fit of a model into this machine's memory, the best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fits {
-    /// All of it where it runs.
+pub enum FitLevel {
+    /// Weights and compute buffers fit where the model runs.
     Fits,
-    /// With weights in RAM that are copied while it runs; without a graphics card, with nothing else in memory.
+    /// It runs with weights in RAM that are copied to the GPU; without a GPU, with nearly all of RAM.
     Tight,
     /// Its size, or the machine's memory, is not known.
     #[default]
     Unknown,
-    /// Not even so.
+    /// It does not run.
     TooBig,
 }
 
-impl Machine {
-    /// The memory of these devices, less what is left to others; `None` while they are not known.
+impl MachineMemory {
+    /// Memory of these devices, less their reserves; `None` until the CPU is among them. Devices of other machines do not count.
     #[must_use]
     pub fn of(devices: &[Device]) -> Option<Self> {
         let ram = devices.iter().find(|it| it.kind == DeviceKind::Cpu)?.memory_total_bytes;
-        let graphics = devices.iter().filter(|it| it.kind.is_graphics()).map(|it| it.memory_total_bytes).max();
-        Some(Self { graphics: graphics.map(|it| it.saturating_sub(kept_of_card(it))), ram: ram.saturating_sub(kept_of_ram(ram)) })
+        let gpu = devices.iter().filter(|it| it.kind.is_graphics()).map(|it| it.memory_total_bytes).max();
+        Some(Self { gpu_bytes: gpu.map(|it| it.saturating_sub(gpu_reserve(it))), ram_bytes: ram.saturating_sub(ram_reserve(ram)) })
     }
 
-    /// What a first model should fit into.
+    /// Bytes that a recommended first model should fit into.
     #[must_use]
-    pub fn of_first_choice(self) -> u64 {
-        self.graphics.unwrap_or(self.ram)
+    pub fn starter_bytes(self) -> u64 {
+        self.gpu_bytes.unwrap_or(self.ram_bytes)
     }
 
-    /// Whether a model of this size fits.
+    /// Fit of a model of this size, with [`WORKING_BYTES`] for its compute buffers.
     #[must_use]
-    pub fn fits(self, bytes: Option<u64>) -> Fits {
-        let Some(bytes) = bytes else { return Fits::Unknown };
+    pub fn fits(self, bytes: Option<u64>) -> FitLevel {
+        let Some(bytes) = bytes else { return FitLevel::Unknown };
         let needs = bytes.saturating_add(WORKING_BYTES);
-        let (best, most) = match self.graphics {
-            Some(graphics) => (graphics, graphics.saturating_add(self.ram)),
-            None => (self.ram, self.ram.saturating_add(self.ram / 8)),
+        let (best, most) = match self.gpu_bytes {
+            Some(gpu) => (gpu, gpu.saturating_add(self.ram_bytes)),
+            None => (self.ram_bytes, self.ram_bytes.saturating_add(self.ram_bytes / 8)),
         };
         if needs <= best {
-            Fits::Fits
+            FitLevel::Fits
         } else if needs <= most {
-            Fits::Tight
+            FitLevel::Tight
         } else {
-            Fits::TooBig
+            FitLevel::TooBig
         }
     }
 }
 
-/// Whether a model fits, by the placement that suits it best on this machine.
+/// Fit of a model by its best placement on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Predicted {
-    /// Whether it fits.
-    pub fits: Fits,
-    /// What it takes of which device at most, or how much is missing, as a sentence.
+pub struct FitPrediction {
+    /// Level of the fit.
+    pub level: FitLevel,
+    /// Sentence with the peak bytes on each device, or with the bytes that are missing.
     pub sentence: String,
 }
 
-impl Predicted {
-    /// The best that can be done with a model on these devices; those of other machines do not count. `size_px`: the picture that the
-    /// estimate is of. `None` where nothing can be said.
+impl FitPrediction {
+    /// Prediction for these devices; those of other machines do not count. `size_px`: width and height of the picture that was estimated.
+    /// `None` without devices.
     #[must_use]
     pub fn of(devices: &[Device], estimate: &Estimate, size_px: (u32, u32)) -> Option<Self> {
         let whole = plan_on(devices, estimate, 0);
         let at = format!("At {} × {}", size_px.0, size_px.1);
         match whole {
             Ok(plan) => {
-                let fits = if runs_at_its_best(devices, &plan) { Fits::Fits } else { Fits::Tight };
-                Some(Self { fits, sentence: format!("{at} it takes {}.", takes(devices, &plan)) })
+                let level = if is_full_speed(devices, &plan) { FitLevel::Fits } else { FitLevel::Tight };
+                Some(Self { level, sentence: format!("{at} it takes {}.", peaks(devices, &plan)) })
             }
-            Err(NoPlan::Short(shortage)) => {
-                // What other programs are left otherwise may do, where there is no card.
+            Err(PlanError::Short(shortage)) => {
+                // Without a GPU the reserve of RAM may be just enough.
                 if let Ok(plan) = plan_on(devices, estimate, u64::MAX) {
                     return Some(Self {
-                        fits: Fits::Tight,
-                        sentence: format!("{at} it takes {}, nearly all there is.", takes(devices, &plan)),
+                        level: FitLevel::Tight,
+                        sentence: format!("{at} it takes {}, nearly all there is.", peaks(devices, &plan)),
                     });
                 }
-                Some(Self { fits: Fits::TooBig, sentence: format!("{at} it lacks {} of memory.", file_size(shortage.missing_bytes)) })
+                Some(Self { level: FitLevel::TooBig, sentence: format!("{at} it lacks {} of memory.", file_size(shortage.missing_bytes)) })
             }
-            Err(NoPlan::Device(_)) => None,
+            Err(PlanError::Device(_)) => None,
         }
     }
 }
 
-/// The planner's answer on this machine's own devices, with nothing in their memory. Of what is kept for others in RAM, so much is given.
-fn plan_on(devices: &[Device], estimate: &Estimate, given: u64) -> Result<Plan, NoPlan> {
-    let rooms = devices.iter().filter(|it| it.kind != DeviceKind::Remote).map(|device| {
+/// Best plan for this machine's own devices with nothing in their memory; `extra_ram_bytes` of the RAM reserve may be used.
+fn plan_on(devices: &[Device], estimate: &Estimate, extra_ram_bytes: u64) -> Result<Plan, PlanError> {
+    let capacities = devices.iter().filter(|it| it.kind != DeviceKind::Remote).map(|device| {
         let total = device.memory_total_bytes;
         let free = match device.kind {
-            DeviceKind::Cpu => total.saturating_add(given.min(kept_of_ram(total))),
-            _ => total.saturating_sub(kept_of_card(total)),
+            DeviceKind::Cpu => total.saturating_add(extra_ram_bytes.min(ram_reserve(total))),
+            _ => total.saturating_sub(gpu_reserve(total)),
         };
         let slack = estimate.slack_bytes.get(&device.name).copied().unwrap_or(0);
-        Room::new(Device { memory_free_bytes: free, ..device.clone() }, slack)
+        DeviceCapacity::new(Device { memory_free_bytes: free, ..device.clone() }, slack)
     });
-    let rooms: Vec<Room> = rooms.collect();
+    let capacities: Vec<DeviceCapacity> = capacities.collect();
     let (pins, budgets) = (Pins::new(), Budgets::default());
-    plan(&Question { rooms: &rooms, needs: &estimate.needs, pins: &pins, budgets: &budgets, stream_layers: false, alternatives: &[] })
+    plan(&PlanRequest {
+        capacities: &capacities,
+        needs: &estimate.needs,
+        pins: &pins,
+        budgets: &budgets,
+        stream_layers: false,
+        alternatives: &[],
+    })
 }
 
-/// Whether the picture forms where it is fastest, with its weights there.
-fn runs_at_its_best(devices: &[Device], plan: &Plan) -> bool {
-    let card = |name: &str| devices.iter().any(|it| it.name == name && it.kind.is_graphics());
-    let seat = plan.placement.seat(Module::Diffusion);
-    let at_home = matches!(&seat.weights, Home::Device(home) if *home == seat.runs_on);
-    let cut = plan.placement.stream_layers || plan.placement.budgets != Budgets::default();
-    at_home && !cut && (card(&seat.runs_on) || !devices.iter().any(|it| it.kind.is_graphics()))
+/// True where the diffusion module runs unsplit on the fastest kind of device, with its weights there.
+fn is_full_speed(devices: &[Device], plan: &Plan) -> bool {
+    let is_gpu = |name: &str| devices.iter().any(|it| it.name == name && it.kind.is_graphics());
+    let assignment = plan.placement.assignment(Module::Diffusion);
+    let weights_are_local = matches!(&assignment.weights, WeightLocation::Device(device) if *device == assignment.runs_on);
+    let is_limited = plan.placement.stream_layers || plan.placement.budgets != Budgets::default();
+    weights_are_local && !is_limited && (is_gpu(&assignment.runs_on) || !devices.iter().any(|it| it.kind.is_graphics()))
 }
 
-fn takes(devices: &[Device], plan: &Plan) -> String {
+/// Peak bytes on each device, in words.
+fn peaks(devices: &[Device], plan: &Plan) -> String {
     let parts = plan.prediction.devices.iter().filter_map(|it| {
         let bytes = it.peak().1.total_bytes();
         let ram = devices.iter().any(|device| device.name == it.name && device.kind == DeviceKind::Cpu);
@@ -135,25 +143,25 @@ fn takes(devices: &[Device], plan: &Plan) -> String {
     list(&parts.collect::<Vec<_>>())
 }
 
-/// What is left of a graphics card to others, in bytes.
-fn kept_of_card(total: u64) -> u64 {
-    GIB.min(total / 10)
+/// Bytes of a GPU that are left to other programs.
+fn gpu_reserve(total_bytes: u64) -> u64 {
+    GIB.min(total_bytes / 10)
 }
 
-impl Fits {
-    /// The words shown.
+impl FitLevel {
+    /// Words on a card.
     #[must_use]
-    pub const fn label(self, memory: Option<Machine>) -> &'static str {
+    pub const fn label(self, memory: Option<MachineMemory>) -> &'static str {
         match (self, memory) {
             (Self::Fits, _) => "fits",
-            (Self::Tight, Some(Machine { graphics: Some(_), .. })) => "tight, weights in RAM",
+            (Self::Tight, Some(MachineMemory { gpu_bytes: Some(_), .. })) => "tight, weights in RAM",
             (Self::Tight, _) => "tight",
             (Self::Unknown, _) => "fit unknown",
             (Self::TooBig, _) => "too big",
         }
     }
 
-    /// What they mean, where only sizes are known.
+    /// Sentence for a level that was guessed from the size.
     #[must_use]
     pub const fn by_size(self) -> &'static str {
         match self {
@@ -185,14 +193,14 @@ mod tests {
 
     #[test]
     fn a_model_fits_the_card_or_runs_with_ram_or_is_too_big() {
-        let memory = Machine::of(&[device(DeviceKind::Cpu, 32), device(DeviceKind::Gpu, 8), device(DeviceKind::Remote, 80)]).unwrap();
-        assert_eq!(memory.graphics, Some(8 * GIB - 8 * GIB / 10), "another machine's memory is not this one's");
+        let memory = MachineMemory::of(&[device(DeviceKind::Cpu, 32), device(DeviceKind::Gpu, 8), device(DeviceKind::Remote, 80)]).unwrap();
+        assert_eq!(memory.gpu_bytes, Some(8 * GIB - 8 * GIB / 10), "another machine's memory is not this one's");
         let fits = |gb| memory.fits(Some(gb * GB));
-        assert_eq!((fits(5), fits(12), fits(60)), (Fits::Fits, Fits::Tight, Fits::TooBig));
-        assert_eq!(memory.fits(None), Fits::Unknown);
+        assert_eq!((fits(5), fits(12), fits(60)), (FitLevel::Fits, FitLevel::Tight, FitLevel::TooBig));
+        assert_eq!(memory.fits(None), FitLevel::Unknown);
     }
 
-    /// A model whose diffusion weights take this much, with a small text encoder and VAE.
+    /// Estimate of a model with this many GiB of diffusion weights, a small text encoder and a VAE.
     fn estimate(gib: u64) -> Estimate {
         let needs = |weights: u64, phase| ModuleNeeds {
             weight_bytes: weights,
@@ -209,28 +217,28 @@ mod tests {
     }
 
     #[test]
-    fn a_prediction_tells_what_fits_and_what_it_takes() {
+    fn a_prediction_says_the_fit_and_the_bytes() {
         let with_card = [device(DeviceKind::Cpu, 32), device(DeviceKind::Gpu, 8), device(DeviceKind::Remote, 80)];
-        let of = |devices: &[Device], gib| Predicted::of(devices, &estimate(gib), (512, 768)).unwrap();
-        let fits = |devices: &[Device], gib| of(devices, gib).fits;
-        assert_eq!([4, 12, 60].map(|gib| fits(&with_card, gib)), [Fits::Fits, Fits::Tight, Fits::TooBig]);
+        let of = |devices: &[Device], gib| FitPrediction::of(devices, &estimate(gib), (512, 768)).unwrap();
+        let fits = |devices: &[Device], gib| of(devices, gib).level;
+        assert_eq!([4, 12, 60].map(|gib| fits(&with_card, gib)), [FitLevel::Fits, FitLevel::Tight, FitLevel::TooBig]);
         let gpu = DeviceKind::Gpu.label();
         assert_eq!(of(&with_card, 4).sentence, format!("At 512 × 768 it takes 6.0 GB of {gpu}."));
         assert!(of(&with_card, 12).sentence.contains(" of RAM"), "{}", of(&with_card, 12).sentence);
         assert!(of(&with_card, 60).sentence.starts_with("At 512 × 768 it lacks "), "{}", of(&with_card, 60).sentence);
         let alone = [device(DeviceKind::Cpu, 16)];
-        assert_eq!([8, 13, 30].map(|gib| fits(&alone, gib)), [Fits::Fits, Fits::Tight, Fits::TooBig]);
-        // What is in memory just now says nothing of the machine.
+        assert_eq!([8, 13, 30].map(|gib| fits(&alone, gib)), [FitLevel::Fits, FitLevel::Tight, FitLevel::TooBig]);
+        // Free memory just now does not count.
         let full = alone.clone().map(|it| Device { memory_free_bytes: 0, ..it });
         assert_eq!(of(&full, 8), of(&alone, 8));
-        assert_eq!(Predicted::of(&[], &estimate(1), (512, 512)), None);
+        assert_eq!(FitPrediction::of(&[], &estimate(1), (512, 512)), None);
     }
 
     #[test]
     fn without_a_card_ram_decides_and_without_devices_nothing_is_known() {
-        let memory = Machine::of(&[device(DeviceKind::Cpu, 16)]).unwrap();
+        let memory = MachineMemory::of(&[device(DeviceKind::Cpu, 16)]).unwrap();
         let fits = |gb| memory.fits(Some(gb * GB));
-        assert_eq!((fits(8), fits(14), fits(20)), (Fits::Fits, Fits::Tight, Fits::TooBig));
-        assert_eq!((Machine::of(&[]), Fits::Tight.label(Some(memory))), (None, "tight"));
+        assert_eq!((fits(8), fits(14), fits(20)), (FitLevel::Fits, FitLevel::Tight, FitLevel::TooBig));
+        assert_eq!((MachineMemory::of(&[]), FitLevel::Tight.label(Some(memory))), (None, "tight"));
     }
 }

@@ -1,11 +1,11 @@
-//! The queue of downloads in words.
+//! Texts and fractions of the download queue. Pure.
 
 use atelier_core::format::file_size;
-use atelier_library::downloads::{Entry, Status, Why};
+use atelier_library::downloads::{Entry, PauseReason, Status};
 
-/// What a download does, in a word.
+/// Word for a download's status.
 #[must_use]
-pub const fn word(status: &Status) -> &'static str {
+pub const fn status_word(status: &Status) -> &'static str {
     match status {
         Status::Waiting => "waiting",
         Status::Running => "downloading",
@@ -14,23 +14,23 @@ pub const fn word(status: &Status) -> &'static str {
     }
 }
 
-/// How far a download is, in a line.
+/// Line for a download: amount, rate and time left, or why it stands still.
 #[must_use]
-pub fn words(entry: &Entry) -> String {
+pub fn status_line(entry: &Entry) -> String {
     let progress = &entry.progress;
     match &entry.status {
         Status::Waiting if progress.bytes > 0 => format!("Waits its turn at {}", amount(progress.bytes, progress.total)),
         Status::Waiting => "Waits its turn".to_owned(),
         Status::Running => pace(progress.bytes, progress.total, progress.rate, progress.seconds_left),
-        Status::Paused(Why::Asked) => format!("Paused at {}", amount(progress.bytes, progress.total)),
-        Status::Paused(why @ Why::DiskFull { .. }) => why.sentence(),
+        Status::Paused(PauseReason::ByPerson) => format!("Paused at {}", amount(progress.bytes, progress.total)),
+        Status::Paused(why @ PauseReason::DiskFull { .. }) => why.sentence(),
         Status::Failed(failure) => failure.to_string(),
     }
 }
 
-/// How far those that come in are together, in a line; `None` where there are none.
+/// Line for the whole queue; `None` where it is empty.
 #[must_use]
-pub fn total(entries: &[Entry]) -> Option<String> {
+pub fn summary(entries: &[Entry]) -> Option<String> {
     if entries.is_empty() {
         return None;
     }
@@ -47,16 +47,16 @@ pub fn total(entries: &[Entry]) -> Option<String> {
     Some(format!("{}: {}", count(open().count()), pace(bytes, total, rate, secs)))
 }
 
-/// How far a download is, from 0 to 1; `None` while nobody knows.
+/// Completed part of a download, from 0 to 1; `None` while its size is unknown.
 #[must_use]
 pub fn fraction(entry: &Entry) -> Option<f32> {
     let total = entry.progress.total.filter(|it| *it > 0)?;
     Some((entry.progress.bytes as f64 / total as f64).clamp(0.0, 1.0) as f32)
 }
 
-/// How far those that come in are together, from 0 to 1; `None` while nobody knows.
+/// Completed part of all running and waiting downloads, from 0 to 1; `None` while a size is unknown.
 #[must_use]
-pub fn fraction_of_all(entries: &[Entry]) -> Option<f32> {
+pub fn summary_fraction(entries: &[Entry]) -> Option<f32> {
     let open = || entries.iter().filter(|it| matches!(it.status, Status::Running | Status::Waiting));
     let total: u64 = open().map(|it| it.progress.total).sum::<Option<u64>>().filter(|it| *it > 0)?;
     let bytes: u64 = open().map(|it| it.progress.bytes).sum();
@@ -80,7 +80,7 @@ fn pace(bytes: u64, total: Option<u64>, rate: f64, seconds_left: Option<u64>) ->
     [Some(amount(bytes, total)), rate, left].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// A time as people say it.
+/// Time in the largest unit that people would use, rounded up.
 fn time(secs: u64) -> String {
     match secs {
         0..60 => format!("{secs} s"),
@@ -101,26 +101,26 @@ mod tests {
     }
 
     #[test]
-    fn a_download_says_how_far_it_is_how_fast_and_how_long() {
-        assert_eq!(words(&entry(Status::Running, 2_500_000, 1e6)), "2.5 MB of 10.0 MB · 1.0 MB/s · 2 min left");
-        assert_eq!(words(&entry(Status::Waiting, 0, 0.0)), "Waits its turn");
-        assert_eq!(words(&entry(Status::Paused(Why::Asked), 2_500_000, 0.0)), "Paused at 2.5 MB of 10.0 MB");
-        assert!(words(&entry(Status::Paused(Why::DiskFull { needed: 5000, free: 10 }), 0, 0.0)).contains("5.0 kB"));
+    fn a_download_says_its_amount_its_rate_and_the_time_left() {
+        assert_eq!(status_line(&entry(Status::Running, 2_500_000, 1e6)), "2.5 MB of 10.0 MB · 1.0 MB/s · 2 min left");
+        assert_eq!(status_line(&entry(Status::Waiting, 0, 0.0)), "Waits its turn");
+        assert_eq!(status_line(&entry(Status::Paused(PauseReason::ByPerson), 2_500_000, 0.0)), "Paused at 2.5 MB of 10.0 MB");
+        assert!(status_line(&entry(Status::Paused(PauseReason::DiskFull { needed: 5000, free: 10 }), 0, 0.0)).contains("5.0 kB"));
         assert_eq!(fraction(&entry(Status::Running, 2_500_000, 1e6)), Some(0.25));
     }
 
     #[test]
-    fn several_say_so_together() {
-        assert_eq!(total(&[]), None);
-        let paused = Status::Paused(Why::Asked);
+    fn the_summary_adds_up_what_runs_and_waits() {
+        assert_eq!(summary(&[]), None);
+        let paused = Status::Paused(PauseReason::ByPerson);
         let both = [entry(Status::Running, 5_000_000, 1e6), entry(Status::Waiting, 0, 0.0), entry(paused, 9_000_000, 0.0)];
-        assert_eq!(total(&both).unwrap(), "2 downloads: 5.0 MB of 20.0 MB · 1.0 MB/s · 15 s left");
-        assert_eq!(fraction_of_all(&both), Some(0.25));
-        assert_eq!(total(&[entry(Status::Paused(Why::Asked), 1, 0.0)]).unwrap(), "1 download standing still");
+        assert_eq!(summary(&both).unwrap(), "2 downloads: 5.0 MB of 20.0 MB · 1.0 MB/s · 15 s left");
+        assert_eq!(summary_fraction(&both), Some(0.25));
+        assert_eq!(summary(&[entry(Status::Paused(PauseReason::ByPerson), 1, 0.0)]).unwrap(), "1 download standing still");
     }
 
     #[test]
-    fn times_are_rounded_up_as_people_do() {
+    fn times_are_rounded_up() {
         assert_eq!([59, 61, 5400, 200_000].map(time), ["59 s", "2 min", "2 h", "3 days"]);
     }
 }

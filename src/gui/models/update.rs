@@ -1,70 +1,75 @@
-//! Effects of the Models view's commands, and of the library's events. Nothing here waits.
+//! Update of the Models view: effects of its commands, and of the library service's events. Nothing here waits.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use eframe::egui;
-
-use crate::gui::context::Context;
-use crate::gui::create::update::tidy;
-use crate::gui::files::{Answer, FileTask, Purpose};
-use crate::gui::models::{FileCheck, Kind, Machine, ModelCard, ModelsCommand, Place, Question, State, Then};
-use crate::gui::shared::Screen;
-use crate::studio::library_service::{LibraryEvent, LibraryRequest};
 use atelier_core::device::Device;
 use atelier_core::recipe::Lora;
 use atelier_library::Runnable;
 use atelier_library::downloads::{Status, Token};
+use eframe::egui;
 
-/// Works out what is shown where something changed.
+use crate::gui::context::Context;
+use crate::gui::create::update::parse_path;
+use crate::gui::files::{DialogKind, DialogResult, FileTask};
+use crate::gui::models::command::Command;
+use crate::gui::models::filter::Filter;
+use crate::gui::models::fit::MachineMemory;
+use crate::gui::models::state::{HubPage, LicencePrompt, LicensedAction, State};
+use crate::gui::models::{Availability, FileCheck, ModelCard, ModelKind};
+use crate::gui::shared::Screen;
+use crate::studio::library_service::{LibraryEvent, LibraryRequest};
+
+/// Recomputes the shown cards after a change, and tells the service about this machine's memory.
 pub(crate) fn refresh(state: &mut State, devices: &[Device], context: &Context<'_>) {
-    let memory = Machine::of(devices);
+    let memory = MachineMemory::of(devices);
     if memory != state.memory
-        && let (Some(memory), Some(library)) = (memory, context.library)
+        && let Some(memory) = memory
     {
-        library.send(LibraryRequest::SetMemory(memory.of_first_choice()));
+        send(context, LibraryRequest::SetMemory(memory.starter_bytes()));
     }
     state.refresh(memory, &context.shared.residency);
-    let on_screen = context.shared.screen == Screen::Models;
-    if on_screen && !state.on_screen {
+    let is_on_screen = context.shared.screen == Screen::Models;
+    if is_on_screen && !state.was_on_screen {
         send(context, LibraryRequest::ReloadSettings);
     }
-    state.on_screen = on_screen;
+    state.was_on_screen = is_on_screen;
 }
 
+/// Sends a request where this person has a library.
 fn send(context: &Context<'_>, request: LibraryRequest) {
     if let Some(library) = context.library {
         library.send(request);
     }
 }
 
-/// A dialog for a folder was closed.
-pub(crate) fn dialog_closed(purpose: Purpose, answer: Answer, context: &mut Context<'_>) {
+/// Handles the result of a folder dialog.
+pub(crate) fn dialog_closed(purpose: DialogKind, answer: DialogResult, context: &mut Context<'_>) {
     match answer {
-        Answer::Paths(paths) => {
+        DialogResult::Paths(paths) => {
             let Some(folder) = paths.into_iter().next() else { return };
-            let is_root = purpose == Purpose::ModelsRoot;
+            let is_root = purpose == DialogKind::ModelsRoot;
             send(context, if is_root { LibraryRequest::SetModelsRoot(Some(folder)) } else { LibraryRequest::Add(vec![folder]) });
         }
-        Answer::Nothing => {}
-        Answer::NoDialog => {
+        DialogResult::Cancelled => {}
+        DialogResult::NoDialog => {
             context.notice("This system has no file dialog. Type or paste the folder's path under \"Add\", or drop it on the window.");
         }
     }
 }
 
-/// Folds in an event of the library.
+/// Handles an event of the library service.
 pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mut Context<'_>) {
     match event {
-        LibraryEvent::Snapshot(snapshot) => state.set_library(snapshot),
+        LibraryEvent::Snapshot(library) => state.set_library(library),
         LibraryEvent::Queue(queue) => state.set_queue(queue),
         LibraryEvent::DownloadsState(downloads) => state.downloads = downloads,
-        LibraryEvent::SearchResults(text, found) if state.hub.text.as_ref() == Some(&text) => state.hub.found = Some(found),
-        LibraryEvent::RepositoryFiles(repo, files) if state.hub.repo.as_ref() == Some(&repo) => state.hub.files = Some(files),
-        // Answers to older questions.
+        LibraryEvent::SearchResults(text, results) if state.hub.query.as_ref() == Some(&text) => state.hub.results = Some(results),
+        LibraryEvent::RepositoryFiles(repo, files) if state.hub.repository.as_ref() == Some(&repo) => state.hub.files = Some(files),
+        // Answers to earlier requests.
         LibraryEvent::SearchResults(..) | LibraryEvent::RepositoryFiles(..) => {}
         LibraryEvent::RepositoryOpened(repo) => {
-            state.hub.text.get_or_insert_default();
-            (state.hub.repo, state.hub.files) = (Some(repo), None);
+            state.hub.query.get_or_insert_default();
+            (state.hub.repository, state.hub.files) = (Some(repo), None);
         }
         LibraryEvent::Runnable(Ok(runnable)) => use_runnable(&runnable, context),
         LibraryEvent::Runnable(Err(problem)) => context.notice(problem.sentence),
@@ -76,14 +81,14 @@ pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mu
             state.checks.remove(&id);
         }
         LibraryEvent::Downloaded(id, name) => {
-            let name = state.library.cards.iter().find(|it| it.jobs.contains(&id)).map_or(name, |it| it.name.clone());
-            context.notice(format!("{name} is downloaded."));
+            let card = state.library.cards.iter().find(|it| it.job_ids.contains(&id));
+            context.notice(format!("{} is downloaded.", card.map_or(&name, |it| &it.name)));
         }
         LibraryEvent::Notice(text) => context.notice(text),
     }
 }
 
-/// The recipe's model becomes this one. What one says stays, and the person's own files come back before they are replaced.
+/// Sets files and settings of a model in the recipe. The prompt stays; the person's own files are restored before they are replaced.
 fn use_runnable(runnable: &Runnable, context: &mut Context<'_>) {
     if context.shared.uses_builtin() {
         context.shared.use_own_files();
@@ -94,163 +99,161 @@ fn use_runnable(runnable: &Runnable, context: &mut Context<'_>) {
     context.notice(format!("{} is set, with the settings that suit it.", runnable.name));
 }
 
-
 /// Carries out a command.
-pub(crate) fn update(state: &mut State, command: ModelsCommand, context: &mut Context<'_>) {
+pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
     match command {
-        ModelsCommand::FocusSearch => {
+        Command::FocusSearch => {
             state.focus_search = true;
             context.shared.screen = Screen::Models;
         }
-        ModelsCommand::Search(text) => {
-            state.search = text;
-            state.hub = crate::gui::models::Hub::default();
-            state.touch();
+        Command::SetSearch(text) => {
+            (state.search, state.hub) = (text, HubPage::default());
+            state.mark_dirty();
         }
-        ModelsCommand::Filter(filter) => {
+        Command::SetFilter(filter) => {
             state.filter = filter;
-            state.touch();
+            state.mark_dirty();
         }
-        ModelsCommand::Sort(sort) => {
+        Command::SetSort(sort) => {
             state.sort = sort;
-            state.touch();
+            state.mark_dirty();
         }
-        ModelsCommand::ShowAll => {
-            (state.search, state.filter) = (String::new(), crate::gui::models::Filter::default());
-            state.touch();
+        Command::ShowAll => {
+            (state.search, state.filter) = (String::new(), Filter::default());
+            state.mark_dirty();
         }
-        ModelsCommand::Step(by) => state.step(by),
-        ModelsCommand::Seen(from, to) => state.seen = (from, to),
-        ModelsCommand::Open(id) => (state.selected, state.open) = (Some(id), true),
-        ModelsCommand::Close => (state.open, state.focus_card) = (false, true),
-        ModelsCommand::Variant(id, variant) => {
-            state.variants.insert(id, variant);
+        Command::MoveCursor(by) => state.move_cursor(by),
+        Command::SetVisible(from, to) => state.visible = (from, to),
+        Command::OpenDetails(id) => (state.selected, state.is_open) = (Some(id), true),
+        Command::CloseDetails => (state.is_open, state.focus_card) = (false, true),
+        Command::ChooseVariant(id, variant) => {
+            state.chosen_variants.insert(id, variant);
         }
-        ModelsCommand::Get(id) => get_model(state, &id, context),
-        ModelsCommand::GetMissing(id) => get_missing(state, id, context),
-        ModelsCommand::Use(id) => use_model(state, &id, context),
-        ModelsCommand::Pause(id) => send(context, LibraryRequest::PauseDownload(id)),
-        ModelsCommand::Resume(id) | ModelsCommand::Retry(id) => send(context, LibraryRequest::ResumeDownload(id)),
-        ModelsCommand::Cancel(id) => send(context, LibraryRequest::CancelDownload(id)),
-        ModelsCommand::MoveJob(id, before) => send(context, LibraryRequest::MoveDownload(id, before)),
-        ModelsCommand::PauseAll => each_job(state, context, |it| matches!(it, Status::Waiting | Status::Running), LibraryRequest::PauseDownload),
-        ModelsCommand::ResumeAll => each_job(state, context, |it| matches!(it, Status::Paused(_)), LibraryRequest::ResumeDownload),
-        ModelsCommand::StartDownloads => send(context, LibraryRequest::StartDownloads),
-        ModelsCommand::ReadTerms(url) => context.egui.open_url(egui::OpenUrl::new_tab(url)),
-        ModelsCommand::Accept => accept_terms(state, context),
-        ModelsCommand::Decline => state.question = None,
-        ModelsCommand::Delete(id) => send(context, LibraryRequest::PreviewRemoval(id)),
-        ModelsCommand::DeleteNow => {
+        Command::Download(id) => download(state, &id, context),
+        Command::DownloadMissing(id) => download_missing(state, id, context),
+        Command::Use(id) => use_model(state, &id, context),
+        Command::Pause(id) => send(context, LibraryRequest::PauseDownload(id)),
+        Command::Resume(id) | Command::Retry(id) => send(context, LibraryRequest::ResumeDownload(id)),
+        Command::Cancel(id) => send(context, LibraryRequest::CancelDownload(id)),
+        Command::MoveDownload(id, before) => send(context, LibraryRequest::MoveDownload(id, before)),
+        Command::PauseAll => {
+            send_for_each(state, context, |it| matches!(it, Status::Waiting | Status::Running), LibraryRequest::PauseDownload);
+        }
+        Command::ResumeAll => send_for_each(state, context, |it| matches!(it, Status::Paused(_)), LibraryRequest::ResumeDownload),
+        Command::StartDownloads => send(context, LibraryRequest::StartDownloads),
+        Command::OpenLicence(url) => context.egui.open_url(egui::OpenUrl::new_tab(url)),
+        Command::AcceptLicence => accept_licence(state, context),
+        Command::DeclineLicence => state.licence_prompt = None,
+        Command::Delete(id) => send(context, LibraryRequest::PreviewRemoval(id)),
+        Command::ConfirmDelete => {
             if let Some(removal) = state.removal.take() {
                 send(context, LibraryRequest::Remove(removal.id));
             }
         }
-        ModelsCommand::KeepIt => state.removal = None,
-        ModelsCommand::Check(id) => {
+        Command::CancelDelete => state.removal = None,
+        Command::CheckFiles(id) => {
             state.checks.insert(id.clone(), FileCheck::Running { bytes: 0, total: None });
             send(context, LibraryRequest::CheckFiles(id));
         }
-        ModelsCommand::StopCheck(id) => send(context, LibraryRequest::StopCheck(id)),
-        ModelsCommand::ShowFolder(folder) => context.workers.file(FileTask::OpenFolder(folder, None)),
-        ModelsCommand::CopyWords(words) => {
-            context.egui.copy_text(words);
+        Command::StopCheck(id) => send(context, LibraryRequest::StopCheck(id)),
+        Command::OpenFolder(folder) => context.workers.file(FileTask::OpenFolder(folder, None)),
+        Command::CopyTriggerWord(word) => {
+            context.egui.copy_text(word);
             context.notice("Copied");
         }
-        ModelsCommand::TypeAdd(text) => state.typed = text,
-        ModelsCommand::Add => {
-            let typed = std::mem::take(&mut state.typed);
-            send(context, LibraryRequest::Add(vec![tidy(PathBuf::from(typed).as_path())]));
+        Command::EditAddText(text) => state.add_text = text,
+        Command::Add => {
+            let text = std::mem::take(&mut state.add_text);
+            send(context, LibraryRequest::Add(vec![parse_path(Path::new(&text))]));
         }
-        ModelsCommand::AddThese(things) => send(context, LibraryRequest::Add(things)),
-        ModelsCommand::ChooseFolder => context.open_dialog(Purpose::ModelsFolder, String::new()),
-        ModelsCommand::ForgetFolder(folder) => send(context, LibraryRequest::ForgetFolder(folder)),
-        ModelsCommand::ChooseRoot => context.open_dialog(Purpose::ModelsRoot, String::new()),
-        ModelsCommand::UsualRoot => send(context, LibraryRequest::SetModelsRoot(None)),
-        ModelsCommand::AtOnce(files) => send(context, LibraryRequest::SetParallelFiles(files)),
-        ModelsCommand::LookAgain => send(context, LibraryRequest::Rescan),
-        ModelsCommand::TypeToken(text) => state.typed_token = text,
-        ModelsCommand::SaveToken => {
-            let token = Token::new(&std::mem::take(&mut state.typed_token));
-            match token {
-                Some(token) => send(context, LibraryRequest::SetToken(Some(token))),
-                None => context.notice("This cannot be a token: it has spaces or other signs in it."),
-            }
-        }
-        ModelsCommand::ForgetToken => send(context, LibraryRequest::SetToken(None)),
-        ModelsCommand::FocusToken => {
-            state.question = None;
+        Command::AddPaths(paths) => send(context, LibraryRequest::Add(paths)),
+        Command::ChooseFolder => context.open_dialog(DialogKind::ModelsFolder, String::new()),
+        Command::ForgetFolder(folder) => send(context, LibraryRequest::ForgetFolder(folder)),
+        Command::ChooseModelsRoot => context.open_dialog(DialogKind::ModelsRoot, String::new()),
+        Command::UseDefaultModelsRoot => send(context, LibraryRequest::SetModelsRoot(None)),
+        Command::SetParallelFiles(files) => send(context, LibraryRequest::SetParallelFiles(files)),
+        Command::Rescan => send(context, LibraryRequest::Rescan),
+        Command::EditTokenText(text) => state.token_text = text,
+        Command::SaveToken => match Token::new(&std::mem::take(&mut state.token_text)) {
+            Some(token) => send(context, LibraryRequest::SetToken(Some(token))),
+            None => context.notice("This cannot be a token: it has spaces or other signs in it."),
+        },
+        Command::DeleteToken => send(context, LibraryRequest::SetToken(None)),
+        Command::FocusToken => {
+            state.licence_prompt = None;
             state.focus_token = true;
         }
-        ModelsCommand::SearchHub => {
+        Command::SearchHub => {
             let text = state.search.trim().to_owned();
-            state.hub = crate::gui::models::Hub { text: Some(text.clone()), ..crate::gui::models::Hub::default() };
-            state.open = false;
+            state.hub = HubPage { query: Some(text.clone()), ..HubPage::default() };
+            state.is_open = false;
             send(context, LibraryRequest::SearchHub(text));
         }
-        ModelsCommand::OpenRepository(repo) => {
-            (state.hub.repo, state.hub.files) = (Some(repo.clone()), None);
+        Command::OpenRepository(repo) => {
+            (state.hub.repository, state.hub.files) = (Some(repo.clone()), None);
             send(context, LibraryRequest::ListRepository(repo));
         }
-        ModelsCommand::CloseRepository => {
-            (state.hub.repo, state.hub.files) = (None, None);
+        Command::CloseRepository => {
+            (state.hub.repository, state.hub.files) = (None, None);
             // A link led here, and no search.
-            if state.hub.text.as_deref() == Some("") {
-                state.hub.text = None;
+            if state.hub.query.as_deref() == Some("") {
+                state.hub.query = None;
             }
         }
-        ModelsCommand::GetHubFile(at) => {
+        Command::DownloadHubFile(at) => {
             let file = state.hub.files.as_ref().and_then(|it| it.as_ref().ok()?.get(at)).cloned();
-            if let (Some(repo), Some(file)) = (state.hub.repo.clone(), file) {
+            if let (Some(repo), Some(file)) = (state.hub.repository.clone(), file) {
                 send(context, LibraryRequest::DownloadHubFile(repo, file));
             }
         }
-        ModelsCommand::LeaveHub => state.hub = crate::gui::models::Hub::default(),
+        Command::CloseHub => state.hub = HubPage::default(),
     }
 }
 
-fn each_job(state: &State, context: &Context<'_>, wanted: impl Fn(&Status) -> bool, request: impl Fn(String) -> LibraryRequest) {
-    for entry in state.queue.iter().filter(|it| wanted(&it.status)) {
+/// Sends a request for every download whose status matches.
+fn send_for_each(state: &State, context: &Context<'_>, matches: impl Fn(&Status) -> bool, request: impl Fn(String) -> LibraryRequest) {
+    for entry in state.queue.iter().filter(|it| matches(&it.status)) {
         send(context, request(entry.id.clone()));
     }
 }
 
-/// Asks for terms first where they are the model's own.
-fn asks_terms(state: &mut State, card: &ModelCard, then: Then) -> bool {
-    let Some(terms) = card.terms.clone().filter(|_| state.asks(card)) else { return false };
-    state.question = Some(Question { id: card.id.clone(), name: card.name.clone(), terms, then });
+/// Opens the licence prompt of a model that needs one; false for all others.
+fn open_licence_prompt(state: &mut State, card: &ModelCard, next: LicensedAction) -> bool {
+    let Some(licence) = card.licence.clone().filter(|_| state.needs_licence_prompt(card)) else { return false };
+    state.licence_prompt = Some(LicencePrompt { id: card.id.clone(), name: card.name.clone(), licence, next });
     true
 }
 
-fn get_model(state: &mut State, id: &str, context: &Context<'_>) {
+fn download(state: &mut State, id: &str, context: &Context<'_>) {
     let Some(card) = state.card(id).cloned() else { return };
-    let name = state.name_to_get(&card);
-    if !asks_terms(state, &card, Then::Get(name.clone())) {
+    let name = state.download_name(&card);
+    if !open_licence_prompt(state, &card, LicensedAction::Download(name.clone())) {
         send(context, LibraryRequest::Download(name));
     }
 }
 
-/// What is missing comes under the terms of the model that has it.
-fn get_missing(state: &mut State, id: String, context: &Context<'_>) {
-    let of = state.card(&id).into_iter().flat_map(|it| &it.missing).filter_map(|it| state.card(it.of.as_deref()?));
-    let asking = of.into_iter().find(|it| state.asks(it)).cloned();
-    if !asking.is_some_and(|card| asks_terms(state, &card, Then::GetMissing(id.clone()))) {
+/// Missing files are under the licence of the catalogue's model that has them.
+fn download_missing(state: &mut State, id: String, context: &Context<'_>) {
+    let sources = state.card(&id).into_iter().flat_map(|it| &it.missing).filter_map(|it| state.card(it.offered_with()?));
+    let unaccepted = sources.into_iter().find(|it| state.needs_licence_prompt(it)).cloned();
+    if !unaccepted.is_some_and(|card| open_licence_prompt(state, &card, LicensedAction::DownloadMissing(id.clone()))) {
         send(context, LibraryRequest::DownloadMissing(id));
     }
 }
 
 fn use_model(state: &mut State, id: &str, context: &mut Context<'_>) {
     let Some(card) = state.card(id).cloned() else { return };
-    if asks_terms(state, &card, Then::Use) {
+    if open_licence_prompt(state, &card, LicensedAction::Use) {
         return;
     }
-    match (card.kind, card.place) {
-        (_, Place::BuiltIn) => {
+    match (card.kind, card.availability) {
+        (_, Availability::BuiltIn) => {
             if !context.shared.uses_builtin() {
                 context.shared.use_builtin();
             }
             context.shared.screen = Screen::Create;
         }
-        (Kind::Lora, _) => {
+        (ModelKind::Lora, _) => {
             let paths = card.files.iter().filter_map(|it| it.path.clone());
             let loras = &mut context.shared.recipe.loras;
             for path in paths {
@@ -265,14 +268,14 @@ fn use_model(state: &mut State, id: &str, context: &mut Context<'_>) {
     }
 }
 
-fn accept_terms(state: &mut State, context: &mut Context<'_>) {
-    let Some(question) = state.question.take() else { return };
-    send(context, LibraryRequest::AcceptLicence(question.id.clone()));
-    // What follows must not ask again before the keeper has answered.
-    state.accepted.insert(question.id.clone());
-    match question.then {
-        Then::Get(name) => send(context, LibraryRequest::Download(name)),
-        Then::GetMissing(id) => get_missing(state, id, context),
-        Then::Use => use_model(state, &question.id, context),
+fn accept_licence(state: &mut State, context: &mut Context<'_>) {
+    let Some(prompt) = state.licence_prompt.take() else { return };
+    send(context, LibraryRequest::AcceptLicence(prompt.id.clone()));
+    // The next action must not open the prompt again before the service's snapshot says that it is accepted.
+    state.accepted.insert(prompt.id.clone());
+    match prompt.next {
+        LicensedAction::Download(name) => send(context, LibraryRequest::Download(name)),
+        LicensedAction::DownloadMissing(id) => download_missing(state, id, context),
+        LicensedAction::Use => use_model(state, &prompt.id, context),
     }
 }

@@ -7,8 +7,10 @@ use crate::gui::shared::Screen;
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::GIB;
-use atelier_core::placement::{self, Alternative, Change, Home, ModuleNeeds, Needs, Seat};
-use atelier_engine::{Cause, Estimate, OutOfMemory, Peak, PhaseKind, RemoteError, Residency, Resident, ResidentId, ResidentPart};
+use atelier_core::placement::{self, Alternative, Assignment, Change, ModuleNeeds, Needs, WeightLocation};
+use atelier_engine::{
+    Cause, Control, Estimate, OutOfMemory, Peak, PhaseKind, Query, RemoteError, Residency, Resident, ResidentId, ResidentPart,
+};
 
 fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device {
     let description = format!("Some {}", kind.label());
@@ -82,8 +84,8 @@ impl Studio {
         self.harness.run_ok();
     }
 
-    fn seat(&self, module: Module) -> Seat {
-        self.app().state.devices.board.placement.as_ref().unwrap().seat(module).clone()
+    fn assignment(&self, module: Module) -> Assignment {
+        self.app().state.devices.board.placement.as_ref().unwrap().assignment(module).clone()
     }
 
     fn text(&self) -> (&str, &str, &str) {
@@ -163,7 +165,7 @@ fn a_card_dragged_to_a_device_runs_there_and_takes_its_weights_along() {
     let from = studio.middle("Text encoder runs on");
     let to = pos2(studio.column("GPU1"), from.y);
     studio.drag(from, to);
-    assert_eq!(studio.seat(Module::Te), Seat::at("GPU1"));
+    assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU1"));
     assert_eq!(studio.text(), ("all=GPU0,te=GPU1", "", ""));
     assert!(studio.app().state.devices.board.pins.contains(&Module::Te), "what was put there by hand stays there");
     assert!(studio.sees("Text encoder runs on GPU1"));
@@ -175,7 +177,7 @@ fn one_gesture_lets_a_module_run_on_a_gpu_with_its_weights_in_ram() {
     let from = studio.middle("Diffusion runs on");
     let to = pos2(studio.column("CPU · RAM"), studio.middle("Weights of the diffusion").y);
     studio.drag(from, to);
-    assert_eq!(studio.seat(Module::Diffusion), Seat { runs_on: "GPU0".into(), weights: Home::Device("CPU".into()) });
+    assert_eq!(studio.assignment(Module::Diffusion), Assignment { runs_on: "GPU0".into(), weights: WeightLocation::Device("CPU".into()) });
     assert_eq!(studio.text().1, "diffusion=CPU");
     // The weights can be dragged on by themselves, also to the disk.
     let from = studio.middle("Weights of the diffusion");
@@ -207,20 +209,20 @@ fn arrow_keys_move_the_card_and_with_shift_its_weights_and_p_pins_it() {
     let mut studio = board(5);
     studio.focus("Text encoder runs on");
     studio.press(Modifiers::NONE, Key::ArrowRight);
-    assert_eq!(studio.seat(Module::Te), Seat::at("GPU1"));
+    assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU1"));
     studio.press(Modifiers::SHIFT, Key::ArrowRight);
-    assert_eq!(studio.seat(Module::Te), Seat { runs_on: "GPU1".into(), weights: Home::Device("CPU".into()) });
+    assert_eq!(studio.assignment(Module::Te), Assignment { runs_on: "GPU1".into(), weights: WeightLocation::Device("CPU".into()) });
     studio.press(Modifiers::NONE, Key::ArrowLeft);
-    assert_eq!(studio.seat(Module::Te).runs_on, "GPU0");
+    assert_eq!(studio.assignment(Module::Te).runs_on, "GPU0");
     studio.press(Modifiers::NONE, Key::ArrowLeft);
-    assert_eq!(studio.seat(Module::Te).runs_on, "GPU0", "there is nothing further on the left");
+    assert_eq!(studio.assignment(Module::Te).runs_on, "GPU0", "there is nothing further on the left");
     assert!(studio.app().state.devices.board.pins.contains(&Module::Te));
     studio.press(Modifiers::NONE, Key::P);
     assert!(!studio.app().state.devices.board.pins.contains(&Module::Te));
     // The weights by themselves.
     studio.focus("Weights of the VAE live in GPU0");
     studio.press(Modifiers::NONE, Key::ArrowRight);
-    assert_eq!(studio.seat(Module::Vae), Seat { runs_on: "GPU0".into(), weights: Home::Device("GPU1".into()) });
+    assert_eq!(studio.assignment(Module::Vae), Assignment { runs_on: "GPU0".into(), weights: WeightLocation::Device("GPU1".into()) });
 }
 
 #[test]
@@ -229,10 +231,10 @@ fn enter_opens_a_menu_with_every_place() {
     studio.focus("VAE runs on");
     studio.press(Modifiers::NONE, Key::Enter);
     studio.click("Runs on GPU1");
-    assert_eq!(studio.seat(Module::Vae), Seat::at("GPU1"));
+    assert_eq!(studio.assignment(Module::Vae), Assignment::at("GPU1"));
     studio.click("Where the VAE goes");
     studio.click("Weights live in Disk");
-    assert_eq!(studio.seat(Module::Vae).weights, Home::Disk);
+    assert_eq!(studio.assignment(Module::Vae).weights, WeightLocation::Disk);
 }
 
 #[test]
@@ -243,13 +245,13 @@ fn the_text_and_the_board_are_in_step_and_a_wrong_text_leaves_the_board_as_it_is
     studio.harness.run_ok();
     studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").type_text("te=gpu1");
     studio.rest();
-    assert_eq!(studio.seat(Module::Te), Seat::at("GPU1"));
+    assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU1"));
     assert_eq!(studio.app().state.devices.board.pins.iter().copied().collect::<Vec<_>>(), [Module::Te], "what is said is pinned");
     studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").type_text("9");
     studio.rest();
     assert_eq!(studio.text().0, "te=gpu19");
     assert!(studio.sees("there is no device \"gpu19\""));
-    assert_eq!(studio.seat(Module::Te), Seat::at("GPU1"));
+    assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU1"));
     // The next gesture writes a whole text.
     studio.focus("VAE runs on");
     studio.press(Modifiers::NONE, Key::ArrowRight);
@@ -264,7 +266,7 @@ fn what_a_model_takes_is_asked_without_a_wrong_placement_and_again_after_a_failu
     let queries = studio.port.queries();
     let asked = || loop {
         match queries.next() {
-            Some((Request::Estimate(recipe), _)) => return recipe,
+            Some((Query::Estimate(recipe), _)) => return recipe,
             Some(_) => {}
             None => panic!("nobody was asked"),
         }
@@ -272,7 +274,7 @@ fn what_a_model_takes_is_asked_without_a_wrong_placement_and_again_after_a_failu
     studio.rest();
     let question = asked();
     assert_eq!(question.placement.backend, "");
-    let failure = Failure { sentence: "There is no file z-Q8_0.gguf.".into(), ..Failure::default() };
+    let failure = Failure::new("There is no file z-Q8_0.gguf.", "");
     studio.port.send(Event::Devices(machine()));
     studio.port.send(Event::Estimated { recipe: question, estimate: Err(failure) });
     studio.rest();
@@ -326,11 +328,11 @@ fn too_much_is_said_with_bytes_and_phase_and_the_suggestion_mends_it() {
 fn a_suggestion_leaves_a_pinned_module_where_it_is() {
     let mut studio = board(10);
     let free = studio.app().state.devices.board.visible_plan().unwrap().placement.clone();
-    assert_ne!(free.seat(Module::Vae), &Seat::at("GPU0"), "unpinned, the VAE makes room");
+    assert_ne!(free.assignment(Module::Vae), &Assignment::at("GPU0"), "unpinned, the VAE makes room");
     studio.click("Pin the VAE");
     studio.rest();
     let plan = studio.app().state.devices.board.visible_plan().unwrap();
-    assert_eq!(plan.placement.seat(Module::Vae), &Seat::at("GPU0"));
+    assert_eq!(plan.placement.assignment(Module::Vae), &Assignment::at("GPU0"));
     assert!(plan.reasons.iter().any(|reason| reason.contains("(pinned)")), "{:?}", plan.reasons);
     studio.click("Unpin the VAE");
     studio.rest();
@@ -381,12 +383,8 @@ fn running_out_of_memory_becomes_a_card_whose_button_makes_the_same_picture_agai
     let (job, ..) = studio.generate();
     studio.begin(job, vec![4711]);
     let met = OutOfMemory { device: "GPU0".into(), phase: PhaseKind::Decoding, bytes_wanted: 6 * GIB, bytes_free: GIB };
-    let failure = Failure {
-        sentence: "GPU0 has no room for 6.0 GiB while decoding.".into(),
-        hint: "Let it fit.".into(),
-        cause: Some(Cause::OutOfMemory(met)),
-        ..Failure::default()
-    };
+    let failure =
+        Failure { cause: Some(Cause::OutOfMemory(met)), ..Failure::new("GPU0 has no room for 6.0 GiB while decoding.", "Let it fit.") };
     studio.port.send(Event::End { job, end: End::Failed(failure) });
     studio.rest();
     assert!(studio.sees("GPU0 has no room for 6.0 GiB while decoding.") && studio.sees("Apply and run the same seed"));
@@ -412,14 +410,14 @@ fn placements_are_kept_by_name_and_by_model_and_across_a_restart() {
     studio.press(Modifiers::NONE, Key::Enter);
     studio.focus("Text encoder runs on");
     studio.press(Modifiers::NONE, Key::ArrowLeft);
-    assert_eq!(studio.seat(Module::Te), Seat::at("GPU0"));
+    assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU0"));
     let path = studio.folder.path().join("settings.json");
     studio.harness.state_mut().take().unwrap().finish();
 
     let settings = settings::load(&path);
     let mut studio = board_with(settings.clone(), machine(), 5);
     studio.click("Use this placement: two cards");
-    assert_eq!(studio.seat(Module::Te), Seat::at("GPU1"));
+    assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU1"));
     assert!(studio.app().state.devices.board.pins.contains(&Module::Te));
     studio.click("Delete two cards");
     assert!(!studio.sees("two cards"));
@@ -439,7 +437,7 @@ fn a_server_that_does_not_answer_is_grey_and_can_be_asked_again() {
     studio.press(Modifiers::NONE, Key::Enter);
     let asked = |studio: &Studio| loop {
         match studio.port.next() {
-            Some(Request::AddServer(server)) => return server,
+            Some(Request::Control(Control::AddServer(server))) => return server,
             Some(_) => {}
             None => panic!("nobody was asked"),
         }
@@ -548,11 +546,11 @@ fn every_move_has_an_outcome_before_it_is_made() {
     let studio = board(65);
     let board = &studio.app().state.devices.board;
     let to = |part, to| board.outcome(&CardMove { module: Module::Vae, part, to }).clone();
-    assert_eq!(to(CardPart::Runtime, Home::Device("GPU0".into())), MoveOutcome::Unchanged);
-    assert_eq!(to(CardPart::Runtime, Home::Device("CPU".into())), MoveOutcome::Fits);
-    assert!(matches!(to(CardPart::Runtime, Home::Device("GPU1".into())), MoveOutcome::Exceeds(_)), "6.7 are more than its 6");
-    assert!(matches!(to(CardPart::Runtime, Home::Disk), MoveOutcome::Impossible(_)));
-    assert!(matches!(to(CardPart::Weights, Home::Disk), MoveOutcome::Exceeds(_)));
+    assert_eq!(to(CardPart::Runtime, WeightLocation::Device("GPU0".into())), MoveOutcome::Unchanged);
+    assert_eq!(to(CardPart::Runtime, WeightLocation::Device("CPU".into())), MoveOutcome::Fits);
+    assert!(matches!(to(CardPart::Runtime, WeightLocation::Device("GPU1".into())), MoveOutcome::Exceeds(_)), "6.7 are more than its 6");
+    assert!(matches!(to(CardPart::Runtime, WeightLocation::Disk), MoveOutcome::Impossible(_)));
+    assert!(matches!(to(CardPart::Weights, WeightLocation::Disk), MoveOutcome::Exceeds(_)));
 }
 
 #[test]

@@ -23,7 +23,7 @@ use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
 use atelier_library::downloads::{Options, TokenStore};
 
-use crate::gui::models::ModelCard;
+use atelier_library::ModelCard;
 pub use message::{CheckedFile, DownloadsState, FileCheck, LibraryEvent, LibraryRequest, RemovalPreview};
 use message::{Message, is_replaced_by};
 pub use snapshot::{FolderSummary, LibrarySettings, LibrarySnapshot, TokenState};

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use atelier_core::paths::Paths;
 use atelier_library::disk::{About, Layout, Stock};
-use atelier_library::{Models, Places, Usage};
-
-use crate::gui::models::{ModelCard, cards};
+use atelier_library::{ModelCard, Models, Places, Usage, model_cards};
 
 /// Upper bound of the problems in a snapshot.
 const MAX_PROBLEMS: usize = 50;
@@ -96,7 +94,7 @@ pub(super) struct SnapshotInputs<'a> {
 
 impl LibrarySnapshot {
     pub(super) fn build(inputs: &SnapshotInputs<'_>) -> Self {
-        let mut cards = cards(inputs.models, inputs.scan, inputs.usage, inputs.downloaded);
+        let mut cards = model_cards(inputs.models, inputs.scan, inputs.usage, inputs.downloaded);
         cards.splice(0..0, inputs.builtin.cloned());
         let faulty = inputs.scan.files.iter().filter_map(|it| match &it.about {
             About::Faulty { sentence, hint, .. } => Some(format!("{sentence} {hint}")),

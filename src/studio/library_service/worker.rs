@@ -17,7 +17,7 @@ use super::message::{LibraryEvent, LibraryRequest, Message};
 use super::notifier::CoalescedNotifier;
 use super::snapshot::{LibrarySnapshot, SnapshotInputs, TokenState};
 use super::{EventSender, LibraryOptions};
-use crate::gui::models::ModelCard;
+use atelier_library::ModelCard;
 
 pub(super) struct Worker {
     pub(super) options: LibraryOptions,

@@ -1,4 +1,4 @@
-//! Files that are not what they seem: damaged, cut short, of another kind, or made to do harm.
+//! Malformed files: damaged, truncated, of another format, or crafted.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,9 +8,6 @@ use crate::tensor::write_safetensors;
 use crate::tiny::{self, Options, TinyFiles};
 
 /// A tiny Z-Image whose encoder is wider than its diffusion module expects.
-///
-/// # Errors
-/// Where the folder cannot be written.
 pub fn wrong_width(dir: &Path) -> io::Result<TinyFiles> {
     let files = tiny::zimage(dir, &Options::default())?;
     let other = tiny::encoder_tensors(&Options { encoder_width: 16, ..Options::default() });
@@ -19,136 +16,91 @@ pub fn wrong_width(dir: &Path) -> io::Result<TinyFiles> {
 }
 
 /// A tiny Z-Image whose encoder has fewer tokens than its tokenizer, which ends the engine's process.
-///
-/// # Errors
-/// Where the folder cannot be written.
 pub fn small_vocabulary(dir: &Path) -> io::Result<TinyFiles> {
     tiny::zimage(dir, &Options { vocabulary: 151_645, ..Options::default() })
 }
 
 /// A tiny Z-Image with the text encoder's file in the place of the diffusion module.
-///
-/// # Errors
-/// Where the folder cannot be written.
 pub fn llm_as_diffusion(dir: &Path) -> io::Result<TinyFiles> {
     let files = tiny::zimage(dir, &Options::default())?;
     Ok(TinyFiles { diffusion: files.llm.clone(), ..files })
 }
 
 /// A LoRA with the names of a tiny Z-Image and the shapes of a wider one.
-///
-/// # Errors
-/// Where the folder cannot be written.
 pub fn wide_lora(dir: &Path) -> io::Result<PathBuf> {
     tiny::lora(dir, &Options { width: 512, ..Options::default() })
 }
 
-/// A diffusion module whose last two fifths are missing, as after a download that stopped.
-///
-/// # Errors
-/// Where the folder cannot be written.
+/// A diffusion module without its last two fifths, as after an interrupted download.
 pub fn truncated_in_data(dir: &Path) -> io::Result<PathBuf> {
     let (path, length) = (diffusion(dir, "truncated-in-data")?, |whole| whole * 3 / 5);
-    cut(&path, length)?;
+    truncate(&path, length)?;
     Ok(path)
 }
 
 /// A diffusion module that ends within its header.
-///
-/// # Errors
-/// Where the folder cannot be written.
 pub fn truncated_in_header(dir: &Path) -> io::Result<PathBuf> {
     let path = diffusion(dir, "truncated-in-header")?;
-    cut(&path, |_| 300)?;
+    truncate(&path, |_| 300)?;
     Ok(path)
 }
 
-/// A GGUF diffusion module whose last two fifths are missing.
-///
-/// # Errors
-/// Where the folder cannot be written.
+/// A GGUF diffusion module without its last two fifths.
 pub fn truncated_gguf(dir: &Path) -> io::Result<PathBuf> {
     let inner = dir.join("truncated-gguf");
     fs::create_dir_all(&inner)?;
     let path = tiny::zimage(&inner, &Options { format: tiny::Format::Gguf, ..Options::default() })?.diffusion;
-    cut(&path, |whole| whole * 3 / 5)?;
+    truncate(&path, |whole| whole * 3 / 5)?;
     Ok(path)
 }
 
 /// A file of no bytes.
-///
-/// # Errors
-/// Where the folder cannot be written.
 pub fn empty(dir: &Path) -> io::Result<PathBuf> {
     write(dir, "empty.safetensors", &[])
 }
 
-/// Text with a model's name: what a download that asked for a login leaves.
-///
-/// # Errors
-/// Where the folder cannot be written.
+/// An HTML page under a model's name, as a download that required a login leaves it.
 pub fn text(dir: &Path) -> io::Result<PathBuf> {
     write(dir, "text.safetensors", b"Access to this model is restricted. You must be authenticated to access it.\n")
 }
 
-/// A picture with a model's name.
-///
-/// # Errors
-/// Where the folder cannot be written.
+/// A PNG under a model's name.
 pub fn picture(dir: &Path) -> io::Result<PathBuf> {
     let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0".to_vec();
     bytes.extend_from_slice(&[0x5a; 4096]);
     write(dir, "picture.safetensors", &bytes)
 }
 
-/// A header that says it is longer than any memory.
-///
-/// # Errors
-/// Where the folder cannot be written.
+/// A header whose length field exceeds any memory.
 pub fn huge_header(dir: &Path) -> io::Result<PathBuf> {
     let mut bytes = (u64::MAX / 2).to_le_bytes().to_vec();
     bytes.extend_from_slice(br#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}    "#);
     write(dir, "huge-header.safetensors", &bytes)
 }
 
-/// A tensor that lies beyond the end of the file.
-///
-/// # Errors
-/// Where the folder cannot be written.
+/// A tensor whose offsets are beyond the end of the file.
 pub fn beyond_the_end(dir: &Path) -> io::Result<PathBuf> {
-    hand_made(dir, "beyond-the-end.safetensors", r#"{"a":{"dtype":"F32","shape":[4],"data_offsets":[1000000,1000016]}}"#)
+    write_with_header(dir, "beyond-the-end.safetensors", r#"{"a":{"dtype":"F32","shape":[4],"data_offsets":[1000000,1000016]}}"#)
 }
 
-/// Two tensors in the same place.
-///
-/// # Errors
-/// Where the folder cannot be written.
+/// Two tensors with overlapping offsets.
 pub fn overlapping(dir: &Path) -> io::Result<PathBuf> {
     let header = r#"{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]},"b":{"dtype":"F32","shape":[4],"data_offsets":[8,24]}}"#;
-    hand_made(dir, "overlapping.safetensors", header)
+    write_with_header(dir, "overlapping.safetensors", header)
 }
 
-/// A tensor whose place has another size than its shape.
-///
-/// # Errors
-/// Where the folder cannot be written.
+/// A tensor whose offsets span another size than its shape.
 pub fn wrong_size(dir: &Path) -> io::Result<PathBuf> {
-    hand_made(dir, "wrong-size.safetensors", r#"{"a":{"dtype":"F32","shape":[5],"data_offsets":[0,16]}}"#)
+    write_with_header(dir, "wrong-size.safetensors", r#"{"a":{"dtype":"F32","shape":[5],"data_offsets":[0,16]}}"#)
 }
 
-/// A shape whose product is larger than 64 bits hold.
-///
-/// # Errors
-/// Where the folder cannot be written.
+/// A shape whose product overflows 64 bits.
 pub fn overflowing_shape(dir: &Path) -> io::Result<PathBuf> {
     let header = r#"{"a":{"dtype":"F32","shape":[4294967296,4294967296,4294967296],"data_offsets":[0,16]}}"#;
-    hand_made(dir, "overflowing-shape.safetensors", header)
+    write_with_header(dir, "overflowing-shape.safetensors", header)
 }
 
-/// A GGUF header that promises more tensors and entries than there are grains of sand.
-///
-/// # Errors
-/// Where the folder cannot be written.
+/// A GGUF header with absurd counts of tensors and entries.
 pub fn absurd_gguf(dir: &Path) -> io::Result<PathBuf> {
     let mut bytes = b"GGUF\x03\0\0\0".to_vec();
     bytes.extend_from_slice(&(u64::MAX / 4).to_le_bytes());
@@ -157,10 +109,7 @@ pub fn absurd_gguf(dir: &Path) -> io::Result<PathBuf> {
     write(dir, "absurd.gguf", &bytes)
 }
 
-/// Every broken file that stands for a diffusion module, with what is wrong with it.
-///
-/// # Errors
-/// Where the folder cannot be written.
+/// All malformed diffusion modules, each with a description.
 pub fn diffusion_files(dir: &Path) -> io::Result<Vec<(&'static str, PathBuf)>> {
     Ok(vec![
         ("truncated in its data", truncated_in_data(dir)?),
@@ -184,7 +133,7 @@ fn diffusion(dir: &Path, name: &str) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-fn cut(path: &Path, length: impl Fn(u64) -> u64) -> io::Result<()> {
+fn truncate(path: &Path, length: impl Fn(u64) -> u64) -> io::Result<()> {
     let file = File::options().write(true).open(path)?;
     file.set_len(length(file.metadata()?.len()))
 }
@@ -196,7 +145,7 @@ fn write(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
 }
 
 /// A safetensors file with this header and 64 bytes of data.
-fn hand_made(dir: &Path, name: &str, header: &str) -> io::Result<PathBuf> {
+fn write_with_header(dir: &Path, name: &str, header: &str) -> io::Result<PathBuf> {
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
     bytes.extend_from_slice(header.as_bytes());
     bytes.extend_from_slice(&[0; 64]);

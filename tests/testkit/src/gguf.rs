@@ -1,4 +1,4 @@
-//! The GGUF container, version 3, as far as a model for tests needs it.
+//! Writer of GGUF files, version 3: as much as tests require.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -23,7 +23,7 @@ fn type_id(kind: Kind) -> u32 {
     }
 }
 
-/// What stands before the tensors' data, padded to the alignment.
+/// The header with the tensors' descriptions, padded to the alignment.
 fn header(tensors: &[Tensor], metadata: &[(&str, &str)], rename: impl Fn(&str) -> String) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
     out.write_all(b"GGUF")?;
@@ -39,7 +39,7 @@ fn header(tensors: &[Tensor], metadata: &[(&str, &str)], rename: impl Fn(&str) -
     for tensor in tensors {
         string(&mut out, &rename(&tensor.name))?;
         out.write_all(&(tensor.shape.len() as u32).to_le_bytes())?;
-        // ggml names the dimension that lies together in memory first.
+        // ggml's order: contiguous dimension first.
         for size in tensor.shape.iter().rev() {
             out.write_all(&(*size as u64).to_le_bytes())?;
         }

@@ -1,4 +1,4 @@
-//! Headers of large models: files of full length without weights, for what is found out without reading any.
+//! Large models with headers but without weights: sparse files of full length.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,23 +7,20 @@ use crate::real::{Model, TEXT, Unet};
 use crate::tensor::{Kind, Tensors, write_safetensors};
 use crate::tiny::{Options, diffusion_tensors, encoder_tensors};
 
-/// The files of a model in parts.
+/// Files of a model that is not one checkpoint.
 #[derive(Clone, Debug)]
 pub struct Parts {
     /// Diffusion module.
     pub diffusion: PathBuf,
     /// The large text encoder: T5-XXL, or a language model.
     pub text: PathBuf,
-    /// CLIP-L, where the family has it.
+    /// CLIP-L, if the family has it.
     pub clip_l: Option<PathBuf>,
     /// VAE.
     pub vae: PathBuf,
 }
 
 /// SDXL in one file of F16: the UNet, CLIP-L, CLIP-G and the VAE, 6.9 GB.
-///
-/// # Errors
-/// Where the file cannot be written.
 pub fn sdxl(path: &Path) -> io::Result<()> {
     const BIG: usize = 1280;
     let mut model = Model::default();
@@ -49,9 +46,6 @@ pub fn sdxl(path: &Path) -> io::Result<()> {
 }
 
 /// Flux.1-dev with T5-XXL, in F16, 33 GB.
-///
-/// # Errors
-/// Where a file cannot be written.
 pub fn flux_dev(dir: &Path) -> io::Result<Parts> {
     const WIDTH: usize = 3072;
     const TEXT_WIDTH: usize = 4096;
@@ -116,9 +110,6 @@ pub fn flux_dev(dir: &Path) -> io::Result<Parts> {
 }
 
 /// Z-Image with Qwen3-4B, in F16, 21 GB.
-///
-/// # Errors
-/// Where a file cannot be written.
 pub fn zimage(dir: &Path) -> io::Result<Parts> {
     let options = Options {
         width: 3840,

@@ -1,8 +1,8 @@
-//! Makes models for Atelier's tests and benchmarks: tiny ones, real-sized ones and broken ones, all with random weights.
+//! Writers of models for tests and benchmarks: tiny ones, real-sized ones and broken ones, all with random weights.
 //!
 //! The same options and the same seed give the same bytes. The weights are scaled so that activations stay finite and pictures are
-//! not flat; nothing here was trained. This crate must not depend on `atelier`: a test of the reader must not be able to agree with
-//! its own mistakes.
+//! not flat; nothing here was trained. This crate must not depend on Atelier's crates: a test of a reader must not repeat the reader's
+//! mistakes.
 
 pub mod broken;
 pub mod headers;
@@ -14,4 +14,4 @@ mod pickle;
 mod tensor;
 mod weights;
 
-pub use real::{Contents, sd15, sd15_kept};
+pub use real::{Contents, sd15, sd15_cached};

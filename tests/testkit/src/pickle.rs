@@ -1,4 +1,4 @@
-//! Writes PyTorch's form of a model (`.pth`): a zip archive of a pickle, which says how tensors are built, and of their bytes.
+//! Writer of PyTorch checkpoints (`.pth`): a zip archive with a pickle, which describes the tensors, and their bytes.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! Models of real size: what a benchmark measures, and what a reader of headers must cope with.
+//! Models of real size, for benchmarks and readers of headers.
 
 use std::fs;
 use std::io;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::tensor::{Init, Kind, Tensors, write_safetensors};
 
-/// Whether a real-sized file has its weights.
+/// Extent of a real-sized file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contents {
-    /// All of them.
+    /// Header and weights.
     Whole,
-    /// The header alone; the rest of the file is a hole, which takes no room where the file system has holes.
+    /// Header only; the rest is a hole in a sparse file.
     HeaderOnly,
 }
 
@@ -26,25 +26,19 @@ const VAE: usize = 128;
 
 /// Writes a whole SD1.5 checkpoint in F16 with random weights, 2.1 GB, in the names of v1-5-pruned-emaonly. At most one tensor
 /// (76 MB) is in memory at a time.
-///
-/// # Errors
-/// Where the file cannot be written.
 pub fn sd15(path: &Path, seed: u64, contents: Contents) -> io::Result<()> {
     write_safetensors(path, &sd15_tensors(), seed, contents == Contents::Whole)
 }
 
-/// A whole SD1.5 in this folder, made where it is not there yet: it takes a while.
-///
-/// # Errors
-/// Where the folder cannot be written.
-pub fn sd15_kept(dir: &Path) -> io::Result<PathBuf> {
+/// Path of an SD1.5 checkpoint in this folder; written at the first call, which takes a minute.
+pub fn sd15_cached(dir: &Path) -> io::Result<PathBuf> {
     let path = dir.join("sd15-random-f16.safetensors");
     if !path.exists() {
         eprintln!("making a random SD1.5 of 2 GB ...");
-        // One that was begun and not finished is no model.
-        let begun = dir.join("sd15-random-f16.begun");
-        sd15(&begun, 1, Contents::Whole)?;
-        fs::rename(&begun, &path)?;
+        // Renamed when complete: an interrupted run leaves no model.
+        let partial = dir.join("sd15-random-f16.begun");
+        sd15(&partial, 1, Contents::Whole)?;
+        fs::rename(&partial, &path)?;
     }
     Ok(path)
 }
@@ -67,9 +61,9 @@ pub(crate) struct Unet {
     pub(crate) middle: usize,
     /// Width of the text's encoding.
     pub(crate) context: usize,
-    /// Width of what is told beside the text; 0: nothing is.
+    /// Width of the pooled conditioning; 0: none.
     pub(crate) label: usize,
-    /// Whether the way into and out of a transformer is a matrix, and no convolution.
+    /// Input and output projections of transformers are matrices instead of convolutions.
     pub(crate) linear: bool,
 }
 
@@ -198,7 +192,7 @@ impl Model {
         self.norm(&format!("{text}.final_layer_norm"), TEXT);
     }
 
-    /// `channels` of the latents; `quantised`: with the convolutions before and after these that older ones have.
+    /// `channels` of the latents; `quantised`: with `quant_conv` and `post_quant_conv`, as in older ones.
     pub(crate) fn vae(&mut self, prefix: &str, channels: usize, quantised: bool) {
         let multiples = [1, 2, 4, 4];
         let last = 4 * VAE;

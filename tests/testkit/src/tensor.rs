@@ -1,4 +1,4 @@
-//! A tensor that is made while it is written, and the safetensors file of many.
+//! Tensors whose values are generated while they are written, and writer of safetensors files.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,16 +13,16 @@ use crate::weights::{Normals, draw, seed_of};
 
 static NORMALS: LazyLock<Normals> = LazyLock::new(Normals::new);
 
-/// How a tensor's values are chosen.
+/// Distribution of a tensor's values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Init {
     /// Normal with mean 0 and this standard deviation.
     Normal(f32),
-    /// All the same.
+    /// All equal.
     Constant(f32),
 }
 
-/// How a tensor's values are stored.
+/// Storage type of a tensor's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     F32,
@@ -31,11 +31,11 @@ pub(crate) enum Kind {
     Q8,
 }
 
-/// A tensor's description, from which its bytes can be made.
+/// Description of a tensor, from which its bytes are generated.
 #[derive(Clone, Debug)]
 pub(crate) struct Tensor {
     pub(crate) name: String,
-    /// In PyTorch's order: the last dimension lies together in memory.
+    /// In PyTorch's order: the last dimension is contiguous.
     pub(crate) shape: Vec<usize>,
     pub(crate) kind: Kind,
     pub(crate) init: Init,
@@ -54,7 +54,7 @@ impl Tensor {
         }
     }
 
-    /// The bytes, which depend on the description and the seed alone.
+    /// The bytes: a function of the description and the seed.
     pub(crate) fn bytes(&self, seed: u64) -> Vec<u8> {
         let count = self.elements();
         let seed = seed_of(seed, &self.name);
@@ -79,7 +79,7 @@ impl Tensor {
     }
 }
 
-/// The tensors of a model as they are listed.
+/// Builder of a model's list of tensors.
 #[derive(Debug, Default)]
 pub(crate) struct Tensors(pub(crate) Vec<Tensor>);
 
@@ -88,13 +88,13 @@ impl Tensors {
         self.0.push(Tensor { name: name.into(), shape: shape.to_vec(), kind, init });
     }
 
-    /// A matrix or a convolution's kernel, scaled by its inputs so that the variance of what goes through it stays.
+    /// A matrix or a convolution's kernel, scaled by its inputs so that the variance of activations is preserved.
     pub(crate) fn weight(&mut self, name: impl Into<String>, shape: &[usize], kind: Kind, gain: f32) {
         let inputs: usize = shape.iter().skip(1).product();
         self.push(name, shape, kind, Init::Normal(gain / (inputs.max(1) as f32).sqrt()));
     }
 
-    /// A vector with the same value everywhere.
+    /// A vector of equal values.
     pub(crate) fn vector(&mut self, name: impl Into<String>, length: usize, kind: Kind, value: f32) {
         self.push(name, &[length], kind, Init::Constant(value));
     }
@@ -135,7 +135,7 @@ pub(crate) fn write_safetensors(path: &Path, tensors: &Tensors, seed: u64, conte
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("safetensors has no blocks for {}", tensor.name)));
     }
     let views = tensors.0.iter().map(|tensor| (tensor.name.as_str(), Lazy { tensor, seed, contents }));
-    // One entry: the order of more would be another in each run.
+    // One entry: the order of several is random.
     let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
     safetensors::serialize_to_file(views, Some(metadata), path).map_err(|error| match error {
         safetensors::SafeTensorError::IoError(error) => error,

@@ -1,6 +1,6 @@
-//! Tiny models of the Z-Image family, and a tiny upscaler: whole pictures in a fraction of a second on one core.
+//! Tiny models of the Z-Image family, and a tiny upscaler: an image takes a fraction of a second on one core.
 //!
-//! The engine reads the dimensions from the tensors' shapes, so that these files take the very path that Z-Image-Turbo takes.
+//! The engine reads the dimensions from the tensors' shapes, so these files take the same path as Z-Image-Turbo.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use crate::gguf::write_gguf;
 use crate::pickle::write_pth;
 use crate::tensor::{Init, Kind, Tensors, write_safetensors};
 
-/// The head's size, which the engine does not read from the file.
+/// Size of an attention head, which the engine does not read from the file.
 const HEAD: usize = 128;
 /// The width of the time embedding that modulates each block.
 const MODULATION: usize = 256;
-/// The time embedding inside its own layers is as wide as the module, but no wider than this.
+/// Maximum width of the time embedding's own layers, which are otherwise as wide as the module.
 const WIDEST_TIME: usize = 1024;
 /// Values in a patch of 2x2 latents of 16 channels.
 const PATCH: usize = 64;
@@ -27,15 +27,12 @@ const GROWTH: usize = 32;
 const RANK: usize = 4;
 
 /// Writes the diffusion module alone, as safetensors.
-///
-/// # Errors
-/// Where the file cannot be written.
 pub fn diffusion(path: &Path, options: &Options) -> io::Result<PathBuf> {
     write_safetensors(path, &diffusion_tensors(options), options.seed, true)?;
     Ok(path.to_owned())
 }
 
-/// How the diffusion module and the text encoder are stored.
+/// File format of the diffusion module and the text encoder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// safetensors, matrices in F16.
@@ -50,7 +47,7 @@ pub enum Format {
 /// The dimensions of a tiny model. The default is the smallest that the engine runs.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Decides every weight.
+    /// Seed of all weights.
     pub seed: u64,
     /// Width of the diffusion module: a multiple of 128, at least 256.
     pub width: usize,
@@ -64,7 +61,7 @@ pub struct Options {
     pub encoder_layers: usize,
     /// Rows of the text encoder's table of tokens; the tokenizer needs 151646.
     pub vocabulary: usize,
-    /// How the diffusion module and the text encoder are stored; the autoencoder is always safetensors.
+    /// Format of the diffusion module and the text encoder; the autoencoder is always safetensors.
     pub format: Format,
 }
 
@@ -95,9 +92,6 @@ pub struct TinyFiles {
 }
 
 /// Writes a model of the Z-Image family into a folder that exists.
-///
-/// # Errors
-/// Where the folder cannot be written.
 pub fn zimage(dir: &Path, options: &Options) -> io::Result<TinyFiles> {
     let extension = if options.format == Format::Safetensors { "safetensors" } else { "gguf" };
     let files = TinyFiles {
@@ -125,13 +119,10 @@ pub fn zimage(dir: &Path, options: &Options) -> io::Result<TinyFiles> {
     Ok(files)
 }
 
-/// What the manifest of [`builtin`] calls its model.
+/// Model name in the manifest of [`builtin`].
 pub const BUILTIN_NAME: &str = "Tiny test model";
 
-/// Writes a model of the Z-Image family and its manifest, as the model that comes with the program has one: 3 steps at 64x64.
-///
-/// # Errors
-/// Where the folder cannot be written.
+/// Writes a model of the Z-Image family with a manifest, like the built-in model: 3 steps at 64x64.
 pub fn builtin(dir: &Path, options: &Options) -> io::Result<TinyFiles> {
     let files = zimage(dir, options)?;
     let mut entries = Vec::new();
@@ -159,9 +150,6 @@ pub fn builtin(dir: &Path, options: &Options) -> io::Result<TinyFiles> {
 
 /// Writes a LoRA for the diffusion module of [`zimage`] with the same options, in the names that its trainers use
 /// (`diffusion_model.layers.0.attention.to_q.lora_A.weight`). At strength 1 it changes the picture clearly.
-///
-/// # Errors
-/// Where the folder cannot be written.
 pub fn lora(dir: &Path, options: &Options) -> io::Result<PathBuf> {
     let (width, hidden) = (options.width, feed_forward(options.width));
     let mut tensors = Tensors::default();
@@ -183,10 +171,7 @@ pub fn lora(dir: &Path, options: &Options) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Writes a LoRA of which nothing belongs to a model of the Z-Image family: names and shapes are those of SD1.5.
-///
-/// # Errors
-/// Where the folder cannot be written.
+/// Writes a LoRA that matches no tensor of the Z-Image family: names and shapes are those of SD1.5.
 pub fn unmatched_lora(dir: &Path) -> io::Result<PathBuf> {
     let mut tensors = Tensors::default();
     for part in ["attn1_to_q", "attn1_to_k", "attn1_to_v", "attn2_to_q"] {
@@ -201,9 +186,7 @@ pub fn unmatched_lora(dir: &Path) -> io::Result<PathBuf> {
 }
 
 /// Writes an ESRGAN upscaler of one block that enlarges by `factor`: 1, 2 or 4.
-///
-/// # Errors
-/// Where the folder cannot be written, or the factor is another.
+/// Another factor is an error.
 pub fn upscaler(dir: &Path, factor: u32, seed: u64) -> io::Result<PathBuf> {
     let path = dir.join(format!("tiny-esrgan-x{factor}.safetensors"));
     write_safetensors(&path, &upscaler_tensors(factor)?, seed, true)?;
@@ -349,7 +332,7 @@ fn quantise(tensors: &mut Tensors) {
     }
 }
 
-/// The names that text encoders have in GGUF files, which come from llama.cpp.
+/// Name of a text encoder's tensor in GGUF files, which is llama.cpp's.
 fn llama_name(name: &str) -> String {
     const PARTS: [(&str, &str); 14] = [
         ("model.embed_tokens.", "token_embd."),

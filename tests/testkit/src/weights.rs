@@ -1,6 +1,6 @@
-//! Random numbers for weights: quick enough for a gigabyte, and the same on every machine.
+//! Random numbers for weights: fast enough for a gigabyte, and the same on every machine.
 
-/// Number of values that a table of normal numbers has; a power of two.
+/// Number of values in a table of normal numbers; a power of two.
 pub(crate) const TABLE: usize = 4096;
 
 /// Sebastiano Vigna's splitmix64: two multiplications a number, any seed is a good one.
@@ -20,12 +20,12 @@ impl SplitMix {
     }
 }
 
-/// The seed of one tensor, so that its values depend on nothing but its name and the model's seed.
+/// Seed of a tensor: a function of its name and the model's seed.
 pub(crate) fn seed_of(seed: u64, name: &str) -> u64 {
     name.bytes().fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Normal numbers with mean 0 and variance 1, to be drawn from.
+/// Table of normal numbers with mean 0 and variance 1.
 ///
 /// Made from sums of uniform numbers: no logarithm and no sine, whose last bits differ between systems.
 pub(crate) struct Normals([f32; TABLE]);

@@ -5,14 +5,14 @@
 #include <string>
 #include <typeinfo>
 
-#include "guard.h"
+#include "error_boundary.h"
 #include "job.h"
 
 namespace atelier {
 
 namespace {
 
-// The runners within a conditioner of this type, if it is one.
+// Adds the runners of a conditioner if it is of this type.
 template <typename Type, typename... Runner>
 void add_runners(const Conditioner* conditioner, std::vector<GGMLRunner*>& runners, Runner Type::*... members) {
     if (const auto* it = dynamic_cast<const Type*>(conditioner)) {
@@ -34,30 +34,30 @@ std::vector<GGMLRunner*> runners_of(const Conditioner* conditioner) {
     return runners;
 }
 
-atelier_status open_context(Job& job, const sd_ctx_params_t* params, const atelier_encodings* encodings, const char* encoders, atelier_context** out) {
-    // Opening sets what belongs to the whole process, the engine's log for one.
-    static std::mutex& opening = *new std::mutex;
-    return guarded(&job, [&] {
-        job.enter(ATELIER_PHASE_LOADING);
+atelier_status open_context(Job& job, const sd_ctx_params_t* params, const atelier_conditioning_cache* conditioning, const char* encoders, atelier_context** out) {
+    // Opening changes global state of the engine, such as its log callback.
+    static std::mutex& mutex = *new std::mutex;
+    return run_guarded(&job, [&] {
+        job.enter_phase(ATELIER_PHASE_LOADING);
         auto context    = std::make_unique<atelier_context>();
-        context->ledger = job.ledger();
+        context->dry_run = job.dry_run();
         {
-            std::lock_guard<std::mutex> lock(opening);
+            std::lock_guard<std::mutex> lock(mutex);
             context->sd = new_sd_ctx(params);
         }
         if (context->sd == nullptr) {
             last_error = "the engine could not open the model";
-            return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
+            return job.is_cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
         }
         StableDiffusionGGML* sd = context->sd->sd;
         context->text_encoders  = runners_of(sd->cond_stage_model.get());
-        // PhotoMaker looks for the concrete conditioner behind the pointer.
-        const bool photomaker = params->photo_maker_path != nullptr && params->photo_maker_path[0] != '\0';
-        if (sd->cond_stage_model != nullptr && !photomaker) {
+        // PhotoMaker casts the pointer to the concrete conditioner.
+        const bool has_photomaker = params->photo_maker_path != nullptr && params->photo_maker_path[0] != '\0';
+        if (sd->cond_stage_model != nullptr && !has_photomaker) {
             const Conditioner& inner = *sd->cond_stage_model;
-            std::string named        = std::to_string(sd->version) + ' ' + typeid(inner).name() + ' ' + (encoders == nullptr ? "" : encoders);
-            const auto known         = encodings == nullptr ? nullptr : encodings->known;
-            context->conditioner     = std::make_shared<RememberingConditioner>(sd->cond_stage_model, known, std::move(named));
+            std::string key_prefix   = std::to_string(sd->version) + ' ' + typeid(inner).name() + ' ' + (encoders == nullptr ? "" : encoders);
+            const auto cache         = conditioning == nullptr ? nullptr : conditioning->cache;
+            context->conditioner     = std::make_shared<CachingConditioner>(sd->cond_stage_model, cache, std::move(key_prefix));
             sd->cond_stage_model     = context->conditioner;
         }
         *out = context.release();

@@ -1,26 +1,26 @@
-// What a picture would take, from the engine itself: it goes the whole way of a picture on devices that hold nothing (see phantom.cpp).
+// Estimators: contexts that generate images as dry runs (see dry_run.cpp).
 #include <cstdlib>
 #include <memory>
 #include <string>
 
-#include "accounts.h"
 #include "context.h"
-#include "guard.h"
+#include "dry_run.h"
+#include "error_boundary.h"
 #include "job.h"
 
-using atelier::guarded;
+using atelier::run_guarded;
 using atelier::Job;
 using atelier::last_error;
-using atelier::refuse;
+using atelier::reject;
 
 atelier_status atelier_estimator_new(const sd_ctx_params_t* params, const atelier_callbacks* callbacks, atelier_context** out) {
     if (params == nullptr || callbacks == nullptr || out == nullptr) {
-        return refuse("an estimator needs parameters and callbacks");
+        return reject("an estimator needs parameters and callbacks");
     }
     *out = nullptr;
     atelier_init();
-    Job job(*callbacks, std::make_shared<atelier::Ledger>());
-    // An encoding that is remembered would take nothing the next time.
+    Job job(*callbacks, std::make_shared<atelier::DryRun>());
+    // No cache: a cached encoding would need no memory.
     return atelier::open_context(job, params, nullptr, nullptr, out);
 }
 
@@ -28,37 +28,37 @@ atelier_status atelier_estimator_run(atelier_context* estimator,
                                      const sd_img_gen_params_t* params,
                                      const atelier_limits* limits,
                                      const atelier_callbacks* callbacks,
-                                     atelier_need* out,
+                                     atelier_module_estimate* out,
                                      size_t capacity,
                                      size_t* count) {
-    if (estimator == nullptr || estimator->ledger == nullptr || params == nullptr || limits == nullptr || callbacks == nullptr || out == nullptr ||
+    if (estimator == nullptr || estimator->dry_run == nullptr || params == nullptr || limits == nullptr || callbacks == nullptr || out == nullptr ||
         count == nullptr) {
-        return refuse("an estimate needs an estimator and parameters");
+        return reject("an estimate needs an estimator and parameters");
     }
     *count = 0;
-    Job job(*callbacks, estimator->ledger);
-    return guarded(&job, [&] {
-        estimator->ledger->begin();
-        estimator->limit(*limits);
+    Job job(*callbacks, estimator->dry_run);
+    return run_guarded(&job, [&] {
+        estimator->dry_run->begin_image();
+        estimator->set_limits(*limits);
         if (estimator->conditioner != nullptr) {
-            estimator->conditioner->begin("", [estimator] { estimator->vae_done(); });
+            estimator->conditioner->begin_image("", [estimator] { estimator->release_vae_staging(); });
         }
-        job.enter(ATELIER_PHASE_ENCODING);
+        job.enter_phase(ATELIER_PHASE_ENCODING);
         sd_image_t* images = generate_image(estimator->sd, params);
-        estimator->vae_done();
-        // Weights of this run are not there for the next one. The engine lets go of all of them where LoRAs change, and at no other word.
+        estimator->release_vae_staging();
+        // Free the weights, so that the next run counts them again. The engine frees all of them only when LoRAs change.
         ModelManager& weights = *estimator->sd->sd->model_manager;
         weights.set_loras({ModelManager::LoraSpec{}}, estimator->sd->sd->version);
         weights.set_loras({}, estimator->sd->sd->version);
         if (images == nullptr) {
             last_error = "the engine would make no picture";
-            return job.cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
+            return job.is_cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
         }
         std::free(images[0].data);
         std::free(images);
-        for (const atelier_need& need : estimator->ledger->needs()) {
+        for (const atelier_module_estimate& estimate : estimator->dry_run->module_estimates()) {
             if (*count < capacity) {
-                out[(*count)++] = need;
+                out[(*count)++] = estimate;
             }
         }
         return ATELIER_OK;

@@ -11,11 +11,11 @@ namespace atelier {
 
 namespace {
 
-// Reports inside a phase are for eyes: more than these a second are wasted.
+// Least interval of progress reports within a phase.
 constexpr int64_t REPORT_EVERY_US = 25 * 1000;
 
 thread_local Job* job_of_thread = nullptr;
-// Only the thread that called in has the shim's try block below it; a loading thread has not.
+// True on the thread that called in, which has the shim's try block on its stack; loading threads have not.
 thread_local bool may_throw = false;
 
 constexpr const char* LORA = "lora.";
@@ -28,20 +28,20 @@ void on_log(sd_log_level_t level, const char* text, void*) {
 
 void on_progress(int step, int steps, float seconds, void*) {
     if (Job* job = current_job()) {
-        job->progress(step, steps, seconds);
+        job->report_progress(step, steps, seconds);
     }
 }
 
 void on_preview(int step, int frames, sd_image_t* images, bool, void*) {
     Job* job = current_job();
     if (job != nullptr && frames > 0 && images != nullptr && images[0].channel == 3 && images[0].data != nullptr) {
-        job->preview(step, images[0].width, images[0].height, images[0].data);
+        job->report_preview(step, images[0].width, images[0].height, images[0].data);
     }
 }
 
 void on_abort(const char* message) {
     if (can_throw()) {
-        throw Aborted{message};
+        throw EngineAbort{message};
     }
     if (Job* job = current_job()) {
         job->log(SD_LOG_ERROR, message);
@@ -97,7 +97,7 @@ void Job::log(int level, const char* text) const {
     }
 }
 
-void Job::enter(atelier_phase phase) {
+void Job::enter_phase(atelier_phase phase) {
     phase_ = phase;
     if (phase == ATELIER_PHASE_DENOISING) {
         steps_done_     = -1;
@@ -109,14 +109,14 @@ void Job::enter(atelier_phase phase) {
     }
 }
 
-void Job::prepares(const char* tensor_name) {
+void Job::set_current_weight(const char* tensor_name) {
     is_lora_ = std::strncmp(tensor_name, LORA, std::strlen(LORA)) == 0;
     module_  = module_of(is_lora_ ? tensor_name + std::strlen(LORA) : tensor_name);
 }
 
-void Job::encoded() {
+void Job::finish_encoding() {
     if (phase_ == ATELIER_PHASE_ENCODING) {
-        enter(ATELIER_PHASE_DENOISING);
+        enter_phase(ATELIER_PHASE_DENOISING);
     }
 }
 
@@ -141,13 +141,13 @@ void Job::load_progress(uint64_t done) {
 
 void Job::load_end() {
     loading_ = false;
-    // Weights load inside a phase, at its first graph: say that it goes on.
+    // Weights load inside a phase, at its first graph: report the phase again.
     if (callbacks_.phase != nullptr) {
         callbacks_.phase(callbacks_.user, phase_);
     }
 }
 
-void Job::progress(int step, int steps, float seconds) {
+void Job::report_progress(int step, int steps, float seconds) {
     if (loading_) {
         return;
     }
@@ -162,39 +162,39 @@ void Job::progress(int step, int steps, float seconds) {
         return;
     }
     if (steps_done_ < 0) {
-        // Sampling says "0 of n" once, before its first step.
+        // Sampling reports "0 of n" once, before its first step.
         steps_done_ = 0;
         steps_      = steps;
-        arm_preview(1);
+        set_engine_preview(1);
         report_step(0);
         return;
     }
     if (step == 0) {
-        in_tiles_ = true;  // a tiled preview
+        is_tiling_ = true;  // of a preview
     }
-    if (in_tiles_) {
-        in_tiles_ = step != steps;
+    if (is_tiling_) {
+        is_tiling_ = step != steps;
         return;
     }
     steps_done_     = step;
     step_seconds_   = seconds;
     nodes_expected_ = nodes_in_step_;
     nodes_in_step_  = 0;
-    arm_preview(step + 1);
+    set_engine_preview(step + 1);
     report_step(0);
     if (step == steps_) {
-        enter(ATELIER_PHASE_DECODING);
+        enter_phase(ATELIER_PHASE_DECODING);
     }
 }
 
-void Job::graph_begins(int nodes) {
-    note_memory();
+void Job::begin_graph(int nodes) {
+    record_peaks();
     if (phase_ == ATELIER_PHASE_DENOISING && nodes_expected_ == 0) {
         nodes_expected_ = static_cast<int64_t>(nodes) * graphs_per_step_;
     }
 }
 
-void Job::computed(int nodes) {
+void Job::add_computed_nodes(int nodes) {
     if (phase_ != ATELIER_PHASE_DENOISING || steps_done_ < 0) {
         return;
     }
@@ -205,11 +205,11 @@ void Job::computed(int nodes) {
     }
 }
 
-void Job::no_room(const char* device, uint64_t wanted, uint64_t free) {
+void Job::record_shortage(const char* device, uint64_t wanted, uint64_t free) {
     shortage_ = {device, phase_, wanted, free};
 }
 
-void Job::lose(const std::string& server) {
+void Job::record_lost_connection(const std::string& server) {
     std::lock_guard<std::mutex> lock(lost_mutex_);
     lost_server_ = server;
     lost_        = true;
@@ -227,28 +227,28 @@ void Job::report_step(float fraction) {
     }
 }
 
-void Job::preview(int step, uint32_t width, uint32_t height, const uint8_t* rgb) const {
+void Job::report_preview(int step, uint32_t width, uint32_t height, const uint8_t* rgb) const {
     if (callbacks_.preview != nullptr) {
         callbacks_.preview(callbacks_.user, step, width, height, rgb);
     }
 }
 
-void Job::show_previews(preview_t mode, int every) {
+void Job::set_preview(preview_t mode, int every) {
     preview_mode_  = every > 0 ? mode : PREVIEW_NONE;
     preview_every_ = every;
-    arm_preview(1);
+    set_engine_preview(1);
 }
 
-void Job::show_previews_if(preview_t mode, std::function<bool(int step, int steps)> wanted) {
+void Job::set_preview_if(preview_t mode, std::function<bool(int step, int steps)> wanted) {
     preview_wanted_ = std::move(wanted);
-    show_previews(mode, 1);
+    set_preview(mode, 1);
 }
 
-// The engine decodes a preview at every step at which it may show one, wanted or not: so it is told before each step.
-void Job::arm_preview(int step) const {
-    const bool shown  = preview_mode_ != PREVIEW_NONE;
-    const bool wanted = shown && step % preview_every_ == 0 && (preview_wanted_ == nullptr || preview_wanted_(step, steps_));
-    sd_set_preview_callback(shown ? on_preview : nullptr, preview_mode_, 1, wanted, false, nullptr);
+// The engine decodes a preview at each step that allows one, whether it is shown or not; so the callback is set anew before each step.
+void Job::set_engine_preview(int step) const {
+    const bool enabled = preview_mode_ != PREVIEW_NONE;
+    const bool wanted  = enabled && step % preview_every_ == 0 && (preview_wanted_ == nullptr || preview_wanted_(step, steps_));
+    sd_set_preview_callback(enabled ? on_preview : nullptr, preview_mode_, 1, wanted, false, nullptr);
 }
 
 void install_callbacks() {
@@ -265,12 +265,12 @@ void* atelier_job_current(void) {
     return atelier::current_job();
 }
 
-void atelier_job_adopt(void* job) {
+void atelier_job_attach_thread(void* job) {
     atelier::job_of_thread = static_cast<Job*>(job);
 }
 
-bool atelier_job_cancelled(void* job) {
-    return job != nullptr && (static_cast<Job*>(job)->cancelled() || static_cast<Job*>(job)->lost());
+bool atelier_job_should_stop(void* job) {
+    return job != nullptr && (static_cast<Job*>(job)->is_cancelled() || static_cast<Job*>(job)->is_connection_lost());
 }
 
 void atelier_job_load_begin(void* job, const char* tensor_name, uint64_t total) {
@@ -291,8 +291,8 @@ void atelier_job_load_end(void* job) {
     }
 }
 
-void atelier_job_prepares(const char* tensor_name) {
+void atelier_job_set_current_weight(const char* tensor_name) {
     if (Job* job = atelier::current_job()) {
-        job->prepares(tensor_name);
+        job->set_current_weight(tensor_name);
     }
 }

@@ -1,4 +1,4 @@
-// The job of this thread: where callbacks go, and what the engine is doing.
+// The job of this thread: its callbacks and the state of the engine's work.
 #pragma once
 
 #include <atomic>
@@ -9,73 +9,74 @@
 #include <string>
 #include <utility>
 
-#include "accounts.h"
+#include "dry_run.h"
+#include "memory_tracker.h"
 #include "shim.h"
 
 namespace atelier {
 
-// An assert of the engine, turned into an exception by the abort callback.
-struct Aborted {
+// Thrown by ggml's abort callback when an assert of the engine fails.
+struct EngineAbort {
     std::string message;
 };
 
 class Job {
 public:
-    // With a ledger, it is an estimate: its backends are phantoms.
-    explicit Job(const atelier_callbacks& callbacks, std::shared_ptr<Ledger> ledger = nullptr)
-        : callbacks_(callbacks), ledger_(std::move(ledger)) {}
+    // With `dry_run`, the job is an estimate: its backends are those of dry_run_backend.
+    explicit Job(const atelier_callbacks& callbacks, std::shared_ptr<DryRun> dry_run = nullptr)
+        : callbacks_(callbacks), dry_run_(std::move(dry_run)) {}
 
-    const std::shared_ptr<Ledger>& ledger() const { return ledger_; }
+    const std::shared_ptr<DryRun>& dry_run() const { return dry_run_; }
     atelier_phase phase() const { return phase_; }
-    // The module whose weights the engine prepared last, and whether they were a LoRA's.
+    // Module of the weights that the engine prepared last; true for weights of a LoRA.
     int module() const { return module_; }
     bool is_lora() const { return is_lora_; }
-    void prepares(const char* tensor_name);
+    void set_current_weight(const char* tensor_name);
 
-    // What is held of each device now belongs to this phase.
-    void note_memory() { note_held(phase_, peaks_); }
-    const Peaks& peaks() const { return peaks_; }
+    // Raises the peaks of the current phase to what is allocated now.
+    void record_peaks() { raise_peaks(phase_, peaks_); }
+    const PeakBytes& peaks() const { return peaks_; }
 
-    bool cancelled() const { return callbacks_.cancelled != nullptr && callbacks_.cancelled(callbacks_.user); }
+    bool is_cancelled() const { return callbacks_.cancelled != nullptr && callbacks_.cancelled(callbacks_.user); }
     void log(int level, const char* text) const;
 
-    void enter(atelier_phase phase);
-    // Encoding is over when the engine says that it is done with the text encoder.
-    void encoded();
+    void enter_phase(atelier_phase phase);
+    // Called when the engine has run the text encoder: encoding ends, denoising begins.
+    void finish_encoding();
 
     void load_begin(int module, uint64_t total);
     void load_progress(uint64_t done);
     void load_end();
 
-    // The engine's one progress counter: sampling steps, tiles, or tensors, told apart by what runs.
-    void progress(int step, int steps, float seconds);
-    // `nodes` more of the graphs of this step are computed.
-    void computed(int nodes);
-    void preview(int step, uint32_t width, uint32_t height, const uint8_t* rgb) const;
-    // A preview after every n-th step; 0: none.
-    void show_previews(preview_t mode, int every);
-    // A preview after each step of which this says so.
-    void show_previews_if(preview_t mode, std::function<bool(int step, int steps)> wanted);
+    // The engine has one progress counter for sampling steps, tiles and tensors; the phase tells them apart.
+    void report_progress(int step, int steps, float seconds);
+    // Adds `nodes` to the computed nodes of this step's graphs.
+    void add_computed_nodes(int nodes);
+    void report_preview(int step, uint32_t width, uint32_t height, const uint8_t* rgb) const;
+    // Previews after every n-th step; 0: none.
+    void set_preview(preview_t mode, int every);
+    // Previews after the steps for which `wanted` returns true.
+    void set_preview_if(preview_t mode, std::function<bool(int step, int steps)> wanted);
 
-    // A device had no room; the last one is remembered for the failure that follows.
-    void no_room(const char* device, uint64_t wanted, uint64_t free);
+    // An allocation failed. The last one is the reason of the failure that follows.
+    void record_shortage(const char* device, uint64_t wanted, uint64_t free);
     const atelier_shortage* shortage() const { return shortage_.device == nullptr ? nullptr : &shortage_; }
 
-    // The connection to a server broke; may be called from a loading thread.
-    void lose(const std::string& server);
-    bool lost() const { return lost_; }
+    // The connection to a server broke. May be called on a loading thread.
+    void record_lost_connection(const std::string& server);
+    bool is_connection_lost() const { return lost_; }
     std::string lost_server() const;
 
-    void expect_graphs_per_step(int graphs) { graphs_per_step_ = graphs; }
-    void graph_begins(int nodes);
+    void set_graphs_per_step(int graphs) { graphs_per_step_ = graphs; }
+    void begin_graph(int nodes);
 
 private:
     void report_step(float fraction);
-    void arm_preview(int step) const;
+    void set_engine_preview(int step) const;
 
     atelier_callbacks callbacks_;
-    std::shared_ptr<Ledger> ledger_;
-    Peaks peaks_;
+    std::shared_ptr<DryRun> dry_run_;
+    PeakBytes peaks_;
     atelier_phase phase_ = ATELIER_PHASE_LOADING;
     int module_          = ATELIER_MODULE_NONE;
     bool is_lora_        = false;
@@ -89,10 +90,10 @@ private:
     uint64_t load_total_   = 0;
     int64_t load_report_us_ = 0;
 
-    int steps_done_       = -1;  // -1: sampling has not said how many there are
+    int steps_done_       = -1;  // -1: the number of steps is not known yet
     int steps_            = 0;
     float step_seconds_   = 0;
-    bool in_tiles_        = false;
+    bool is_tiling_        = false;
     int graphs_per_step_  = 1;
     int64_t nodes_in_step_ = 0;
     int64_t nodes_expected_ = 0;
@@ -108,7 +109,7 @@ private:
 // The job of this thread; null outside of one.
 Job* current_job();
 
-// Makes a job this thread's for as long as the scope lives, and lets asserts be caught.
+// Sets this thread's job, and allows its asserts to be caught, while the scope lives.
 class JobScope {
 public:
     explicit JobScope(Job* job);
@@ -120,39 +121,39 @@ private:
     Job* outer_;
 };
 
-// The module to which a weight of this name belongs (atelier_module).
+// Module (atelier_module) of the weight of this name.
 int module_of(const char* tensor_name);
 
-// Whether an exception thrown now is caught by the shim.
+// True where an exception that is thrown now is caught by the shim.
 bool can_throw();
 
 void install_callbacks();
 void hook_devices();
 
-// Held while ggml's list of devices grows or is read: it is a plain vector.
-std::mutex& device_list();
+// Protects ggml's list of devices, a plain vector.
+std::mutex& device_list_mutex();
 
 // See atelier_simulate_device; false where the name is taken.
 bool simulate_device(const char* name, size_t memory_bytes, const char* card);
-// Simulated devices compute with so many threads.
+// Sets the number of threads of simulated devices.
 void set_simulated_threads(int n);
 
 // See atelier_rpc_add_server and atelier_rpc_serve.
 bool add_server(const char* endpoint);
 bool is_remote(ggml_backend_device* device);
-bool serve(int64_t socket, const char* const* devices, size_t count, int threads, const char* cache_dir);
+bool serve_client(int64_t socket, const char* const* devices, size_t count, int threads, const char* cache_dir);
 
 }  // namespace atelier
 
-// Called by changed sources of the engine (see build.rs); the loader runs threads of its own.
+// Called by the patched sources of the engine (see patches/). The loader runs threads of its own.
 extern "C" {
-void atelier_buffer_made(ggml_backend_buffer_type* type, size_t size, ggml_backend_buffer* buffer);
+void atelier_buffer_allocated(ggml_backend_buffer_type* type, size_t size, ggml_backend_buffer* buffer);
 void atelier_buffer_freed(ggml_backend_buffer* buffer);
-bool atelier_buffer_is_phantom(const ggml_backend_buffer* buffer);
-void atelier_job_prepares(const char* tensor_name);
+bool atelier_buffer_is_virtual(const ggml_backend_buffer* buffer);
+void atelier_job_set_current_weight(const char* tensor_name);
 void* atelier_job_current(void);
-void atelier_job_adopt(void* job);
-bool atelier_job_cancelled(void* job);
+void atelier_job_attach_thread(void* job);
+bool atelier_job_should_stop(void* job);
 void atelier_job_load_begin(void* job, const char* tensor_name, uint64_t total);
 void atelier_job_load_progress(void* job, uint64_t done);
 void atelier_job_load_end(void* job);

@@ -1,4 +1,4 @@
-// Borrowing and lending devices over ggml's RPC, and the lender's cache of weights.
+// Client and server of ggml's RPC, and the server's cache of weights.
 #include "remote.h"
 
 #include <fstream>
@@ -13,12 +13,12 @@
 #include "shim.h"
 #include "transport.h"
 
-// In ggml-rpc.cpp, added by build.rs: answers one borrower until it leaves.
+// Added to ggml-rpc.cpp by its patch: serves one client until it disconnects.
 void atelier_rpc_serve_client(const std::vector<ggml_backend_t>& backends, const char* cache_dir, socket_ptr sock);
 
 namespace atelier {
 
-void rpc_cache_store(const std::filesystem::path& path, const uint8_t* data, size_t size) {
+void store_cached_weights(const std::filesystem::path& path, const uint8_t* data, size_t size) {
     std::error_code error;
     if (std::filesystem::exists(path, error)) {
         return;
@@ -42,11 +42,10 @@ bool add_server(const char* endpoint) {
         return false;
     }
     {
-        std::lock_guard<std::mutex> lock(device_list());
+        std::lock_guard<std::mutex> lock(device_list_mutex());
         ggml_backend_register(reg);
     }
-    // Asked for the first time, a device connects to its server; without one it would have no type of buffer, of which the engine makes an
-    // assert. Later it is remembered.
+    // Connects to the server, whose answer ggml stores: without it, a device has no buffer type, and the engine's assert fails.
     for (size_t i = 0; i < ggml_backend_reg_dev_count(reg); ++i) {
         ggml_backend_dev_buffer_type(ggml_backend_reg_dev_get(reg, i));
     }
@@ -72,8 +71,8 @@ struct Backends {
 
 }  // namespace
 
-bool serve(int64_t socket, const char* const* devices, size_t count, int threads, const char* cache_dir) {
-    const socket_ptr borrower = socket_t::adopt(socket, "");
+bool serve_client(int64_t socket, const char* const* devices, size_t count, int threads, const char* cache_dir) {
+    const socket_ptr client = socket_t::from_socket(socket, "");
     set_simulated_threads(threads);
     Backends backends;
     for (size_t i = 0; i < count; ++i) {
@@ -87,7 +86,7 @@ bool serve(int64_t socket, const char* const* devices, size_t count, int threads
             ggml_backend_cpu_set_n_threads(backend, threads > 0 ? threads : 1);
         }
     }
-    atelier_rpc_serve_client(backends.all, cache_dir, borrower);
+    atelier_rpc_serve_client(backends.all, cache_dir, client);
     return true;
 }
 

@@ -1,4 +1,4 @@
-// Devices of other machines: what ggml's RPC, as changed by build.rs, asks of us.
+// Remote devices: functions that the patched ggml-rpc.cpp calls.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 namespace atelier {
 
 // The connection to a server broke while it was needed.
-struct Lost {
-    std::string server;
+struct ConnectionLost {
+    std::string server;  // address
 };
 
-// Throws `Lost` where this thread can, and marks its job in any case.
-void rpc_lost();
+// Records the lost connection in this thread's job, and throws `ConnectionLost` where an exception is caught by the shim.
+void fail_rpc();
 
-// False for a short while after a server could not be reached: what is only asked out of curiosity need not wait for it again.
-bool rpc_worth_asking(const std::string& endpoint);
+// False for ten seconds after a connection failed: polls of a device's memory do not wait for its server again.
+bool may_connect(const std::string& endpoint);
 
-// Keeps weights under a name, whole or not at all.
-void rpc_cache_store(const std::filesystem::path& path, const uint8_t* data, size_t size);
+// Writes weights to a file, completely or not at all.
+void store_cached_weights(const std::filesystem::path& path, const uint8_t* data, size_t size);
 
 }  // namespace atelier

@@ -1,7 +1,7 @@
-// The sockets below ggml's RPC, in place of its own.
+// Sockets of ggml's RPC, in place of its own transport.cpp.
 //
-// Both ends are opened and greeted by Rust (src/engine/remote); here bytes are moved. A socket that failed once is broken for good, a
-// borrower gives up on a server that has gone silent, and one request at a time has the socket, whatever thread it comes from.
+// Rust opens both ends and does the handshake (crates/engine/src/remote); here bytes are transferred. A socket stays broken after the first
+// error, a client has a time-out for answers, and a mutex gives the socket to one request at a time.
 #include "transport.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ namespace {
 
 #ifdef _WIN32
 using Socket = SOCKET;
-bool try_again() {
+bool is_retryable() {
     const int error = WSAGetLastError();
     return error == WSAETIMEDOUT || error == WSAEWOULDBLOCK || error == WSAEINTR;
 }
@@ -47,7 +47,7 @@ void stop_socket(Socket socket) {
 constexpr int SEND_FLAGS = 0;
 #else
 using Socket = int;
-bool try_again() {
+bool is_retryable() {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 void close_socket(Socket socket) {
@@ -63,15 +63,15 @@ constexpr int SEND_FLAGS = 0;
 #endif
 #endif
 
-constexpr size_t MOST_AT_ONCE = 1u << 20;
-// A server that computes says nothing for as long as one chunk of a graph takes it; a slow machine may need a minute.
-constexpr int64_t PATIENCE_US = 180 * 1000 * 1000;
-// After a cancel nobody wants the answer any more, only a connection that can be used again.
-constexpr int64_t CANCELLED_PATIENCE_US = 10 * 1000 * 1000;
-constexpr int64_t NOT_WORTH_ASKING_US   = 10 * 1000 * 1000;
+constexpr size_t MAX_PART_BYTES = 1u << 20;
+// A server sends nothing while it computes a chunk of a graph: up to a minute on a slow machine.
+constexpr int64_t RESPONSE_TIMEOUT_US = 180 * 1000 * 1000;
+// After a cancel: the answer is only needed to use the connection again.
+constexpr int64_t CANCELLED_TIMEOUT_US = 10 * 1000 * 1000;
+constexpr int64_t RECONNECT_DELAY_US   = 10 * 1000 * 1000;
 
 std::atomic<atelier_dialer> dialer{nullptr};
-std::atomic<int64_t> patience_us{PATIENCE_US};
+std::atomic<int64_t> response_timeout_us{RESPONSE_TIMEOUT_US};
 thread_local std::string lost_server;
 
 std::mutex failed_mutex;
@@ -81,7 +81,7 @@ void set_option(Socket socket, int level, int option, int value) {
     setsockopt(socket, level, option, reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// A machine that was switched off says no goodbye: the system asks after half a minute of silence.
+// Detects a machine that was switched off: the system probes after 15 seconds of silence.
 void keep_alive(Socket socket) {
     set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
 #if defined(TCP_KEEPIDLE) && defined(TCP_KEEPINTVL) && defined(TCP_KEEPCNT)
@@ -105,37 +105,37 @@ struct socket_t::impl {
     impl(Socket socket, std::string endpoint) : socket(socket), endpoint(std::move(endpoint)) {}
     ~impl() { close_socket(socket); }
 
-    // `since` is when the last byte moved.
-    bool waited_enough(int64_t since_us) const {
+    // `since_us`: time of the last transferred byte.
+    bool has_timed_out(int64_t since_us) const {
         if (endpoint.empty()) {
-            return false;  // a borrower may think for as long as it likes; keep-alive tells whether it lives
+            return false;  // a client may pause for any time; keep-alive detects its death
         }
         const atelier::Job* job = atelier::current_job();
-        const int64_t limit     = job != nullptr && job->cancelled() ? std::min(CANCELLED_PATIENCE_US, patience_us.load()) : patience_us.load();
+        const int64_t limit     = job != nullptr && job->is_cancelled() ? std::min(CANCELLED_TIMEOUT_US, response_timeout_us.load()) : response_timeout_us.load();
         return ggml_time_us() - since_us > limit;
     }
 
     bool fail() {
-        if (!broken.exchange(true)) {
+        if (!is_broken.exchange(true)) {
             stop_socket(socket);
         }
         lost_server = endpoint;
         return false;
     }
 
-    // Moves `size` bytes with `step`, which is send or recv of a part.
+    // Transfers `size` bytes with `step`, which sends or receives a part.
     template <typename Step>
-    bool move(size_t size, Step step) {
-        if (broken.load()) {
+    bool transfer(size_t size, Step step) {
+        if (is_broken.load()) {
             return fail();
         }
         int64_t since_us = ggml_time_us();
         for (size_t done = 0; done < size;) {
-            const auto moved = step(done, std::min(size - done, MOST_AT_ONCE));
-            if (moved > 0) {
-                done += static_cast<size_t>(moved);
+            const auto count = step(done, std::min(size - done, MAX_PART_BYTES));
+            if (count > 0) {
+                done += static_cast<size_t>(count);
                 since_us = ggml_time_us();
-            } else if (moved == 0 || !try_again() || waited_enough(since_us)) {
+            } else if (count == 0 || !is_retryable() || has_timed_out(since_us)) {
                 return fail();
             }
         }
@@ -143,10 +143,10 @@ struct socket_t::impl {
     }
 
     const Socket socket;
-    // The server's address; empty on the lending side.
+    // The server's address; empty on the server.
     const std::string endpoint;
     std::recursive_timed_mutex mutex;
-    std::atomic<bool> broken{false};
+    std::atomic<bool> is_broken{false};
     std::mutex memory_mutex;
     std::map<uint32_t, Memory> memory;
 };
@@ -155,20 +155,20 @@ socket_t::socket_t(std::unique_ptr<impl> p) : pimpl(std::move(p)) {}
 socket_t::~socket_t() = default;
 
 bool socket_t::send_data(const void* data, size_t size) {
-    return pimpl->move(size, [&](size_t done, size_t part) {
+    return pimpl->transfer(size, [&](size_t done, size_t part) {
         return send(pimpl->socket, static_cast<const char*>(data) + done, part, SEND_FLAGS);
     });
 }
 
 bool socket_t::recv_data(void* data, size_t size) {
-    return pimpl->move(size, [&](size_t done, size_t part) { return recv(pimpl->socket, static_cast<char*>(data) + done, part, 0); });
+    return pimpl->transfer(size, [&](size_t done, size_t part) { return recv(pimpl->socket, static_cast<char*>(data) + done, part, 0); });
 }
 
-bool socket_t::broken() const {
-    return pimpl->broken.load();
+bool socket_t::is_broken() const {
+    return pimpl->is_broken.load();
 }
 
-void socket_t::break_off() {
+void socket_t::mark_broken() {
     pimpl->fail();
 }
 
@@ -176,19 +176,19 @@ std::recursive_timed_mutex& socket_t::mutex() {
     return pimpl->mutex;
 }
 
-void socket_t::remember_memory(uint32_t device, size_t free, size_t total) {
+void socket_t::store_memory(uint32_t device, size_t free, size_t total) {
     std::lock_guard<std::mutex> lock(pimpl->memory_mutex);
     pimpl->memory[device] = {free, total};
 }
 
-void socket_t::remembered_memory(uint32_t device, size_t* free, size_t* total) {
+void socket_t::load_memory(uint32_t device, size_t* free, size_t* total) {
     std::lock_guard<std::mutex> lock(pimpl->memory_mutex);
     const impl::Memory memory = pimpl->memory[device];
     *free                     = memory.free;
     *total                    = memory.total;
 }
 
-socket_ptr socket_t::adopt(int64_t socket, const std::string& endpoint) {
+socket_ptr socket_t::from_socket(int64_t socket, const std::string& endpoint) {
     keep_alive(static_cast<Socket>(socket));
     return socket_ptr(new socket_t(std::make_unique<impl>(static_cast<Socket>(socket), endpoint)));
 }
@@ -204,17 +204,17 @@ socket_ptr socket_t::connect(const char* host, int port) {
         return nullptr;
     }
     failed_at_us.erase(endpoint);
-    return adopt(socket, endpoint);
+    return from_socket(socket, endpoint);
 }
 
-// RDMA is not built in, so there is nothing to agree on.
+// Without RDMA there are no capabilities to negotiate.
 void socket_t::get_caps(uint8_t* local_caps) {
     std::fill_n(local_caps, RPC_CONN_CAPS_SIZE, uint8_t{0});
 }
 
 void socket_t::update_caps(const uint8_t*) {}
 
-// Listening is Rust's work: ggml's own loop, which would need these, is never started.
+// Rust listens: ggml's own loop, which calls these, is never started.
 socket_ptr socket_t::accept() {
     return nullptr;
 }
@@ -224,26 +224,26 @@ socket_ptr socket_t::create_server(const char*, int) {
 }
 
 bool rpc_transport_init() {
-    return true;  // Rust's standard library has done what Windows needs
+    return true;  // Rust's standard library calls WSAStartup
 }
 
 void rpc_transport_shutdown() {}
 
 namespace atelier {
 
-void rpc_lost() {
+void fail_rpc() {
     if (Job* job = current_job()) {
-        job->lose(lost_server);
+        job->record_lost_connection(lost_server);
     }
     if (can_throw()) {
-        throw Lost{lost_server};
+        throw ConnectionLost{lost_server};
     }
 }
 
-bool rpc_worth_asking(const std::string& endpoint) {
+bool may_connect(const std::string& endpoint) {
     std::lock_guard<std::mutex> lock(failed_mutex);
     const auto it = failed_at_us.find(endpoint);
-    return it == failed_at_us.end() || ggml_time_us() - it->second > NOT_WORTH_ASKING_US;
+    return it == failed_at_us.end() || ggml_time_us() - it->second > RECONNECT_DELAY_US;
 }
 
 }  // namespace atelier
@@ -252,6 +252,6 @@ void atelier_rpc_set_dialer(atelier_dialer dial) {
     dialer = dial;
 }
 
-void atelier_rpc_set_patience(uint64_t milliseconds) {
-    patience_us = milliseconds == 0 ? PATIENCE_US : static_cast<int64_t>(milliseconds) * 1000;
+void atelier_rpc_set_timeout(uint64_t milliseconds) {
+    response_timeout_us = milliseconds == 0 ? RESPONSE_TIMEOUT_US : static_cast<int64_t>(milliseconds) * 1000;
 }

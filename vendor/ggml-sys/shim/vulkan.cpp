@@ -1,8 +1,7 @@
-// Vulkan without its loader at link time: the three functions that ggml calls by name (all others it asks the first for), looked up when
-// the first is needed. A program that is linked to the loader itself does not even start where there is none.
+// Loads the Vulkan loader at run time: defines the three functions that ggml links (it gets all others from the first of them). A program
+// that is linked to the loader does not start on a machine without it.
 //
-// The signatures are Vulkan's own, with handles as the machine words that they are on every system of 64 bits, so that this file needs
-// none of its headers.
+// The signatures are Vulkan's, with handles as 64-bit words, so that no Vulkan header is needed.
 #include <cstdint>
 #include <cstring>
 
@@ -21,7 +20,7 @@ static_assert(sizeof(void*) == 8, "Vulkan's buffers are 64 bits wide");
 
 using Function = void (*)();
 
-// What the loader is called, and where it is where the system does not look by itself.
+// Names of the loader, with folders that the system does not search by itself.
 #if defined(_WIN32)
 constexpr const char* LOADERS[] = {"vulkan-1.dll"};
 #elif defined(__APPLE__)
@@ -45,7 +44,7 @@ public:
         }
     }
 
-    bool is_there() const { return library_ != nullptr; }
+    bool is_loaded() const { return library_ != nullptr; }
 
     template <typename Type>
     Type find(const char* name) const {
@@ -60,7 +59,7 @@ public:
     }
 
 private:
-    // Never closed: drivers have threads of their own.
+    // Never closed: drivers run threads.
 #ifdef _WIN32
     HMODULE library_ = nullptr;
 #else
@@ -73,8 +72,8 @@ const Loader& loader() {
     return it;
 }
 
-// What ggml asks first. It has to answer, and "no" makes ggml go on without Vulkan.
-int32_t no_version(uint32_t* version) {
+// vkEnumerateInstanceVersion without a loader: on its error, ggml continues without Vulkan.
+int32_t report_no_vulkan(uint32_t* version) {
     constexpr int32_t INITIALIZATION_FAILED = -3;
     *version                                = 0;
     return INITIALIZATION_FAILED;
@@ -88,12 +87,12 @@ Function vkGetInstanceProcAddr(void* instance, const char* name) {
     static const auto real = loader().find<Function (*)(void*, const char*)>("vkGetInstanceProcAddr");
     const Function found   = real == nullptr ? nullptr : real(instance, name);
     if (found == nullptr && std::strcmp(name, "vkEnumerateInstanceVersion") == 0) {
-        return reinterpret_cast<Function>(no_version);
+        return reinterpret_cast<Function>(report_no_vulkan);
     }
     return found;
 }
 
-// These two are called only with what the loader has made.
+// Called only with handles of the loader, which is therefore loaded.
 
 void vkCmdCopyBuffer(void* commands, void* from, void* to, uint32_t count, const void* regions) {
     static const auto real = loader().find<void (*)(void*, void*, void*, uint32_t, const void*)>("vkCmdCopyBuffer");
@@ -105,8 +104,8 @@ void vkGetPhysicalDeviceFeatures2(void* device, void* features) {
     real(device, features);
 }
 
-bool atelier_vulkan_loader(void) {
-    return loader().is_there();
+bool atelier_has_vulkan_loader(void) {
+    return loader().is_loaded();
 }
 
 }  // extern "C"

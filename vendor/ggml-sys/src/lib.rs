@@ -1,6 +1,7 @@
-//! Raw bindings to stable-diffusion.cpp and ggml, and to Atelier's C++ shim round them. No policy: see `atelier::engine`.
+//! Raw bindings of Atelier's C++ shim around stable-diffusion.cpp and ggml. No policy: see the crate `atelier-engine`.
 //!
-//! What each function does, needs and returns stands in `shim/shim.h`; the engine's own types come from `diffusion-rs-sys`.
+//! `shim/shim.h` documents every function and struct; the engine's own types come from `diffusion-rs-sys`. `tests/layout.rs` compares sizes,
+//! offsets and constants with those of the C++ compiler.
 
 #![allow(non_camel_case_types)]
 
@@ -12,78 +13,115 @@ pub use diffusion_rs_sys::{
     sd_sample_params_t, sd_slg_params_t, sd_tiling_params_t, sd_vae_format_t,
 };
 
-/// How a call went.
+/// Result of a call.
 pub type atelier_status = c_int;
-/// It worked.
+/// Success.
 pub const ATELIER_OK: atelier_status = 0;
-/// The engine said no; the context can be used again.
+/// The engine reported a failure; the context can be used again.
 pub const ATELIER_FAILED: atelier_status = 1;
-/// It was cancelled; the context can be used again.
+/// `cancelled` returned true; the context can be used again.
 pub const ATELIER_CANCELLED: atelier_status = 2;
 /// An assert or exception was caught; the context must be freed.
 pub const ATELIER_ABORTED: atelier_status = 3;
 /// An allocation failed; the context must be freed.
 pub const ATELIER_NO_MEMORY: atelier_status = 4;
-/// A null or meaningless argument.
-pub const ATELIER_BAD_CALL: atelier_status = 5;
-/// A remote device went away; the context must be freed.
-pub const ATELIER_LOST: atelier_status = 6;
+/// An argument is null or out of range.
+pub const ATELIER_INVALID_ARGUMENT: atelier_status = 5;
+/// The connection to a remote device broke; the context must be freed.
+pub const ATELIER_CONNECTION_LOST: atelier_status = 6;
 
-/// Reading headers or weights.
+/// Reads headers or weights.
 pub const ATELIER_PHASE_LOADING: c_int = 0;
-/// Reading the prompt or the init image.
+/// Encodes the prompt or the init image.
 pub const ATELIER_PHASE_ENCODING: c_int = 1;
-/// Denoising.
+/// Sampling steps.
 pub const ATELIER_PHASE_DENOISING: c_int = 2;
-/// Decoding.
+/// Decodes the latents.
 pub const ATELIER_PHASE_DECODING: c_int = 3;
-/// Enlarging.
+/// Upscales an image.
 pub const ATELIER_PHASE_UPSCALING: c_int = 4;
 
-/// For `preview_every`: through the decoder, as large and as often as a fifth of the picture's time pays for.
-pub const ATELIER_PREVIEW_THRIFTY: c_int = -1;
+/// No module that Atelier knows.
+pub const ATELIER_MODULE_NONE: c_int = -1;
+/// Diffusion model.
+pub const ATELIER_MODULE_DIFFUSION: c_int = 0;
+/// Text encoders.
+pub const ATELIER_MODULE_TE: c_int = 1;
+/// CLIP vision encoder.
+pub const ATELIER_MODULE_CLIP_VISION: c_int = 2;
+/// VAE or tiny autoencoder.
+pub const ATELIER_MODULE_VAE: c_int = 3;
+/// `ControlNet`.
+pub const ATELIER_MODULE_CONTROLNET: c_int = 4;
+/// `PhotoMaker`.
+pub const ATELIER_MODULE_PHOTOMAKER: c_int = 5;
+/// Upscaler.
+pub const ATELIER_MODULE_UPSCALER: c_int = 6;
 
-/// A loaded model.
+/// `sd_log_level_t` of the engine.
+pub const SD_LOG_DEBUG: c_int = 0;
+/// `sd_log_level_t` of the engine.
+pub const SD_LOG_INFO: c_int = 1;
+/// `sd_log_level_t` of the engine.
+pub const SD_LOG_WARN: c_int = 2;
+/// `sd_log_level_t` of the engine.
+pub const SD_LOG_ERROR: c_int = 3;
+
+/// `ggml_backend_dev_type`: the CPU.
+pub const GGML_BACKEND_DEVICE_TYPE_CPU: c_int = 0;
+/// `ggml_backend_dev_type`: a GPU with memory of its own.
+pub const GGML_BACKEND_DEVICE_TYPE_GPU: c_int = 1;
+/// `ggml_backend_dev_type`: a GPU that uses RAM.
+pub const GGML_BACKEND_DEVICE_TYPE_IGPU: c_int = 2;
+/// `ggml_backend_dev_type`: an accelerator used with the CPU.
+pub const GGML_BACKEND_DEVICE_TYPE_ACCEL: c_int = 3;
+/// `ggml_backend_dev_type`: a device made of others.
+pub const GGML_BACKEND_DEVICE_TYPE_META: c_int = 4;
+
+/// Value of `preview_every`: previews through the decoder, as large and as often as a fifth of the image's time allows.
+pub const ATELIER_PREVIEW_ADAPTIVE: c_int = -1;
+
+/// An open model.
 #[repr(C)]
 pub struct atelier_context {
     _private: [u8; 0],
 }
 
-/// Text encodings that contexts remember.
+/// Cache of text encodings.
 #[repr(C)]
-pub struct atelier_encodings {
+pub struct atelier_conditioning_cache {
     _private: [u8; 0],
 }
 
-/// How many text encodings were remembered and made, and the bytes of those that are remembered now.
+/// Use and size of a cache of text encodings.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct atelier_encoding_counts {
-    /// Found.
-    pub found: u64,
-    /// Made.
-    pub made: u64,
-    /// Bytes.
+pub struct atelier_conditioning_stats {
+    /// Lookups that found an encoding.
+    pub hits: u64,
+    /// Lookups that ran the text encoder.
+    pub misses: u64,
+    /// Size now.
     pub bytes: u64,
 }
 
-/// A loaded upscaler.
+/// An open upscaler.
 #[repr(C)]
 pub struct atelier_upscaler {
     _private: [u8; 0],
 }
 
-/// Where a job's news go.
+/// Callbacks of a call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct atelier_callbacks {
-    /// Given to each of the others.
+    /// First argument of each function.
     pub user: *mut c_void,
-    /// Level (0 debug to 3 error) and a line that ends with a line break.
+    /// `SD_LOG_*` and a line that ends with a line break.
     pub log: Option<unsafe extern "C" fn(user: *mut c_void, level: c_int, text: *const c_char)>,
-    /// A phase begins or goes on.
+    /// `ATELIER_PHASE_*` that begins or continues.
     pub phase: Option<unsafe extern "C" fn(user: *mut c_void, phase: c_int)>,
-    /// Module, bytes read, bytes in all.
+    /// `ATELIER_MODULE_*`, bytes read, bytes in all.
     pub load: Option<unsafe extern "C" fn(user: *mut c_void, module: c_int, done: u64, total: u64)>,
     /// Steps done, steps in all, fraction of the running step, seconds of the last.
     pub step: Option<unsafe extern "C" fn(user: *mut c_void, done: c_int, total: c_int, fraction: f32, seconds: f32)>,
@@ -93,118 +131,118 @@ pub struct atelier_callbacks {
     pub cancelled: Option<unsafe extern "C" fn(user: *mut c_void) -> bool>,
 }
 
-/// A device, as it is now. The strings live as long as the process.
+/// Device and its free memory now. The strings live as long as the process.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct atelier_device {
-    /// Name for placement.
+    /// ggml's name.
     pub name: *const c_char,
-    /// The maker's name.
+    /// Vendor's name, or address and index of a remote device.
     pub description: *const c_char,
-    /// ggml's device type: 0 CPU, 1 GPU, 2 integrated GPU, 3 accelerator, 4 meta.
+    /// `GGML_BACKEND_DEVICE_TYPE_*`.
     pub type_: c_int,
     /// Free bytes.
     pub memory_free: u64,
-    /// All bytes; 0 where the server of a remote device does not answer.
+    /// Total bytes; 0 where the server of a remote device does not answer.
     pub memory_total: u64,
-    /// Whether it is another machine's; then the description is its server's address, `#`, and its number there.
+    /// On another machine: the description is the server's address, `#` and the index there.
     pub remote: bool,
-    /// The PCI address of the card; null where it is not known.
+    /// PCI address; null where unknown.
     pub card: *const c_char,
 }
 
-/// Opens and greets a connection to a server; a socket, or -1.
+/// Connects to a server, handshake included; a socket, or -1.
 pub type atelier_dialer = Option<unsafe extern "C" fn(endpoint: *const c_char) -> i64>;
 
-/// Memory that a device did not have.
+/// An allocation that failed.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct atelier_shortage {
     /// The device's name; it lives as long as the process.
     pub device: *const c_char,
-    /// The phase in which it was wanted.
+    /// `ATELIER_PHASE_*`.
     pub phase: c_int,
-    /// Bytes asked for at once.
+    /// Size of the allocation.
     pub bytes_wanted: u64,
-    /// Bytes that were free; 0 for the processor.
+    /// Free bytes; 0 for the CPU.
     pub bytes_free: u64,
 }
 
-/// Weights of a module in a device's memory.
+/// Bytes of a module's weights in the memory of a device.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct atelier_holding {
-    /// `atelier_module`.
+pub struct atelier_module_memory {
+    /// `ATELIER_MODULE_*`.
     pub module: c_int,
     /// The device's name; it lives as long as the process.
     pub device: *const c_char,
-    /// How many bytes.
+    /// Bytes.
     pub bytes: u64,
 }
 
-/// The most that was held of a device in a phase.
+/// Peak of the bytes allocated on a device in a phase, other jobs included.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct atelier_peak {
+pub struct atelier_device_peak {
     /// The device's name; it lives as long as the process.
     pub device: *const c_char,
-    /// The phase.
+    /// `ATELIER_PHASE_*`.
     pub phase: c_int,
-    /// Of this job's model and of others.
+    /// Bytes.
     pub bytes: u64,
 }
 
-/// What a module takes in a phase, in bytes.
+/// Predicted memory of a module in a phase, in bytes, on the device where it runs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct atelier_need {
-    /// The module; -1 for none that Atelier knows.
+pub struct atelier_module_estimate {
+    /// `ATELIER_MODULE_*`.
     pub module: c_int,
-    /// The phase.
+    /// `ATELIER_PHASE_*`.
     pub phase: c_int,
-    /// The most weights at one time where it runs.
+    /// Peak of weights.
     pub weight_bytes: u64,
-    /// LoRA weights beside them.
+    /// Peak of LoRA weights.
     pub lora_bytes: u64,
-    /// The most of all else at one time.
+    /// Peak of all other buffers.
     pub compute_bytes: u64,
-    /// The most weights and else at one time.
+    /// Peak of weights and other buffers together, without LoRAs.
     pub peak_bytes: u64,
-    /// Graphs computed.
+    /// Number of computed graphs.
     pub graphs: c_int,
 }
 
-/// The most bytes of its device that each module's graph may use; 0: no limit.
+/// Maximum bytes of its device that each module's graph may use; 0: no limit.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct atelier_limits {
-    /// For the diffusion module.
+    /// Diffusion model.
     pub diffusion: u64,
-    /// For each text encoder.
+    /// Each text encoder.
     pub te: u64,
-    /// For the CLIP vision encoder.
+    /// CLIP vision encoder.
     pub clip_vision: u64,
-    /// For the VAE.
+    /// VAE.
     pub vae: u64,
-    /// Whether diffusion layers that do not fit are streamed.
+    /// Streams the diffusion layers that do not fit.
     pub stream_layers: bool,
 }
 
 unsafe extern "C" {
     pub fn atelier_init();
-    pub fn atelier_set_hook(nodes: c_int, force: bool);
+    pub fn atelier_set_compute_hook(nodes: c_int, force: bool);
     pub fn atelier_last_error() -> *const c_char;
     pub fn atelier_last_shortage(out: *mut atelier_shortage) -> bool;
-    pub fn atelier_last_lost() -> *const c_char;
+    pub fn atelier_last_lost_server() -> *const c_char;
     pub fn atelier_device_count() -> usize;
     pub fn atelier_device_get(index: usize, out: *mut atelier_device) -> atelier_status;
-    pub fn atelier_encodings_new() -> *mut atelier_encodings;
-    pub fn atelier_encodings_free(encodings: *mut atelier_encodings);
-    pub fn atelier_encodings_forget(encodings: *mut atelier_encodings);
-    pub fn atelier_encodings_counts(encodings: *const atelier_encodings) -> atelier_encoding_counts;
+    pub fn atelier_conditioning_cache_new() -> *mut atelier_conditioning_cache;
+    pub fn atelier_conditioning_cache_free(cache: *mut atelier_conditioning_cache);
+    pub fn atelier_conditioning_cache_clear(cache: *mut atelier_conditioning_cache);
+    pub fn atelier_conditioning_cache_stats(cache: *const atelier_conditioning_cache) -> atelier_conditioning_stats;
     pub fn atelier_context_new(
         params: *const sd_ctx_params_t,
-        encodings: *const atelier_encodings,
+        conditioning: *const atelier_conditioning_cache,
         encoders: *const c_char,
         callbacks: *const atelier_callbacks,
         out: *mut *mut atelier_context,
@@ -219,16 +257,16 @@ unsafe extern "C" {
         params: *const sd_img_gen_params_t,
         limits: *const atelier_limits,
         callbacks: *const atelier_callbacks,
-        out: *mut atelier_need,
+        out: *mut atelier_module_estimate,
         capacity: usize,
         count: *mut usize,
     ) -> atelier_status;
-    pub fn atelier_last_peaks(out: *mut atelier_peak, capacity: usize) -> usize;
-    pub fn atelier_held(device: *const c_char) -> u64;
+    pub fn atelier_last_peaks(out: *mut atelier_device_peak, capacity: usize) -> usize;
+    pub fn atelier_allocated_bytes(device: *const c_char) -> u64;
     pub fn atelier_simulate_device(name: *const c_char, memory_bytes: u64, card: *const c_char) -> atelier_status;
     #[cfg(feature = "vulkan")]
-    pub fn atelier_vulkan_loader() -> bool;
-    pub fn atelier_context_limit(context: *mut atelier_context, limits: *const atelier_limits) -> atelier_status;
+    pub fn atelier_has_vulkan_loader() -> bool;
+    pub fn atelier_context_set_limits(context: *mut atelier_context, limits: *const atelier_limits) -> atelier_status;
     pub fn atelier_context_free(context: *mut atelier_context);
     pub fn atelier_context_generate(
         context: *mut atelier_context,
@@ -239,11 +277,11 @@ unsafe extern "C" {
         callbacks: *const atelier_callbacks,
         out: *mut sd_image_t,
     ) -> atelier_status;
-    pub fn atelier_context_holdings(context: *const atelier_context, out: *mut atelier_holding, capacity: usize) -> usize;
+    pub fn atelier_context_module_memory(context: *const atelier_context, out: *mut atelier_module_memory, capacity: usize) -> usize;
     pub fn atelier_context_release(context: *mut atelier_context, modules: u32) -> atelier_status;
     pub fn atelier_context_borrow(context: *mut atelier_context, lender: *mut atelier_context, modules: u32) -> atelier_status;
-    pub fn atelier_context_warm(context: *mut atelier_context, modules: u32, callbacks: *const atelier_callbacks) -> atelier_status;
-    pub fn atelier_context_encodings(context: *const atelier_context, hits: *mut u64, misses: *mut u64);
+    pub fn atelier_context_preload(context: *mut atelier_context, modules: u32, callbacks: *const atelier_callbacks) -> atelier_status;
+    pub fn atelier_context_conditioning_counts(context: *const atelier_context, hits: *mut u64, misses: *mut u64);
     pub fn atelier_upscaler_new(
         path: *const c_char,
         n_threads: c_int,
@@ -262,7 +300,7 @@ unsafe extern "C" {
     ) -> atelier_status;
     pub fn atelier_image_free(image: *mut sd_image_t);
     pub fn atelier_rpc_set_dialer(dial: atelier_dialer);
-    pub fn atelier_rpc_set_patience(milliseconds: u64);
+    pub fn atelier_rpc_set_timeout(milliseconds: u64);
     pub fn atelier_rpc_version() -> *const c_char;
     pub fn atelier_rpc_add_server(endpoint: *const c_char) -> atelier_status;
     pub fn atelier_rpc_serve(
@@ -279,5 +317,5 @@ include!(concat!(env!("OUT_DIR"), "/layout.rs"));
 unsafe extern "C" {
     /// The C++ compiler's values for [`LAYOUT`], in its order.
     #[link_name = "atelier_layout"]
-    pub static LAYOUT_IN_CPP: [usize; LAYOUT.len()];
+    pub static LAYOUT_IN_CPP: [i64; LAYOUT.len()];
 }

@@ -1,13 +1,32 @@
-//! The structs that cross the border have the same shape on both sides.
+//! Sizes, offsets and constants are the same in C++ and Rust.
 
 use ggml_sys::{LAYOUT, LAYOUT_IN_CPP};
 
 #[test]
-fn every_size_and_offset_is_the_one_that_the_compiler_of_the_engine_uses() {
-    // SAFETY: a constant array of the shim, whose length build.rs writes on both sides from one list.
+fn every_size_offset_and_constant_is_the_one_that_the_compiler_of_the_engine_uses() {
+    // SAFETY: a constant array of the shim; build/layout.rs writes both sides from one list, so that they have the same length.
     let in_cpp = unsafe { LAYOUT_IN_CPP };
-    assert!(LAYOUT.len() > 80);
+    assert!(LAYOUT.len() > 160, "{}", LAYOUT.len());
     for ((name, in_rust), in_cpp) in LAYOUT.iter().zip(in_cpp) {
         assert_eq!(*in_rust, in_cpp, "{name}");
+    }
+}
+
+/// A struct, status, phase or module that is added to shim.h must be added to the list too.
+#[test]
+fn everything_that_shim_h_declares_is_compared() {
+    let header = include_str!("../shim/shim.h");
+    let names: Vec<&str> = LAYOUT.iter().map(|(name, _)| *name).collect();
+    // Opaque handles and function types have no layout; `atelier_phase` and `atelier_module` cross as numbers.
+    let without_layout =
+        ["atelier_context", "atelier_upscaler", "atelier_conditioning_cache", "atelier_dialer", "atelier_phase", "atelier_module"];
+    let types = header.lines().filter_map(|line| line.strip_prefix("} ")?.strip_suffix(';')).filter(|name| !without_layout.contains(name));
+    let enumerators = header.lines().filter_map(|line| line.strip_prefix("    ATELIER_")?.split([' ', ',']).next());
+    let constants = header.lines().filter_map(|line| line.strip_prefix("#define ATELIER_")?.split(' ').next());
+    let declared: Vec<String> =
+        types.map(|name| format!("size of {name}")).chain(enumerators.chain(constants).map(|name| format!("ATELIER_{name}"))).collect();
+    assert!(declared.len() >= 8 + 7 + 5 + 8 + 1, "{declared:?}");
+    for name in declared {
+        assert!(names.contains(&name.as_str()), "{name} is missing in build/layout.rs");
     }
 }

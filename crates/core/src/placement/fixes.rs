@@ -6,10 +6,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::{Pin, Pins, Plan, Question, fitting};
-use super::predict::{Needs, Room};
-use super::search::BY_WORTH;
-use super::{Home, Module, PlacementError};
+use super::plan::{Pin, Pins, Plan, PlanRequest, fitting};
+use super::predict::{DeviceCapacity, Needs};
+use super::search::PRIORITY;
+use super::{Module, PlacementError, WeightLocation};
 use crate::format::GIB;
 
 /// A change to a recipe or a placement. Shown, it asks for itself.
@@ -23,7 +23,7 @@ pub enum Change {
         /// Whose.
         module: Module,
         /// Where they go.
-        home: Home,
+        location: WeightLocation,
     },
     /// Let pinned weights wait in RAM and be copied piece by piece.
     Pieces {
@@ -65,11 +65,11 @@ impl Change {
     const fn loss(&self) -> u32 {
         match self {
             Self::VaeTiling => 1,
-            Self::Weights { home: Home::Device(_), .. } => 2,
+            Self::Weights { location: WeightLocation::Device(_), .. } => 2,
             Self::Budget { .. } => 3,
             Self::Pieces { .. } => 4,
             Self::RunsOn { .. } => 5,
-            Self::Weights { home: Home::Disk, .. } => 6,
+            Self::Weights { location: WeightLocation::Disk, .. } => 6,
             Self::Quantisation { .. } => 7,
             Self::Size { .. } => 8,
         }
@@ -80,8 +80,12 @@ impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::VaeTiling => f.write_str("Decode in tiles"),
-            Self::Weights { module, home: Home::Disk } => write!(f, "Read the weights of the {} from the disk each time", module.noun()),
-            Self::Weights { module, home: Home::Device(name) } => write!(f, "Let the weights of the {} live on {name}", module.noun()),
+            Self::Weights { module, location: WeightLocation::Disk } => {
+                write!(f, "Read the weights of the {} from the disk each time", module.noun())
+            }
+            Self::Weights { module, location: WeightLocation::Device(name) } => {
+                write!(f, "Let the weights of the {} live on {name}", module.noun())
+            }
             Self::Pieces { module } => write!(f, "Copy the weights of the {} from RAM piece by piece", module.noun()),
             Self::Budget { device, gib } => write!(f, "Raise the budget of {device} to {gib} GiB"),
             Self::RunsOn { module, device } => write!(f, "Run the {} on {device}", module.noun()),
@@ -113,22 +117,22 @@ pub struct Fix {
 const MOST_FIXES: usize = 3;
 
 /// The changes with which there is a plan that helps, the smallest loss first.
-pub(super) fn fixes(question: &Question<'_>, helps: impl Fn(&Plan) -> bool) -> Result<Vec<Fix>, PlacementError> {
+pub(super) fn fixes(request: &PlanRequest<'_>, helps: impl Fn(&Plan) -> bool) -> Result<Vec<Fix>, PlacementError> {
     let mut found = Vec::new();
-    for alternative in question.alternatives {
-        found.extend(try_pins(question, alternative, question.pins)?);
+    for alternative in request.alternatives {
+        found.extend(try_pins(request, alternative, request.pins)?);
     }
-    let same = Alternative { changes: Vec::new(), needs: question.needs.clone() };
-    for pins in relaxed(question.pins) {
-        found.extend(try_pins(question, &same, &pins)?);
+    let same = Alternative { changes: Vec::new(), needs: request.needs.clone() };
+    for pins in relaxed(request.pins) {
+        found.extend(try_pins(request, &same, &pins)?);
     }
-    for room in question.rooms {
-        found.extend(try_budget(question, room, &helps)?);
+    for capacity in request.capacities {
+        found.extend(try_budget(request, capacity, &helps)?);
     }
     found.retain(|fix| helps(&fix.plan));
     if found.is_empty() {
-        for alternative in question.alternatives.iter().chain([&same]) {
-            found.extend(try_pins(question, alternative, &Pins::new())?);
+        for alternative in request.alternatives.iter().chain([&same]) {
+            found.extend(try_pins(request, alternative, &Pins::new())?);
         }
     }
     found.retain(|fix| helps(&fix.plan) && !fix.changes.is_empty());
@@ -145,25 +149,27 @@ pub(super) fn fixes(question: &Question<'_>, helps: impl Fn(&Plan) -> bool) -> R
 
 /// The pins with one module's weights set free, and with one module set free altogether; those of least worth first.
 fn relaxed(pins: &Pins) -> impl Iterator<Item = Pins> {
-    let pinned = BY_WORTH.into_iter().rev().filter_map(|module| Some((module, pins.get(&module)?)));
+    let pinned = PRIORITY.into_iter().rev().filter_map(|module| Some((module, pins.get(&module)?)));
     pinned.flat_map(|(module, pin)| {
         let weights_free = Pin { weights: None, ..pin.clone() };
         [weights_free, Pin::default()].map(|pin| pins.clone().into_iter().chain([(module, pin)]).collect())
     })
 }
 
-fn try_pins(question: &Question<'_>, alternative: &Alternative, pins: &Pins) -> Result<Option<Fix>, PlacementError> {
-    let Some(plan) = fitting(&Question { needs: &alternative.needs, pins, ..*question })? else { return Ok(None) };
+fn try_pins(request: &PlanRequest<'_>, alternative: &Alternative, pins: &Pins) -> Result<Option<Fix>, PlacementError> {
+    let Some(plan) = fitting(&PlanRequest { needs: &alternative.needs, pins, ..*request })? else { return Ok(None) };
     let mut changes = alternative.changes.clone();
-    for (module, pin) in question.pins.iter().filter(|(module, _)| alternative.needs.modules.contains_key(module)) {
-        let seat = plan.placement.seat(*module);
-        if pin.runs_on.as_ref().is_some_and(|device| *device != seat.runs_on) {
-            changes.push(Change::RunsOn { module: *module, device: seat.runs_on.clone() });
+    for (module, pin) in request.pins.iter().filter(|(module, _)| alternative.needs.modules.contains_key(module)) {
+        let assignment = plan.placement.assignment(*module);
+        if pin.runs_on.as_ref().is_some_and(|device| *device != assignment.runs_on) {
+            changes.push(Change::RunsOn { module: *module, device: assignment.runs_on.clone() });
         }
         let in_pieces = plan.prediction.modules.get(module).is_some_and(|it| it.in_pieces);
         match &pin.weights {
-            Some(home) if *home != seat.weights && in_pieces => changes.push(Change::Pieces { module: *module }),
-            Some(home) if *home != seat.weights => changes.push(Change::Weights { module: *module, home: seat.weights.clone() }),
+            Some(location) if *location != assignment.weights && in_pieces => changes.push(Change::Pieces { module: *module }),
+            Some(location) if *location != assignment.weights => {
+                changes.push(Change::Weights { module: *module, location: assignment.weights.clone() })
+            }
             Some(_) | None => {}
         }
     }
@@ -171,13 +177,13 @@ fn try_pins(question: &Question<'_>, alternative: &Alternative, pins: &Pins) -> 
 }
 
 /// Where this device's budget by itself is in the way: the least that it would have to be raised to.
-fn try_budget(question: &Question<'_>, room: &Room, helps: impl Fn(&Plan) -> bool) -> Result<Option<Fix>, PlacementError> {
+fn try_budget(request: &PlanRequest<'_>, capacity: &DeviceCapacity, helps: impl Fn(&Plan) -> bool) -> Result<Option<Fix>, PlacementError> {
     let raised = |tenths: u64| {
-        let budgets = question.budgets.clone().with(&room.device.name, tenths as f64 / 10.0);
-        Ok(fitting(&Question { budgets: &budgets, ..*question })?.filter(&helps))
+        let budgets = request.budgets.clone().with(&capacity.device.name, tenths as f64 / 10.0);
+        Ok(fitting(&PlanRequest { budgets: &budgets, ..*request })?.filter(&helps))
     };
     // More budget never makes a plan worse, so it can be halved in on.
-    let (mut too_low, mut enough) = (tenths(room.limit_bytes(question.budgets)), tenths(room.free_bytes()));
+    let (mut too_low, mut enough) = (tenths(capacity.limit_bytes(request.budgets)), tenths(capacity.free_bytes()));
     if too_low >= enough {
         return Ok(None);
     }
@@ -189,7 +195,7 @@ fn try_budget(question: &Question<'_>, room: &Room, helps: impl Fn(&Plan) -> boo
             None => too_low = middle,
         }
     }
-    let change = Change::Budget { device: room.device.name.clone(), gib: enough as f64 / 10.0 };
+    let change = Change::Budget { device: capacity.device.name.clone(), gib: enough as f64 / 10.0 };
     Ok(plan.map(|plan| Fix { changes: vec![change], plan }))
 }
 

@@ -21,26 +21,26 @@ pub use fixes::{Alternative, Change, Fix};
 pub use names::{module_named, resolve_device};
 pub use notes::notes;
 pub use phase::{Phase, PhaseKind};
-pub use plan::{Lack, NoPlan, Pin, Pins, Plan, Question, Score, Shortage, pins, plan};
-pub use predict::{DevicePrediction, ModuleNeeds, ModulePrediction, Needs, Prediction, Room, Use, kept_of_ram};
+pub use plan::{Pin, Pins, Plan, PlanError, PlanRequest, Score, Shortage, Shortfall, pins, plan};
+pub use predict::{DeviceCapacity, DevicePrediction, MemoryUse, ModuleNeeds, ModulePrediction, Needs, Prediction, ram_reserve};
 pub use reserve::Reserve;
-pub use text::{Assignments, OldFlags, PlacementError, check_devices, check_shape, parse_backend, parse_params_backend};
-pub use value::{Home, Placement, Seat};
+pub use text::{BackendSpec, OldFlags, PlacementError, check_devices, check_shape, parse_backend, parse_params_backend};
+pub use value::{Assignment, Placement, WeightLocation};
 
 pub use crate::module::Module;
 
 #[cfg(test)]
 mod testing {
-    use super::{ModuleNeeds, Phase, Room};
+    use super::{DeviceCapacity, ModuleNeeds, Phase};
     use crate::device::{Device, DeviceKind};
     use crate::format::GIB;
 
     /// A room with memory in tenths of a GiB, all of it free, and with half a GiB of slack where it is no CPU.
-    pub(super) fn room(name: &str, kind: DeviceKind, tenths: u64) -> Room {
-        let slack_bytes = if kind == DeviceKind::Cpu { 0 } else { GIB / 2 };
+    pub(super) fn capacity(name: &str, kind: DeviceKind, tenths: u64) -> DeviceCapacity {
+        let overhead_bytes = if kind == DeviceKind::Cpu { 0 } else { GIB / 2 };
         let mut device = device(name, kind, 0, 0);
         (device.memory_total_bytes, device.memory_free_bytes) = (tenths * GIB / 10, tenths * GIB / 10);
-        Room::new(device, slack_bytes)
+        DeviceCapacity::new(device, overhead_bytes)
     }
 
     /// What a module takes, in tenths of a GiB; the least that it takes is a fifth of its weights.

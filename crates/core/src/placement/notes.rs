@@ -1,6 +1,6 @@
 //! What the engine would ignore without a word, said before the run.
 
-use super::{Home, Module, Placement};
+use super::{Module, Placement, WeightLocation};
 use crate::device::{Device, DeviceKind};
 
 /// What of this placement has no effect on these devices, for these modules in use, as sentences; empty where all of it has.
@@ -33,15 +33,15 @@ fn split(devices: &[String]) -> String {
 
 /// Only diffusion weights that wait in RAM are streamed, and only into a budget.
 fn streaming(placement: &Placement, devices: &[Device]) -> Option<String> {
-    let seat = placement.seat(Module::Diffusion);
-    let runs_on = find(&seat.runs_on, devices)?;
+    let assignment = placement.assignment(Module::Diffusion);
+    let runs_on = find(&assignment.runs_on, devices)?;
     let name = &runs_on.name;
     Some(if runs_on.kind == DeviceKind::Cpu {
         format!("Streaming layers has no effect: the diffusion module runs on {name}, where its weights need no copying.")
-    } else if !is_in_ram(&seat.weights, devices) {
-        let place = match &seat.weights {
-            Home::Device(device) => format!("live on {device}"),
-            Home::Disk => "are read from the disk as a whole".to_owned(),
+    } else if !is_in_ram(&assignment.weights, devices) {
+        let place = match &assignment.weights {
+            WeightLocation::Device(device) => format!("live on {device}"),
+            WeightLocation::Disk => "are read from the disk as a whole".to_owned(),
         };
         format!(
             "Streaming layers has no effect: the diffusion weights {place}. Let them live in RAM (--params-backend {}=cpu).",
@@ -61,7 +61,7 @@ fn budget(placement: &Placement, in_use: &[Module], device: &Device, devices: &[
     if device.kind == DeviceKind::Cpu {
         return Some(format!("The budget of {name} is for planning only: the engine does not hold the processor to one."));
     }
-    let running: Vec<Module> = in_use.iter().copied().filter(|module| placement.seat(*module).runs_on == *name).collect();
+    let running: Vec<Module> = in_use.iter().copied().filter(|module| placement.assignment(*module).runs_on == *name).collect();
     if running.is_empty() {
         // One budget for all devices is not meant for each of them.
         let own = placement.budgets.devices().contains_key(name);
@@ -73,7 +73,7 @@ fn budget(placement: &Placement, in_use: &[Module], device: &Device, devices: &[
             -gib
         ));
     }
-    if running.iter().any(|module| is_in_ram(&placement.seat(*module).weights, devices)) {
+    if running.iter().any(|module| is_in_ram(&placement.assignment(*module).weights, devices)) {
         return None;
     }
     let modules = running.iter().map(|module| module.label()).collect::<Vec<_>>().join(", ");
@@ -86,13 +86,14 @@ fn budget(placement: &Placement, in_use: &[Module], device: &Device, devices: &[
 /// The budget for all devices says nothing to the processor.
 fn budget_for_all(placement: &Placement, in_use: &[Module], devices: &[Device]) -> Option<String> {
     placement.budgets.all()?;
-    let elsewhere = |module: &Module| find(&placement.seat(*module).runs_on, devices).is_some_and(|device| device.kind != DeviceKind::Cpu);
+    let elsewhere =
+        |module: &Module| find(&placement.assignment(*module).runs_on, devices).is_some_and(|device| device.kind != DeviceKind::Cpu);
     let told = "The memory budget has no effect: the processor is not held to it, and nothing runs on another device.";
     (!in_use.iter().any(elsewhere)).then(|| told.to_owned())
 }
 
-fn is_in_ram(home: &Home, devices: &[Device]) -> bool {
-    matches!(home, Home::Device(name) if find(name, devices).is_some_and(|device| device.kind == DeviceKind::Cpu))
+fn is_in_ram(location: &WeightLocation, devices: &[Device]) -> bool {
+    matches!(location, WeightLocation::Device(name) if find(name, devices).is_some_and(|device| device.kind == DeviceKind::Cpu))
 }
 
 fn find<'a>(name: &str, devices: &'a [Device]) -> Option<&'a Device> {

@@ -8,12 +8,12 @@
 use std::collections::BTreeMap;
 
 use super::fixes::{Alternative, Fix, fixes};
-use super::ledger::{Ledger, Load, budget_gib};
+use super::ledger::{Ledger, Slot, budget_gib};
 use super::phase::Phase;
-use super::predict::{Needs, Prediction, Room};
-use super::search::{Choice, Seeker, best_room, cheapest, nearest, seekers, with};
+use super::predict::{DeviceCapacity, Needs, Prediction};
+use super::search::{Candidate, Candidates, best_device, candidates, cheapest, nearest, with};
 use super::text::{is_disk, parse_backend, parse_params_backend};
-use super::{Budgets, Home, Module, Placement, PlacementError, Seat};
+use super::{Assignment, Budgets, Module, Placement, PlacementError, WeightLocation};
 use crate::device::Device;
 use crate::format::memory_size;
 use crate::recipe::PlacementText;
@@ -21,16 +21,16 @@ use crate::recipe::PlacementText;
 /// What the planner must leave as it is for a module. Devices by their whole names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pin {
-    /// Where it runs; `None`: the planner's choice.
+    /// Where it runs; `None`: the planner's candidate.
     pub runs_on: Option<String>,
-    /// Where its weights live; `None`: the planner's choice.
-    pub weights: Option<Home>,
+    /// Where its weights live; `None`: the planner's candidate.
+    pub weights: Option<WeightLocation>,
 }
 
 impl Pin {
     /// Whether it has something to do with this device.
     pub(super) fn names(&self, device: &str) -> bool {
-        self.runs_on.as_deref() == Some(device) || matches!(&self.weights, Some(Home::Device(home)) if home == device)
+        self.runs_on.as_deref() == Some(device) || matches!(&self.weights, Some(WeightLocation::Device(location)) if location == device)
     }
 }
 
@@ -43,7 +43,7 @@ pub fn pins(text: &PlacementText, devices: &[Device]) -> Result<Pins, PlacementE
     let (backend, params) = (parse_backend(&text.backend)?, parse_params_backend(&text.params_backend)?);
     let is_said = |place: &str| is_disk(place) || !matches!(place.to_ascii_lowercase().as_str(), "" | "auto" | "default");
     let pin = |module| {
-        let Seat { runs_on, weights } = placement.seat(module).clone();
+        let Assignment { runs_on, weights } = placement.assignment(module).clone();
         let runs_on = is_said(backend.place_of(module)).then_some(runs_on);
         let weights = is_said(params.place_of(module)).then_some(weights);
         (runs_on.is_some() || weights.is_some()).then_some((module, Pin { runs_on, weights }))
@@ -53,9 +53,9 @@ pub fn pins(text: &PlacementText, devices: &[Device]) -> Result<Pins, PlacementE
 
 /// What is to be placed, where, and round what.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
+pub struct PlanRequest<'a> {
     /// The devices, RAM (the CPU) among them.
-    pub rooms: &'a [Room],
+    pub capacities: &'a [DeviceCapacity],
     /// What the modules in use take for this recipe.
     pub needs: &'a Needs,
     /// What must stay as it is.
@@ -90,7 +90,7 @@ pub struct Plan {
 
 /// A device that has too little.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lack {
+pub struct Shortfall {
     /// Its whole name.
     pub device: String,
     /// When most is wanted of it.
@@ -108,7 +108,7 @@ pub struct Shortage {
     /// By how many bytes.
     pub missing_bytes: u64,
     /// Where.
-    pub lacks: Vec<Lack>,
+    pub shortfalls: Vec<Shortfall>,
     /// The plan that lacks least.
     pub nearest: Plan,
     /// What would make it fit, the smallest loss first.
@@ -117,22 +117,22 @@ pub struct Shortage {
 
 impl Shortage {
     fn sentence(&self) -> String {
-        let lacks = self.lacks.iter().map(|lack| {
-            let (wanted, available) = (memory_size(lack.wanted_bytes), memory_size(lack.available_bytes));
-            format!("{} would have to hold {wanted} in the {} phase and has {available}", lack.device, lack.phase.label())
+        let shortfalls = self.shortfalls.iter().map(|shortfall| {
+            let (wanted, available) = (memory_size(shortfall.wanted_bytes), memory_size(shortfall.available_bytes));
+            format!("{} would have to hold {wanted} in the {} phase and has {available}", shortfall.device, shortfall.phase.label())
         });
-        let lacks = lacks.collect::<Vec<_>>().join("; ");
+        let shortfalls = shortfalls.collect::<Vec<_>>().join("; ");
         let fix = self.fixes.first().map_or_else(
             || "Close other programs that use this memory, or choose a smaller model".to_owned(),
             |fix| fix.changes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", and "),
         );
-        format!("this does not fit, {} are missing: {lacks}. {fix}", memory_size(self.missing_bytes))
+        format!("this does not fit, {} are missing: {shortfalls}. {fix}", memory_size(self.missing_bytes))
     }
 }
 
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum NoPlan {
+pub enum PlanError {
     /// A pin names a device that is not there, or there is no device at all.
     #[error(transparent)]
     Device(#[from] PlacementError),
@@ -142,109 +142,109 @@ pub enum NoPlan {
 }
 
 /// The best placement that fits.
-pub fn plan(question: &Question<'_>) -> Result<Plan, NoPlan> {
-    if let Some(mut plan) = fitting(question)? {
-        if burdens_processor(question, &plan)? {
-            plan.better = fixes(question, |other| other.score < plan.score)?;
+pub fn plan(request: &PlanRequest<'_>) -> Result<Plan, PlanError> {
+    if let Some(mut plan) = fitting(request)? {
+        if burdens_processor(request, &plan)? {
+            plan.better = fixes(request, |other| other.score < plan.score)?;
         }
         return Ok(plan);
     }
-    let (seekers, empty) = (seekers(question)?, Ledger::new(question.rooms, question.budgets));
-    let seats = nearest(&seekers, &empty).unwrap_or_default();
-    let nearest = told(question, &seekers, &seats)?;
+    let (candidates, empty) = (candidates(request)?, Ledger::new(request.capacities, request.budgets));
+    let chosen = nearest(&candidates, &empty).unwrap_or_default();
+    let nearest = assembled(request, &candidates, &chosen)?;
     let over = nearest.prediction.devices.iter().filter(|device| device.missing_bytes() > 0);
-    let lacks = over.map(|device| {
+    let shortfalls = over.map(|device| {
         let (phase, peak) = device.peak();
-        Lack { device: device.name.clone(), phase, wanted_bytes: peak.total_bytes(), available_bytes: device.limit_bytes }
+        Shortfall { device: device.name.clone(), phase, wanted_bytes: peak.total_bytes(), available_bytes: device.limit_bytes }
     });
-    let lacks = lacks.collect();
-    let fixes = fixes(question, |_| true)?;
-    Err(Box::new(Shortage { missing_bytes: nearest.prediction.missing_bytes, lacks, nearest, fixes }).into())
+    let shortfalls = shortfalls.collect();
+    let fixes = fixes(request, |_| true)?;
+    Err(Box::new(Shortage { missing_bytes: nearest.prediction.missing_bytes, shortfalls, nearest, fixes }).into())
 }
 
 /// The best placement that fits; `None`: nothing does.
-pub(super) fn fitting(question: &Question<'_>) -> Result<Option<Plan>, PlacementError> {
-    let (seekers, empty) = (seekers(question)?, Ledger::new(question.rooms, question.budgets));
-    cheapest(&seekers, &empty).map(|seats| told(question, &seekers, &seats)).transpose()
+pub(super) fn fitting(request: &PlanRequest<'_>) -> Result<Option<Plan>, PlacementError> {
+    let (candidates, empty) = (candidates(request)?, Ledger::new(request.capacities, request.budgets));
+    cheapest(&candidates, &empty).map(|chosen| assembled(request, &candidates, &chosen)).transpose()
 }
 
 /// The seats as a placement, with what it takes and the reasons.
-fn told(question: &Question<'_>, seekers: &[Seeker<'_>], seats: &[Choice]) -> Result<Plan, PlacementError> {
-    let placement = placement(question, seekers, seats)?;
-    let prediction = Prediction::of(&placement, question.needs, question.rooms)?;
-    let reasons = (0..seats.len()).filter_map(|n| reason(question, seekers, seats, n)).collect();
-    let score = Score(seats.iter().map(|choice| choice.cost).sum());
+fn assembled(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &[Candidate]) -> Result<Plan, PlacementError> {
+    let placement = placement(request, candidates, chosen)?;
+    let prediction = Prediction::of(&placement, request.needs, request.capacities)?;
+    let reasons = (0..chosen.len()).filter_map(|n| reason(request, candidates, chosen, n)).collect();
+    let score = Score(chosen.iter().map(|candidate| candidate.cost).sum());
     Ok(Plan { placement, prediction, reasons, score, better: Vec::new() })
 }
 
 /// Whether a module runs on the processor, although there is a better device and nobody asked for it.
-fn burdens_processor(question: &Question<'_>, plan: &Plan) -> Result<bool, PlacementError> {
-    let is_ram = |name: &str| question.rooms.iter().any(|room| room.is_ram() && room.device.name == name);
-    let has_better = question.rooms.get(best_room(question.rooms, question.pins)?).is_some_and(|room| !room.is_ram());
-    let is_pinned = |module| question.pins.get(module).is_some_and(|pin| pin.runs_on.is_some());
+fn burdens_processor(request: &PlanRequest<'_>, plan: &Plan) -> Result<bool, PlacementError> {
+    let is_ram = |name: &str| request.capacities.iter().any(|capacity| capacity.is_ram() && capacity.device.name == name);
+    let has_better = request.capacities.get(best_device(request.capacities, request.pins)?).is_some_and(|capacity| !capacity.is_ram());
+    let is_pinned = |module| request.pins.get(module).is_some_and(|pin| pin.runs_on.is_some());
     let mut modules = plan.prediction.modules.iter();
     Ok(has_better && modules.any(|(module, it)| is_ram(&it.runs_on) && !is_pinned(module)))
 }
 
-fn placement(question: &Question<'_>, seekers: &[Seeker<'_>], seats: &[Choice]) -> Result<Placement, PlacementError> {
-    let name = |room: usize| question.rooms.get(room).map(|room| room.device.name.clone()).unwrap_or_default();
-    let mut placement = Placement::all_on(&name(best_room(question.rooms, question.pins)?));
-    placement.budgets = question.budgets.clone();
-    placement.stream_layers = question.stream_layers;
+fn placement(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &[Candidate]) -> Result<Placement, PlacementError> {
+    let name = |capacity: usize| request.capacities.get(capacity).map(|capacity| capacity.device.name.clone()).unwrap_or_default();
+    let mut placement = Placement::all_on(&name(best_device(request.capacities, request.pins)?));
+    placement.budgets = request.budgets.clone();
+    placement.stream_layers = request.stream_layers;
     // A pin holds also while its module is not in use.
-    for (module, pin) in question.pins {
-        let runs_on = pin.runs_on.clone().unwrap_or_else(|| placement.seat(*module).runs_on.clone());
-        let weights = pin.weights.clone().unwrap_or_else(|| Home::Device(runs_on.clone()));
-        placement.set(*module, Seat { runs_on, weights });
+    for (module, pin) in request.pins {
+        let runs_on = pin.runs_on.clone().unwrap_or_else(|| placement.assignment(*module).runs_on.clone());
+        let weights = pin.weights.clone().unwrap_or_else(|| WeightLocation::Device(runs_on.clone()));
+        placement.set(*module, Assignment { runs_on, weights });
     }
-    for (seeker, Choice { load, .. }) in seekers.iter().zip(seats) {
-        let weights = load.home.map_or(Home::Disk, |home| Home::Device(name(home)));
-        placement.set(seeker.module, Seat { runs_on: name(load.run), weights });
-        let Some(room) = question.rooms.get(load.run).filter(|_| load.cut_bytes.is_some()) else { continue };
+    for (candidate_set, Candidate { slot, .. }) in candidates.iter().zip(chosen) {
+        let weights = slot.location.map_or(WeightLocation::Disk, |location| WeightLocation::Device(name(location)));
+        placement.set(candidate_set.module, Assignment { runs_on: name(slot.run), weights });
+        let Some(capacity) = request.capacities.get(slot.run).filter(|_| slot.cut_bytes.is_some()) else { continue };
         // Only within a budget does the engine cut graphs.
-        let limit = room.limit_bytes(question.budgets);
-        if question.budgets.bytes(&room.device) != Some(limit) {
-            placement.budgets = placement.budgets.with(&room.device.name, budget_gib(limit));
+        let limit = capacity.limit_bytes(request.budgets);
+        if request.budgets.bytes(&capacity.device) != Some(limit) {
+            placement.budgets = placement.budgets.with(&capacity.device.name, budget_gib(limit));
         }
-        placement.stream_layers |= seeker.module == Module::Diffusion;
+        placement.stream_layers |= candidate_set.module == Module::Diffusion;
     }
     Ok(placement)
 }
 
 /// Where a module goes, and why not to a better place.
-fn reason(question: &Question<'_>, seekers: &[Seeker<'_>], seats: &[Choice], n: usize) -> Option<String> {
-    let (seeker, seat) = (seekers.get(n)?, seats.get(n)?);
-    let name = |room: usize| question.rooms.get(room).map_or("", |room| room.device.name.as_str());
-    let (Load { run, home, cut_bytes }, label) = (seat.load, seeker.module.noun());
-    let (run_name, weights) = (name(run), memory_size(seeker.needs.weight_bytes));
-    let is_ram = |room| question.rooms.get(room).is_some_and(Room::is_ram);
-    let place = match home {
-        Some(home) if home == run => format!("The {label} runs on {run_name} and its weights ({weights}) stay there"),
+fn reason(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &[Candidate], n: usize) -> Option<String> {
+    let (candidate_set, assignment) = (candidates.get(n)?, chosen.get(n)?);
+    let name = |capacity: usize| request.capacities.get(capacity).map_or("", |capacity| capacity.device.name.as_str());
+    let (Slot { run, location, cut_bytes }, label) = (assignment.slot, candidate_set.module.noun());
+    let (run_name, weights) = (name(run), memory_size(candidate_set.needs.weight_bytes));
+    let is_ram = |capacity| request.capacities.get(capacity).is_some_and(DeviceCapacity::is_ram);
+    let place = match location {
+        Some(location) if location == run => format!("The {label} runs on {run_name} and its weights ({weights}) stay there"),
         None => format!("The {label} runs on {run_name}; its weights ({weights}) are read from the disk each time"),
-        Some(home) => {
-            let from = if is_ram(home) { "RAM" } else { name(home) };
+        Some(location) => {
+            let from = if is_ram(location) { "RAM" } else { name(location) };
             let how = if cut_bytes.is_some() { "copied piece by piece" } else { "copied" };
             format!("The {label} runs on {run_name}; its weights ({weights}) wait in {from} and are {how} while it runs")
         }
     };
-    let pin = question.pins.get(&seeker.module);
+    let pin = request.pins.get(&candidate_set.module);
     let is_free = pin.is_none_or(|pin| pin.runs_on.is_none() || pin.weights.is_none());
-    let better = seeker.choices.first().filter(|best| best.cost < seat.cost);
+    let better = candidate_set.candidates.first().filter(|best| best.cost < assignment.cost);
     let why = match better {
         None if is_free && pin.is_none() => String::new(),
         None => " (pinned)".to_owned(),
         Some(better) => {
-            let empty = Ledger::new(question.rooms, question.budgets);
-            let others = seekers.iter().zip(seats).enumerate().filter(|(other, _)| *other != n);
-            let ledger = others.fold(empty, |ledger, (_, (seeker, choice))| with(&ledger, seeker, choice));
-            let missing = with(&ledger, seeker, better).missing_bytes();
+            let empty = Ledger::new(request.capacities, request.budgets);
+            let others = candidates.iter().zip(chosen).enumerate().filter(|(other, _)| *other != n);
+            let ledger = others.fold(empty, |ledger, (_, (candidate_set, candidate))| with(&ledger, candidate_set, candidate));
+            let missing = with(&ledger, candidate_set, better).missing_bytes();
             if missing == 0 {
                 return Some(format!("{place}."));
             }
-            let there = match better.load.home {
-                Some(home) if home == better.load.run => format!("to stay on {}", name(home)),
-                Some(_) if better.load.cut_bytes.is_none() => format!("to be copied to {} as a whole", name(better.load.run)),
-                _ => format!("to run on {}", name(better.load.run)),
+            let there = match better.slot.location {
+                Some(location) if location == better.slot.run => format!("to stay on {}", name(location)),
+                Some(_) if better.slot.cut_bytes.is_none() => format!("to be copied to {} as a whole", name(better.slot.run)),
+                _ => format!("to run on {}", name(better.slot.run)),
             };
             format!(": {there}, {} are missing beside the rest", memory_size(missing))
         }

@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{Ledger, Load};
+use super::ledger::{Ledger, Slot};
 use super::phase::Phase;
-use super::{Budgets, Home, Module, Placement, PlacementError};
+use super::{Budgets, Module, Placement, PlacementError, WeightLocation};
 use crate::device::{Device, DeviceKind};
 use crate::format::GIB;
 
@@ -53,21 +53,21 @@ pub struct Needs {
 
 /// A device that modules may be placed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct DeviceCapacity {
     /// The device. Its free memory is what would be free if Atelier held nothing there; where it tells none, nothing can be promised.
     pub device: Device,
     /// What the device takes for itself as soon as it is used: context, pools, workspaces.
-    pub slack_bytes: u64,
+    pub overhead_bytes: u64,
     /// Its memory is the computer's (an integrated GPU; Apple's GPUs, which call themselves GPUs): what it takes is missing there.
     pub shares_ram: bool,
 }
 
-impl Room {
+impl DeviceCapacity {
     /// A device, sharing the computer's memory where its kind says so.
     #[must_use]
-    pub fn new(device: Device, slack_bytes: u64) -> Self {
+    pub fn new(device: Device, overhead_bytes: u64) -> Self {
         let shares_ram = device.kind == DeviceKind::IntegratedGpu;
-        Self { device, slack_bytes, shares_ram }
+        Self { device, overhead_bytes, shares_ram }
     }
 
     /// Whether it is the processor, whose memory is RAM.
@@ -85,19 +85,19 @@ impl Room {
 
     pub(super) fn free_bytes(&self) -> u64 {
         let Device { memory_total_bytes: total, memory_free_bytes: free, .. } = self.device;
-        if self.is_ram() { free.saturating_sub(kept_of_ram(total)) } else { free }
+        if self.is_ram() { free.saturating_sub(ram_reserve(total)) } else { free }
     }
 }
 
 /// What of RAM is left to other programs, in bytes: 2 GiB or a tenth of it, whichever is more.
 #[must_use]
-pub fn kept_of_ram(total_bytes: u64) -> u64 {
+pub fn ram_reserve(total_bytes: u64) -> u64 {
     (2 * GIB).max(total_bytes / 10)
 }
 
 /// What a device holds in a phase, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Use {
+pub struct MemoryUse {
     /// Weights that live there.
     pub resident_bytes: u64,
     /// Weights copied there for what runs, LoRAs included.
@@ -105,16 +105,16 @@ pub struct Use {
     /// Compute buffers.
     pub compute_bytes: u64,
     /// What the device takes for itself.
-    pub slack_bytes: u64,
+    pub overhead_bytes: u64,
     /// What others take of the same memory: of RAM, devices without memory of their own; of a card, its other backends.
     pub shared_bytes: u64,
 }
 
-impl Use {
+impl MemoryUse {
     /// All of it.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
-        let parts = [self.resident_bytes, self.staged_bytes, self.compute_bytes, self.slack_bytes, self.shared_bytes];
+        let parts = [self.resident_bytes, self.staged_bytes, self.compute_bytes, self.overhead_bytes, self.shared_bytes];
         parts.into_iter().fold(0, u64::saturating_add)
     }
 }
@@ -126,21 +126,21 @@ pub struct DevicePrediction {
     pub name: String,
     /// The most that may be used of it ([`Room::limit_bytes`]).
     pub limit_bytes: u64,
-    pub(super) phases: [Use; Phase::ALL.len()],
+    pub(super) phases: [MemoryUse; Phase::ALL.len()],
 }
 
 impl DevicePrediction {
     /// What it holds in a phase.
     #[must_use]
-    pub const fn in_phase(&self, phase: Phase) -> Use {
+    pub const fn in_phase(&self, phase: Phase) -> MemoryUse {
         self.phases[phase as usize]
     }
 
     /// The phase in which it holds most, and what; the first of several.
     #[must_use]
-    pub fn peak(&self) -> (Phase, Use) {
+    pub fn peak(&self) -> (Phase, MemoryUse) {
         let uses = Phase::ALL.into_iter().rev().map(|phase| (phase, self.in_phase(phase)));
-        uses.max_by_key(|(_, it)| it.total_bytes()).unwrap_or((Phase::Load, Use::default()))
+        uses.max_by_key(|(_, it)| it.total_bytes()).unwrap_or((Phase::Load, MemoryUse::default()))
     }
 
     /// By how many bytes it is over its limit; 0 where it fits.
@@ -156,7 +156,7 @@ pub struct ModulePrediction {
     /// The device that it runs on.
     pub runs_on: String,
     /// Where its weights live.
-    pub weights: Home,
+    pub weights: WeightLocation,
     /// Its weights in memory.
     pub weight_bytes: u64,
     /// The most of them, and of LoRAs, that are copied to where it runs at one time.
@@ -183,40 +183,41 @@ pub struct Prediction {
 
 impl Prediction {
     /// What this placement takes on these devices.
-    pub fn of(placement: &Placement, needs: &Needs, rooms: &[Room]) -> Result<Self, PlacementError> {
-        let mut seats = Vec::new();
+    pub fn of(placement: &Placement, needs: &Needs, capacities: &[DeviceCapacity]) -> Result<Self, PlacementError> {
+        let mut slots = Vec::new();
         for (module, needs) in &needs.modules {
-            let seat = placement.seat(*module);
-            let run = find(&seat.runs_on, rooms)?;
-            let home = match &seat.weights {
-                Home::Device(name) => Some(find(name, rooms)?),
-                Home::Disk => None,
+            let assignment = placement.assignment(*module);
+            let run = find(&assignment.runs_on, capacities)?;
+            let location = match &assignment.weights {
+                WeightLocation::Device(name) => Some(find(name, capacities)?),
+                WeightLocation::Disk => None,
             };
-            let has_budget = rooms.get(run).is_some_and(|room| placement.budgets.bytes(&room.device).is_some());
-            let cut = if has_budget && can_be_cut(needs, rooms, run, home) { needs.cut_bytes() } else { None };
-            seats.push((*module, needs, Load { run, home, cut_bytes: cut }));
+            let has_budget = capacities.get(run).is_some_and(|capacity| placement.budgets.bytes(&capacity.device).is_some());
+            let cut = if has_budget && can_be_cut(needs, capacities, run, location) { needs.cut_bytes() } else { None };
+            slots.push((*module, needs, Slot { run, location, cut_bytes: cut }));
         }
         // Each cut graph grows from its largest piece into what the others leave.
         let mut budgets = BTreeMap::new();
-        for grown in 0..seats.len() {
-            let ledger = ledger(&seats, rooms, &placement.budgets);
-            if let Some((module, needs, load)) = seats.get_mut(grown)
-                && let Some(least) = load.cut_bytes
+        for grown in 0..slots.len() {
+            let ledger = ledger(&slots, capacities, &placement.budgets);
+            if let Some((module, needs, slot)) = slots.get_mut(grown)
+                && let Some(least) = slot.cut_bytes
             {
-                let bytes = ledger.graph_limit(needs, load).max(least);
-                load.cut_bytes = Some(bytes);
+                let bytes = ledger.graph_limit(needs, slot).max(least);
+                slot.cut_bytes = Some(bytes);
                 budgets.insert(*module, bytes);
             }
         }
-        let ledger = ledger(&seats, rooms, &placement.budgets);
-        let modules = seats.iter().map(|(module, needs, load)| {
-            let most = |bytes: fn(&Use) -> u64| Phase::ALL.into_iter().map(|phase| bytes(&load.in_phase(needs, phase))).max().unwrap_or(0);
-            let seat = placement.seat(*module);
+        let ledger = ledger(&slots, capacities, &placement.budgets);
+        let modules = slots.iter().map(|(module, needs, slot)| {
+            let most =
+                |bytes: fn(&MemoryUse) -> u64| Phase::ALL.into_iter().map(|phase| bytes(&slot.in_phase(needs, phase))).max().unwrap_or(0);
+            let assignment = placement.assignment(*module);
             let graph_budget_bytes = budgets.get(module).copied();
-            let whole = needs.compute_bytes.values().map(|compute| needs.whole_bytes(load.is_staged(), *compute)).max().unwrap_or(0);
+            let whole = needs.compute_bytes.values().map(|compute| needs.whole_bytes(slot.is_staged(), *compute)).max().unwrap_or(0);
             let prediction = ModulePrediction {
-                runs_on: seat.runs_on.clone(),
-                weights: seat.weights.clone(),
+                runs_on: assignment.runs_on.clone(),
+                weights: assignment.weights.clone(),
                 weight_bytes: needs.weight_bytes,
                 staged_bytes: most(|it| it.staged_bytes),
                 compute_bytes: most(|it| it.compute_bytes),
@@ -226,7 +227,7 @@ impl Prediction {
             (*module, prediction)
         });
         let modules = modules.collect();
-        Ok(Self { devices: ledger.devices(rooms), modules, missing_bytes: ledger.missing_bytes() })
+        Ok(Self { devices: ledger.devices(capacities), modules, missing_bytes: ledger.missing_bytes() })
     }
 
     /// What is predicted for a device.
@@ -243,31 +244,31 @@ impl Prediction {
 }
 
 /// Whether the engine can run a module in pieces: it can be cut, its weights wait in RAM, and it runs elsewhere.
-pub(super) fn can_be_cut(needs: &ModuleNeeds, rooms: &[Room], run: usize, home: Option<usize>) -> bool {
-    let is_ram = |room: usize| rooms.get(room).is_some_and(Room::is_ram);
-    needs.least_bytes.is_some() && home.is_some_and(is_ram) && !is_ram(run)
+pub(super) fn can_be_cut(needs: &ModuleNeeds, capacities: &[DeviceCapacity], run: usize, location: Option<usize>) -> bool {
+    let is_ram = |capacity: usize| capacities.get(capacity).is_some_and(DeviceCapacity::is_ram);
+    needs.least_bytes.is_some() && location.is_some_and(is_ram) && !is_ram(run)
 }
 
-fn ledger(seats: &[(Module, &ModuleNeeds, Load)], rooms: &[Room], budgets: &Budgets) -> Ledger {
-    let mut ledger = Ledger::new(rooms, budgets);
-    for (_, needs, load) in seats {
-        ledger.add(needs, load);
+fn ledger(slots: &[(Module, &ModuleNeeds, Slot)], capacities: &[DeviceCapacity], budgets: &Budgets) -> Ledger {
+    let mut ledger = Ledger::new(capacities, budgets);
+    for (_, needs, slot) in slots {
+        ledger.add(needs, slot);
     }
     ledger
 }
 
 /// The room of a device.
-pub(super) fn find(name: &str, rooms: &[Room]) -> Result<usize, PlacementError> {
-    rooms.iter().position(|room| room.device.name == name).ok_or_else(|| PlacementError::UnknownDevice {
+pub(super) fn find(name: &str, capacities: &[DeviceCapacity]) -> Result<usize, PlacementError> {
+    capacities.iter().position(|capacity| capacity.device.name == name).ok_or_else(|| PlacementError::UnknownDevice {
         name: name.to_owned(),
-        known: rooms.iter().map(|room| room.device.name.as_str()).collect::<Vec<_>>().join(", "),
+        known: capacities.iter().map(|capacity| capacity.device.name.as_str()).collect::<Vec<_>>().join(", "),
         closest: None,
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{needs, room};
+    use super::super::testing::{capacity, needs};
     use super::*;
     use crate::recipe::PlacementText;
 
@@ -286,14 +287,14 @@ mod tests {
         Needs { modules: modules.into() }
     }
 
-    fn rooms() -> [Room; 2] {
-        [room("CPU", DeviceKind::Cpu, 320), room("CUDA0", DeviceKind::Gpu, 240)]
+    fn capacities() -> [DeviceCapacity; 2] {
+        [capacity("CPU", DeviceKind::Cpu, 320), capacity("CUDA0", DeviceKind::Gpu, 240)]
     }
 
-    fn predicted(params: &str, max_vram: &str, needs: &Needs, rooms: &[Room]) -> Prediction {
-        let devices: Vec<Device> = rooms.iter().map(|room| room.device.clone()).collect();
+    fn predicted(params: &str, max_vram: &str, needs: &Needs, capacities: &[DeviceCapacity]) -> Prediction {
+        let devices: Vec<Device> = capacities.iter().map(|capacity| capacity.device.clone()).collect();
         let text = PlacementText { params_backend: params.into(), max_vram: max_vram.into(), ..PlacementText::default() };
-        Prediction::of(&Placement::parse(&text, &devices).unwrap(), needs, rooms).unwrap()
+        Prediction::of(&Placement::parse(&text, &devices).unwrap(), needs, capacities).unwrap()
     }
 
     /// Resident, staged, compute and slack in tenths of a GiB.
@@ -301,13 +302,13 @@ mod tests {
         let device = prediction.device(device).unwrap();
         Phase::ALL.map(|phase| {
             let it = device.in_phase(phase);
-            [it.resident_bytes, it.staged_bytes, it.compute_bytes, it.slack_bytes].map(tenths)
+            [it.resident_bytes, it.staged_bytes, it.compute_bytes, it.overhead_bytes].map(tenths)
         })
     }
 
     #[test]
     fn resident_weights_add_up_and_compute_peaks_of_phases_do_not() {
-        let it = predicted("", "", &image_model(), &rooms());
+        let it = predicted("", "", &image_model(), &capacities());
         assert_eq!(in_phases(&it, "CUDA0"), [[157, 0, 0, 5], [157, 0, 30, 5], [157, 0, 15, 5], [157, 0, 65, 5]]);
         assert_eq!(in_phases(&it, "CPU"), [[0; 4]; 4]);
         let device = it.device("CUDA0").unwrap();
@@ -317,7 +318,7 @@ mod tests {
 
     #[test]
     fn weights_that_wait_in_ram_are_on_the_device_only_while_their_module_runs() {
-        let it = predicted("cpu", "", &image_model(), &rooms());
+        let it = predicted("cpu", "", &image_model(), &capacities());
         // While encoding, the text encoder (8.2) is done before the VAE (3.3) begins; while denoising, both are there.
         assert_eq!(in_phases(&it, "CUDA0"), [[0, 0, 0, 5], [0, 80, 2, 5], [0, 74, 15, 5], [0, 3, 65, 5]]);
         assert_eq!(in_phases(&it, "CPU"), [[157, 0, 0, 0]; 4]);
@@ -325,14 +326,14 @@ mod tests {
 
     #[test]
     fn weights_on_the_disk_are_nowhere_until_their_module_runs() {
-        let it = predicted("disk", "", &image_model(), &rooms());
+        let it = predicted("disk", "", &image_model(), &capacities());
         assert_eq!(in_phases(&it, "CPU"), [[0; 4]; 4]);
         assert_eq!(in_phases(&it, "CUDA0")[2], [0, 74, 15, 5]);
     }
 
     #[test]
     fn a_cut_graph_takes_what_its_device_has_left_within_the_budget() {
-        let it = predicted("diffusion=cpu,te=cpu", "6", &image_model(), &rooms());
+        let it = predicted("diffusion=cpu,te=cpu", "6", &image_model(), &capacities());
         // 6 less 1.7 of the others' weights, their 0.5 of compute and 0.5 of slack.
         let diffusion = it.modules.get(&Module::Diffusion).unwrap();
         assert_eq!((tenths(diffusion.graph_budget_bytes.unwrap()), diffusion.in_pieces), (33, true));
@@ -351,7 +352,7 @@ mod tests {
                 "diffusion=cpu",
                 budget,
                 &Needs { modules: [(Module::Diffusion, image_model().modules[&Module::Diffusion].clone())].into() },
-                &rooms(),
+                &capacities(),
             );
             let module = it.modules.get(&Module::Diffusion).unwrap().clone();
             (module.in_pieces, tenths(module.staged_bytes), tenths(module.compute_bytes), it.fits())
@@ -367,13 +368,13 @@ mod tests {
     fn loras_lie_beside_what_runs() {
         let mut needs = image_model();
         needs.modules.get_mut(&Module::Diffusion).unwrap().lora_bytes = GIB;
-        assert_eq!(in_phases(&predicted("", "", &needs, &rooms()), "CUDA0")[2], [157, 10, 15, 5]);
+        assert_eq!(in_phases(&predicted("", "", &needs, &capacities()), "CUDA0")[2], [157, 10, 15, 5]);
     }
 
     #[test]
     fn what_an_integrated_gpu_takes_is_missing_in_ram() {
-        let rooms = [room("CPU", DeviceKind::Cpu, 160), room("Vulkan0", DeviceKind::IntegratedGpu, 160)];
-        let it = predicted("te=cpu", "", &image_model(), &rooms);
+        let capacities = [capacity("CPU", DeviceKind::Cpu, 160), capacity("Vulkan0", DeviceKind::IntegratedGpu, 160)];
+        let it = predicted("te=cpu", "", &image_model(), &capacities);
         let ram = it.device("CPU").unwrap();
         // 7.7 resident, 8.0 staged, 0.2 compute, 0.5 slack; and the text encoder's 8.0 in RAM itself.
         assert_eq!(tenths(ram.in_phase(Phase::Encode).shared_bytes), 164);
@@ -384,9 +385,9 @@ mod tests {
 
     #[test]
     fn other_programs_keep_two_gib_or_a_tenth_of_ram() {
-        let limit = |tenths_of_gib| tenths(room("CPU", DeviceKind::Cpu, tenths_of_gib).limit_bytes(&Budgets::default()));
+        let limit = |tenths_of_gib| tenths(capacity("CPU", DeviceKind::Cpu, tenths_of_gib).limit_bytes(&Budgets::default()));
         assert_eq!((limit(10), limit(80), limit(640)), (0, 60, 576));
-        let graphics = room("CUDA0", DeviceKind::Gpu, 60);
+        let graphics = capacity("CUDA0", DeviceKind::Gpu, 60);
         let budget = |gib| tenths(graphics.limit_bytes(&Budgets::new(gib, BTreeMap::new())));
         assert_eq!((budget(0.0), budget(2.0), budget(99.0), budget(-1.0), budget(-99.0)), (60, 20, 60, 50, 0));
     }
@@ -394,7 +395,7 @@ mod tests {
     #[test]
     fn a_device_that_is_gone_is_named() {
         let placement = Placement::all_on("CUDA7");
-        let error = Prediction::of(&placement, &image_model(), &rooms()).unwrap_err().to_string();
+        let error = Prediction::of(&placement, &image_model(), &capacities()).unwrap_err().to_string();
         assert!(error.contains("CUDA7") && error.contains("CPU, CUDA0"), "{error}");
     }
 
@@ -407,7 +408,7 @@ mod tests {
             module.compute_bytes.values_mut().for_each(|bytes| *bytes = u64::MAX);
         }
         for params in ["", "cpu", "disk"] {
-            assert!(!predicted(params, "6", &needs, &rooms()).fits());
+            assert!(!predicted(params, "6", &needs, &capacities()).fits());
         }
     }
 }

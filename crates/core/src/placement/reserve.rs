@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::kept_of_ram;
+use super::ram_reserve;
 use crate::device::{Device, DeviceKind};
 use crate::format::GIB;
 
@@ -27,7 +27,7 @@ impl Reserve {
     pub fn bytes(&self, device: &Device) -> u64 {
         let total = device.memory_total_bytes;
         if device.kind == DeviceKind::Cpu {
-            return kept_of_ram(total);
+            return ram_reserve(total);
         }
         (total / 100 * u64::from(self.percent.min(100))).min(self.most_bytes)
     }

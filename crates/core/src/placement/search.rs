@@ -3,14 +3,14 @@
 //! Invariants: what a seat costs does not depend on how much memory there is, so more memory only ever adds to what can be chosen; the
 //! same question has the same answer.
 
-use super::ledger::{Ledger, Load};
-use super::plan::{Pins, Question};
-use super::predict::{ModuleNeeds, Room, can_be_cut, find};
-use super::{Home, Module, PlacementError};
+use super::ledger::{Ledger, Slot};
+use super::plan::{Pins, PlanRequest};
+use super::predict::{DeviceCapacity, ModuleNeeds, can_be_cut, find};
+use super::{Module, PlacementError, WeightLocation};
 use crate::device::DeviceKind;
 
 /// Modules from the one whose weights are worth most on the device to the one whose are worth least.
-pub(super) const BY_WORTH: [Module; Module::ALL.len()] =
+pub(super) const PRIORITY: [Module; Module::ALL.len()] =
     [Module::Diffusion, Module::Te, Module::Vae, Module::Controlnet, Module::ClipVision, Module::Photomaker, Module::Upscaler];
 
 /// How much worse a seat is than to run and live on the best device. The numbers are an order and no seconds. For each module: device,
@@ -38,122 +38,128 @@ const fn cost(module: Module) -> Cost {
 
 /// A seat that a module could have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
-    pub(super) load: Load,
+pub(super) struct Candidate {
+    pub(super) slot: Slot,
     pub(super) cost: u32,
 }
 
 /// A module and the seats it could have, the cheapest first.
-pub(super) struct Seeker<'a> {
+pub(super) struct Candidates<'a> {
     pub(super) module: Module,
     pub(super) needs: &'a ModuleNeeds,
-    pub(super) choices: Vec<Choice>,
+    pub(super) candidates: Vec<Candidate>,
 }
 
 /// The modules in use, by worth.
-pub(super) fn seekers<'a>(question: &Question<'a>) -> Result<Vec<Seeker<'a>>, PlacementError> {
-    let best = best_room(question.rooms, question.pins)?;
-    let in_use = BY_WORTH.into_iter().filter_map(|module| Some((module, question.needs.modules.get(&module)?)));
-    let seekers = in_use.map(|(module, needs)| {
-        let choices = choices(module, needs, question.pins, question.rooms, best)?;
-        Ok(Seeker { module, needs, choices })
+pub(super) fn candidates<'a>(request: &PlanRequest<'a>) -> Result<Vec<Candidates<'a>>, PlacementError> {
+    let best = best_device(request.capacities, request.pins)?;
+    let in_use = PRIORITY.into_iter().filter_map(|module| Some((module, request.needs.modules.get(&module)?)));
+    let candidates = in_use.map(|(module, needs)| {
+        let candidates = candidates_of(module, needs, request.pins, request.capacities, best)?;
+        Ok(Candidates { module, needs, candidates })
     });
-    seekers.collect()
+    candidates.collect()
 }
 
 /// The device that the engine would choose by itself: GPU, then integrated GPU, then CPU; of a card, the backend that is to be used.
-pub(super) fn best_room(rooms: &[Room], pins: &Pins) -> Result<usize, PlacementError> {
+pub(super) fn best_device(capacities: &[DeviceCapacity], pins: &Pins) -> Result<usize, PlacementError> {
     let kinds = [DeviceKind::Gpu, DeviceKind::IntegratedGpu, DeviceKind::Cpu];
     let mut by_kind = kinds.into_iter().filter_map(|kind| {
-        let is_first = |(n, room): (usize, &Room)| room.device.kind == kind && !stands_aside(n, rooms, pins);
-        rooms.iter().enumerate().position(is_first)
+        let is_first = |(n, capacity): (usize, &DeviceCapacity)| capacity.device.kind == kind && !is_shadowed(n, capacities, pins);
+        capacities.iter().enumerate().position(is_first)
     });
-    by_kind.next().map_or_else(|| find("CPU", rooms), Ok)
+    by_kind.next().map_or_else(|| find("CPU", capacities), Ok)
 }
 
 /// Whether another backend of the same card is used instead of this one: one that a pin names, else the preferred one.
-fn stands_aside(room: usize, rooms: &[Room], pins: &Pins) -> bool {
-    let Some(own) = rooms.get(room) else { return true };
-    let rank = |n: usize, it: &Room| {
+fn is_shadowed(capacity: usize, capacities: &[DeviceCapacity], pins: &Pins) -> bool {
+    let Some(own) = capacities.get(capacity) else { return true };
+    let rank = |n: usize, it: &DeviceCapacity| {
         let is_named = pins.values().any(|pin| pin.names(&it.device.name));
         (!is_named, it.device.backend_rank(), n)
     };
-    let mut others = rooms.iter().enumerate().filter(|(_, it)| it.device.shares_card(&own.device));
-    others.any(|(n, it)| rank(n, it) < rank(room, own))
+    let mut others = capacities.iter().enumerate().filter(|(_, it)| it.device.shares_card(&own.device));
+    others.any(|(n, it)| rank(n, it) < rank(capacity, own))
 }
 
-fn choices(module: Module, needs: &ModuleNeeds, pins: &Pins, rooms: &[Room], best: usize) -> Result<Vec<Choice>, PlacementError> {
+fn candidates_of(
+    module: Module,
+    needs: &ModuleNeeds,
+    pins: &Pins,
+    capacities: &[DeviceCapacity],
+    best: usize,
+) -> Result<Vec<Candidate>, PlacementError> {
     let pin = pins.get(&module);
-    let pinned_run = pin.and_then(|pin| pin.runs_on.as_ref()).map(|name| find(name, rooms)).transpose()?;
-    let pinned_home = match pin.and_then(|pin| pin.weights.as_ref()) {
+    let pinned_run = pin.and_then(|pin| pin.runs_on.as_ref()).map(|name| find(name, capacities)).transpose()?;
+    let pinned_location = match pin.and_then(|pin| pin.weights.as_ref()) {
         None => None,
-        Some(Home::Disk) => Some(None),
-        Some(Home::Device(name)) => Some(Some(find(name, rooms)?)),
+        Some(WeightLocation::Disk) => Some(None),
+        Some(WeightLocation::Device(name)) => Some(Some(find(name, capacities)?)),
     };
-    let ram = rooms.iter().position(Room::is_ram);
+    let ram = capacities.iter().position(DeviceCapacity::is_ram);
     let cost = cost(module);
-    let mut choices = Vec::new();
-    for (run, room) in rooms.iter().enumerate() {
+    let mut candidates = Vec::new();
+    for (run, capacity) in capacities.iter().enumerate() {
         // Other kinds are used only where they are named.
-        let usable =
-            matches!(room.device.kind, DeviceKind::Cpu | DeviceKind::Gpu | DeviceKind::IntegratedGpu) && !stands_aside(run, rooms, pins);
+        let usable = matches!(capacity.device.kind, DeviceKind::Cpu | DeviceKind::Gpu | DeviceKind::IntegratedGpu)
+            && !is_shadowed(run, capacities, pins);
         if pinned_run.map_or(!usable, |pinned| pinned != run) {
             continue;
         }
         let run_cost = if run == best {
             0
-        } else if room.is_ram() {
+        } else if capacity.is_ram() {
             cost.processor
-        } else if room.shares_ram {
+        } else if capacity.shares_ram {
             2 * cost.other_device
         } else {
             cost.other_device
         };
-        let mut homes = match pinned_home {
-            Some(home) => vec![home],
+        let mut locations = match pinned_location {
+            Some(location) => vec![location],
             None => vec![Some(run), None],
         };
-        homes.extend(ram.filter(|ram| *ram != run && pinned_home.is_none()).map(Some));
-        for home in homes {
-            let home_cost = match home {
-                Some(home) if home == run => 0,
+        locations.extend(ram.filter(|ram| *ram != run && pinned_location.is_none()).map(Some));
+        for location in locations {
+            let location_cost = match location {
+                Some(location) if location == run => 0,
                 Some(_) => cost.ram,
                 None => cost.disk,
             };
-            let load = Load { run, home, cut_bytes: None };
-            choices.push(Choice { load, cost: run_cost + home_cost });
+            let slot = Slot { run, location, cut_bytes: None };
+            candidates.push(Candidate { slot, cost: run_cost + location_cost });
             // A graph of nothing would need a budget of nothing, which is none.
             let cut_bytes = needs.cut_bytes().filter(|bytes| *bytes > 0);
-            if cut_bytes.is_some() && can_be_cut(needs, rooms, run, home) {
-                choices.push(Choice { load: Load { cut_bytes, ..load }, cost: run_cost + cost.pieces });
+            if cut_bytes.is_some() && can_be_cut(needs, capacities, run, location) {
+                candidates.push(Candidate { slot: Slot { cut_bytes, ..slot }, cost: run_cost + cost.pieces });
             }
         }
     }
-    choices.sort_by_key(|choice| choice.cost);
-    Ok(choices)
+    candidates.sort_by_key(|candidate| candidate.cost);
+    Ok(candidates)
 }
 
 /// The cheapest seats that fit together, one for each seeker; among equally cheap ones the first. `None`: nothing fits.
-pub(super) fn cheapest(seekers: &[Seeker<'_>], empty: &Ledger) -> Option<Vec<Choice>> {
-    let mut search = Search { seekers, best: None, taken: Vec::new(), visits: 0 };
+pub(super) fn cheapest(candidates: &[Candidates<'_>], empty: &Ledger) -> Option<Vec<Candidate>> {
+    let mut search = Search { candidates, best: None, taken: Vec::new(), visits: 0 };
     search.fitting(empty, 0);
-    search.best.map(|(_, seats)| seats)
+    search.best.map(|(_, chosen)| chosen)
 }
 
 /// The seats by which the least is missing, and of these the cheapest, as far as a bounded search sees.
-pub(super) fn nearest(seekers: &[Seeker<'_>], empty: &Ledger) -> Option<Vec<Choice>> {
+pub(super) fn nearest(candidates: &[Candidates<'_>], empty: &Ledger) -> Option<Vec<Candidate>> {
     // No seats together miss less than one module misses alone.
-    let alone = seekers.iter().filter_map(|it| it.choices.iter().map(|choice| with(empty, it, choice).missing_bytes()).min());
+    let alone = candidates.iter().filter_map(|it| it.candidates.iter().map(|candidate| with(empty, it, candidate).missing_bytes()).min());
     let floor = alone.max().unwrap_or(0);
-    let mut search = Search { seekers, best: None, taken: Vec::new(), visits: 0 };
+    let mut search = Search { candidates, best: None, taken: Vec::new(), visits: 0 };
     search.missing(empty, 0, floor);
-    search.best.map(|(_, seats)| seats)
+    search.best.map(|(_, chosen)| chosen)
 }
 
 /// The books with one more module.
-pub(super) fn with(ledger: &Ledger, seeker: &Seeker<'_>, choice: &Choice) -> Ledger {
+pub(super) fn with(ledger: &Ledger, candidate_set: &Candidates<'_>, candidate: &Candidate) -> Ledger {
     let mut ledger = ledger.clone();
-    ledger.add(seeker.needs, &choice.load);
+    ledger.add(candidate_set.needs, &candidate.slot);
     ledger
 }
 
@@ -161,10 +167,10 @@ pub(super) fn with(ledger: &Ledger, seeker: &Seeker<'_>, choice: &Choice) -> Led
 const MOST_VISITS: usize = 5_000;
 
 struct Search<'a> {
-    seekers: &'a [Seeker<'a>],
+    candidates: &'a [Candidates<'a>],
     /// What is missing and what it costs, and the seats.
-    best: Option<((u64, u32), Vec<Choice>)>,
-    taken: Vec<Choice>,
+    best: Option<((u64, u32), Vec<Candidate>)>,
+    taken: Vec<Candidate>,
     visits: usize,
 }
 
@@ -177,58 +183,58 @@ impl Search<'_> {
 
     fn fitting(&mut self, ledger: &Ledger, cost: u32) {
         self.visits += 1;
-        let Some((seeker, later)) = self.seekers.get(self.taken.len()..).and_then(<[_]>::split_first) else {
+        let Some((candidate_set, later)) = self.candidates.get(self.taken.len()..).and_then(<[_]>::split_first) else {
             return self.keep_if_better((0, cost));
         };
-        for choice in &seeker.choices {
-            let next = with(ledger, seeker, choice);
+        for candidate in &candidate_set.candidates {
+            let next = with(ledger, candidate_set, candidate);
             if next.missing_bytes() > 0 {
                 continue;
             }
             // What is still to come costs at least its cheapest seat that fits beside what is there.
-            let cheapest = |seeker: &Seeker<'_>| {
-                let fits = |choice: &&Choice| with(&next, seeker, choice).missing_bytes() == 0;
-                seeker.choices.iter().find(fits).map(|choice| choice.cost)
+            let cheapest = |candidate_set: &Candidates<'_>| {
+                let fits = |candidate: &&Candidate| with(&next, candidate_set, candidate).missing_bytes() == 0;
+                candidate_set.candidates.iter().find(fits).map(|candidate| candidate.cost)
             };
             let Some(to_come) = later.iter().map(cheapest).sum::<Option<u32>>() else { continue };
-            if self.best.as_ref().is_some_and(|((_, best), _)| cost + choice.cost + to_come >= *best) {
+            if self.best.as_ref().is_some_and(|((_, best), _)| cost + candidate.cost + to_come >= *best) {
                 continue;
             }
-            self.taken.push(*choice);
-            self.fitting(&next, cost + choice.cost);
+            self.taken.push(*candidate);
+            self.fitting(&next, cost + candidate.cost);
             self.taken.pop();
         }
     }
 
     fn missing(&mut self, ledger: &Ledger, cost: u32, floor: u64) {
         self.visits += 1;
-        let Some(seeker) = self.seekers.get(self.taken.len()) else {
+        let Some(candidate_set) = self.candidates.get(self.taken.len()) else {
             return self.keep_if_better((ledger.missing_bytes(), cost));
         };
-        let mut nexts: Vec<(u64, &Choice, Ledger)> = seeker
-            .choices
+        let mut nexts: Vec<(u64, &Candidate, Ledger)> = candidate_set
+            .candidates
             .iter()
-            .map(|choice| {
-                let next = with(ledger, seeker, choice);
-                (next.missing_bytes(), choice, next)
+            .map(|candidate| {
+                let next = with(ledger, candidate_set, candidate);
+                (next.missing_bytes(), candidate, next)
             })
             .collect();
-        nexts.sort_by_key(|(missing, choice, _)| (*missing, choice.cost));
-        for (missing, choice, next) in nexts {
-            let least = (missing.max(floor), cost + choice.cost);
+        nexts.sort_by_key(|(missing, candidate, _)| (*missing, candidate.cost));
+        for (missing, candidate, next) in nexts {
+            let least = (missing.max(floor), cost + candidate.cost);
             if self.best.as_ref().is_some_and(|(best, _)| least >= *best) || self.visits > MOST_VISITS {
                 continue;
             }
-            self.taken.push(*choice);
-            self.missing(&next, cost + choice.cost, floor);
+            self.taken.push(*candidate);
+            self.missing(&next, cost + candidate.cost, floor);
             self.taken.pop();
         }
     }
 }
 
 #[cfg(test)]
-pub(super) fn visits(seekers: &[Seeker<'_>], empty: &Ledger) -> usize {
-    let mut search = Search { seekers, best: None, taken: Vec::new(), visits: 0 };
+pub(super) fn visits(candidates: &[Candidates<'_>], empty: &Ledger) -> usize {
+    let mut search = Search { candidates, best: None, taken: Vec::new(), visits: 0 };
     search.fitting(empty, 0);
     search.visits
 }

@@ -63,14 +63,14 @@ fn perhaps(closest: Option<&String>) -> String {
 
 /// Which module goes where, as a text says it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Assignments {
+pub struct BackendSpec {
     /// Where modules go that are not named; `None` is the engine's choice.
     pub fallback: Option<String>,
     /// Where the named ones go.
     pub modules: BTreeMap<Module, String>,
 }
 
-impl Assignments {
+impl BackendSpec {
     /// Reads a text; a later entry replaces an earlier one.
     pub fn parse(text: &str) -> Result<Self, PlacementError> {
         let mut assignments = Self::default();
@@ -103,7 +103,7 @@ impl Assignments {
     }
 }
 
-impl fmt::Display for Assignments {
+impl fmt::Display for BackendSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fallback = self.fallback.iter().map(|place| ("all", place));
         let modules = self.modules.iter().map(|(module, place)| (module.key(), place));
@@ -116,14 +116,14 @@ impl fmt::Display for Assignments {
 }
 
 /// Reads where modules run (`--backend`).
-pub fn parse_backend(text: &str) -> Result<Assignments, PlacementError> {
-    let assignments = Assignments::parse(text)?;
+pub fn parse_backend(text: &str) -> Result<BackendSpec, PlacementError> {
+    let assignments = BackendSpec::parse(text)?;
     if assignments.places().any(is_disk) { Err(PlacementError::RunsOnDisk) } else { Ok(assignments) }
 }
 
 /// Reads where weights live (`--params-backend`); `disk` is one of the places.
-pub fn parse_params_backend(text: &str) -> Result<Assignments, PlacementError> {
-    Assignments::parse(text)
+pub fn parse_params_backend(text: &str) -> Result<BackendSpec, PlacementError> {
+    BackendSpec::parse(text)
 }
 
 /// Whether the texts have the right shape, whatever devices there are.
@@ -186,7 +186,7 @@ mod tests {
             assert_eq!(assignments.place_of(Module::Vae), "cuda0", "{text}");
             assert!(assignments.modules.is_empty());
         }
-        assert_eq!(parse_backend("").unwrap(), Assignments::default());
+        assert_eq!(parse_backend("").unwrap(), BackendSpec::default());
     }
 
     #[test]

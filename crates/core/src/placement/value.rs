@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::names::resolve_device;
-use super::text::{Assignments, DISK, is_disk, parse_backend, parse_params_backend};
+use super::text::{BackendSpec, DISK, is_disk, parse_backend, parse_params_backend};
 use super::{Budgets, Module, PlacementError};
 use crate::device::Device;
 use crate::recipe::PlacementText;
@@ -14,14 +14,14 @@ use crate::recipe::PlacementText;
 /// Where a module's weights live.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Home {
+pub enum WeightLocation {
     /// In a device's memory. Where the module runs on another one, they are copied there while it runs.
     Device(String),
     /// In their file: read again each time they are needed.
     Disk,
 }
 
-impl Home {
+impl WeightLocation {
     /// The name in placement texts.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -40,25 +40,25 @@ impl Home {
 
 /// A module's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seat {
+pub struct Assignment {
     /// The device that it runs on.
     pub runs_on: String,
     /// Where its weights live.
-    pub weights: Home,
+    pub weights: WeightLocation,
 }
 
-impl Seat {
+impl Assignment {
     /// Runs and lives on one device.
     #[must_use]
     pub fn at(device: &str) -> Self {
-        Self { runs_on: device.to_owned(), weights: Home::Device(device.to_owned()) }
+        Self { runs_on: device.to_owned(), weights: WeightLocation::Device(device.to_owned()) }
     }
 }
 
 /// Where every module runs and where its weights live, within which budgets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
-    seats: [Seat; Module::ALL.len()],
+    chosen: [Assignment; Module::ALL.len()],
     /// The most memory that devices may be used to.
     pub budgets: Budgets,
     /// Keep of the diffusion weights what fits in the budget, and copy the rest at each step.
@@ -71,7 +71,12 @@ impl Placement {
     /// Every module runs and lives on one device.
     #[must_use]
     pub fn all_on(device: &str) -> Self {
-        Self { seats: Module::ALL.map(|_| Seat::at(device)), budgets: Budgets::default(), stream_layers: false, split_batch: Vec::new() }
+        Self {
+            chosen: Module::ALL.map(|_| Assignment::at(device)),
+            budgets: Budgets::default(),
+            stream_layers: false,
+            split_batch: Vec::new(),
+        }
     }
 
     /// What a text means on a machine with these devices.
@@ -85,11 +90,11 @@ impl Placement {
         for module in Module::ALL {
             let runs_on = &resolve_device(backend.place_of(module), devices)?.name;
             let weights = match params.place_of(module) {
-                "" => Home::Device(runs_on.clone()),
-                place if is_disk(place) => Home::Disk,
-                place => Home::Device(resolve_device(place, devices)?.name.clone()),
+                "" => WeightLocation::Device(runs_on.clone()),
+                place if is_disk(place) => WeightLocation::Disk,
+                place => WeightLocation::Device(resolve_device(place, devices)?.name.clone()),
             };
-            placement.set(module, Seat { runs_on: runs_on.clone(), weights });
+            placement.set(module, Assignment { runs_on: runs_on.clone(), weights });
         }
         placement.budgets = Budgets::parse(&text.max_vram, devices)?;
         placement.stream_layers = text.stream_layers;
@@ -105,11 +110,11 @@ impl Placement {
     /// The canonical text: with the fewest entries, every device by its whole name.
     #[must_use]
     pub fn text(&self) -> PlacementText {
-        let runs_on = |module| self.seat(module).runs_on.as_str();
-        let weights = |module| self.seat(module).weights.name();
+        let runs_on = |module| self.assignment(module).runs_on.as_str();
+        let weights = |module| self.assignment(module).weights.name();
         PlacementText {
             backend: shortest(runs_on, |_| false).to_string(),
-            params_backend: shortest(weights, |module| self.seat(module).weights.is(runs_on(module))).to_string(),
+            params_backend: shortest(weights, |module| self.assignment(module).weights.is(runs_on(module))).to_string(),
             max_vram: self.budgets.to_string(),
             stream_layers: self.stream_layers,
             split_batch: self.split_batch.join(","),
@@ -125,13 +130,13 @@ impl Placement {
         for device in self.split_batch.iter().map(String::as_str).chain(self.split_batch.is_empty().then_some("")) {
             let mut share = Self { split_batch: Vec::new(), ..self.clone() };
             for module in Module::ALL {
-                let mut seat = self.seat(module).clone();
-                if seat.runs_on == first {
-                    device.clone_into(&mut seat.runs_on);
-                    if seat.weights.is(first) {
-                        seat.weights = Home::Device(device.to_owned());
+                let mut assignment = self.assignment(module).clone();
+                if assignment.runs_on == first {
+                    device.clone_into(&mut assignment.runs_on);
+                    if assignment.weights.is(first) {
+                        assignment.weights = WeightLocation::Device(device.to_owned());
                     }
-                    share.set(module, seat);
+                    share.set(module, assignment);
                 }
             }
             if !shares.contains(&share) {
@@ -143,13 +148,13 @@ impl Placement {
 
     /// A module's place.
     #[must_use]
-    pub const fn seat(&self, module: Module) -> &Seat {
-        &self.seats[module as usize]
+    pub const fn assignment(&self, module: Module) -> &Assignment {
+        &self.chosen[module as usize]
     }
 
     /// Gives a module another place.
-    pub fn set(&mut self, module: Module, seat: Seat) {
-        self.seats[module as usize] = seat;
+    pub fn set(&mut self, module: Module, assignment: Assignment) {
+        self.chosen[module as usize] = assignment;
     }
 }
 
@@ -160,13 +165,13 @@ pub(super) fn split_names(text: &str) -> impl Iterator<Item = &str> {
 
 /// The assignments with the fewest entries that say where each module goes; `silent` modules go there without being named, as long as
 /// there is no fallback. Among equals the first: no fallback, then the places in the order of the modules.
-fn shortest<'a>(place: impl Fn(Module) -> &'a str, silent: impl Fn(Module) -> bool) -> Assignments {
+fn shortest<'a>(place: impl Fn(Module) -> &'a str, silent: impl Fn(Module) -> bool) -> BackendSpec {
     let fallbacks = std::iter::once(None).chain(Module::ALL.into_iter().map(|module| Some(place(module))));
     let candidates = fallbacks.map(|fallback| {
         let goes_there = |module| fallback.map_or_else(|| silent(module), |fallback| place(module) == fallback);
         let named = Module::ALL.into_iter().filter(|module| !goes_there(*module));
         let modules = named.map(|module| (module, place(module).to_owned())).collect();
-        Assignments { fallback: fallback.map(str::to_owned), modules }
+        BackendSpec { fallback: fallback.map(str::to_owned), modules }
     });
     candidates.min_by_key(|it| it.modules.len() + usize::from(it.fallback.is_some())).unwrap_or_default()
 }
@@ -189,8 +194,8 @@ mod tests {
 
     /// What a placement says of a module: where it runs, where its weights live.
     fn said(placement: &Placement, module: Module) -> (&str, &str) {
-        let seat = placement.seat(module);
-        (&seat.runs_on, seat.weights.name())
+        let assignment = placement.assignment(module);
+        (&assignment.runs_on, assignment.weights.name())
     }
 
     #[test]
@@ -228,9 +233,9 @@ mod tests {
             ),
             ("te=cpu,vae=cpu", "", &[(Te, "CPU", "CPU"), (Vae, "CPU", "CPU")], ("all=CUDA0,te=CPU,vae=CPU", "")),
         ];
-        for (backend, params, seats, canonical) in cases {
+        for (backend, params, chosen, canonical) in cases {
             let placement = read(backend, params);
-            for (module, runs_on, weights) in seats {
+            for (module, runs_on, weights) in chosen {
                 assert_eq!(said(&placement, *module), (*runs_on, *weights), "{backend} {params}");
             }
             assert_eq!(placement.text(), text(canonical.0, canonical.1), "{backend} {params}");
@@ -302,15 +307,15 @@ mod tests {
     fn placement() -> impl Strategy<Value = Placement> {
         let names: Vec<String> = workstation().into_iter().map(|device| device.name).collect();
         let name = proptest::sample::select(names);
-        let home = prop_oneof![3 => name.clone().prop_map(Home::Device), 1 => Just(Home::Disk)];
-        let seat = (name.clone(), home).prop_map(|(runs_on, weights)| Seat { runs_on, weights });
+        let location = prop_oneof![3 => name.clone().prop_map(WeightLocation::Device), 1 => Just(WeightLocation::Disk)];
+        let assignment = (name.clone(), location).prop_map(|(runs_on, weights)| Assignment { runs_on, weights });
         let split = proptest::sample::subsequence(workstation().into_iter().map(|device| device.name).collect::<Vec<_>>(), 0..4);
         let budgets = (-8.0..8.0, proptest::collection::btree_map(name, -8.0..8.0, 0..3)).prop_map(|(all, own)| Budgets::new(all, own));
-        (proptest::collection::vec(seat, Module::ALL.len()), budgets, any::<bool>(), split).prop_map(
-            |(seats, budgets, stream_layers, split)| {
+        (proptest::collection::vec(assignment, Module::ALL.len()), budgets, any::<bool>(), split).prop_map(
+            |(chosen, budgets, stream_layers, split)| {
                 let mut placement = Placement { budgets, stream_layers, split_batch: split, ..Placement::all_on("CPU") };
-                for (module, seat) in Module::ALL.into_iter().zip(seats) {
-                    placement.set(module, seat);
+                for (module, assignment) in Module::ALL.into_iter().zip(chosen) {
+                    placement.set(module, assignment);
                 }
                 placement
             },

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::event::{LogLevel, PhaseKind};
+use crate::protocol::{LogLevel, PhaseKind};
 use atelier_core::placement::Module;
 use atelier_core::recipe::Rgb8;
 
@@ -60,9 +60,9 @@ unsafe fn with_callbacks<T>(user: *mut c_void, default: T, call: impl FnOnce(&dy
 
 unsafe extern "C" fn on_log(user: *mut c_void, level: c_int, text: *const c_char) {
     let level = match level {
-        0 => LogLevel::Debug,
-        1 => LogLevel::Info,
-        2 => LogLevel::Warn,
+        ggml_sys::SD_LOG_DEBUG => LogLevel::Debug,
+        ggml_sys::SD_LOG_INFO => LogLevel::Info,
+        ggml_sys::SD_LOG_WARN => LogLevel::Warn,
         _ => LogLevel::Error,
     };
     // SAFETY: the shim passes a NUL-terminated string that lives during this call.
@@ -83,9 +83,22 @@ unsafe extern "C" fn on_phase(user: *mut c_void, phase: c_int) {
     }
 }
 
-/// `Module` of a number of `atelier_module` (shim.h), which has the same order; `None` for `ATELIER_MODULE_NONE`.
+/// Number of a module in `atelier_module` (shim.h).
+pub(super) const fn module_number(module: Module) -> c_int {
+    match module {
+        Module::Diffusion => ggml_sys::ATELIER_MODULE_DIFFUSION,
+        Module::Te => ggml_sys::ATELIER_MODULE_TE,
+        Module::ClipVision => ggml_sys::ATELIER_MODULE_CLIP_VISION,
+        Module::Vae => ggml_sys::ATELIER_MODULE_VAE,
+        Module::Controlnet => ggml_sys::ATELIER_MODULE_CONTROLNET,
+        Module::Photomaker => ggml_sys::ATELIER_MODULE_PHOTOMAKER,
+        Module::Upscaler => ggml_sys::ATELIER_MODULE_UPSCALER,
+    }
+}
+
+/// `Module` of a number of `atelier_module`; `None` for `ATELIER_MODULE_NONE`.
 pub(super) fn module_of(number: c_int) -> Option<Module> {
-    usize::try_from(number).ok().and_then(|index| Module::ALL.get(index).copied())
+    Module::ALL.into_iter().find(|module| module_number(*module) == number)
 }
 
 /// `PhaseKind` of a number of `atelier_phase` (shim.h).

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::ptr::{NonNull, null_mut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::callbacks::{JobCallbacks, RawCallbacks, copy_rgb, module_of};
+use super::callbacks::{JobCallbacks, RawCallbacks, copy_rgb, module_number, module_of};
 use super::conditioning_cache::ConditioningCache;
 use super::error::CallError;
 use super::params::{ContextParams, GenerateParams, Limits, PreviewMode, RawContextParams, RawGenerateParams};
@@ -83,7 +83,7 @@ impl Context {
         let _locks = self.lock_all();
         let raw = limits.raw();
         // SAFETY: a live context, locked; `raw` is an initialised struct that outlives the call.
-        CallError::check(unsafe { ggml_sys::atelier_context_limit(self.pointer(), &raw const raw) })
+        CallError::check(unsafe { ggml_sys::atelier_context_set_limits(self.pointer(), &raw const raw) })
     }
 
     /// Replaces modules of this context by those of `lender`, opened from the same files with the same settings. Only before the first image.
@@ -113,16 +113,16 @@ impl Context {
         let _locks = self.lock_all();
         let raw_callbacks = RawCallbacks::new(&callbacks);
         // SAFETY: a live context, locked; `raw_callbacks` borrows `callbacks`.
-        CallError::check(unsafe { ggml_sys::atelier_context_warm(self.pointer(), bits(modules), raw_callbacks.as_ptr()) })
+        CallError::check(unsafe { ggml_sys::atelier_context_preload(self.pointer(), bits(modules), raw_callbacks.as_ptr()) })
     }
 
     /// Weights of its own modules that are in memory now.
     pub(crate) fn module_memory(&self) -> Vec<ModuleMemory> {
         let _locks = self.raw.lock();
-        let mut raw = [ggml_sys::atelier_holding { module: 0, device: std::ptr::null(), bytes: 0 }; MAX_MODULE_MEMORY];
+        let mut raw = [ggml_sys::atelier_module_memory { module: 0, device: std::ptr::null(), bytes: 0 }; MAX_MODULE_MEMORY];
         // SAFETY: a live context, locked; the array has the length that is passed.
-        let count = unsafe { ggml_sys::atelier_context_holdings(self.pointer(), raw.as_mut_ptr(), raw.len()) };
-        let module_memory = |raw: &ggml_sys::atelier_holding| {
+        let count = unsafe { ggml_sys::atelier_context_module_memory(self.pointer(), raw.as_mut_ptr(), raw.len()) };
+        let module_memory = |raw: &ggml_sys::atelier_module_memory| {
             // SAFETY: null or a device's name, which lives as long as the process.
             let device = unsafe { super::text(raw.device) };
             Some(ModuleMemory { module: module_of(raw.module)?, device, bytes: raw.bytes })
@@ -145,7 +145,7 @@ impl Context {
             match mode {
                 PreviewMode::Projection => (ggml_sys::preview_t::PREVIEW_PROJ, every),
                 PreviewMode::TinyAutoencoder => (ggml_sys::preview_t::PREVIEW_TAE, every),
-                PreviewMode::Adaptive => (ggml_sys::preview_t::PREVIEW_TAE, ggml_sys::ATELIER_PREVIEW_THRIFTY),
+                PreviewMode::Adaptive => (ggml_sys::preview_t::PREVIEW_TAE, ggml_sys::ATELIER_PREVIEW_ADAPTIVE),
             }
         });
         let mut image = ggml_sys::sd_image_t { width: 0, height: 0, channel: 0, data: null_mut() };
@@ -179,7 +179,7 @@ impl Context {
         let _locks = all.map(|raw| raw.busy.try_lock().ok()).collect::<Option<Vec<_>>>()?;
         let (mut hits, mut misses) = (0, 0);
         // SAFETY: a live context, locked; two locals to be written.
-        unsafe { ggml_sys::atelier_context_encodings(self.pointer(), &raw mut hits, &raw mut misses) };
+        unsafe { ggml_sys::atelier_context_conditioning_counts(self.pointer(), &raw mut hits, &raw mut misses) };
         Some((hits, misses))
     }
 
@@ -198,6 +198,5 @@ impl Context {
 
 /// Bit mask of modules: bit n is number n of `atelier_module` (shim.h).
 fn bits(modules: &[Module]) -> u32 {
-    let bit = |module: &Module| Module::ALL.iter().position(|it| it == module).map_or(0, |index| 1 << index);
-    modules.iter().map(bit).fold(0, |bits, bit| bits | bit)
+    modules.iter().fold(0, |bits, module| bits | 1 << module_number(*module))
 }

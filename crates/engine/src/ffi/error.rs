@@ -1,7 +1,7 @@
 //! Error of a call into the engine.
 
 use super::callbacks::phase_kind;
-use crate::event::{OutOfMemory, PhaseKind};
+use crate::protocol::{OutOfMemory, PhaseKind};
 
 /// Kind of failure; decides whether the context can be used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,14 +48,14 @@ impl CallError {
             ggml_sys::ATELIER_CANCELLED => Status::Cancelled,
             ggml_sys::ATELIER_ABORTED => Status::Aborted,
             ggml_sys::ATELIER_NO_MEMORY => Status::NoMemory,
-            ggml_sys::ATELIER_LOST => Status::Lost,
+            ggml_sys::ATELIER_CONNECTION_LOST => Status::Lost,
             _ => Status::Failed,
         };
         // SAFETY: a string of this thread that lives until its next call; it is copied here.
         let message = unsafe { super::text(ggml_sys::atelier_last_error()) };
         let out_of_memory = if status == Status::NoMemory { last_shortage() } else { None };
         // SAFETY: as above.
-        let lost = (status == Status::Lost).then(|| unsafe { super::text(ggml_sys::atelier_last_lost()) });
+        let lost = (status == Status::Lost).then(|| unsafe { super::text(ggml_sys::atelier_last_lost_server()) });
         Err(Self { status, message, out_of_memory, lost })
     }
 }

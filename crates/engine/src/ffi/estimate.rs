@@ -6,7 +6,7 @@ use std::ptr::{NonNull, null_mut};
 use super::callbacks::{JobCallbacks, RawCallbacks, module_of, phase_kind};
 use super::error::CallError;
 use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams};
-use crate::event::PhaseKind;
+use crate::protocol::PhaseKind;
 use atelier_core::placement::Module;
 
 /// Capacity of the array for C, far more than modules x phases.
@@ -55,7 +55,7 @@ impl Estimator {
         let raw = RawGenerateParams::new(params)?;
         let raw_callbacks = RawCallbacks::new(&callbacks);
         let limits = limits.raw();
-        let mut estimates = [ggml_sys::atelier_need::default(); MAX_ESTIMATES];
+        let mut estimates = [ggml_sys::atelier_module_estimate::default(); MAX_ESTIMATES];
         let mut count = 0;
         // SAFETY: a live estimator, exclusive by `&mut self`; `raw` owns what it points to, except pixels, which `params` borrows for longer
         // than this call; `raw_callbacks` borrows `callbacks`; `estimates` has the length that is passed.
@@ -75,7 +75,7 @@ impl Estimator {
     }
 }
 
-fn module_estimate(raw: &ggml_sys::atelier_need) -> Option<ModuleEstimate> {
+fn module_estimate(raw: &ggml_sys::atelier_module_estimate) -> Option<ModuleEstimate> {
     Some(ModuleEstimate {
         module: module_of(raw.module)?,
         phase: phase_kind(raw.phase)?,
@@ -96,10 +96,10 @@ impl Drop for Estimator {
 
 /// Peaks of allocated bytes by device name and phase during this thread's last generation or upscaling.
 pub(crate) fn last_peaks() -> Vec<(String, PhaseKind, u64)> {
-    let mut peaks = [ggml_sys::atelier_peak { device: std::ptr::null(), phase: 0, bytes: 0 }; MAX_PEAKS];
+    let mut peaks = [ggml_sys::atelier_device_peak { device: std::ptr::null(), phase: 0, bytes: 0 }; MAX_PEAKS];
     // SAFETY: `peaks` has the length that is passed.
     let count = unsafe { ggml_sys::atelier_last_peaks(peaks.as_mut_ptr(), peaks.len()) };
-    let peak = |raw: &ggml_sys::atelier_peak| {
+    let peak = |raw: &ggml_sys::atelier_device_peak| {
         // SAFETY: null or a device's name, which lives as long as the process.
         let device = unsafe { super::text(raw.device) };
         Some((device, phase_kind(raw.phase)?, raw.bytes))
@@ -111,5 +111,5 @@ pub(crate) fn last_peaks() -> Vec<(String, PhaseKind, u64)> {
 pub(crate) fn allocated_bytes(device: &str) -> u64 {
     let Ok(device) = CString::new(device) else { return 0 };
     // SAFETY: a string that outlives the call.
-    unsafe { ggml_sys::atelier_held(device.as_ptr()) }
+    unsafe { ggml_sys::atelier_allocated_bytes(device.as_ptr()) }
 }

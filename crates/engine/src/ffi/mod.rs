@@ -28,18 +28,24 @@ pub(super) use estimate::{Estimator, ModuleEstimate, allocated_bytes, last_peaks
 pub(super) use params::{ContextParams, GenerateParams, Limits, Mask, PreviewMode};
 #[cfg(test)]
 pub(super) use remote::set_response_timeout;
-pub(super) use remote::{add_server, devices_of, serve, wire_versions};
+pub(super) use remote::{add_server, serve, wire_versions};
 pub(super) use upscaler::Upscaler;
 
-/// ggml's devices, with their free memory as of now.
-pub(super) fn devices() -> Vec<Device> {
-    // SAFETY: takes no argument; the shim initialises itself.
-    let count = unsafe { ggml_sys::atelier_device_count() };
-    (0..count).filter_map(device).map(|(device, _)| device).collect()
+/// Position of a remote device: its server's address, and its index on that server.
+pub(super) struct RemotePosition {
+    pub(super) server: String,
+    pub(super) index: usize,
 }
 
-/// The device at `index` of ggml's list; if it is remote, with its server's address and its index on that server.
-fn device(index: usize) -> Option<(Device, Option<(String, usize)>)> {
+/// ggml's devices, with their free memory as of now. A remote one has neither a description nor a card of its own, but its position.
+pub(super) fn devices() -> Vec<(Device, Option<RemotePosition>)> {
+    // SAFETY: takes no argument; the shim initialises itself.
+    let count = unsafe { ggml_sys::atelier_device_count() };
+    (0..count).filter_map(device).collect()
+}
+
+/// The device at `index` of ggml's list.
+fn device(index: usize) -> Option<(Device, Option<RemotePosition>)> {
     let mut raw = ggml_sys::atelier_device {
         name: std::ptr::null(),
         description: std::ptr::null(),
@@ -56,26 +62,24 @@ fn device(index: usize) -> Option<(Device, Option<(String, usize)>)> {
     }
     let kind = match raw.type_ {
         _ if raw.remote => DeviceKind::Remote,
-        0 => DeviceKind::Cpu,
-        1 => DeviceKind::Gpu,
-        2 => DeviceKind::IntegratedGpu,
+        ggml_sys::GGML_BACKEND_DEVICE_TYPE_CPU => DeviceKind::Cpu,
+        ggml_sys::GGML_BACKEND_DEVICE_TYPE_GPU => DeviceKind::Gpu,
+        ggml_sys::GGML_BACKEND_DEVICE_TYPE_IGPU => DeviceKind::IntegratedGpu,
         // ggml's meta device, which spreads over others, cannot be assigned a module.
-        4 => return None,
+        ggml_sys::GGML_BACKEND_DEVICE_TYPE_META => return None,
         _ => DeviceKind::Accelerator,
     };
     let (memory_total_bytes, free) = if kind == DeviceKind::Cpu { ram() } else { (raw.memory_total, raw.memory_free) };
     // SAFETY: null or strings that live as long as the process.
-    let (name, mut description, card) = unsafe { (text(raw.name), text(raw.description), text(raw.card)) };
-    let remote = description.rsplit_once('#').filter(|_| raw.remote).map(|(server, index)| (server.to_owned(), index.parse().unwrap_or(0)));
-    let mut card = Some(card).filter(|card| !card.is_empty());
-    if let Some((server, index)) = &remote {
-        (description, card) = super::remote::identity(server, *index);
-    }
+    let (name, description, card) = unsafe { (text(raw.name), text(raw.description), text(raw.card)) };
+    let position = description.rsplit_once('#').filter(|_| raw.remote);
+    let position = position.map(|(server, index)| RemotePosition { server: server.to_owned(), index: index.parse().unwrap_or(0) });
+    let card = Some(card).filter(|card| !card.is_empty());
     let memory_free_bytes = free.min(memory_total_bytes);
-    Some((Device { name, description, kind, card, memory_total_bytes, memory_free_bytes }, remote))
+    Some((Device { name, description, kind, card, memory_total_bytes, memory_free_bytes }, position))
 }
 
-/// Description of simulated devices; mirrors shim/simulate.cpp.
+/// Description of simulated devices; mirrors shim/simulated_device.cpp.
 pub(super) const SIMULATED_DESCRIPTION: &str = "Simulated with the processor";
 
 /// Adds a GPU that the CPU simulates.
@@ -91,7 +95,7 @@ pub(super) fn simulate_device(device: &SimulatedDevice) -> Result<(), CallError>
 pub(super) fn is_vulkan_loader_missing() -> bool {
     #[cfg(feature = "vulkan")]
     // SAFETY: takes no argument; the shim looks for the library once.
-    let is_there = unsafe { ggml_sys::atelier_vulkan_loader() };
+    let is_there = unsafe { ggml_sys::atelier_has_vulkan_loader() };
     #[cfg(not(feature = "vulkan"))]
     let is_there = true;
     !is_there
@@ -108,7 +112,7 @@ fn ram() -> (u64, u64) {
 #[cfg(test)]
 pub(super) fn force_hook(nodes: i32, force: bool) {
     // SAFETY: sets two atomics.
-    unsafe { ggml_sys::atelier_set_hook(nodes, force) };
+    unsafe { ggml_sys::atelier_set_compute_hook(nodes, force) };
 }
 
 /// Copy of a C string; empty for null. Bytes that are not UTF-8 are replaced.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// The terms that a model comes under.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Licence {
     /// An SPDX expression, such as `MIT OR Apache-2.0`.
@@ -62,6 +62,29 @@ impl Licence {
     #[must_use]
     pub const fn is_gated(&self) -> bool {
         matches!(self, Self::Named { gated: true, .. })
+    }
+
+    /// Whether they forbid commercial use.
+    #[must_use]
+    pub const fn is_non_commercial(&self) -> bool {
+        matches!(self, Self::Named { non_commercial: true, .. })
+    }
+
+    /// Whether they must be shown before the model is used: they ask to be seen, and were not accepted yet.
+    #[must_use]
+    pub const fn is_pending(&self) -> bool {
+        self.asks() && !matches!(self, Self::Named { accepted: true, .. })
+    }
+
+    /// Their special conditions, in a word or two.
+    #[must_use]
+    pub const fn notes(&self) -> Option<&'static str> {
+        match (self.is_gated(), self.is_non_commercial()) {
+            (true, true) => Some("needs an account, non-commercial"),
+            (true, false) => Some("needs an account"),
+            (false, true) => Some("non-commercial"),
+            (false, false) => None,
+        }
     }
 
     /// Writes down that the person accepted them.

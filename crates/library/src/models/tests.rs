@@ -1,6 +1,9 @@
+use std::collections::BTreeSet;
+
 use testkit::tiny::{self, Options};
 
 use super::*;
+use crate::cards::{Availability, ModelCard, card_named, model_cards};
 use crate::disk::{Scanner, ScannerOptions};
 
 /// A models folder with a whole model `mine`, and a folder of loose files that make another.
@@ -35,16 +38,20 @@ impl World {
     }
 }
 
+fn cards(models: &Models) -> Vec<ModelCard> {
+    model_cards(models, &Stock::default(), None, &BTreeSet::new())
+}
+
 #[test]
 fn what_is_here_comes_first_and_what_can_be_had_after() {
     let world = World::new();
     let models = world.models();
-    let cards = models.cards();
-    let first: Vec<(&str, CardState)> = cards.iter().take(3).map(|it| (it.id.as_str(), it.state)).collect();
-    assert_eq!(first, [("mine", CardState::OnDisk), ("tiny-zimage", CardState::InPlace), ("z-image-turbo", CardState::Catalogue)]);
+    let cards = cards(&models);
+    let first: Vec<(&str, Availability)> = cards.iter().take(3).map(|it| (it.id.as_str(), it.availability)).collect();
+    assert_eq!(first, [("mine", Availability::OnDisk), ("tiny-zimage", Availability::InPlace), ("z-image-turbo", Availability::Catalogue)]);
     assert!(cards[0].files.iter().all(|it| it.path.is_some()) && cards[0].bytes > Some(10_000_000));
     assert_eq!((cards[1].files.len(), cards[1].family.as_deref()), (3, Some("Z-Image")));
-    assert!(cards[2].files.iter().all(|it| it.path.is_none()) && cards[2].variants.len() == 3);
+    assert!(cards[2].files.iter().all(|it| it.path.is_none()) && cards[2].variants.len() == 4);
     assert!(models.problems.is_empty());
 }
 
@@ -79,9 +86,13 @@ fn what_is_missing_or_damaged_is_said() {
     fs::write(world.dir.path().join("models/wrong").join(MANIFEST), "{").unwrap();
     let models = world.models();
     assert!(models.problems.len() == 1 && models.problems[0].contains("line 1"), "{:?}", models.problems);
-    let (mine, loose) = (models.card("mine").unwrap(), models.card("tiny-zimage").unwrap());
-    assert_eq!((mine.state, loose.state), (CardState::Damaged, CardState::Incomplete));
-    assert!(mine.problems[0].contains("tiny-qwen3") && loose.problems[0].contains("a VAE: ae.safetensors"), "{:?}", loose.problems);
+    let (mine, loose) = (card_named(&models, "mine").unwrap(), card_named(&models, "tiny-zimage").unwrap());
+    assert_eq!((mine.availability, loose.availability), (Availability::Damaged, Availability::Incomplete));
+    assert!(
+        mine.problems[0].contains("tiny-qwen3") && loose.problem_sentences()[0].contains("a VAE: ae.safetensors"),
+        "{:?}",
+        loose.missing
+    );
     assert!(models.runnable("mine").unwrap_err().hint.contains("models pull mine"));
     assert!(models.runnable("tiny-zimage").unwrap_err().hint.contains("models pull z-image-turbo"));
 }
@@ -89,7 +100,7 @@ fn what_is_missing_or_damaged_is_said() {
 #[test]
 fn words_are_searched_for_in_any_order() {
     let dir = tempfile::tempdir().unwrap();
-    let cards = Models::new(dir.path(), Catalogue::shipped(), &Stock::default()).cards();
+    let cards = cards(&Models::new(dir.path(), Catalogue::shipped(), &Stock::default()));
     let found = |text: &str| cards.iter().filter(|it| it.matches(text)).map(|it| it.id.as_str()).collect::<Vec<_>>();
     assert_eq!(found("TURBO z-image"), ["z-image-turbo"]);
     assert!(found("apache flux").contains(&"flux.1-schnell") && !found("apache flux").contains(&"flux.1-dev"));

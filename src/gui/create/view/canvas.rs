@@ -2,13 +2,13 @@
 
 use eframe::egui::{Align, Id, Layout, Rect, RichText, Role, Sense, TextureId, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2};
 
-use crate::gui::icons::Icon;
-use crate::gui::state::State;
-use crate::gui::widgets::{bold, command_button};
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::viewport::{self, View};
+use crate::gui::icons::Icon;
+use crate::gui::state::State;
 use crate::gui::theme;
+use crate::gui::widgets::{bold, command_button};
 
 /// Space round the whole picture, in points.
 const MARGIN: f32 = 14.0;
@@ -73,7 +73,7 @@ fn look(ui: &Ui, state: &State, commands: &mut Commands, response: &eframe::egui
         view = if view == View::Fit { view.actual(size, ui.pixels_per_point()) } else { View::Fit };
     }
     if view != state.create.view {
-        commands.push(Command::Look(view));
+        commands.push(Command::SetView(view));
     }
 }
 

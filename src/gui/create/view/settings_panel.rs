@@ -6,17 +6,17 @@ use eframe::egui::{
     Align, Button, CollapsingHeader, ComboBox, Frame, Id, Key, Layout, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder, vec2,
 };
 
-use crate::gui::create::view::{model, size, source};
-use crate::gui::devices::view as board;
-use crate::gui::icons::Icon;
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
 use crate::gui::create::state::PreviewChoice;
+use crate::gui::create::view::{model, size, source};
+use crate::gui::devices;
+use crate::gui::icons::Icon;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{Scale, WHOLE, ask, bold, heading, icon_button, optional_row, row, slider_row};
-use crate::gui::command::Commands;
-use crate::gui::create::Command;
+use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, slider_row};
 use atelier_core::recipe::{Recipe, Sampler, Scheduler};
 
 /// Space between the panel's edge and its controls, in points.
@@ -57,9 +57,9 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     ui.spacing_mut().item_spacing.y = 8.0;
     if state.shared.screen == Screen::Create {
-        board::compact(ui, state, commands);
+        devices::view::compact(ui, state, commands);
     }
-    board::shortage_hint(ui, state, commands);
+    devices::view::shortage_hint(ui, state, commands);
     if let Err(reason) = state.shared.ready() {
         ui.label(RichText::new(reason).color(palette.weak));
     } else if let Some(advice) = state.shared.advice() {
@@ -71,8 +71,11 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let cancel_width = if queueing { 84.0 } else { 0.0 };
         let gap = if queueing { ui.spacing().item_spacing.x } else { 0.0 };
         let ready = Command::Generate.enabled(&state.create, &state.shared).is_ok();
-        let keys = crate::gui::command::Command::from(Command::Generate).shortcut().map(|it| ui.ctx().format_shortcut(&it.keys)).unwrap_or_default();
-        ask(ui, state, commands, Command::Generate, |ui| {
+        let keys = crate::gui::command::Command::from(Command::Generate)
+            .shortcut()
+            .map(|it| ui.ctx().format_shortcut(&it.keys))
+            .unwrap_or_default();
+        command_control(ui, state, commands, Command::Generate, |ui| {
             let quiet = if ready { palette.on_accent } else { palette.weak };
             let button = Button::new(bold(Command::Generate.label()).size(theme::TITLE))
                 .right_text(RichText::new(keys).color(quiet).size(theme::SMALL))
@@ -81,7 +84,7 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
             response.accessible_name(Command::Generate.label())
         });
         if queueing {
-            ask(ui, state, commands, Command::Cancel, |ui| {
+            command_control(ui, state, commands, Command::Cancel, |ui| {
                 ui.add(Button::new(Command::Cancel.label()).min_size(vec2(cancel_width, GENERATE_HEIGHT)))
             });
         }
@@ -91,7 +94,9 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.horizontal(|ui| {
             ui.label(RichText::new(format!("{waiting} waiting in the queue")).color(palette.weak));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                ask(ui, state, commands, Command::ClearQueue, |ui| ui.button("Clear").accessible_name(Command::ClearQueue.label()));
+                command_control(ui, state, commands, Command::ClearQueue, |ui| {
+                    ui.button("Clear").accessible_name(Command::ClearQueue.label())
+                });
             });
         });
     }

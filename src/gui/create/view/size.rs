@@ -2,12 +2,12 @@
 
 use eframe::egui::{self, Rect, Role, Sense, Stroke, StrokeKind, TextStyle, Ui, WidgetInfo, vec2};
 
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{Scale, heading, icon_button, slider_row};
-use crate::gui::command::Commands;
-use crate::gui::create::Command;
 use atelier_core::recipe::Recipe;
 
 /// Sizes are multiples of this, in pixels; the engine snaps further where a model wants it.

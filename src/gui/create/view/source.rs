@@ -4,13 +4,13 @@ use std::path::Path;
 
 use eframe::egui::{Align, DragValue, Frame, Image, Label, Layout, Margin, RichText, Ui, load::SizedTexture, vec2};
 
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, bare_icon, file_name, heading, icon_button, slider_row};
-use crate::gui::command::Commands;
-use crate::gui::create::Command;
 use atelier_core::recipe::{ImageSource, Recipe};
 
 /// Side of a small look at a picture, in points.

@@ -1,7 +1,7 @@
 //! Moves of a card: to another runtime device or another place for its weights, with the predicted outcome. Pure.
 
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{Change, Home, Module, Needs, Placement, Prediction, Room, Seat};
+use atelier_core::placement::{Change, WeightLocation, Module, Needs, Placement, Prediction, DeviceCapacity, Assignment};
 
 /// Half of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,7 +20,7 @@ pub struct CardMove {
     /// Half of the card.
     pub part: CardPart,
     /// Destination.
-    pub to: Home,
+    pub to: WeightLocation,
 }
 
 /// Predicted outcome of a move.
@@ -47,31 +47,31 @@ impl MoveOutcome {
 impl CardMove {
     /// Changes the placement.
     pub fn apply(&self, placement: &mut Placement) {
-        let seat = placement.seat(self.module).clone();
+        let assignment = placement.assignment(self.module).clone();
         let moved = match (self.part, &self.to) {
-            (CardPart::Weights, home) => Seat { weights: home.clone(), ..seat },
-            (CardPart::Runtime, Home::Device(device)) if seat.weights.is(&seat.runs_on) => Seat::at(device),
-            (CardPart::Runtime, Home::Device(device)) => Seat { runs_on: device.clone(), ..seat },
-            (CardPart::Runtime, Home::Disk) => seat,
+            (CardPart::Weights, location) => Assignment { weights: location.clone(), ..assignment },
+            (CardPart::Runtime, WeightLocation::Device(device)) if assignment.weights.is(&assignment.runs_on) => Assignment::at(device),
+            (CardPart::Runtime, WeightLocation::Device(device)) => Assignment { runs_on: device.clone(), ..assignment },
+            (CardPart::Runtime, WeightLocation::Disk) => assignment,
         };
         placement.set(self.module, moved);
     }
 
     /// Predicted outcome; without `needs` memory is taken to suffice.
-    pub(crate) fn outcome(&self, placement: &Placement, devices: &[Device], needs: Option<&Needs>, rooms: &[Room]) -> MoveOutcome {
-        let seat = placement.seat(self.module);
+    pub(crate) fn outcome(&self, placement: &Placement, devices: &[Device], needs: Option<&Needs>, capacities: &[DeviceCapacity]) -> MoveOutcome {
+        let assignment = placement.assignment(self.module);
         match (self.part, &self.to) {
-            (CardPart::Runtime, Home::Disk) => return MoveOutcome::Impossible("Nothing runs on a disk; it only keeps weights."),
-            (CardPart::Runtime, Home::Device(device)) if seat.runs_on == *device => return MoveOutcome::Unchanged,
-            (CardPart::Weights, home) if seat.weights == *home => return MoveOutcome::Unchanged,
-            (_, Home::Device(name)) if devices.iter().any(|device| device.name == *name && is_unreachable(device)) => {
+            (CardPart::Runtime, WeightLocation::Disk) => return MoveOutcome::Impossible("Nothing runs on a disk; it only keeps weights."),
+            (CardPart::Runtime, WeightLocation::Device(device)) if assignment.runs_on == *device => return MoveOutcome::Unchanged,
+            (CardPart::Weights, location) if assignment.weights == *location => return MoveOutcome::Unchanged,
+            (_, WeightLocation::Device(name)) if devices.iter().any(|device| device.name == *name && is_unreachable(device)) => {
                 return MoveOutcome::Impossible("This device does not answer now.");
             }
             _ => {}
         }
         let mut moved = placement.clone();
         self.apply(&mut moved);
-        let prediction = needs.map(|needs| Prediction::of(&moved, needs, rooms));
+        let prediction = needs.map(|needs| Prediction::of(&moved, needs, capacities));
         match prediction {
             Some(Ok(it)) if it.missing_bytes > 0 => MoveOutcome::Exceeds(it.missing_bytes),
             Some(Ok(_)) | None => MoveOutcome::Fits,
@@ -90,7 +90,7 @@ pub fn is_unreachable(device: &Device) -> bool {
 pub(crate) fn changes_between(from: (&Placement, &Prediction), to: (&Placement, &Prediction)) -> Vec<Change> {
     let mut changes = Vec::new();
     for (module, after) in &to.1.modules {
-        let (old, new) = (from.0.seat(*module), to.0.seat(*module));
+        let (old, new) = (from.0.assignment(*module), to.0.assignment(*module));
         if old.runs_on != new.runs_on {
             changes.push(Change::RunsOn { module: *module, device: new.runs_on.clone() });
         }
@@ -99,7 +99,7 @@ pub(crate) fn changes_between(from: (&Placement, &Prediction), to: (&Placement, 
         if after.in_pieces && !was_in_pieces {
             changes.push(Change::Pieces { module: *module });
         } else if old.weights != new.weights && !go_along {
-            changes.push(Change::Weights { module: *module, home: new.weights.clone() });
+            changes.push(Change::Weights { module: *module, location: new.weights.clone() });
         }
     }
     changes
@@ -107,6 +107,6 @@ pub(crate) fn changes_between(from: (&Placement, &Prediction), to: (&Placement, 
 
 /// True when both placements agree on these modules, on budgets and on streaming.
 pub(crate) fn is_same_placement(one: &Placement, other: &Placement, modules: impl IntoIterator<Item = Module>) -> bool {
-    let seats = modules.into_iter().all(|module| one.seat(module) == other.seat(module));
-    seats && one.budgets == other.budgets && one.stream_layers == other.stream_layers
+    let assignments = modules.into_iter().all(|module| one.assignment(module) == other.assignment(module));
+    assignments && one.budgets == other.budgets && one.stream_layers == other.stream_layers
 }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use atelier_core::device::{Device, DeviceKind, cards};
 use atelier_core::placement::{
-    Budgets, Home, Module, Phase, Placement, Plan, Prediction, Room, notes, parse_backend, parse_params_backend, pins,
+    Budgets, WeightLocation, Module, Phase, Placement, Plan, Prediction, DeviceCapacity, notes, parse_backend, parse_params_backend, pins,
 };
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_engine::{Estimate, OutOfMemory, Peak};
@@ -49,7 +49,7 @@ pub struct Board {
     /// The engine's reason for giving no estimate.
     pub estimate_error: Option<String>,
     /// Memory of the devices as the planner counts it.
-    pub rooms: Vec<Room>,
+    pub capacities: Vec<DeviceCapacity>,
     /// Predicted memory of the placement.
     pub prediction: Option<Prediction>,
     /// The planner's answer to the placement.
@@ -111,8 +111,8 @@ impl Board {
         }
         self.changed_at_secs = None;
         let inputs = self.planning_inputs();
-        let suggestion = inputs.map_or(Suggestion::Unknown, |it| it.suggest(&self.rooms));
-        let remedies = inputs.filter(|_| self.exceeds_memory()).map_or_else(Vec::new, |it| it.remedies(&self.rooms));
+        let suggestion = inputs.map_or(Suggestion::Unknown, |it| it.suggest(&self.capacities));
+        let remedies = inputs.filter(|_| self.exceeds_memory()).map_or_else(Vec::new, |it| it.remedies(&self.capacities));
         (self.suggestion, self.remedies) = (suggestion, remedies);
         None
     }
@@ -133,13 +133,13 @@ impl Board {
         let text = &recipe.placement;
         let no_slack = BTreeMap::new();
         let slack = self.estimate.as_ref().map_or(&no_slack, |it| &it.slack_bytes);
-        self.rooms = self.devices.iter().map(|device| room(device, &self.resident_bytes, slack)).collect();
+        self.capacities = self.devices.iter().map(|device| capacity(device, &self.resident_bytes, slack)).collect();
         self.text_errors = text_errors(text, &self.devices);
         if !self.devices.is_empty() {
             let exists = |name: &str| self.devices.iter().any(|device| device.name == name);
             let devices_exist = |placement: &Placement| {
-                let seats = Module::ALL.into_iter().map(|module| placement.seat(module));
-                seats.into_iter().all(|seat| exists(&seat.runs_on) && (seat.weights == Home::Disk || exists(seat.weights.name())))
+                let assignments = Module::ALL.into_iter().map(|module| placement.assignment(module));
+                assignments.into_iter().all(|assignment| exists(&assignment.runs_on) && (assignment.weights == WeightLocation::Disk || exists(assignment.weights.name())))
             };
             // A text with errors leaves the last placement; without one, the default placement is shown.
             let last = self.placement.take().filter(devices_exist);
@@ -151,7 +151,7 @@ impl Board {
             None => recipe.files.modules(),
         };
         let needs = self.estimate.as_ref().map(|it| &it.needs);
-        self.prediction = self.placement.as_ref().zip(needs).and_then(|(it, needs)| Prediction::of(it, needs, &self.rooms).ok());
+        self.prediction = self.placement.as_ref().zip(needs).and_then(|(it, needs)| Prediction::of(it, needs, &self.capacities).ok());
         self.notes = self.placement.as_ref().map_or_else(Vec::new, |it| notes(it, &self.devices, &self.modules));
         self.outcomes = self.compute_outcomes();
     }
@@ -159,13 +159,13 @@ impl Board {
     fn compute_outcomes(&self) -> Vec<(CardMove, MoveOutcome)> {
         let Some(placement) = &self.placement else { return Vec::new() };
         let needs = self.estimate.as_ref().map(|it| &it.needs);
-        let homes = || self.devices.iter().map(|device| Home::Device(device.name.clone())).chain([Home::Disk]);
+        let locations = || self.devices.iter().map(|device| WeightLocation::Device(device.name.clone())).chain([WeightLocation::Disk]);
         let moves = self.modules.iter().flat_map(|module| {
             [CardPart::Runtime, CardPart::Weights]
                 .into_iter()
-                .flat_map(move |part| homes().map(move |to| CardMove { module: *module, part, to }))
+                .flat_map(move |part| locations().map(move |to| CardMove { module: *module, part, to }))
         });
-        moves.map(|it| (it.clone(), it.outcome(placement, &self.devices, needs, &self.rooms))).collect()
+        moves.map(|it| (it.clone(), it.outcome(placement, &self.devices, needs, &self.capacities))).collect()
     }
 
     /// Predicted outcome of a move.
@@ -190,8 +190,8 @@ impl Board {
 
     /// Memory of a device as the planner counts it.
     #[must_use]
-    pub fn room(&self, device: &str) -> Option<&Room> {
-        self.rooms.iter().find(|room| room.device.name == device)
+    pub fn capacity(&self, device: &str) -> Option<&DeviceCapacity> {
+        self.capacities.iter().find(|capacity| capacity.device.name == device)
     }
 
     /// The plan, if it is shown: on request, or unasked while the placement does not fit.
@@ -252,7 +252,7 @@ impl Board {
 
     fn is_used(&self, device: &str) -> bool {
         let Some(placement) = &self.placement else { return false };
-        self.modules.iter().map(|module| placement.seat(*module)).any(|it| it.runs_on == device || it.weights.is(device))
+        self.modules.iter().map(|module| placement.assignment(*module)).any(|it| it.runs_on == device || it.weights.is(device))
     }
 
     /// Replaces the devices, sorted by kind.
@@ -281,8 +281,8 @@ impl Board {
     /// Remedies after a device ran out of memory: its capacity is taken from the failure in place of the prediction.
     #[must_use]
     pub fn remedies_after(&self, met: &OutOfMemory) -> Vec<Remedy> {
-        let rooms = suggestion::rooms_after_failure(&self.rooms, self.prediction.as_ref(), met);
-        self.planning_inputs().map_or_else(Vec::new, |it| it.remedies(&rooms))
+        let capacities = suggestion::capacities_after_failure(&self.capacities, self.prediction.as_ref(), met);
+        self.planning_inputs().map_or_else(Vec::new, |it| it.remedies(&capacities))
     }
 
     fn planning_inputs(&self) -> Option<PlanningInputs<'_>> {
@@ -296,10 +296,10 @@ impl Board {
 }
 
 /// Memory of a device for the planner: resident weights of Atelier count as free.
-fn room(device: &Device, held: &BTreeMap<String, u64>, slack: &BTreeMap<String, u64>) -> Room {
+fn capacity(device: &Device, held: &BTreeMap<String, u64>, slack: &BTreeMap<String, u64>) -> DeviceCapacity {
     let held = held.get(&device.name).copied().unwrap_or(0);
     let free = device.memory_free_bytes.saturating_add(held).min(device.memory_total_bytes);
-    Room::new(Device { memory_free_bytes: free, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
+    DeviceCapacity::new(Device { memory_free_bytes: free, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
 }
 
 /// Parse errors of each text by itself. Without devices only the syntax is checked.

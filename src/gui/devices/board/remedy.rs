@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use atelier_core::placement::{Change, Home, Module, Placement};
+use atelier_core::placement::{Change, WeightLocation, Module, Placement};
 use atelier_core::recipe::{FileRole, PlacementText, Recipe};
 
 /// Set of changes that makes a recipe fit, ready to be applied.
@@ -18,8 +18,8 @@ impl Remedy {
     pub(crate) fn new(changes: Vec<Change>, placement: &Placement) -> Self {
         // Weights that move with their module are not worth a word.
         let moves_along = |change: &&Change| match change {
-            Change::Weights { module, home: Home::Device(home) } => {
-                changes.iter().any(|other| matches!(other, Change::RunsOn { module: it, device } if it == module && device == home))
+            Change::Weights { module, location: WeightLocation::Device(location) } => {
+                changes.iter().any(|other| matches!(other, Change::RunsOn { module: it, device } if it == module && device == location))
             }
             _ => false,
         };
@@ -85,9 +85,9 @@ mod tests {
     #[test]
     fn weights_that_go_along_need_no_words() {
         let runs = Change::RunsOn { module: Module::Vae, device: "CPU".into() };
-        let weights = |home: Home| Change::Weights { module: Module::Vae, home };
+        let weights = |location: WeightLocation| Change::Weights { module: Module::Vae, location };
         let label = |changes: Vec<Change>| Remedy::new(changes, &Placement::all_on("GPU0")).label;
-        assert_eq!(label(vec![runs.clone(), weights(Home::Device("CPU".into()))]), "Run the VAE on CPU");
-        assert!(label(vec![runs, weights(Home::Disk)]).contains("disk"));
+        assert_eq!(label(vec![runs.clone(), weights(WeightLocation::Device("CPU".into()))]), "Run the VAE on CPU");
+        assert!(label(vec![runs, weights(WeightLocation::Disk)]).contains("disk"));
     }
 }

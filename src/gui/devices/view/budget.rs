@@ -7,7 +7,7 @@ use crate::gui::devices::command::Command;
 use crate::gui::devices::view::memory_bar::{Bar, small};
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
-use crate::gui::widgets::{ask, bare_icon};
+use crate::gui::widgets::{command_control, bare_icon};
 use crate::gui::{icons, theme};
 use atelier_core::device::Device;
 use atelier_core::format::{GIB, memory_size};
@@ -79,13 +79,13 @@ pub(crate) fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, de
                 commands.push(Command::Budget(device.name.clone(), Some((gib * 10.0).round() / 10.0)));
             }
             let remove = Command::Budget(device.name.clone(), None);
-            ask(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &format!("Remove the budget of {}", device.name)));
+            command_control(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &format!("Remove the budget of {}", device.name)));
         } else {
             // Starts at all that is free, which changes nothing yet.
             let gib = (bar.limit as f64 / GIB as f64 * 10.0).floor() / 10.0;
             let set = Command::Budget(device.name.clone(), Some(gib.max(0.1)));
             let name = format!("Set a budget for {}", device.name);
-            ask(ui, state, commands, set, |ui| {
+            command_control(ui, state, commands, set, |ui| {
                 ui.spacing_mut().button_padding.x = 4.0;
                 ui.add(Button::new(small("Set a budget", palette.weak)).frame_when_inactive(false)).accessible_name(name)
             });

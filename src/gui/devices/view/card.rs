@@ -12,7 +12,7 @@ use crate::gui::state::State;
 use crate::gui::theme::Palette;
 use crate::gui::{icons, theme};
 use atelier_core::format::memory_size;
-use atelier_core::placement::{Home, Module};
+use atelier_core::placement::{WeightLocation, Module};
 
 /// Shows the runtime half of a card with its buttons, menus and keys.
 pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, content: &CardContent) -> Response {
@@ -20,10 +20,10 @@ pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: 
     let board = &state.devices.board;
     let id = Id::unique(("card", module));
     let response = ui.interact(rect, id, Sense::click_and_drag());
-    let Some(seat) = board.placement.as_ref().map(|it| it.seat(module).clone()) else { return response };
+    let Some(assignment) = board.placement.as_ref().map(|it| it.assignment(module).clone()) else { return response };
     let pinned = board.pins.contains(&module);
     let takes = content.compute.map_or_else(String::new, |bytes| format!(", {} of compute", memory_size(bytes)));
-    let name = format!("{} runs on {}{takes}{}", content.title, seat.runs_on, if pinned { ", pinned" } else { "" });
+    let name = format!("{} runs on {}{takes}{}", content.title, assignment.runs_on, if pinned { ", pinned" } else { "" });
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     paint_runs(ui.painter(), rect, content, &palette, false, response.hovered());
     focus_ring(ui, &response, rect, &palette);
@@ -60,9 +60,9 @@ pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: 
 pub(crate) fn weights(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, content: &CardContent) -> Response {
     let palette = theme::palette(ui);
     let response = ui.interact(rect, Id::unique(("weights", module)), Sense::click_and_drag());
-    let Some(seat) = state.devices.board.placement.as_ref().map(|it| it.seat(module).clone()) else { return response };
+    let Some(assignment) = state.devices.board.placement.as_ref().map(|it| it.assignment(module).clone()) else { return response };
     let takes = content.weights.map_or_else(String::new, |bytes| format!(", {}", memory_size(bytes)));
-    let name = format!("Weights of the {} live in {}{takes}", module.label(), place_name(&state.devices.board, &seat.weights));
+    let name = format!("Weights of the {} live in {}{takes}", module.label(), place_name(&state.devices.board, &assignment.weights));
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     paint_weights(ui.painter(), rect, content, &palette, false, response.hovered());
     focus_ring(ui, &response, rect, &palette);
@@ -115,20 +115,20 @@ fn keys(ui: &Ui, board: &Board, commands: &mut Commands, module: Module, own: Ca
 
 /// Move to the next possible place on the right or on the left.
 fn beside(board: &Board, module: Module, part: CardPart, to_the_right: bool) -> Option<CardMove> {
-    let seat = board.placement.as_ref()?.seat(module);
-    let homes: Vec<Home> = homes(board);
-    let now = homes.iter().position(|home| match part {
-        CardPart::Runtime => home.is(&seat.runs_on),
-        CardPart::Weights => *home == seat.weights,
+    let assignment = board.placement.as_ref()?.assignment(module);
+    let locations: Vec<WeightLocation> = locations(board);
+    let now = locations.iter().position(|location| match part {
+        CardPart::Runtime => location.is(&assignment.runs_on),
+        CardPart::Weights => *location == assignment.weights,
     })?;
-    let moves = |homes: &[Home]| -> Vec<CardMove> { homes.iter().map(|to| CardMove { module, part, to: to.clone() }).collect() };
-    let candidates = if to_the_right { moves(homes.get(now + 1..)?) } else { moves(homes.get(..now)?).into_iter().rev().collect() };
+    let moves = |locations: &[WeightLocation]| -> Vec<CardMove> { locations.iter().map(|to| CardMove { module, part, to: to.clone() }).collect() };
+    let candidates = if to_the_right { moves(locations.get(now + 1..)?) } else { moves(locations.get(..now)?).into_iter().rev().collect() };
     candidates.into_iter().find(|wanted| board.outcome(wanted).is_allowed())
 }
 
 /// Places with a column, from left to right.
-pub(crate) fn homes(board: &Board) -> Vec<Home> {
-    board.columns().into_iter().map(|device| Home::Device(device.name.clone())).chain([Home::Disk]).collect()
+pub(crate) fn locations(board: &Board) -> Vec<WeightLocation> {
+    board.columns().into_iter().map(|device| WeightLocation::Device(device.name.clone())).chain([WeightLocation::Disk]).collect()
 }
 
 /// Menu of all places for a card.
@@ -138,8 +138,8 @@ fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pin
     ui.spacing_mut().button_padding = vec2(8.0, 3.0);
     for (part, heading) in [(CardPart::Runtime, "Runs on"), (CardPart::Weights, "Weights live in")] {
         ui.label(RichText::new(heading).color(palette.weak).size(theme::SMALL));
-        for to in homes(board) {
-            if part == CardPart::Runtime && to == Home::Disk {
+        for to in locations(board) {
+            if part == CardPart::Runtime && to == WeightLocation::Disk {
                 continue;
             }
             let wanted = CardMove { module, part, to };

@@ -7,7 +7,7 @@ use crate::gui::devices::view::names::module_title;
 use crate::gui::theme::Palette;
 use crate::gui::theme;
 use atelier_core::format::memory_size;
-use atelier_core::placement::{Home, Module};
+use atelier_core::placement::{WeightLocation, Module};
 
 /// Height of the runtime half, in points.
 pub(crate) const RUNTIME_HEIGHT: f32 = 46.0;
@@ -40,7 +40,7 @@ pub(crate) struct CardContent {
 
 impl CardContent {
     pub(crate) fn of(board: &Board, module: Module) -> Option<Self> {
-        let seat = board.placement.as_ref()?.seat(module);
+        let assignment = board.placement.as_ref()?.assignment(module);
         let predicted = board.prediction.as_ref().and_then(|it| it.modules.get(&module));
         Some(Self {
             title: module_title(module),
@@ -49,8 +49,8 @@ impl CardContent {
             staged: predicted.map_or(0, |it| if it.weights.is(&it.runs_on) { 0 } else { it.staged_bytes }),
             in_pieces: predicted.is_some_and(|it| it.in_pieces),
             weights: predicted.map(|it| it.weight_bytes),
-            on_disk: seat.weights == Home::Disk,
-            joined: seat.weights.is(&seat.runs_on),
+            on_disk: assignment.weights == WeightLocation::Disk,
+            joined: assignment.weights.is(&assignment.runs_on),
             dim: board.estimate_pending,
         })
     }

@@ -46,8 +46,8 @@ fn in_use(board: &Board) -> Vec<&Device> {
 fn modules_on(board: &Board, device: &Device) -> Vec<String> {
     let Some(placement) = &board.placement else { return Vec::new() };
     let on = board.modules.iter().filter_map(|module| {
-        let seat = placement.seat(*module);
-        let (runs, lives) = (seat.runs_on == device.name, seat.weights.is(&device.name));
+        let assignment = placement.assignment(*module);
+        let (runs, lives) = (assignment.runs_on == device.name, assignment.weights.is(&device.name));
         match (runs, lives) {
             (true, _) => Some(module.label().to_owned()),
             (false, true) => Some(format!("{} weights", module.label())),
@@ -81,7 +81,7 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     words.text(pos2(after, y), Align2::LEFT_CENTER, on, FontId::proportional(theme::SMALL), palette.weak);
     let small = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 9.0), pos2(rect.right(), rect.bottom() - 3.0));
     memory_bar::paint(ui, small, &Bar { measured: None, ..bar.clone() }, Id::unique(("small bar", &device.name)), board.estimate_pending);
-    let devices = command::Command::Go(Screen::Devices);
+    let devices = command::Command::SetScreen(Screen::Devices);
     let hover = format!("{}\n{}", bar.words(&palette), widgets::tooltip(ui.ctx(), &devices));
     if response.on_hover_text(hover).clicked() {
         commands.push(devices);
@@ -102,7 +102,7 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
             if board.visible_plan().is_some() {
                 command_button(ui, state, commands, Command::ApplyPlan);
             }
-            command_button(ui, state, commands, command::Command::Go(Screen::Devices));
+            command_button(ui, state, commands, command::Command::SetScreen(Screen::Devices));
         });
     } else {
         let best = board.remedies.get(..1).unwrap_or_default();
@@ -114,7 +114,7 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
 mod tests {
     use super::*;
     use atelier_core::format::GIB;
-    use atelier_core::placement::{Home, Module, Placement, Seat};
+    use atelier_core::placement::{WeightLocation, Module, Placement, Assignment};
 
     #[test]
     fn a_device_is_told_with_what_runs_and_what_only_lives_there() {
@@ -127,7 +127,7 @@ mod tests {
             memory_free_bytes: GIB,
         };
         let mut placement = Placement::all_on("GPU0");
-        placement.set(Module::Te, Seat { runs_on: "GPU0".into(), weights: Home::Device("CPU".into()) });
+        placement.set(Module::Te, Assignment { runs_on: "GPU0".into(), weights: WeightLocation::Device("CPU".into()) });
         let devices = vec![device("GPU0", DeviceKind::Gpu), device("GPU1", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu)];
         let mut board = Board::default();
         (board.devices, board.modules, board.placement) = (devices, vec![Module::Diffusion, Module::Te], Some(placement));

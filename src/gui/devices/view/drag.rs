@@ -39,10 +39,10 @@ pub(crate) fn zones(ui: &mut Ui, board: &Board, commands: &mut Commands, grid: &
     let palette = theme::palette(ui);
     let parts: &[CardPart] = if held.part == CardPart::Runtime { &[CardPart::Runtime, CardPart::Weights] } else { &[CardPart::Weights] };
     let (pointer, released) = ui.input(|input| (input.pointer.latest_pos(), input.pointer.any_released()));
-    for (home, _) in &grid.columns {
+    for (location, _) in &grid.columns {
         for part in parts {
-            let Some(rect) = grid.rect(home, row, *part) else { continue };
-            let wanted = CardMove { module: held.module, part: *part, to: home.clone() };
+            let Some(rect) = grid.rect(location, row, *part) else { continue };
+            let wanted = CardMove { module: held.module, part: *part, to: location.clone() };
             let outcome = board.outcome(&wanted);
             let pointed = pointer.is_some_and(|pointer| rect.expand(2.0).contains(pointer) && ui.clip_rect().contains(pointer));
             let what = if *part == CardPart::Runtime { "Run here" } else { "Weights here" };

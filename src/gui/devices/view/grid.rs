@@ -4,7 +4,7 @@ use eframe::egui::{Rect, pos2, vec2};
 
 use crate::gui::devices::board::CardPart;
 use crate::gui::devices::view::card_paint::{RUNTIME_HEIGHT, WEIGHTS_HEIGHT};
-use atelier_core::placement::Home;
+use atelier_core::placement::WeightLocation;
 
 /// Space between columns, in points.
 pub(crate) const GAP: f32 = 8.0;
@@ -26,15 +26,15 @@ pub(crate) const EDGE: f32 = 14.0;
 
 /// Positions of columns and rows.
 pub(crate) struct Grid {
-    pub(crate) columns: Vec<(Home, Rect)>,
+    pub(crate) columns: Vec<(WeightLocation, Rect)>,
     /// Top of the first row.
     pub(crate) rows_top: f32,
 }
 
 impl Grid {
     /// Rectangle of a card's half in a row and in the column of a place; `None` without such a column.
-    pub(crate) fn rect(&self, home: &Home, row: usize, part: CardPart) -> Option<Rect> {
-        let (_, column) = self.columns.iter().find(|(it, _)| it == home)?;
+    pub(crate) fn rect(&self, location: &WeightLocation, row: usize, part: CardPart) -> Option<Rect> {
+        let (_, column) = self.columns.iter().find(|(it, _)| it == location)?;
         let top = self.rows_top + row as f32 * (RUNTIME_HEIGHT + WEIGHTS_HEIGHT + PART_GAP + ROW_GAP);
         let (top, height) = match part {
             CardPart::Runtime => (top, RUNTIME_HEIGHT),

@@ -9,7 +9,7 @@ use crate::gui::theme::Palette;
 use crate::gui::theme;
 use atelier_core::device::Device;
 use atelier_core::format::{GIB, memory_size};
-use atelier_core::placement::{Budgets, Phase, Use};
+use atelier_core::placement::{Budgets, Phase, MemoryUse};
 
 /// Duration of a bar's change of length, in seconds.
 pub(crate) const MOVE_SECS: f32 = 0.12;
@@ -25,7 +25,7 @@ pub(crate) struct Bar {
     /// Memory used by other programs.
     pub(crate) others: u64,
     /// Predicted use by Atelier; without a prediction, its resident weights.
-    pub(crate) used: Use,
+    pub(crate) used: MemoryUse,
     /// Resident weights of other models, as far as they can stay.
     pub(crate) models: u64,
     /// The most that Atelier may use.
@@ -43,16 +43,16 @@ impl Bar {
     pub(crate) fn of(state: &State, device: &Device, phase: Option<Phase>) -> Self {
         let board = &state.devices.board;
         let prediction = board.prediction.as_ref().and_then(|it| it.device(&device.name));
-        let room = board.room(&device.name);
-        let budget = board.placement.as_ref().zip(room).and_then(|(it, room)| it.budgets.bytes(&room.device));
+        let capacity = board.capacity(&device.name);
+        let budget = board.placement.as_ref().zip(capacity).and_then(|(it, capacity)| it.budgets.bytes(&capacity.device));
         let phase = prediction.map(|it| phase.unwrap_or(it.peak().0));
         let held = board.resident_bytes.get(&device.name).copied().unwrap_or(0);
         let used = match (prediction, phase) {
             (Some(it), Some(phase)) => it.in_phase(phase),
-            _ => Use { resident_bytes: held, ..Use::default() },
+            _ => MemoryUse { resident_bytes: held, ..MemoryUse::default() },
         };
-        let free = room.map_or(device.memory_free_bytes, |room| room.device.memory_free_bytes);
-        let usual = || room.map_or(free, |room| room.limit_bytes(&Budgets::default()));
+        let free = capacity.map_or(device.memory_free_bytes, |capacity| capacity.device.memory_free_bytes);
+        let usual = || capacity.map_or(free, |capacity| capacity.limit_bytes(&Budgets::default()));
         let limit = prediction.map_or_else(usual, |it| it.limit_bytes);
         // Without a prediction all resident weights are one part.
         let models = if prediction.is_some() { state.devices.bytes_of_other_models(&state.shared, &device.name) } else { 0 };
@@ -86,13 +86,13 @@ impl Bar {
 
     /// Parts from left to right: name, bytes, colour.
     fn parts(&self, palette: &Palette) -> [(&'static str, u64, Color32); 7] {
-        let Use { resident_bytes, staged_bytes, compute_bytes, slack_bytes, shared_bytes } = self.used;
+        let MemoryUse { resident_bytes, staged_bytes, compute_bytes, overhead_bytes, shared_bytes } = self.used;
         [
             ("other programs", self.others, palette.others),
             ("weights", resident_bytes, palette.resident),
             ("copied in", staged_bytes, palette.staged),
             ("compute", compute_bytes, palette.compute),
-            ("set aside", slack_bytes, palette.slack),
+            ("set aside", overhead_bytes, palette.slack),
             ("integrated graphics", shared_bytes, palette.slack),
             ("other models", self.models, palette.other_models),
         ]

@@ -11,31 +11,31 @@ use crate::gui::devices::view::names::module_title;
 use crate::gui::devices::view::{card, column_header};
 use crate::gui::state::State;
 use crate::gui::theme;
-use atelier_core::placement::{Home, Module};
+use atelier_core::placement::{WeightLocation, Module};
 
 pub(crate) fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let board = &state.devices.board;
-    let (homes, modules) = (card::homes(board), &board.modules);
-    let room = ui.available_size();
-    let parts = homes.len() as f32 - 1.0 + DISK_SHARE;
-    let width = ((room.x - 2.0 * EDGE - GAP * (homes.len() as f32 - 1.0)) / parts).clamp(COLUMN_WIDTH.0, COLUMN_WIDTH.1);
+    let (locations, modules) = (card::locations(board), &board.modules);
+    let available = ui.available_size();
+    let parts = locations.len() as f32 - 1.0 + DISK_SHARE;
+    let width = ((available.x - 2.0 * EDGE - GAP * (locations.len() as f32 - 1.0)) / parts).clamp(COLUMN_WIDTH.0, COLUMN_WIDTH.1);
     let rows = modules.len() as f32 * (RUNTIME_HEIGHT + WEIGHTS_HEIGHT + PART_GAP + ROW_GAP);
-    let height = (column_header::HEIGHT + rows + 10.0).max(room.y - 6.0);
-    let wide = width * parts + GAP * (homes.len() as f32 - 1.0) + 2.0 * EDGE;
-    let (area, _) = ui.allocate_exact_size(vec2(wide.max(room.x), height), Sense::hover());
+    let height = (column_header::HEIGHT + rows + 10.0).max(available.y - 6.0);
+    let wide = width * parts + GAP * (locations.len() as f32 - 1.0) + 2.0 * EDGE;
+    let (area, _) = ui.allocate_exact_size(vec2(wide.max(available.x), height), Sense::hover());
     let mut left = area.left() + EDGE;
-    let columns = homes.into_iter().map(|home| {
-        let width = if home == Home::Disk { width * DISK_SHARE } else { width };
+    let columns = locations.into_iter().map(|location| {
+        let width = if location == WeightLocation::Disk { width * DISK_SHARE } else { width };
         let rect = Rect::from_min_size(pos2(left, area.top()), vec2(width, height));
         left += width + GAP;
-        (home, rect)
+        (location, rect)
     });
     let grid = Grid { columns: columns.collect(), rows_top: area.top() + column_header::HEIGHT };
-    for (home, rect) in &grid.columns {
+    for (location, rect) in &grid.columns {
         ui.painter().rect_filled(*rect, 10.0, palette.panel);
         let head = Rect::from_min_size(rect.min, vec2(rect.width(), column_header::HEIGHT));
-        match board.devices.iter().find(|device| home.is(&device.name)) {
+        match board.devices.iter().find(|device| location.is(&device.name)) {
             Some(device) => column_header::head(ui, state, commands, device, head),
             None => column_header::disk_head(ui, head),
         }
@@ -73,9 +73,9 @@ fn cards_of(
     held: Option<&DraggedCard>,
     origin: Pos2,
 ) {
-    let Some(seat) = state.devices.board.placement.as_ref().map(|it| it.seat(module).clone()) else { return };
-    let Some(runs) = grid.rect(&Home::Device(seat.runs_on.clone()), row, CardPart::Runtime) else { return };
-    let Some(weights) = grid.rect(&seat.weights, row, CardPart::Weights) else { return };
+    let Some(assignment) = state.devices.board.placement.as_ref().map(|it| it.assignment(module).clone()) else { return };
+    let Some(runs) = grid.rect(&WeightLocation::Device(assignment.runs_on.clone()), row, CardPart::Runtime) else { return };
+    let Some(weights) = grid.rect(&assignment.weights, row, CardPart::Weights) else { return };
     // The halves of an undivided card touch.
     let weights = if content.joined { weights.with_min_y(runs.bottom() - 1.0) } else { weights };
     let runs = glide(ui, Id::unique(("glide", module, CardPart::Runtime)), runs, origin);
@@ -118,10 +118,10 @@ fn way(ui: &Ui, runs: Rect, weights: Rect) {
 /// The plan's places for a card, where they differ from its own.
 fn ghosts(ui: &Ui, board: &Board, grid: &Grid, row: usize, module: Module) {
     let palette = theme::palette(ui);
-    let (Some(plan), Some(now)) = (board.visible_plan(), board.placement.as_ref().map(|it| it.seat(module))) else { return };
-    let then = plan.placement.seat(module);
+    let (Some(plan), Some(now)) = (board.visible_plan(), board.placement.as_ref().map(|it| it.assignment(module))) else { return };
+    let then = plan.placement.assignment(module);
     if then.runs_on != now.runs_on
-        && let Some(rect) = grid.rect(&Home::Device(then.runs_on.clone()), row, CardPart::Runtime)
+        && let Some(rect) = grid.rect(&WeightLocation::Device(then.runs_on.clone()), row, CardPart::Runtime)
     {
         paint_ghost(ui.painter(), rect, &format!("{} here", module_title(module)), &palette);
     }

@@ -8,7 +8,7 @@ use crate::gui::devices::command::Command;
 use crate::gui::devices::view::input_line;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
-use crate::gui::widgets::{ask, bare_icon, command_button, heading, icon_button};
+use crate::gui::widgets::{command_control, bare_icon, command_button, heading, icon_button};
 use crate::gui::{theme, widgets};
 use atelier_core::sentences::sentence;
 
@@ -50,7 +50,7 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, server: &RemoteSer
                     ui.add(Label::new(RichText::new(address.as_str()).color(color)).truncate());
                 });
                 let remove = Command::RemoveServer(address.clone());
-                ask(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &format!("Remove {address}")));
+                command_control(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &format!("Remove {address}")));
             });
             let (words, color) = match &server.state {
                 ServerState::Connecting => ("Asking…".to_owned(), palette.weak),

@@ -9,7 +9,7 @@ use crate::gui::devices::view::{input_line, servers, suggestion};
 use crate::gui::memory::view as memory;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
-use crate::gui::widgets::{ask, bare_icon, heading};
+use crate::gui::widgets::{command_control, bare_icon, heading};
 use crate::gui::{icons, theme, widgets};
 use atelier_core::format::memory_size;
 
@@ -68,7 +68,7 @@ fn verdict(ui: &mut Ui, state: &State, commands: &mut Commands) {
         (None, Suggestion::NothingFits(shortage)) => suggestion::shortage_card(ui, state, commands, shortage),
         (None, _) => {
             let show = Command::ShowPlan;
-            ask(ui, state, commands, show.clone(), |ui| ui.add(Button::new(show.label()).min_size(vec2(ui.available_width(), 28.0))));
+            command_control(ui, state, commands, show.clone(), |ui| ui.add(Button::new(show.label()).min_size(vec2(ui.available_width(), 28.0))));
         }
     }
 }
@@ -102,13 +102,13 @@ fn named(ui: &mut Ui, state: &State, commands: &mut Commands) {
             let used = named.text == state.shared.recipe.placement;
             let command = Command::UseNamed(named.name.clone());
             let wide = ui.available_width() - widgets::ROW_HEIGHT - ui.spacing().item_spacing.x;
-            ask(ui, state, commands, command, |ui| {
+            command_control(ui, state, commands, command, |ui| {
                 let name = format!("Use this placement: {}", named.name);
                 ui.add(Button::selectable(used, &named.name).truncate().min_size(vec2(wide, widgets::ROW_HEIGHT))).accessible_name(name)
             });
             let name = format!("Delete {}", named.name);
             let command = Command::DeleteNamed(named.name.clone());
-            ask(ui, state, commands, command, |ui| bare_icon(ui, Icon::Close, &name));
+            command_control(ui, state, commands, command, |ui| bare_icon(ui, Icon::Close, &name));
         });
     }
     match &state.devices.name_input {

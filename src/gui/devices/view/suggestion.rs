@@ -6,7 +6,7 @@ use crate::gui::command::Commands;
 use crate::gui::devices::board::Remedy;
 use crate::gui::devices::command::Command;
 use crate::gui::state::State;
-use crate::gui::widgets::{ask, bold, command_button};
+use crate::gui::widgets::{command_control, bold, command_button};
 use crate::gui::theme;
 use atelier_core::format::memory_size;
 use atelier_core::placement::{Plan, Shortage};
@@ -36,9 +36,9 @@ pub(crate) fn shortage_card(ui: &mut Ui, state: &State, commands: &mut Commands,
     let palette = theme::palette(ui);
     card(ui, palette.error, |ui| {
         ui.label(bold(format!("No placement fits: {} missing", memory_size(shortage.missing_bytes))).color(palette.strong));
-        for lack in &shortage.lacks {
-            let (wanted, there) = (memory_size(lack.wanted_bytes), memory_size(lack.available_bytes));
-            let words = format!("At best {} holds {wanted} in the {} phase, and has {there}.", lack.device, lack.phase.label());
+        for shortfall in &shortage.shortfalls {
+            let (wanted, there) = (memory_size(shortfall.wanted_bytes), memory_size(shortfall.available_bytes));
+            let words = format!("At best {} holds {wanted} in the {} phase, and has {there}.", shortfall.device, shortfall.phase.label());
             ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)).wrap());
         }
         if state.devices.board.remedies.is_empty() {
@@ -52,7 +52,7 @@ pub(crate) fn shortage_card(ui: &mut Ui, state: &State, commands: &mut Commands,
 /// Draws a button for each remedy.
 pub(crate) fn remedies(ui: &mut Ui, state: &State, commands: &mut Commands, all: &[Remedy], command: impl Fn(usize) -> Command) {
     for (index, remedy) in all.iter().enumerate() {
-        ask(ui, state, commands, command(index), |ui| ui.add(Button::new(&remedy.label).wrap().min_size(vec2(ui.available_width(), 28.0))));
+        command_control(ui, state, commands, command(index), |ui| ui.add(Button::new(&remedy.label).wrap().min_size(vec2(ui.available_width(), 28.0))));
     }
 }
 

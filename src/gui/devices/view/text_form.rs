@@ -69,7 +69,7 @@ fn split(ui: &mut Ui, state: &State, text: &mut PlacementText) {
         }
     }
     if devices != placement.split_batch {
-        let main = &placement.seat(Module::Diffusion).runs_on;
+        let main = &placement.assignment(Module::Diffusion).runs_on;
         devices.sort_by_key(|device| device != main);
         text.split_batch = devices.join(",");
     }

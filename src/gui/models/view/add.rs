@@ -1,39 +1,39 @@
-//! Adding models, the folders that are looked through, and the settings of the library.
+//! Lower sections of the side panel: add a model, scanned folders, settings of the library.
 
 use eframe::egui::{Align, Id, Key, Label, Layout, RichText, TextEdit, Ui, vec2};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
+use crate::gui::models;
 use crate::gui::models::view::{named_icon, small};
 use crate::gui::models::{FolderSummary, TokenState};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{WHOLE, command_button, heading, icon_button, slider_row};
-use crate::gui::command::{Command, Commands};
-use crate::gui::models::ModelsCommand;
 use atelier_core::format::file_size;
 
-/// A field for a link or a path.
+/// Field for a link or a path.
 pub(crate) fn add_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     heading(ui, "Add", |_| {});
-    let edit = ("model link or path", "Link or path", ModelsCommand::TypeAdd(String::new()));
-    field(ui, state, commands, edit, &state.models.typed, false, ModelsCommand::TypeAdd, ModelsCommand::Add);
+    let edit = ("model link or path", "Link or path", models::Command::EditAddText(String::new()));
+    field(ui, state, commands, edit, &state.models.add_text, false, models::Command::EditAddText, models::Command::Add);
     let words = "A page or file of Hugging Face, a direct link, or a file or folder of yours. You can also drop or paste it here.";
     ui.add(Label::new(small(words, palette.weak)).wrap());
 }
 
-/// A field with a button at its end.
+/// Text field with a button; Enter in the field does the same. `about`: command whose label and tooltip the field has.
 #[expect(clippy::too_many_arguments, reason = "a field is its words")]
 fn field(
     ui: &mut Ui,
     state: &State,
     commands: &mut Commands,
-    (id, hint, about): (&str, &str, ModelsCommand),
+    (id, hint, about): (&str, &str, models::Command),
     text: &str,
     secret: bool,
-    typed: fn(String) -> ModelsCommand,
-    enter: ModelsCommand,
+    typed: fn(String) -> models::Command,
+    enter: models::Command,
 ) -> eframe::egui::Response {
     ui.horizontal(|ui| {
         let mut now = text.to_owned();
@@ -49,19 +49,19 @@ fn field(
         }
         let look = eframe::egui::Button::new(enter.label()).min_size(vec2(button, widgets::ROW_HEIGHT));
         let name = format!("{}: {}", about.label(), enter.label());
-        widgets::ask(ui, state, commands, Command::Models(enter), |ui| ui.add(look).accessible_name(name));
+        widgets::command_control(ui, state, commands, Command::Models(enter), |ui| ui.add(look).accessible_name(name));
         response
     })
     .inner
 }
 
-/// The folders that are looked through.
+/// Scanned folders, and what could not be read in them.
 pub(crate) fn folders_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let library = &state.models.library;
     heading(ui, "Folders", |ui| {
-        icon_button(ui, state, commands, Icon::Reuse, Command::Models(ModelsCommand::LookAgain));
-        icon_button(ui, state, commands, Icon::Plus, Command::Models(ModelsCommand::ChooseFolder));
+        icon_button(ui, state, commands, Icon::Reuse, Command::Models(models::Command::Rescan));
+        icon_button(ui, state, commands, Icon::Plus, Command::Models(models::Command::ChooseFolder));
     });
     for folder in &library.folders {
         folder_row(ui, state, commands, folder);
@@ -83,11 +83,11 @@ fn folder_row(ui: &mut Ui, state: &State, commands: &mut Commands, folder: &Fold
             if folder.is_own {
                 ui.spacing_mut().item_spacing.x = 4.0;
                 if !state.models.library.settings.is_default_root {
-                    named_icon(ui, state, commands, Icon::Reuse, ModelsCommand::UsualRoot, "");
+                    named_icon(ui, state, commands, Icon::Reuse, models::Command::UseDefaultModelsRoot, "");
                 }
-                named_icon(ui, state, commands, Icon::Pencil, ModelsCommand::ChooseRoot, "folder of downloads");
+                named_icon(ui, state, commands, Icon::Pencil, models::Command::ChooseModelsRoot, "folder of downloads");
             } else {
-                named_icon(ui, state, commands, Icon::Close, ModelsCommand::ForgetFolder(folder.path.clone()), &path);
+                named_icon(ui, state, commands, Icon::Close, models::Command::ForgetFolder(folder.path.clone()), &path);
             }
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                 let name = widgets::middle_elided(ui, &path, ui.available_width());
@@ -100,21 +100,21 @@ fn folder_row(ui: &mut Ui, state: &State, commands: &mut Commands, folder: &Fold
     });
 }
 
-/// How many files come at the same time, and the token.
+/// Number of parallel files, and the Hugging Face token.
 pub(crate) fn settings_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let choices = &state.models.library.settings;
     heading(ui, "Settings", |_| {});
     let mut files = choices.parallel_files.max(1);
-    slider_row(ui, "At once", &mut files, 1..=8, &WHOLE, ModelsCommand::AtOnce(1).tooltip());
+    slider_row(ui, "At once", &mut files, 1..=8, &WHOLE, models::Command::SetParallelFiles(1).tooltip());
     if files != choices.parallel_files.max(1) {
-        commands.push(Command::Models(ModelsCommand::AtOnce(files)));
+        commands.push(Command::Models(models::Command::SetParallelFiles(files)));
     }
     ui.label(RichText::new("Hugging Face token").color(palette.weak));
     match choices.token {
         TokenState::Saved => {
             ui.add(Label::new(small("A token is kept. It is never shown.", palette.text)).wrap());
-            command_button(ui, state, commands, Command::Models(ModelsCommand::ForgetToken));
+            command_button(ui, state, commands, Command::Models(models::Command::DeleteToken));
         }
         TokenState::External => {
             ui.add(
@@ -126,8 +126,9 @@ pub(crate) fn settings_section(ui: &mut Ui, state: &State, commands: &mut Comman
             ui.add(Label::new(small("Only models that need an account ask for one.", palette.weak)).wrap());
         }
     }
-    let about = ("hugging face token", "hf_…", ModelsCommand::TypeToken(String::new()));
-    let response = field(ui, state, commands, about, &state.models.typed_token, true, ModelsCommand::TypeToken, ModelsCommand::SaveToken);
+    let about = ("hugging face token", "hf_…", models::Command::EditTokenText(String::new()));
+    let response =
+        field(ui, state, commands, about, &state.models.token_text, true, models::Command::EditTokenText, models::Command::SaveToken);
     if state.models.focus_token {
         response.request_focus();
         response.scroll_to_me(Some(Align::Center));

@@ -1,88 +1,91 @@
-//! The details of a model: what it is made of, what can be done with it, what it takes.
+//! Details of a model: commands, download, variants, files, settings, licence, disk space.
 
 use eframe::egui::{Align, Frame, Grid, Label, Layout, Margin, RichText, ScrollArea, Ui, vec2};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
+use crate::gui::models;
 use crate::gui::models::view::{colour_of, downloads, named_button, small};
-use crate::gui::models::{FileCheck, Kind, ModelCard, Place, Stage, Status, queue};
+use crate::gui::models::{Availability, FileCheck, ModelCard, ModelKind, Stage, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{bold, icon_button};
-use crate::gui::command::{Command, Commands};
-use crate::gui::models::ModelsCommand;
 use atelier_core::format::file_size;
 
-/// Draws the details.
+/// The panel.
 pub(crate) fn detail_panel(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
     ScrollArea::vertical().id_salt(("model details", &model.id)).auto_shrink([false, false]).show(ui, |ui| {
         Frame::new().inner_margin(Margin { left: 18, right: 18, top: 10, bottom: 18 }).show(ui, |ui| {
             head(ui, state, commands, model);
             actions(ui, state, commands, model);
-            download(ui, state, commands, model);
+            download_section(ui, state, commands, model);
             variants(ui, state, commands, model);
             files(ui, state, model);
             missing(ui, model);
-            words(ui, commands, state, model);
-            pairs(ui, "Settings that suit it", &model.defaults);
-            pairs(ui, "From its trainer", &model.told);
+            trigger_words(ui, commands, state, model);
+            pairs(ui, "Settings that suit it", &model.default_lines());
+            pairs(ui, "From its trainer", &model.trainer_notes);
             licence(ui, state, commands, model);
-            care(ui, state, commands, model);
+            disk_section(ui, state, commands, model);
         });
     });
 }
 
+/// Name, availability, description, problems, fit.
 fn head(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
     let palette = theme::palette(ui);
-    let around = state.models.around(&model.id);
+    let status = state.models.status(&model.id);
     ui.horizontal_top(|ui| {
         ui.vertical(|ui| {
             ui.set_width(ui.available_width() - widgets::ROW_HEIGHT - 8.0);
             ui.add(Label::new(bold(&model.name).size(theme::HEADING).color(palette.strong)).wrap());
         });
-        icon_button(ui, state, commands, Icon::Close, Command::Models(ModelsCommand::Close));
+        icon_button(ui, state, commands, Icon::Close, Command::Models(models::Command::CloseDetails));
     });
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
-        let mut line = vec![if around.in_memory { "in memory" } else { model.place.label() }.to_owned()];
+        let mut line = vec![if status.in_memory { "in memory" } else { model.availability.label() }.to_owned()];
         line.extend(model.family.clone());
-        if model.kind != Kind::Model {
+        if model.kind != ModelKind::Model {
             line.push(model.kind.label().into());
         }
-        ui.label(RichText::new(line.join(" · ")).color(palette.weak)).on_hover_text(model.place.tooltip());
+        ui.label(RichText::new(line.join(" · ")).color(palette.weak)).on_hover_text(model.availability.tooltip());
     });
     if !model.description.is_empty() {
         ui.add(Label::new(RichText::new(&model.description).color(palette.text)).wrap());
     }
     for problem in &model.problems {
-        let colour = if model.place == Place::Listed { palette.warn } else { palette.error };
+        let colour = if model.availability == Availability::Listed { palette.warn } else { palette.error };
         ui.add(Label::new(RichText::new(problem).color(colour)).wrap());
     }
-    if model.kind == Kind::Model && model.place != Place::Listed {
+    if model.kind == ModelKind::Model && model.availability != Availability::Listed {
         let bytes = model.bytes.map_or_else(|| "Its size is not known".to_owned(), |it| format!("About {} of weights", file_size(it)));
-        let exact = if model.checked { bytes.replace("About ", "") } else { bytes };
-        let words = format!("{exact}: {}", around.fits.label(state.models.memory));
-        ui.label(RichText::new(words).color(colour_of(around.fits, &palette))).on_hover_text(state.models.why_fits(model, around));
-        if let Some(predicted) = state.models.predicted.get(&model.id) {
-            ui.add(Label::new(small(&predicted.sentence, palette.text)).wrap());
+        let exact = if model.is_estimate { bytes } else { bytes.replace("About ", "") };
+        let words = format!("{exact}: {}", status.fit.label(state.models.memory));
+        ui.label(RichText::new(words).color(colour_of(status.fit, &palette))).on_hover_text(state.models.fit_sentence(model, status));
+        if let Some(predictions) = state.models.predictions.get(&model.id) {
+            ui.add(Label::new(small(&predictions.sentence, palette.text)).wrap());
         }
     }
-    if !model.checked {
-        let told = "Not every exact size of this entry is known yet. A download goes by what the server says.";
-        ui.add(Label::new(small(told, palette.weak)).wrap());
+    if model.is_estimate {
+        let words = "Not every exact size of this entry is known yet. A download goes by what the server says.";
+        ui.add(Label::new(small(words, palette.weak)).wrap());
     }
 }
 
 fn actions(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
-    if state.models.job(model).is_some() && !model.place.is_ready() {
+    if state.models.download_of(model).is_some() && !model.availability.is_ready() {
         return;
     }
     let id = model.id.clone();
-    let next = match model.place {
-        Place::Catalogue | Place::Damaged => Some(ModelsCommand::Get(id)),
-        Place::Incomplete => Some(ModelsCommand::GetMissing(id)),
-        Place::BuiltIn | Place::OnDisk | Place::InPlace => matches!(model.kind, Kind::Model | Kind::Lora).then_some(ModelsCommand::Use(id)),
-        Place::Listed => None,
+    let next = match model.availability {
+        Availability::Catalogue | Availability::Damaged => Some(models::Command::Download(id)),
+        Availability::Incomplete => Some(models::Command::DownloadMissing(id)),
+        Availability::BuiltIn | Availability::OnDisk | Availability::InPlace => {
+            matches!(model.kind, ModelKind::Model | ModelKind::Lora).then_some(models::Command::Use(id))
+        }
+        Availability::Listed => None,
     };
     ui.add_space(4.0);
     ui.horizontal_wrapped(|ui| {
@@ -91,35 +94,36 @@ fn actions(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCar
             // The card has a button of the same name.
             let button = eframe::egui::Button::new(command.label()).min_size(vec2(104.0, 28.0));
             let name = format!("{} {} now", command.label(), model.name);
-            widgets::ask(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(name));
+            widgets::command_control(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(name));
         });
         // Another size than the one that is here.
-        if model.place.is_ready() && state.models.variant(model).is_some_and(|it| !it.here) {
-            named_button(ui, state, commands, ModelsCommand::Get(model.id.clone()), &format!("this size of {}", model.name));
+        if model.availability.is_ready() && state.models.variant(model).is_some_and(|it| !it.on_disk) {
+            named_button(ui, state, commands, models::Command::Download(model.id.clone()), &format!("this size of {}", model.name));
         }
         if let Some(folder) = &model.folder {
-            named_button(ui, state, commands, ModelsCommand::ShowFolder(folder.clone()), &model.name);
+            named_button(ui, state, commands, models::Command::OpenFolder(folder.clone()), &model.name);
         }
     });
 }
 
-fn download(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
-    let Some(job) = state.models.job(model) else { return };
+/// Progress and commands of its download.
+fn download_section(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
+    let Some(download) = state.models.download_of(model) else { return };
     let palette = theme::palette(ui);
     title(ui, "Download");
-    let failed = matches!(job.status, Status::Failed(_));
-    ui.add(Label::new(small(queue::words(job), if failed { palette.error } else { palette.text })).wrap());
-    downloads::bar(ui, job, &format!("{} in its details", job.name));
-    downloads::advice(ui, state, commands, job);
+    let failed = matches!(download.status, Status::Failed(_));
+    ui.add(Label::new(small(queue::status_line(download), if failed { palette.error } else { palette.text })).wrap());
+    downloads::bar(ui, download, &format!("{} in its details", download.name));
+    downloads::advice(ui, state, commands, download);
     ui.horizontal(|ui| {
-        let id = job.id.clone();
-        let of = format!("{} now", job.name);
-        match job.status {
-            Status::Waiting | Status::Running => named_button(ui, state, commands, ModelsCommand::Pause(id.clone()), &of),
-            Status::Paused(_) => named_button(ui, state, commands, ModelsCommand::Resume(id.clone()), &of),
-            Status::Failed(_) => named_button(ui, state, commands, ModelsCommand::Retry(id.clone()), &of),
+        let id = download.id.clone();
+        let of = format!("{} now", download.name);
+        match download.status {
+            Status::Waiting | Status::Running => named_button(ui, state, commands, models::Command::Pause(id.clone()), &of),
+            Status::Paused(_) => named_button(ui, state, commands, models::Command::Resume(id.clone()), &of),
+            Status::Failed(_) => named_button(ui, state, commands, models::Command::Retry(id.clone()), &of),
         };
-        named_button(ui, state, commands, ModelsCommand::Cancel(id), &of);
+        named_button(ui, state, commands, models::Command::Cancel(id), &of);
     });
 }
 
@@ -134,9 +138,9 @@ fn variants(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCa
         let name = if variant.name.is_empty() { "Usual" } else { variant.name.as_str() };
         let bytes = variant.bytes.map_or_else(|| "size unknown".into(), file_size);
         let fits = state.models.memory.map(|it| it.fits(variant.bytes));
-        let note = if variant.here { Some("on disk") } else { fits.map(|it| it.label(state.models.memory)) };
+        let note = if variant.on_disk { Some("on disk") } else { fits.map(|it| it.label(state.models.memory)) };
         let line = [name, &bytes].into_iter().chain(note).collect::<Vec<_>>().join(" · ");
-        let command = ModelsCommand::Variant(model.id.clone(), variant.name.clone());
+        let command = models::Command::ChooseVariant(model.id.clone(), variant.name.clone());
         let tooltip = command.tooltip();
         if ui.radio(chosen.as_deref() == Some(variant.name.as_str()), line).on_hover_text(tooltip).clicked() {
             commands.push(Command::Models(command));
@@ -150,22 +154,22 @@ fn variants(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCa
 fn files(ui: &mut Ui, state: &State, model: &ModelCard) {
     let palette = theme::palette(ui);
     title(ui, "Files");
-    let job = state.models.job(model);
+    let download = state.models.download_of(model);
     for file in &model.files {
-        let coming = job.and_then(|it| it.progress.files.iter().find(|it| it.name == file.name));
+        let coming = download.and_then(|it| it.progress.files.iter().find(|it| it.name == file.name));
         let (words, colour) = match (coming.map(|it| (it.stage, it.bytes, it.total)), &file.path) {
             (Some((Stage::Done, ..)), _) | (None, Some(_)) => ("here".to_owned(), palette.compute),
             (Some((Stage::Loading, bytes, Some(total))), _) if total > 0 => {
                 (format!("{} %", (bytes as f64 / total as f64 * 100.0).floor()), palette.accent)
             }
             (Some((stage, ..)), _) => (stage_word(stage).to_owned(), palette.weak),
-            (None, None) if model.place == Place::Catalogue => (String::new(), palette.weak),
+            (None, None) if model.availability == Availability::Catalogue => (String::new(), palette.weak),
             (None, None) => ("missing".to_owned(), palette.error),
         };
         ui.scope(|ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
             ui.horizontal(|ui| {
-                ui.label(small(file.role, palette.weak));
+                ui.label(small(file.role.label(), palette.weak));
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     let bytes = file.bytes.map_or_else(|| "size unknown".into(), file_size);
                     ui.label(small(bytes, palette.text));
@@ -202,7 +206,7 @@ fn missing(ui: &mut Ui, model: &ModelCard) {
     let palette = theme::palette(ui);
     title(ui, "Still missing");
     for part in &model.missing {
-        let words = match (&part.file, part.bytes) {
+        let words = match (part.file_name(), part.bytes()) {
             (Some(file), Some(bytes)) => format!("{file}, about {}", file_size(bytes)),
             (Some(file), None) => format!("{file}, size unknown"),
             (None, _) => "Nobody wrote down where it can be had. Add the folder that has it.".to_owned(),
@@ -215,15 +219,16 @@ fn missing(ui: &mut Ui, model: &ModelCard) {
     }
 }
 
-fn words(ui: &mut Ui, commands: &mut Commands, state: &State, model: &ModelCard) {
-    if model.triggers.is_empty() {
+/// Trigger words, each a button that copies it.
+fn trigger_words(ui: &mut Ui, commands: &mut Commands, state: &State, model: &ModelCard) {
+    if model.trigger_words.is_empty() {
         return;
     }
     title(ui, "Words that call it up");
     ui.horizontal_wrapped(|ui| {
-        for word in &model.triggers {
-            let command = ModelsCommand::CopyWords(word.clone());
-            widgets::ask(ui, state, commands, Command::Models(command), |ui| ui.button(word));
+        for word in &model.trigger_words {
+            let command = models::Command::CopyTriggerWord(word.clone());
+            widgets::command_control(ui, state, commands, Command::Models(command), |ui| ui.button(word));
         }
     });
 }
@@ -244,33 +249,33 @@ fn pairs(ui: &mut Ui, head: &str, pairs: &[(&'static str, String)]) {
 }
 
 fn licence(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
-    let Some(terms) = &model.terms else { return };
+    let Some(terms) = &model.licence else { return };
     let palette = theme::palette(ui);
     title(ui, "Licence");
     let notes = terms.notes().map(|it| format!(" ({it})")).unwrap_or_default();
-    ui.add(Label::new(RichText::new(format!("{}{notes}", terms.name)).color(palette.text)).wrap());
-    if let Some(url) = &terms.url {
-        named_button(ui, state, commands, ModelsCommand::ReadTerms(url.clone()), "");
+    ui.add(Label::new(RichText::new(format!("{}{notes}", terms.name())).color(palette.text)).wrap());
+    if let Some(url) = terms.url() {
+        named_button(ui, state, commands, models::Command::OpenLicence(url.to_owned()), "");
     }
 }
 
-/// What it takes on disk, whether it is whole, and taking it away.
-fn care(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
-    if !model.place.is_here() {
+/// Bytes on disk, integrity check, deletion.
+fn disk_section(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
+    if !model.availability.is_here() {
         return;
     }
     let palette = theme::palette(ui);
     title(ui, "On disk");
     let line = model.bytes.map_or_else(|| "Its size is not known.".to_owned(), |it| format!("{} in all.", file_size(it)));
     ui.add(Label::new(RichText::new(line).color(palette.text)).wrap());
-    if model.shared > 0 {
-        let stays = if model.ours { ", and stay where this one goes" } else { "" };
-        let line = format!("{} of it belong to another model too{stays}.", file_size(model.shared));
+    if model.shared_bytes > 0 {
+        let stays = if model.downloaded { ", and stay where this one goes" } else { "" };
+        let line = format!("{} of it belong to another model too{stays}.", file_size(model.shared_bytes));
         ui.add(Label::new(RichText::new(line).color(palette.text)).wrap());
     }
-    if !model.ours {
-        let words = match model.place {
-            Place::BuiltIn => "It belongs to the program.",
+    if !model.downloaded {
+        let words = match model.availability {
+            Availability::BuiltIn => "It belongs to the program.",
             _ => "It lies in a folder of yours and is only read: Atelier never changes or deletes it.",
         };
         ui.add(Label::new(small(words, palette.weak)).wrap());
@@ -292,11 +297,11 @@ fn care(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
     ui.horizontal_wrapped(|ui| {
         let id = || model.id.clone();
         if matches!(state.models.checks.get(&model.id), Some(FileCheck::Running { .. })) {
-            named_button(ui, state, commands, ModelsCommand::StopCheck(id()), &model.name);
+            named_button(ui, state, commands, models::Command::StopCheck(id()), &model.name);
         } else {
-            named_button(ui, state, commands, ModelsCommand::Check(id()), &format!("of {}", model.name));
+            named_button(ui, state, commands, models::Command::CheckFiles(id()), &format!("of {}", model.name));
         }
-        named_button(ui, state, commands, ModelsCommand::Delete(id()), &model.name);
+        named_button(ui, state, commands, models::Command::Delete(id()), &model.name);
     });
 }
 

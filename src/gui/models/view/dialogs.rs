@@ -1,53 +1,53 @@
-//! Questions: about a licence, and before a model is taken away.
+//! Dialogs: licence prompt, confirmation of a deletion.
 
 use eframe::egui::{Align, Frame, Id, Label, Layout, Margin, Modal, RichText, ScrollArea, Ui};
 
+use crate::gui::command::{Command, Commands};
+use crate::gui::models;
 use crate::gui::models::view::small;
-use crate::gui::models::{Then, TokenState};
+use crate::gui::models::{LicensedAction, TokenState};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bold, command_button};
-use crate::gui::command::{Command, Commands};
-use crate::gui::models::ModelsCommand;
 use atelier_core::format::file_size;
 
-/// The terms of a model, shown once before it is downloaded or used.
-pub(crate) fn question(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let Some(question) = &state.models.question else { return };
+/// Licence prompt, shown once before a model is downloaded or used.
+pub(crate) fn licence_prompt(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some(prompt) = &state.models.licence_prompt else { return };
     let palette = theme::palette(ui);
-    let terms = &question.terms;
+    let licence = &prompt.licence;
     let modal = modal(ui, "terms", |ui| {
-        ui.add(Label::new(bold(format!("{} has a licence of its own", question.name)).size(theme::TITLE).color(palette.strong)).wrap());
-        ui.add(Label::new(RichText::new(&terms.name).color(palette.text)).wrap());
-        if terms.non_commercial {
+        ui.add(Label::new(bold(format!("{} has a licence of its own", prompt.name)).size(theme::TITLE).color(palette.strong)).wrap());
+        ui.add(Label::new(RichText::new(licence.name()).color(palette.text)).wrap());
+        if licence.is_non_commercial() {
             let words = "It forbids earning money with the model, and perhaps with its pictures.";
             ui.add(Label::new(RichText::new(words).color(palette.warn)).wrap());
         }
-        if terms.gated {
+        if licence.is_gated() {
             let words = "Its files are given only to an account that accepted it on the model's page.";
             ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
-            if !matches!(question.then, Then::Use) && state.models.library.settings.token == TokenState::None {
+            if !matches!(prompt.next, LicensedAction::Use) && state.models.library.settings.token == TokenState::None {
                 let words = "Accept it there, then paste an access token of that account under Settings, on the left.";
                 ui.add(Label::new(RichText::new(words).color(palette.warn)).wrap());
-                command_button(ui, state, commands, Command::Models(ModelsCommand::FocusToken));
+                command_button(ui, state, commands, Command::Models(models::Command::FocusToken));
             }
         }
-        match &terms.url {
-            Some(url) => drop(command_button(ui, state, commands, Command::Models(ModelsCommand::ReadTerms(url.clone())))),
+        match licence.url() {
+            Some(url) => drop(command_button(ui, state, commands, Command::Models(models::Command::OpenLicence(url.to_owned())))),
             None => drop(ui.label(small("Nobody wrote down where it can be read.", palette.weak))),
         }
         ui.add_space(8.0);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(ModelsCommand::Accept)));
-            command_button(ui, state, commands, Command::Models(ModelsCommand::Decline));
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(models::Command::AcceptLicence)));
+            command_button(ui, state, commands, Command::Models(models::Command::DeclineLicence));
         });
     });
     if modal {
-        commands.push(Command::Models(ModelsCommand::Decline));
+        commands.push(Command::Models(models::Command::DeclineLicence));
     }
 }
 
-/// What goes and what stays, before a model is taken away.
+/// Confirmation of a deletion, with the files that are removed and kept.
 pub(crate) fn removal(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(removal) = &state.models.removal else { return };
     let palette = theme::palette(ui);
@@ -66,16 +66,16 @@ pub(crate) fn removal(ui: &mut Ui, state: &State, commands: &mut Commands) {
         });
         ui.add_space(8.0);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            command_button(ui, state, commands, Command::Models(ModelsCommand::DeleteNow));
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(ModelsCommand::KeepIt)));
+            command_button(ui, state, commands, Command::Models(models::Command::ConfirmDelete));
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(models::Command::CancelDelete)));
         });
     });
     if modal {
-        commands.push(Command::Models(ModelsCommand::KeepIt));
+        commands.push(Command::Models(models::Command::CancelDelete));
     }
 }
 
-/// Shows a dialog; true where the person wants it closed.
+/// Modal dialog; true where the person closes it with Escape or a click beside it.
 fn modal(ui: &Ui, id: &str, add: impl FnOnce(&mut Ui)) -> bool {
     let palette = theme::palette(ui);
     let frame = Frame::popup(ui.style()).inner_margin(Margin::same(20)).corner_radius(12);

@@ -1,86 +1,86 @@
-//! What comes in: a row for each download, in the queue's order, which is changed by dragging or with the arrow keys.
+//! Download queue: a row for each download, moved by dragging or with the arrow keys.
 
 use eframe::egui::{
     Align, DragAndDrop, EventFilter, Frame, Id, Key, Label, Layout, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2,
 };
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
+use crate::gui::models;
 use crate::gui::models::view::{named_icon, small};
 use crate::gui::models::{Cause, DownloadsState, Entry, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{command_button, heading, icon_button};
-use crate::gui::command::{Command, Commands};
-use crate::gui::models::ModelsCommand;
 
-/// Thickness of a bar, in points.
-const BAR: f32 = 4.0;
+/// Height of a progress bar, in points.
+const BAR_HEIGHT: f32 = 4.0;
 
-/// The id of a download that is held.
+/// Drag payload: id of a download.
 #[derive(Clone, Debug)]
-struct Held(String);
+struct DraggedDownload(String);
 
-/// How far a download is, as a thin bar.
+/// Progress bar of a download. `name`: part of its accessible name.
 pub(crate) fn bar(ui: &mut Ui, entry: &Entry, name: &str) {
     let palette = theme::palette(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), BAR), Sense::hover());
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), BAR_HEIGHT), Sense::hover());
     let fraction = queue::fraction(entry);
     response.widget_info(|| WidgetInfo {
         value: fraction.map(|it| f64::from(it * 100.0)),
         ..WidgetInfo::labeled(Role::ProgressIndicator, true, format!("Progress of {name}"))
     });
-    ui.painter().rect_filled(rect, BAR / 2.0, palette.line);
-    let done = Rect::from_min_size(rect.min, vec2(rect.width() * fraction.unwrap_or(0.0), BAR));
+    ui.painter().rect_filled(rect, BAR_HEIGHT / 2.0, palette.line);
+    let done = Rect::from_min_size(rect.min, vec2(rect.width() * fraction.unwrap_or(0.0), BAR_HEIGHT));
     let colour = match entry.status {
         Status::Running => palette.accent,
         Status::Failed(_) => palette.error,
         Status::Waiting | Status::Paused(_) => palette.weak,
     };
     if done.is_positive() {
-        ui.painter().rect_filled(done, BAR / 2.0, colour);
+        ui.painter().rect_filled(done, BAR_HEIGHT / 2.0, colour);
     }
 }
 
-/// What can be done with a download; from right to left.
+/// Icon buttons of a download, from right to left.
 pub(crate) fn controls(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry) {
     let (id, name) = (entry.id.clone(), &entry.name);
-    named_icon(ui, state, commands, Icon::Close, ModelsCommand::Cancel(id.clone()), name);
+    named_icon(ui, state, commands, Icon::Close, models::Command::Cancel(id.clone()), name);
     match entry.status {
-        Status::Waiting | Status::Running => named_icon(ui, state, commands, Icon::Pause, ModelsCommand::Pause(id), name),
-        Status::Paused(_) => named_icon(ui, state, commands, Icon::Play, ModelsCommand::Resume(id), name),
-        Status::Failed(_) => named_icon(ui, state, commands, Icon::Reuse, ModelsCommand::Retry(id), name),
+        Status::Waiting | Status::Running => named_icon(ui, state, commands, Icon::Pause, models::Command::Pause(id), name),
+        Status::Paused(_) => named_icon(ui, state, commands, Icon::Play, models::Command::Resume(id), name),
+        Status::Failed(_) => named_icon(ui, state, commands, Icon::Reuse, models::Command::Retry(id), name),
     }
 }
 
-/// Why downloads cannot be used, or what a gated server wants.
+/// Buttons that help with a download that a gated server refused.
 pub(crate) fn advice(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry) {
     if let Status::Failed(failure) = &entry.status
         && let Cause::Gated { licence_url } = &failure.cause
     {
         ui.horizontal_wrapped(|ui| {
             if let Some(url) = licence_url {
-                command_button(ui, state, commands, Command::Models(ModelsCommand::ReadTerms(url.clone())));
+                command_button(ui, state, commands, Command::Models(models::Command::OpenLicence(url.clone())));
             }
-            command_button(ui, state, commands, Command::Models(ModelsCommand::FocusToken));
+            command_button(ui, state, commands, Command::Models(models::Command::FocusToken));
         });
     }
 }
 
-/// Draws the queue.
+/// Section with the queue.
 pub(crate) fn downloads_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let view = &state.models;
     heading(ui, "Downloads", |ui| {
         if !view.queue.is_empty() {
-            icon_button(ui, state, commands, Icon::Play, Command::Models(ModelsCommand::ResumeAll));
-            icon_button(ui, state, commands, Icon::Pause, Command::Models(ModelsCommand::PauseAll));
+            icon_button(ui, state, commands, Icon::Play, Command::Models(models::Command::ResumeAll));
+            icon_button(ui, state, commands, Icon::Pause, Command::Models(models::Command::PauseAll));
         }
     });
     if let DownloadsState::Refused(why) = &view.downloads {
         ui.add(Label::new(small(why, palette.warn)).wrap());
-        command_button(ui, state, commands, Command::Models(ModelsCommand::StartDownloads));
+        command_button(ui, state, commands, Command::Models(models::Command::StartDownloads));
     }
-    let Some(total) = queue::total(&view.queue) else {
+    let Some(total) = queue::summary(&view.queue) else {
         if view.downloads == DownloadsState::Ready {
             ui.label(small("Nothing is coming in.", palette.weak));
         }
@@ -90,11 +90,11 @@ pub(crate) fn downloads_section(ui: &mut Ui, state: &State, commands: &mut Comma
     for (at, entry) in view.queue.iter().enumerate() {
         row(ui, state, commands, entry, at);
     }
-    // Below the last one is a place too.
-    if DragAndDrop::has_payload_of_type::<Held>(ui.ctx()) {
+    // The end of the queue is a drop target too.
+    if DragAndDrop::has_payload_of_type::<DraggedDownload>(ui.ctx()) {
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 14.0), Sense::hover());
-        if let Some(held) = response.dnd_release_payload::<Held>() {
-            commands.push(Command::Models(ModelsCommand::MoveJob(held.0.clone(), None)));
+        if let Some(dragged) = response.dnd_release_payload::<DraggedDownload>() {
+            commands.push(Command::Models(models::Command::MoveDownload(dragged.0.clone(), None)));
         }
         if response.contains_pointer() {
             ui.painter().hline(rect.x_range(), rect.top(), Stroke::new(2.0, palette.accent));
@@ -108,7 +108,7 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry, at: u
     let id = Id::unique(("download", &entry.id));
     let frame = Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(theme::RADIUS);
     let margin = Margin { left: 10, right: 4, top: 4, bottom: 8 };
-    // Registered before its buttons, so that these come first.
+    // Its interaction is registered before that of its buttons, so that these come first.
     let last: Option<Rect> = ui.data(|data| data.get_temp(id));
     let response = last.map(|rect| {
         let here = Rect::from_min_size(ui.cursor().min, rect.size());
@@ -116,9 +116,9 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry, at: u
         response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Place of {} in the queue: {}", entry.name, at + 1)));
         response
     });
-    let held = DragAndDrop::payload::<Held>(ui.ctx()).is_some_and(|it| it.0 == entry.id);
+    let is_dragged = DragAndDrop::payload::<DraggedDownload>(ui.ctx()).is_some_and(|it| it.0 == entry.id);
     let shown = ui.scope(|ui| {
-        if held {
+        if is_dragged {
             ui.set_opacity(0.4);
         }
         frame.inner_margin(margin).show(ui, |ui| {
@@ -131,7 +131,7 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry, at: u
                 });
             });
             let failed = matches!(entry.status, Status::Failed(_));
-            ui.add(Label::new(small(queue::words(entry), if failed { palette.error } else { palette.weak })).wrap());
+            ui.add(Label::new(small(queue::status_line(entry), if failed { palette.error } else { palette.weak })).wrap());
             advice(ui, state, commands, entry);
             ui.add_space(3.0);
             ui.scope(|ui| {
@@ -151,22 +151,22 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry, at: u
         ui.memory_mut(|it| it.set_focus_lock_filter(id, EventFilter { vertical_arrows: true, ..EventFilter::default() }));
         let (up, down) = ui.input(|input| (input.key_pressed(Key::ArrowUp), input.key_pressed(Key::ArrowDown)));
         if up && let Some(before) = at.checked_sub(1).and_then(|at| queue.get(at)) {
-            commands.push(Command::Models(ModelsCommand::MoveJob(entry.id.clone(), Some(before.id.clone()))));
+            commands.push(Command::Models(models::Command::MoveDownload(entry.id.clone(), Some(before.id.clone()))));
         }
         if down && at + 1 < queue.len() {
             let before = queue.get(at + 2).map(|it| it.id.clone());
-            commands.push(Command::Models(ModelsCommand::MoveJob(entry.id.clone(), before)));
+            commands.push(Command::Models(models::Command::MoveDownload(entry.id.clone(), before)));
         }
     }
-    response.dnd_set_drag_payload(Held(entry.id.clone()));
-    if response.dnd_hover_payload::<Held>().is_some_and(|it| it.0 != entry.id) {
+    response.dnd_set_drag_payload(DraggedDownload(entry.id.clone()));
+    if response.dnd_hover_payload::<DraggedDownload>().is_some_and(|it| it.0 != entry.id) {
         ui.painter().hline(rect.x_range(), rect.top() - 3.0, Stroke::new(2.0, palette.accent));
     }
-    if let Some(held) = response.dnd_release_payload::<Held>().filter(|it| it.0 != entry.id) {
-        commands.push(Command::Models(ModelsCommand::MoveJob(held.0.clone(), Some(entry.id.clone()))));
+    if let Some(dragged) = response.dnd_release_payload::<DraggedDownload>().filter(|it| it.0 != entry.id) {
+        commands.push(Command::Models(models::Command::MoveDownload(dragged.0.clone(), Some(entry.id.clone()))));
     }
     if !response.dragged() {
-        let hint = ModelsCommand::MoveJob(String::new(), None);
+        let hint = models::Command::MoveDownload(String::new(), None);
         response.on_hover_text(hint.tooltip());
     }
 }

@@ -1,23 +1,23 @@
-//! The grid of cards. Only what is seen is drawn.
+//! Grid of cards; only visible rows are drawn.
 
 use eframe::egui::{Align, Layout, Rect, RichText, ScrollArea, Ui, UiBuilder, pos2, vec2};
 
+use crate::gui::command::{Command, Commands};
+use crate::gui::models;
 use crate::gui::models::view::{EDGE, card, columns_id, named_button};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bold, command_button};
-use crate::gui::command::{Command, Commands};
-use crate::gui::models::ModelsCommand;
 use atelier_core::format::file_size;
 
-/// Narrowest a card gets, in points.
-const LEAST: f32 = 284.0;
+/// Least width of a card, in points.
+const MIN_CARD_WIDTH: f32 = 284.0;
 /// Space between cards, in points.
 const GAP: f32 = 10.0;
 /// Height of a heading between cards, in points.
 const HEADING: f32 = 34.0;
 
-/// A row of the grid: a heading, or cards from one place in the list to another.
+/// Row of the grid: a heading, or the cards from the first index to before the second.
 enum Row {
     Heading(String),
     Cards(usize, usize),
@@ -32,7 +32,7 @@ impl Row {
     }
 }
 
-/// Draws the grid, with a line above it that says how much there is.
+/// The grid, below a line with its totals.
 pub(crate) fn grid_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let view = &state.models;
@@ -40,15 +40,15 @@ pub(crate) fn grid_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.add_space(EDGE);
         ui.label(RichText::new(summary(state)).color(palette.weak));
         if !view.shows_all() {
-            command_button(ui, state, commands, Command::Models(ModelsCommand::ShowAll));
+            command_button(ui, state, commands, Command::Models(models::Command::ShowAll));
         }
     });
     if view.shown.is_empty() {
-        nothing(ui, state, commands);
+        empty_grid(ui, state, commands);
         return;
     }
     let room = ui.available_width() - 2.0 * EDGE;
-    let columns = (((room + GAP) / (LEAST + GAP)).floor() as usize).max(1);
+    let columns = (((room + GAP) / (MIN_CARD_WIDTH + GAP)).floor() as usize).max(1);
     let width = ((room - GAP * (columns - 1) as f32) / columns as f32).floor();
     ui.data_mut(|data| data.insert_temp(columns_id(), columns));
     let rows = rows(state, columns);
@@ -66,7 +66,7 @@ pub(crate) fn grid_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             {
                 on_screen = (on_screen.0.min(*from), on_screen.1.max(*to));
             }
-            let chosen = view.focus_card && holds_cursor(state, row);
+            let chosen = view.focus_card && has_cursor(state, row);
             if chosen {
                 let at = Rect::from_min_max(pos2(origin.x, origin.y + top), pos2(origin.x + room, origin.y + bottom));
                 ui.scroll_to_rect(at, None);
@@ -76,20 +76,20 @@ pub(crate) fn grid_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             }
             top = bottom;
         }
-        if on_screen != view.seen {
-            commands.push(Command::Models(ModelsCommand::Seen(on_screen.0, on_screen.1)));
+        if on_screen != view.visible {
+            commands.push(Command::Models(models::Command::SetVisible(on_screen.0, on_screen.1)));
         }
     });
 }
 
 fn summary(state: &State) -> String {
     let view = &state.models;
-    if !view.known {
+    if !view.is_known {
         return "Looking for models…".into();
     }
     let shown = view.shown.len();
     let mut words = if view.shows_all() {
-        let here = view.library.cards.iter().filter(|it| it.place.is_here()).count();
+        let here = view.library.cards.iter().filter(|it| it.availability.is_here()).count();
         format!("{here} on this machine, {} to download", view.library.cards.len() - here)
     } else {
         format!("{shown} of {} shown", view.library.cards.len())
@@ -115,16 +115,16 @@ fn rows(state: &State, columns: usize) -> Vec<Row> {
         }
         rows
     };
-    if view.welcome > 0 {
+    if view.starter_count > 0 {
         rows.push(Row::Heading("Good first models for this machine".into()));
-        rows.extend(cards(0, view.welcome));
+        rows.extend(cards(0, view.starter_count));
         rows.push(Row::Heading("Everything else that can be had".into()));
     }
-    rows.extend(cards(view.welcome, view.shown.len()));
+    rows.extend(cards(view.starter_count, view.shown.len()));
     rows
 }
 
-fn holds_cursor(state: &State, row: &Row) -> bool {
+fn has_cursor(state: &State, row: &Row) -> bool {
     let view = &state.models;
     let Row::Cards(from, to) = row else { return false };
     let ids = (*from..*to).filter_map(|at| view.library.cards.get(*view.shown.get(at)?)).map(|it| it.id.as_str());
@@ -143,14 +143,14 @@ fn draw(ui: &mut Ui, state: &State, commands: &mut Commands, row: &Row, at: efra
         Row::Cards(from, to) => {
             for (column, place) in (*from..*to).enumerate() {
                 let Some(index) = view.shown.get(place) else { continue };
-                let (Some(card), around) = (view.library.cards.get(*index), view.around.get(*index)) else { continue };
+                let (Some(card), status) = (view.library.cards.get(*index), view.statuses.get(*index)) else { continue };
                 let min = at + vec2(column as f32 * (width + GAP), 0.0);
                 card::card(
                     ui,
                     state,
                     commands,
                     card,
-                    around.copied().unwrap_or_default(),
+                    status.copied().unwrap_or_default(),
                     Rect::from_min_size(min, vec2(width, card::HEIGHT)),
                 );
             }
@@ -158,19 +158,19 @@ fn draw(ui: &mut Ui, state: &State, commands: &mut Commands, row: &Row, at: efra
     }
 }
 
-/// What is shown where no card is.
-fn nothing(ui: &mut Ui, state: &State, commands: &mut Commands) {
+/// Text in place of an empty grid.
+fn empty_grid(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let view = &state.models;
     ui.vertical_centered(|ui| {
         ui.add_space(ui.available_height() * 0.28);
-        let words = if view.known { "No model is like this" } else { "Looking for models" };
+        let words = if view.is_known { "No model is like this" } else { "Looking for models" };
         ui.label(bold(words).size(theme::HEADING).color(palette.strong));
-        if view.known {
+        if view.is_known {
             ui.label(RichText::new("Try fewer words, or take a filter away.").color(palette.weak));
             if !view.search.trim().is_empty() {
                 let of = format!("for {}", view.search.trim());
-                named_button(ui, state, commands, ModelsCommand::SearchHub, &of);
+                named_button(ui, state, commands, models::Command::SearchHub, &of);
             }
         }
     });

@@ -1,46 +1,47 @@
-//! What there is on Hugging Face: what was found, and the files of one repository.
+//! Hugging Face page: search results, or the model files of one repository.
 
 use eframe::egui::{Align, Button, Frame, Label, Layout, Margin, RichText, ScrollArea, Ui, vec2};
 
+use crate::gui::command::{Command, Commands};
+use crate::gui::models;
 use crate::gui::models::view::{EDGE, small};
 use crate::gui::models::{HubFile, Repository};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
-use crate::gui::widgets::{ask, bold, command_button};
-use crate::gui::command::{Command, Commands};
-use crate::gui::models::ModelsCommand;
+use crate::gui::widgets::{bold, command_button, command_control};
 use atelier_core::format::file_size;
 
 /// Height of a row, in points.
-const ROW: f32 = 44.0;
+const ROW_HEIGHT: f32 = 44.0;
 
-/// Draws the page.
+/// The page, in place of the grid.
 pub(crate) fn hub_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let hub = &state.models.hub;
     let margin = Margin { left: EDGE as i8, right: EDGE as i8, top: 4, bottom: 8 };
     Frame::new().inner_margin(margin).show(ui, |ui| {
         ui.horizontal(|ui| {
-            let back = if hub.repo.is_some() { ModelsCommand::CloseRepository } else { ModelsCommand::LeaveHub };
+            let back = if hub.repository.is_some() { models::Command::CloseRepository } else { models::Command::CloseHub };
             command_button(ui, state, commands, Command::Models(back));
-            let words = match (&hub.repo, &hub.text) {
+            let words = match (&hub.repository, &hub.query) {
                 (Some(repo), _) => repo.clone(),
                 (None, Some(text)) => format!("Hugging Face: {text}"),
                 (None, None) => String::new(),
             };
             ui.add(Label::new(bold(words).size(theme::TITLE).color(palette.strong)).truncate());
         });
-        match (&hub.repo, &hub.found, &hub.files) {
-            (Some(_), _, Some(Ok(files))) => files_of(ui, state, commands, files, &palette),
-            (None, Some(Ok(found)), _) => repositories(ui, state, commands, found, &palette),
-            (Some(_), _, Some(Err(sentence))) | (None, Some(Err(sentence)), _) => calm(ui, sentence, &palette),
-            (Some(_), _, None) | (None, None, _) => calm(ui, "Asking Hugging Face…", &palette),
+        match (&hub.repository, &hub.results, &hub.files) {
+            (Some(_), _, Some(Ok(files))) => file_list(ui, state, commands, files, &palette),
+            (None, Some(Ok(found)), _) => repository_list(ui, state, commands, found, &palette),
+            (Some(_), _, Some(Err(sentence))) | (None, Some(Err(sentence)), _) => message(ui, sentence, &palette),
+            (Some(_), _, None) | (None, None, _) => message(ui, "Asking Hugging Face…", &palette),
         }
     });
 }
 
-fn calm(ui: &mut Ui, words: &str, palette: &Palette) {
+/// Sentence in the middle of the page.
+fn message(ui: &mut Ui, words: &str, palette: &Palette) {
     ui.vertical_centered(|ui| {
         ui.add_space(ui.available_height() * 0.3);
         ui.set_max_width(420.0);
@@ -48,43 +49,43 @@ fn calm(ui: &mut Ui, words: &str, palette: &Palette) {
     });
 }
 
-fn repositories(ui: &mut Ui, state: &State, commands: &mut Commands, found: &[Repository], palette: &Palette) {
+fn repository_list(ui: &mut Ui, state: &State, commands: &mut Commands, found: &[Repository], palette: &Palette) {
     if found.is_empty() {
-        return calm(ui, "Nothing was found. Try fewer or other words.", palette);
+        return message(ui, "Nothing was found. Try fewer or other words.", palette);
     }
-    ScrollArea::vertical().id_salt("hub scroll").auto_shrink([false, false]).show_rows(ui, ROW, found.len(), |ui, range| {
+    ScrollArea::vertical().id_salt("hub scroll").auto_shrink([false, false]).show_rows(ui, ROW_HEIGHT, found.len(), |ui, range| {
         for repo in found.get(range).unwrap_or_default() {
-            let mut words = vec![format!("{} downloads", short(repo.downloads)), format!("{} likes", short(repo.likes))];
+            let mut words = vec![format!("{} downloads", short_count(repo.downloads)), format!("{} likes", short_count(repo.likes))];
             words.extend(repo.task.clone());
             words.extend(repo.licence.clone());
             if repo.gated {
                 words.push("needs an account".into());
             }
-            let command = ModelsCommand::OpenRepository(repo.id.clone());
-            line(ui, state, commands, &repo.id, &words.join(" · "), command, palette);
+            let command = models::Command::OpenRepository(repo.id.clone());
+            row(ui, state, commands, &repo.id, &words.join(" · "), command, palette);
         }
     });
 }
 
-fn files_of(ui: &mut Ui, state: &State, commands: &mut Commands, files: &[HubFile], palette: &Palette) {
+fn file_list(ui: &mut Ui, state: &State, commands: &mut Commands, files: &[HubFile], palette: &Palette) {
     if files.is_empty() {
-        return calm(ui, "There is no model file in it: only .safetensors, .gguf and .pth files can be used.", palette);
+        return message(ui, "There is no model file in it: only .safetensors, .gguf and .pth files can be used.", palette);
     }
     let words = "Each file is downloaded into a folder of its own. What it is, Atelier finds out then.";
     ui.label(small(words, palette.weak));
-    ScrollArea::vertical().id_salt("hub files").auto_shrink([false, false]).show_rows(ui, ROW, files.len(), |ui, range| {
+    ScrollArea::vertical().id_salt("hub files").auto_shrink([false, false]).show_rows(ui, ROW_HEIGHT, files.len(), |ui, range| {
         for at in range {
             let Some(file) = files.get(at) else { continue };
-            line(ui, state, commands, &file.path, &file_size(file.size), ModelsCommand::GetHubFile(at), palette);
+            row(ui, state, commands, &file.path, &file_size(file.size), models::Command::DownloadHubFile(at), palette);
         }
     });
 }
 
-fn line(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str, about: &str, command: ModelsCommand, palette: &Palette) {
-    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW), Layout::right_to_left(Align::Center), |ui| {
+fn row(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str, about: &str, command: models::Command, palette: &Palette) {
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
         let button = Button::new(command.label());
         let label = format!("{} {name}", command.label());
-        ask(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(label));
+        command_control(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(label));
         ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
             ui.add_space(4.0);
@@ -94,8 +95,8 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str, about: 
     });
 }
 
-/// A count as people read it: `12 k`.
-fn short(count: u64) -> String {
+/// Count with a unit: `12 k`.
+fn short_count(count: u64) -> String {
     match count {
         0..1000 => count.to_string(),
         1000..1_000_000 => format!("{} k", count / 1000),

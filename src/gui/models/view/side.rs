@@ -1,19 +1,20 @@
-//! The panel beside the grid: search, filters, what comes in, adding, folders, settings.
+//! Side panel: search, filters, download queue, and the sections of [`super::add`].
 
 use eframe::egui::{ComboBox, Frame, Id, Key, Margin, ScrollArea, TextEdit, Ui};
 
+use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
+use crate::gui::models;
 use crate::gui::models::view::{add, downloads};
-use crate::gui::models::{Filter, Fitting, Kind, ModelsCommand, Shown, Sort};
+use crate::gui::models::{Filter, FitFilter, ModelKind, Sort, StateFilter};
 use crate::gui::state::State;
 use crate::gui::widgets;
 use crate::gui::widgets::{icon_button, row};
-use crate::gui::command::{Command, Commands};
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
 
-/// Draws the panel.
+/// The panel.
 pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     Frame::new().inner_margin(Margin { left: EDGE, right: EDGE, top: 12, bottom: 0 }).show(ui, |ui| search(ui, state, commands));
     ScrollArea::vertical().id_salt("models side scroll").auto_shrink([false, false]).show(ui, |ui| {
@@ -34,54 +35,59 @@ fn search(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let mut text = view.search.clone();
         let wide = ui.available_width() - widgets::ROW_HEIGHT - 4.0;
         let id = Id::unique("search models");
-        let hover = format!("{}\nPress / or {}.", ModelsCommand::Search(String::new()).tooltip(), shortcut(ui));
+        let hover = format!("{}\nPress / or {}.", models::Command::SetSearch(String::new()).tooltip(), shortcut(ui));
         let edit = TextEdit::singleline(&mut text).id(id).hint_text("Search models");
-        let response = widgets::line_edit(ui, wide, edit).on_hover_text(hover).accessible_name(ModelsCommand::FocusSearch.label());
+        let response = widgets::line_edit(ui, wide, edit).on_hover_text(hover).accessible_name(models::Command::FocusSearch.label());
         if view.focus_search {
             response.request_focus();
         }
         let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         if text != view.search {
-            commands.push(Command::Models(ModelsCommand::Search(text)));
+            commands.push(Command::Models(models::Command::SetSearch(text)));
         } else if entered {
-            // Down to what was found.
-            commands.push(Command::Models(ModelsCommand::Step(0)));
+            // Enter goes to the first card found.
+            commands.push(Command::Models(models::Command::MoveCursor(0)));
         }
-        icon_button(ui, state, commands, Icon::Search, Command::Models(ModelsCommand::SearchHub));
+        icon_button(ui, state, commands, Icon::Search, Command::Models(models::Command::SearchHub));
     });
 }
 
 fn shortcut(ui: &Ui) -> String {
-    Command::Models(ModelsCommand::FocusSearch).shortcut().map_or_else(String::new, |it| ui.ctx().format_shortcut(&it.keys))
+    Command::Models(models::Command::FocusSearch).shortcut().map_or_else(String::new, |it| ui.ctx().format_shortcut(&it.keys))
 }
 
 fn filters(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let view = &state.models;
     let mut filter = view.filter.clone();
-    let kinds: Vec<(Option<Kind>, &str)> = [(None, "All")].into_iter().chain(Kind::ALL.map(|it| (Some(it), it.plural()))).collect();
+    let kinds: Vec<(Option<ModelKind>, &str)> =
+        [(None, "All")].into_iter().chain(ModelKind::ALL.map(|it| (Some(it), it.plural()))).collect();
     choice(ui, "Kind", &mut filter.kind, &kinds);
     let families: Vec<(Option<String>, &str)> =
         [(None, "All")].into_iter().chain(view.library.families.iter().map(|it| (Some(it.clone()), it.as_str()))).collect();
     choice(ui, "Family", &mut filter.family, &families);
-    let states: Vec<(Option<Shown>, &str)> = [(None, "All")].into_iter().chain(Shown::ALL.map(|it| (Some(it), it.label()))).collect();
+    let states: Vec<(Option<StateFilter>, &str)> =
+        [(None, "All")].into_iter().chain(StateFilter::ALL.map(|it| (Some(it), it.label()))).collect();
     choice(ui, "State", &mut filter.state, &states);
-    let fits: Vec<(Option<Fitting>, &str)> = [(None, "All")].into_iter().chain(Fitting::ALL.map(|it| (Some(it), it.label()))).collect();
-    choice(ui, "Fits", &mut filter.fits, &fits);
+    let fits: Vec<(Option<FitFilter>, &str)> = [(None, "All")].into_iter().chain(FitFilter::ALL.map(|it| (Some(it), it.label()))).collect();
+    choice(ui, "Fits", &mut filter.fit, &fits);
     if filter != view.filter {
-        commands.push(Command::Models(ModelsCommand::Filter(filter)));
+        commands.push(Command::Models(models::Command::SetFilter(filter)));
     }
     let mut sort = view.sort;
     let sorts: Vec<(Sort, &str)> = Sort::ALL.map(|it| (it, it.label())).into();
     choice(ui, "Order", &mut sort, &sorts);
     if sort != view.sort {
-        commands.push(Command::Models(ModelsCommand::Sort(sort)));
+        commands.push(Command::Models(models::Command::SetSort(sort)));
     }
 }
 
-/// A row with a list to choose from.
+/// Row with a drop-down list.
 fn choice<T: Clone + PartialEq>(ui: &mut Ui, label: &str, value: &mut T, all: &[(T, &str)]) {
-    let hover =
-        if label == "Order" { ModelsCommand::Sort(Sort::Name).tooltip() } else { ModelsCommand::Filter(Filter::default()).tooltip() };
+    let hover = if label == "Order" {
+        models::Command::SetSort(Sort::Name).tooltip()
+    } else {
+        models::Command::SetFilter(Filter::default()).tooltip()
+    };
     row(ui, label, |ui| {
         let now = all.iter().find(|(it, _)| it == value).map_or("All", |(_, words)| words);
         let combo = ComboBox::from_id_salt(("models", label)).icon(widgets::chevron).width(ui.available_width()).selected_text(now);

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::super::search::visits;
-use super::super::testing::{needs, room, workstation};
+use super::super::testing::{capacity, needs, workstation};
 use super::super::{Change, ModuleNeeds};
 use super::*;
 use crate::device::DeviceKind;
@@ -10,7 +10,7 @@ use crate::format::GIB;
 /// A question that owns its parts.
 #[derive(Clone, Debug, Default)]
 struct Asked {
-    rooms: Vec<Room>,
+    capacities: Vec<DeviceCapacity>,
     needs: Needs,
     pins: Pins,
     budgets: Budgets,
@@ -18,9 +18,9 @@ struct Asked {
 }
 
 impl Asked {
-    fn question(&self) -> Question<'_> {
-        Question {
-            rooms: &self.rooms,
+    fn request(&self) -> PlanRequest<'_> {
+        PlanRequest {
+            capacities: &self.capacities,
             needs: &self.needs,
             pins: &self.pins,
             budgets: &self.budgets,
@@ -29,24 +29,24 @@ impl Asked {
         }
     }
 
-    fn plan(&self) -> Result<Plan, NoPlan> {
-        plan(&self.question())
+    fn plan(&self) -> Result<Plan, PlanError> {
+        plan(&self.request())
     }
 
     fn short(&self) -> Shortage {
         match self.plan() {
-            Err(NoPlan::Short(shortage)) => *shortage,
+            Err(PlanError::Short(shortage)) => *shortage,
             other => panic!("{other:?}"),
         }
     }
 
-    fn pin(mut self, module: Module, runs_on: Option<&str>, weights: Option<Home>) -> Self {
+    fn pin(mut self, module: Module, runs_on: Option<&str>, weights: Option<WeightLocation>) -> Self {
         self.pins.insert(module, Pin { runs_on: runs_on.map(str::to_owned), weights });
         self
     }
 
     fn with_budgets(mut self, text: &str) -> Self {
-        let devices: Vec<Device> = self.rooms.iter().map(|room| room.device.clone()).collect();
+        let devices: Vec<Device> = self.capacities.iter().map(|capacity| capacity.device.clone()).collect();
         self.budgets = Budgets::parse(text, &devices).unwrap();
         self
     }
@@ -55,14 +55,14 @@ impl Asked {
 /// A model (diffusion 6.0 and 1.0 of compute, text encoder 7.5, VAE 0.3 and 6.5 of compute) on a machine with RAM and these GPUs, all in
 /// tenths of a GiB.
 fn asked(ram: u64, gpus: &[u64]) -> Asked {
-    let gpus = gpus.iter().enumerate().map(|(n, tenths)| room(&format!("CUDA{n}"), DeviceKind::Gpu, *tenths));
+    let gpus = gpus.iter().enumerate().map(|(n, tenths)| capacity(&format!("CUDA{n}"), DeviceKind::Gpu, *tenths));
     let modules = [
         (Module::Diffusion, needs(60, &[(Phase::Denoise, 10)], true)),
         (Module::Te, needs(75, &[(Phase::Encode, 2)], true)),
         (Module::Vae, needs(3, &[(Phase::Decode, 65)], false)),
     ];
-    let rooms = std::iter::once(room("CPU", DeviceKind::Cpu, ram)).chain(gpus).collect();
-    Asked { rooms, needs: Needs { modules: modules.into() }, ..Asked::default() }
+    let capacities = std::iter::once(capacity("CPU", DeviceKind::Cpu, ram)).chain(gpus).collect();
+    Asked { capacities, needs: Needs { modules: modules.into() }, ..Asked::default() }
 }
 
 /// A placement as its texts.
@@ -111,10 +111,10 @@ fn a_graph_is_cut_where_the_whole_does_not_fit() {
 
 #[test]
 fn a_pin_is_kept_and_the_rest_is_planned_round_it() {
-    let home = |name: &str| Some(Home::Device(name.to_owned()));
+    let location = |name: &str| Some(WeightLocation::Device(name.to_owned()));
     expect(&asked(320, &[240]).pin(Module::Te, Some("CPU"), None), "all=CUDA0,te=CPU", "", "");
-    expect(&asked(320, &[120]).pin(Module::Diffusion, None, home("CUDA0")), "all=CUDA0,vae=CPU", "te=CPU", "CUDA0=12");
-    expect(&asked(320, &[240]).pin(Module::Vae, None, Some(Home::Disk)), "all=CUDA0", "vae=disk", "");
+    expect(&asked(320, &[120]).pin(Module::Diffusion, None, location("CUDA0")), "all=CUDA0,vae=CPU", "te=CPU", "CUDA0=12");
+    expect(&asked(320, &[240]).pin(Module::Vae, None, Some(WeightLocation::Disk)), "all=CUDA0", "vae=disk", "");
     expect(&asked(320, &[240]).pin(Module::Upscaler, Some("CPU"), None), "all=CUDA0,upscaler=CPU", "", "");
     let plan = asked(320, &[240]).pin(Module::Te, Some("CPU"), None).plan().unwrap();
     assert_eq!(plan.reasons[1], "The text encoder runs on CPU and its weights (7.5 GiB) stay there (pinned).");
@@ -150,8 +150,8 @@ fn what_does_not_fit_is_told_with_what_would_make_it_fit() {
     );
     // 6.8 to decode, 0.5 of slack.
     assert_eq!(memory_size(short.missing_bytes), "1.3 GiB");
-    let lack = &short.lacks[0];
-    assert_eq!((lack.device.as_str(), lack.phase, lack.available_bytes), ("CUDA0", Phase::Decode, 6 * GIB));
+    let shortfall = &short.shortfalls[0];
+    assert_eq!((shortfall.device.as_str(), shortfall.phase, shortfall.available_bytes), ("CUDA0", Phase::Decode, 6 * GIB));
     let sentence = "this does not fit, 1.3 GiB are missing: CUDA0 would have to hold 7.3 GiB in the decode phase and has 6.0 GiB. \
                     Decode in tiles";
     assert_eq!(short.to_string(), sentence);
@@ -174,10 +174,10 @@ fn a_processor_that_must_do_what_a_gpu_could_comes_with_what_would_spare_it() {
 
 #[test]
 fn pins_and_budgets_that_stand_in_the_way_are_named() {
-    let on_gpu = Home::Device("CUDA0".to_owned());
+    let on_gpu = WeightLocation::Device("CUDA0".to_owned());
     let short = asked(320, &[148]).pin(Module::Te, Some("CUDA0"), Some(on_gpu.clone())).pin(Module::Diffusion, Some("CUDA0"), Some(on_gpu));
     let fixes: Vec<Vec<Change>> = short.short().fixes.into_iter().map(|fix| fix.changes).collect();
-    let te_in_ram = Change::Weights { module: Module::Te, home: Home::Device("CPU".to_owned()) };
+    let te_in_ram = Change::Weights { module: Module::Te, location: WeightLocation::Device("CPU".to_owned()) };
     assert_eq!(fixes, [vec![te_in_ram], vec![Change::Pieces { module: Module::Diffusion }]]);
     let mut asked = asked(320, &[240]).pin(Module::Vae, Some("CUDA0"), None).with_budgets("cuda0=7");
     assert_eq!(asked.short().fixes[0].changes, [Change::Budget { device: "CUDA0".into(), gib: 7.3 }]);
@@ -188,9 +188,9 @@ fn pins_and_budgets_that_stand_in_the_way_are_named() {
 /// The machine of [`asked`] with a card of this size that two backends offer, the general one first.
 fn asked_of_one_card(ram: u64, tenths: u64) -> Asked {
     let mut asked = asked(ram, &[tenths]);
-    asked.rooms.insert(1, room("Vulkan0", DeviceKind::Gpu, tenths));
-    for room in &mut asked.rooms[1..] {
-        room.device.card = Some("0000:01:00.0".to_owned());
+    asked.capacities.insert(1, capacity("Vulkan0", DeviceKind::Gpu, tenths));
+    for capacity in &mut asked.capacities[1..] {
+        capacity.device.card = Some("0000:01:00.0".to_owned());
     }
     asked
 }
@@ -214,7 +214,7 @@ fn the_memory_of_a_card_is_there_once() {
     assert_eq!(decoding("CUDA0").total_bytes(), decoding("Vulkan0").total_bytes());
     assert_eq!(decoding("Vulkan0").shared_bytes, decoding("CUDA0").total_bytes() - decoding("CUDA0").shared_bytes);
     // What is missing is missing once.
-    let on_card = |name: &str| Some(Home::Device(name.to_owned()));
+    let on_card = |name: &str| Some(WeightLocation::Device(name.to_owned()));
     let short = both(100).pin(Module::Te, Some("CUDA0"), on_card("CUDA0")).pin(Module::Diffusion, Some("CUDA0"), on_card("CUDA0"));
     let short = short.pin(Module::Vae, Some("Vulkan0"), on_card("Vulkan0")).short();
     assert_eq!(memory_size(short.missing_bytes), "11.3 GiB");
@@ -222,8 +222,8 @@ fn the_memory_of_a_card_is_there_once() {
 
 #[test]
 fn a_pin_on_a_device_that_is_gone_is_an_error() {
-    assert!(matches!(asked(320, &[240]).pin(Module::Te, Some("CUDA7"), None).plan(), Err(NoPlan::Device(_))));
-    assert!(matches!(Asked::default().plan(), Err(NoPlan::Device(_))));
+    assert!(matches!(asked(320, &[240]).pin(Module::Te, Some("CUDA7"), None).plan(), Err(PlanError::Device(_))));
+    assert!(matches!(Asked::default().plan(), Err(PlanError::Device(_))));
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn a_text_pins_what_it_says_and_nothing_else() {
     let read = |backend, params| pins(&text(backend, params), &workstation()).unwrap();
     assert_eq!(read("", "auto"), Pins::new());
     let pin = |runs_on: Option<&str>, weights| Pin { runs_on: runs_on.map(str::to_owned), weights };
-    let expected = [(Module::Te, pin(Some("CPU"), None)), (Module::Vae, pin(None, Some(Home::Disk)))];
+    let expected = [(Module::Te, pin(Some("CPU"), None)), (Module::Vae, pin(None, Some(WeightLocation::Disk)))];
     assert_eq!(read("te=cpu", "vae=disk"), expected.into());
     assert_eq!(read("cuda1", "").len(), Module::ALL.len());
 }
@@ -248,8 +248,8 @@ fn a_crowded_machine_is_searched_in_few_steps() {
             let phase = [Phase::Denoise, Phase::Encode][n % 2];
             asked.needs.modules.insert(module, needs(11 + 3 * n as u64, &[(phase, 5 + n as u64)], n % 2 == 0));
         }
-        let question = asked.question();
-        most = most.max(visits(&seekers(&question).unwrap(), &Ledger::new(&asked.rooms, &asked.budgets)));
+        let request = asked.request();
+        most = most.max(visits(&candidates(&request).unwrap(), &Ledger::new(&asked.capacities, &asked.budgets)));
     }
     assert!(most < 1000, "{most} visits");
 }
@@ -259,10 +259,10 @@ proptest! {
     fn a_plan_stays_within_free_memory_and_budgets(asked in any_question()) {
         if let Ok(plan) = asked.plan() {
             prop_assert!(plan.prediction.fits());
-            for (room, device) in asked.rooms.iter().zip(&plan.prediction.devices) {
+            for (capacity, device) in asked.capacities.iter().zip(&plan.prediction.devices) {
                 let peak = device.peak().1.total_bytes();
-                prop_assert!(peak <= room.limit_bytes(&asked.budgets), "{}: {} of {}", device.name, peak, device.limit_bytes);
-                prop_assert!(peak <= room.device.memory_free_bytes);
+                prop_assert!(peak <= capacity.limit_bytes(&asked.budgets), "{}: {} of {}", device.name, peak, device.limit_bytes);
+                prop_assert!(peak <= capacity.device.memory_free_bytes);
             }
         }
     }
@@ -271,20 +271,20 @@ proptest! {
     fn a_card_with_two_backends_is_one_card(asked in any_question()) {
         let plan = match asked.plan() {
             Ok(plan) => plan,
-            Err(NoPlan::Short(short)) => short.nearest,
+            Err(PlanError::Short(short)) => short.nearest,
             Err(other) => panic!("{other}"),
         };
-        let devices: Vec<Device> = asked.rooms.iter().map(|room| room.device.clone()).collect();
+        let devices: Vec<Device> = asked.capacities.iter().map(|capacity| capacity.device.clone()).collect();
         for card in crate::device::cards(&devices) {
-            let seats = || asked.needs.modules.keys().map(|module| plan.placement.seat(*module));
-            let is_used = |name: &str| seats().any(|seat| seat.runs_on == name || seat.weights == Home::Device(name.to_owned()));
+            let chosen = || asked.needs.modules.keys().map(|module| plan.placement.assignment(*module));
+            let is_used = |name: &str| chosen().any(|assignment| assignment.runs_on == name || assignment.weights == WeightLocation::Device(name.to_owned()));
             let (named, free): (Vec<&Device>, Vec<&Device>) =
                 card.iter().filter(|it| is_used(&it.name)).partition(|it| asked.pins.values().any(|pin| pin.names(&it.name)));
             prop_assert!(free.len() <= usize::from(named.is_empty()), "{:?} beside {:?}", free, named);
             // Whatever its backends hold together is on the card once.
             let own = |name: &str, phase| {
                 let it = plan.prediction.device(name).unwrap().in_phase(phase);
-                it.resident_bytes + it.staged_bytes + it.compute_bytes + it.slack_bytes
+                it.resident_bytes + it.staged_bytes + it.compute_bytes + it.overhead_bytes
             };
             for device in card.iter().filter(|it| plan.prediction.fits() && is_used(&it.name)) {
                 for phase in Phase::ALL {
@@ -298,20 +298,20 @@ proptest! {
     fn a_second_backend_changes_no_plan(asked in any_question()) {
         let mut one = Asked { pins: Pins::new(), ..asked };
         let two = one.clone();
-        let devices: Vec<Device> = one.rooms.iter().map(|room| room.device.clone()).collect();
+        let devices: Vec<Device> = one.capacities.iter().map(|capacity| capacity.device.clone()).collect();
         let chosen: Vec<String> = crate::device::cards(&devices).iter().map(|card| card[0].name.clone()).collect();
-        one.rooms.retain(|room| chosen.contains(&room.device.name));
+        one.capacities.retain(|capacity| chosen.contains(&capacity.device.name));
         match (one.plan(), two.plan()) {
             (Ok(one), Ok(two)) => prop_assert_eq!((one.placement, one.score), (two.placement, two.score)),
-            (Err(NoPlan::Short(one)), Err(NoPlan::Short(two))) => prop_assert_eq!(one.missing_bytes, two.missing_bytes),
+            (Err(PlanError::Short(one)), Err(PlanError::Short(two))) => prop_assert_eq!(one.missing_bytes, two.missing_bytes),
             (one, two) => prop_assert!(false, "{:?} {:?}", one, two),
         }
     }
 
     #[test]
     fn what_is_short_is_short_by_what_its_prediction_says_and_every_fix_fits(asked in any_question()) {
-        if let Err(NoPlan::Short(short)) = asked.plan() {
-            prop_assert!(short.missing_bytes > 0 && !short.lacks.is_empty());
+        if let Err(PlanError::Short(short)) = asked.plan() {
+            prop_assert!(short.missing_bytes > 0 && !short.shortfalls.is_empty());
             prop_assert_eq!(short.missing_bytes, short.nearest.prediction.missing_bytes);
             for fix in &short.fixes {
                 prop_assert!(fix.plan.prediction.fits() && !fix.changes.is_empty());
@@ -324,38 +324,38 @@ proptest! {
     fn a_pin_never_moves(asked in any_question()) {
         let plan = match asked.plan() {
             Ok(plan) => plan,
-            Err(NoPlan::Short(short)) => short.nearest,
+            Err(PlanError::Short(short)) => short.nearest,
             Err(other) => panic!("{other}"),
         };
         for (module, pin) in &asked.pins {
-            let seat = plan.placement.seat(*module);
-            prop_assert!(pin.runs_on.as_ref().is_none_or(|device| *device == seat.runs_on));
-            prop_assert!(pin.weights.as_ref().is_none_or(|home| *home == seat.weights));
+            let assignment = plan.placement.assignment(*module);
+            prop_assert!(pin.runs_on.as_ref().is_none_or(|device| *device == assignment.runs_on));
+            prop_assert!(pin.weights.as_ref().is_none_or(|location| *location == assignment.weights));
         }
     }
 
     #[test]
     fn more_memory_never_makes_a_plan_worse(asked in any_question(), which in any::<prop::sample::Index>(), more in 1..20u64) {
         let mut richer = asked.clone();
-        let device = &mut richer.rooms[which.index(asked.rooms.len())].device;
+        let device = &mut richer.capacities[which.index(asked.capacities.len())].device;
         device.memory_total_bytes += more * GIB / 3;
         device.memory_free_bytes += more * GIB / 3;
         match (asked.plan(), richer.plan()) {
             (Ok(before), Ok(after)) => prop_assert!(after.score <= before.score),
             (Ok(_), Err(error)) => prop_assert!(false, "{error}"),
             (Err(_), Ok(_)) => {}
-            (Err(NoPlan::Short(before)), Err(NoPlan::Short(after))) => prop_assert!(after.missing_bytes <= before.missing_bytes),
+            (Err(PlanError::Short(before)), Err(PlanError::Short(after))) => prop_assert!(after.missing_bytes <= before.missing_bytes),
             (Err(before), Err(after)) => prop_assert!(false, "{before} {after}"),
         }
     }
 
     #[test]
     fn no_cheaper_seats_fit_than_those_chosen(asked in any_question()) {
-        let question = asked.question();
-        let (seekers, empty) = (seekers(&question).unwrap(), Ledger::new(&asked.rooms, &asked.budgets));
-        let found = cheapest(&seekers, &empty).map(|seats| seats.iter().map(|it| it.cost).sum::<u32>());
-        prop_assume!(seekers.iter().map(|it| it.choices.len()).product::<usize>() < 5000);
-        prop_assert_eq!(found, by_trying_all(&seekers, &empty));
+        let request = asked.request();
+        let (candidates, empty) = (candidates(&request).unwrap(), Ledger::new(&asked.capacities, &asked.budgets));
+        let found = cheapest(&candidates, &empty).map(|chosen| chosen.iter().map(|it| it.cost).sum::<u32>());
+        prop_assume!(candidates.iter().map(|it| it.candidates.len()).product::<usize>() < 5000);
+        prop_assert_eq!(found, by_trying_all(&candidates, &empty));
     }
 
     #[test]
@@ -366,18 +366,21 @@ proptest! {
     #[test]
     fn a_plan_says_the_same_as_the_prediction_of_its_text(asked in any_question()) {
         if let Ok(plan) = asked.plan() {
-            let devices: Vec<Device> = asked.rooms.iter().map(|room| room.device.clone()).collect();
+            let devices: Vec<Device> = asked.capacities.iter().map(|capacity| capacity.device.clone()).collect();
             let placement = Placement::parse(&plan.placement.text(), &devices).unwrap();
             prop_assert_eq!(&placement, &plan.placement);
-            prop_assert_eq!(Prediction::of(&placement, &asked.needs, &asked.rooms), Ok(plan.prediction));
+            prop_assert_eq!(Prediction::of(&placement, &asked.needs, &asked.capacities), Ok(plan.prediction));
         }
     }
 }
 
 /// What the cheapest seats that fit cost, by trying all.
-fn by_trying_all(seekers: &[Seeker<'_>], ledger: &Ledger) -> Option<u32> {
-    let Some((seeker, later)) = seekers.split_first() else { return (ledger.missing_bytes() == 0).then_some(0) };
-    let totals = seeker.choices.iter().filter_map(|choice| Some(choice.cost + by_trying_all(later, &with(ledger, seeker, choice))?));
+fn by_trying_all(candidates: &[Candidates<'_>], ledger: &Ledger) -> Option<u32> {
+    let Some((candidate_set, later)) = candidates.split_first() else { return (ledger.missing_bytes() == 0).then_some(0) };
+    let totals = candidate_set
+        .candidates
+        .iter()
+        .filter_map(|candidate| Some(candidate.cost + by_trying_all(later, &with(ledger, candidate_set, candidate))?));
     totals.min()
 }
 
@@ -386,17 +389,18 @@ const NAMES: [&str; 4] = ["CPU", "CUDA0", "CUDA1", "Vulkan0"];
 fn any_question() -> impl Strategy<Value = Asked> {
     // Vulkan0 is a unit of its own, or sees the first of the cards a second time.
     let vulkan = proptest::option::of((10..200u64, any::<bool>()));
-    let rooms = (20..600u64, proptest::collection::vec(5..260u64, 0..3), vulkan).prop_map(|(ram, gpus, vulkan)| {
-        let mut cards: Vec<Room> = gpus.iter().zip(&NAMES[1..]).map(|(tenths, name)| room(name, DeviceKind::Gpu, *tenths)).collect();
+    let capacities = (20..600u64, proptest::collection::vec(5..260u64, 0..3), vulkan).prop_map(|(ram, gpus, vulkan)| {
+        let mut cards: Vec<DeviceCapacity> =
+            gpus.iter().zip(&NAMES[1..]).map(|(tenths, name)| capacity(name, DeviceKind::Gpu, *tenths)).collect();
         if let Some((tenths, again)) = vulkan {
             let kind = if again { DeviceKind::Gpu } else { DeviceKind::IntegratedGpu };
-            cards.push(room("Vulkan0", kind, tenths));
+            cards.push(capacity("Vulkan0", kind, tenths));
             let last = cards.len() - 1;
             for n in [0, last] {
                 cards[n].device.card = again.then(|| "0000:01:00.0".to_owned());
             }
         }
-        std::iter::once(room("CPU", DeviceKind::Cpu, ram)).chain(cards).collect::<Vec<_>>()
+        std::iter::once(capacity("CPU", DeviceKind::Cpu, ram)).chain(cards).collect::<Vec<_>>()
     });
     let module = proptest::sample::select(Module::ALL.to_vec());
     let compute = proptest::collection::btree_map(proptest::sample::select(Phase::ALL.to_vec()), 0..70u64, 0..3);
@@ -408,18 +412,18 @@ fn any_question() -> impl Strategy<Value = Asked> {
     let modules = proptest::collection::btree_map(module.clone(), one, 0..5);
     let pins = proptest::collection::btree_map(module, (0..6usize, 0..7usize), 0..3);
     let budgets = (prop_oneof![3 => Just(0.0), 1 => -3.0..12.0], proptest::option::of((0..4usize, -3.0..12.0)));
-    (rooms, modules, pins, budgets).prop_map(|(rooms, modules, pins, (all, own))| {
-        let name = |n: usize| rooms.get(n).map(|room| room.device.name.clone());
+    (capacities, modules, pins, budgets).prop_map(|(capacities, modules, pins, (all, own))| {
+        let name = |n: usize| capacities.get(n).map(|capacity| capacity.device.name.clone());
         let pin = |(runs_on, weights): (usize, usize)| Pin {
             runs_on: name(runs_on),
-            weights: if weights == 6 { Some(Home::Disk) } else { name(weights).map(Home::Device) },
+            weights: if weights == 6 { Some(WeightLocation::Disk) } else { name(weights).map(WeightLocation::Device) },
         };
         let own = own.and_then(|(n, gib)| Some((name(n)?, gib)));
         Asked {
             needs: Needs { modules },
             pins: pins.into_iter().map(|(module, it)| (module, pin(it))).collect(),
             budgets: Budgets::new(all, own.into_iter().collect()),
-            rooms,
+            capacities,
             alternatives: Vec::new(),
         }
     })

@@ -1,0 +1,129 @@
+//! Cards of loose files that belong to no model: LoRAs, upscalers, parts of models; and files that can only be listed.
+
+use std::path::Path;
+
+use super::model::{file_facts, trainer_notes};
+use super::{Availability, CardFile, ModelCard, ModelKind};
+use crate::disk::{About, DiskFile};
+use crate::family::Family;
+use crate::header::file_name;
+use crate::manifest::Role;
+use crate::naming::name_of;
+use atelier_core::recipe::FileRole;
+use atelier_core::sentences::sentence;
+
+const PICKLE: &str = "It is a pickle, which can run programs when it is opened. Atelier only lists it: get it as .safetensors or .gguf.";
+
+/// The card of a file that belongs to no model of the library. `downloaded`: by Atelier.
+pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
+    let facts = file.facts();
+    let training = facts.map(|it| &it.training);
+    let role = file.role();
+    let problem = match &file.about {
+        About::Unread => None,
+        About::Pickle => Some(PICKLE.to_owned()),
+        About::Faulty { sentence, hint, .. } => Some(format!("{sentence} {hint}")),
+        About::Known(facts) => match role {
+            Some(Role::Part(FileRole::Model | FileRole::Diffusion)) if facts.family.is_some_and(Family::is_video) => {
+                Some("It makes videos, and Atelier makes pictures.".to_owned())
+            }
+            Some(Role::Part(FileRole::Model | FileRole::Diffusion)) => Some("Atelier does not know models of this kind.".to_owned()),
+            Some(_) => None,
+            None => Some("Atelier does not know what this file is for.".to_owned()),
+        },
+    };
+    let kind = match role {
+        Some(Role::Lora) => ModelKind::Lora,
+        Some(Role::Part(FileRole::Upscaler)) => ModelKind::Upscaler,
+        Some(Role::Part(FileRole::Model | FileRole::Diffusion)) => ModelKind::Model,
+        Some(Role::Part(_) | Role::Embedding) | None => ModelKind::Part,
+    };
+    let availability = match (&file.about, &problem) {
+        (About::Known(_), None) if downloaded => Availability::OnDisk,
+        (About::Known(_), None) => Availability::InPlace,
+        _ => Availability::Listed,
+    };
+    let description = match (&file.about, training.and_then(|it| it.usage.clone())) {
+        (About::Unread, _) => "It is looked into soon.".to_owned(),
+        (_, Some(usage)) => usage,
+        (About::Known(facts), None) if kind == ModelKind::Part => sentence(&format!("{} in {}", facts.name, facts.quantisation)),
+        _ => String::new(),
+    };
+    let part = role.map(|role| CardFile {
+        role,
+        name: file_name(&file.path),
+        path: Some(file.path.clone()),
+        bytes: Some(file.bytes),
+        facts: facts.map(|it| file_facts(it)),
+    });
+    ModelCard {
+        id: file.path.to_string_lossy().into_owned(),
+        is_loose_file: true,
+        name: training.and_then(|it| it.title.clone()).unwrap_or_else(|| name_of(&file.path)),
+        kind,
+        family: facts.and_then(|it| it.family).map(|it| it.label().to_owned()),
+        description,
+        availability,
+        downloaded,
+        files: part.into_iter().collect(),
+        bytes: Some(file.bytes),
+        problems: problem.into_iter().collect(),
+        added_nanos: file.modified,
+        trigger_words: training.map(|it| it.trigger_words.clone()).unwrap_or_default(),
+        trainer_notes: training.map(trainer_notes).unwrap_or_default(),
+        folder: file.path.parent().map(Path::to_owned),
+        ..ModelCard::default()
+    }
+    .with_search_text()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::disk::{Facts, Hint, Training};
+    use crate::header::Fault;
+
+    fn file(hint: Option<Role>, about: About) -> DiskFile {
+        DiskFile { path: "/m/some file.bin".into(), bytes: 7, modified: Some(1), hint: hint.map(Hint::Role), about }
+    }
+
+    fn known(role: Option<Role>, family: Option<Family>) -> About {
+        let facts = Facts {
+            role,
+            family,
+            name: "VAE with 16 channels".into(),
+            parameters: 1,
+            quantisation: "F16".into(),
+            contains: Vec::new(),
+            text_width: None,
+            vocabulary: None,
+            latent_channels: None,
+            reads: None,
+            training: Training::default(),
+        };
+        About::Known(Arc::new(facts))
+    }
+
+    #[test]
+    fn every_file_has_a_card_that_says_what_it_is_or_why_it_is_only_listed() {
+        let of = |hint, about| {
+            let card = card_of_file(&file(hint, about), false);
+            (card.kind, card.availability, card.problems.first().cloned().unwrap_or(card.description))
+        };
+        let main = Some(Role::Part(FileRole::Model));
+        let listed = |kind, words: &str| (kind, Availability::Listed, words.to_owned());
+        assert_eq!(of(main, About::Unread), listed(ModelKind::Model, "It is looked into soon."));
+        assert_eq!(of(main, About::Pickle), listed(ModelKind::Model, PICKLE));
+        let fault = About::Faulty { fault: Fault::CutShort, sentence: "It ends too early.".into(), hint: "Get it again.".into() };
+        assert_eq!(of(None, fault), listed(ModelKind::Part, "It ends too early. Get it again."));
+        assert_eq!(of(None, known(main, Some(Family::Wan))), listed(ModelKind::Model, "It makes videos, and Atelier makes pictures."));
+        assert_eq!(of(None, known(None, None)), listed(ModelKind::Part, "Atelier does not know what this file is for."));
+        let vae = of(None, known(Some(Role::Part(FileRole::Vae)), None));
+        assert_eq!(vae, (ModelKind::Part, Availability::InPlace, "VAE with 16 channels in F16.".into()));
+        assert_eq!(of(None, known(Some(Role::Lora), None)).0, ModelKind::Lora);
+        let ours = card_of_file(&file(None, known(Some(Role::Lora), None)), true);
+        assert!(ours.downloaded && ours.availability == Availability::OnDisk && ours.name == "some file");
+    }
+}

@@ -1,0 +1,154 @@
+//! Search, filters, cards, details, and use of a model.
+
+use super::*;
+use atelier_engine::Query;
+
+#[test]
+fn a_search_and_filters_leave_what_they_ask_for() {
+    let mut studio = open_view(home(), "http://127.0.0.1:9");
+    assert_eq!(studio.card_names().len(), 26, "the whole catalogue");
+    studio.press(Modifiers::NONE, Key::Slash);
+    studio.harness.event(egui::Event::Text("klein apache".into()));
+    studio.harness.run_ok();
+    assert_eq!((studio.app().state.models.search.as_str(), studio.card_names()), ("klein apache", vec!["Flux.2 klein 4B"]));
+    studio.click("Show all");
+    studio.harness.get_by_role_and_label(Role::ComboBox, "Kind").click();
+    studio.harness.run_ok();
+    studio.click("Upscalers");
+    assert_eq!(studio.card_names(), ["Real-ESRGAN x4plus anime 6B"]);
+    studio.click("Show all");
+    // What fits is known once the devices are.
+    studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16), device(DeviceKind::Gpu, 8)]));
+    studio.until("the memory", |app| app.state.models.memory.is_some());
+    assert!(studio.sees("Flux.2 klein 4B, catalogue, 5.3 GB, fits") && studio.sees("tight, weights in RAM"));
+    studio.harness.check_accessibility();
+}
+
+#[test]
+fn using_a_model_fills_the_recipe_and_keeps_what_was_written() {
+    let home = home();
+    let files = install(home.path(), "mine");
+    let mut studio = open_view(home, "http://127.0.0.1:9");
+    studio.click_first("Mine, on disk, ");
+    assert!(studio.app().state.models.open_card().is_some_and(|it| it.id == "mine" && it.downloaded));
+    assert!(studio.sees("tiny-zimage.safetensors") && studio.sees("Z-Image diffusion module"));
+    studio.harness.check_accessibility();
+    studio.click("Use Mine now");
+    studio.until("the recipe", |app| app.state.shared.recipe.steps == 5);
+    let state = &studio.app().state;
+    assert_eq!((state.shared.screen, state.shared.recipe.prompt.as_str()), (Screen::Create, "a lake"));
+    assert_eq!(state.shared.recipe.files.get(FileRole::Diffusion), Some(files.diffusion.as_path()));
+    assert!(studio.sees("Mine is set"));
+}
+
+#[test]
+fn the_keyboard_alone_finds_opens_and_closes() {
+    let mut studio = open_view(home(), "http://127.0.0.1:9");
+    studio.press(Modifiers::NONE, Key::ArrowDown);
+    let first = studio.app().state.models.selected.clone().unwrap();
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    studio.press(Modifiers::NONE, Key::ArrowDown);
+    studio.press(Modifiers::NONE, Key::ArrowLeft);
+    studio.press(Modifiers::NONE, Key::ArrowUp);
+    assert_eq!(studio.app().state.models.selected.as_ref(), Some(&first), "there and back");
+    studio.press(Modifiers::NONE, Key::Enter);
+    assert!(studio.app().state.models.is_open && studio.sees("Settings that suit it"));
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(!studio.app().state.models.is_open);
+    studio.press(Modifiers::COMMAND, Key::Num1);
+    studio.press(Modifiers::COMMAND, Key::F);
+    assert_eq!(studio.app().state.shared.screen, Screen::Models);
+    studio.harness.event(egui::Event::Text("esrgan".into()));
+    studio.harness.run_ok();
+    assert_eq!(studio.card_names().len(), 1, "the cursor is in the search");
+}
+
+#[test]
+fn models_on_this_machine_say_whether_they_fit_as_the_engine_predicts() {
+    let home = home();
+    let mine = install(home.path(), "aurora");
+    let mut studio = open_view(home, "http://127.0.0.1:9");
+    let queries = studio.port.queries();
+    studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16), device(DeviceKind::Gpu, 4)]));
+    studio.until("the cards", |app| app.state.models.memory.is_some() && app.state.models.visible.1 > 0);
+    assert!(studio.sees(", fits"), "by its size it does");
+    let asked = loop {
+        match queries.next() {
+            Some((Query::Estimate(recipe), _)) => break recipe,
+            Some(_) => {}
+            None => panic!("nobody was asked"),
+        }
+    };
+    assert_eq!((asked.files.get(FileRole::Diffusion), asked.steps), (Some(mine.diffusion.as_path()), 5));
+    // 6 GiB of diffusion do not fit into a card of 4.
+    studio.port.send(Event::Estimated { recipe: asked, estimate: Ok(board::estimate(5)) });
+    studio.until("the answer", |app| app.state.models.predictions.contains_key("aurora"));
+    studio.click_first("Mine, on disk, ");
+    assert!(studio.sees("tight, weights in RAM") && studio.sees("At 512 × 512 it takes ") && studio.sees(" of RAM"));
+    studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16), device(DeviceKind::Gpu, 16)]));
+    studio.until("the other card", |app| app.state.models.predictions["aurora"].level == FitLevel::Fits);
+    studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 4)]));
+    studio.until("the small machine", |app| app.state.models.predictions["aurora"].level == FitLevel::TooBig);
+    assert!(studio.sees("At 512 × 512 it lacks "));
+    studio.harness.check_accessibility();
+}
+
+#[test]
+fn who_has_nothing_sees_the_built_in_model_and_three_first_choices() {
+    let (folder, model) = (home(), home());
+    let library = library(folder.path(), "http://127.0.0.1:9");
+    let builtin = Ok(small_builtin(model.path()));
+    let mut studio = Studio::with_library(Settings::default(), builtin, [1440.0, 900.0], folder, Some(library));
+    studio.press(Modifiers::COMMAND, Key::Num3);
+    studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16)]));
+    studio.until("the first choices", |app| app.state.models.starter_count == 4);
+    assert_eq!(studio.card_names()[0], "Small");
+    assert!(studio.sees("Good first models for this machine") && studio.sees("Small, built-in"));
+    studio.click("Use Small");
+    assert!(studio.app().state.shared.screen == Screen::Create && studio.app().state.shared.uses_builtin());
+}
+
+#[test]
+fn of_a_thousand_models_only_those_that_are_seen_are_drawn() {
+    let home = home();
+    let folder = Paths::beneath(home.path()).models;
+    fs::create_dir_all(&folder).unwrap();
+    let down = "lora_unet_down_blocks_0_attentions_0_transformer_blocks_0_attn1_to_q.lora_down.weight";
+    let header = serde_json::json!({ down: { "dtype": "F16", "shape": [1, 4], "data_offsets": [0, 8] } }).to_string();
+    let file = [(header.len() as u64).to_le_bytes().as_slice(), header.as_bytes(), &[0; 8]].concat();
+    for at in 0..1000 {
+        fs::write(folder.join(format!("style {at:03}.safetensors")), &file).unwrap();
+    }
+    let mut studio = open_view(home, "http://127.0.0.1:9");
+    assert_eq!(studio.card_names().len(), 1026);
+    let drawn = |studio: &Studio| studio.harness.query_all_by_label_contains(", in place, ").count();
+    assert!((3..80).contains(&drawn(&studio)), "{} cards are drawn", drawn(&studio));
+    // The cursor reaches what was not drawn, and it comes into view.
+    studio.press(Modifiers::NONE, Key::Slash);
+    studio.harness.event(egui::Event::Text("style 99".into()));
+    studio.harness.run_ok();
+    assert_eq!(studio.card_names().len(), 19, "every word is looked for");
+    studio.press(Modifiers::NONE, Key::Enter);
+    for _ in 0..3 {
+        studio.press(Modifiers::NONE, Key::ArrowDown);
+    }
+    assert!(studio.app().state.models.selected.as_ref().is_some_and(|it| it.contains("99")));
+}
+
+#[test]
+fn models_in_memory_are_marked() {
+    let home = home();
+    let files = install(home.path(), "mine");
+    let mut studio = open_view(home, "http://127.0.0.1:9");
+    let mut parts = atelier_core::recipe::ModelFiles::default();
+    parts.set(FileRole::Diffusion, files.diffusion);
+    let resident = serde_json::from_value(serde_json::json!({ "models": [{ "id": 1, "files": parts, "parts": [], "used_at_secs": 0,
+        "in_use": false, "kept": false, "encodings_found": 0, "encodings_made": 0 }], "unreturned_bytes": {} }));
+    studio.port.send(Event::Residency(resident.unwrap()));
+    studio.until("the mark", |app| app.state.models.status("mine").in_memory);
+    assert!(studio.sees("Mine, on disk, in memory"));
+    studio.harness.get_by_role_and_label(Role::ComboBox, "State").click();
+    studio.harness.run_ok();
+    studio.click(StateFilter::InMemory.label());
+    assert_eq!(studio.card_names(), ["Mine"]);
+}

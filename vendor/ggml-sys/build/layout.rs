@@ -1,0 +1,214 @@
+//! Sizes, offsets and constants that C++ and Rust must agree on.
+//!
+//! Both compilers print the same list; `tests/layout.rs` compares the two.
+
+use std::fmt::Write;
+
+/// Structs that both sides read, with the fields that are named on the Rust side.
+const STRUCTS: &[(&str, &[&str])] = &[
+    (
+        "sd_ctx_params_t",
+        &[
+            "model_path",
+            "clip_l_path",
+            "clip_g_path",
+            "clip_vision_path",
+            "t5xxl_path",
+            "llm_path",
+            "llm_vision_path",
+            "diffusion_model_path",
+            "vae_path",
+            "taesd_path",
+            "control_net_path",
+            "photo_maker_path",
+            "n_threads",
+            "wtype",
+            "lora_apply_mode",
+            "enable_mmap",
+            "flash_attn",
+            "diffusion_flash_attn",
+            "tae_preview_only",
+            "vae_format",
+            "max_vram",
+            "stream_layers",
+            "backend",
+            "params_backend",
+        ],
+    ),
+    (
+        "sd_img_gen_params_t",
+        &[
+            "loras",
+            "lora_count",
+            "prompt",
+            "negative_prompt",
+            "clip_skip",
+            "init_image",
+            "ref_images",
+            "ref_images_count",
+            "auto_resize_ref_image",
+            "mask_image",
+            "width",
+            "height",
+            "sample_params",
+            "strength",
+            "seed",
+            "batch_count",
+            "control_image",
+            "control_strength",
+            "pm_params",
+            "vae_tiling_params",
+            "cache",
+            "hires",
+        ],
+    ),
+    (
+        "sd_sample_params_t",
+        &[
+            "guidance",
+            "scheduler",
+            "sample_method",
+            "sample_steps",
+            "eta",
+            "shifted_timestep",
+            "custom_sigmas",
+            "flow_shift",
+            "extra_sample_args",
+        ],
+    ),
+    ("sd_guidance_params_t", &["txt_cfg", "img_cfg", "distilled_guidance", "slg"]),
+    ("sd_slg_params_t", &["layers", "layer_count", "layer_start", "layer_end", "scale"]),
+    ("sd_tiling_params_t", &["enabled", "temporal_tiling", "tile_size_x", "target_overlap", "rel_size_x", "extra_tiling_args"]),
+    ("sd_image_t", &["width", "height", "channel", "data"]),
+    ("sd_lora_t", &["is_high_noise", "multiplier", "path"]),
+    ("sd_cache_params_t", &["mode", "spectrum_stop_percent"]),
+    ("sd_hires_params_t", &["enabled", "custom_sigmas_count"]),
+    ("sd_pm_params_t", &["id_images", "style_strength"]),
+    ("atelier_callbacks", &["user", "log", "phase", "load", "step", "preview", "cancelled"]),
+    ("atelier_device", &["name", "description", "type", "memory_free", "memory_total", "remote", "card"]),
+    ("atelier_module_memory", &["module", "device", "bytes"]),
+    ("atelier_conditioning_stats", &["hits", "misses", "bytes"]),
+    ("atelier_shortage", &["device", "phase", "bytes_wanted", "bytes_free"]),
+    ("atelier_device_peak", &["device", "phase", "bytes"]),
+    ("atelier_module_estimate", &["module", "phase", "weight_bytes", "lora_bytes", "compute_bytes", "peak_bytes", "graphs"]),
+    ("atelier_limits", &["diffusion", "te", "clip_vision", "vae", "stream_layers"]),
+];
+
+/// Types other than structs that stand in signatures.
+const TYPES: &[&str] = &["atelier_status", "preview_t", "sample_method_t", "scheduler_t", "lora_apply_mode_t", "sd_vae_format_t"];
+
+/// Constants of the same name on both sides.
+const CONSTANTS: &[&str] = &[
+    "ATELIER_OK",
+    "ATELIER_FAILED",
+    "ATELIER_CANCELLED",
+    "ATELIER_ABORTED",
+    "ATELIER_NO_MEMORY",
+    "ATELIER_INVALID_ARGUMENT",
+    "ATELIER_CONNECTION_LOST",
+    "ATELIER_PHASE_LOADING",
+    "ATELIER_PHASE_ENCODING",
+    "ATELIER_PHASE_DENOISING",
+    "ATELIER_PHASE_DECODING",
+    "ATELIER_PHASE_UPSCALING",
+    "ATELIER_MODULE_NONE",
+    "ATELIER_MODULE_DIFFUSION",
+    "ATELIER_MODULE_TE",
+    "ATELIER_MODULE_CLIP_VISION",
+    "ATELIER_MODULE_VAE",
+    "ATELIER_MODULE_CONTROLNET",
+    "ATELIER_MODULE_PHOTOMAKER",
+    "ATELIER_MODULE_UPSCALER",
+    "ATELIER_PREVIEW_ADAPTIVE",
+    "SD_LOG_DEBUG",
+    "SD_LOG_INFO",
+    "SD_LOG_WARN",
+    "SD_LOG_ERROR",
+    "GGML_BACKEND_DEVICE_TYPE_CPU",
+    "GGML_BACKEND_DEVICE_TYPE_GPU",
+    "GGML_BACKEND_DEVICE_TYPE_IGPU",
+    "GGML_BACKEND_DEVICE_TYPE_ACCEL",
+    "GGML_BACKEND_DEVICE_TYPE_META",
+];
+
+/// Variants of the engine's enums that the Rust side names.
+const VARIANTS: &[(&str, &[&str])] = &[
+    ("preview_t", &["PREVIEW_NONE", "PREVIEW_PROJ", "PREVIEW_TAE"]),
+    ("lora_apply_mode_t", &["LORA_APPLY_AT_RUNTIME"]),
+    (
+        "sample_method_t",
+        &[
+            "EULER_SAMPLE_METHOD",
+            "EULER_A_SAMPLE_METHOD",
+            "HEUN_SAMPLE_METHOD",
+            "DPM2_SAMPLE_METHOD",
+            "DPMPP2S_A_SAMPLE_METHOD",
+            "DPMPP2M_SAMPLE_METHOD",
+            "DPMPP2Mv2_SAMPLE_METHOD",
+            "IPNDM_SAMPLE_METHOD",
+            "IPNDM_V_SAMPLE_METHOD",
+            "LCM_SAMPLE_METHOD",
+            "DDIM_TRAILING_SAMPLE_METHOD",
+            "TCD_SAMPLE_METHOD",
+            "RES_MULTISTEP_SAMPLE_METHOD",
+            "RES_2S_SAMPLE_METHOD",
+            "ER_SDE_SAMPLE_METHOD",
+            "EULER_CFG_PP_SAMPLE_METHOD",
+            "EULER_A_CFG_PP_SAMPLE_METHOD",
+            "EULER_GE_SAMPLE_METHOD",
+            "SAMPLE_METHOD_COUNT",
+        ],
+    ),
+    (
+        "scheduler_t",
+        &[
+            "DISCRETE_SCHEDULER",
+            "KARRAS_SCHEDULER",
+            "EXPONENTIAL_SCHEDULER",
+            "AYS_SCHEDULER",
+            "GITS_SCHEDULER",
+            "SGM_UNIFORM_SCHEDULER",
+            "SIMPLE_SCHEDULER",
+            "SMOOTHSTEP_SCHEDULER",
+            "KL_OPTIMAL_SCHEDULER",
+            "LCM_SCHEDULER",
+            "BONG_TANGENT_SCHEDULER",
+            "LTX2_SCHEDULER",
+            "SCHEDULER_COUNT",
+        ],
+    ),
+];
+
+/// C++ source of the array `atelier_layout`, and Rust source of the slice `LAYOUT`, in the same order.
+pub fn layout() -> (String, String) {
+    let mut entries: Vec<(String, String, String)> = Vec::new();
+    let mut add = |name: String, cpp: String, rust: String| entries.push((name, cpp, rust));
+    for name in STRUCTS.iter().map(|(name, _)| name).chain(TYPES) {
+        add(format!("size of {name}"), format!("sizeof({name})"), format!("::std::mem::size_of::<{name}>()"));
+    }
+    for (name, field) in STRUCTS.iter().flat_map(|(name, fields)| fields.iter().map(move |field| (name, field))) {
+        let rust_field = if *field == "type" { "type_" } else { field };
+        add(format!("{name}.{field}"), format!("offsetof({name}, {field})"), format!("::std::mem::offset_of!({name}, {rust_field})"));
+    }
+    for name in CONSTANTS {
+        add((*name).to_owned(), (*name).to_owned(), (*name).to_owned());
+    }
+    for (name, variant) in VARIANTS.iter().flat_map(|(name, variants)| variants.iter().map(move |variant| (name, variant))) {
+        add(format!("{name}::{variant}"), (*variant).to_owned(), format!("{name}::{variant}"));
+    }
+
+    let mut cpp = String::from(
+        "#include <cstddef>\n#include <cstdint>\n#include \"ggml-backend.h\"\n#include \"shim.h\"\n\n\
+         extern \"C\" const int64_t atelier_layout[] = {\n",
+    );
+    let mut rust =
+        String::from("/// Name and value, as Rust sees it, of every entry of `atelier_layout`.\npub const LAYOUT: &[(&str, i64)] = &[\n");
+    for (name, in_cpp, in_rust) in entries {
+        // Writing to a string cannot fail.
+        let _ = writeln!(cpp, "    static_cast<int64_t>({in_cpp}),");
+        let _ = writeln!(rust, "    ({name:?}, {in_rust} as i64),");
+    }
+    cpp += "};\n";
+    rust += "];\n";
+    (cpp, rust)
+}

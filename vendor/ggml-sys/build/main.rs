@@ -1,0 +1,166 @@
+//! Compiles the shim against the engine that `diffusion-rs-sys` brings.
+//!
+//! The shim depends on the engine's own text in three ways. A text that is not found exactly once stops the build with a message that names it.
+//! 1. The data members of the engine's context are copied from its source into a header, so that the shim knows their layout.
+//! 2. Some sources are compiled into the shim with changes (`patches/`). Linked as a whole archive, they replace the engine's objects.
+//! 3. Structs and constants that cross the border are printed by the C++ compiler; `tests/layout.rs` compares them with Rust's.
+
+mod layout;
+mod patch;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use patch::Patch;
+
+/// The engine whose internals the shim knows.
+const ENGINE: &str = "diffusion-rs-sys 0.1.20";
+
+/// Patches of sources that the shim compiles.
+const PATCHED_SOURCES: &[&str] =
+    &["ggml_graph_cut.cpp", "model_loader.cpp", "util.cpp", "model_manager.cpp", "ggml-backend.cpp", "ggml-rpc.cpp"];
+
+/// Patches of headers, which only have to be found before the engine's.
+const PATCHED_HEADERS: &[&str] = &["transport.h"];
+
+const SHIM_SOURCES: &[&str] = &[
+    "shim",
+    "context",
+    "residency",
+    "estimate",
+    "job",
+    "compute_hook",
+    "memory_tracker",
+    "dry_run",
+    "simulated_device",
+    "transport",
+    "remote",
+];
+
+fn main() {
+    for input in ["build", "patches", "shim"] {
+        println!("cargo:rerun-if-changed={input}");
+    }
+
+    let engine = PathBuf::from(variable("DEP_STABLE_DIFFUSION_ROOT")).join("stable-diffusion.cpp");
+    let out = PathBuf::from(variable("OUT_DIR"));
+
+    write(&out.join("engine_layout.h"), &engine_layout(&engine));
+    for header in PATCHED_HEADERS {
+        write_patched(&engine, header, &out);
+    }
+    let (layout_cpp, layout_rs) = layout::layout();
+    write(&out.join("layout.cpp"), &layout_cpp);
+    let engine_rs = format!("/// The engine that this crate was written for.\npub const ENGINE: &str = {ENGINE:?};\n");
+    write(&out.join("layout.rs"), &(layout_rs + &engine_rs));
+
+    let mut build = cc::Build::new();
+    build
+        .cpp(true)
+        .std("c++17")
+        // Optimised in a debug build too: the engine's headers are slow without.
+        .opt_level(2)
+        .debug(false)
+        .warnings(false)
+        .define("GGML_MAX_NAME", "128")
+        .define("GGML_USE_CPU", None)
+        .define("NDEBUG", None)
+        .include("shim")
+        .include(&out);
+    for folder in ["", "src", "include", "src/core", "thirdparty", "ggml/include", "ggml/src", "ggml/src/ggml-rpc"] {
+        build.include(engine.join(folder));
+    }
+    for source in SHIM_SOURCES {
+        build.file(format!("shim/{source}.cpp"));
+    }
+    if env::var_os("CARGO_FEATURE_VULKAN").is_some() {
+        build.file("shim/vulkan.cpp");
+        write_empty_vulkan_library(&out);
+    }
+    for source in PATCHED_SOURCES {
+        build.file(write_patched(&engine, source, &out));
+    }
+    build.file(out.join("layout.cpp"));
+    // As a whole archive, or the linker keeps the engine's own objects instead of the patched ones.
+    build.cargo_metadata(false).compile("atelier_shim");
+    println!("cargo:rustc-link-search=native={}", out.display());
+    println!("cargo:rustc-link-lib=static:+whole-archive=atelier_shim");
+    if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("windows") {
+        println!("cargo:rustc-link-lib=ws2_32");
+    }
+}
+
+/// Writes an empty library where the linker looks for the Vulkan loader first: `shim/vulkan.cpp` defines the functions that are linked, and a
+/// program that is linked to the loader does not start without it.
+fn write_empty_vulkan_library(out: &Path) {
+    let folder = out.join("empty-vulkan");
+    fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{} cannot be made: {error}", folder.display()));
+    let source = folder.join("empty.c");
+    write(&source, "int atelier_empty_vulkan_library;\n");
+    let is_msvc = env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("msvc");
+    let name = if is_msvc { "vulkan-1" } else { "vulkan" };
+    cc::Build::new().cargo_metadata(false).out_dir(&folder).file(source).compile(name);
+    println!("cargo:rustc-link-search=native={}", folder.display());
+}
+
+/// Header of the engine's context class: its data members without its functions.
+fn engine_layout(engine: &Path) -> String {
+    let path = "src/stable-diffusion.cpp";
+    let text = read(&engine.join(path));
+    let begin = "class StableDiffusionGGML {\npublic:\n";
+    let end = "    StableDiffusionGGML() = default;\n";
+    let members = between(&text, begin, end).unwrap_or_else(|| {
+        panic!(
+            "{ENGINE} has moved: {path} no longer holds the data members between {begin:?} and {end:?}; see vendor/ggml-sys/build/main.rs"
+        )
+    });
+    assert!(
+        !members.contains(") {"),
+        "{ENGINE} has moved: a function now stands among the data members in {path}; see vendor/ggml-sys/build/main.rs"
+    );
+    let handle = "struct sd_ctx_t {\n    StableDiffusionGGML* sd = nullptr;\n};\n";
+    assert!(
+        text.contains(handle),
+        "{ENGINE} has moved: {path} no longer defines sd_ctx_t as one pointer; see vendor/ggml-sys/build/main.rs"
+    );
+    format!(
+        "// Made by build/main.rs from {path} of {ENGINE}.\n#pragma once\n\
+         #include <memory>\n#include <string>\n#include <vector>\n\
+         #include \"conditioning/conditioner.hpp\"\n#include \"model/diffusion/model.hpp\"\n#include \"model/vae/vae.hpp\"\n\
+         #include \"model_manager.h\"\n#include \"core/rng_philox.hpp\"\n#include \"runtime/denoiser.hpp\"\n\
+         struct ControlNet;\nstruct GenerationExtension;\nstruct LoraModel;\nnamespace LTXV {{ struct LTXAudioVAERunner; }}\n\
+         class StableDiffusionGGML {{\npublic:\n{members}}};\n{handle}"
+    )
+}
+
+fn between<'a>(text: &'a str, begin: &str, end: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(begin)?;
+    rest.split_once(end).map(|(middle, _)| middle)
+}
+
+/// Writes the patched copy of an engine source into `out` and returns its path.
+fn write_patched(engine: &Path, source: &str, out: &Path) -> PathBuf {
+    let path = format!("patches/{source}.patch");
+    let patch = Patch::parse(&read(Path::new(&path))).unwrap_or_else(|error| panic!("vendor/ggml-sys/{path}: {error}"));
+    let text = patch
+        .apply(&read(&engine.join(&patch.source)))
+        .unwrap_or_else(|error| panic!("{ENGINE} has moved: {error}\nvendor/ggml-sys/{path} says why it matters."));
+    let target = out.join(source);
+    write(&target, &text);
+    target
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("{name} is not set; {ENGINE} should have set it by its `links` key"))
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path)
+        .unwrap_or_else(|error| panic!("{ENGINE} has moved: {} cannot be read: {error}", path.display()))
+        .replace("\r\n", "\n")
+}
+
+fn write(path: &Path, text: &str) {
+    fs::write(path, text).unwrap_or_else(|error| panic!("{} cannot be written: {error}", path.display()));
+}

@@ -1,0 +1,149 @@
+// Cancels running graphs and reports their progress.
+//
+// The CPU backend calls its abort callback after every node. Other devices compute their graphs in chunks, with a check between them.
+#include <atomic>
+#include <map>
+#include <mutex>
+
+#include "ggml-backend-impl.h"
+#include "ggml-impl.h"
+#include "ggml-cpu.h"
+#include "ggml.h"
+#include "job.h"
+
+namespace atelier {
+
+namespace {
+
+using InitBackend  = ggml_backend_t (*)(ggml_backend_dev_t, const char*);
+using GraphCompute = ggml_status (*)(ggml_backend_t, ggml_cgraph*);
+
+std::mutex hook_mutex;
+std::map<ggml_backend_dev_t, InitBackend> original_init;
+// The backends of a device share their functions.
+std::map<ggml_backend_dev_t, GraphCompute> original_compute;
+
+std::atomic<int> fixed_nodes{0};
+std::atomic<bool> force_chunks{false};
+
+// Target duration of a chunk: long against its overhead, short enough that a cancel is immediate.
+constexpr int64_t CHUNK_US_LOW  = 15 * 1000;
+constexpr int64_t CHUNK_US_HIGH = 60 * 1000;
+// Chunks for a remote device last longer: each transfers the graph.
+constexpr int64_t REMOTE_FACTOR = 4;
+constexpr int CHUNK_NODES_FIRST = 32;
+constexpr int CHUNK_NODES_MIN = 4;
+
+GraphCompute original_compute_of(ggml_backend_t backend) {
+    std::lock_guard<std::mutex> lock(hook_mutex);
+    return original_compute[backend->device];
+}
+
+// Abort callback of the CPU backend, called after each node on the thread that computes the graph.
+bool on_node_computed(void*) {
+    Job* job = current_job();
+    if (job == nullptr) {
+        return false;
+    }
+    job->add_computed_nodes(1);
+    return job->is_cancelled();
+}
+
+ggml_status compute_in_chunks(ggml_backend_t backend, ggml_cgraph* graph) {
+    const GraphCompute compute = original_compute_of(backend);
+    Job* job                   = current_job();
+    if (job == nullptr) {
+        return compute(backend, graph);
+    }
+    job->begin_graph(graph->n_nodes);
+    thread_local int adaptive_nodes = CHUNK_NODES_FIRST;
+    const int fixed                = fixed_nodes.load(std::memory_order_relaxed);
+    const int64_t factor           = is_remote(backend->device) ? REMOTE_FACTOR : 1;
+    for (int begin = 0; begin < graph->n_nodes;) {
+        if (job->is_cancelled()) {
+            return GGML_STATUS_ABORTED;
+        }
+        const int nodes         = fixed > 0 ? fixed : adaptive_nodes;
+        const int end           = begin + nodes < graph->n_nodes ? begin + nodes : graph->n_nodes;
+        ggml_cgraph chunk       = ggml_graph_view(graph, begin, end);
+        const int64_t start_us  = ggml_time_us();
+        const ggml_status state = compute(backend, &chunk);
+        if (state != GGML_STATUS_SUCCESS) {
+            return state;
+        }
+        ggml_backend_synchronize(backend);
+        const int64_t took_us = ggml_time_us() - start_us;
+        if (took_us < CHUNK_US_LOW * factor && end - begin == adaptive_nodes) {
+            adaptive_nodes *= 2;
+        } else if (took_us > CHUNK_US_HIGH * factor && adaptive_nodes > CHUNK_NODES_MIN) {
+            adaptive_nodes /= 2;
+        }
+        job->add_computed_nodes(end - begin);
+        begin = end;
+    }
+    return GGML_STATUS_SUCCESS;
+}
+
+ggml_status compute_with_abort_callback(ggml_backend_t backend, ggml_cgraph* graph) {
+    Job* job = current_job();
+    if (job != nullptr) {
+        job->begin_graph(graph->n_nodes);
+        if (job->is_cancelled()) {
+            return GGML_STATUS_ABORTED;
+        }
+    }
+    return original_compute_of(backend)(backend, graph);
+}
+
+ggml_backend_t init_hooked(ggml_backend_dev_t device, const char* params) {
+    const Job* job = current_job();
+    if (job != nullptr && job->dry_run() != nullptr) {
+        return dry_run_backend(device);
+    }
+    InitBackend init = nullptr;
+    {
+        std::lock_guard<std::mutex> lock(hook_mutex);
+        init = original_init[device];
+    }
+    ggml_backend_t backend = init(device, params);
+    if (backend == nullptr) {
+        return nullptr;
+    }
+    const bool has_abort_callback = ggml_backend_is_cpu(backend) && !force_chunks.load(std::memory_order_relaxed);
+    {
+        std::lock_guard<std::mutex> lock(hook_mutex);
+        original_compute[backend->device] = backend->iface.graph_compute;
+    }
+    if (has_abort_callback) {
+        ggml_backend_cpu_set_abort_callback(backend, on_node_computed, nullptr);
+        backend->iface.graph_compute = compute_with_abort_callback;
+    } else {
+        backend->iface.graph_compute = compute_in_chunks;
+    }
+    return backend;
+}
+
+}  // namespace
+
+std::mutex& device_list_mutex() {
+    static std::mutex& mutex = *new std::mutex;
+    return mutex;
+}
+
+void hook_devices() {
+    std::scoped_lock lock(device_list_mutex(), hook_mutex);
+    for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {
+        ggml_backend_dev_t device = ggml_backend_dev_get(i);
+        if (device->iface.init_backend != init_hooked) {
+            original_init[device]      = device->iface.init_backend;
+            device->iface.init_backend = init_hooked;
+        }
+    }
+}
+
+}  // namespace atelier
+
+void atelier_set_compute_hook(int nodes, bool force) {
+    atelier::fixed_nodes  = nodes;
+    atelier::force_chunks = force;
+}

@@ -1,0 +1,61 @@
+// Dry runs: the engine generates an image on devices that neither allocate nor compute, to predict its memory.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "shim.h"
+
+struct ggml_backend;
+struct ggml_backend_buffer;
+struct ggml_backend_buffer_type;
+struct ggml_backend_device;
+
+namespace atelier {
+
+// Memory that the modules of an estimator would allocate.
+//
+// The estimator's backends are created by dry_run_backend: they have the properties of a real device, but their buffers are addresses without
+// memory, and their graphs are counted instead of computed.
+class DryRun {
+public:
+    DryRun()                         = default;
+    DryRun(const DryRun&)            = delete;
+    DryRun& operator=(const DryRun&) = delete;
+
+    void record_allocation(ggml_backend_buffer* buffer);
+    void record_free(ggml_backend_buffer* buffer);
+    // A graph of the job's current module is computed.
+    void record_graph(ggml_backend_device* device);
+
+    // Begins an image. Weights that are still allocated count for it.
+    void begin_image();
+    std::vector<atelier_module_estimate> module_estimates() const;
+
+private:
+    struct Allocation {
+        ggml_backend_buffer* buffer;
+        int module;
+        bool is_lora;
+    };
+
+    struct RunningModule {
+        ggml_backend_device* device = nullptr;
+        int phase                   = 0;
+        int graphs                  = 0;
+    };
+
+    // Raises a module's peaks to what it has allocated on the device where it runs.
+    void update_estimate(int module);
+
+    std::vector<Allocation> allocations_;
+    std::map<int, RunningModule> running_modules_;                      // by module
+    std::map<std::pair<int, int>, atelier_module_estimate> estimates_;  // by module and phase
+};
+
+// A backend without memory and computation that has the properties of `device`.
+ggml_backend* dry_run_backend(ggml_backend_device* device);
+bool is_virtual(const ggml_backend_buffer_type* type);
+
+}  // namespace atelier
