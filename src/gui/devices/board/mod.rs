@@ -133,7 +133,8 @@ impl Board {
         let text = &recipe.placement;
         let no_slack = BTreeMap::new();
         let slack = self.estimate.as_ref().map_or(&no_slack, |it| &it.slack_bytes);
-        self.capacities = self.devices.iter().map(|device| capacity(device, &self.resident_bytes, slack)).collect();
+        let overhead = |device: &Device| slack.get(&device.name).copied().unwrap_or(0);
+        self.capacities = self.devices.iter().map(|device| DeviceCapacity::for_planning(device, overhead(device))).collect();
         self.text_errors = text_errors(text, &self.devices);
         if !self.devices.is_empty() {
             let exists = |name: &str| self.devices.iter().any(|device| device.name == name);
@@ -293,13 +294,6 @@ impl Board {
             pins: &self.pins,
         })
     }
-}
-
-/// Memory of a device for the planner: resident weights of Atelier count as free.
-fn capacity(device: &Device, held: &BTreeMap<String, u64>, slack: &BTreeMap<String, u64>) -> DeviceCapacity {
-    let held = held.get(&device.name).copied().unwrap_or(0);
-    let free = device.memory_free_bytes.saturating_add(held).min(device.memory_total_bytes);
-    DeviceCapacity::new(Device { memory_free_bytes: free, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
 }
 
 /// Parse errors of each text by itself. Without devices only the syntax is checked.
