@@ -77,12 +77,19 @@ impl Command {
     const fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Move(CardMove { part: CardPart::Runtime, .. }) => ("Run here", "Run this module on this device."),
-            Self::Move(CardMove { part: CardPart::Weights, .. }) => ("Let the weights live here", "Let the weights wait here. They are copied to where the module runs, while it runs."),
+            Self::Move(CardMove { part: CardPart::Weights, .. }) => {
+                ("Let the weights live here", "Let the weights wait here. They are copied to where the module runs, while it runs.")
+            }
             Self::Pin(_) => ("Pin", "Pinned: a suggestion leaves this module where it is. Press P on its card."),
-            Self::Budget(_, Some(_)) => ("Set a budget", "Use no more than this of the device. Drag the handle on the bar, or type a number."),
+            Self::Budget(_, Some(_)) => {
+                ("Set a budget", "Use no more than this of the device. Drag the handle on the bar, or type a number.")
+            }
             Self::Budget(_, None) => ("Remove the budget", "Use all that is free on this device."),
             Self::Backend(..) => ("Use this backend", "The same card, through another backend."),
-            Self::ShowPlan => ("Suggest a placement", "Show the best placement round what is pinned, with its reasons. Nothing changes until you apply it."),
+            Self::ShowPlan => (
+                "Suggest a placement",
+                "Show the best placement round what is pinned, with its reasons. Nothing changes until you apply it.",
+            ),
             Self::ApplyPlan => ("Apply fit", "Place everything as suggested."),
             Self::DismissPlan => ("Not now", "Keep the placement as it is."),
             Self::Remedy(_) => ("Apply", "Change this, so that it fits."),
@@ -101,7 +108,9 @@ impl Command {
             Self::TestServer(_) => ("Test", "Find out whether it answers, how fast, and what it lends."),
             Self::RetryServer(_) => ("Try again", "Ask this server again."),
             Self::RemoveServer(_) => ("Remove this server", "Do not borrow from this server any more."),
-            Self::CopyTunnel(_) => ("Copy SSH command", "Copy a command that makes an encrypted way to this server. Then add 127.0.0.1 with the same port."),
+            Self::CopyTunnel(_) => {
+                ("Copy SSH command", "Copy a command that makes an encrypted way to this server. Then add 127.0.0.1 with the same port.")
+            }
         }
     }
 

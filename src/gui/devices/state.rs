@@ -83,16 +83,15 @@ impl State {
     #[must_use]
     pub fn fits(&self, shared: &Shared) -> Option<bool> {
         let board = &self.board;
-        board.is_current_for(&shared.recipe).then(|| {
-            board.prediction.is_some() && !board.exceeds_memory() && board.text_errors.iter().all(Option::is_none)
-        })
+        board
+            .is_current_for(&shared.recipe)
+            .then(|| board.prediction.is_some() && !board.exceeds_memory() && board.text_errors.iter().all(Option::is_none))
     }
 
     /// Bytes of a device that resident models other than the chosen one hold.
     #[must_use]
     pub fn bytes_of_other_models(&self, shared: &Shared, device: &str) -> u64 {
-        let bytes =
-            |model: &Resident| -> u64 { model.parts.iter().filter(|part| part.device == device).map(|part| part.bytes).sum() };
+        let bytes = |model: &Resident| -> u64 { model.parts.iter().filter(|part| part.device == device).map(|part| part.bytes).sum() };
         let chosen = shared.chosen_resident().map_or(0, bytes);
         self.board.resident_bytes.get(device).copied().unwrap_or(0).saturating_sub(chosen)
     }

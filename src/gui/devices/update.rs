@@ -7,7 +7,7 @@ use crate::gui::devices::command::Command;
 use crate::gui::devices::requests;
 use crate::gui::devices::state::State;
 use crate::settings::NamedPlacement;
-use atelier_core::placement::{WeightLocation, Module, Placement, Assignment};
+use atelier_core::placement::{Assignment, Module, Placement, WeightLocation};
 use atelier_core::recipe::PlacementText;
 use atelier_core::sd_cli;
 use atelier_engine::ServerAddress;

@@ -40,7 +40,9 @@ impl Command {
             Self::Keep(_, false) => ("No longer keep in memory", "Kept in memory. Press to let it go when others need the room."),
             Self::Unload(_) => ("Unload", "Give its memory back. It is loaded again when a picture needs it."),
             Self::SetPreload(_) => ("Load ahead", "Load the chosen model before a picture is asked for, so that Generate waits less."),
-            Self::SetReserve(_) => ("Leave free", "How much of each graphics card is left to other programs. Of RAM, 2 GiB or a tenth always stay free."),
+            Self::SetReserve(_) => {
+                ("Leave free", "How much of each graphics card is left to other programs. Of RAM, 2 GiB or a tenth always stay free.")
+            }
         }
     }
 
@@ -49,7 +51,8 @@ impl Command {
     /// # Errors
     /// The reason why it is disabled, as a sentence for a person.
     pub fn enabled(&self, shared: &Shared) -> Result<(), &'static str> {
-        let resident = |id: &ResidentId| shared.residency.models.iter().find(|model| model.id == *id).ok_or("It is not in memory any more.");
+        let resident =
+            |id: &ResidentId| shared.residency.models.iter().find(|model| model.id == *id).ok_or("It is not in memory any more.");
         match self {
             Self::Use(id) => (!shared.is_chosen(&resident(id)?.files)).then_some(()).ok_or("It is in use for the next picture."),
             Self::Keep(id, _) => resident(id).map(drop),

@@ -40,10 +40,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::SetPreload(enabled) => state.preloading.enabled = enabled,
         Command::SetReserve(reserve) => {
-            let reserve = Reserve {
-                percent: reserve.percent.min(MAX_RESERVE_PERCENT),
-                most_bytes: reserve.most_bytes.min(MAX_RESERVE_GIB * GIB),
-            };
+            let reserve =
+                Reserve { percent: reserve.percent.min(MAX_RESERVE_PERCENT), most_bytes: reserve.most_bytes.min(MAX_RESERVE_GIB * GIB) };
             if log_if_busy(context.engine.set_reserve(reserve)) {
                 state.reserve = reserve;
             }

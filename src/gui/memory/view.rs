@@ -11,7 +11,7 @@ use crate::gui::memory::state::{MAX_RESERVE_GIB, MAX_RESERVE_PERCENT};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{command_control, bare_icon, heading, row, slider_row};
+use crate::gui::widgets::{bare_icon, command_control, heading, row, slider_row};
 use atelier_core::format::{GIB, memory_size, time_ago};
 use atelier_core::placement::Reserve;
 use atelier_engine::Resident;
@@ -128,7 +128,8 @@ fn summary(model: &Resident, now_secs: u64) -> String {
     for part in &model.parts {
         *by_device.entry(&part.device).or_default() += part.bytes;
     }
-    let mut words: Vec<String> = by_device.iter().map(|(device, bytes)| format!("{} {}", memory_name(device), memory_size(*bytes))).collect();
+    let mut words: Vec<String> =
+        by_device.iter().map(|(device, bytes)| format!("{} {}", memory_name(device), memory_size(*bytes))).collect();
     if words.is_empty() {
         words.push("Its weights are read when they are needed".to_owned());
     }

@@ -1,7 +1,7 @@
 //! Moves of a card: to another runtime device or another place for its weights, with the predicted outcome. Pure.
 
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{Change, WeightLocation, Module, Needs, Placement, Prediction, DeviceCapacity, Assignment};
+use atelier_core::placement::{Assignment, Change, DeviceCapacity, Module, Needs, Placement, Prediction, WeightLocation};
 
 /// Half of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -58,7 +58,13 @@ impl CardMove {
     }
 
     /// Predicted outcome; without `needs` memory is taken to suffice.
-    pub(crate) fn outcome(&self, placement: &Placement, devices: &[Device], needs: Option<&Needs>, capacities: &[DeviceCapacity]) -> MoveOutcome {
+    pub(crate) fn outcome(
+        &self,
+        placement: &Placement,
+        devices: &[Device],
+        needs: Option<&Needs>,
+        capacities: &[DeviceCapacity],
+    ) -> MoveOutcome {
         let assignment = placement.assignment(self.module);
         match (self.part, &self.to) {
             (CardPart::Runtime, WeightLocation::Disk) => return MoveOutcome::Impossible("Nothing runs on a disk; it only keeps weights."),

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use atelier_core::device::{Device, DeviceKind, cards};
 use atelier_core::placement::{
-    Budgets, WeightLocation, Module, Phase, Placement, Plan, Prediction, DeviceCapacity, notes, parse_backend, parse_params_backend, pins,
+    Budgets, DeviceCapacity, Module, Phase, Placement, Plan, Prediction, WeightLocation, notes, parse_backend, parse_params_backend, pins,
 };
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_engine::{Estimate, OutOfMemory, Peak};
@@ -140,7 +140,9 @@ impl Board {
             let exists = |name: &str| self.devices.iter().any(|device| device.name == name);
             let devices_exist = |placement: &Placement| {
                 let assignments = Module::ALL.into_iter().map(|module| placement.assignment(module));
-                assignments.into_iter().all(|assignment| exists(&assignment.runs_on) && (assignment.weights == WeightLocation::Disk || exists(assignment.weights.name())))
+                assignments.into_iter().all(|assignment| {
+                    exists(&assignment.runs_on) && (assignment.weights == WeightLocation::Disk || exists(assignment.weights.name()))
+                })
             };
             // A text with errors leaves the last placement; without one, the default placement is shown.
             let last = self.placement.take().filter(devices_exist);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use atelier_core::placement::{Change, WeightLocation, Module, Placement};
+use atelier_core::placement::{Change, Module, Placement, WeightLocation};
 use atelier_core::recipe::{FileRole, PlacementText, Recipe};
 
 /// Set of changes that makes a recipe fit, ready to be applied.

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::gui::devices::board::card_move::{changes_between, is_same_placement};
 use crate::gui::devices::board::remedy::Remedy;
-use atelier_core::placement::{Budgets, Module, PlanError, Phase, Pin, Pins, Placement, Plan, Prediction, PlanRequest, DeviceCapacity, Shortage, plan};
+use atelier_core::placement::{
+    Budgets, DeviceCapacity, Module, Phase, Pin, Pins, Placement, Plan, PlanError, PlanRequest, Prediction, Shortage, plan,
+};
 use atelier_engine::{Estimate, OutOfMemory, PhaseKind};
 
 /// Longest list of remedies; a longer one is no help.
@@ -95,7 +97,11 @@ impl PlanningInputs<'_> {
 
 /// Memory of the devices as a failure has shown it: the device that ran out had the predicted bytes less those that the failed allocation
 /// lacked.
-pub(crate) fn capacities_after_failure(capacities: &[DeviceCapacity], prediction: Option<&Prediction>, met: &OutOfMemory) -> Vec<DeviceCapacity> {
+pub(crate) fn capacities_after_failure(
+    capacities: &[DeviceCapacity],
+    prediction: Option<&Prediction>,
+    met: &OutOfMemory,
+) -> Vec<DeviceCapacity> {
     let mut capacities = capacities.to_vec();
     let phase = match met.phase {
         PhaseKind::Loading => Phase::Load,
@@ -107,7 +113,8 @@ pub(crate) fn capacities_after_failure(capacities: &[DeviceCapacity], prediction
     if let Some(capacity) = capacities.iter_mut().find(|capacity| capacity.device.name == met.device) {
         let lacking = met.bytes_wanted.saturating_sub(met.bytes_free);
         let available = predicted.map_or(met.bytes_free, |bytes| bytes.saturating_sub(lacking));
-        let reserved = if capacity.is_ram() { capacity.device.memory_free_bytes.saturating_sub(capacity.limit_bytes(&Budgets::default())) } else { 0 };
+        let reserved =
+            if capacity.is_ram() { capacity.device.memory_free_bytes.saturating_sub(capacity.limit_bytes(&Budgets::default())) } else { 0 };
         capacity.device.memory_free_bytes = capacity.device.memory_free_bytes.min(available.saturating_add(reserved));
     }
     capacities

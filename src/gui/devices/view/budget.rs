@@ -1,13 +1,15 @@
 //! Budget of a device: handle on the memory bar, number and buttons.
 
-use eframe::egui::{Align, Button, CursorIcon, DragValue, EventFilter, Id, Key, Layout, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use eframe::egui::{
+    Align, Button, CursorIcon, DragValue, EventFilter, Id, Key, Layout, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
+};
 
 use crate::gui::command::Commands;
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::memory_bar::{Bar, small};
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
-use crate::gui::widgets::{command_control, bare_icon};
+use crate::gui::widgets::{bare_icon, command_control};
 use crate::gui::{icons, theme};
 use atelier_core::device::Device;
 use atelier_core::format::{GIB, memory_size};

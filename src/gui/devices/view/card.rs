@@ -1,6 +1,8 @@
 //! Card of a module: one half for its runtime device, one for its weights. Buttons, keys and menus.
 
-use eframe::egui::{Color32, EventFilter, Id, Key, Popup, Rect, Response, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use eframe::egui::{
+    Color32, EventFilter, Id, Key, Popup, Rect, Response, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2,
+};
 
 use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, CardMove, CardPart, MoveOutcome};
@@ -12,7 +14,7 @@ use crate::gui::state::State;
 use crate::gui::theme::Palette;
 use crate::gui::{icons, theme};
 use atelier_core::format::memory_size;
-use atelier_core::placement::{WeightLocation, Module};
+use atelier_core::placement::{Module, WeightLocation};
 
 /// Shows the runtime half of a card with its buttons, menus and keys.
 pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, content: &CardContent) -> Response {
@@ -121,7 +123,8 @@ fn beside(board: &Board, module: Module, part: CardPart, to_the_right: bool) -> 
         CardPart::Runtime => location.is(&assignment.runs_on),
         CardPart::Weights => *location == assignment.weights,
     })?;
-    let moves = |locations: &[WeightLocation]| -> Vec<CardMove> { locations.iter().map(|to| CardMove { module, part, to: to.clone() }).collect() };
+    let moves =
+        |locations: &[WeightLocation]| -> Vec<CardMove> { locations.iter().map(|to| CardMove { module, part, to: to.clone() }).collect() };
     let candidates = if to_the_right { moves(locations.get(now + 1..)?) } else { moves(locations.get(..now)?).into_iter().rev().collect() };
     candidates.into_iter().find(|wanted| board.outcome(wanted).is_allowed())
 }

@@ -4,10 +4,10 @@ use eframe::egui::{Align2, Color32, CornerRadius, FontId, Painter, Rect, Shape, 
 
 use crate::gui::devices::board::Board;
 use crate::gui::devices::view::names::module_title;
-use crate::gui::theme::Palette;
 use crate::gui::theme;
+use crate::gui::theme::Palette;
 use atelier_core::format::memory_size;
-use atelier_core::placement::{WeightLocation, Module};
+use atelier_core::placement::{Module, WeightLocation};
 
 /// Height of the runtime half, in points.
 pub(crate) const RUNTIME_HEIGHT: f32 = 46.0;

@@ -114,7 +114,7 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
 mod tests {
     use super::*;
     use atelier_core::format::GIB;
-    use atelier_core::placement::{WeightLocation, Module, Placement, Assignment};
+    use atelier_core::placement::{Assignment, Module, Placement, WeightLocation};
 
     #[test]
     fn a_device_is_told_with_what_runs_and_what_only_lives_there() {

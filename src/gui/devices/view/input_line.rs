@@ -5,8 +5,8 @@ use eframe::egui::{Button, Key, TextEdit, Ui, vec2};
 use crate::gui::command::Commands;
 use crate::gui::devices::command::Command;
 use crate::gui::state::State;
-use crate::gui::widgets::command_control;
 use crate::gui::widgets;
+use crate::gui::widgets::command_control;
 
 /// Text field with a button; Enter presses the button.
 pub(crate) fn input_line(
@@ -29,8 +29,9 @@ pub(crate) fn input_line(
             response.request_focus();
         }
         let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
-        let button =
-            command_control(ui, state, commands, take.clone(), |ui| ui.add(Button::new(take.label()).min_size(vec2(56.0, widgets::ROW_HEIGHT))));
+        let button = command_control(ui, state, commands, take.clone(), |ui| {
+            ui.add(Button::new(take.label()).min_size(vec2(56.0, widgets::ROW_HEIGHT)))
+        });
         if entered {
             commands.push(take.clone());
         } else if text != typed && !button.clicked() {

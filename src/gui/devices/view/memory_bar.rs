@@ -5,11 +5,11 @@
 use eframe::egui::{Color32, Id, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use crate::gui::state::State;
-use crate::gui::theme::Palette;
 use crate::gui::theme;
+use crate::gui::theme::Palette;
 use atelier_core::device::Device;
 use atelier_core::format::{GIB, memory_size};
-use atelier_core::placement::{Budgets, Phase, MemoryUse};
+use atelier_core::placement::{Budgets, MemoryUse, Phase};
 
 /// Duration of a bar's change of length, in seconds.
 pub(crate) const MOVE_SECS: f32 = 0.12;

@@ -22,8 +22,8 @@ use eframe::egui::{Align, Frame, Layout, Margin, Panel, RichText, ScrollArea, Ui
 use crate::gui::command::Commands;
 use crate::gui::devices::view::grid::EDGE;
 use crate::gui::state::State;
-use crate::gui::widgets::bold;
 use crate::gui::theme;
+use crate::gui::widgets::bold;
 
 pub(crate) use compact::{compact, shortage_hint};
 pub(crate) use side_panel::side_panel;

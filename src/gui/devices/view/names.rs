@@ -2,7 +2,7 @@
 
 use crate::gui::devices::board::Board;
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{WeightLocation, Module};
+use atelier_core::placement::{Module, WeightLocation};
 use atelier_core::sentences::capitalized;
 
 /// Title of a device's column.
@@ -19,8 +19,6 @@ pub(crate) fn module_title(module: Module) -> String {
 pub(crate) fn place_name(board: &Board, location: &WeightLocation) -> String {
     match location {
         WeightLocation::Disk => "Disk".to_owned(),
-        WeightLocation::Device(name) => {
-            board.devices.iter().find(|it| it.name == *name).map_or_else(|| name.clone(), column_title)
-        }
+        WeightLocation::Device(name) => board.devices.iter().find(|it| it.name == *name).map_or_else(|| name.clone(), column_title),
     }
 }

@@ -11,7 +11,7 @@ use crate::gui::devices::view::names::module_title;
 use crate::gui::devices::view::{card, column_header};
 use crate::gui::state::State;
 use crate::gui::theme;
-use atelier_core::placement::{WeightLocation, Module};
+use atelier_core::placement::{Module, WeightLocation};
 
 pub(crate) fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);

@@ -8,7 +8,7 @@ use crate::gui::devices::command::Command;
 use crate::gui::devices::view::input_line;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
-use crate::gui::widgets::{command_control, bare_icon, command_button, heading, icon_button};
+use crate::gui::widgets::{bare_icon, command_button, command_control, heading, icon_button};
 use crate::gui::{theme, widgets};
 use atelier_core::sentences::sentence;
 

@@ -6,10 +6,10 @@ use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, Suggestion};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::{input_line, servers, suggestion};
-use crate::gui::memory::view as memory;
 use crate::gui::icons::Icon;
+use crate::gui::memory::view as memory;
 use crate::gui::state::State;
-use crate::gui::widgets::{command_control, bare_icon, heading};
+use crate::gui::widgets::{bare_icon, command_control, heading};
 use crate::gui::{icons, theme, widgets};
 use atelier_core::format::memory_size;
 
@@ -68,7 +68,9 @@ fn verdict(ui: &mut Ui, state: &State, commands: &mut Commands) {
         (None, Suggestion::NothingFits(shortage)) => suggestion::shortage_card(ui, state, commands, shortage),
         (None, _) => {
             let show = Command::ShowPlan;
-            command_control(ui, state, commands, show.clone(), |ui| ui.add(Button::new(show.label()).min_size(vec2(ui.available_width(), 28.0))));
+            command_control(ui, state, commands, show.clone(), |ui| {
+                ui.add(Button::new(show.label()).min_size(vec2(ui.available_width(), 28.0)))
+            });
         }
     }
 }

@@ -6,8 +6,8 @@ use crate::gui::command::Commands;
 use crate::gui::devices::board::Remedy;
 use crate::gui::devices::command::Command;
 use crate::gui::state::State;
-use crate::gui::widgets::{command_control, bold, command_button};
 use crate::gui::theme;
+use crate::gui::widgets::{bold, command_button, command_control};
 use atelier_core::format::memory_size;
 use atelier_core::placement::{Plan, Shortage};
 
@@ -52,7 +52,9 @@ pub(crate) fn shortage_card(ui: &mut Ui, state: &State, commands: &mut Commands,
 /// Draws a button for each remedy.
 pub(crate) fn remedies(ui: &mut Ui, state: &State, commands: &mut Commands, all: &[Remedy], command: impl Fn(usize) -> Command) {
     for (index, remedy) in all.iter().enumerate() {
-        command_control(ui, state, commands, command(index), |ui| ui.add(Button::new(&remedy.label).wrap().min_size(vec2(ui.available_width(), 28.0))));
+        command_control(ui, state, commands, command(index), |ui| {
+            ui.add(Button::new(&remedy.label).wrap().min_size(vec2(ui.available_width(), 28.0)))
+        });
     }
 }
 
