@@ -1,5 +1,5 @@
-//! Estimates of models for the Models view, asked of the engine one after the other: the model whose details are shown, then those on the
-//! screen. Invariants: nothing is asked while a job runs or the Devices view waits for an estimate; nothing here waits.
+//! Memory estimates of models, queried from the engine one after the other: the model whose details are shown, then those on the screen.
+//! Invariants: no query while a job runs or the Devices view waits for an estimate; nothing here waits.
 
 use std::collections::BTreeMap;
 
@@ -117,6 +117,6 @@ pub(crate) fn set_estimate(state: &mut State, estimate: Option<Estimate>) {
 fn predict(state: &mut State, id: &str) {
     let Some(answer) = state.fit_queries.answers.get(id) else { return };
     let estimate = answer.estimate.as_ref();
-    let prediction = estimate.and_then(|it| FitPrediction::of(&state.fit_queries.devices, it, answer.size_px));
+    let prediction = estimate.and_then(|it| FitPrediction::predict(&state.fit_queries.devices, it, answer.size_px));
     state.set_prediction(id, prediction);
 }
