@@ -78,7 +78,9 @@ fn make(engine: &Handle, recipe: Recipe) -> Outcome<(Arc<Rgb8>, f64)> {
         match engine.next_within(LIMIT).ok_or("the engine is silent")? {
             Event::Picture { picture, .. } => made = Some(picture.image),
             Event::End { end: End::Done { timings, .. }, .. } => return Ok((made.ok_or("no picture came")?, timings.total_secs)),
-            Event::End { end: End::Failed(failure), .. } => return Err(format!("{} {}", failure.sentence, failure.hint).into()),
+            Event::End { end: End::Failed(failure), .. } => {
+                return Err(format!("{} {}", failure.advice.sentence, failure.advice.hint).into());
+            }
             Event::End { end: End::Cancelled, .. } => return Err("it was cancelled".into()),
             _ => {}
         }

@@ -1,13 +1,13 @@
 //! Atelier: a desktop studio in which artists make images on the devices they own.
 //!
-//! How a prompt travels: a panel in [`gui`] sends a command, [`gui`] turns it into an [`atelier_engine::Request`], the engine's thread runs it and
-//! answers with [`atelier_engine::Event`]s, [`gui`] folds those into the state that the panels draw. The command line ([`cli`]) is another
-//! caller of the same [`atelier_engine::Handle`].
+//! A view of [`gui`] pushes a command, its feature submits a job to [`atelier_engine::Handle`], and folds the [`atelier_engine::Event`]s that
+//! come back into the state that the view draws. The command line ([`cli`]) is another caller of the same handle; [`studio`] is what both
+//! share.
 
 pub mod cli;
+pub mod studio;
 
 #[cfg(feature = "gui")]
 pub mod gui;
 #[cfg(feature = "gui")]
 pub mod settings;
-pub mod studio;

@@ -74,7 +74,7 @@ fn every_alias_of_a_module_is_accepted() {
     {
         assert_eq!(of(module).pixels(), cpu, "{module}");
     }
-    assert!(of("sampler").failure().sentence.contains("sampler"));
+    assert!(of("sampler").failure().advice.sentence.contains("sampler"));
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_device_without_room_is_named_with_the_phase_and_the_bytes_and_the_engine_go
         };
         assert_eq!((device.as_str(), *phase), ("NANO", expected), "{failure:?}");
         assert!(bytes_wanted > bytes_free && *bytes_free <= alone.device("NANO").memory_total_bytes, "{failure:?}");
-        assert!(failure.sentence.starts_with("NANO has too little memory: ") && !failure.hint.is_empty(), "{failure:?}");
+        assert!(failure.advice.sentence.starts_with("NANO has too little memory: ") && !failure.advice.hint.is_empty(), "{failure:?}");
         assert_eq!(alone.run(&on(placed("cpu", "", ""))).pixels(), cpu, "after no room for {module}");
     }
 }

@@ -132,7 +132,7 @@ fn a_mask_paints_one_half_and_keeps_the_other() {
     let (far_left, far_right) = (|p: &[u8]| columns(p, 0..16), |p: &[u8]| columns(p, 48..64));
     assert!(mean_difference(&far_left(&nothing), &far_left(&right)) < 0.25 * mean_difference(&far_right(&nothing), &far_right(&right)));
     let no_init = Recipe { init: None, mask: Some(image), ..recipe };
-    assert!(engine.run(&no_init).failure().sentence.contains("mask"));
+    assert!(engine.run(&no_init).failure().advice.sentence.contains("mask"));
 }
 
 fn columns(pixels: &[u8], range: std::ops::Range<usize>) -> Vec<u8> {
@@ -253,7 +253,10 @@ fn every_bad_model_gives_a_sentence_and_leaves_the_next_job_working() {
     for (name, recipe) in bad {
         let said = engine.run(&recipe);
         let failure = said.failure();
-        assert!(failure.sentence.ends_with('.') && failure.sentence.len() > 15 && !failure.hint.is_empty(), "{name}: {failure:?}");
+        assert!(
+            failure.advice.sentence.ends_with('.') && failure.advice.sentence.len() > 15 && !failure.advice.hint.is_empty(),
+            "{name}: {failure:?}"
+        );
     }
     assert_eq!(engine.run(&recipe()).pixels(), good);
 }
@@ -283,7 +286,7 @@ fn a_lora_changes_the_picture_without_loading_the_model_again_and_one_that_does_
     for path in [make::unmatched_lora(&dir).unwrap(), broken::wide_lora(&folder("wide-lora")).unwrap()] {
         let said = engine.run(&lora(path.clone(), 1.0));
         let (failure, name) = (said.failure(), path.file_name().unwrap().to_str().unwrap());
-        assert!(failure.sentence.contains(name) && failure.hint.contains("LoRA"), "{failure:?}");
+        assert!(failure.advice.sentence.contains(name) && failure.advice.hint.contains("LoRA"), "{failure:?}");
     }
     assert_eq!(engine.run(&recipe()).pixels(), plain);
 }
@@ -296,7 +299,7 @@ fn an_upscaler_enlarges_a_picture() {
     let picture = said.pictures()[0];
     assert_eq!((picture.image.width(), picture.image.height()), (256, 256));
     assert!(said.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: Some(Module::Upscaler), .. })));
-    assert!(engine.run_task(upscale_with(tiny().llm.clone(), false)).failure().sentence.len() > 15);
+    assert!(engine.run_task(upscale_with(tiny().llm.clone(), false)).failure().advice.sentence.len() > 15);
 }
 
 fn upscale_with(model: PathBuf, allow_pickle: bool) -> Task {
@@ -309,7 +312,7 @@ fn a_pickled_upscaler_is_opened_only_where_the_person_agreed_and_gives_the_same_
     let dir = folder("pickle");
     let (plain, pickle) = (make::upscaler(&dir, 2, 1).unwrap(), make::upscaler_pth(&dir, 2, 1).unwrap());
     let refused = engine.run_task(upscale_with(pickle.clone(), false));
-    assert!(refused.failure().sentence.contains("PyTorch checkpoint") && refused.phases().is_empty(), "{:?}", refused.failure());
+    assert!(refused.failure().advice.sentence.contains("PyTorch checkpoint") && refused.phases().is_empty(), "{:?}", refused.failure());
     let expected = engine.run_task(upscale_with(plain, false));
     assert_eq!(engine.run_task(upscale_with(pickle, true)).pictures()[0].image, expected.pictures()[0].image);
 }
@@ -319,7 +322,7 @@ fn a_placement_that_names_no_device_is_refused_before_anything_loads() {
     let engine = Engine::start();
     let place = |backend: &str| Recipe { placement: PlacementText { backend: backend.into(), ..PlacementText::default() }, ..recipe() };
     let said = engine.run(&place("cuda9"));
-    assert!(said.failure().sentence.contains("cuda9") && said.failure().sentence.contains("CPU"), "{:?}", said.failure());
+    assert!(said.failure().advice.sentence.contains("cuda9") && said.failure().advice.sentence.contains("CPU"), "{:?}", said.failure());
     assert!(said.phases().is_empty());
     assert_eq!(engine.run(&place("te=cpu,diffusion=CPU,vae=cpu")).pixels(), engine.run(&recipe()).pixels());
 }

@@ -156,8 +156,8 @@ fn what_cannot_be_a_model_is_told() {
     let mut recipe = on("GPU0", "", "");
     recipe.files.remove(FileRole::Llm);
     let failure = alone.engine.estimate(&recipe).unwrap_err();
-    assert!(failure.sentence.ends_with('.') && !failure.hint.is_empty(), "{failure:?}");
-    assert!(alone.engine.estimate(&on("GPU7", "", "")).unwrap_err().sentence.contains("GPU7"));
+    assert!(failure.advice.sentence.ends_with('.') && !failure.advice.hint.is_empty(), "{failure:?}");
+    assert!(alone.engine.estimate(&on("GPU7", "", "")).unwrap_err().advice.sentence.contains("GPU7"));
 }
 
 #[test]

@@ -153,7 +153,7 @@ fn a_remote_device_is_used_only_where_it_is_named() {
     let server = Server::start(&["--simulate-devices", "GPU0:1"]);
     borrow(&engine, &server);
     assert!(matches!(engine.run(&on("", "")).end(), End::Done { .. }));
-    assert!(engine.run(&on("gpu", "")).failure().sentence.contains("gpu"), "the remote device is no GPU of this machine");
+    assert!(engine.run(&on("gpu", "")).failure().advice.sentence.contains("gpu"), "the remote device is no GPU of this machine");
     assert!(!server.words.text.lock().unwrap().contains("cut off"));
 }
 
@@ -208,7 +208,7 @@ fn a_server_killed_at_any_moment_is_an_error_and_a_new_one_in_its_place_works() 
             Some(true),
             "{when}: {failure:?}"
         );
-        assert!(failure.sentence.contains(&address) && !failure.hint.is_empty(), "{when}: {failure:?}");
+        assert!(failure.advice.sentence.contains(&address) && !failure.advice.hint.is_empty(), "{when}: {failure:?}");
         assert_eq!(engine.run(&on("cpu", "")).pixels(), cpu, "the engine lives on after a kill {when}");
         let gone = engine.run(&on(&format!("all={rpc}"), ""));
         assert!(matches!(gone.failure().cause, Some(Cause::Remote(RemoteError::Unreachable(_)))), "{when}: {:?}", gone.failure());

@@ -396,7 +396,7 @@ fn what_one_device_cannot_make_the_others_do() {
         "{notes:?}"
     );
     let none = it.engine.run(&split("NANO,PICO", &on("NANO", files())));
-    assert!(none.failure().sentence.contains("too little memory"), "{:?}", none.failure());
+    assert!(none.failure().advice.sentence.contains("too little memory"), "{:?}", none.failure());
 }
 
 #[test]

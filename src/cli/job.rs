@@ -122,8 +122,7 @@ pub(super) fn run_job(engine: &Arc<Handle>, job: Job, interrupt: &Interrupt, out
             }
             Event::Measured { job, peaks } => output.json(&Line::measured(job, &peaks)),
             Event::End { job, end } if job == id => {
-                let end =
-                    write_error.map_or(end, |error| End::Failed(Failure { sentence: sentence(&error.to_string()), ..Failure::default() }));
+                let end = write_error.map_or(end, |error| End::Failed(Failure::new(sentence(&error.to_string()), "")));
                 return report_end(id, &end, output);
             }
             // A job that needs the server fails with the reason.
@@ -156,9 +155,9 @@ fn report_end(job: JobId, end: &End, output: &mut JobOutput<'_>) -> Exit {
             Exit::Cancelled
         }
         End::Failed(failure) => {
-            output.reporter.message(&format!("error: {}", failure.sentence));
-            if !failure.hint.is_empty() {
-                output.reporter.message(&failure.hint);
+            output.reporter.message(&format!("error: {}", failure.advice.sentence));
+            if !failure.advice.hint.is_empty() {
+                output.reporter.message(&failure.advice.hint);
             }
             if !failure.log.is_empty() && !output.verbose {
                 output.reporter.message("With --verbose the engine's log is shown.");

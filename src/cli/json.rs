@@ -35,6 +35,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use atelier_core::advice::Advice;
 use atelier_core::device::{self, DeviceKind};
 use atelier_core::placement;
 pub use plan::{Fit, Plan, PlanFix, Predicted, PredictedDevice, PredictedModule, PredictedPhase};
@@ -253,7 +254,7 @@ impl Line {
                 }
             }
             atelier_engine::End::Cancelled => Outcome::Cancelled,
-            atelier_engine::End::Failed(atelier_engine::Failure { sentence, hint, log, cause }) => {
+            atelier_engine::End::Failed(atelier_engine::Failure { advice: Advice { sentence, hint }, log, cause }) => {
                 let out_of_memory = match cause {
                     Some(atelier_engine::Cause::OutOfMemory(missing)) => {
                         let atelier_engine::OutOfMemory { device, phase, bytes_wanted, bytes_free } = missing;
@@ -347,7 +348,7 @@ mod tests {
         assert_eq!(json(&Line::step(job, step)), expected);
         assert_eq!(json(&Line::log(atelier_engine::LogLevel::Warn, "hm".into())), r#"{"event":"log","level":"warn","text":"hm"}"#);
         assert_eq!(json(&Line::end(job, &atelier_engine::End::Cancelled)), r#"{"event":"end","job":1,"outcome":"cancelled"}"#);
-        let failure = atelier_engine::Failure { sentence: "No.".into(), hint: "Try.".into(), log: vec!["x".into()], cause: None };
+        let failure = atelier_engine::Failure { log: vec!["x".into()], ..atelier_engine::Failure::new("No.", "Try.") };
         let expected = r#"{"event":"end","job":1,"outcome":"failed","sentence":"No.","hint":"Try.","log":["x"]}"#;
         assert_eq!(json(&Line::end(job, &atelier_engine::End::Failed(failure))), expected);
         let missing = atelier_engine::OutOfMemory {

@@ -80,7 +80,7 @@ fn query_estimate(recipe: &Recipe, handle: &Handle) -> anyhow::Result<Estimate> 
     let deadline = Instant::now() + TIMEOUT;
     while let Some(left) = deadline.checked_duration_since(Instant::now()) {
         if let Some(Event::Estimated { estimate, .. }) = handle.next_within(left) {
-            return estimate.map_err(|failure| anyhow::anyhow!("{} {}", failure.sentence, failure.hint));
+            return estimate.map_err(|failure| anyhow::anyhow!("{} {}", failure.advice.sentence, failure.advice.hint));
         }
     }
     anyhow::bail!("the engine did not say what this takes; look whether the model's files can be read")

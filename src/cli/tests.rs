@@ -11,7 +11,7 @@ use super::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_engine::{
-    Begin, End, EngineEnd, Event, Failure, JobId, LogLevel, Phase, Picture, Preview, Request, Step, Task, Timings, channel,
+    Begin, End, EngineEnd, Event, Failure, JobId, LogLevel, Phase, Picture, Preview, Query, Request, Step, Task, Timings, channel,
 };
 
 /// A writer whose text can be read by its clones.
@@ -127,7 +127,7 @@ fn done(pictures: u32) -> End {
 /// The task of the only job that is submitted.
 fn task(port: &EngineEnd) -> (JobId, Task) {
     match port.next() {
-        Some(Request::Run { job, task }) => (job, task),
+        Some(Request::Job { job, task }) => (job, task),
         other => panic!("{other:?}"),
     }
 }
@@ -244,8 +244,7 @@ fn a_failure_is_a_sentence_and_a_hint_and_leaves_standard_output_empty() {
     let engine = |port: &EngineEnd| {
         let (job, _) = task(port);
         port.start(job).unwrap();
-        let failure =
-            Failure { sentence: "The file is cut short.".into(), hint: "Download it again.".into(), log: vec!["x".into()], cause: None };
+        let failure = Failure { log: vec!["x".into()], ..Failure::new("The file is cut short.", "Download it again.") };
         port.send(Event::End { job, end: End::Failed(failure) });
     };
     let (ran, _home) = run_once(&generate(&[]), engine);
@@ -376,7 +375,7 @@ fn an_enlarged_picture_keeps_what_its_source_said() {
 }
 
 fn names_devices(port: &EngineEnd) {
-    assert_eq!(port.queries().next().map(|(question, _)| question), Some(Request::ListDevices));
+    assert_eq!(port.queries().next().map(|(question, _)| question), Some(Query::Devices));
     let kind = DeviceKind::IntegratedGpu;
     let device = Device {
         name: "Vulkan0".into(),

@@ -12,7 +12,7 @@ use crate::gui::autosave::Autosave;
 use crate::gui::command::{Command, Commands};
 use crate::gui::context::{Context, Notices};
 use crate::gui::devices::board::Board;
-use crate::gui::files::{Answer, Purpose, Report};
+use crate::gui::files::{DialogKind, DialogResult, Report};
 use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared, ThemeChoice};
 use crate::gui::state::State;
 use crate::gui::window::Options;
@@ -20,6 +20,7 @@ use crate::gui::workers::{Wake, Workers};
 use crate::gui::{create, devices, frame, memory, models, theme};
 use crate::settings::Settings;
 use crate::studio::library_service::LibraryService;
+use atelier_core::advice::Advice;
 use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
 use atelier_library::Builtin;
@@ -79,15 +80,15 @@ impl App {
             Some(true) => ThemeChoice::Dark,
             Some(false) => ThemeChoice::Light,
         };
-        theme::choose(ctx, theme);
-        let (recipe, own) = first_recipe(&settings, options.builtin.as_deref().ok());
+        theme::set_theme(ctx, theme);
+        let (recipe, custom_recipe) = first_recipe(&settings, options.builtin.as_deref().ok());
         let pictures_folder = settings.pictures_folder.clone().unwrap_or_else(|| options.pictures_folder.clone());
         let state = State {
             shared: Shared {
                 screen: Screen::default(),
                 recipe,
                 builtin: options.builtin.clone(),
-                own,
+                custom_recipe,
                 recent_recipes: RecentRecipes::default(),
                 unplaced: Vec::new(),
                 missing: std::collections::BTreeSet::new(),
@@ -217,10 +218,10 @@ impl App {
             Command::Board(command) => self.with(ctx, |features, context| devices::update::update(features.devices, command, context)),
             Command::Models(command) => self.with(ctx, |features, context| models::update::update(features.models, command, context)),
             Command::Memory(command) => self.with(ctx, |features, context| memory::update(features.memory, command, context)),
-            Command::Go(screen) => self.state.shared.screen = screen,
+            Command::SetScreen(screen) => self.state.shared.screen = screen,
             Command::SetTheme(theme) => {
                 self.state.shared.theme = theme;
-                theme::choose(ctx, theme);
+                theme::set_theme(ctx, theme);
             }
             Command::DismissError => self.state.shared.error = None,
             Command::CopyError => {
@@ -244,11 +245,11 @@ impl App {
                 if self.state.shared.jobs.is_empty() {
                     self.stop(ctx);
                 } else {
-                    self.state.closing = Closing::Asking;
+                    self.state.closing = Closing::Confirming;
                 }
             }
-            Closing::Asking if self.state.shared.jobs.is_empty() && !asked => self.state.closing = Closing::No,
-            Closing::Asking if asked => ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose),
+            Closing::Confirming if self.state.shared.jobs.is_empty() && !asked => self.state.closing = Closing::No,
+            Closing::Confirming if asked => ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose),
             Closing::Stopping { until_secs } => {
                 let now = ctx.time();
                 if done || now >= until_secs {
@@ -261,7 +262,7 @@ impl App {
                     ctx.request_repaint_after_secs((until_secs - now) as f32);
                 }
             }
-            Closing::No | Closing::Asking | Closing::Now => {}
+            Closing::No | Closing::Confirming | Closing::Now => {}
         }
     }
 
@@ -336,7 +337,7 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
     match end {
         End::Done { notes, .. } if !notes.is_empty() => context.notice(notes.join(" ")),
         End::Done { .. } | End::Cancelled => {}
-        End::Failed(Failure { sentence, hint, log, cause }) => {
+        End::Failed(Failure { advice: Advice { sentence, hint }, log, cause }) => {
             let mut card = ErrorCard { details: log, ..ErrorCard::new(sentence, hint) };
             if let (Some(Cause::OutOfMemory(met)), Some(job)) = (cause, ended) {
                 devices::update::add_remedies(devices, &mut card, &met, &job);
@@ -350,8 +351,8 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
 fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'_>) {
     let Features { create, devices, models: _, memory } = features;
     match report {
-        Report::MarkTaken(was_there) => memory::mark_taken(memory, was_there, context),
-        Report::MarkSet => memory::mark_set(memory, context),
+        Report::CrashMarkerChecked(was_there) => memory::mark_taken(memory, was_there, context),
+        Report::CrashMarkerWritten => memory::mark_set(memory, context),
         Report::Identified(files) => create::update::identified(files, context),
         Report::Missing(paths) => context.shared.missing = paths.into_iter().collect(),
         Report::Stored(id, result) => create::update::stored(create, id, result, context),
@@ -361,30 +362,30 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         }
         Report::Loaded(id, result) => create::update::loaded(create, id, result, context),
         Report::Thumbnail(path, result) => create::update::thumbnail_ready(create, path, result, context),
-        Report::NotOpened(error) => {
+        Report::FolderNotOpened(error) => {
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Open it in your file manager instead."));
         }
         Report::SettingsNotSaved(sentence) => context.notice(sentence),
         Report::Picture { id, full, thumbnail } => create::update::picture_ready(create, id, full, thumbnail, context),
-        Report::ForClipboard(image) => {
+        Report::ClipboardPicture(image) => {
             context.egui.copy_image(image);
             context.notice("Copied");
         }
-        Report::NotCopied(error) => {
+        Report::ClipboardFailed(error) => {
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted?"));
         }
         Report::Preview(job, picture, image) => create::update::preview_ready(create, job, picture, image, context),
-        Report::Chosen(purpose, answer) => dialog_closed(create, purpose, answer, context),
-        Report::Probed(server, found) => devices::update::server_tested(devices, &server, &found),
+        Report::DialogClosed(kind, result) => dialog_closed(create, kind, result, context),
+        Report::ServerTested(server, found) => devices::update::server_tested(devices, &server, &found),
     }
 }
 
-fn dialog_closed(create: &mut create::State, purpose: Purpose, answer: Answer, context: &mut Context<'_>) {
+fn dialog_closed(create: &mut create::State, kind: DialogKind, result: DialogResult, context: &mut Context<'_>) {
     context.shared.dialog_open = false;
-    match purpose {
-        Purpose::ModelsFolder | Purpose::ModelsRoot => models::update::dialog_closed(purpose, answer, context),
-        Purpose::Any | Purpose::Role(_) | Purpose::Start | Purpose::Mask | Purpose::Lora | Purpose::SaveAs(_) => {
-            create::update::dialog_closed(create, purpose, answer, context);
+    match kind {
+        DialogKind::ModelsFolder | DialogKind::ModelsRoot => models::update::dialog_closed(kind, result, context),
+        DialogKind::Any | DialogKind::Role(_) | DialogKind::Start | DialogKind::Mask | DialogKind::Lora | DialogKind::SaveAs(_) => {
+            create::update::dialog_closed(create, kind, result, context);
         }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) enum Command {
     /// A command about the models in memory.
     Memory(MemoryCommand),
     /// Show another view.
-    Go(Screen),
+    SetScreen(Screen),
     /// Light, dark, or as the system has it.
     SetTheme(ThemeChoice),
     /// Put the error card away.
@@ -66,9 +66,9 @@ impl Command {
     /// Every command that has a key. Those with more modifiers come before those with fewer.
     pub(crate) fn keys() -> impl Iterator<Item = (Self, Shortcut)> {
         const OWN: [(Command, Shortcut); 3] = [
-            (Command::Go(Screen::Create), Shortcut::while_typing(Modifiers::COMMAND, Key::Num1)),
-            (Command::Go(Screen::Devices), Shortcut::while_typing(Modifiers::COMMAND, Key::Num2)),
-            (Command::Go(Screen::Models), Shortcut::while_typing(Modifiers::COMMAND, Key::Num3)),
+            (Command::SetScreen(Screen::Create), Shortcut::while_typing(Modifiers::COMMAND, Key::Num1)),
+            (Command::SetScreen(Screen::Devices), Shortcut::while_typing(Modifiers::COMMAND, Key::Num2)),
+            (Command::SetScreen(Screen::Models), Shortcut::while_typing(Modifiers::COMMAND, Key::Num3)),
         ];
         let models = models::Command::KEYS.iter().map(|(command, key)| (Self::Models(command.clone()), *key));
         let create = create::Command::KEYS.iter().map(|(command, key)| (Self::Create(command.clone()), *key));
@@ -89,7 +89,7 @@ impl Command {
             Self::Board(command) => command.label(),
             Self::Models(command) => command.label(),
             Self::Memory(command) => command.label(),
-            Self::Go(screen) => screen.label(),
+            Self::SetScreen(screen) => screen.label(),
             Self::SetTheme(choice) => choice.label(),
             Self::DismissError => "Dismiss",
             Self::CopyError => "Copy details",
@@ -106,7 +106,7 @@ impl Command {
             Self::Board(command) => command.tooltip(),
             Self::Models(command) => command.tooltip(),
             Self::Memory(command) => command.tooltip(),
-            Self::Go(screen) => screen.tooltip(),
+            Self::SetScreen(screen) => screen.tooltip(),
             Self::SetTheme(choice) => choice.tooltip(),
             Self::DismissError => "Put this message away.",
             Self::CopyError => "Copy this message and the engine's last lines, to ask somebody for help.",
@@ -131,7 +131,7 @@ impl Command {
             Self::Models(command) => command.enabled(&state.models, shared),
             Self::Memory(command) => command.enabled(shared),
             Self::CopyError | Self::DismissError => shared.error.as_ref().map(drop).ok_or("There is no message."),
-            Self::Go(_) | Self::SetTheme(_) | Self::StopAndClose | Self::StayOpen => Ok(()),
+            Self::SetScreen(_) | Self::SetTheme(_) | Self::StopAndClose | Self::StayOpen => Ok(()),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::gui::state::State;
 
 use crate::gui::create::view::{canvas, filmstrip, progress, settings_panel};
 use crate::gui::devices::view as board;
-use crate::gui::{cards, create, theme, toolbar};
+use crate::gui::{create, overlays, theme, toolbar};
 
 /// Width of the panel on the left, in points.
 const SIDE_WIDTH: f32 = 344.0;
@@ -56,13 +56,13 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 Screen::Devices => board::board_panel(ui, state, commands),
                 Screen::Models => models::view::models_panel(ui, state, commands),
             }
-            cards::error_card(ui, state, commands, whole);
-            cards::notice(ui, state, whole);
+            overlays::error_card(ui, state, commands, whole);
+            overlays::notice(ui, state, whole);
         });
     });
-    cards::drop_hint(ui, state.shared.screen);
+    overlays::drop_hint(ui, state.shared.screen);
     if state.closing != Closing::No && state.closing != Closing::Now {
-        cards::closing_dialog(ui, state, commands);
+        overlays::closing_dialog(ui, state, commands);
     }
 }
 

@@ -6,7 +6,6 @@
 
 mod app;
 mod autosave;
-mod cards;
 mod command;
 mod context;
 pub mod create;
@@ -16,6 +15,7 @@ mod frame;
 mod icons;
 pub mod memory;
 pub mod models;
+mod overlays;
 mod pixels;
 pub mod shared;
 mod shortcut;

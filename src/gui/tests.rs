@@ -10,14 +10,15 @@ use eframe::egui::{self, Key, Modifiers, ViewportEvent, ViewportId};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 
-use crate::gui::create::session::Stored;
+use crate::gui::create::session::PictureFile;
 use crate::gui::shared::{Closing, ThemeChoice};
 use crate::gui::{App, LibraryOptions, Options};
 use crate::settings::{self, Settings};
 use atelier_core::placement::Module;
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PictureInfo, Recipe, Rgb8};
 use atelier_engine::{
-    Begin, End, EngineEnd, Event, Failure, JobId, LogLevel, Phase, Picture, Preview, PreviewOptions, Request, Step, Task, Timings, channel,
+    Begin, Control, End, EngineEnd, Event, Failure, JobId, LogLevel, Phase, Picture, Preview, PreviewOptions, Request, Step, Task, Timings,
+    channel,
 };
 use atelier_library::{Builtin, MANIFEST};
 
@@ -125,14 +126,14 @@ impl Studio {
     fn next_run(&mut self) -> Option<Request> {
         loop {
             match self.port.next() {
-                Some(Request::Estimate(_) | Request::ListDevices | Request::AddServer(_) | Request::Preload(_)) => {}
+                Some(Request::Control(Control::AddServer(_) | Control::Preload(_))) => {}
                 other => return other,
             }
         }
     }
 
     fn take(&mut self) -> (JobId, Recipe, Arc<std::sync::atomic::AtomicBool>) {
-        let Some(Request::Run { job, task: Task::Generate { recipe, .. } }) = self.next_run() else { panic!("another request") };
+        let Some(Request::Job { job, task: Task::Generate { recipe, .. } }) = self.next_run() else { panic!("another request") };
         let cancel = self.port.start(job).unwrap();
         (job, *recipe, cancel)
     }
@@ -148,7 +149,9 @@ impl Studio {
         let info = PictureInfo { index, seed };
         self.port.send(Event::Picture { job, picture: Picture { info, image: image(64, seed as u8) } });
         self.until("the picture", |app| {
-            app.state.create.session.len() > before && app.state.create.session.writing() == 0 && app.state.create.picture_busy.is_none()
+            app.state.create.session.len() > before
+                && app.state.create.session.writing() == 0
+                && app.state.create.converting_picture.is_none()
         });
     }
 

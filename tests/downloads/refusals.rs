@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atelier_library::Sha256;
-use atelier_library::downloads::{Cause, Event, ProxyChoice, Source, Token, Wanted};
+use atelier_library::downloads::{Cause, Event, FileRequest, ProxyChoice, Source, Token};
 
 use super::server::{Fault, Served, Server};
 use super::{Home, job, known, name, noise, sum, wanted};
@@ -16,9 +16,9 @@ fn always(server: &Server, path: &str, fault: Fault) {
     server.put(path, Served { always: Some(fault), ..Served::default() });
 }
 
-fn from_hub(repo: &str, path: &str, filename: &str) -> Wanted {
+fn from_hub(repo: &str, path: &str, filename: &str) -> FileRequest {
     let source = Source::HuggingFace { repo: repo.into(), path: path.into(), revision: None };
-    Wanted { source, filename: name(filename), size: None, sha256: None, unpack: None }
+    FileRequest { source, filename: name(filename), size: None, sha256: None, unpack: None }
 }
 
 /// A home whose endpoint is this server.
@@ -177,7 +177,7 @@ fn the_hash_that_the_server_names_is_held_to() {
     assert!(home.files().is_empty());
     // Where the catalogue knows better, not a byte of it is fetched.
     let sent = server.sent();
-    let wanted = Wanted { sha256: Some(sum(&body)), ..from_hub("o/n", "f", "f") };
+    let wanted = FileRequest { sha256: Some(sum(&body)), ..from_hub("o/n", "f", "f") };
     assert_eq!(home.run(job("b", vec![wanted])).unwrap_err().cause, Cause::Mismatch);
     assert!(server.sent() - sent <= body.len() as u64);
     always(&server, "/o/n/resolve/main/f", Fault::Redirect(server.at("/blob"), named(sum(&body))));
@@ -257,9 +257,9 @@ fn a_link_is_looked_into_for_the_name_of_its_file() {
     serve("/models/4384", head("Content-Type", "text/html; charset=utf-8"));
     serve("/notes", Vec::new());
     let look = |path: &str| {
-        home.queue().look(&server.at(path)).unwrap();
+        home.queue().probe(&server.at(path)).unwrap();
         home.wait(|event| match event {
-            Event::Looked { url, answer } if *url == server.at(path) => Some(answer.clone()),
+            Event::Probed { url, answer } if *url == server.at(path) => Some(answer.clone()),
             _ => None,
         })
     };

@@ -54,6 +54,27 @@ impl<M> Mailbox<M> {
         (self.wake)();
     }
 
+    /// Changes the unread messages in one step, for a rule that the other methods lack. The reader is woken where `change` returns true; it
+    /// finds the messages the next time it is woken or looks.
+    pub fn update(&self, change: impl FnOnce(&mut VecDeque<M>) -> bool) {
+        let is_urgent = change(&mut self.messages.lock());
+        if is_urgent {
+            self.arrived.notify_all();
+            (self.wake)();
+        }
+    }
+
+    /// The oldest unread message, as soon as there is one.
+    pub fn wait(&self) -> M {
+        let mut messages = self.messages.lock();
+        loop {
+            if let Some(message) = messages.pop_front() {
+                return message;
+            }
+            self.arrived.wait(&mut messages);
+        }
+    }
+
     /// The oldest unread message.
     pub fn try_next(&self) -> Option<M> {
         self.messages.lock().pop_front()
@@ -117,6 +138,23 @@ mod tests {
             mailbox.send_bounded(('l', n), 2, |it| it.0 == 'l');
         }
         assert_eq!(drain(&mailbox), [('e', 0), ('l', 2), ('l', 3)]);
+    }
+
+    #[test]
+    fn a_rule_of_its_own_may_let_the_reader_sleep() {
+        let woken = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&woken);
+        let mailbox = Mailbox::new(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+        });
+        for (message, is_urgent) in [(('a', 1), false), (('b', 2), true)] {
+            mailbox.update(|unread| {
+                unread.push_front(message);
+                is_urgent
+            });
+        }
+        assert_eq!(woken.load(Ordering::Relaxed), 1);
+        assert_eq!((mailbox.wait(), mailbox.wait()), (('b', 2), ('a', 1)));
     }
 
     #[test]

@@ -8,11 +8,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::channel::work_for_engine;
-use super::event::{Failure, Step};
 use super::run::{Made, Maker, Share, Stop};
 use super::sink::JobSink;
-use super::thread::{STACK_BYTES, no_thread};
+use crate::protocol::{Failure, Step};
+use crate::threads::{STACK_BYTES, mark_engine_thread, no_thread};
 use atelier_core::placement::Module;
 
 /// How often one that waits for the others looks whether the job was cancelled.
@@ -159,10 +158,11 @@ pub(crate) fn pictures(maker: &Maker<'_>) -> Result<Made, Stop> {
         }));
         let stopped = worked.unwrap_or_else(|_| {
             Err(Stop::Failed(Box::new(Failure {
-                sentence: "Atelier made a mistake while it worked on this picture.".into(),
-                hint: "Generate again. If it happens again, please report it with the details.".into(),
                 log: sink.log_lines(),
-                cause: None,
+                ..Failure::new(
+                    "Atelier made a mistake while it worked on this picture.",
+                    "Generate again. If it happens again, please report it with the details.",
+                )
             })))
         });
         // What was taken and not made; one that was made is no longer current.
@@ -179,7 +179,7 @@ pub(crate) fn pictures(maker: &Maker<'_>) -> Result<Made, Stop> {
             .map(|(share, (way, sink))| {
                 let work = &work;
                 let work = move || {
-                    work_for_engine();
+                    mark_engine_thread();
                     work(share, way, sink)
                 };
                 thread::Builder::new().name("engine job".into()).stack_size(STACK_BYTES).spawn_scoped(scope, work)
@@ -209,7 +209,9 @@ pub(crate) fn pictures(maker: &Maker<'_>) -> Result<Made, Stop> {
     if together.is_over() {
         let device = |share: usize| plan.split_batch.get(share).map_or("A device", String::as_str);
         made.notes.extend(
-            failures.map(|(share, failure)| format!("{} stopped, and the others made its pictures. {}", device(share), failure.sentence)),
+            failures.map(|(share, failure)| {
+                format!("{} stopped, and the others made its pictures. {}", device(share), failure.advice.sentence)
+            }),
         );
         return Ok(made);
     }

@@ -1,10 +1,10 @@
 //! From what the engine says when it fails to what a person can do about it. Pure.
 
-use super::event::{Cause, Failure, OutOfMemory};
-use super::ffi::{CallError, Status};
-use super::remote::{RemoteError, last_problem};
+use crate::ffi::{CallError, Status};
+use crate::protocol::{Cause, Failure, OutOfMemory, RemoteError};
+use crate::remote::last_error;
+use atelier_core::advice::Advice;
 use atelier_core::format::file_size;
-use atelier_core::sentences::sentence;
 
 /// What a kind of failure looks like in the engine's words, and what to say instead. The first that matches wins.
 const KNOWN: &[(&[&str], &str, &str)] = &[
@@ -68,34 +68,24 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
         log.push(error.message.clone());
     }
     if let Some(server) = &error.lost {
-        return lost(last_problem().unwrap_or_else(|| RemoteError::Lost(server.clone())), log);
+        let error = last_error().unwrap_or_else(|| RemoteError::Lost(server.clone()));
+        return Failure { log, ..error.into() };
     }
     match &error.out_of_memory {
         Some(missing) => {
             let OutOfMemory { device, phase, bytes_wanted, bytes_free } = missing;
             let (wanted, free) = (file_size(*bytes_wanted), file_size(*bytes_free));
-            Failure {
-                sentence: format!("{device} has too little memory: {} wanted {wanted}, and {free} were free.", phase.label()),
-                hint: KNOWN[0].2.into(),
-                log,
-                cause: Some(Cause::OutOfMemory(missing.clone())),
-            }
+            let sentence = format!("{device} has too little memory: {} wanted {wanted}, and {free} were free.", phase.label());
+            Failure { advice: Advice::new(sentence, KNOWN[0].2), log, cause: Some(Cause::OutOfMemory(missing.clone())) }
         }
-        None => Failure { sentence: sentence.into(), hint: hint.into(), log, cause: None },
+        None => Failure { log, ..Failure::new(sentence, hint) },
     }
-}
-
-/// A problem is a clause that says what happened, and one that says what to do.
-fn lost(problem: RemoteError, log: Vec<String>) -> Failure {
-    let text = problem.to_string();
-    let (what, hint) = text.split_once("; ").unwrap_or((&text, "try again"));
-    Failure { sentence: sentence(what), hint: sentence(hint), log, cause: Some(Cause::Remote(problem)) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::PhaseKind;
+    use crate::protocol::PhaseKind;
 
     fn failure(status: Status, message: &str, log: &[&str]) -> Failure {
         let error = CallError { status, message: message.into(), out_of_memory: None, lost: None };
@@ -105,14 +95,14 @@ mod tests {
     #[test]
     fn the_engine_s_words_become_advice_and_stay_in_the_details() {
         let failure = failure(Status::Failed, "the engine made no picture", &["Z: alloc compute buffer failed"]);
-        assert!(failure.sentence.contains("memory") && failure.hint.contains("smaller"), "{failure:?}");
+        assert!(failure.advice.sentence.contains("memory") && failure.advice.hint.contains("smaller"), "{failure:?}");
         assert_eq!(failure.log, ["Z: alloc compute buffer failed", "the engine made no picture"]);
     }
 
     #[test]
     fn an_assert_about_shapes_means_files_that_do_not_fit() {
         let failure = failure(Status::Aborted, "ggml.c:3: GGML_ASSERT(ggml_can_mul_mat(a, b)) failed", &[]);
-        assert!(failure.sentence.contains("do not fit"), "{failure:?}");
+        assert!(failure.advice.sentence.contains("do not fit"), "{failure:?}");
     }
 
     #[test]
@@ -120,7 +110,7 @@ mod tests {
         let missing = OutOfMemory { device: "GPU1".into(), phase: PhaseKind::Decoding, bytes_wanted: 3_000_000, bytes_free: 1_000_000 };
         let error = CallError { status: Status::NoMemory, message: String::new(), out_of_memory: Some(missing.clone()), lost: None };
         let failure = of_call(&error, Vec::new());
-        assert_eq!(failure.sentence, "GPU1 has too little memory: decoding wanted 3.0 MB, and 1.0 MB were free.");
+        assert_eq!(failure.advice.sentence, "GPU1 has too little memory: decoding wanted 3.0 MB, and 1.0 MB were free.");
         assert_eq!(failure.cause, Some(Cause::OutOfMemory(missing)));
     }
 
@@ -128,8 +118,8 @@ mod tests {
     fn a_lost_server_is_named_with_what_to_do() {
         let error = CallError { status: Status::Lost, message: String::new(), out_of_memory: None, lost: Some("studio:50052".into()) };
         let failure = of_call(&error, Vec::new());
-        assert_eq!(failure.sentence, "The connection to studio:50052 was lost.");
-        assert_eq!(failure.hint, "Check that `atelier serve-device` still runs there, then try again.");
+        assert_eq!(failure.advice.sentence, "The connection to studio:50052 was lost.");
+        assert_eq!(failure.advice.hint, "Check that `atelier serve-device` still runs there, then try again.");
         assert_eq!(failure.cause, Some(Cause::Remote(RemoteError::Lost("studio:50052".into()))));
     }
 
@@ -137,7 +127,7 @@ mod tests {
     fn what_nobody_foresaw_still_says_what_to_do() {
         for status in [Status::Failed, Status::Aborted, Status::NoMemory] {
             let failure = failure(status, "", &[]);
-            assert!(!failure.sentence.is_empty() && !failure.hint.is_empty());
+            assert!(!failure.advice.sentence.is_empty() && !failure.advice.hint.is_empty());
         }
     }
 }

@@ -1,29 +1,35 @@
-//! The engine: one thread that owns every context and turns requests into pictures.
+//! The engine: contexts of models, and the threads that turn requests into pictures.
 //!
-//! Callers hold a [`Handle`]; they send [`Request`]s and read [`Event`]s, both plain data. Nothing here knows egui or the
-//! command line, and only `ffi` below is allowed to be `unsafe`.
+//! Callers hold a [`Handle`]; they send [`Request`]s and read [`Event`]s, both plain data. Not here: egui, the command line, files that a
+//! person sees. Only `ffi` below contains `unsafe`.
 
 mod batch;
 mod cache;
-mod channel;
+mod devices;
 mod drivers;
+mod engine_end;
 mod estimate;
-mod event;
+mod event_mailbox;
 mod failure;
 mod ffi;
-mod measured;
-mod places;
+mod handle;
+mod history;
+mod placement;
+pub mod protocol;
 mod remote;
-mod request;
 mod run;
+mod scheduler;
 mod sink;
-mod thread;
+mod start;
+mod threads;
 
-pub use cache::{RememberedTexts, Residency, Resident, ResidentId, ResidentPart};
-pub use channel::{Busy, EngineEnd, EventSender, Handle, QueryReceiver, channel};
-pub use event::{
-    Begin, Cause, End, Estimate, Event, Failure, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, Picture, Preview, Step, Timings,
+pub use devices::{NotAdded, simulate_devices};
+pub use engine_end::{EngineEnd, EventSender, NextQuery, QueryReceiver};
+pub use handle::{Busy, Handle, channel};
+pub use protocol::{
+    Begin, Cause, Control, DEFAULT_PORT, End, Estimate, Event, Failure, JobId, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, Picture,
+    Preview, PreviewOptions, Query, RememberedTexts, RemoteError, Request, Residency, Resident, ResidentId, ResidentPart, ServerAddress,
+    Step, Task, Timings,
 };
-pub use remote::{DEFAULT_PORT, RemoteError, RemoteReport, ServeError, ServeEvent, ServeOptions, ServerAddress, probe, serve};
-pub use request::{JobId, PreviewOptions, Request, Task};
-pub use thread::{NotAdded, simulate_devices, start, start_remembering};
+pub use remote::{RemoteReport, ServeError, ServeEvent, ServeOptions, probe, serve};
+pub use start::{start, start_remembering};

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::thread;
 
 use super::batch;
-use super::cache::{Budgeted, Want, stamps};
-use super::event::{Begin, End, Event, Failure, Picture};
+use super::cache::{ContextBudgets, LeaseRequest, fingerprints};
 use super::failure;
 use super::ffi::{self, CallError, ContextParams, GenerateParams, JobCallbacks, Mask, PreviewMode, Status, Upscaler};
-use super::places::Places;
-use super::request::{JobId, PreviewOptions};
 use super::sink::{JobSink, WarmSink};
-use super::thread::Engine;
+use crate::devices;
+use crate::placement::ResolvedPlacement;
+use crate::protocol::{Begin, End, Event, Failure, Picture};
+use crate::protocol::{JobId, PreviewOptions};
+use crate::scheduler::Engine;
 use atelier_core::device::Device;
 use atelier_core::format::memory_size;
 use atelier_core::placement::{DeviceCapacity, DevicePrediction, Placement, Prediction};
@@ -71,7 +72,7 @@ pub(crate) fn upscale(
             Err(error) if allow_pickle && error.fault == Fault::Pickle => {}
             Err(error) => return Err(failed(error.sentence, error.hint)),
         }
-        let devices = ffi::devices();
+        let devices = devices::list();
         let places = placed(placement, &devices)?;
         let image = read_image(image).map_err(|error| failed(error.to_string(), "Choose another picture."))?;
         let begin = Begin { width: image.width(), height: image.height(), steps: 0, seeds: Vec::new(), notes: Vec::new() };
@@ -94,7 +95,7 @@ fn foresee(engine: &Engine, recipe: &Recipe, plan: &mut Plan) {
         if let Some(prediction) = predicted(engine, checked, &share.placement, devices) {
             begin.notes.extend(prediction.devices.iter().filter_map(shortage));
             share.prediction = Some(prediction);
-        } else if let Some(taken) = engine.measured.taken(&Recipe { placement: share.text.clone(), ..recipe.clone() }) {
+        } else if let Some(taken) = engine.history.taken(&Recipe { placement: share.text.clone(), ..recipe.clone() }) {
             begin.notes.extend(devices.iter().filter_map(|device| remembered_shortage(engine, device, &taken)));
             share.taken = Some(taken);
         }
@@ -117,11 +118,12 @@ impl From<Stop> for End {
 }
 
 fn failed(sentence: impl Into<String>, hint: impl Into<String>) -> Stop {
-    Stop::Failed(Box::new(Failure { sentence: sentence.into(), hint: hint.into(), ..Failure::default() }))
+    Stop::Failed(Box::new(Failure::new(sentence, hint)))
 }
 
-fn placed(text: &PlacementText, devices: &[Device]) -> Result<Places, Stop> {
-    Places::resolve(text, devices).map_err(|error| failed(sentence(&error.to_string()), "Change the placement, or leave it empty."))
+fn placed(text: &PlacementText, devices: &[Device]) -> Result<ResolvedPlacement, Stop> {
+    ResolvedPlacement::resolve(text, devices)
+        .map_err(|error| failed(sentence(&error.to_string()), "Change the placement, or leave it empty."))
 }
 
 fn stop(error: &CallError, sink: &JobSink) -> Stop {
@@ -155,7 +157,7 @@ pub(crate) struct Plan {
 /// What a context is made of, and what it may use.
 pub(crate) struct Share {
     load: ContextParams,
-    budgeted: Budgeted,
+    budgeted: ContextBudgets,
     pub(crate) placement: Placement,
     /// As it was asked for, or what it comes to for one device of several.
     text: PlacementText,
@@ -166,9 +168,9 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    fn want(&self) -> Want<'_> {
+    fn want(&self) -> LeaseRequest<'_> {
         let Self { load, budgeted, placement, prediction, taken, .. } = self;
-        Want { load, budgeted, placement, prediction: prediction.as_ref(), taken: taken.as_ref() }
+        LeaseRequest { load, budgeted, placement, prediction: prediction.as_ref(), taken: taken.as_ref() }
     }
 }
 
@@ -232,7 +234,7 @@ fn prepare(engine: &Engine, recipe: &Recipe) -> Result<Plan, Stop> {
         .map(|source| read_image(source).map_err(|error| failed(error.to_string(), "Choose another picture.")))
         .collect::<Result<Vec<_>, _>>()?;
 
-    let devices = ffi::devices();
+    let devices = devices::list();
     let places = placed(&recipe.placement, &devices)?;
     notes.extend(places.notes(&recipe.files, &devices));
     let (mut shares, mut split_batch) = (shares(&recipe, places, &devices)?, Vec::new());
@@ -252,7 +254,7 @@ fn prepare(engine: &Engine, recipe: &Recipe) -> Result<Plan, Stop> {
 }
 
 /// The contexts that make the pictures of a checked recipe together.
-fn shares(recipe: &Recipe, places: Places, devices: &[Device]) -> Result<Vec<Share>, Stop> {
+fn shares(recipe: &Recipe, places: ResolvedPlacement, devices: &[Device]) -> Result<Vec<Share>, Stop> {
     let shares = places.placement.shares();
     if shares.len() == 1 {
         let text = PlacementText { split_batch: String::new(), ..recipe.placement.clone() };
@@ -261,7 +263,7 @@ fn shares(recipe: &Recipe, places: Places, devices: &[Device]) -> Result<Vec<Sha
     shares.iter().map(|placement| placed(&placement.text(), devices).map(|places| share(recipe, places, placement.text()))).collect()
 }
 
-fn share(recipe: &Recipe, places: Places, text: PlacementText) -> Share {
+fn share(recipe: &Recipe, places: ResolvedPlacement, text: PlacementText) -> Share {
     let load = ContextParams {
         files: recipe.files.clone(),
         threads: cpu_threads(recipe.threads),
@@ -269,20 +271,20 @@ fn share(recipe: &Recipe, places: Places, text: PlacementText) -> Share {
         backend: places.backend,
         params_backend: places.params_backend,
     };
-    let budgeted = Budgeted { budgets: places.budgets, stream_layers: recipe.placement.stream_layers };
+    let budgeted = ContextBudgets { budgets: places.budgets, stream_layers: recipe.placement.stream_layers };
     Share { load, budgeted, placement: places.placement, text, prediction: None, taken: None }
 }
 
 /// Loads the model of a recipe and makes nothing with it. What is wrong with it is told when a picture is asked for.
-pub(crate) fn warm(engine: &Engine, recipe: &Recipe, sink: &WarmSink) {
+pub(crate) fn preload(engine: &Engine, recipe: &Recipe, sink: &WarmSink) {
     let Ok(checked) = engine.headers().check(&recipe.files, &recipe.loras) else { return };
     let recipe = Recipe { files: checked.files, ..recipe.clone() };
-    let devices = ffi::devices();
-    let Ok(places) = Places::resolve(&recipe.placement, &devices) else { return };
+    let devices = devices::list();
+    let Ok(places) = ResolvedPlacement::resolve(&recipe.placement, &devices) else { return };
     for mut share in shares(&recipe, places, &devices).unwrap_or_default() {
-        share.taken = engine.measured.taken(&Recipe { placement: share.text.clone(), ..recipe.clone() });
+        share.taken = engine.history.taken(&Recipe { placement: share.text.clone(), ..recipe.clone() });
         let warmed = engine.cache.lease(&share.want(), sink, &|_| {}).and_then(|lease| {
-            let warmed = lease.warm(sink);
+            let warmed = lease.preload(sink);
             if warmed.as_ref().is_err_and(|error| error.status != Status::Cancelled) {
                 lease.discard();
             }
@@ -308,8 +310,8 @@ pub(crate) fn tiled(recipe: &Recipe) -> bool {
 
 /// What the job will take, where somebody asked that before, on devices as they are now.
 fn predicted(engine: &Engine, recipe: &Recipe, placement: &Placement, devices: &[Device]) -> Option<Prediction> {
-    let needs = engine.answers.of(&mut engine.headers(), recipe, devices)?;
-    let slack = engine.measured.slack(devices);
+    let needs = engine.estimates.of(&mut engine.headers(), recipe, devices)?;
+    let slack = engine.history.slack(devices);
     let rooms: Vec<DeviceCapacity> = devices.iter().map(|device| room(device, &slack)).collect();
     Prediction::of(placement, &needs, &rooms).ok()
 }
@@ -336,7 +338,7 @@ fn shortage(device: &DevicePrediction) -> Option<String> {
 
 /// A sentence where a device has less than a picture like this one took.
 fn remembered_shortage(engine: &Engine, device: &Device, taken: &BTreeMap<String, u64>) -> Option<String> {
-    let (taken, room) = (taken.get(&device.name)?, room(device, &engine.measured.slack(std::slice::from_ref(device))));
+    let (taken, room) = (taken.get(&device.name)?, room(device, &engine.history.slack(std::slice::from_ref(device))));
     let limit = room.device.memory_free_bytes.saturating_sub(room.overhead_bytes);
     (device.memory_total_bytes > 0 && *taken > limit).then(|| {
         format!(
@@ -351,7 +353,7 @@ fn remembered_shortage(engine: &Engine, device: &Device, taken: &BTreeMap<String
 /// Tells LoRAs apart: a file that was replaced is another.
 fn lora_key(loras: &[Lora]) -> String {
     let strengths: Vec<f32> = loras.iter().map(|lora| lora.strength).collect();
-    if loras.is_empty() { String::new() } else { format!("{:?} {strengths:?}", stamps(&ModelFiles::default(), loras)) }
+    if loras.is_empty() { String::new() } else { format!("{:?} {strengths:?}", fingerprints(&ModelFiles::default(), loras)) }
 }
 
 /// Steps that the engine will run: from an init image only the last ones.

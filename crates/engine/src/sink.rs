@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::batch::Together;
-use super::channel::EventSender;
-use super::event::{Event, LogLevel, Peak, Phase, PhaseKind, Preview, Step, Timings};
 use super::ffi::JobCallbacks;
-use super::request::JobId;
+use crate::engine_end::EventSender;
+use crate::protocol::JobId;
+use crate::protocol::{Event, LogLevel, Peak, Phase, PhaseKind, Preview, Step, Timings};
 use atelier_core::placement::{self, Module, Prediction};
 use atelier_core::recipe::Rgb8;
 

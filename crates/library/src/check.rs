@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::cache::{HeaderCache, Known};
+use super::cache::{HeaderCache, IdentifiedFile};
 use super::family::{Family, Latents};
 use super::header::{Header, HeaderError, file_name};
 use super::lora;
@@ -52,7 +52,7 @@ impl HeaderCache {
             known.insert(role, (path.to_owned(), self.get(path)?));
         }
         let mut notes = Vec::new();
-        put_in_place(&mut known, &mut notes)?;
+        fix_roles(&mut known, &mut notes)?;
         let set = Set { files: known };
         let family = set.family()?;
         set.check_parts(family)?;
@@ -61,7 +61,7 @@ impl HeaderCache {
         if family == Family::Sd3 && !set.has(FileRole::T5xxl) {
             notes.push("Without T5-XXL, SD3 follows long prompts less closely.".into());
         }
-        let parts: Vec<&Known> = set.files.values().map(|(_, known)| known.as_ref()).collect();
+        let parts: Vec<&IdentifiedFile> = set.files.values().map(|(_, known)| known.as_ref()).collect();
         for lora in loras {
             let known = self.get(&lora.path)?;
             lora::check(&file_name(&lora.path), &known, family, &parts)?;
@@ -97,10 +97,10 @@ pub const fn snap(value: u32, multiple: u32, min: u32, max: u32) -> u32 {
     if nearest < lowest { lowest } else { nearest }
 }
 
-type Files = BTreeMap<FileRole, (PathBuf, Arc<Known>)>;
+type Files = BTreeMap<FileRole, (PathBuf, Arc<IdentifiedFile>)>;
 
 /// Moves files that are plainly in a neighbour's role, and refuses those that are plainly wrong.
-fn put_in_place(files: &mut Files, notes: &mut Vec<String>) -> Result<(), Problem> {
+fn fix_roles(files: &mut Files, notes: &mut Vec<String>) -> Result<(), Problem> {
     const NEIGHBOURS: [(FileRole, FileRole); 4] = [
         (FileRole::Model, FileRole::Diffusion),
         (FileRole::Diffusion, FileRole::Model),
@@ -157,7 +157,7 @@ struct Set {
 }
 
 impl Set {
-    fn known(&self, role: FileRole) -> Option<&Known> {
+    fn known(&self, role: FileRole) -> Option<&IdentifiedFile> {
         self.files.get(&role).map(|(_, known)| known.as_ref())
     }
 
@@ -241,7 +241,7 @@ impl Set {
 
     fn check_decoder(&self, family: Family) -> Result<(), Problem> {
         for role in [FileRole::Vae, FileRole::Taesd] {
-            let Some(Known { kind, .. }) = self.known(role) else { continue };
+            let Some(IdentifiedFile { kind, .. }) = self.known(role) else { continue };
             let wan = kind.family == Some(Family::QwenImage);
             let fits = match family.latents() {
                 Latents::Kl(needed) => !wan && kind.latent_channels.is_none_or(|channels| channels == needed),

@@ -13,21 +13,21 @@ mod cache;
 mod cards;
 mod catalogue;
 mod check;
+mod config;
 pub mod disk;
+mod download_job;
 pub mod downloads;
 mod dtype;
 mod family;
-mod fetch;
-mod fetched;
 mod gguf;
 mod header;
+mod installed_item;
 mod kind;
 mod link;
 mod lora;
 mod manifest;
 mod models;
 mod naming;
-mod places;
 mod removal;
 mod safetensors;
 mod sniff;
@@ -35,19 +35,20 @@ mod usage;
 mod verify;
 
 #[cfg(test)]
-mod hostile;
+mod malformed_tests;
 
 pub use assemble::{Assembly, Missing, assemble};
 pub use builtin::{BUILTIN_VARIABLE, Builtin, BuiltinError};
-pub use cache::{HeaderCache, Known};
+pub use cache::{HeaderCache, IdentifiedFile};
 pub use cards::{Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCard, ModelKind, builtin_card, card_named, model_cards};
 pub use catalogue::{Catalogue, Offer, WORKING_BYTES};
 pub use check::{Checked, Problem, check_files, snap};
+pub use config::{LibraryConfig, LibraryConfigError};
+pub use download_job::{download_job, parts_job};
 pub use dtype::Dtype;
 pub use family::Family;
-pub use fetch::{download_job, parts_job};
-pub use fetched::Fetched;
 pub use header::{Fault, Format, Header, HeaderError, TensorInfo, file_name, read_header};
+pub use installed_item::InstalledItem;
 pub use kind::{FileKind, identify};
 pub use link::Link;
 pub use manifest::{
@@ -56,7 +57,6 @@ pub use manifest::{
 };
 pub use models::{Installed, Loose, Models, Runnable, installed};
 pub use naming::name_of;
-pub use places::{Places, PlacesError};
 pub use removal::{Downloaded, Removal, RemovalError, Stays, downloaded, to_trash};
 pub use usage::{FolderUse, ModelUse, Usage, usage};
 pub use verify::{Verdict, Verified};

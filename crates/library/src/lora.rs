@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::cache::Known;
+use super::cache::IdentifiedFile;
 use super::check::Problem;
 use super::family::Family;
 use super::header::shown;
@@ -24,7 +24,7 @@ const PREFIXES: [&str; 8] =
     ["model.diffusion_model.", "diffusion_model.", "transformer.", "lora_unet_", "lora_transformer_", "lycoris_", "unet.", "unet_"];
 
 /// Checks one LoRA against the files of a model.
-pub(crate) fn check(name: &str, lora: &Known, family: Family, model: &[&Known]) -> Result<(), Problem> {
+pub(crate) fn check(name: &str, lora: &IdentifiedFile, family: Family, model: &[&IdentifiedFile]) -> Result<(), Problem> {
     if !lora.kind.is_lora {
         return Err(Problem {
             sentence: format!("{name} is {}, not a LoRA.", lora.kind.described()),
@@ -77,7 +77,7 @@ struct Pair {
     columns: u64,
 }
 
-fn pairs(lora: &Known, name: &str) -> Result<Vec<Pair>, Problem> {
+fn pairs(lora: &IdentifiedFile, name: &str) -> Result<Vec<Pair>, Problem> {
     let shapes: HashMap<&str, &[u64]> = lora.header.tensors.iter().map(|it| (it.name.as_str(), it.shape.as_slice())).collect();
     let mut pairs = Vec::new();
     for (down_name, down) in &shapes {
@@ -112,7 +112,7 @@ struct Targets {
 }
 
 impl Targets {
-    fn new(model: &[&Known], family: Family) -> Self {
+    fn new(model: &[&IdentifiedFile], family: Family) -> Self {
         let mut targets = Self { by_name: HashMap::new(), rows_by_columns: HashMap::new() };
         for tensor in model.iter().flat_map(|it| &it.header.tensors) {
             let Some(&[rows, columns]) = tensor.shape.first_chunk() else { continue };
@@ -159,9 +159,9 @@ mod tests {
     use super::super::kind::tests::{Listed, header};
     use super::*;
 
-    fn known(tensors: Listed<'_>) -> Known {
+    fn known(tensors: Listed<'_>) -> IdentifiedFile {
         let header = header(tensors);
-        Known { kind: identify(&header), header }
+        IdentifiedFile { kind: identify(&header), header }
     }
 
     fn answer(lora: Listed<'_>, model: Listed<'_>) -> Result<(), Problem> {

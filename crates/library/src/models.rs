@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::assemble::{Assembly, assemble};
 use super::catalogue::Catalogue;
 use super::check::Problem;
-use super::disk::{DiskFile, Stock};
+use super::disk::{DiskFile, ScanResult};
 use super::header::file_name;
 use super::manifest::{Defaults, FaultyFile, MANIFEST, Manifest, Role};
 use super::naming::{free_id, slug};
@@ -113,14 +113,14 @@ pub fn installed(models_root: &Path) -> (Vec<Installed>, Vec<String>) {
 impl Models {
     /// Puts together what is known: reads the manifests of Atelier's own folder and assembles loose files.
     #[must_use]
-    pub fn new(models_root: &Path, catalogue: Catalogue, stock: &Stock) -> Self {
+    pub fn new(models_root: &Path, catalogue: Catalogue, scan: &ScanResult) -> Self {
         let (installed, problems) = installed(models_root);
         let mut models = Self { catalogue, installed, loose: Vec::new(), problems };
         let mut ids: HashSet<String> = models.installed.iter().map(|it| it.manifest.id.clone()).collect();
         let own = |file: &DiskFile| models.installed.iter().any(|it| file.path.starts_with(&it.folder));
         let mut loose = Vec::new();
-        for main in stock.files.iter().filter(|it| it.is_main() && !own(it)) {
-            let Some(assembly) = assemble(main, &stock.files, &models.catalogue) else { continue };
+        for main in scan.files.iter().filter(|it| it.is_main() && !own(it)) {
+            let Some(assembly) = assemble(main, &scan.files, &models.catalogue) else { continue };
             let id = free_id(&slug(&main.path), &ids);
             ids.insert(id.clone());
             loose.push(Loose { id, main: Arc::clone(main), assembly });

@@ -8,7 +8,7 @@ use super::report::licence_text;
 use super::{CommandError, CommandRunner, Library, failed};
 use crate::cli::Exit;
 use atelier_library::downloads::{Downloads, Event, Job, Options, Progress};
-use atelier_library::{Catalogue, Link, Manifest, Places, Problem, download_job};
+use atelier_library::{Catalogue, LibraryConfig, Link, Manifest, Problem, download_job};
 
 /// Longest time until a press of Ctrl-C is acknowledged.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -68,11 +68,11 @@ impl CommandRunner<'_> {
 
     /// Name of a link's file, from its server.
     fn query_file_name(&self, downloads: &Downloads, url: &str) -> Result<String, CommandError> {
-        downloads.look(url).map_err(failed)?;
+        downloads.probe(url).map_err(failed)?;
         loop {
             self.check_interrupt()?;
             match downloads.next_within(POLL_INTERVAL) {
-                Some(Event::Looked { url: about, answer }) if about == url => {
+                Some(Event::Probed { url: about, answer }) if about == url => {
                     return answer.map_err(failed);
                 }
                 // Of jobs that an earlier command left; they are not followed.
@@ -91,11 +91,11 @@ impl CommandRunner<'_> {
             }));
         }
         licence.accept();
-        let accepted = |places: &mut Places| {
+        let accepted = |places: &mut LibraryConfig| {
             places.accept(name);
             Ok(())
         };
-        Places::change(&self.paths.library_file(), accepted).map_err(failed)?;
+        LibraryConfig::change(&self.paths.library_file(), accepted).map_err(failed)?;
         Ok(())
     }
 

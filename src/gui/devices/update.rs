@@ -116,7 +116,7 @@ pub(crate) fn estimated(state: &mut State, recipe: &Recipe, estimate: Result<Est
     board.waiting = false;
     (board.estimate, board.failure) = match estimate {
         Ok(estimate) => (Some(estimate), None),
-        Err(failure) => (None, Some(format!("{} {}", failure.sentence, failure.hint).trim().to_owned())),
+        Err(failure) => (None, Some(format!("{} {}", failure.advice.sentence, failure.advice.hint).trim().to_owned())),
     };
     board.touch();
 }
@@ -292,7 +292,7 @@ fn remedy_again(index: usize, context: &mut Context<'_>) {
     remedy.apply(&mut context.shared.recipe);
     let mut again = *failed;
     remedy.apply(&mut again);
-    context.ask(create::Command::GenerateWith(Box::new(again)));
+    context.follow_up(create::Command::GenerateWith(Box::new(again)));
 }
 
 /// A command's model, prompt, sizes and placement; what it does not name stays as it is.

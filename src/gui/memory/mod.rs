@@ -10,7 +10,7 @@ use crate::gui::context::Context;
 use crate::gui::devices;
 use crate::gui::devices::update::sent;
 use crate::gui::files::FileTask;
-use crate::gui::shared::{Shared, carried};
+use crate::gui::shared::{Shared, with_model_of};
 use crate::gui::standing::Standing;
 use crate::gui::workers::Workers;
 use crate::settings::Settings;
@@ -120,7 +120,7 @@ impl State {
     #[must_use]
     pub fn kept(settings: &Settings, settings_path: Option<&Path>) -> Self {
         Self {
-            warm: settings.warm,
+            warm: settings.preload,
             reserve: settings.reserve,
             loading: false,
             now_secs: 0,
@@ -146,7 +146,7 @@ impl State {
 /// What must be known from the start, here and by the engine.
 pub(crate) fn start(state: &State, context: &mut Context<'_>) {
     if let Some(mark) = state.mark.clone() {
-        context.workers.file(FileTask::TakeMark(mark));
+        context.workers.file(FileTask::CheckCrashMarker(mark));
     }
     if state.reserve != Reserve::default() {
         sent(context.engine.set_reserve(state.reserve));
@@ -158,7 +158,7 @@ pub(crate) fn loaded(state: &mut State, workers: &mut Workers) {
     if std::mem::take(&mut state.loading)
         && let Some(mark) = state.mark.clone()
     {
-        workers.file(FileTask::ClearMark(mark));
+        workers.file(FileTask::DeleteCrashMarker(mark));
     }
 }
 
@@ -202,7 +202,7 @@ pub(crate) fn load_ahead(state: &mut State, devices: &devices::State, context: &
     match (recipe, state.mark.clone()) {
         (Some(recipe), Some(mark)) if is_new => {
             (state.loading, state.marking) = (true, Some(recipe));
-            context.workers.file(FileTask::SetMark(mark));
+            context.workers.file(FileTask::WriteCrashMarker(mark));
         }
         (recipe, _) => {
             state.loading = is_new;
@@ -263,6 +263,6 @@ fn use_resident(id: ResidentId, context: &mut Context<'_>) {
     }
     if let Some(before) = before {
         let placement = before.placement.clone();
-        context.shared.recipe = Recipe { placement, ..carried(now, before) };
+        context.shared.recipe = Recipe { placement, ..with_model_of(now, before) };
     }
 }

@@ -11,7 +11,7 @@ use crate::gui::memory::{MOST_GIB, MOST_PERCENT};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{ask, bare_icon, heading, row, slider_row};
+use crate::gui::widgets::{bare_icon, command_control, heading, row, slider_row};
 use atelier_core::format::{GIB, memory_size, time_ago};
 use atelier_core::placement::Reserve;
 use atelier_engine::Resident;
@@ -95,11 +95,11 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident) 
 /// To let it go, and to keep it: from the right.
 fn buttons(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident, name: &str) {
     let unload = Command::Memory(MemoryCommand::Unload(model.id));
-    ask(ui, state, commands, unload, |ui| bare_icon(ui, Icon::Close, &format!("Unload {name}")));
+    command_control(ui, state, commands, unload, |ui| bare_icon(ui, Icon::Close, &format!("Unload {name}")));
     let keep = Command::Memory(MemoryCommand::Keep(model.id, !model.kept));
     let (icon, label) =
         if model.kept { (Icon::Pinned, format!("No longer keep {name} in memory")) } else { (Icon::Pin, format!("Keep {name} in memory")) };
-    ask(ui, state, commands, keep, |ui| bare_icon(ui, icon, &label));
+    command_control(ui, state, commands, keep, |ui| bare_icon(ui, icon, &label));
 }
 
 /// Its name; where it is not the one that is used next, a button that goes back to it.
@@ -119,7 +119,7 @@ fn use_button(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resid
         ui.add(button.min_size(vec2(wide, widgets::ROW_HEIGHT))).accessible_name(format!("Use {name}"))
     };
     ui.spacing_mut().button_padding.x = 4.0;
-    ask(ui, state, commands, Command::Memory(MemoryCommand::Use(model.id)), button).on_hover_text(details(model));
+    command_control(ui, state, commands, Command::Memory(MemoryCommand::Use(model.id)), button).on_hover_text(details(model));
 }
 
 /// Where it is, and when it was used.

@@ -21,7 +21,7 @@ const PROMPT: &str = "a lake between mountains at dawn, mist over the water, pin
 /// Estimates by model, and the pending one.
 #[derive(Default)]
 pub(crate) struct FitQueries {
-    answers: BTreeMap<String, Answer>,
+    answers: BTreeMap<String, DialogResult>,
     pending: Option<Query>,
     /// Devices of the current predictions; their free memory is not looked at.
     devices: Vec<Device>,
@@ -35,8 +35,8 @@ struct Query {
     recipe: Recipe,
 }
 
-/// Answer about a model.
-struct Answer {
+/// DialogResult about a model.
+struct DialogResult {
     inputs: Inputs,
     size_px: (u32, u32),
     /// `None` where the engine could not estimate.
@@ -110,7 +110,7 @@ fn next_query(state: &State, current: &Recipe) -> Option<Query> {
 /// Stores the answer to the pending query; `None` where the engine could not estimate.
 pub(crate) fn set_estimate(state: &mut State, estimate: Option<Estimate>) {
     let Some(Query { id, inputs, recipe }) = state.fit_queries.pending.take() else { return };
-    state.fit_queries.answers.insert(id.clone(), Answer { inputs, size_px: (recipe.width, recipe.height), estimate });
+    state.fit_queries.answers.insert(id.clone(), DialogResult { inputs, size_px: (recipe.width, recipe.height), estimate });
     predict(state, &id);
 }
 

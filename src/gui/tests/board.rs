@@ -8,7 +8,9 @@ use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::GIB;
 use atelier_core::placement::{self, Alternative, Assignment, Change, ModuleNeeds, Needs, WeightLocation};
-use atelier_engine::{Cause, Estimate, OutOfMemory, Peak, PhaseKind, RemoteError, Residency, Resident, ResidentId, ResidentPart};
+use atelier_engine::{
+    Cause, Control, Estimate, OutOfMemory, Peak, PhaseKind, Query, RemoteError, Residency, Resident, ResidentId, ResidentPart,
+};
 
 fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device {
     let description = format!("Some {}", kind.label());
@@ -264,7 +266,7 @@ fn what_a_model_takes_is_asked_without_a_wrong_placement_and_again_after_a_failu
     let queries = studio.port.queries();
     let asked = || loop {
         match queries.next() {
-            Some((Request::Estimate(recipe), _)) => return recipe,
+            Some((Query::Estimate(recipe), _)) => return recipe,
             Some(_) => {}
             None => panic!("nobody was asked"),
         }
@@ -272,7 +274,7 @@ fn what_a_model_takes_is_asked_without_a_wrong_placement_and_again_after_a_failu
     studio.rest();
     let question = asked();
     assert_eq!(question.placement.backend, "");
-    let failure = Failure { sentence: "There is no file z-Q8_0.gguf.".into(), ..Failure::default() };
+    let failure = Failure::new("There is no file z-Q8_0.gguf.", "");
     studio.port.send(Event::Devices(machine()));
     studio.port.send(Event::Estimated { recipe: question, estimate: Err(failure) });
     studio.rest();
@@ -381,12 +383,8 @@ fn running_out_of_memory_becomes_a_card_whose_button_makes_the_same_picture_agai
     let (job, ..) = studio.generate();
     studio.begin(job, vec![4711]);
     let met = OutOfMemory { device: "GPU0".into(), phase: PhaseKind::Decoding, bytes_wanted: 6 * GIB, bytes_free: GIB };
-    let failure = Failure {
-        sentence: "GPU0 has no room for 6.0 GiB while decoding.".into(),
-        hint: "Let it fit.".into(),
-        cause: Some(Cause::OutOfMemory(met)),
-        ..Failure::default()
-    };
+    let failure =
+        Failure { cause: Some(Cause::OutOfMemory(met)), ..Failure::new("GPU0 has no room for 6.0 GiB while decoding.", "Let it fit.") };
     studio.port.send(Event::End { job, end: End::Failed(failure) });
     studio.rest();
     assert!(studio.sees("GPU0 has no room for 6.0 GiB while decoding.") && studio.sees("Apply and run the same seed"));
@@ -439,7 +437,7 @@ fn a_server_that_does_not_answer_is_grey_and_can_be_asked_again() {
     studio.press(Modifiers::NONE, Key::Enter);
     let asked = |studio: &Studio| loop {
         match studio.port.next() {
-            Some(Request::AddServer(server)) => return server,
+            Some(Request::Control(Control::AddServer(server))) => return server,
             Some(_) => {}
             None => panic!("nobody was asked"),
         }

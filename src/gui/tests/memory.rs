@@ -42,7 +42,7 @@ impl Studio {
         self.app().engine.unload().unwrap();
         loop {
             match self.port.next() {
-                Some(Request::Unload) => return asked,
+                Some(Request::Control(Control::UnloadAll)) => return asked,
                 Some(request) => asked.push(request),
                 None => panic!("the window is gone"),
             }
@@ -52,7 +52,7 @@ impl Studio {
     /// The models that were to be loaded beforehand, in order.
     fn warmed(&mut self) -> Vec<Option<ModelFiles>> {
         let warm = |request| match request {
-            Request::Preload(recipe) => Some(recipe.map(|recipe| recipe.files)),
+            Request::Control(Control::Preload(recipe)) => Some(recipe.map(|recipe| recipe.files)),
             _ => None,
         };
         self.asked().into_iter().filter_map(warm).collect()
@@ -96,7 +96,7 @@ fn nothing_is_loaded_that_does_not_fit_is_unknown_or_was_not_wanted() {
     studio.tell(30);
     assert!(studio.app().state.devices.board.is_over());
     assert_eq!(studio.warmed(), []);
-    let mut off = known(Settings { warm: false, ..unknown });
+    let mut off = known(Settings { preload: false, ..unknown });
     assert_eq!(off.warmed(), []);
 }
 
@@ -131,12 +131,12 @@ fn switching_it_off_stops_the_loading_and_the_switch_is_kept() {
     studio.harness.get_by_role_and_label(Role::CheckBox, "The chosen model").click();
     studio.harness.run_ok();
     assert_eq!(studio.warmed(), [None]);
-    assert!(!studio.app().settings().warm);
+    assert!(!studio.app().settings().preload);
 }
 
 #[test]
 fn the_list_says_what_is_where_and_its_buttons_reach_the_engine() {
-    let mut studio = known(Settings { recipe: recipe(), warm: false, ..Settings::default() });
+    let mut studio = known(Settings { recipe: recipe(), preload: false, ..Settings::default() });
     studio.press(Modifiers::COMMAND, Key::Num2);
     assert!(studio.sees("No model yet."));
     let (one, mut two) = (resident(1, files("sd15")), resident(2, recipe().files));
@@ -150,8 +150,14 @@ fn the_list_says_what_is_where_and_its_buttons_reach_the_engine() {
     studio.click("Unload sd15");
     studio.click("Keep sd15 in memory");
     studio.click("No longer keep z-Q8_0 in memory");
-    let expected = [Request::UnloadModel(ResidentId(1)), Request::KeepModel(ResidentId(1), true), Request::KeepModel(ResidentId(2), false)];
-    let asked: Vec<_> = studio.asked().into_iter().filter(|it| matches!(it, Request::UnloadModel(_) | Request::KeepModel(..))).collect();
+    let expected = [
+        Control::Unload(ResidentId(1)),
+        Control::Keep { model: ResidentId(1), keep: true },
+        Control::Keep { model: ResidentId(2), keep: false },
+    ]
+    .map(Request::Control);
+    let asked: Vec<_> =
+        studio.asked().into_iter().filter(|it| matches!(it, Request::Control(Control::Unload(_) | Control::Keep { .. }))).collect();
     assert_eq!(asked, expected);
     studio.harness.check_accessibility();
 }
@@ -168,7 +174,7 @@ fn weights_that_two_models_share_count_once() {
 
 #[test]
 fn going_back_to_a_model_brings_its_settings_and_keeps_the_words() {
-    let mut studio = known(Settings { recipe: Recipe { steps: 9, ..recipe() }, warm: false, ..Settings::default() });
+    let mut studio = known(Settings { recipe: Recipe { steps: 9, ..recipe() }, preload: false, ..Settings::default() });
     let (job, ..) = studio.generate();
     studio.done(job);
     let state = &mut studio.harness.state_mut().as_mut().unwrap().state;
@@ -188,12 +194,12 @@ fn going_back_to_a_model_brings_its_settings_and_keeps_the_words() {
 fn what_is_left_to_other_programs_is_told_at_once_kept_and_told_again_at_the_next_start() {
     let reserve = Reserve { percent: 25, most_bytes: 4 * GIB };
     let mut studio = Studio::with(Settings { recipe: recipe(), reserve, ..Settings::default() }, Err("None.".into()), [1440.0, 900.0]);
-    assert!(studio.asked().contains(&Request::SetReserve(reserve)));
+    assert!(studio.asked().contains(&Request::Control(Control::SetReserve(reserve))));
     studio.press(Modifiers::COMMAND, Key::Num2);
     studio.harness.get_by_role_and_label(Role::Slider, "Leave free %").focus();
     studio.harness.run_ok();
     studio.press(Modifiers::NONE, Key::ArrowRight);
     let wanted = Reserve { percent: 26, ..reserve };
-    assert!(studio.asked().contains(&Request::SetReserve(wanted)));
+    assert!(studio.asked().contains(&Request::Control(Control::SetReserve(wanted))));
     assert_eq!(studio.app().settings().reserve, wanted);
 }

@@ -13,18 +13,18 @@ use atelier_core::recipe::{FileRole, Lora, ModelFiles};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Key {
     load: ContextParams,
-    stamps: Vec<(FileRole, Stamp)>,
+    fingerprints: Vec<(FileRole, Fingerprint)>,
 }
 
 /// A file as it was when its header was read: one that was replaced since is another model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub(crate) struct Fingerprint {
     path: PathBuf,
     bytes: u64,
     modified: Option<SystemTime>,
 }
 
-impl Stamp {
+impl Fingerprint {
     fn of(path: &Path) -> Self {
         let metadata = path.metadata().ok();
         let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok());
@@ -33,15 +33,15 @@ impl Stamp {
 }
 
 /// The files as they are now.
-pub(crate) fn stamps(files: &ModelFiles, loras: &[Lora]) -> Vec<Stamp> {
+pub(crate) fn fingerprints(files: &ModelFiles, loras: &[Lora]) -> Vec<Fingerprint> {
     let paths = files.iter().map(|(_, path)| path).chain(loras.iter().map(|lora| lora.path.as_path()));
-    paths.map(Stamp::of).collect()
+    paths.map(Fingerprint::of).collect()
 }
 
 /// Everything on which a module's weights depend that another model could have too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shareable {
-    stamps: Vec<(FileRole, Stamp)>,
+    fingerprints: Vec<(FileRole, Fingerprint)>,
     threads: u32,
     flash_attention: bool,
     runs_on: String,
@@ -53,7 +53,7 @@ const AUTOENCODERS: [FileRole; 2] = [FileRole::Vae, FileRole::Taesd];
 
 impl Key {
     pub(super) fn new(load: &ContextParams) -> Self {
-        Self { load: load.clone(), stamps: load.files.iter().map(|(role, path)| (role, Stamp::of(path))).collect() }
+        Self { load: load.clone(), fingerprints: load.files.iter().map(|(role, path)| (role, Fingerprint::of(path))).collect() }
     }
 
     pub(super) const fn files(&self) -> &ModelFiles {
@@ -78,14 +78,15 @@ impl Key {
         if module == Module::Te && self.load.files.get(FileRole::Model).is_some() {
             return None;
         }
-        let stamps: Vec<(FileRole, Stamp)> = self.stamps.iter().filter(|(role, _)| roles.contains(role)).cloned().collect();
-        if stamps.is_empty() {
+        let fingerprints: Vec<(FileRole, Fingerprint)> =
+            self.fingerprints.iter().filter(|(role, _)| roles.contains(role)).cloned().collect();
+        if fingerprints.is_empty() {
             return None;
         }
         let runs_on = parse_backend(&self.load.backend).ok()?.place_of(module).to_owned();
         let weights = parse_params_backend(&self.load.params_backend).ok()?.place_of(module).to_owned();
         let ContextParams { threads, flash_attention, .. } = self.load;
-        Some(Shareable { stamps, threads, flash_attention, runs_on, weights })
+        Some(Shareable { fingerprints, threads, flash_attention, runs_on, weights })
     }
 }
 
@@ -93,10 +94,10 @@ impl Key {
     /// Everything but the text and the model's family on which a text's encoding depends.
     pub(super) fn encoders(&self) -> String {
         let reads = |role: FileRole| role == FileRole::Model || TEXT_ENCODERS.contains(&role);
-        let stamps: Vec<&(FileRole, Stamp)> = self.stamps.iter().filter(|(role, _)| reads(*role)).collect();
+        let fingerprints: Vec<&(FileRole, Fingerprint)> = self.fingerprints.iter().filter(|(role, _)| reads(*role)).collect();
         let runs_on = parse_backend(&self.load.backend).map(|backend| backend.place_of(Module::Te).to_owned()).unwrap_or_default();
         let ContextParams { threads, flash_attention, .. } = self.load;
-        format!("{stamps:?} {runs_on} {threads} {flash_attention}")
+        format!("{fingerprints:?} {runs_on} {threads} {flash_attention}")
     }
 }
 

@@ -7,22 +7,24 @@
 
 mod key;
 mod policy;
-mod resident;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::ffi::{self, CallError, ConditioningCache, ConditioningCacheStats, Context, ContextParams, JobCallbacks, Limits};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use crate::devices;
+use crate::ffi::{self, CallError, ConditioningCache, ConditioningCacheStats, Context, ContextParams, JobCallbacks, Limits};
+use crate::protocol::{RememberedTexts, Residency, Resident, ResidentId, ResidentPart};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{DevicePrediction, Module, Placement, Prediction, Reserve, budget_on};
 use key::Key;
-pub(super) use key::{Stamp, stamps};
+pub(super) use key::{Fingerprint, fingerprints};
 use policy::{Bytes, Decision, Memory, Part, Policy};
-pub use resident::{RememberedTexts, Residency, Resident, ResidentId, ResidentPart};
 
 /// How often a job that waits for another one's memory looks whether it was cancelled.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The contexts in memory.
 #[derive(Default)]
@@ -53,15 +55,15 @@ struct Loaded {
     /// Text encodings found and not found, as they were when it was last used.
     encodings: (u64, u64),
     /// It failed, or shares with one that did: it goes as soon as nobody uses it, and nobody finds it any more.
-    spoiled: bool,
+    is_poisoned: bool,
     /// Modules whose weights were freed although the context stays, because others borrow from it.
     freed: BTreeSet<Module>,
 }
 
 /// What a job asks for.
-pub(super) struct Want<'a> {
+pub(super) struct LeaseRequest<'a> {
     pub(super) load: &'a ContextParams,
-    pub(super) budgeted: &'a Budgeted,
+    pub(super) budgeted: &'a ContextBudgets,
     pub(super) placement: &'a Placement,
     /// What it takes, where that is known...
     pub(super) prediction: Option<&'a Prediction>,
@@ -71,7 +73,7 @@ pub(super) struct Want<'a> {
 
 /// What may be used of the devices; it can change from job to job without loading anything again.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Budgeted {
+pub(super) struct ContextBudgets {
     pub(super) budgets: Vec<Budget>,
     pub(super) stream_layers: bool,
 }
@@ -86,7 +88,7 @@ pub(super) struct Budget {
     pub(super) gib: f64,
 }
 
-impl Budgeted {
+impl ContextBudgets {
     fn limits(&self, devices: &[Device]) -> Limits {
         let mut limits = Limits { stream_layers: self.stream_layers, ..Limits::default() };
         for budget in &self.budgets {
@@ -111,7 +113,7 @@ impl Budget {
     }
 }
 
-impl Want<'_> {
+impl LeaseRequest<'_> {
     /// The most that it takes of each device at once.
     fn bytes(&self) -> Bytes {
         let Some(prediction) = self.prediction else {
@@ -120,8 +122,8 @@ impl Want<'_> {
         let most = |device: &DevicePrediction| {
             let peak = device.peak().1;
             // A device that holds something of ours has taken for itself what it takes.
-            let slack = if ffi::allocated_bytes(&device.name) > 0 { peak.overhead_bytes } else { 0 };
-            (device.name.clone(), peak.total_bytes().saturating_sub(slack))
+            let overhead = if ffi::allocated_bytes(&device.name) > 0 { peak.overhead_bytes } else { 0 };
+            (device.name.clone(), peak.total_bytes().saturating_sub(overhead))
         };
         prediction.devices.iter().map(most).collect()
     }
@@ -132,7 +134,7 @@ pub(super) struct Lease<'a> {
     cache: &'a Cache,
     id: ResidentId,
     context: Arc<Context>,
-    spoiled: bool,
+    is_poisoned: bool,
 }
 
 impl Lease<'_> {
@@ -142,7 +144,7 @@ impl Lease<'_> {
 
     /// The context can no longer be trusted; nor can those that share modules with it.
     pub(super) fn discard(mut self) {
-        self.spoiled = true;
+        self.is_poisoned = true;
     }
 
     /// As [`discard`](Self::discard); also, every other context that nobody uses leaves this device, unless it is kept. Returns whether one
@@ -151,7 +153,7 @@ impl Lease<'_> {
         let (cache, id) = (self.cache, self.id);
         let others = cache.lock().holders(device, id);
         self.discard();
-        cache.make_way(device);
+        cache.evict_from(device);
         let left = cache.lock().holders(device, id);
         others.difference(&left).next().is_some()
     }
@@ -171,7 +173,7 @@ impl Lease<'_> {
     }
 
     /// Reads the weights that the first picture would read.
-    pub(super) fn warm(&self, sink: &dyn JobCallbacks) -> Result<(), CallError> {
+    pub(super) fn preload(&self, sink: &dyn JobCallbacks) -> Result<(), CallError> {
         let own: Vec<Module> = {
             let state = self.cache.lock();
             state.policy.held_by(self.id).filter(|(owner, _)| *owner == self.id).map(|(_, module)| module).collect()
@@ -189,11 +191,11 @@ impl Drop for Lease<'_> {
             loaded.used_at = SystemTime::now();
             loaded.encodings = encodings.unwrap_or(loaded.encodings);
         }
-        if self.spoiled {
-            state.spoil(self.id);
+        if self.is_poisoned {
+            state.poison(self.id);
         }
         state.policy.end_use(self.id);
-        state.sweep();
+        state.collect();
         drop(state);
         self.cache.ended.notify_all();
     }
@@ -202,7 +204,12 @@ impl Drop for Lease<'_> {
 impl Cache {
     /// The context for these files and settings, opened now where it is not there, with room made for it, and held to its budgets.
     /// `waits` is told which models hold the memory that it waits for.
-    pub(super) fn lease(&self, want: &Want<'_>, sink: &dyn JobCallbacks, waits: &dyn Fn(&[String])) -> Result<Lease<'_>, CallError> {
+    pub(super) fn lease(
+        &self,
+        want: &LeaseRequest<'_>,
+        sink: &dyn JobCallbacks,
+        waits: &dyn Fn(&[String]),
+    ) -> Result<Lease<'_>, CallError> {
         let key = Key::new(want.load);
         let mut state = self.lock();
         let found = state.find(&key);
@@ -211,7 +218,7 @@ impl Cache {
                 state.policy.begin_use(id);
                 id
             }
-            None => state.announce(&key),
+            None => state.reserve_entry(&key),
         };
         let need = want.bytes();
         state = self.make_room(state, id, &need, sink, waits)?;
@@ -224,7 +231,7 @@ impl Cache {
         let Some(loaded) = state.contexts.get(&id) else { unreachable!("it was found or opened above, and is in use") };
         let (context, limits) = (Arc::clone(&loaded.context), want.budgeted.limits(&loaded.devices_before));
         drop(state);
-        let lease = Lease { cache: self, id, context, spoiled: false };
+        let lease = Lease { cache: self, id, context, is_poisoned: false };
         match lease.context.set_limits(&limits) {
             Ok(()) => Ok(lease),
             Err(error) => {
@@ -257,7 +264,7 @@ impl Cache {
                         waits(&state.names(&busy));
                         waited_for = busy;
                     }
-                    state = self.ended.wait_timeout(state, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
+                    self.ended.wait_for(&mut state, POLL_INTERVAL);
                 }
             }
         }
@@ -269,7 +276,7 @@ impl Cache {
         if !state.contexts.contains_key(&id) {
             state.policy.remove(id);
         }
-        state.sweep();
+        state.collect();
         drop(state);
         self.ended.notify_all();
     }
@@ -284,7 +291,7 @@ impl Cache {
     }
 
     /// Frees every context that nobody uses and that holds something on this device, unless it is kept.
-    fn make_way(&self, device: &str) {
+    fn evict_from(&self, device: &str) {
         let mut state = self.lock();
         let all_of_it = BTreeMap::from([(device.to_owned(), Memory { free_bytes: 0, reserve_bytes: 1 })]);
         while let Some(id) = state.policy.surplus(&all_of_it) {
@@ -308,7 +315,7 @@ impl Cache {
     }
 
     /// Frees contexts where other programs need the memory. Returns whether one went.
-    pub(super) fn relieve(&self) -> bool {
+    pub(super) fn evict_for_others(&self) -> bool {
         let mut state = self.lock();
         let mut went = false;
         if state.contexts.is_empty() {
@@ -323,7 +330,7 @@ impl Cache {
 
     /// The devices of the resident model as they were before it was opened, and what each took for itself since then: what is not free any
     /// more, less the buffers that are counted. Nothing without a model or beside another one, or where only memory that is counted was used.
-    pub(super) fn slack(&self) -> (Vec<Device>, BTreeMap<String, u64>) {
+    pub(super) fn overhead(&self) -> (Vec<Device>, BTreeMap<String, u64>) {
         let state = self.lock();
         let mut contexts = state.contexts.values();
         let (Some(only), None) = (contexts.next(), contexts.next()) else { return Default::default() };
@@ -331,14 +338,14 @@ impl Cache {
         if used.iter().all(|device| device.kind == DeviceKind::Cpu) {
             return Default::default();
         }
-        let now = ffi::devices();
-        let slack = used.iter().filter_map(|before| {
+        let now = devices::list();
+        let overhead = used.iter().filter_map(|before| {
             let now = now.iter().find(|now| now.name == before.name)?;
             let gone = before.memory_free_bytes.checked_sub(now.memory_free_bytes)?;
             Some((before.name.clone(), gone.saturating_sub(ffi::allocated_bytes(&before.name))))
         });
-        let slack = slack.collect();
-        (used, slack)
+        let overhead = overhead.collect();
+        (used, overhead)
     }
 
     /// What is in memory, the latest used first.
@@ -351,18 +358,18 @@ impl Cache {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
 impl State {
     fn find(&self, key: &Key) -> Option<ResidentId> {
-        let mut found = self.contexts.iter().filter(|(id, loaded)| self.policy.is_open(**id) && !loaded.spoiled && loaded.key == *key);
+        let mut found = self.contexts.iter().filter(|(id, loaded)| self.policy.is_open(**id) && !loaded.is_poisoned && loaded.key == *key);
         found.next().map(|(id, _)| *id)
     }
 
     /// A new entry, in use, with the parts that it will hold: room is made for it before it is opened, and what it borrows must stay.
-    fn announce(&mut self, key: &Key) -> ResidentId {
+    fn reserve_entry(&mut self, key: &Key) -> ResidentId {
         let id = self.policy.new_id();
         let lent = |module| self.lender(key, module).unwrap_or(id);
         let parts = Module::ALL.into_iter().map(|module| (lent(module), module)).collect();
@@ -375,7 +382,7 @@ impl State {
     fn lender(&self, key: &Key, module: Module) -> Option<ResidentId> {
         let wanted = key.shareable(module)?;
         let lends = |(id, loaded): &(&ResidentId, &Loaded)| {
-            let is_free = !loaded.spoiled && self.policy.is_held((**id, module)) && !self.policy.lends_to_one_in_use(**id);
+            let is_free = !loaded.is_poisoned && self.policy.is_held((**id, module)) && !self.policy.lends_to_one_in_use(**id);
             is_free && loaded.key.shareable(module).as_ref() == Some(&wanted)
         };
         self.contexts.iter().find(lends).map(|(id, _)| *id)
@@ -389,7 +396,7 @@ impl State {
         encodings: &ConditioningCache,
         sink: &dyn JobCallbacks,
     ) -> Result<(), CallError> {
-        let devices_before = ffi::devices();
+        let devices_before = devices::list();
         let mut context = Context::new(load, encodings, &key.encoders(), sink)?;
         let mut parts: BTreeSet<Part> = self.policy.held_by(id).collect();
         let borrowed: Vec<Part> = parts.iter().copied().filter(|(owner, _)| *owner != id).collect();
@@ -403,7 +410,7 @@ impl State {
         }
         self.policy.set_parts(id, parts);
         let (context, used_at) = (Arc::new(context), SystemTime::now());
-        let loaded = Loaded { key, context, devices_before, used_at, encodings: (0, 0), spoiled: false, freed: BTreeSet::new() };
+        let loaded = Loaded { key, context, devices_before, used_at, encodings: (0, 0), is_poisoned: false, freed: BTreeSet::new() };
         self.contexts.insert(id, loaded);
         Ok(())
     }
@@ -432,7 +439,7 @@ impl State {
 
     fn memory(&self) -> BTreeMap<String, Memory> {
         // One that does not say what it has cannot be asked for room.
-        let known = ffi::devices().into_iter().filter(|device| device.memory_total_bytes > 0);
+        let known = devices::list().into_iter().filter(|device| device.memory_total_bytes > 0);
         let memory = known.map(|device| {
             let reserve_bytes = self.reserve.bytes(&device);
             (device.name, Memory { free_bytes: device.memory_free_bytes, reserve_bytes })
@@ -442,7 +449,7 @@ impl State {
 
     /// A model goes, and what its device does not give back is noted.
     fn evict(&mut self, id: ResidentId) {
-        let before = ffi::devices();
+        let before = devices::list();
         let mut held = Bytes::new();
         for (part, bytes) in self.policy.parts(id) {
             if self.policy.others(part, id).next().is_none() {
@@ -452,8 +459,8 @@ impl State {
             }
         }
         self.policy.remove(id);
-        self.sweep();
-        for (after, before) in ffi::devices().iter().zip(&before) {
+        self.collect();
+        for (after, before) in devices::list().iter().zip(&before) {
             let held = held.get(&after.name).copied().unwrap_or(0);
             // RAM goes to and fro with every program.
             if held == 0 || after.kind == DeviceKind::Cpu || after.name != before.name {
@@ -477,21 +484,21 @@ impl State {
     }
 
     /// A model failed: it and those that share parts with it go as soon as nobody uses them.
-    fn spoil(&mut self, id: ResidentId) {
+    fn poison(&mut self, id: ResidentId) {
         let parts: Vec<Part> = self.policy.held_by(id).collect();
         let sharing: BTreeSet<ResidentId> =
             parts.iter().flat_map(|part| self.policy.others(*part, id).chain([part.0])).chain([id]).collect();
         for id in sharing {
             if let Some(loaded) = self.contexts.get_mut(&id) {
-                loaded.spoiled = true;
+                loaded.is_poisoned = true;
             }
         }
     }
 
-    /// Drops what is spoiled and unused, and frees what nobody holds.
-    fn sweep(&mut self) {
-        let spoiled: Vec<ResidentId> = self.contexts.iter().filter(|(_, loaded)| loaded.spoiled).map(|(id, _)| *id).collect();
-        for id in spoiled {
+    /// Drops what is is_poisoned and unused, and frees what nobody holds.
+    fn collect(&mut self) {
+        let is_poisoned: Vec<ResidentId> = self.contexts.iter().filter(|(_, loaded)| loaded.is_poisoned).map(|(id, _)| *id).collect();
+        for id in is_poisoned {
             if !self.policy.is_in_use(id) {
                 self.policy.remove(id);
             }
@@ -556,7 +563,7 @@ mod tests {
             [Device { name: "GPU0".into(), description, kind, card: None, memory_total_bytes: 8 << 30, memory_free_bytes: 6 << 30 }];
         let limits = |gib| {
             let budgets = vec![Budget { module: Module::Te, device: "GPU0".into(), gib }];
-            Budgeted { budgets, stream_layers: true }.limits(&devices)
+            ContextBudgets { budgets, stream_layers: true }.limits(&devices)
         };
         assert_eq!(limits(1.5), Limits { te: 3 << 29, stream_layers: true, ..Limits::default() });
         assert_eq!((limits(-1.0).te, limits(-7.0).te), (5 << 30, 1));

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::resident::ResidentId;
+use crate::protocol::ResidentId;
 use atelier_core::placement::Module;
 
 /// A module's weights, and the model that they were read for.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::asked::Asked;
-use super::{Estimates, Outdated, Unanswered};
+use super::{EstimateError, Estimates, Outdated};
 use atelier_core::device::Device;
 use atelier_core::placement::{Alternative, Change, Module, Needs};
 use atelier_core::recipe::FileRole;
@@ -26,7 +26,7 @@ impl Estimates {
         needs: &Needs,
         devices: &[Device],
         outdated: &dyn Outdated,
-    ) -> Result<Vec<Alternative>, Unanswered> {
+    ) -> Result<Vec<Alternative>, EstimateError> {
         let mut found = Vec::new();
         let mut others: Vec<(Vec<Change>, Asked)> = Vec::new();
         let tiled = asked.with_tiling();
@@ -54,8 +54,8 @@ impl Estimates {
                 if is_same_model { self.smaller_needs(&other, needs, devices, outdated) } else { self.needs(&other, devices, outdated) };
             match its {
                 Ok(its) if its != *needs => found.push(Alternative { changes, needs: its }),
-                Ok(_) | Err(Unanswered::Failed(_)) => {}
-                Err(Unanswered::Outdated) => return Err(Unanswered::Outdated),
+                Ok(_) | Err(EstimateError::Failed(_)) => {}
+                Err(EstimateError::Outdated) => return Err(EstimateError::Outdated),
             }
         }
         Ok(found)

@@ -1,9 +1,9 @@
 //! A recipe as far as memory is concerned: what the engine would be asked to make, with blank pictures for those to start from.
 
-use super::super::event::Failure;
 use super::super::ffi::{ContextParams, GenerateParams, Mask};
 use super::super::run::{cpu_threads, sized, tiled};
-use super::Unanswered;
+use super::EstimateError;
+use crate::protocol::Failure;
 use atelier_core::recipe::{PlacementText, Recipe, Rgb8, Sampler, Scheduler};
 use atelier_library::{Checked, HeaderCache};
 use atelier_media::image_size;
@@ -30,17 +30,15 @@ pub(super) struct Blank {
 
 impl Asked {
     /// The recipe, checked as a job would check it.
-    pub(super) fn new(headers: &mut HeaderCache, recipe: &Recipe) -> Result<Self, Unanswered> {
-        let Checked { files, size_multiple, .. } = headers.check(&recipe.files, &recipe.loras).map_err(|problem| Failure {
-            sentence: problem.sentence,
-            hint: problem.hint,
-            ..Failure::default()
-        })?;
-        let references = recipe.reference_images.iter().map(image_size).collect::<Result<_, _>>().map_err(|error| Failure {
-            sentence: error.to_string(),
-            hint: "Choose another picture.".into(),
-            ..Failure::default()
-        })?;
+    pub(super) fn new(headers: &mut HeaderCache, recipe: &Recipe) -> Result<Self, EstimateError> {
+        let Checked { files, size_multiple, .. } =
+            headers.check(&recipe.files, &recipe.loras).map_err(|problem| Failure::new(problem.sentence, problem.hint))?;
+        let references = recipe
+            .reference_images
+            .iter()
+            .map(image_size)
+            .collect::<Result<_, _>>()
+            .map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
         let mut recipe = Recipe {
             files,
             steps: 1,
@@ -61,12 +59,7 @@ impl Asked {
         }
         (recipe.width, recipe.height) = sized(&recipe, size_multiple);
         if u64::from(recipe.width) * u64::from(recipe.height) > MOST_PIXELS {
-            return Err(Failure {
-                sentence: "This picture is larger than Atelier can estimate.".into(),
-                hint: "Choose a smaller size.".into(),
-                ..Failure::default()
-            }
-            .into());
+            return Err(Failure::new("This picture is larger than Atelier can estimate.", "Choose a smaller size.").into());
         }
         let tiling = tiled(&recipe);
         Ok(Self { recipe, size_multiple, tiling, references })

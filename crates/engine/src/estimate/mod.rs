@@ -7,15 +7,15 @@
 
 mod alternatives;
 mod asked;
-mod thread;
+mod queries;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::cache::{Stamp, stamps};
-use super::event::{Estimate, Failure, LogLevel, PhaseKind};
+use super::cache::{Fingerprint, fingerprints};
 use super::failure;
 use super::ffi::{CallError, ContextParams, Estimator, JobCallbacks, Limits, ModuleEstimate};
-use super::measured::Measured;
+use crate::history::History;
+use crate::protocol::{Estimate, Failure, LogLevel, PhaseKind};
 use asked::Asked;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Assignment, Module, ModuleNeeds, Needs, Phase, Placement, WeightLocation};
@@ -23,11 +23,11 @@ use atelier_core::recipe::{PlacementText, Recipe, Rgb8};
 use atelier_core::sentences::sentence;
 use atelier_library::HeaderCache;
 
-pub(super) use thread::serve;
+pub(super) use queries::answer_queries;
 
 /// Models that stay open: they hold headers and names only. One for each of the two ways, of the model asked about and of the last.
 const OPEN_MODELS: usize = 6;
-/// Answers that are kept: sizes that a person tries, forwards and back.
+/// EstimateCache that are kept: sizes that a person tries, forwards and back.
 const KNOWN_NEEDS: usize = 256;
 /// A limit that cuts a graph as small as it can be.
 const SMALLEST: Limits = Limits { diffusion: 1, te: 1, clip_vision: 1, vae: 1, stream_layers: false };
@@ -38,20 +38,20 @@ pub(super) struct Estimates {
     headers: HeaderCache,
     /// The newest last.
     open: Vec<Open>,
-    answers: Answers,
-    measured: Measured,
+    answers: EstimateCache,
+    measured: History,
 }
 
 /// What was answered, for whoever asks the same again; clones share it.
 #[derive(Clone, Default)]
-pub(super) struct Answers {
+pub(super) struct EstimateCache {
     /// The newest last.
     known: Arc<Mutex<Vec<(Question, Needs)>>>,
 }
 
 struct Open {
     load: ContextParams,
-    stamps: Vec<Stamp>,
+    fingerprints: Vec<Fingerprint>,
     estimator: Estimator,
 }
 
@@ -60,27 +60,27 @@ struct Open {
 struct Question {
     asked: Asked,
     load: ContextParams,
-    stamps: Vec<Stamp>,
+    fingerprints: Vec<Fingerprint>,
     cut_on: Option<PlacementText>,
 }
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub(super) enum Unanswered {
+pub(super) enum EstimateError {
     /// It is not wanted any more.
     Outdated,
     /// It cannot be said.
     Failed(Box<Failure>),
 }
 
-impl From<Failure> for Unanswered {
+impl From<Failure> for EstimateError {
     fn from(failure: Failure) -> Self {
         Self::Failed(Box::new(failure))
     }
 }
 
 impl Estimates {
-    pub(super) fn new(answers: Answers, measured: Measured) -> Self {
+    pub(super) fn new(answers: EstimateCache, measured: History) -> Self {
         Self { answers, measured, ..Self::default() }
     }
 
@@ -95,7 +95,7 @@ impl Estimates {
     }
 
     /// What a recipe takes, and what it could be instead. `outdated` is asked often.
-    pub(super) fn estimate(&mut self, recipe: &Recipe, devices: &[Device], outdated: &dyn Outdated) -> Result<Estimate, Unanswered> {
+    pub(super) fn estimate(&mut self, recipe: &Recipe, devices: &[Device], outdated: &dyn Outdated) -> Result<Estimate, EstimateError> {
         let asked = Asked::new(&mut self.headers, recipe)?;
         let needs = self.needs(&asked, devices, outdated)?;
         let alternatives = self.alternatives(&asked, &needs, devices, outdated)?;
@@ -103,7 +103,7 @@ impl Estimates {
     }
 
     /// What a picture takes.
-    fn needs(&mut self, asked: &Asked, devices: &[Device], outdated: &dyn Outdated) -> Result<Needs, Unanswered> {
+    fn needs(&mut self, asked: &Asked, devices: &[Device], outdated: &dyn Outdated) -> Result<Needs, EstimateError> {
         let question = Question::new(asked, devices)?;
         if let Some(needs) = self.answers.find(&question) {
             return Ok(needs);
@@ -120,7 +120,7 @@ impl Estimates {
 
     /// What a picture takes that takes no more than another, whose least is told for its own: to be exact there would cost more than it is
     /// worth for what is only offered.
-    fn smaller_needs(&mut self, asked: &Asked, than: &Needs, devices: &[Device], outdated: &dyn Outdated) -> Result<Needs, Unanswered> {
+    fn smaller_needs(&mut self, asked: &Asked, than: &Needs, devices: &[Device], outdated: &dyn Outdated) -> Result<Needs, EstimateError> {
         let question = Question { cut_on: None, ..Question::new(asked, devices)? };
         let mut needs = if let Some(needs) = self.answers.find(&question) {
             needs
@@ -141,23 +141,23 @@ impl Estimates {
         load: &ContextParams,
         limits: &Limits,
         outdated: &dyn Outdated,
-    ) -> Result<Vec<ModuleEstimate>, Unanswered> {
+    ) -> Result<Vec<ModuleEstimate>, EstimateError> {
         let sink = Asking { outdated, log: Mutex::default() };
         let shot = asked.shot();
         let ran = self.estimator(load, &sink).and_then(|estimator| estimator.run(&shot.generate_params(asked), limits, &sink));
         ran.map_err(|error| {
             // What failed half-way is not asked again.
             self.open.retain(|open| open.load != *load);
-            if outdated.is_outdated() { Unanswered::Outdated } else { failure::of_call(&error, sink.log_lines()).into() }
+            if outdated.is_outdated() { EstimateError::Outdated } else { failure::of_call(&error, sink.log_lines()).into() }
         })
     }
 
     fn estimator(&mut self, load: &ContextParams, sink: &dyn JobCallbacks) -> Result<&mut Estimator, CallError> {
-        let stamps = stamps(&load.files, &[]);
-        let open = self.open.iter().position(|open| open.load == *load && open.stamps == stamps);
+        let fingerprints = fingerprints(&load.files, &[]);
+        let open = self.open.iter().position(|open| open.load == *load && open.fingerprints == fingerprints);
         let open = match open {
             Some(index) => self.open.remove(index),
-            None => Open { load: load.clone(), stamps, estimator: Estimator::new(load, sink)? },
+            None => Open { load: load.clone(), fingerprints, estimator: Estimator::new(load, sink)? },
         };
         if self.open.len() == OPEN_MODELS {
             self.open.remove(0);
@@ -168,22 +168,19 @@ impl Estimates {
 }
 
 impl Question {
-    fn new(asked: &Asked, devices: &[Device]) -> Result<Self, Unanswered> {
-        let placement = Placement::parse(&asked.recipe.placement, devices).map_err(|error| Failure {
-            sentence: sentence(&error.to_string()),
-            hint: "Change the placement, or leave it empty.".into(),
-            ..Failure::default()
-        })?;
+    fn new(asked: &Asked, devices: &[Device]) -> Result<Self, EstimateError> {
+        let placement = Placement::parse(&asked.recipe.placement, devices)
+            .map_err(|error| Failure::new(sentence(&error.to_string()), "Change the placement, or leave it empty."))?;
         let load = asked.load(&resident(&placement));
         let cut_on = in_ram(&placement, devices).map(|placement| placement.text());
         let mut asked = asked.clone();
         // Where weights live and what may be used changes nothing about what is needed.
         asked.recipe.placement = PlacementText::default();
-        Ok(Self { stamps: stamps(&load.files, &asked.recipe.loras), asked, load, cut_on })
+        Ok(Self { fingerprints: fingerprints(&load.files, &asked.recipe.loras), asked, load, cut_on })
     }
 }
 
-impl Answers {
+impl EstimateCache {
     /// What a recipe takes, where that was asked before.
     pub(super) fn of(&self, headers: &mut HeaderCache, recipe: &Recipe, devices: &[Device]) -> Option<Needs> {
         let asked = Asked::new(headers, recipe).ok()?;

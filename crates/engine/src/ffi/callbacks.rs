@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::event::{LogLevel, PhaseKind};
+use crate::protocol::{LogLevel, PhaseKind};
 use atelier_core::placement::Module;
 use atelier_core::recipe::Rgb8;
 

@@ -1,7 +1,7 @@
 //! Error of a call into the engine.
 
 use super::callbacks::phase_kind;
-use crate::event::{OutOfMemory, PhaseKind};
+use crate::protocol::{OutOfMemory, PhaseKind};
 
 /// Kind of failure; decides whether the context can be used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

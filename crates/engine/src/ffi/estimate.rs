@@ -6,7 +6,7 @@ use std::ptr::{NonNull, null_mut};
 use super::callbacks::{JobCallbacks, RawCallbacks, module_of, phase_kind};
 use super::error::CallError;
 use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams};
-use crate::event::PhaseKind;
+use crate::protocol::PhaseKind;
 use atelier_core::placement::Module;
 
 /// Capacity of the array for C, far more than modules x phases.

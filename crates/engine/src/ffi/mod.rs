@@ -28,18 +28,24 @@ pub(super) use estimate::{Estimator, ModuleEstimate, allocated_bytes, last_peaks
 pub(super) use params::{ContextParams, GenerateParams, Limits, Mask, PreviewMode};
 #[cfg(test)]
 pub(super) use remote::set_response_timeout;
-pub(super) use remote::{add_server, devices_of, serve, wire_versions};
+pub(super) use remote::{add_server, serve, wire_versions};
 pub(super) use upscaler::Upscaler;
 
-/// ggml's devices, with their free memory as of now.
-pub(super) fn devices() -> Vec<Device> {
-    // SAFETY: takes no argument; the shim initialises itself.
-    let count = unsafe { ggml_sys::atelier_device_count() };
-    (0..count).filter_map(device).map(|(device, _)| device).collect()
+/// Position of a remote device: its server's address, and its index on that server.
+pub(super) struct RemotePosition {
+    pub(super) server: String,
+    pub(super) index: usize,
 }
 
-/// The device at `index` of ggml's list; if it is remote, with its server's address and its index on that server.
-fn device(index: usize) -> Option<(Device, Option<(String, usize)>)> {
+/// ggml's devices, with their free memory as of now. A remote one has neither a description nor a card of its own, but its position.
+pub(super) fn devices() -> Vec<(Device, Option<RemotePosition>)> {
+    // SAFETY: takes no argument; the shim initialises itself.
+    let count = unsafe { ggml_sys::atelier_device_count() };
+    (0..count).filter_map(device).collect()
+}
+
+/// The device at `index` of ggml's list.
+fn device(index: usize) -> Option<(Device, Option<RemotePosition>)> {
     let mut raw = ggml_sys::atelier_device {
         name: std::ptr::null(),
         description: std::ptr::null(),
@@ -65,17 +71,15 @@ fn device(index: usize) -> Option<(Device, Option<(String, usize)>)> {
     };
     let (memory_total_bytes, free) = if kind == DeviceKind::Cpu { ram() } else { (raw.memory_total, raw.memory_free) };
     // SAFETY: null or strings that live as long as the process.
-    let (name, mut description, card) = unsafe { (text(raw.name), text(raw.description), text(raw.card)) };
-    let remote = description.rsplit_once('#').filter(|_| raw.remote).map(|(server, index)| (server.to_owned(), index.parse().unwrap_or(0)));
-    let mut card = Some(card).filter(|card| !card.is_empty());
-    if let Some((server, index)) = &remote {
-        (description, card) = super::remote::identity(server, *index);
-    }
+    let (name, description, card) = unsafe { (text(raw.name), text(raw.description), text(raw.card)) };
+    let position = description.rsplit_once('#').filter(|_| raw.remote);
+    let position = position.map(|(server, index)| RemotePosition { server: server.to_owned(), index: index.parse().unwrap_or(0) });
+    let card = Some(card).filter(|card| !card.is_empty());
     let memory_free_bytes = free.min(memory_total_bytes);
-    Some((Device { name, description, kind, card, memory_total_bytes, memory_free_bytes }, remote))
+    Some((Device { name, description, kind, card, memory_total_bytes, memory_free_bytes }, position))
 }
 
-/// Description of simulated devices; mirrors shim/simulated_device.cpp.
+/// Description of simulated devices; mirrors `shim/simulated_device.cpp`.
 pub(super) const SIMULATED_DESCRIPTION: &str = "Simulated with the processor";
 
 /// Adds a GPU that the CPU simulates.

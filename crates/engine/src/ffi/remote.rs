@@ -7,7 +7,6 @@ use std::sync::OnceLock;
 
 use super::error::CallError;
 use super::params::Strings;
-use atelier_core::device::Device;
 
 /// Opens a connection to a server, handshake included; `None` on failure.
 pub(crate) type Dial = fn(&str) -> Option<TcpStream>;
@@ -23,17 +22,6 @@ pub(crate) fn add_server(server: &str, dial: Dial) -> Result<(), CallError> {
         ggml_sys::atelier_rpc_set_dialer(Some(on_dial));
         ggml_sys::atelier_rpc_add_server(server.as_ptr())
     })
-}
-
-/// Devices of a server that was added with [`add_server`].
-pub(crate) fn devices_of(server: &str) -> Vec<Device> {
-    // SAFETY: takes no argument; the shim initialises itself.
-    let count = unsafe { ggml_sys::atelier_device_count() };
-    (0..count)
-        .filter_map(super::device)
-        .filter(|(_, remote)| remote.as_ref().is_some_and(|(of, _)| of == server))
-        .map(|(it, _)| it)
-        .collect()
 }
 
 /// Version of ggml's RPC protocol and of the engine: both ends must agree on them.

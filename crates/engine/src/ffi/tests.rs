@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use testkit::{broken, tiny};
 
 use super::{CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, PreviewMode, Status, force_hook};
-use crate::event::{LogLevel, PhaseKind};
+use crate::protocol::{LogLevel, PhaseKind};
 use atelier_core::placement::Module;
 use atelier_core::recipe::{FileRole, Recipe, Rgb8};
 

@@ -1,17 +1,13 @@
 //! Reaching a server: connecting and greeting, with an end to every wait.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
-use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use super::address::ServerAddress;
 use super::handshake::{Answer, Misunderstood, Purpose, read_answer, wire_version, write_hello};
-use crate::ffi;
+use crate::protocol::{RemoteError, ServerAddress};
+use crate::{devices, ffi};
 use atelier_core::device::Device;
 
 const CONNECT: Duration = Duration::from_secs(3);
@@ -19,59 +15,6 @@ const CONNECT: Duration = Duration::from_secs(3);
 const GREETING: Duration = Duration::from_secs(10);
 /// How often a wait in the engine looks whether it has lasted long enough.
 const SLICE: Duration = Duration::from_millis(250);
-
-/// What each server said it lends when it was last greeted.
-static LENT: LazyLock<Mutex<HashMap<String, Vec<Device>>>> = LazyLock::new(Mutex::default);
-
-/// Why a server's devices cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[serde(rename_all = "snake_case")]
-pub enum RemoteError {
-    /// The name means no machine.
-    #[error("no machine is called {0}; check the name, or write its number")]
-    Unknown(String),
-    /// Nothing listens there.
-    #[error("nothing answers at {0}; start `atelier serve-device` there, and check the address and the firewall")]
-    Unreachable(String),
-    /// Something listens and says nothing.
-    #[error("{0} accepts the connection and says nothing; if it is busy try again, else restart `atelier serve-device` there")]
-    Silent(String),
-    /// Something else listens there, a stock ggml RPC server for example.
-    #[error("what listens at {0} is not Atelier; start `atelier serve-device` there (a stock RPC server cannot be used)")]
-    NotAtelier(String),
-    /// Another version, whose messages differ.
-    #[error("{server} runs another version of Atelier ({theirs}, here {ours}); install the same one on both machines")]
-    OtherVersion {
-        /// Where.
-        server: String,
-        /// The server's wire version.
-        theirs: String,
-        /// Ours.
-        ours: String,
-    },
-    /// Another program has its devices.
-    #[error("the devices at {0} are lent to another program; wait until it is closed")]
-    Busy(String),
-    /// The connection broke.
-    #[error("the connection to {0} was lost; check that `atelier serve-device` still runs there, then try again")]
-    Lost(String),
-}
-
-impl RemoteError {
-    /// The server that it is about.
-    #[must_use]
-    pub fn server(&self) -> &str {
-        match self {
-            Self::Unknown(server)
-            | Self::Unreachable(server)
-            | Self::Silent(server)
-            | Self::NotAtelier(server)
-            | Self::OtherVersion { server, .. }
-            | Self::Busy(server)
-            | Self::Lost(server) => server,
-        }
-    }
-}
 
 /// A connection behind the greeting.
 pub(super) struct Greeted {
@@ -99,7 +42,7 @@ pub(super) fn greet(server: &str, purpose: Purpose) -> Result<Greeted, RemoteErr
     match answer {
         Answer::Welcome(_) if theirs != ours => Err(RemoteError::OtherVersion { server: server.to_owned(), theirs, ours }),
         Answer::Welcome(devices) => {
-            LENT.lock().unwrap_or_else(PoisonError::into_inner).insert(server.to_owned(), devices.clone());
+            devices::describe_server(server, devices.clone());
             Ok(Greeted { stream, devices })
         }
         Answer::Busy => Err(RemoteError::Busy(server.to_owned())),
@@ -132,7 +75,7 @@ thread_local! {
     static LAST: RefCell<Option<RemoteError>> = const { RefCell::new(None) };
 }
 
-/// Opens a connection for the engine, which asks for it in the middle of its work; where there is none, [`last_problem`] says why.
+/// Opens a connection for the engine, which asks for it in the middle of its work; where there is none, [`last_error`] says why.
 pub(crate) fn dial(server: &str) -> Option<TcpStream> {
     let dialled = greet(server, Purpose::Work).and_then(|greeted| {
         let stream = greeted.stream;
@@ -148,11 +91,6 @@ pub(crate) fn dial(server: &str) -> Option<TcpStream> {
 }
 
 /// Why this thread's last call of [`dial`] found nothing.
-pub(crate) fn last_problem() -> Option<RemoteError> {
+pub(crate) fn last_error() -> Option<RemoteError> {
     LAST.take()
-}
-
-/// What a server said it lends when it was last greeted.
-pub(super) fn lent_by(server: &str) -> Vec<Device> {
-    LENT.lock().unwrap_or_else(PoisonError::into_inner).get(server).cloned().unwrap_or_default()
 }

@@ -5,7 +5,6 @@
 //! network is bounded and checked; nothing is encrypted and nobody is asked who they are, so other addresses than loopback are only
 //! listened at when that was asked for. Not here: sockets while pictures are made (the shim's), and how it is shown.
 
-mod address;
 mod dial;
 mod handshake;
 mod probe;
@@ -13,28 +12,20 @@ mod serve;
 
 use atelier_core::device::Device;
 
-pub use address::{DEFAULT_PORT, ServerAddress};
-pub use dial::RemoteError;
 pub use probe::{RemoteReport, probe};
 pub use serve::{ServeError, ServeEvent, ServeOptions, serve};
 
-pub(super) use dial::{dial, last_problem};
+pub(super) use dial::{dial, last_error};
 
-use super::ffi;
+use crate::protocol::{RemoteError, ServerAddress};
+use crate::{devices, ffi};
 
 /// Adds the devices of a server to this process and returns them. Adding a server again only asks whether it answers.
 pub(super) fn add(server: &ServerAddress) -> Result<Vec<Device>, RemoteError> {
     // A look first, because it can say what is wrong.
     dial::look(server)?;
-    ffi::add_server(server.as_str(), dial).map_err(|_| last_problem().unwrap_or_else(|| RemoteError::Lost(server.to_string())))?;
-    Ok(ffi::devices_of(server.as_str()))
-}
-
-/// What a lent device is called, by its maker's name and its server, and which card of that server it is.
-pub(super) fn identity(server: &str, index: usize) -> (String, Option<String>) {
-    let (maker, card) = dial::lent_by(server).into_iter().nth(index).map_or_else(Default::default, |it| (it.description, it.card));
-    let description = if maker.is_empty() { format!("At {server}") } else { format!("{maker} at {server}") };
-    (description, card.map(|card| format!("{card} at {server}")))
+    ffi::add_server(server.as_str(), dial).map_err(|_| last_error().unwrap_or_else(|| RemoteError::Lost(server.to_string())))?;
+    Ok(devices::of_server(server.as_str()))
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::dial::{RemoteError, greet, our_version};
+use super::dial::{greet, our_version};
 use super::handshake::Purpose;
-use super::{ServerAddress, address::NotAnAddress};
+use crate::protocol::{NotAnAddress, RemoteError, ServerAddress};
 use atelier_core::device::Device;
 
 const PINGS: u32 = 5;

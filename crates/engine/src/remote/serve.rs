@@ -15,6 +15,7 @@ use std::time::Duration;
 use super::dial::our_version;
 use super::handshake::{Answer, Misunderstood, Purpose, read_hello, write_answer};
 use super::probe;
+use crate::devices;
 use crate::ffi;
 use crate::run::cpu_threads;
 use atelier_core::device::{Device, DeviceKind};
@@ -116,7 +117,7 @@ pub enum ServeError {
 /// # Errors
 /// Where it cannot begin.
 pub fn serve(options: &ServeOptions, tell: &(dyn Fn(ServeEvent) + Sync)) -> Result<Infallible, ServeError> {
-    let devices = chosen(&options.devices, &ffi::devices())?;
+    let devices = chosen(&options.devices, &devices::list())?;
     let address = address(options)?;
     let listener = TcpListener::bind(address).map_err(|error| ServeError::Listen { address, error })?;
     let address = listener.local_addr().unwrap_or(address);
@@ -239,7 +240,7 @@ impl Server<'_> {
 
     /// The lent devices with their memory as it is now.
     fn devices_now(&self) -> Vec<Device> {
-        let mut now = ffi::devices();
+        let mut now = devices::list();
         now.retain(|device| self.names.contains(&device.name));
         now.sort_by_key(|device| self.names.iter().position(|name| *name == device.name));
         now

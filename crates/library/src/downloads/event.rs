@@ -19,7 +19,7 @@ pub enum Event {
         /// The job.
         id: String,
         /// Why.
-        why: Why,
+        why: PauseReason,
     },
     /// A job has ended without all of its files. What it has is kept for another try.
     Failed {
@@ -46,7 +46,7 @@ pub enum Event {
         answer: Result<Vec<Repository>, Failure>,
     },
     /// What the file behind an address is called.
-    Looked {
+    Probed {
         /// The address.
         url: String,
         /// The name that its server tells, or why there is none.
@@ -111,9 +111,9 @@ pub enum Stage {
 
 /// Why a job waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum PauseReason {
     /// A person paused it.
-    Asked,
+    ByPerson,
     /// The disk has no room for it.
     DiskFull {
         /// Bytes that are still to come.
@@ -123,12 +123,12 @@ pub enum Why {
     },
 }
 
-impl Why {
+impl PauseReason {
     /// A sentence for a person, and what to do.
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
-            Self::Asked => "Paused. Resume it whenever you like; what is there is kept.".into(),
+            Self::ByPerson => "Paused. Resume it whenever you like; what is there is kept.".into(),
             Self::DiskFull { needed, free } => format!(
                 "The disk is full: {} are still to come and {} are free. Make room and resume; what is there is kept.",
                 atelier_core::format::file_size(*needed),
@@ -197,7 +197,7 @@ pub enum Status {
     /// It is being downloaded.
     Running,
     /// It waits for a person.
-    Paused(Why),
+    Paused(PauseReason),
     /// It has failed, and can be tried again.
     Failed(Failure),
 }

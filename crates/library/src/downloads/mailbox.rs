@@ -67,7 +67,7 @@ impl State {
         match &event {
             Event::Listed => self.events.retain(|it| *it != Event::Listed),
             Event::Found { .. } => self.events.retain(|it| !matches!(it, Event::Found { .. })),
-            Event::Looked { .. } => {}
+            Event::Probed { .. } => {}
             Event::RepositoryFiles { repo, .. } => {
                 self.events.retain(|it| !matches!(it, Event::RepositoryFiles { repo: other, .. } if other == repo));
             }
@@ -135,7 +135,7 @@ mod tests {
     fn a_thread_that_dies_fails_what_is_open() {
         let mailbox = Arc::new(Mailbox::new(|| {}));
         let entry = |id: &str, status| Entry { id: id.into(), name: id.into(), status, progress: Progress::default() };
-        mailbox.show(vec![entry("a", Status::Running), entry("b", Status::Paused(super::super::event::Why::Asked))]);
+        mailbox.show(vec![entry("a", Status::Running), entry("b", Status::Paused(super::super::event::PauseReason::ByPerson))]);
         let inner = Arc::clone(&mailbox);
         let thread = std::thread::spawn(move || {
             let _guard = Guard(inner);

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::event::{Cause, Failure};
 use super::job::Source;
 use super::token::Token;
-use super::{Patience, ProxyChoice};
+use super::{ProxyChoice, RetryPolicy};
 use crate::Sha256;
 
 /// Redirects that are followed for one request.
@@ -47,7 +47,7 @@ pub(super) struct Answer {
 pub(super) enum NoAnswer {
     /// Nobody answered, or the line broke; another try may help.
     #[error("{0}")]
-    Line(String),
+    QueuedJob(String),
     /// The server does what no other try will mend.
     #[error("{0}")]
     Nonsense(String),
@@ -64,13 +64,13 @@ pub(super) struct Rest<'a> {
 impl Web {
     /// # Errors
     /// Where the endpoint is no address, or the system's certificates cannot be had.
-    pub(super) fn new(endpoint: &str, token: Option<Token>, proxy: &ProxyChoice, patience: &Patience) -> Result<Self, String> {
+    pub(super) fn new(endpoint: &str, token: Option<Token>, proxy: &ProxyChoice, retry_policy: &RetryPolicy) -> Result<Self, String> {
         // Another part of the program may have chosen the same one before.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut client = Client::builder()
             .user_agent(concat!("atelier/", env!("CARGO_PKG_VERSION")))
             .redirect(redirect::Policy::none())
-            .connect_timeout(patience.connect)
+            .connect_timeout(retry_policy.connect)
             .tcp_keepalive(Duration::from_secs(30));
         match proxy {
             ProxyChoice::System => {}
@@ -83,7 +83,7 @@ impl Web {
         let client = client.build().map_err(|error| format!("Downloads cannot start: {}.", words(&error)))?;
         let endpoint = Url::parse(endpoint).ok().filter(|url| matches!(url.scheme(), "https" | "http") && url.has_host());
         let endpoint = endpoint.ok_or("HF_ENDPOINT is no address; it looks like https://example.org.")?;
-        Ok(Self { client, endpoint, token: Mutex::new(token), stall: patience.stall })
+        Ok(Self { client, endpoint, token: Mutex::new(token), stall: retry_policy.stall })
     }
 
     /// From now on this token is sent.
@@ -145,8 +145,8 @@ impl Web {
                 request = request.header(header::AUTHORIZATION, value);
             }
             let response = timeout(self.stall, request.send()).await;
-            let response = response.map_err(|_| NoAnswer::Line("the server does not answer".into()))?;
-            let response = response.map_err(|error| NoAnswer::Line(words(&error)))?;
+            let response = response.map_err(|_| NoAnswer::QueuedJob("the server does not answer".into()))?;
+            let response = response.map_err(|error| NoAnswer::QueuedJob(words(&error)))?;
             linked = linked.or_else(|| etag(response.headers(), "x-linked-etag").and_then(|it| Sha256::try_from(it).ok()));
             linked_size = linked_size.or_else(|| number(response.headers(), &HeaderName::from_static("x-linked-size")));
             if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
@@ -180,8 +180,8 @@ impl Web {
     /// The next bytes of a body; `None` at its end.
     pub(super) async fn chunk(&self, response: &mut Response) -> Result<Option<Bytes>, NoAnswer> {
         let next = timeout(self.stall, response.chunk()).await;
-        let next = next.map_err(|_| NoAnswer::Line("the server stopped sending".into()))?;
-        next.map_err(|error| NoAnswer::Line(words(&error)))
+        let next = next.map_err(|_| NoAnswer::QueuedJob("the server stopped sending".into()))?;
+        next.map_err(|error| NoAnswer::QueuedJob(words(&error)))
     }
 
     /// What a status that is no success means for a person. The second value is whether another try may help.
@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     fn web(endpoint: &str) -> Web {
-        Web::new(endpoint, None, &ProxyChoice::None, &Patience::default()).unwrap()
+        Web::new(endpoint, None, &ProxyChoice::None, &RetryPolicy::default()).unwrap()
     }
 
     #[test]

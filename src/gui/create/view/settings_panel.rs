@@ -16,7 +16,7 @@ use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{Scale, WHOLE, ask, bold, heading, icon_button, optional_row, row, slider_row};
+use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, slider_row};
 use atelier_core::recipe::{Recipe, Sampler, Scheduler};
 
 /// Space between the panel's edge and its controls, in points.
@@ -70,7 +70,7 @@ pub(crate) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
             .shortcut()
             .map(|it| ui.ctx().format_shortcut(&it.keys))
             .unwrap_or_default();
-        ask(ui, state, commands, Command::Generate, |ui| {
+        command_control(ui, state, commands, Command::Generate, |ui| {
             let quiet = if ready { palette.on_accent } else { palette.weak };
             let button = Button::new(bold(Command::Generate.label()).size(theme::TITLE))
                 .right_text(RichText::new(keys).color(quiet).size(theme::SMALL))
@@ -79,7 +79,7 @@ pub(crate) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
             response.accessible_name(Command::Generate.label())
         });
         if queueing {
-            ask(ui, state, commands, Command::Cancel, |ui| {
+            command_control(ui, state, commands, Command::Cancel, |ui| {
                 ui.add(Button::new(Command::Cancel.label()).min_size(vec2(cancel_width, GENERATE_HEIGHT)))
             });
         }
@@ -89,7 +89,9 @@ pub(crate) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.horizontal(|ui| {
             ui.label(RichText::new(format!("{waiting} waiting in the queue")).color(palette.weak));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                ask(ui, state, commands, Command::ClearQueue, |ui| ui.button("Clear").accessible_name(Command::ClearQueue.label()));
+                command_control(ui, state, commands, Command::ClearQueue, |ui| {
+                    ui.button("Clear").accessible_name(Command::ClearQueue.label())
+                });
             });
         });
     }

@@ -14,7 +14,7 @@ use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{ask, bare_icon, bold};
+use crate::gui::widgets::{bare_icon, bold, command_control};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::{GIB, memory_size};
 use atelier_core::placement::Phase;
@@ -272,13 +272,13 @@ fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Devi
                 commands.push(Command::Board(BoardCommand::Budget(device.name.clone(), Some((gib * 10.0).round() / 10.0))));
             }
             let remove = Command::Board(BoardCommand::Budget(device.name.clone(), None));
-            ask(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &format!("Remove the budget of {}", device.name)));
+            command_control(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &format!("Remove the budget of {}", device.name)));
         } else {
             // Begins where nothing is cut yet: at all that is free.
             let gib = (bar.limit as f64 / GIB as f64 * 10.0).floor() / 10.0;
             let set = Command::Board(BoardCommand::Budget(device.name.clone(), Some(gib.max(0.1))));
             let name = format!("Set a budget for {}", device.name);
-            ask(ui, state, commands, set, |ui| {
+            command_control(ui, state, commands, set, |ui| {
                 ui.spacing_mut().button_padding.x = 4.0;
                 ui.add(Button::new(small("Set a budget", palette.weak)).frame_when_inactive(false)).accessible_name(name)
             });

@@ -82,7 +82,7 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     words.text(pos2(after, y), Align2::LEFT_CENTER, on, FontId::proportional(theme::SMALL), palette.weak);
     let small = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 9.0), pos2(rect.right(), rect.bottom() - 3.0));
     bar::paint(ui, small, &Bar { measured: None, ..bar.clone() }, Id::unique(("small bar", &device.name)), board.waiting);
-    let devices = Command::Go(Screen::Devices);
+    let devices = Command::SetScreen(Screen::Devices);
     let hover = format!("{}\n{}", bar.words(&palette), widgets::tooltip(ui.ctx(), &devices));
     if response.on_hover_text(hover).clicked() {
         commands.push(devices);
@@ -103,7 +103,7 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
             if board.plan_shown().is_some() {
                 command_button(ui, state, commands, Command::Board(BoardCommand::ApplyPlan));
             }
-            command_button(ui, state, commands, Command::Go(Screen::Devices));
+            command_button(ui, state, commands, Command::SetScreen(Screen::Devices));
         });
     } else {
         let best = board.remedies.get(..1).unwrap_or_default();

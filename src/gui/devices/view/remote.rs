@@ -9,7 +9,7 @@ use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{ask, bare_icon, command_button, heading, icon_button};
+use crate::gui::widgets::{bare_icon, command_button, command_control, heading, icon_button};
 use atelier_core::sentences::sentence;
 
 /// Draws the list of servers.
@@ -50,7 +50,7 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, server: &Server) {
                     ui.add(Label::new(RichText::new(address.as_str()).color(color)).truncate());
                 });
                 let remove = Command::Board(BoardCommand::RemoveServer(address.clone()));
-                ask(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &format!("Remove {address}")));
+                command_control(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &format!("Remove {address}")));
             });
             let (words, color) = match &server.state {
                 ServerState::Asking => ("Asking…".to_owned(), palette.weak),

@@ -12,7 +12,7 @@ use crate::gui::memory::panel as resident;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{ask, bare_icon, bold, command_button, heading};
+use crate::gui::widgets::{bare_icon, bold, command_button, command_control, heading};
 use atelier_core::format::memory_size;
 use atelier_core::placement::{Plan, Shortage};
 
@@ -75,7 +75,9 @@ fn verdict(ui: &mut Ui, state: &State, commands: &mut Commands) {
         (None, Suggestion::NothingFits(shortage)) => shortage_card(ui, state, commands, shortage),
         (None, _) => {
             let show = Command::Board(BoardCommand::ShowPlan);
-            ask(ui, state, commands, show.clone(), |ui| ui.add(Button::new(show.label()).min_size(vec2(ui.available_width(), 28.0))));
+            command_control(ui, state, commands, show.clone(), |ui| {
+                ui.add(Button::new(show.label()).min_size(vec2(ui.available_width(), 28.0)))
+            });
         }
     }
 }
@@ -121,7 +123,9 @@ fn shortage_card(ui: &mut Ui, state: &State, commands: &mut Commands, shortage: 
 /// A button for each thing that would help.
 pub(crate) fn remedies(ui: &mut Ui, state: &State, commands: &mut Commands, all: &[Remedy], command: impl Fn(usize) -> Command) {
     for (index, remedy) in all.iter().enumerate() {
-        ask(ui, state, commands, command(index), |ui| ui.add(Button::new(&remedy.label).wrap().min_size(vec2(ui.available_width(), 28.0))));
+        command_control(ui, state, commands, command(index), |ui| {
+            ui.add(Button::new(&remedy.label).wrap().min_size(vec2(ui.available_width(), 28.0)))
+        });
     }
 }
 
@@ -162,13 +166,13 @@ fn named(ui: &mut Ui, state: &State, commands: &mut Commands) {
             let used = named.text == state.shared.recipe.placement;
             let command = Command::Board(BoardCommand::UseNamed(named.name.clone()));
             let wide = ui.available_width() - widgets::ROW_HEIGHT - ui.spacing().item_spacing.x;
-            ask(ui, state, commands, command, |ui| {
+            command_control(ui, state, commands, command, |ui| {
                 let name = format!("Use this placement: {}", named.name);
                 ui.add(Button::selectable(used, &named.name).truncate().min_size(vec2(wide, widgets::ROW_HEIGHT))).accessible_name(name)
             });
             let name = format!("Delete {}", named.name);
             let command = Command::Board(BoardCommand::DeleteNamed(named.name.clone()));
-            ask(ui, state, commands, command, |ui| bare_icon(ui, Icon::Close, &name));
+            command_control(ui, state, commands, command, |ui| bare_icon(ui, Icon::Close, &name));
         });
     }
     match &board.typed_name {
@@ -204,8 +208,9 @@ pub(crate) fn type_line(
             response.request_focus();
         }
         let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
-        let button =
-            ask(ui, state, commands, take.clone(), |ui| ui.add(Button::new(take.label()).min_size(vec2(56.0, widgets::ROW_HEIGHT))));
+        let button = command_control(ui, state, commands, take.clone(), |ui| {
+            ui.add(Button::new(take.label()).min_size(vec2(56.0, widgets::ROW_HEIGHT)))
+        });
         if entered {
             commands.push(take.clone());
         } else if text != typed && !button.clicked() {

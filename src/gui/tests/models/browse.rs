@@ -1,6 +1,7 @@
 //! Search, filters, cards, details, and use of a model.
 
 use super::*;
+use atelier_engine::Query;
 
 #[test]
 fn a_search_and_filters_leave_what_they_ask_for() {
@@ -73,7 +74,7 @@ fn models_on_this_machine_say_whether_they_fit_as_the_engine_predicts() {
     assert!(studio.sees(", fits"), "by its size it does");
     let asked = loop {
         match queries.next() {
-            Some((Request::Estimate(recipe), _)) => break recipe,
+            Some((Query::Estimate(recipe), _)) => break recipe,
             Some(_) => {}
             None => panic!("nobody was asked"),
         }

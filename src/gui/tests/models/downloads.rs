@@ -68,7 +68,7 @@ fn a_licence_of_its_own_is_shown_once() {
     studio.click("Download Aurora");
     studio.click("Accept");
     studio.until("the failure", |app| matches!(app.state.models.queue.first().map(|it| &it.status), Some(Status::Failed(_))));
-    let places = Places::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap();
+    let places = LibraryConfig::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap();
     assert!(places.accepted.contains("aurora"));
     studio.click_first("Cancel download Aurora");
     studio.until("the end", |app| app.state.models.queue.is_empty());

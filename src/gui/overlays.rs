@@ -109,7 +109,7 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
     let modal = Modal::new(Id::unique("closing")).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
         ui.set_width(340.0);
         match state.closing {
-            Closing::Asking => {
+            Closing::Confirming => {
                 ui.label(bold("A picture is still forming. Stop it and close?").size(theme::TITLE).color(palette.strong));
                 ui.label(RichText::new("Finished pictures are kept, and so are your prompt and settings.").color(palette.weak));
                 ui.add_space(8.0);
@@ -125,7 +125,7 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
             Closing::No | Closing::Now => {}
         }
     });
-    if state.closing == Closing::Asking && modal.should_close() {
+    if state.closing == Closing::Confirming && modal.should_close() {
         commands.push(Command::StayOpen);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atelier_library::downloads::{Cause, Patience};
+use atelier_library::downloads::{Cause, RetryPolicy};
 
 use super::server::{Fault, Served, Server};
 use super::{Home, job, known, noise, sum, wanted};
@@ -37,7 +37,7 @@ fn a_server_that_stops_sending_is_left_and_asked_again() {
     let server = Server::start();
     let body = noise(8, BYTES);
     server.file("/f", &body, [Fault::Stall(50_000), Fault::Stall(0), Fault::Stall(100)]);
-    let home = Home::new(|options| options.patience.stall = Duration::from_millis(300));
+    let home = Home::new(|options| options.retry_policy.stall = Duration::from_millis(300));
     home.run(job("a", vec![wanted(server.at("/f"), "f")])).unwrap();
     assert_eq!((home.read("a/f"), server.sent()), (body, BYTES as u64));
     assert_eq!(server.seen("/f").iter().map(|it| it.from().unwrap_or(0)).collect::<Vec<_>>(), [0, 50_000, 50_000, 50_100]);
@@ -128,7 +128,7 @@ fn a_line_that_never_holds_fails_with_advice_and_keeps_what_came() {
     let server = Server::start();
     let body = noise(15, BYTES);
     server.file("/f", &body, [Fault::Drop(120_000)].into_iter().chain((0..5).map(|_| Fault::Silence)));
-    let home = Home::new(|options| options.patience = Patience { tries: 5, ..options.patience.clone() });
+    let home = Home::new(|options| options.retry_policy = RetryPolicy { tries: 5, ..options.retry_policy.clone() });
     let failure = home.run(job("a", vec![known(server.at("/f"), "f", &body)])).unwrap_err();
     assert_eq!(failure.cause, Cause::Unreachable);
     assert!(failure.hint.contains("kept"), "{failure:?}");

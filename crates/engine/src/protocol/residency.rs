@@ -1,4 +1,4 @@
-//! What is in memory, as plain data for whoever shows it.
+//! The models in memory.
 
 use std::collections::BTreeMap;
 
@@ -12,26 +12,26 @@ use atelier_core::recipe::ModelFiles;
 pub struct Residency {
     /// The models.
     pub models: Vec<Resident>,
-    /// By device: bytes that models held which are gone, and that were not free afterwards. Drivers keep some for themselves.
+    /// Bytes by device that evicted models held and the driver did not return.
     pub unreturned_bytes: BTreeMap<String, u64>,
-    /// What text encoders made of texts, also for models that are gone.
+    /// Cached text encodings, those of evicted models included.
     #[serde(default)]
     pub encodings: RememberedTexts,
 }
 
-/// Encodings of texts that are remembered, so that no text encoder runs, nor is loaded, for a text that it has read.
+/// Statistics of cached text encodings: for a text in the cache no text encoder runs, nor is loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RememberedTexts {
-    /// How many were found since the engine was started.
+    /// Hits since the engine was started.
     pub found: u64,
-    /// How many had to be made since then.
+    /// Misses since the engine was started.
     pub made: u64,
-    /// Bytes of RAM that they take now.
+    /// Bytes of RAM in use now.
     pub bytes: u64,
 }
 
 impl Residency {
-    /// Bytes of weights that all models together hold on each device, by its whole name; what they share counts once.
+    /// Bytes of weights on each device, by its whole name; shared ones count once.
     #[must_use]
     pub fn held_bytes(&self) -> BTreeMap<String, u64> {
         let parts = self.models.iter().flat_map(|model| &model.parts);
@@ -44,7 +44,7 @@ impl Residency {
     }
 }
 
-/// A number of a model in memory, which no other ever has.
+/// Number of a model in memory; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ResidentId(pub u64);
@@ -56,17 +56,17 @@ pub struct Resident {
     pub id: ResidentId,
     /// Its files.
     pub files: ModelFiles,
-    /// What it holds where.
+    /// Its weights by module and device.
     pub parts: Vec<ResidentPart>,
-    /// When it was used last, in seconds since 1970.
+    /// Time of its last use, in seconds since 1970.
     pub used_at_secs: u64,
-    /// Whether a job uses it now.
+    /// A job uses it now.
     pub in_use: bool,
-    /// Whether it stays until it is let go.
+    /// It is exempt from eviction.
     pub kept: bool,
-    /// Text encodings that were remembered, so that no encoder ran.
+    /// Text encodings found in the cache.
     pub encodings_found: u64,
-    /// Text encodings that had to be made.
+    /// Text encodings that were computed.
     pub encodings_made: u64,
 }
 
@@ -85,10 +85,10 @@ pub struct ResidentPart {
     pub module: Module,
     /// The device's whole name; the CPU's means RAM.
     pub device: String,
-    /// How many bytes.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// The model that read it from the files; another one where it was borrowed.
+    /// The model that they were read for; another one where they are borrowed.
     pub owner: ResidentId,
-    /// Whether another model in memory uses the same weights.
+    /// Another model in memory uses the same weights.
     pub shared: bool,
 }

@@ -1,11 +1,11 @@
-//! Where a server is: `host:port`. Pure.
+//! Network address of a server: `host:port`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The port that servers listen at unless told otherwise.
+/// The port that servers listen at by default.
 pub const DEFAULT_PORT: u16 = 50052;
 
 /// A server's address, with its port: `192.168.1.20:50052`, `studio.local:50052`, `[fe80::1]:50052`.
@@ -13,13 +13,13 @@ pub const DEFAULT_PORT: u16 = 50052;
 #[serde(try_from = "String", into = "String")]
 pub struct ServerAddress(String);
 
-/// A text is no address.
+/// A text that is no address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is no address; write host:port, for example 192.168.1.20:50052")]
 pub struct NotAnAddress(String);
 
 impl ServerAddress {
-    /// The address as it is dialled.
+    /// The address as text: `host:port`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

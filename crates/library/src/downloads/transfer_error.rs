@@ -5,12 +5,12 @@ use std::path::Path;
 
 use super::event::{Cause, Failure};
 use super::part::PartError;
-use super::transfer::Order;
+use super::transfer::FileTask;
 use atelier_core::format::file_size;
 
 /// Why a file did not come.
 #[derive(Debug)]
-pub(super) enum Halt {
+pub(super) enum TransferError {
     /// Its job does not want it now.
     Stopped,
     /// The disk has no room.
@@ -21,8 +21,8 @@ pub(super) enum Halt {
     Failed(Failure),
 }
 
-pub(super) fn lost() -> Halt {
-    Halt::Failed(Failure {
+pub(super) fn lost() -> TransferError {
+    TransferError::Failed(Failure {
         sentence: "A part of Atelier that writes downloads has failed.".into(),
         hint: "Try again; if it fails again, restart Atelier.".into(),
         cause: Cause::Disk,
@@ -37,22 +37,22 @@ pub(super) fn mismatch(name: &str) -> Failure {
     }
 }
 
-pub(super) fn halt(error: PartError, order: &Order) -> Halt {
-    let failed = |sentence: String, hint: &str| Halt::Failed(Failure { sentence, hint: hint.into(), cause: Cause::Disk });
-    let folder: &Path = &order.folder;
+pub(super) fn file_error(error: PartError, task: &FileTask) -> TransferError {
+    let failed = |sentence: String, hint: &str| TransferError::Failed(Failure { sentence, hint: hint.into(), cause: Cause::Disk });
+    let folder: &Path = &task.folder;
     match error {
-        PartError::Stopped => Halt::Stopped,
-        PartError::InUse => failed(format!("{} is being downloaded by another Atelier.", order.name()), "Wait until it is done there."),
+        PartError::Stopped => TransferError::Stopped,
+        PartError::InUse => failed(format!("{} is being downloaded by another Atelier.", task.name()), "Wait until it is done there."),
         PartError::Disk(error) if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
-            let needed = order.gauge.total().unwrap_or_default().saturating_sub(order.gauge.bytes());
-            Halt::Full { needed, free: 0 }
+            let needed = task.counter.total().unwrap_or_default().saturating_sub(task.counter.bytes());
+            TransferError::Full { needed, free: 0 }
         }
         PartError::Disk(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-            let bytes = order.gauge.total().map_or_else(|| "such".to_owned(), file_size);
+            let bytes = task.counter.total().map_or_else(|| "such".to_owned(), file_size);
             failed(format!("The disk cannot hold a file of {bytes} bytes."), "Choose a folder on a disk with another file system.")
         }
         PartError::Disk(error) => failed(
-            format!("{} could not be written in {}: {error}.", order.name(), folder.display()),
+            format!("{} could not be written in {}: {error}.", task.name(), folder.display()),
             "Check that the folder is there and may be written to, and try again.",
         ),
     }

@@ -6,7 +6,7 @@ use atelier_core::placement::{self, Module, Placement, PlacementError, resolve_d
 use atelier_core::recipe::{ModelFiles, PlacementText};
 
 /// A placement in the engine's words, with every device named.
-pub(crate) struct Places {
+pub(crate) struct ResolvedPlacement {
     pub(crate) backend: String,
     pub(crate) params_backend: String,
     /// One for each module whose device has one.
@@ -17,7 +17,7 @@ pub(crate) struct Places {
 /// The modules that the engine can hold to a budget.
 const BUDGETED: [Module; 4] = [Module::Diffusion, Module::Te, Module::ClipVision, Module::Vae];
 
-impl Places {
+impl ResolvedPlacement {
     /// Names the devices that the texts mean.
     pub(crate) fn resolve(text: &PlacementText, devices: &[Device]) -> Result<Self, PlacementError> {
         let placement = Placement::parse(text, devices)?;
@@ -56,10 +56,10 @@ mod tests {
         [device("CPU", DeviceKind::Cpu), device("CUDA0", DeviceKind::Gpu), device("CUDA1", DeviceKind::Gpu)]
     }
 
-    fn places(backend: &str, params: &str, max_vram: &str) -> Result<Places, PlacementError> {
+    fn places(backend: &str, params: &str, max_vram: &str) -> Result<ResolvedPlacement, PlacementError> {
         let text =
             PlacementText { backend: backend.into(), params_backend: params.into(), max_vram: max_vram.into(), ..PlacementText::default() };
-        Places::resolve(&text, &devices())
+        ResolvedPlacement::resolve(&text, &devices())
     }
 
     #[test]
@@ -76,7 +76,7 @@ mod tests {
         let devices = [device("RPC0", DeviceKind::Remote), device("CPU", DeviceKind::Cpu)];
         let backend = |text: &str| {
             let text = PlacementText { backend: text.into(), ..PlacementText::default() };
-            Places::resolve(&text, &devices).unwrap().backend
+            ResolvedPlacement::resolve(&text, &devices).unwrap().backend
         };
         assert_eq!((backend("").as_str(), backend("vae=rpc0").as_str()), ("all=CPU", "all=CPU,vae=RPC0"));
     }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::event::Peak;
+use crate::protocol::Peak;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::paths::write_atomic;
 use atelier_core::placement::Phase;
@@ -31,7 +31,7 @@ const ALIKE: usize = 4;
 
 /// The measurements; clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct Measured {
+pub(crate) struct History {
     stored: Arc<Mutex<Stored>>,
     /// `None`: they last as long as the process.
     file: Option<PathBuf>,
@@ -84,7 +84,7 @@ struct Held {
     predicted_bytes: Option<u64>,
 }
 
-impl Measured {
+impl History {
     /// What was kept in this file; nothing where it cannot be read.
     pub(crate) fn open(file: &Path) -> Self {
         let read = std::fs::read(file).ok().and_then(|bytes| serde_json::from_slice::<Stored>(&bytes).ok());
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn slack_is_the_usual_until_it_is_measured_and_then_the_middle_of_what_was() {
         let devices = [device("CUDA0", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu)];
-        let measured = Measured::default();
+        let measured = History::default();
         assert_eq!(measured.slack(&devices), [("CUDA0".to_owned(), USUAL_SLACK), ("CPU".to_owned(), 0)].into());
         for bytes in [300, 900, 200, MOST_SLACK + 1] {
             let slack = [("CUDA0".to_owned(), bytes), ("CPU".to_owned(), bytes)].into();
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn what_a_picture_took_is_told_for_the_same_model_without_what_others_held() {
-        let measured = Measured::default();
+        let measured = History::default();
         let recipe = |side: u32| Recipe { width: side, height: side, ..Recipe::default() };
         let learn = |side: u32, bytes: u64, others: u64| {
             let peak = |phase, bytes| Peak { device: "CUDA0".into(), phase, bytes, others_bytes: others, predicted_bytes: None };
@@ -262,9 +262,9 @@ mod tests {
         let peak = Peak { device: "CUDA0".into(), phase: Phase::Decode, bytes: 7, others_bytes: 0, predicted_bytes: Some(8) };
         for _ in 0..=RUNS {
             let slack = [("CUDA0".to_owned(), 5)].into();
-            Measured::open(&file).learn(&Recipe::default(), std::slice::from_ref(&peak), &devices, &slack);
+            History::open(&file).learn(&Recipe::default(), std::slice::from_ref(&peak), &devices, &slack);
         }
-        let again = Measured::open(&file);
+        let again = History::open(&file);
         assert_eq!(again.slack(&devices)["CUDA0"], 5);
         {
             let stored = again.lock();
@@ -272,6 +272,6 @@ mod tests {
             assert_eq!((stored.runs[0].peaks[0].measured_bytes, stored.runs[0].peaks[0].predicted_bytes), (7, Some(8)));
         }
         std::fs::write(&file, "{").unwrap();
-        assert_eq!(Measured::open(&file).slack(&devices)["CUDA0"], USUAL_SLACK);
+        assert_eq!(History::open(&file).slack(&devices)["CUDA0"], USUAL_SLACK);
     }
 }

@@ -10,9 +10,9 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use sha2::Digest;
 
-use super::gauge::Gauge;
 use super::job::Source;
-use super::part::{self, Note, Part, PartError};
+use super::part::{self, Part, PartError, PartMetadata};
+use super::progress_counter::ProgressCounter;
 use crate::Sha256;
 use atelier_core::paths;
 
@@ -23,7 +23,7 @@ const MOST_FILES: usize = 4096;
 
 /// A file that was downloaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct DownloadedFile {
     /// Where it came from.
     pub source: Source,
     /// Its hash, as it was checked or found.
@@ -42,7 +42,7 @@ pub struct Kept {
     pub unpacked: bool,
 }
 
-impl Kept {
+impl DownloadedFile {
     /// A file in its place.
     pub(super) fn of(path: &Path, source: &Source, sha256: Sha256, etag: Option<String>) -> io::Result<Self> {
         let there = fs::metadata(path)?;
@@ -71,13 +71,13 @@ impl Kept {
 /// The files that were downloaded.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Shelf {
-    kept: Vec<Kept>,
+pub(super) struct DownloadIndex {
+    kept: Vec<DownloadedFile>,
 }
 
-impl Shelf {
+impl DownloadIndex {
     /// Remembers a file.
-    pub(super) fn add(&mut self, kept: Kept) {
+    pub(super) fn add(&mut self, kept: DownloadedFile) {
         self.kept.retain(|it| it.path != kept.path);
         if self.kept.len() >= MOST_FILES {
             self.kept.remove(0);
@@ -86,7 +86,7 @@ impl Shelf {
     }
 
     /// All of them.
-    pub(super) fn into_kept(self) -> Vec<Kept> {
+    pub(super) fn into_kept(self) -> Vec<DownloadedFile> {
         self.kept
     }
 
@@ -97,57 +97,67 @@ impl Shelf {
 
     /// Files that have this hash; without one, files of this source, and of this version where the note names one. Those that were
     /// changed since are left out.
-    pub(super) fn twins(&self, sha256: Option<Sha256>, note: Option<&Note>) -> Vec<Kept> {
-        let same_version = |it: &Kept| {
-            note.is_some_and(|note| {
-                let asked = note.total.is_some() || note.etag.is_some();
-                let version = !asked || note.strong_etag().is_some() && note.strong_etag() == it.etag.as_deref();
-                !it.unpacked && note.source.as_ref() == Some(&it.source) && version
+    pub(super) fn duplicates(&self, sha256: Option<Sha256>, metadata: Option<&PartMetadata>) -> Vec<DownloadedFile> {
+        let same_version = |it: &DownloadedFile| {
+            metadata.is_some_and(|metadata| {
+                let asked = metadata.total.is_some() || metadata.etag.is_some();
+                let version = !asked || metadata.strong_etag().is_some() && metadata.strong_etag() == it.etag.as_deref();
+                !it.unpacked && metadata.source.as_ref() == Some(&it.source) && version
             })
         };
-        let twin = |it: &&Kept| sha256.map_or_else(|| same_version(it), |sum| it.sha256 == sum);
-        self.kept.iter().filter(twin).filter(|it| it.is_there()).cloned().collect()
+        let duplicate = |it: &&DownloadedFile| sha256.map_or_else(|| same_version(it), |sum| it.sha256 == sum);
+        self.kept.iter().filter(duplicate).filter(|it| it.is_there()).cloned().collect()
     }
 }
 
 /// Gives a file a second name, or copies it where the disk cannot do that. `None` where it turned out to be another file.
-pub(super) fn link_or_copy(twin: &Kept, target: &Path, gauge: &Gauge, stopped: impl Fn() -> bool) -> Result<Option<Kept>, PartError> {
+pub(super) fn link_or_copy(
+    duplicate: &DownloadedFile,
+    target: &Path,
+    counter: &ProgressCounter,
+    stopped: impl Fn() -> bool,
+) -> Result<Option<DownloadedFile>, PartError> {
     if let Some(folder) = target.parent() {
         fs::create_dir_all(folder)?;
     }
     let second = part::beside(target, ".twin.part");
     let _ = fs::remove_file(&second);
-    if fs::hard_link(&twin.path, &second).is_ok() {
+    if fs::hard_link(&duplicate.path, &second).is_ok() {
         paths::rename_whole(&second, target)?;
         part::remove_part(target);
-        return Ok(Some(Kept { path: target.to_owned(), ..twin.clone() }));
+        return Ok(Some(DownloadedFile { path: target.to_owned(), ..duplicate.clone() }));
     }
-    copy_to(twin, target, gauge, stopped)
+    copy_to(duplicate, target, counter, stopped)
 }
 
-fn copy_to(twin: &Kept, target: &Path, gauge: &Gauge, stopped: impl Fn() -> bool) -> Result<Option<Kept>, PartError> {
-    let mut copy = Part::open(target, gauge, &stopped)?;
-    copy.begin(Note { source: Some(twin.source.clone()), wanted: Some(twin.sha256), ..Note::default() })?;
-    read_blocks(&twin.path, &stopped, |block| {
+fn copy_to(
+    duplicate: &DownloadedFile,
+    target: &Path,
+    counter: &ProgressCounter,
+    stopped: impl Fn() -> bool,
+) -> Result<Option<DownloadedFile>, PartError> {
+    let mut copy = Part::open(target, counter, &stopped)?;
+    copy.begin(PartMetadata { source: Some(duplicate.source.clone()), wanted: Some(duplicate.sha256), ..PartMetadata::default() })?;
+    read_blocks(&duplicate.path, &stopped, |block| {
         copy.append(block)?;
-        gauge.set_bytes(copy.bytes());
+        counter.set_bytes(copy.bytes());
         Ok(())
     })?;
-    if copy.sum() != twin.sha256 {
+    if copy.sum() != duplicate.sha256 {
         copy.clear()?;
         return Ok(None);
     }
     copy.settle()?;
-    Ok(Some(Kept::of(target, &twin.source, twin.sha256, twin.etag.clone())?))
+    Ok(Some(DownloadedFile::of(target, &duplicate.source, duplicate.sha256, duplicate.etag.clone())?))
 }
 
 /// The hash of a file.
-pub(super) fn sum_of(path: &Path, gauge: &Gauge, stopped: impl Fn() -> bool) -> Result<Sha256, PartError> {
+pub(super) fn sum_of(path: &Path, counter: &ProgressCounter, stopped: impl Fn() -> bool) -> Result<Sha256, PartError> {
     let (mut sum, mut bytes) = (sha2::Sha256::new(), 0);
     read_blocks(path, stopped, |block| {
         sum.update(block);
         bytes += block.len() as u64;
-        gauge.set_bytes(bytes);
+        counter.set_bytes(bytes);
         Ok(())
     })?;
     Ok(Sha256::from(<[u8; 32]>::from(sum.finalize())))
@@ -210,17 +220,17 @@ mod tests {
         fs::create_dir_all(first.parent().unwrap()).unwrap();
         fs::write(&first, "contents").unwrap();
         let sum = Sha256::of(&b"contents"[..]).unwrap();
-        let mut shelf = Shelf::default();
-        shelf.add(Kept::of(&first, &source(), sum, Some("\"v1\"".into())).unwrap());
-        let twin = shelf.twins(Some(sum), None).pop().unwrap();
-        let kept = link_or_copy(&twin, &second, &Gauge::default(), || false).unwrap().unwrap();
+        let mut index = DownloadIndex::default();
+        index.add(DownloadedFile::of(&first, &source(), sum, Some("\"v1\"".into())).unwrap());
+        let duplicate = index.duplicates(Some(sum), None).pop().unwrap();
+        let kept = link_or_copy(&duplicate, &second, &ProgressCounter::default(), || false).unwrap().unwrap();
         assert_eq!((fs::read(&second).unwrap().as_slice(), kept.size), (&b"contents"[..], 8));
         assert_eq!(fs::read_dir(second.parent().unwrap()).unwrap().count(), 1);
-        let note = |etag: &str| Note { source: Some(source()), etag: Some(etag.into()), ..Note::default() };
-        assert_eq!(shelf.twins(None, Some(&note("\"v1\""))).len(), 1);
-        assert_eq!(shelf.twins(None, Some(&note("\"v2\""))).len(), 0);
+        let metadata = |etag: &str| PartMetadata { source: Some(source()), etag: Some(etag.into()), ..PartMetadata::default() };
+        assert_eq!(index.duplicates(None, Some(&metadata("\"v1\""))).len(), 1);
+        assert_eq!(index.duplicates(None, Some(&metadata("\"v2\""))).len(), 0);
         fs::write(&first, "something else").unwrap();
-        assert_eq!(shelf.twins(Some(sum), None).len(), 0);
+        assert_eq!(index.duplicates(Some(sum), None).len(), 0);
     }
 
     #[test]
@@ -229,8 +239,8 @@ mod tests {
         let (first, second) = (folder.path().join("a"), folder.path().join("b"));
         fs::write(&first, "contents").unwrap();
         let sum = Sha256::of(&b"contents"[..]).unwrap();
-        let twin = Kept::of(&first, &source(), sum, None).unwrap();
-        let copy = |stop: bool| copy_to(&twin, &second, &Gauge::default(), || stop);
+        let duplicate = DownloadedFile::of(&first, &source(), sum, None).unwrap();
+        let copy = |stop: bool| copy_to(&duplicate, &second, &ProgressCounter::default(), || stop);
         assert!(matches!(copy(true), Err(PartError::Stopped)) && !second.exists());
         assert_eq!(copy(false).unwrap().unwrap().path, second);
         assert_eq!(fs::read(&second).unwrap(), b"contents");

@@ -22,7 +22,7 @@ const USUALLY_AT_ONCE: usize = 3;
 /// Where a person keeps models and what they agreed to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Places {
+pub struct LibraryConfig {
     /// Where downloaded models go; `None` is the usual folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models_root: Option<PathBuf>,
@@ -40,7 +40,7 @@ pub struct Places {
     pub other: Map<String, Value>,
 }
 
-impl Places {
+impl LibraryConfig {
     /// Whether the person accepted the terms of the model of this name, `ID` or `ID:VARIANT`.
     #[must_use]
     pub fn has_accepted(&self, name: &str) -> bool {
@@ -60,7 +60,7 @@ fn model_of(name: &str) -> &str {
 
 /// A change of the places did not happen.
 #[derive(Debug, thiserror::Error)]
-pub enum PlacesError {
+pub enum LibraryConfigError {
     /// The file is damaged or cannot be read.
     #[error("{path} could not be read: {source}. Correct it, or move it away to begin anew.", path = path.display())]
     Read {
@@ -85,19 +85,19 @@ pub enum PlacesError {
     },
     /// It is used already.
     #[error("{path} is used already.", path = path.display())]
-    Known {
+    InUse {
         /// What was to be added.
         path: PathBuf,
     },
 }
 
-impl Places {
+impl LibraryConfig {
     /// Reads the file; a missing one means that nothing is set.
     ///
     /// # Errors
     /// Where it is damaged or cannot be read.
-    pub fn read(path: &Path) -> Result<Self, PlacesError> {
-        let failed = |source| PlacesError::Read { path: path.to_owned(), source };
+    pub fn read(path: &Path) -> Result<Self, LibraryConfigError> {
+        let failed = |source| LibraryConfigError::Read { path: path.to_owned(), source };
         let mut text = String::new();
         match File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text)) {
             Ok(_) => serde_json::from_str(&text).map_err(|error| failed(error.into())),
@@ -110,10 +110,10 @@ impl Places {
     ///
     /// # Errors
     /// Where it cannot be read or written, or the change is refused; then the file is as it was.
-    pub fn change(path: &Path, change: impl FnOnce(&mut Self) -> Result<(), PlacesError>) -> Result<Self, PlacesError> {
+    pub fn change(path: &Path, change: impl FnOnce(&mut Self) -> Result<(), LibraryConfigError>) -> Result<Self, LibraryConfigError> {
         let mut places = Self::read(path)?;
         change(&mut places)?;
-        let failed = |source| PlacesError::Write { path: path.to_owned(), source };
+        let failed = |source| LibraryConfigError::Write { path: path.to_owned(), source };
         let text = serde_json::to_vec_pretty(&places).map_err(|error| failed(error.into()))?;
         paths::write_atomic_bytes(path, &text).map_err(failed)?;
         Ok(places)
@@ -123,16 +123,16 @@ impl Places {
     ///
     /// # Errors
     /// Where there is none, or it is used already.
-    pub fn add_folder(&mut self, folder: &Path) -> Result<(), PlacesError> {
+    pub fn add_folder(&mut self, folder: &Path) -> Result<(), LibraryConfigError> {
         // The folder is named by words that hold from anywhere.
         let folder = absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let list =
             folder.extension().is_some_and(|it| it.eq_ignore_ascii_case("yaml") || it.eq_ignore_ascii_case("yml")) && folder.is_file();
         if !list && std::fs::read_dir(&folder).is_err() {
-            return Err(PlacesError::NoFolder { path: folder });
+            return Err(LibraryConfigError::NoFolder { path: folder });
         }
         if self.folders.iter().any(|it| same_folder(it, &folder)) {
-            return Err(PlacesError::Known { path: folder });
+            return Err(LibraryConfigError::InUse { path: folder });
         }
         self.folders.push(folder);
         Ok(())
@@ -174,22 +174,25 @@ mod tests {
     fn what_is_set_is_kept_also_what_is_not_known() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config/library.json");
-        assert_eq!(Places::read(&path).unwrap(), Places::default());
+        assert_eq!(LibraryConfig::read(&path).unwrap(), LibraryConfig::default());
         fs::create_dir(dir.path().join("mine")).unwrap();
-        let add = |places: &mut Places| places.add_folder(&dir.path().join("mine"));
-        Places::change(&path, add).unwrap();
-        let known = Places::change(&path, |it| it.add_folder(&dir.path().join("mine/../mine"))).unwrap_err();
-        assert!(matches!(known, PlacesError::Known { .. }), "{known}");
-        assert!(matches!(Places::change(&path, |it| it.add_folder(&dir.path().join("gone"))), Err(PlacesError::NoFolder { .. })));
+        let add = |places: &mut LibraryConfig| places.add_folder(&dir.path().join("mine"));
+        LibraryConfig::change(&path, add).unwrap();
+        let known = LibraryConfig::change(&path, |it| it.add_folder(&dir.path().join("mine/../mine"))).unwrap_err();
+        assert!(matches!(known, LibraryConfigError::InUse { .. }), "{known}");
+        assert!(matches!(
+            LibraryConfig::change(&path, |it| it.add_folder(&dir.path().join("gone"))),
+            Err(LibraryConfigError::NoFolder { .. })
+        ));
         let text = fs::read_to_string(&path).unwrap().replacen('{', "{\"future\": [1],", 1);
         fs::write(&path, text).unwrap();
-        let places = Places::change(&path, |it| {
+        let places = LibraryConfig::change(&path, |it| {
             it.accept("flux.1-dev:Q4_0");
             assert!(it.has_accepted("flux.1-dev") && it.has_accepted("flux.1-dev:Q2_K") && !it.has_accepted("flux.1"));
             Ok(())
         });
-        assert_eq!(places.unwrap(), Places::read(&path).unwrap());
-        let mut places = Places::read(&path).unwrap();
+        assert_eq!(places.unwrap(), LibraryConfig::read(&path).unwrap());
+        let mut places = LibraryConfig::read(&path).unwrap();
         assert!(places.other.contains_key("future") && places.folders == [dir.path().join("mine")]);
         assert!(places.forget_folder(&dir.path().join("mine")) && !places.forget_folder(&dir.path().join("mine")));
     }
@@ -199,7 +202,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("library.json");
         fs::write(&path, "{ not JSON").unwrap();
-        assert!(matches!(Places::change(&path, |_| Ok(())), Err(PlacesError::Read { .. })));
+        assert!(matches!(LibraryConfig::change(&path, |_| Ok(())), Err(LibraryConfigError::Read { .. })));
         assert_eq!(fs::read_to_string(&path).unwrap(), "{ not JSON");
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::assemble::Missing;
 use super::check::Problem;
-use super::downloads::{Job, Source, UnpackList, Wanted};
+use super::downloads::{FileRequest, Job, Source, UnpackList};
 use super::manifest::{Defaults, Licence, Manifest, ModelFile, Origin};
 
 /// The job that brings a model into its folder beneath the folder of models.
@@ -55,7 +55,7 @@ pub fn parts_job(id: &str, name: &str, missing: &[Missing], models_root: &Path) 
     download_job(&parts, models_root)
 }
 
-fn wanted(entry: &Manifest, file: &ModelFile) -> Result<Wanted, Problem> {
+fn wanted(entry: &Manifest, file: &ModelFile) -> Result<FileRequest, Problem> {
     let source = match file.origin() {
         Some(Origin::Url(url)) => Source::Url(url.into()),
         Some(Origin::HuggingFace { repo, path, .. }) => {
@@ -69,7 +69,7 @@ fn wanted(entry: &Manifest, file: &ModelFile) -> Result<Wanted, Problem> {
         }
     };
     let unpack = file.unpack.as_ref().map(|it| UnpackList { names: it.files.iter().map(|it| it.name.clone()).collect(), flat: it.flat });
-    Ok(Wanted { source, filename: file.filename.clone(), size: file.size, sha256: file.sha256, unpack })
+    Ok(FileRequest { source, filename: file.filename.clone(), size: file.size, sha256: file.sha256, unpack })
 }
 
 #[cfg(test)]

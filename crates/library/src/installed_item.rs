@@ -9,14 +9,14 @@ use super::verify::{Verified, verify, verify_loose};
 
 /// Something that was downloaded.
 #[derive(Clone, Debug)]
-pub enum Fetched<'m> {
+pub enum InstalledItem<'m> {
     /// A model with a manifest.
     Model(&'m Installed),
     /// A file that came by a link: its name, and where it is.
     File(String, PathBuf),
 }
 
-impl Fetched<'_> {
+impl InstalledItem<'_> {
     /// What programs call it.
     #[must_use]
     pub fn id(&self) -> &str {

@@ -8,7 +8,7 @@ use super::web::Web;
 use crate::link::{can_hold_a_model, name_in, unescaped};
 
 /// What the file behind an address is called.
-pub(super) async fn look(web: &Web, url: &str) -> Result<String, Failure> {
+pub(super) async fn probe(web: &Web, url: &str) -> Result<String, Failure> {
     let failure = |sentence: String, hint: &str, cause| Failure { sentence, hint: hint.into(), cause };
     let copy = "Copy the address of the download itself, and paste that.";
     let address = web.address(&Source::Url(url.into())).map_err(|sentence| failure(sentence, copy, Cause::Job))?;

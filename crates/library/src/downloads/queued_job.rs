@@ -7,21 +7,21 @@ use std::time::Instant;
 use tokio::sync::watch;
 
 use super::event::{Entry, FileProgress, Progress, Stage, Status};
-use super::gauge::Gauge;
-use super::job::{Job, Wanted};
+use super::job::{FileRequest, Job};
 use super::journal::{StoredFile, StoredJob, StoredState};
 use super::part;
+use super::progress_counter::ProgressCounter;
 
 /// Seconds over which the rate is averaged.
 const RATE_SECS: f64 = 3.0;
 
 /// A job in the queue.
-pub(super) struct Line {
+pub(super) struct QueuedJob {
     /// Tells this job from an earlier one of the same name.
     pub(super) number: u64,
     pub(super) job: Job,
     pub(super) status: Status,
-    pub(super) slots: Vec<Slot>,
+    pub(super) file_states: Vec<FileState>,
     /// What follows once nothing of it runs any longer.
     pub(super) then: Then,
     /// Whether its end is being written, or what it brought removed.
@@ -40,23 +40,27 @@ pub(super) enum Then {
 }
 
 /// A file of a job.
-pub(super) struct Slot {
-    pub(super) gauge: Arc<Gauge>,
+pub(super) struct FileState {
+    pub(super) counter: Arc<ProgressCounter>,
     pub(super) state: StoredFile,
     /// Stops what runs for it.
     pub(super) stop: Option<watch::Sender<bool>>,
 }
 
-impl Line {
+impl QueuedJob {
     pub(super) fn new(number: u64, stored: StoredJob) -> Self {
         let StoredJob { job, state, files } = stored;
-        let states = files.into_iter().chain(std::iter::repeat(StoredFile::Wanted));
-        let slots = job.files.iter().zip(states).map(|(wanted, state)| Slot::new(wanted, &job.folder, state)).collect();
-        Self { number, job, status: state.into(), slots, then: Then::Nothing, closing: false, meter: Meter::default() }
+        let states = files.into_iter().chain(std::iter::repeat(StoredFile::Pending));
+        let file_states = job.files.iter().zip(states).map(|(wanted, state)| FileState::new(wanted, &job.folder, state)).collect();
+        Self { number, job, status: state.into(), file_states, then: Then::Nothing, closing: false, meter: Meter::default() }
     }
 
     pub(super) fn stored(&self) -> StoredJob {
-        StoredJob { job: self.job.clone(), state: StoredState::from(&self.status), files: self.slots.iter().map(|it| it.state).collect() }
+        StoredJob {
+            job: self.job.clone(),
+            state: StoredState::from(&self.status),
+            files: self.file_states.iter().map(|it| it.state).collect(),
+        }
     }
 
     /// Whether files of it may be started.
@@ -65,28 +69,28 @@ impl Line {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.slots.iter().all(|slot| slot.stop.is_none())
+        self.file_states.iter().all(|file_state| file_state.stop.is_none())
     }
 
     pub(super) fn is_whole(&self) -> bool {
-        self.slots.iter().all(|slot| slot.state != StoredFile::Wanted)
+        self.file_states.iter().all(|file_state| file_state.state != StoredFile::Pending)
     }
 
     /// Stops what runs for it.
     pub(super) fn stop(&self) {
-        for stop in self.slots.iter().filter_map(|slot| slot.stop.as_ref()) {
+        for stop in self.file_states.iter().filter_map(|file_state| file_state.stop.as_ref()) {
             // Where nobody listens any longer nothing runs.
             let _ = stop.send(true);
         }
     }
 
     /// The place of a file.
-    pub(super) fn target(&self, wanted: &Wanted) -> PathBuf {
+    pub(super) fn target(&self, wanted: &FileRequest) -> PathBuf {
         wanted.filename.in_folder(&self.job.folder)
     }
 
     fn fetched(&self) -> u64 {
-        self.slots.iter().map(|slot| slot.gauge.fetched()).sum()
+        self.file_states.iter().map(|file_state| file_state.counter.fetched()).sum()
     }
 
     /// Takes note of the time.
@@ -97,7 +101,8 @@ impl Line {
 
     /// How far it is.
     pub(super) fn progress(&self) -> Progress {
-        let files: Vec<FileProgress> = self.job.files.iter().zip(&self.slots).map(|(wanted, slot)| slot.progress(wanted)).collect();
+        let files: Vec<FileProgress> =
+            self.job.files.iter().zip(&self.file_states).map(|(wanted, file_state)| file_state.progress(wanted)).collect();
         let bytes = files.iter().map(|it| it.bytes).sum();
         let total: Option<u64> = files.iter().map(|it| it.total).sum();
         let rate = if self.status == Status::Running { self.meter.rate } else { 0.0 };
@@ -112,30 +117,30 @@ impl Line {
     }
 }
 
-impl Slot {
-    fn new(wanted: &Wanted, folder: &Path, state: StoredFile) -> Self {
-        let gauge = Gauge::default();
-        gauge.set_total(wanted.size);
+impl FileState {
+    fn new(wanted: &FileRequest, folder: &Path, state: StoredFile) -> Self {
+        let counter = ProgressCounter::default();
+        counter.set_total(wanted.size);
         let target = wanted.filename.in_folder(folder);
-        if state == StoredFile::Wanted {
+        if state == StoredFile::Pending {
             let (bytes, total) = part::bytes_there(&target);
-            gauge.set_bytes(bytes);
-            gauge.set_total(wanted.size.or(total));
+            counter.set_bytes(bytes);
+            counter.set_total(wanted.size.or(total));
         } else {
-            gauge.set_stage(Stage::Done);
+            counter.set_stage(Stage::Done);
             let bytes = std::fs::metadata(&target).map(|it| it.len()).ok().or(wanted.size);
-            gauge.set_bytes(bytes.unwrap_or_default());
-            gauge.set_total(bytes);
+            counter.set_bytes(bytes.unwrap_or_default());
+            counter.set_total(bytes);
         }
-        Self { gauge: Arc::new(gauge), state, stop: None }
+        Self { counter: Arc::new(counter), state, stop: None }
     }
 
-    fn progress(&self, wanted: &Wanted) -> FileProgress {
+    fn progress(&self, wanted: &FileRequest) -> FileProgress {
         FileProgress {
             name: wanted.filename.as_str().to_owned(),
-            bytes: self.gauge.bytes(),
-            total: self.gauge.total(),
-            stage: self.gauge.stage(),
+            bytes: self.counter.bytes(),
+            total: self.counter.total(),
+            stage: self.counter.stage(),
         }
     }
 }

@@ -4,9 +4,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::job::Wanted;
+use super::job::FileRequest;
 use super::journal::StoredFile;
-use super::{part, shelf};
+use super::{index, part};
 use crate::MANIFEST;
 use atelier_core::paths;
 
@@ -19,16 +19,16 @@ pub(super) fn finish(folder: &Path, archives: &[PathBuf], manifest: Option<&str>
 }
 
 /// Removes what a cancelled job has brought, and its folders where nothing else is in them.
-pub(super) fn remove_all(root: &Path, folder: &Path, files: Vec<(Wanted, StoredFile)>) {
+pub(super) fn remove_all(root: &Path, folder: &Path, files: Vec<(FileRequest, StoredFile)>) {
     for (wanted, state) in files {
         let target = wanted.filename.in_folder(folder);
         let mut mine = Vec::new();
-        if state == StoredFile::Brought {
+        if state == StoredFile::Downloaded {
             let unpacked = wanted.unpack.iter().flat_map(|list| list.names.iter().filter_map(|name| list.place(name).ok()));
             mine.extend(unpacked.map(|place| place.in_folder(folder)));
             mine.push(target.clone());
         }
-        if !shelf::is_inside(root, &target).unwrap_or(false) {
+        if !index::is_inside(root, &target).unwrap_or(false) {
             continue;
         }
         part::remove_part(&target);

@@ -8,14 +8,14 @@ use super::event::Stage;
 const UNKNOWN: u64 = u64::MAX;
 
 /// How far a file is.
-pub(super) struct Gauge {
+pub(super) struct ProgressCounter {
     bytes: AtomicU64,
     total: AtomicU64,
     fetched: AtomicU64,
     stage: AtomicU8,
 }
 
-impl Default for Gauge {
+impl Default for ProgressCounter {
     fn default() -> Self {
         Self { bytes: AtomicU64::new(0), total: AtomicU64::new(UNKNOWN), fetched: AtomicU64::new(0), stage: AtomicU8::new(0) }
     }
@@ -23,7 +23,7 @@ impl Default for Gauge {
 
 const STAGES: [Stage; 7] = [Stage::Waiting, Stage::Checking, Stage::Loading, Stage::Shared, Stage::Retrying, Stage::Finishing, Stage::Done];
 
-impl Gauge {
+impl ProgressCounter {
     pub(super) fn set_bytes(&self, bytes: u64) {
         self.bytes.store(bytes, Ordering::Relaxed);
     }

@@ -1,0 +1,67 @@
+//! Answers to queries, on a thread of their own beside jobs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::{EstimateCache, EstimateError, Estimates, Outdated};
+use crate::engine_end::{EventSender, NextQuery, QueryReceiver};
+use crate::history::History;
+use crate::protocol::{Event, Failure, LogLevel, Query};
+use crate::{devices, drivers};
+
+/// Time for which models stay open for the next query: a tokenizer alone takes some 60 MB.
+const KEEP_OPEN: Duration = Duration::from_secs(20);
+
+impl Outdated for AtomicBool {
+    fn is_outdated(&self) -> bool {
+        self.load(Ordering::Relaxed)
+    }
+}
+
+/// Answers queries until the handle is gone.
+pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cache: &EstimateCache, history: &History) {
+    let fresh = || Estimates::new(cache.clone(), history.clone());
+    let mut estimates = fresh();
+    let mut is_first_list = true;
+    loop {
+        let (query, outdated) = match queries.next_within(estimates.is_open().then_some(KEEP_OPEN)) {
+            NextQuery::Query(query, outdated) => (query, outdated),
+            NextQuery::Timeout => {
+                let _devices = devices::lock_list();
+                estimates.close();
+                continue;
+            }
+            NextQuery::Closed => return,
+        };
+        match query {
+            Query::Estimate(recipe) => {
+                let _devices = devices::lock_list();
+                let answer = catch_unwind(AssertUnwindSafe(|| estimates.estimate(&recipe, &devices::list(), outdated.as_ref())))
+                    .unwrap_or_else(|_| {
+                        estimates = fresh();
+                        let failure = Failure::new(
+                            "Atelier made a mistake while it looked at this model.",
+                            "If it happens again, please report it with the model's name.",
+                        );
+                        Err(failure.into())
+                    });
+                let estimate = match answer {
+                    Ok(estimate) => Ok(estimate),
+                    Err(EstimateError::Failed(failure)) => Err(*failure),
+                    // The newer query is answered.
+                    Err(EstimateError::Outdated) => continue,
+                };
+                sender.send(Event::Estimated { recipe, estimate });
+            }
+            Query::Devices => {
+                if std::mem::replace(&mut is_first_list, false)
+                    && let Some(text) = drivers::missing()
+                {
+                    sender.send(Event::Log { job: None, level: LogLevel::Warn, text });
+                }
+                sender.send(Event::Devices(devices::list()));
+            }
+        }
+    }
+}

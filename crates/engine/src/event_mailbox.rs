@@ -1,0 +1,101 @@
+//! Events on their way to the reader of a [`Handle`](crate::Handle).
+//!
+//! Invariants: previews and steps are replaced by newer ones of the same job, log lines are bounded, nothing else is dropped; after the `End`
+//! of a job comes no preview of it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::protocol::{Event, JobId};
+use atelier_core::mailbox::Mailbox;
+
+/// Unread log lines that are kept.
+pub(crate) const MAX_LOG_LINES: usize = 500;
+
+/// Unread events, and the jobs whose `End` is not delivered yet.
+pub(crate) struct EventMailbox {
+    unread: Mailbox<Event>,
+    open: Mutex<BTreeSet<JobId>>,
+}
+
+impl EventMailbox {
+    /// An empty mailbox; `wake` is called after each delivery, on the thread that delivers.
+    pub(crate) fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { unread: Mailbox::new(wake), open: Mutex::default() }
+    }
+
+    /// Expects an `End` of this job.
+    pub(crate) fn open(&self, job: JobId) {
+        self.open.lock().insert(job);
+    }
+
+    /// Expects no `End` of this job, which was never sent.
+    pub(crate) fn forget(&self, job: JobId) {
+        self.open.lock().remove(&job);
+    }
+
+    /// Jobs whose `End` is not delivered yet.
+    pub(crate) fn open_jobs(&self) -> Vec<JobId> {
+        self.open.lock().iter().copied().collect()
+    }
+
+    /// Takes an event from the engine.
+    pub(crate) fn deliver(&self, event: Event) {
+        self.unread.update(|unread| {
+            match event {
+                Event::Preview { job, .. } => {
+                    unread.retain(|it| !matches!(it, Event::Preview { job: other, .. } if *other == job));
+                    if self.open.lock().contains(&job) {
+                        // It is older than the end of its job and newer than most else: it is read first, after `Begin`.
+                        let begin = unread.iter().position(|it| matches!(it, Event::Begin { job: other, .. } if *other == job));
+                        unread.insert(begin.map_or(0, |begin| begin + 1), event);
+                    }
+                }
+                Event::Step { job, .. } => {
+                    if matches!(unread.back(), Some(Event::Step { job: other, .. }) if *other == job) {
+                        unread.pop_back();
+                    }
+                    unread.push_back(event);
+                }
+                Event::Log { job, .. } => {
+                    let mut lines = unread.iter().enumerate().filter(|(_, it)| matches!(it, Event::Log { .. }));
+                    if let Some((oldest, _)) = lines.next()
+                        && lines.count() + 1 >= MAX_LOG_LINES
+                    {
+                        unread.remove(oldest);
+                    }
+                    unread.push_back(event);
+                    // A line of a job's log can wait: its end comes for certain, and waking a reader for each line costs more than the line.
+                    return job.is_none();
+                }
+                Event::End { job, .. } => {
+                    unread.retain(|it| !matches!(it, Event::Preview { job: other, .. } if *other == job));
+                    unread.push_back(event);
+                    self.open.lock().remove(&job);
+                }
+                Event::Begin { .. }
+                | Event::Phase { .. }
+                | Event::Picture { .. }
+                | Event::Estimated { .. }
+                | Event::Measured { .. }
+                | Event::Waiting { .. }
+                | Event::Residency(_)
+                | Event::Devices(_)
+                | Event::Server { .. } => unread.push_back(event),
+            }
+            true
+        });
+    }
+
+    /// The next event, if there is one.
+    pub(crate) fn try_next(&self) -> Option<Event> {
+        self.unread.try_next()
+    }
+
+    /// The next event; `None` where none comes within `limit`.
+    pub(crate) fn next_within(&self, limit: Duration) -> Option<Event> {
+        self.unread.next_within(limit)
+    }
+}

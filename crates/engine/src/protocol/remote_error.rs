@@ -1,0 +1,108 @@
+//! Reasons why the devices of a server cannot be used.
+
+use serde::{Deserialize, Serialize};
+
+use atelier_core::advice::Advice;
+use atelier_core::sentences::sentence;
+
+/// A server cannot be used. As text: a clause that says what happened, a semicolon, and a clause that says what to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+#[error("{}; {}", self.problem(), self.remedy())]
+pub enum RemoteError {
+    /// The host name cannot be resolved.
+    Unknown(String),
+    /// No connection: nothing listens there.
+    Unreachable(String),
+    /// The connection is accepted, and no answer comes in time.
+    Silent(String),
+    /// The answer is not Atelier's: a stock ggml RPC server for example.
+    NotAtelier(String),
+    /// The wire versions differ.
+    OtherVersion {
+        /// The server's address.
+        server: String,
+        /// The server's wire version.
+        theirs: String,
+        /// This program's wire version.
+        ours: String,
+    },
+    /// Another client uses its devices.
+    Busy(String),
+    /// The connection broke.
+    Lost(String),
+}
+
+impl RemoteError {
+    /// The server's address.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        match self {
+            Self::Unknown(server)
+            | Self::Unreachable(server)
+            | Self::Silent(server)
+            | Self::NotAtelier(server)
+            | Self::OtherVersion { server, .. }
+            | Self::Busy(server)
+            | Self::Lost(server) => server,
+        }
+    }
+
+    /// Both clauses as sentences.
+    #[must_use]
+    pub fn advice(&self) -> Advice {
+        Advice::new(sentence(&self.problem()), sentence(&self.remedy()))
+    }
+
+    /// The clause that says what happened.
+    fn problem(&self) -> String {
+        match self {
+            Self::Unknown(name) => format!("no machine is called {name}"),
+            Self::Unreachable(server) => format!("nothing answers at {server}"),
+            Self::Silent(server) => format!("{server} accepts the connection and says nothing"),
+            Self::NotAtelier(server) => format!("what listens at {server} is not Atelier"),
+            Self::OtherVersion { server, theirs, ours } => {
+                format!("{server} runs another version of Atelier ({theirs}, here {ours})")
+            }
+            Self::Busy(server) => format!("the devices at {server} are lent to another program"),
+            Self::Lost(server) => format!("the connection to {server} was lost"),
+        }
+    }
+
+    /// The clause that says what to do.
+    const fn remedy(&self) -> &'static str {
+        match self {
+            Self::Unknown(_) => "check the name, or write its number",
+            Self::Unreachable(_) => "start `atelier serve-device` there, and check the address and the firewall",
+            Self::Silent(_) => "if it is busy try again, else restart `atelier serve-device` there",
+            Self::NotAtelier(_) => "start `atelier serve-device` there (a stock RPC server cannot be used)",
+            Self::OtherVersion { .. } => "install the same one on both machines",
+            Self::Busy(_) => "wait until it is closed",
+            Self::Lost(_) => "check that `atelier serve-device` still runs there, then try again",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_the_same_as_text_and_as_advice() {
+        let error = RemoteError::Busy("studio:50052".into());
+        assert_eq!(error.to_string(), "the devices at studio:50052 are lent to another program; wait until it is closed");
+        let advice = error.advice();
+        assert_eq!(
+            (advice.sentence.as_str(), advice.hint.as_str()),
+            ("The devices at studio:50052 are lent to another program.", "Wait until it is closed.")
+        );
+    }
+
+    #[test]
+    fn a_semicolon_in_a_name_cuts_no_sentence() {
+        let error = RemoteError::OtherVersion { server: "s:1".into(), theirs: "1/a; b".into(), ours: "1/c".into() };
+        let advice = error.advice();
+        assert!(advice.sentence.ends_with("(1/a; b, here 1/c)."), "{advice:?}");
+        assert_eq!(advice.hint, "Install the same one on both machines.");
+    }
+}

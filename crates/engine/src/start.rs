@@ -1,0 +1,54 @@
+//! Starting the engine's threads.
+
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use crate::engine_end::EngineEnd;
+use crate::estimate;
+use crate::handle::{Connection, Handle};
+use crate::history::History;
+use crate::scheduler::{self, Engine};
+use crate::threads::{STACK_BYTES, mark_engine_thread};
+
+/// Starts the engine. `wake` is called, from any thread, whenever a new event can be read. Dropping the handle stops the engine.
+///
+/// Where the system gives no thread, the handle refuses every job.
+#[must_use]
+pub fn start(wake: impl Fn() + Send + Sync + 'static) -> Handle {
+    start_with(wake, None)
+}
+
+/// Starts the engine as [`start`] does, and stores measurements of devices in this file, which need not be there yet.
+#[must_use]
+pub fn start_remembering(wake: impl Fn() + Send + Sync + 'static, file: &Path) -> Handle {
+    start_with(wake, Some(file.to_owned()))
+}
+
+fn start_with(wake: impl Fn() + Send + Sync + 'static, file: Option<PathBuf>) -> Handle {
+    let (connection, end) = Connection::new(wake);
+    match thread::Builder::new().name("engine".into()).spawn(move || run(end, file.as_deref())) {
+        Ok(thread) => connection.handle(Some(thread)),
+        // The engine's end went down with the closure, so the handle knows.
+        Err(error) => {
+            tracing::error!("the engine's thread could not be started: {error}");
+            connection.handle(None)
+        }
+    }
+}
+
+/// Queries have a thread of their own, which ends with this one: none may be in the engine when the process exits.
+fn run(end: EngineEnd, file: Option<&Path>) {
+    let engine = Engine::new(file.map(History::open).unwrap_or_default());
+    let (queries, sender) = (end.queries(), end.sender());
+    let (cache, history) = (engine.estimates.clone(), engine.history.clone());
+    let answering = move || {
+        mark_engine_thread();
+        estimate::answer_queries(&queries, &sender, &cache, &history);
+    };
+    let thread = thread::Builder::new().name("estimates".into()).stack_size(STACK_BYTES).spawn(answering);
+    scheduler::run(end, engine);
+    match thread {
+        Ok(thread) => drop(thread.join()),
+        Err(error) => tracing::error!("the thread for estimates could not be started: {error}"),
+    }
+}
