@@ -78,6 +78,7 @@ mod tests {
             card: None,
             memory_total_bytes: 8 << 30,
             memory_free_bytes: 1,
+            memory_allocated_bytes: 0,
         };
         let said = |address: &str| words(&ServeEvent::Listening { address: address.parse().unwrap(), devices: vec![device.clone()] });
         let (here, everywhere) = (said("127.0.0.1:7"), said("0.0.0.0:7"));

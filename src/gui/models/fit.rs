@@ -188,6 +188,7 @@ mod tests {
             card: None,
             memory_total_bytes: gib * GIB,
             memory_free_bytes: 0,
+            memory_allocated_bytes: 0,
         }
     }
 
