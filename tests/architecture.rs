@@ -150,12 +150,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "the Models feature's state is plain data: it neither draws, nor speaks to the library service, nor touches the system",
-        within: &[
-            "src/gui/models/filter.rs",
-            "src/gui/models/fit.rs",
-            "src/gui/models/queue.rs",
-            "src/gui/models/state.rs",
-        ],
+        within: &["src/gui/models/filter.rs", "src/gui/models/fit.rs", "src/gui/models/queue.rs", "src/gui/models/state.rs"],
         except: &[],
         forbids: Forbidden::Paths(&[
             "egui",

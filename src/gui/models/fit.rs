@@ -194,7 +194,9 @@ mod tests {
 
     #[test]
     fn a_model_fits_the_card_or_runs_with_ram_or_is_too_big() {
-        let memory = MachineMemory::from_devices(&[device(DeviceKind::Cpu, 32), device(DeviceKind::Gpu, 8), device(DeviceKind::Remote, 80)]).unwrap();
+        let memory =
+            MachineMemory::from_devices(&[device(DeviceKind::Cpu, 32), device(DeviceKind::Gpu, 8), device(DeviceKind::Remote, 80)])
+                .unwrap();
         assert_eq!(memory.gpu_bytes, Some(8 * GIB - 8 * GIB / 10), "another machine's memory is not this one's");
         let fits = |gb| memory.fits(Some(gb * GB));
         assert_eq!((fits(5), fits(12), fits(60)), (FitLevel::Fits, FitLevel::Tight, FitLevel::TooBig));
