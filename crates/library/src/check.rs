@@ -113,15 +113,24 @@ fn fix_roles(files: &mut Files, notes: &mut Vec<String>) -> Result<(), Problem> 
         let used_as = role.label();
         let Some(right) = kind.role else {
             if kind.is_lora {
-                return Err(Problem::new(format!("{name} is {}, and was chosen as {used_as}.", kind.described()), "Add it to the LoRAs instead."));
+                return Err(Problem::new(
+                    format!("{name} is {}, and was chosen as {used_as}.", kind.described()),
+                    "Add it to the LoRAs instead.",
+                ));
             }
             // These are known by less certain signs; the engine has the last word.
             if matches!(role, FileRole::LlmVision | FileRole::ClipVision | FileRole::Photomaker | FileRole::Controlnet) {
                 continue;
             }
-            return Err(Problem::new(format!("{name} was chosen as {used_as}, but Atelier does not know what it is."), "Choose a file of a model that Atelier knows; the library lists them."));
+            return Err(Problem::new(
+                format!("{name} was chosen as {used_as}, but Atelier does not know what it is."),
+                "Choose a file of a model that Atelier knows; the library lists them.",
+            ));
         };
-        return Err(Problem::new(format!("{name} is {}, and was chosen as {used_as}.", kind.described()), format!("Choose it as {} instead.", right.label())));
+        return Err(Problem::new(
+            format!("{name} is {}, and was chosen as {used_as}.", kind.described()),
+            format!("Choose it as {} instead.", right.label()),
+        ));
     }
     let taken: Vec<_> = moves.into_iter().filter_map(|(from, to)| files.remove(&from).map(|file| (to, file))).collect();
     files.extend(taken);
@@ -154,9 +163,17 @@ impl Set {
         let Some((role, kind)) = self.main_role().and_then(|role| self.known(role).map(|known| (role, &known.kind))) else {
             return Err(Problem::new("No model is chosen yet.", "Choose a full model, or a diffusion file with its text encoder and VAE."));
         };
-        let family = kind.family.ok_or_else(|| Problem::new(format!("Atelier does not know the family of {}.", self.name(role)), "Choose a model of a family that it knows; the library lists them."))?;
+        let family = kind.family.ok_or_else(|| {
+            Problem::new(
+                format!("Atelier does not know the family of {}.", self.name(role)),
+                "Choose a model of a family that it knows; the library lists them.",
+            )
+        })?;
         if family.is_video() {
-            return Err(Problem::new(format!("{} is a {} model, which makes videos.", self.name(role), family.label()), "Choose a model that makes pictures."));
+            return Err(Problem::new(
+                format!("{} is a {} model, which makes videos.", self.name(role), family.label()),
+                "Choose a model that makes pictures.",
+            ));
         }
         Ok(family)
     }
@@ -171,7 +188,10 @@ impl Set {
             .collect();
         if let [parts @ .., last] = missing.as_slice() {
             let list = if parts.is_empty() { last.clone() } else { format!("{} and {last}", parts.join(", ")) };
-            return Err(Problem::new(format!("This {} model still needs {list}.", family.label()), "Choose the missing files among the model's files."));
+            return Err(Problem::new(
+                format!("This {} model still needs {list}.", family.label()),
+                "Choose the missing files among the model's files.",
+            ));
         }
         Ok(())
     }
@@ -181,18 +201,24 @@ impl Set {
             && let Some(known) = self.known(FileRole::Llm)
             && known.kind.vocabulary.is_some_and(|rows| rows < needed)
         {
-            return Err(Problem::new(format!(
+            return Err(Problem::new(
+                format!(
                     "{} knows {} words, and the text encoder of {} needs at least {needed}.",
                     self.name(FileRole::Llm),
                     known.kind.vocabulary.unwrap_or(0),
                     family.label()
-                ), right_encoder(family)));
+                ),
+                right_encoder(family),
+            ));
         }
         if let Some((role, needed)) = self.main_role().and_then(|it| self.known(it)).and_then(|it| expected_width(&it.header, family))
             && let Some(width) = self.known(role).and_then(|it| it.kind.text_width)
             && width != needed
         {
-            return Err(Problem::new(format!("{} does not belong to this model: it is {width} wide, and the model reads {needed}.", self.name(role)), right_encoder(family)));
+            return Err(Problem::new(
+                format!("{} does not belong to this model: it is {width} wide, and the model reads {needed}.", self.name(role)),
+                right_encoder(family),
+            ));
         }
         Ok(())
     }
@@ -207,7 +233,10 @@ impl Set {
                 Latents::Other => true,
             };
             if !fits {
-                return Err(Problem::new(format!("{} is {}, which cannot show the pictures of {}.", self.name(role), kind.described(), family.label()), format!("Choose the {} that belongs to {}.", decapitalised(role.label()), family.label())));
+                return Err(Problem::new(
+                    format!("{} is {}, which cannot show the pictures of {}.", self.name(role), kind.described(), family.label()),
+                    format!("Choose the {} that belongs to {}.", decapitalised(role.label()), family.label()),
+                ));
             }
         }
         Ok(())

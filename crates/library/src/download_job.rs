@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::assemble::Missing;
-use super::problem::Problem;
 use super::downloads::{FileRequest, Job, Source, UnpackList};
 use super::manifest::{Defaults, Licence, Manifest, ModelFile, Origin};
+use super::problem::Problem;
 
 /// The job that brings a model into its folder beneath the folder of models.
 ///
@@ -13,8 +13,7 @@ use super::manifest::{Defaults, Licence, Manifest, ModelFile, Origin};
 /// Where the entry does not say where a file can be had.
 pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<Job, Problem> {
     let files = entry.files.iter().map(|file| wanted(entry, file)).collect::<Result<_, _>>()?;
-    let manifest =
-        entry.unpacked().to_json().map_err(|error| Problem::new(error.to_string(), "Please report this."))?;
+    let manifest = entry.unpacked().to_json().map_err(|error| Problem::new(error.to_string(), "Please report this."))?;
     Ok(Job {
         id: entry.id.clone(),
         name: entry.name.clone(),
@@ -33,7 +32,10 @@ pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<Job, Problem
 pub fn parts_job(id: &str, name: &str, missing: &[Missing], models_root: &Path) -> Result<Job, Problem> {
     let files: Vec<ModelFile> = missing.iter().filter_map(|it| Some(it.offer.as_ref()?.file.clone())).collect();
     if files.is_empty() {
-        return Err(Problem::new(format!("Nobody wrote down where the missing files of {name} can be had."), "Add the folder that has them."));
+        return Err(Problem::new(
+            format!("Nobody wrote down where the missing files of {name} can be had."),
+            "Add the folder that has them.",
+        ));
     }
     let parts = Manifest {
         id: format!("parts-of-{id}"),
@@ -59,7 +61,10 @@ fn wanted(entry: &Manifest, file: &ModelFile) -> Result<FileRequest, Problem> {
             Source::HuggingFace { repo: repo.into(), path: path.into(), revision: file.hf.as_ref().and_then(|it| it.revision.clone()) }
         }
         None => {
-            return Err(Problem::new(format!("The catalogue does not say where {} of {} can be had.", file.filename.as_str(), entry.name), "Correct the entry, or choose another model."));
+            return Err(Problem::new(
+                format!("The catalogue does not say where {} of {} can be had.", file.filename.as_str(), entry.name),
+                "Correct the entry, or choose another model.",
+            ));
         }
     };
     let unpack = file.unpack.as_ref().map(|it| UnpackList { names: it.files.iter().map(|it| it.name.clone()).collect(), flat: it.flat });

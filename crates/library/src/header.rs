@@ -84,7 +84,11 @@ pub fn read_header(path: &Path) -> Result<Header, HeaderError> {
     let mut file = File::open(path).map_err(|error| unreadable(&error))?;
     let about = file.metadata().map_err(|error| unreadable(&error))?;
     if about.is_dir() {
-        return Err(HeaderError::new(Fault::NotAModel, format!("{name} is a folder, not a model file."), "Choose a .safetensors or .gguf file inside it."));
+        return Err(HeaderError::new(
+            Fault::NotAModel,
+            format!("{name} is a folder, not a model file."),
+            "Choose a .safetensors or .gguf file inside it.",
+        ));
     }
     read_from(&mut file, about.len(), &name)
 }
@@ -102,9 +106,17 @@ pub(crate) fn read_from(source: &mut (impl Read + Seek), file_bytes: u64, name: 
         Format::Gguf
     } else if let Some(other) = sniff::what(&start) {
         let sniff::Other { what, hint } = other;
-        return Err(HeaderError::new(if hint == sniff::PICKLE { Fault::Pickle } else { Fault::NotAModel }, format!("{name} is {what}, not a model that Atelier reads."), hint));
+        return Err(HeaderError::new(
+            if hint == sniff::PICKLE { Fault::Pickle } else { Fault::NotAModel },
+            format!("{name} is {what}, not a model that Atelier reads."),
+            hint,
+        ));
     } else if start.get(8).is_some_and(|it| *it != b'{') {
-        return Err(HeaderError::new(Fault::NotAModel, format!("{name} is neither a safetensors nor a GGUF file."), "Choose the model's .safetensors or .gguf file instead."));
+        return Err(HeaderError::new(
+            Fault::NotAModel,
+            format!("{name} is neither a safetensors nor a GGUF file."),
+            "Choose the model's .safetensors or .gguf file instead.",
+        ));
     } else {
         Format::Safetensors
     };

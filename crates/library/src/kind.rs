@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::family::Family;
 use super::container::TensorInfo;
+use super::family::Family;
 use super::header::Header;
 use atelier_core::recipe::FileRole;
 

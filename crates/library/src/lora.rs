@@ -5,10 +5,10 @@
 use std::collections::HashMap;
 
 use super::cache::IdentifiedFile;
-use super::problem::Problem;
-use super::family::Family;
 use super::container::shown;
+use super::family::Family;
 use super::kind::DIFFUSION_PREFIX;
+use super::problem::Problem;
 
 /// The endings of a pair's two halves, as trainers write them.
 const HALVES: [(&str, &str); 5] = [
@@ -26,9 +26,17 @@ const PREFIXES: [&str; 8] =
 /// Checks one LoRA against the files of a model.
 pub(crate) fn check(name: &str, lora: &IdentifiedFile, family: Family, model: &[&IdentifiedFile]) -> Result<(), Problem> {
     if !lora.kind.is_lora {
-        return Err(Problem::new(format!("{name} is {}, not a LoRA.", lora.kind.described()), "Take it out of the LoRAs, or choose another file."));
+        return Err(Problem::new(
+            format!("{name} is {}, not a LoRA.", lora.kind.described()),
+            "Take it out of the LoRAs, or choose another file.",
+        ));
     }
-    let other_model = || Problem::new(format!("{name} was made for another model: nothing in it fits {}.", family.label()), format!("Choose a LoRA made for {}, or take this one out.", family.label()));
+    let other_model = || {
+        Problem::new(
+            format!("{name} was made for another model: nothing in it fits {}.", family.label()),
+            format!("Choose a LoRA made for {}, or take this one out.", family.label()),
+        )
+    };
     if let (Some(made_for), true) = (lora.kind.family, family.is_unet())
         && made_for != family
     {
@@ -46,11 +54,11 @@ pub(crate) fn check(name: &str, lora: &IdentifiedFile, family: Family, model: &[
             Some([rows, columns]) if [rows, columns] == [pair.rows, pair.columns] => fitting += 1,
             Some([rows, columns]) => {
                 let sentence = format!(
-                        "{name} does not fit this model: {} is {}x{} there, and {rows}x{columns} in the model.",
-                        shown(&pair.target),
-                        pair.rows,
-                        pair.columns
-                    );
+                    "{name} does not fit this model: {} is {}x{} there, and {rows}x{columns} in the model.",
+                    shown(&pair.target),
+                    pair.rows,
+                    pair.columns
+                );
                 return Err(Problem::new(sentence, other_model().advice.hint));
             }
             // The engine takes Z-Image's names as they are; other families have several spellings, so shapes must do.
@@ -87,7 +95,10 @@ fn pairs(lora: &IdentifiedFile, name: &str) -> Result<Vec<Pair>, Problem> {
 }
 
 fn damaged(name: &str, target: &str) -> Problem {
-    Problem::new(format!("{name} is damaged: the two halves of {} do not fit each other.", shown(target)), "Download it again, or take it out of the LoRAs.")
+    Problem::new(
+        format!("{name} is damaged: the two halves of {} do not fit each other.", shown(target)),
+        "Download it again, or take it out of the LoRAs.",
+    )
 }
 
 /// The matrices that a LoRA can change.

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use super::assemble::{Assembly, assemble};
 use super::catalogue::Catalogue;
-use super::problem::Problem;
 use super::disk::{DiskFile, ScanResult};
 use super::header::file_name;
 use super::manifest::{Defaults, FaultyFile, MANIFEST, Manifest, Role};
 use super::naming::{free_id, slug};
+use super::problem::Problem;
 use atelier_core::format::file_size;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe};
 
@@ -157,7 +157,10 @@ impl Models {
         }
         if let Some(entry) = self.catalogue.find(name) {
             let bytes = entry.bytes().map(|it| format!(" (about {})", file_size(it))).unwrap_or_default();
-            return Err(Problem::new(format!("{} is not on this disk.", entry.name), format!("Get it with: atelier models pull {name}{bytes}.")));
+            return Err(Problem::new(
+                format!("{} is not on this disk.", entry.name),
+                format!("Get it with: atelier models pull {name}{bytes}."),
+            ));
         }
         Err(self.unknown(name))
     }
@@ -169,7 +172,12 @@ impl Models {
     pub fn upscaler(&self, name: &str) -> Result<PathBuf, Problem> {
         let Some(it) = self.installed_as(name) else { return Err(self.runnable(name).err().unwrap_or_else(|| self.unknown(name))) };
         let files = it.whole_files()?;
-        files.get(FileRole::Upscaler).map(Path::to_owned).ok_or_else(|| Problem::new(format!("{} is no upscaler.", it.manifest.name), "Choose an ESRGAN model; they are found with: atelier models search ESRGAN."))
+        files.get(FileRole::Upscaler).map(Path::to_owned).ok_or_else(|| {
+            Problem::new(
+                format!("{} is no upscaler.", it.manifest.name),
+                "Choose an ESRGAN model; they are found with: atelier models search ESRGAN.",
+            )
+        })
     }
 
     /// There is no model of this name: what to say, with the name that may have been meant.
@@ -178,10 +186,13 @@ impl Models {
         let known = self.installed.iter().map(|it| it.manifest.id.as_str()).chain(self.loose.iter().map(|it| it.id.as_str()));
         let alike = |id: &str| strsim::normalized_damerau_levenshtein(id, name);
         let near = known.chain(self.catalogue.like(name)).max_by(|one, two| alike(one).total_cmp(&alike(two)));
-        Problem::new(format!("There is no model and no file called {name}."), match near.filter(|it| alike(it) > 0.5) {
+        Problem::new(
+            format!("There is no model and no file called {name}."),
+            match near.filter(|it| alike(it) > 0.5) {
                 Some(near) => format!("Did you mean {near}?"),
                 None => "See what there is with: atelier models list.".into(),
-            })
+            },
+        )
     }
 }
 
@@ -194,7 +205,10 @@ impl Installed {
         let Manifest { id, name, defaults, .. } = &self.manifest;
         let files = self.whole_files()?;
         if files.main().is_none() {
-            return Err(Problem::new(format!("{name} makes no pictures by itself: it is a part of other models."), "Choose a model with a diffusion module."));
+            return Err(Problem::new(
+                format!("{name} makes no pictures by itself: it is a part of other models."),
+                "Choose a model with a diffusion module.",
+            ));
         }
         let loras = self.manifest.files.iter().filter(|it| it.role == Role::Lora);
         let loras = loras.map(|it| Lora { path: it.filename.in_folder(&self.folder), strength: 1.0 }).collect();
@@ -205,7 +219,9 @@ impl Installed {
 impl Installed {
     fn whole_files(&self) -> Result<&ModelFiles, Problem> {
         let Manifest { id, name, .. } = &self.manifest;
-        self.files.as_ref().map_err(|error| Problem::new(format!("{name} is not whole. {error}"), format!("Get it again with: atelier models pull {id}.")))
+        self.files
+            .as_ref()
+            .map_err(|error| Problem::new(format!("{name} is not whole. {error}"), format!("Get it again with: atelier models pull {id}.")))
     }
 }
 

@@ -169,7 +169,10 @@ impl CommandRunner<'_> {
             }
             let file = models.loose_file(name).filter(|file| known.iter().any(|it| it.path == *file));
             file.map(|file| InstalledItem::File(name.clone(), file)).ok_or_else(|| match card_named(models, name) {
-                Some(card) => CommandError::UnknownModel(Problem::new(format!("{} was not downloaded by Atelier.", card.name), "Only what Atelier downloaded can be checked or taken away here.")),
+                Some(card) => CommandError::UnknownModel(Problem::new(
+                    format!("{} was not downloaded by Atelier.", card.name),
+                    "Only what Atelier downloaded can be checked or taken away here.",
+                )),
                 None => CommandError::UnknownModel(models.unknown(name)),
             })
         };

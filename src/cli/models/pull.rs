@@ -85,7 +85,10 @@ impl CommandRunner<'_> {
     fn require_terms(&mut self, library: &Library, entry: &mut Manifest, name: &str, accept: bool) -> Result<(), CommandError> {
         let Some(licence) = entry.licence.as_mut().filter(|it| it.asks()) else { return Ok(()) };
         if !accept && !library.places.has_accepted(name) {
-            return Err(CommandError::UnknownModel(Problem::new(format!("{} comes under terms of its own: {}.", entry.name, licence_text(licence)), format!("Read them; if you accept them: atelier models pull {name} --accept-licence."))));
+            return Err(CommandError::UnknownModel(Problem::new(
+                format!("{} comes under terms of its own: {}.", entry.name, licence_text(licence)),
+                format!("Read them; if you accept them: atelier models pull {name} --accept-licence."),
+            )));
         }
         licence.accept();
         let accepted = |places: &mut LibraryConfig| {

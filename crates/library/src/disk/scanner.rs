@@ -343,7 +343,13 @@ impl Worker {
 
     /// A reader that panics must not take the library with it: the file is the one to blame.
     fn inspect_file(&self, path: &Path) -> FileStatus {
-        catch_unwind(AssertUnwindSafe(|| (self.look)(path))).unwrap_or_else(|_| FileStatus::Faulty { fault: crate::Fault::Damaged, advice: Advice::new(format!("{} could not be understood.", crate::header::file_name(path)), "Please report this file; the others are not affected.") })
+        catch_unwind(AssertUnwindSafe(|| (self.look)(path))).unwrap_or_else(|_| FileStatus::Faulty {
+            fault: crate::Fault::Damaged,
+            advice: Advice::new(
+                format!("{} could not be understood.", crate::header::file_name(path)),
+                "Please report this file; the others are not affected.",
+            ),
+        })
     }
 
     fn save(&mut self) {

@@ -120,7 +120,11 @@ pub(super) async fn files(web: &Web, repo: &str) -> Result<Vec<HubFile>, Failure
 
 async fn ask<T: for<'de> Deserialize<'de>>(web: &Web, url: &reqwest::Url, what: &str, repo: Option<&str>) -> Result<T, Failure> {
     let (answer, body) = web.text(url, MOST_BYTES).await.map_err(|error| match error {
-        NoAnswer::QueuedJob(_) => Failure::new(Cause::Unreachable, format!("{} cannot be reached just now.", url.host_str().unwrap_or("The server")), "Everything on this machine works without it. Check the connection and search again."),
+        NoAnswer::QueuedJob(_) => Failure::new(
+            Cause::Unreachable,
+            format!("{} cannot be reached just now.", url.host_str().unwrap_or("The server")),
+            "Everything on this machine works without it. Check the connection and search again.",
+        ),
         NoAnswer::Nonsense(words) => unclear(&words),
     })?;
     if !answer.response.status().is_success() {

@@ -324,7 +324,11 @@ impl Transfer {
             return Err(if again { AttemptError::Retry { failure, after, odd: false } } else { TransferError::Failed(failure).into() });
         }
         if is_page(answer.response.headers()) {
-            let failure = Failure::new(Cause::Server, format!("The server sent a page in the place of {name}."), "It may want you to sign in, or the file has moved: open its page in a browser.");
+            let failure = Failure::new(
+                Cause::Server,
+                format!("The server sent a page in the place of {name}."),
+                "It may want you to sign in, or the file has moved: open its page in a browser.",
+            );
             return Err(TransferError::Failed(failure).into());
         }
         if let (Some(wanted), Some(linked)) = (self.task.wanted.sha256, answer.linked)
@@ -446,7 +450,11 @@ impl Transfer {
     fn line(&self, error: NoAnswer) -> AttemptError {
         match error {
             NoAnswer::QueuedJob(words) => AttemptError::Retry {
-                failure: Failure::new(Cause::Unreachable, format!("{} could not be downloaded: {words}.", self.task.name()), "Check the connection and try again; what is there is kept."),
+                failure: Failure::new(
+                    Cause::Unreachable,
+                    format!("{} could not be downloaded: {words}.", self.task.name()),
+                    "Check the connection and try again; what is there is kept.",
+                ),
                 after: None,
                 odd: false,
             },

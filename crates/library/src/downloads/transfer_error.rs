@@ -22,11 +22,19 @@ pub(super) enum TransferError {
 }
 
 pub(super) fn lost() -> TransferError {
-    TransferError::Failed(Failure::new(Cause::Disk, "A part of Atelier that writes downloads has failed.", "Try again; if it fails again, restart Atelier."))
+    TransferError::Failed(Failure::new(
+        Cause::Disk,
+        "A part of Atelier that writes downloads has failed.",
+        "Try again; if it fails again, restart Atelier.",
+    ))
 }
 
 pub(super) fn mismatch(name: &str) -> Failure {
-    Failure::new(Cause::Mismatch, format!("The server's {name} is not the file that was expected. Nothing of it was kept."), "The file was changed or damaged there. Try again later, choose another variant, or add its link to take it as it is.")
+    Failure::new(
+        Cause::Mismatch,
+        format!("The server's {name} is not the file that was expected. Nothing of it was kept."),
+        "The file was changed or damaged there. Try again later, choose another variant, or add its link to take it as it is.",
+    )
 }
 
 pub(super) fn file_error(error: PartError, task: &FileTask) -> TransferError {

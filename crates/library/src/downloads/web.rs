@@ -201,16 +201,28 @@ impl Web {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND | StatusCode::GONE => {
                 let at = page.unwrap_or_else(|| "the page it came from".to_owned());
                 (
-                    Failure::new(Cause::NotFound, format!("{what} is no longer where it was: its repository moved or removed it."), format!("Look at {at} for its new place, or choose another variant.")),
+                    Failure::new(
+                        Cause::NotFound,
+                        format!("{what} is no longer where it was: its repository moved or removed it."),
+                        format!("Look at {at} for its new place, or choose another variant."),
+                    ),
                     false,
                 )
             }
             StatusCode::TOO_MANY_REQUESTS => (
-                Failure::new(Cause::TooMany, format!("The server has been asked too often and holds {what} back for now."), "Wait a few minutes and try again; a token of your own raises the limit."),
+                Failure::new(
+                    Cause::TooMany,
+                    format!("The server has been asked too often and holds {what} back for now."),
+                    "Wait a few minutes and try again; a token of your own raises the limit.",
+                ),
                 true,
             ),
             _ => (
-                Failure::new(Cause::Server, format!("The server could not send {what}: it answered {}.", status.as_u16()), "Try again later; what is there is kept."),
+                Failure::new(
+                    Cause::Server,
+                    format!("The server could not send {what}: it answered {}.", status.as_u16()),
+                    "Try again later; what is there is kept.",
+                ),
                 status.is_server_error() || matches!(status.as_u16(), 408 | 425),
             ),
         }
