@@ -21,7 +21,7 @@ use crate::studio::library_service::{LibraryEvent, LibraryRequest};
 
 /// Recomputes the shown cards after a change, and tells the service about this machine's memory.
 pub(crate) fn refresh(state: &mut State, devices: &[Device], context: &Context<'_>) {
-    let memory = MachineMemory::of(devices);
+    let memory = MachineMemory::from_devices(devices);
     if memory != state.memory
         && let Some(memory) = memory
     {
@@ -72,7 +72,7 @@ pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mu
             (state.hub.repository, state.hub.files) = (Some(repo), None);
         }
         LibraryEvent::Runnable(Ok(runnable)) => use_runnable(&runnable, context),
-        LibraryEvent::Runnable(Err(problem)) => context.notice(problem.sentence),
+        LibraryEvent::Runnable(Err(problem)) => context.notice(problem.advice.sentence),
         LibraryEvent::RemovalPreview(removal) => state.removal = Some(*removal),
         LibraryEvent::Check(id, Some(check)) => {
             state.checks.insert(id, check);
