@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_engine::{Picture, Preview};
 use atelier_library::model_name;
-use atelier_media::{PictureError, Metadata};
+use atelier_media::{Metadata, PictureError};
 
 /// Destination of the pictures of a job.
 #[derive(Debug, PartialEq)]

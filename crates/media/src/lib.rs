@@ -13,8 +13,8 @@ mod png;
 mod stored_recipe;
 mod thumbnail;
 
-pub use error::PictureError;
 pub use decode::{MAX_SIDE, fit_image, image_size, read_image, read_mask};
+pub use error::PictureError;
 pub use png::{Metadata, read_metadata, save_picture, write_picture};
 pub use stored_recipe::{MissingFile, RequiredFile, RestoredRecipe, StoredFile, StoredRecipe};
 pub use thumbnail::thumbnail;

@@ -231,9 +231,15 @@ impl StoredRecipe {
         let strength = |value: f32| value.clamp(0.0, 1.0);
         let init = self.init.as_ref().and_then(|init| Some((find(RequiredFile::Image, &init.file)?, strength(init.strength))));
         let mask = self.mask.as_ref().and_then(|file| find(RequiredFile::Image, file)).map(ImageSource::File);
-        let reference_images =
-            self.reference_images.iter().take(MOST_FILES).filter_map(|file| find(RequiredFile::Image, file)).map(ImageSource::File).collect();
-        let control = self.control.as_ref().and_then(|control| Some((find(RequiredFile::Image, &control.file)?, strength(control.strength))));
+        let reference_images = self
+            .reference_images
+            .iter()
+            .take(MOST_FILES)
+            .filter_map(|file| find(RequiredFile::Image, file))
+            .map(ImageSource::File)
+            .collect();
+        let control =
+            self.control.as_ref().and_then(|control| Some((find(RequiredFile::Image, &control.file)?, strength(control.strength))));
         let loras = self.loras.iter().take(MOST_FILES).filter_map(|lora| {
             let path = find(RequiredFile::Lora, &lora.file)?;
             Some(Lora { path, strength: lora.strength.clamp(-10.0, 10.0) })

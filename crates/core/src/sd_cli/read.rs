@@ -73,8 +73,10 @@ pub fn read(line: &str) -> Result<ParsedCommand, CommandError> {
             None if is_option(&word) => {
                 // The word after an unknown option belongs to it, unless it is an option itself.
                 let value = words.next_if(|next| !is_option(next));
-                reader
-                    .leave_out(&[Some(word.as_str()), value.as_deref()].into_iter().flatten().collect::<Vec<_>>(), "this option is not known");
+                reader.leave_out(
+                    &[Some(word.as_str()), value.as_deref()].into_iter().flatten().collect::<Vec<_>>(),
+                    "this option is not known",
+                );
             }
             None => reader.leave_out(&[&word], "it belongs to no option"),
         }
