@@ -12,7 +12,7 @@ use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Sampler, Scheduler, ta
 const FEWEST_PAIRS: usize = 3;
 const NEGATIVE: &str = "Negative prompt:";
 
-/// A `parameters` text, taken apart.
+/// A parsed `parameters` text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parameters {
     /// The prompt, with any `<lora:name:strength>` in it.

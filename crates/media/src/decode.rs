@@ -1,7 +1,7 @@
-//! Pictures that are read to start from: PNG, JPEG and WebP of anyone's making, and their fitting to the size that is made.
+//! Decoding of pictures to start from (PNG, JPEG, WebP), and their fitting to a size.
 //!
-//! Invariants: size and memory are checked before pixels are unpacked; a picture is turned as its camera says; what is see-through
-//! becomes white, or, in a mask, black. The engine's thread calls this; the window's never does.
+//! Invariants: size and memory are checked before pixels are unpacked; a picture is rotated by its EXIF orientation; transparent pixels
+//! become white, or, in a mask, black. Called on the engine's thread, never on the window's.
 
 use std::borrow::Cow;
 use std::fs;
@@ -17,10 +17,10 @@ use atelier_core::recipe::{ImageSource, Rgb8};
 
 /// The longest side of a picture in pixels.
 pub const MAX_SIDE: u32 = 16_384;
-/// Memory in bytes that unpacking a picture may take.
+/// Most bytes of memory for decoding a picture.
 const MOST_MEMORY: u64 = 1 << 30;
 
-/// Reads a picture; what is see-through becomes white.
+/// Reads a picture; transparent pixels become white.
 pub fn read_image(source: &ImageSource) -> Result<Rgb8, PictureError> {
     match source {
         ImageSource::Pixels(pixels) => not_empty(pixels).cloned(),
@@ -44,7 +44,7 @@ pub fn image_size(source: &ImageSource) -> Result<(u32, u32), PictureError> {
     }
 }
 
-/// Scales a picture until it covers this size in pixels, and cuts off what stands over on both sides.
+/// Scales a picture until it covers this size in pixels, and crops it to the middle.
 pub fn fit_image(image: &Rgb8, width: u32, height: u32) -> Result<Rgb8, PictureError> {
     let image = not_empty(image)?;
     if (image.width(), image.height()) == (width, height) {
@@ -55,8 +55,8 @@ pub fn fit_image(image: &Rgb8, width: u32, height: u32) -> Result<Rgb8, PictureE
     Rgb8::new(width, height, cover(&view, width, height).into_raw()).ok_or(PictureError::Empty)
 }
 
-/// Reads a mask, one byte a pixel, fitted to this size as [`fit_image`] fits: 255 is painted anew, 0 is kept. What is see-through is
-/// kept.
+/// Reads a mask, one byte a pixel, fitted to this size as [`fit_image`] fits: 255 is inpainted, 0 is kept. Transparent pixels
+/// are kept.
 pub fn read_mask(source: &ImageSource, width: u32, height: u32) -> Result<Vec<u8>, PictureError> {
     let image = match source {
         ImageSource::Pixels(pixels) => Cow::Borrowed(not_empty(pixels)?),
@@ -74,7 +74,7 @@ fn not_empty(image: &Rgb8) -> Result<&Rgb8, PictureError> {
     if image.width() == 0 || image.height() == 0 { Err(PictureError::Empty) } else { Ok(image) }
 }
 
-/// The middle part that has the wanted shape, scaled.
+/// The middle part with the wanted aspect, scaled.
 fn cover<P, I>(image: &I, width: u32, height: u32) -> ImageBuffer<P, Vec<u8>>
 where
     P: Pixel<Subpixel = u8> + 'static,
@@ -106,7 +106,7 @@ fn refused(path: &Path, error: image::ImageError) -> PictureError {
     }
 }
 
-/// A picture within the limits, and how it is to be turned.
+/// A decoder of a picture within the limits, and its orientation.
 fn open(path: &Path) -> Result<(impl ImageDecoder, Orientation), PictureError> {
     let file = fs::metadata(path).map_err(|error| PictureError::read(path, error))?;
     if !file.is_file() {
@@ -122,7 +122,7 @@ fn open(path: &Path) -> Result<(impl ImageDecoder, Orientation), PictureError> {
     if width > MAX_SIDE || height > MAX_SIDE || decoder.total_bytes() > MOST_MEMORY {
         return Err(PictureError::TooLarge { path: path.to_path_buf(), width, height, max: MAX_SIDE });
     }
-    // A damaged note on how to turn a picture is no reason to refuse it.
+    // A damaged orientation is no reason to refuse a picture.
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     Ok((decoder, orientation))
 }

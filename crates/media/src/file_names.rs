@@ -7,7 +7,7 @@ use time::macros::format_description;
 const WORDS: usize = 6;
 const CHARACTERS: usize = 48;
 
-/// Names for a picture, the first free one to be taken: the plain one, then numbered ones.
+/// Names for a picture, of which the first free one is used: the plain one, then numbered ones.
 pub(crate) fn file_names(now: OffsetDateTime, prompt: &str, seed: i64) -> impl Iterator<Item = String> {
     let time = now.format(format_description!("[year]-[month]-[day] [hour]-[minute]-[second]")).unwrap_or_default();
     let parts = [time, words(prompt), seed.to_string()];
@@ -19,7 +19,7 @@ pub(crate) fn file_names(now: OffsetDateTime, prompt: &str, seed: i64) -> impl I
 fn words(prompt: &str) -> String {
     // Tags in angle brackets are for the engine: `<lora:ink:0.5>`.
     let mut depth = 0_usize;
-    let kept = prompt.chars().map(|c| match c {
+    let plain = prompt.chars().map(|c| match c {
         '<' => {
             depth += 1;
             ' '
@@ -31,9 +31,9 @@ fn words(prompt: &str) -> String {
         _ if depth > 0 || is_trouble(c) => ' ',
         _ => c,
     });
-    let kept: String = kept.collect();
+    let plain: String = plain.collect();
     let mut name = String::new();
-    for word in kept.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).take(WORDS) {
+    for word in plain.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).take(WORDS) {
         let left = CHARACTERS.saturating_sub(name.chars().count() + 1);
         if left == 0 || (word.chars().count() > left && !name.is_empty()) {
             break;

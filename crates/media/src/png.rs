@@ -17,9 +17,9 @@ use super::{PictureError, StoredFile, StoredRecipe, file_names};
 use atelier_core::paths;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 
-/// The keyword under which A1111 and others keep what they know.
+/// Keyword of the text of A1111 and others.
 const PARAMETERS: &str = "parameters";
-/// The keyword under which the recipe is kept.
+/// Keyword of the stored recipe.
 const RECIPE: &str = "atelier";
 const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
 /// Bytes of a text chunk, packed or unpacked; longer ones are passed over.
@@ -108,7 +108,7 @@ fn encode(file: &mut File, image: &Rgb8, metadata: &Metadata) -> io::Result<()> 
     file.flush()
 }
 
-/// Reads what a PNG says of how it was made; both fields are empty where it says nothing.
+/// Reads the metadata of a PNG; both fields are empty where it has none.
 pub fn read_metadata(path: &Path) -> Result<Metadata, PictureError> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::InvalidData => PictureError::not_a_picture(path, error),
@@ -129,7 +129,7 @@ pub fn read_metadata(path: &Path) -> Result<Metadata, PictureError> {
 }
 
 /// Calls back with each keyword that is ours and its text. A file that ends early is read as far as it goes.
-fn texts(mut file: impl BufRead + Seek, mut found: impl FnMut(&str, String)) -> io::Result<()> {
+fn texts(mut file: impl BufRead + Seek, mut visit: impl FnMut(&str, String)) -> io::Result<()> {
     let mut signature = [0; 8];
     file.read_exact(&mut signature).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not a PNG file"))?;
     if signature != *SIGNATURE {
@@ -158,7 +158,7 @@ fn texts(mut file: impl BufRead + Seek, mut found: impl FnMut(&str, String)) -> 
         if crc.sum() == u32::from_be_bytes(checksum)
             && let Some((keyword, text)) = text_of(kind, &data)
         {
-            found(keyword, text);
+            visit(keyword, text);
         }
     }
     Ok(())
@@ -241,7 +241,7 @@ mod tests {
         all
     }
 
-    fn said(text: &str) -> Vec<(String, String)> {
+    fn text_chunks(text: &str) -> Vec<(String, String)> {
         vec![(PARAMETERS.to_owned(), text.to_owned())]
     }
 
@@ -309,8 +309,8 @@ mod tests {
             chunk(*b"iTXt", b"parameters\0\0\0en\0Parameter\0a lake"),
             chunk(*b"iTXt", &[&b"parameters\0\x01\0\0\0"[..], &zlib(b"a lake")].concat()),
         ] {
-            assert_eq!(read(&[text.clone(), pixels.clone(), chunk(*b"IEND", b"")]), said("a lake"));
-            assert_eq!(read(&[pixels.clone(), text, chunk(*b"IEND", b"")]), said("a lake"));
+            assert_eq!(read(&[text.clone(), pixels.clone(), chunk(*b"IEND", b"")]), text_chunks("a lake"));
+            assert_eq!(read(&[pixels.clone(), text, chunk(*b"IEND", b"")]), text_chunks("a lake"));
         }
     }
 
@@ -334,7 +334,7 @@ mod tests {
             chunk(*b"tEXt", b"other\0text"),
             chunk(*b"tEXt", &[&b"parameters\0"[..], &vec![b'a'; MOST_TEXT as usize]].concat()),
         ] {
-            assert_eq!(read(&[bad, good.clone()]), said("good"));
+            assert_eq!(read(&[bad, good.clone()]), text_chunks("good"));
         }
     }
 
@@ -344,7 +344,7 @@ mod tests {
         for length in [1000_u32, u32::MAX] {
             for kind in [b"tEXt", b"IDAT"] {
                 let lie = [&length.to_be_bytes()[..], kind, b"parameters\0short"].concat();
-                assert_eq!(read(&[good.clone(), lie]), said("good"));
+                assert_eq!(read(&[good.clone(), lie]), text_chunks("good"));
             }
         }
     }

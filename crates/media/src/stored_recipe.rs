@@ -110,7 +110,7 @@ pub enum RequiredFile {
     Image,
 }
 
-/// A file that a recipe needs and this machine was not found to have.
+/// A file that a recipe needs and that was not found on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingFile {
     /// Its kind.
@@ -121,7 +121,7 @@ pub struct MissingFile {
     pub bytes: u64,
 }
 
-/// A recipe taken from a picture.
+/// A recipe read from a picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RestoredRecipe {
     /// The recipe; what is missing is left out of it.

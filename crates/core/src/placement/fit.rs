@@ -69,7 +69,7 @@ fn reason(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &[Ca
     };
     let pin = request.pins.get(&candidate_set.module);
     let is_free = pin.is_none_or(|pin| pin.runs_on.is_none() || pin.weights.is_none());
-    let better = candidate_set.candidates.first().filter(|best| best.cost < assignment.cost);
+    let better = candidate_set.by_cost.first().filter(|best| best.cost < assignment.cost);
     let why = match better {
         None if is_free && pin.is_none() => String::new(),
         None => " (pinned)".to_owned(),

@@ -16,27 +16,27 @@ const MOST_FIXES: usize = 3;
 
 /// The changes whose plan fits and passes `helps`, the smallest loss first.
 pub(super) fn fixes(request: &PlanRequest<'_>, helps: impl Fn(&Plan) -> bool) -> Result<Vec<Fix>, PlacementError> {
-    let mut found = Vec::new();
+    let mut helpful = Vec::new();
     for alternative in request.alternatives {
-        found.extend(try_pins(request, alternative, request.pins)?);
+        helpful.extend(try_pins(request, alternative, request.pins)?);
     }
     let same = Alternative { changes: Vec::new(), needs: request.needs.clone() };
     for pins in relaxed(request.pins) {
-        found.extend(try_pins(request, &same, &pins)?);
+        helpful.extend(try_pins(request, &same, &pins)?);
     }
     for capacity in request.capacities {
-        found.extend(try_budget(request, capacity, &helps)?);
+        helpful.extend(try_budget(request, capacity, &helps)?);
     }
-    found.retain(|fix| helps(&fix.plan));
-    if found.is_empty() {
+    helpful.retain(|fix| helps(&fix.plan));
+    if helpful.is_empty() {
         for alternative in request.alternatives.iter().chain([&same]) {
-            found.extend(try_pins(request, alternative, &Pins::new())?);
+            helpful.extend(try_pins(request, alternative, &Pins::new())?);
         }
     }
-    found.retain(|fix| helps(&fix.plan) && !fix.changes.is_empty());
-    found.sort_by_key(|fix| (fix.changes.iter().map(Change::loss).max(), fix.changes.len(), fix.plan.score));
+    helpful.retain(|fix| helps(&fix.plan) && !fix.changes.is_empty());
+    helpful.sort_by_key(|fix| (fix.changes.iter().map(Change::loss).max(), fix.changes.len(), fix.plan.score));
     let mut fixes: Vec<Fix> = Vec::new();
-    for fix in found {
+    for fix in helpful {
         if fixes.iter().all(|it| it.changes != fix.changes) {
             fixes.push(fix);
         }
@@ -66,7 +66,7 @@ fn try_pins(request: &PlanRequest<'_>, alternative: &Alternative, pins: &Pins) -
         match &pin.weights {
             Some(location) if *location != assignment.weights && in_pieces => changes.push(Change::Pieces { module: *module }),
             Some(location) if *location != assignment.weights => {
-                changes.push(Change::Weights { module: *module, location: assignment.weights.clone() })
+                changes.push(Change::Weights { module: *module, location: assignment.weights.clone() });
             }
             Some(_) | None => {}
         }

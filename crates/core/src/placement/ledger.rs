@@ -72,7 +72,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Empty books.
+    /// Accounts without modules.
     pub(super) fn new(capacities: &[DeviceCapacity], budgets: &Budgets) -> Self {
         let accounts = capacities.iter().enumerate().map(|(own, capacity)| {
             let limit = capacity.limit_bytes(budgets);
@@ -114,7 +114,7 @@ impl Ledger {
         }
     }
 
-    /// By how many bytes the devices are over their limits, all together. Memory that two devices share is counted once.
+    /// Bytes above the limits of all devices together. Memory that two devices share is counted once.
     pub(super) fn missing_bytes(&self) -> u64 {
         let (mut own, mut shared, mut ram) = (0_u64, 0_u64, 0_u64);
         for (card, account) in self.accounts.iter().enumerate().filter(|(n, account)| account.card == *n) {

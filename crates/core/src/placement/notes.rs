@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::recipe::PlacementText;
 
-    fn noted(backend: &str, params: &str, max_vram: &str, stream_layers: bool) -> Vec<String> {
+    fn notes_of(backend: &str, params: &str, max_vram: &str, stream_layers: bool) -> Vec<String> {
         let text = PlacementText {
             backend: backend.into(),
             params_backend: params.into(),
@@ -128,27 +128,27 @@ mod tests {
             ("", "te=cpu", "-1", false),
             ("te=cpu", "diffusion=cpu,vae=cpu", "6", false),
         ] {
-            assert_eq!(noted(backend, params, max_vram, stream), Vec::<String>::new(), "{backend} {params} {max_vram}");
+            assert_eq!(notes_of(backend, params, max_vram, stream), Vec::<String>::new(), "{backend} {params} {max_vram}");
         }
     }
 
     #[test]
     fn streaming_that_the_engine_would_ignore_is_noted() {
-        for (backend, params, max_vram, said) in [
+        for (backend, params, max_vram, expected) in [
             ("", "diffusion=cpu", "", "without a memory budget for CUDA0"),
             ("", "diffusion=cpu", "cuda1=6", "without a memory budget for CUDA0"),
             ("", "te=cpu", "6", "live on CUDA0"),
             ("", "diffusion=disk,te=cpu", "6", "read from the disk"),
             ("cpu", "", "", "runs on CPU"),
         ] {
-            let notes = noted(backend, params, max_vram, true);
-            assert!(notes.first().is_some_and(|it| it.starts_with("Streaming") && it.contains(said)), "{notes:?}");
+            let notes = notes_of(backend, params, max_vram, true);
+            assert!(notes.first().is_some_and(|it| it.starts_with("Streaming") && it.contains(expected)), "{notes:?}");
         }
     }
 
     #[test]
     fn a_budget_that_the_engine_would_ignore_is_noted() {
-        for (backend, params, max_vram, said) in [
+        for (backend, params, max_vram, expected) in [
             ("cpu", "", "6", "The memory budget has no effect"),
             ("", "", "cpu=8", "The budget of CPU is for planning only"),
             ("", "cpu", "cuda1=6", "The budget of CUDA1 has no effect"),
@@ -156,8 +156,8 @@ mod tests {
             ("", "", "6", "The budget of CUDA0 saves no weights"),
             ("", "diffusion=disk", "cuda0=6", "(diffusion, text encoder, VAE)"),
         ] {
-            let notes = noted(backend, params, max_vram, false);
-            assert!(notes.len() == 1 && notes.iter().all(|it| it.contains(said)), "{notes:?}");
+            let notes = notes_of(backend, params, max_vram, false);
+            assert!(notes.len() == 1 && notes.iter().all(|it| it.contains(expected)), "{notes:?}");
         }
     }
 }

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Weights are read.
+    /// Loading of weights.
     Load,
-    /// The text encoder reads the prompt, the VAE an init image, the vision encoder a picture.
+    /// Encoding: the prompt by the text encoder, an init image by the VAE, a picture by the vision encoder.
     Encode,
-    /// The picture forms.
+    /// Sampling.
     Denoise,
-    /// The VAE turns latents into pixels.
+    /// Decoding of latents by the VAE.
     Decode,
 }
 
@@ -48,9 +48,9 @@ pub enum PhaseKind {
     Encoding,
     /// Denoising.
     Denoising,
-    /// Turning latents into pixels.
+    /// Decoding of latents by the VAE.
     Decoding,
-    /// Enlarging.
+    /// Upscaling.
     Upscaling,
 }
 

@@ -50,7 +50,7 @@ pub(super) struct Candidate {
 pub(super) struct Candidates<'a> {
     pub(super) module: Module,
     pub(super) needs: &'a ModuleNeeds,
-    pub(super) candidates: Vec<Candidate>,
+    pub(super) by_cost: Vec<Candidate>,
 }
 
 /// Candidates of the modules in use, by priority.
@@ -59,7 +59,7 @@ pub(super) fn candidates<'a>(request: &PlanRequest<'a>) -> Result<Vec<Candidates
     let in_use = PRIORITY.into_iter().filter_map(|module| Some((module, request.needs.modules.get(&module)?)));
     let candidates = in_use.map(|(module, needs)| {
         let candidates = candidates_of(module, needs, request.pins, request.capacities, best)?;
-        Ok(Candidates { module, needs, candidates })
+        Ok(Candidates { module, needs, by_cost: candidates })
     });
     candidates.collect()
 }
@@ -144,7 +144,7 @@ fn candidates_of(
 
 /// The cheapest candidates that fit together, one for each module; among equally cheap ones the first. `None`: nothing fits.
 pub(super) fn cheapest(candidates: &[Candidates<'_>], empty: &Ledger) -> Option<Vec<Candidate>> {
-    let mut search = Search { candidates, best: None, taken: Vec::new(), visits: 0 };
+    let mut search = Search { candidates, best: None, chosen: Vec::new(), visits: 0 };
     search.fitting(empty, 0);
     search.best.map(|(_, chosen)| chosen)
 }
@@ -152,9 +152,9 @@ pub(super) fn cheapest(candidates: &[Candidates<'_>], empty: &Ledger) -> Option<
 /// The candidates with the fewest missing bytes, and of these the cheapest, as far as a bounded search goes.
 pub(super) fn nearest(candidates: &[Candidates<'_>], empty: &Ledger) -> Option<Vec<Candidate>> {
     // Together, candidates miss no less than a single module alone.
-    let alone = candidates.iter().filter_map(|it| it.candidates.iter().map(|candidate| with(empty, it, candidate).missing_bytes()).min());
+    let alone = candidates.iter().filter_map(|it| it.by_cost.iter().map(|candidate| with(empty, it, candidate).missing_bytes()).min());
     let floor = alone.max().unwrap_or(0);
-    let mut search = Search { candidates, best: None, taken: Vec::new(), visits: 0 };
+    let mut search = Search { candidates, best: None, chosen: Vec::new(), visits: 0 };
     search.missing(empty, 0, floor);
     search.best.map(|(_, chosen)| chosen)
 }
@@ -173,49 +173,49 @@ struct Search<'a> {
     candidates: &'a [Candidates<'a>],
     /// Missing bytes and cost, with the candidates.
     best: Option<((u64, u32), Vec<Candidate>)>,
-    taken: Vec<Candidate>,
+    chosen: Vec<Candidate>,
     visits: usize,
 }
 
 impl Search<'_> {
     fn keep_if_better(&mut self, score: (u64, u32)) {
         if self.best.as_ref().is_none_or(|(best, _)| score < *best) {
-            self.best = Some((score, self.taken.clone()));
+            self.best = Some((score, self.chosen.clone()));
         }
     }
 
     fn fitting(&mut self, ledger: &Ledger, cost: u32) {
         self.visits += 1;
-        let Some((candidate_set, later)) = self.candidates.get(self.taken.len()..).and_then(<[_]>::split_first) else {
+        let Some((candidate_set, later)) = self.candidates.get(self.chosen.len()..).and_then(<[_]>::split_first) else {
             return self.keep_if_better((0, cost));
         };
-        for candidate in &candidate_set.candidates {
+        for candidate in &candidate_set.by_cost {
             let next = with(ledger, candidate_set, candidate);
             if next.missing_bytes() > 0 {
                 continue;
             }
-            // Each later module costs at least its cheapest candidate that fits beside those already taken.
+            // Each later module costs at least its cheapest candidate that fits beside those already chosen.
             let cheapest = |candidate_set: &Candidates<'_>| {
                 let fits = |candidate: &&Candidate| with(&next, candidate_set, candidate).missing_bytes() == 0;
-                candidate_set.candidates.iter().find(fits).map(|candidate| candidate.cost)
+                candidate_set.by_cost.iter().find(fits).map(|candidate| candidate.cost)
             };
             let Some(to_come) = later.iter().map(cheapest).sum::<Option<u32>>() else { continue };
             if self.best.as_ref().is_some_and(|((_, best), _)| cost + candidate.cost + to_come >= *best) {
                 continue;
             }
-            self.taken.push(*candidate);
+            self.chosen.push(*candidate);
             self.fitting(&next, cost + candidate.cost);
-            self.taken.pop();
+            self.chosen.pop();
         }
     }
 
     fn missing(&mut self, ledger: &Ledger, cost: u32, floor: u64) {
         self.visits += 1;
-        let Some(candidate_set) = self.candidates.get(self.taken.len()) else {
+        let Some(candidate_set) = self.candidates.get(self.chosen.len()) else {
             return self.keep_if_better((ledger.missing_bytes(), cost));
         };
         let mut nexts: Vec<(u64, &Candidate, Ledger)> = candidate_set
-            .candidates
+            .by_cost
             .iter()
             .map(|candidate| {
                 let next = with(ledger, candidate_set, candidate);
@@ -228,16 +228,16 @@ impl Search<'_> {
             if self.best.as_ref().is_some_and(|(best, _)| least >= *best) || self.visits > MOST_VISITS {
                 continue;
             }
-            self.taken.push(*candidate);
+            self.chosen.push(*candidate);
             self.missing(&next, cost + candidate.cost, floor);
-            self.taken.pop();
+            self.chosen.pop();
         }
     }
 }
 
 #[cfg(test)]
 pub(super) fn visits(candidates: &[Candidates<'_>], empty: &Ledger) -> usize {
-    let mut search = Search { candidates, best: None, taken: Vec::new(), visits: 0 };
+    let mut search = Search { candidates, best: None, chosen: Vec::new(), visits: 0 };
     search.fitting(empty, 0);
     search.visits
 }

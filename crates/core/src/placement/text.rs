@@ -109,8 +109,8 @@ impl OldFlags {
     #[must_use]
     pub fn before(self, text: &PlacementText) -> PlacementText {
         let join = |first: &[(bool, &str)], text: &str| {
-            let asked = first.iter().filter(|(asked, _)| *asked).map(|(_, entry)| *entry);
-            asked.chain([text.trim()]).filter(|entry| !entry.is_empty()).collect::<Vec<_>>().join(",")
+            let set = first.iter().filter(|(is_set, _)| *is_set).map(|(_, entry)| *entry);
+            set.chain([text.trim()]).filter(|entry| !entry.is_empty()).collect::<Vec<_>>().join(",")
         };
         let on_cpu = [(self.clip_on_cpu, "te=cpu"), (self.vae_on_cpu, "vae=cpu"), (self.control_net_cpu, "controlnet=cpu")];
         PlacementText {

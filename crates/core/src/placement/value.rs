@@ -200,7 +200,7 @@ mod tests {
     }
 
     /// Device of a module, and location of its weights.
-    fn said(placement: &Placement, module: Module) -> (&str, &str) {
+    fn names_of(placement: &Placement, module: Module) -> (&str, &str) {
         let assignment = placement.assignment(module);
         (&assignment.runs_on, assignment.weights.name())
     }
@@ -243,7 +243,7 @@ mod tests {
         for (backend, params, chosen, canonical) in cases {
             let placement = read(backend, params);
             for (module, runs_on, weights) in chosen {
-                assert_eq!(said(&placement, *module), (*runs_on, *weights), "{backend} {params}");
+                assert_eq!(names_of(&placement, *module), (*runs_on, *weights), "{backend} {params}");
             }
             assert_eq!(placement.text(), text(canonical.0, canonical.1), "{backend} {params}");
         }
@@ -255,7 +255,7 @@ mod tests {
         let placement = Placement::parse(&flags.before(&text("", "te=disk")), &workstation()).unwrap();
         for module in Module::ALL {
             let weights = if module == Module::Te { "disk" } else { "CPU" };
-            assert_eq!(said(&placement, module), ("CUDA0", weights));
+            assert_eq!(names_of(&placement, module), ("CUDA0", weights));
         }
         assert_eq!(placement.text(), text("all=CUDA0", "all=CPU,te=disk"));
     }
@@ -270,8 +270,8 @@ mod tests {
 
     #[test]
     fn words_for_the_default_mean_the_same_for_weights_as_for_modules() {
-        assert_eq!(said(&read("te=cpu", "te=auto"), Module::Te), ("CPU", "CUDA0"));
-        assert_eq!(said(&read("te=cpu", ""), Module::Te), ("CPU", "CPU"));
+        assert_eq!(names_of(&read("te=cpu", "te=auto"), Module::Te), ("CPU", "CUDA0"));
+        assert_eq!(names_of(&read("te=cpu", ""), Module::Te), ("CPU", "CPU"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! `<lora:name:strength>` in a prompt: how A1111, sd-cli and others name low-rank adapters.
 
-/// Takes every `<lora:name:strength>` out of a prompt, with one space before it: what is left, and names and strengths in their order.
+/// Takes every `<lora:name:strength>` out of a prompt, with one space before it: the rest of it, and names and strengths in their order.
 #[must_use]
 pub fn take_loras(prompt: &str) -> (String, Vec<(String, f32)>) {
-    let (mut kept, mut loras) = (String::new(), Vec::new());
+    let (mut prompt_left, mut loras) = (String::new(), Vec::new());
     let mut rest = prompt;
     while let Some(at) = rest.find("<lora:") {
         let (before, tag) = rest.split_at(at);
@@ -16,17 +16,17 @@ pub fn take_loras(prompt: &str) -> (String, Vec<(String, f32)>) {
             Some(((name.to_owned(), strength), after))
         });
         if let Some((lora, after)) = inside {
-            kept.push_str(before.strip_suffix(' ').unwrap_or(before));
+            prompt_left.push_str(before.strip_suffix(' ').unwrap_or(before));
             loras.push(lora);
             rest = after;
         } else {
-            kept.push_str(before);
-            kept.push_str(start);
+            prompt_left.push_str(before);
+            prompt_left.push_str(start);
             rest = after;
         }
     }
-    kept.push_str(rest);
-    (kept, loras)
+    prompt_left.push_str(rest);
+    (prompt_left, loras)
 }
 
 #[cfg(test)]

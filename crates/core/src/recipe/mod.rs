@@ -75,7 +75,7 @@ impl Recipe {
     /// stable-diffusion.cpp decides it: 1 alone switches it off, values below 1 do not.
     #[must_use]
     pub fn uses_guidance(&self) -> bool {
-        self.guidance < 1.0 || self.guidance > 1.0
+        !self.guidance.is_nan() && self.guidance != 1.0
     }
 
     /// True where both use the same model, opened in the same way, so that one context serves both.

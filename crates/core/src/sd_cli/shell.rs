@@ -1,4 +1,4 @@
-//! A command line taken apart into words, by the rules of Unix shells or, where it was clearly written for one, of Windows' shells.
+//! Splitting of a command line into words, by the rules of Unix shells or, where it was clearly written for one, of Windows' shells.
 
 use std::iter::Peekable;
 use std::str::Chars;

@@ -73,7 +73,7 @@ fn what_a_command_does_not_say_is_as_sd_cli_has_it() {
 
 #[test]
 fn nothing_is_dropped_silently() {
-    let told = left_out(
+    let reasons = left_out(
         "CUDA=1 sd-cli stray -m m --mmap --type q8_0 --shiny bright --glow --steps many -W 0 --backend te= --max-vram six -o out.png \
          --rpc-servers localhost:50052 --strength 0.5 --control-strength 1 --fa -M vid_gen --seed",
     );
@@ -97,9 +97,9 @@ fn nothing_is_dropped_silently() {
         "--strength: there is no picture",
         "--control-strength: there is no picture",
     ];
-    assert_eq!(told.len(), begins.len(), "{told:#?}");
-    for (told, begin) in told.iter().zip(begins) {
-        assert!(told.starts_with(begin), "{told} / {begin}");
+    assert_eq!(reasons.len(), begins.len(), "{reasons:#?}");
+    for (reasons, begin) in reasons.iter().zip(begins) {
+        assert!(reasons.starts_with(begin), "{reasons} / {begin}");
     }
     assert_eq!(left_out("sd -p '<lora:|high_noise|x:1>' -m m"), ["<lora:|high_noise|x:1>: Atelier has no such setting"]);
     assert_eq!(left_out("sd -m m --vae v --tae t").len(), 1);
