@@ -55,7 +55,7 @@ impl Prediction {
     /// Prediction of a placement on these devices.
     ///
     /// # Errors
-    /// Where the placement names a device that is not among them.
+    /// A device of the placement that is not among them.
     pub fn of(placement: &Placement, needs: &Needs, capacities: &[DeviceCapacity]) -> Result<Self, PlacementError> {
         let mut slots = Vec::new();
         for (module, needs) in &needs.modules {
