@@ -151,8 +151,8 @@ fn paint(world: &World, model: &str) -> Vec<u8> {
 fn a_model_is_pulled_checked_painted_with_shared_and_taken_away() {
     let world = World::new("life");
     assert_eq!(world.state("tiny"), "catalogue");
-    let told = world.lines(&["models", "pull", "tiny", "--json"]);
-    assert_eq!(told.last().unwrap()["stage"], "done", "{told:?}");
+    let events = world.lines(&["models", "pull", "tiny", "--json"]);
+    assert_eq!(events.last().unwrap()["stage"], "done", "{events:?}");
     let bytes: u64 = files().iter().map(|(_, path)| fs::metadata(path).unwrap().len()).sum();
     assert_eq!(world.server.sent.load(Ordering::SeqCst) as u64, bytes);
     for (_, path) in files().iter() {
@@ -195,8 +195,8 @@ fn a_file_comes_by_its_link_is_checked_and_goes_by_its_path() {
     let files = files();
     let name = files.get(Diffusion).unwrap().file_name().unwrap().to_str().unwrap();
     let link = format!("{}/{name}", world.server.address);
-    let told = world.lines(&["models", "pull", &link, "--json"]);
-    assert_eq!(told.last().unwrap()["stage"], "done", "{told:?}");
+    let events = world.lines(&["models", "pull", &link, "--json"]);
+    assert_eq!(events.last().unwrap()["stage"], "done", "{events:?}");
     let here = fs::read_dir(world.models()).unwrap().map(|it| it.unwrap().path().join(name)).find(|it| it.is_file()).unwrap();
     let path = here.to_str().unwrap();
     assert_eq!(world.done(&["models", "verify", path]), format!("right    {path}\n"));
@@ -215,7 +215,7 @@ fn what_cannot_be_pulled_is_explained_and_leaves_nothing() {
         let err = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(code), "{err}");
         assert!(err.contains(said), "{err}");
-        assert!(err.contains("catalogue.json, line ") && err.contains("\"Wrong\" is no id"), "the wrong entry is told: {err}");
+        assert!(err.contains("catalogue.json, line ") && err.contains("\"Wrong\" is no id"), "the wrong entry is events: {err}");
     };
     fails(&["models", "pull", "gated"], 2, "--accept-licence");
     fails(&["models", "pull", "tinny"], 2, "Did you mean tiny?");

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use atelier_library::downloads::{Downloads, Event, Job, Options, ProxyChoice, Source, Wanted};
+use atelier_library::downloads::{Downloads, Event, FileRequest, Job, Options, ProxyChoice, Source};
 use atelier_library::{FileName, Sha256};
 
 use super::Outcome;
@@ -97,14 +97,14 @@ fn download(url: &str, sum: Sha256, folder: &std::path::Path) -> Outcome<f64> {
     let options = Options { proxy: ProxyChoice::None, token: None, ..Options::new(folder.join("journal"), folder.join("models")) };
     let downloads = Downloads::start(options, || {})?;
     let filename = FileName::try_from("model.gguf".to_owned())?;
-    let file = Wanted { source: Source::Url(url.into()), filename, size: Some(BYTES as u64), sha256: Some(sum), unpack: None };
+    let file = FileRequest { source: Source::Url(url.into()), filename, size: Some(BYTES as u64), sha256: Some(sum), unpack: None };
     let job = Job { id: "a".into(), name: "A".into(), folder: "a".into(), files: vec![file], manifest: None, licence_url: None };
     let began = Instant::now();
     downloads.add(job)?;
     loop {
         match downloads.next_within(LIMIT).ok_or("the download takes too long")? {
             Event::Done { .. } => return Ok(began.elapsed().as_secs_f64()),
-            Event::Failed { failure, .. } => return Err(failure.sentence.into()),
+            Event::Failed { failure, .. } => return Err(failure.advice.sentence.into()),
             _ => {}
         }
     }

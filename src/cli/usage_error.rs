@@ -3,7 +3,7 @@
 use atelier_core::paths::NoHome;
 use atelier_core::placement::PlacementError;
 use atelier_core::sd_cli::CommandError;
-use atelier_library::{BuiltinError, PlacesError, Problem};
+use atelier_library::{BuiltinError, LibraryConfigError, Problem};
 
 /// The flags mean nothing together, or what they name is not there.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ pub(super) enum UsageError {
     #[error(transparent)]
     Model(#[from] Problem),
     #[error(transparent)]
-    Places(#[from] PlacesError),
+    Places(#[from] LibraryConfigError),
 }
 
 impl UsageError {

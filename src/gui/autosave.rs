@@ -81,15 +81,15 @@ impl Autosave {
             window: self.window.and_then(WindowPlace::sane),
             builtin: shared.uses_builtin(),
             recipe: if shared.uses_builtin() {
-                let files = shared.own.as_ref().map(|own| own.files.clone()).unwrap_or_default();
+                let files = shared.custom_recipe.as_ref().map(|own| own.files.clone()).unwrap_or_default();
                 Recipe { files, ..shared.recipe.clone() }
             } else {
                 shared.recipe.clone()
             },
             pins: state.devices.known_pins().or_else(|| self.written.pins.clone()),
-            placements: state.devices.board.named.clone(),
-            servers: state.devices.board.servers.iter().map(|server| server.address.to_string()).collect(),
-            preload: state.memory.warm,
+            placements: state.devices.saved_placements.clone(),
+            servers: state.devices.servers.iter().map(|server| server.address.to_string()).collect(),
+            preload: state.memory.preloading.enabled,
             reserve: state.memory.reserve,
         }
     }

@@ -5,11 +5,11 @@
 use eframe::egui;
 
 use crate::gui::command::{Command, Commands};
-use crate::gui::files::Purpose;
+use crate::gui::files::DialogKind;
 use crate::gui::shared::Shared;
 use crate::gui::workers::Workers;
 use crate::studio::library_service::LibraryService;
-use atelier_engine::Handle;
+use atelier_engine::{Busy, Handle};
 
 /// Seconds that a notice is shown.
 const NOTICE_SECS: f64 = 5.0;
@@ -35,15 +35,20 @@ impl Context<'_> {
     }
 
     /// Has another feature do something after this command.
-    pub(crate) fn ask(&mut self, command: impl Into<Command>) {
+    pub(crate) fn follow_up(&mut self, command: impl Into<Command>) {
         self.commands.push(command);
     }
 
-    /// Opens a file dialog; `Report::Chosen` brings its result. `file_name`: proposed for a file to write.
-    pub(crate) fn open_dialog(&mut self, purpose: Purpose, file_name: String) {
+    /// Opens a file dialog; `Report::DialogClosed` brings its result. `file_name`: proposed for a file to write.
+    pub(crate) fn open_dialog(&mut self, kind: DialogKind, file_name: String) {
         self.shared.dialog_open = true;
-        self.workers.dialog(purpose, file_name);
+        self.workers.dialog(kind, file_name);
     }
+}
+
+/// Logs a request that the engine did not take. Returns true if it was sent.
+pub(crate) fn log_if_busy(request: Result<(), Busy>) -> bool {
+    request.inspect_err(|busy| tracing::warn!("the engine was not asked: {busy}")).is_ok()
 }
 
 /// Short lines that go away by themselves; the newest is shown.

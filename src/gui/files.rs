@@ -17,7 +17,7 @@ use crate::studio::results;
 use atelier_core::paths;
 use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, Recipe, Rgb8};
 use atelier_engine::{JobId, Preview, RemoteError, RemoteReport, ServerAddress};
-use atelier_media::GalleryError;
+use atelier_media::PictureError;
 
 /// A dialog that closes faster than this was never seen: no person is so quick.
 const NEVER_SEEN: Duration = Duration::from_millis(150);
@@ -64,11 +64,11 @@ pub enum FileTask {
     /// Keep the settings.
     SaveSettings(PathBuf, Box<Settings>),
     /// Is this mark there? It is removed.
-    TakeMark(PathBuf),
+    CheckCrashMarker(PathBuf),
     /// Leave this mark, which outlives the program's sudden end.
-    SetMark(PathBuf),
+    WriteCrashMarker(PathBuf),
     /// Remove this mark.
-    ClearMark(PathBuf),
+    DeleteCrashMarker(PathBuf),
 }
 
 /// What the pixel thread is asked.
@@ -91,11 +91,11 @@ pub enum PixelTask {
     Preview(JobId, Preview),
 }
 
-/// What the threads answer.
+/// Reports of the threads.
 #[derive(Debug)]
 pub enum Report {
     /// What these files are.
-    Identified(Vec<(PathBuf, Dropped)>),
+    Identified(Vec<(PathBuf, FileKind)>),
     /// Of the files asked about, those that are not there.
     Missing(Vec<PathBuf>),
     /// The picture is on the disk.
@@ -107,13 +107,13 @@ pub enum Report {
     /// A small look at a picture file.
     Thumbnail(PathBuf, Result<ColorImage, FileError>),
     /// The folder could not be shown.
-    NotOpened(FileError),
+    FolderNotOpened(FileError),
     /// The settings could not be kept.
     SettingsNotSaved(String),
     /// Whether the mark was there.
-    MarkTaken(bool),
+    CrashMarkerChecked(bool),
     /// The mark is there, or cannot be.
-    MarkSet,
+    CrashMarkerWritten,
     /// A finished picture, ready for the screen.
     Picture {
         /// Its number.
@@ -124,20 +124,20 @@ pub enum Report {
         thumbnail: Option<ColorImage>,
     },
     /// A finished picture, ready for the clipboard.
-    ForClipboard(ColorImage),
+    ClipboardPicture(ColorImage),
     /// The picture could not be read for the clipboard.
-    NotCopied(FileError),
+    ClipboardFailed(FileError),
     /// A forming picture, ready for the screen.
     Preview(JobId, u32, ColorImage),
     /// A file dialog was closed.
-    Chosen(Purpose, Answer),
+    DialogClosed(DialogKind, DialogResult),
     /// What was found at a server.
-    Probed(ServerAddress, Result<RemoteReport, RemoteError>),
+    ServerTested(ServerAddress, Result<RemoteReport, RemoteError>),
 }
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dropped {
+pub enum FileKind {
     /// A part of a model.
     Role(FileRole),
     /// A low-rank adapter.
@@ -147,14 +147,14 @@ pub enum Dropped {
     /// A model file, but nobody knows which part.
     Unknown,
     /// Neither a model nor a picture.
-    Useless,
+    Unsupported,
     /// Not there, or a folder.
     Missing,
 }
 
 /// What a file dialog is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum DialogKind {
     /// Model files of any role.
     Any,
     /// A model file for this role.
@@ -175,11 +175,11 @@ pub enum Purpose {
 
 /// How a file dialog was closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum DialogResult {
     /// With these files.
     Paths(Vec<PathBuf>),
     /// With Cancel.
-    Nothing,
+    Cancelled,
     /// It never opened: the system has no file dialog.
     NoDialog,
 }
@@ -197,7 +197,7 @@ pub enum FileError {
     },
     /// It is a picture file, and could not be read or written.
     #[error(transparent)]
-    Picture(#[from] GalleryError),
+    Picture(#[from] PictureError),
     /// The system could not show it.
     #[error("{path} could not be opened: {reason}", path = path.display())]
     Open {
@@ -210,7 +210,7 @@ pub enum FileError {
 
 pub(crate) fn pixel_task(task: PixelTask) -> Report {
     match task {
-        PixelTask::Picture { pixels, copy: true, .. } => Report::ForClipboard(pixels::to_screen(&pixels, usize::MAX)),
+        PixelTask::Picture { pixels, copy: true, .. } => Report::ClipboardPicture(pixels::to_screen(&pixels, usize::MAX)),
         PixelTask::Picture { id, pixels, max_side_px, thumbnail, copy: false } => {
             Report::Picture { id, full: pixels::to_screen(&pixels, max_side_px), thumbnail: thumbnail.then(|| pixels::thumbnail(&pixels)) }
         }
@@ -234,26 +234,26 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
         }
         FileTask::Load(id, path) => Some(Report::Loaded(id, read_picture(&path).map(Arc::new))),
         FileTask::Copy(path) => Some(match read_picture(&path) {
-            Ok(pixels) => Report::ForClipboard(pixels::to_screen(&pixels, usize::MAX)),
-            Err(error) => Report::NotCopied(error),
+            Ok(pixels) => Report::ClipboardPicture(pixels::to_screen(&pixels, usize::MAX)),
+            Err(error) => Report::ClipboardFailed(error),
         }),
         FileTask::Thumbnail(path) => {
             let look = read_picture(&path).map(|pixels| pixels::thumbnail(&pixels));
             Some(Report::Thumbnail(path, look))
         }
-        FileTask::OpenFolder(folder, file) => open_folder(&folder, file.as_deref()).err().map(Report::NotOpened),
-        FileTask::TakeMark(path) => {
+        FileTask::OpenFolder(folder, file) => open_folder(&folder, file.as_deref()).err().map(Report::FolderNotOpened),
+        FileTask::CheckCrashMarker(path) => {
             let was_there = path.exists();
             clear(&path);
-            Some(Report::MarkTaken(was_there))
+            Some(Report::CrashMarkerChecked(was_there))
         }
-        FileTask::SetMark(path) => {
+        FileTask::WriteCrashMarker(path) => {
             if let Err(error) = paths::write_atomic_bytes(&path, b"") {
                 tracing::warn!("{} could not be written: {error}", path.display());
             }
-            Some(Report::MarkSet)
+            Some(Report::CrashMarkerWritten)
         }
-        FileTask::ClearMark(path) => {
+        FileTask::DeleteCrashMarker(path) => {
             clear(&path);
             None
         }
@@ -269,59 +269,61 @@ fn clear(mark: &Path) {
     }
 }
 
-pub(crate) fn ask(purpose: Purpose, file_name: &str) -> Answer {
+pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
     const MODELS: [&str; 6] = ["safetensors", "gguf", "ckpt", "pth", "pt", "bin"];
     const PICTURES: [&str; 4] = ["png", "jpg", "jpeg", "webp"];
     let opened = Instant::now();
     let dialog = rfd::FileDialog::new();
     let one = |path: Option<PathBuf>| path.map(|path| vec![path]);
-    let paths = match purpose {
-        Purpose::Any => dialog.set_title("Add model files").add_filter("Model files", &MODELS).add_filter("All files", &["*"]).pick_files(),
-        Purpose::Role(role) => one(dialog
+    let paths = match kind {
+        DialogKind::Any => {
+            dialog.set_title("Add model files").add_filter("Model files", &MODELS).add_filter("All files", &["*"]).pick_files()
+        }
+        DialogKind::Role(role) => one(dialog
             .set_title(format!("Choose a file: {}", role.label()))
             .add_filter("Model files", &MODELS)
             .add_filter("All files", &["*"])
             .pick_file()),
-        Purpose::Lora => one(dialog.set_title("Choose a LoRA").add_filter("Model files", &MODELS).pick_file()),
-        Purpose::Start => one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURES).pick_file()),
-        Purpose::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURES).pick_file()),
-        Purpose::ModelsFolder => one(dialog.set_title("Use the models of a folder").pick_folder()),
-        Purpose::ModelsRoot => one(dialog.set_title("Choose where downloaded models go").pick_folder()),
-        Purpose::SaveAs(_) => {
+        DialogKind::Lora => one(dialog.set_title("Choose a LoRA").add_filter("Model files", &MODELS).pick_file()),
+        DialogKind::Start => one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURES).pick_file()),
+        DialogKind::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURES).pick_file()),
+        DialogKind::ModelsFolder => one(dialog.set_title("Use the models of a folder").pick_folder()),
+        DialogKind::ModelsRoot => one(dialog.set_title("Choose where downloaded models go").pick_folder()),
+        DialogKind::SaveAs(_) => {
             one(dialog.set_title("Save picture as").add_filter("PNG picture", &["png"]).set_file_name(file_name).save_file())
         }
     };
     match paths {
-        Some(paths) => Answer::Paths(paths),
-        None if opened.elapsed() < NEVER_SEEN => Answer::NoDialog,
-        None => Answer::Nothing,
+        Some(paths) => DialogResult::Paths(paths),
+        None if opened.elapsed() < NEVER_SEEN => DialogResult::NoDialog,
+        None => DialogResult::Cancelled,
     }
 }
 
-fn identify(path: &Path) -> Dropped {
+fn identify(path: &Path) -> FileKind {
     let extension = path.extension().map(|it| it.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     if !path.is_file() {
-        return Dropped::Missing;
+        return FileKind::Missing;
     }
     match extension.as_str() {
-        "png" | "jpg" | "jpeg" | "webp" => Dropped::Picture,
+        "png" | "jpg" | "jpeg" | "webp" => FileKind::Picture,
         "safetensors" | "gguf" | "ckpt" | "pth" | "pt" | "bin" | "sft" => match atelier_library::read_header(path) {
             Ok(header) => {
                 let kind = atelier_library::identify(&header);
                 match kind.role {
-                    _ if kind.is_lora => Dropped::Lora,
-                    Some(role) => Dropped::Role(role),
-                    None => Dropped::Unknown,
+                    _ if kind.is_lora => FileKind::Lora,
+                    Some(role) => FileKind::Role(role),
+                    None => FileKind::Unknown,
                 }
             }
             // A pickle has no header, and what is wrong with a damaged file is said when it is used.
             Err(_) => match guess_role(path) {
-                Some(role) => Dropped::Role(role),
-                None if names(path, &["lora", "lycoris", "locon"]) => Dropped::Lora,
-                None => Dropped::Unknown,
+                Some(role) => FileKind::Role(role),
+                None if names(path, &["lora", "lycoris", "locon"]) => FileKind::Lora,
+                None => FileKind::Unknown,
             },
         },
-        _ => Dropped::Useless,
+        _ => FileKind::Unsupported,
     }
 }
 
@@ -483,11 +485,11 @@ mod tests {
             fs::write(&path, "x").unwrap();
             path
         };
-        assert_eq!(identify(&make("a photo.JPG")), Dropped::Picture);
-        assert_eq!(identify(&make("ae.safetensors")), Dropped::Role(FileRole::Vae));
-        assert_eq!(identify(&make("ink-lora.safetensors")), Dropped::Lora);
-        assert_eq!(identify(&make("dreamy.safetensors")), Dropped::Unknown);
-        assert_eq!(identify(&make("letter.txt")), Dropped::Useless);
-        assert_eq!(identify(folder.path()), Dropped::Missing);
+        assert_eq!(identify(&make("a photo.JPG")), FileKind::Picture);
+        assert_eq!(identify(&make("ae.safetensors")), FileKind::Role(FileRole::Vae));
+        assert_eq!(identify(&make("ink-lora.safetensors")), FileKind::Lora);
+        assert_eq!(identify(&make("dreamy.safetensors")), FileKind::Unknown);
+        assert_eq!(identify(&make("letter.txt")), FileKind::Unsupported);
+        assert_eq!(identify(folder.path()), FileKind::Missing);
     }
 }

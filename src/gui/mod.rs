@@ -6,7 +6,6 @@
 
 mod app;
 mod autosave;
-mod cards;
 mod command;
 mod context;
 pub mod create;
@@ -16,10 +15,10 @@ mod frame;
 mod icons;
 pub mod memory;
 pub mod models;
+mod overlays;
 mod pixels;
 pub mod shared;
 mod shortcut;
-mod standing;
 pub mod state;
 pub mod theme;
 mod toolbar;

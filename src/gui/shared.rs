@@ -24,7 +24,7 @@ pub struct Shared {
     /// The model that comes with the program; where it cannot be used, a sentence that says why.
     pub builtin: Result<Arc<Builtin>, String>,
     /// The recipe as it was with the person's own files, while the built-in model is used.
-    pub own: Option<Box<Recipe>>,
+    pub custom_recipe: Option<Box<Recipe>>,
     /// The last recipe of each model that was used.
     pub recent_recipes: RecentRecipes,
     /// Files whose role could not be guessed; the person is asked.
@@ -111,7 +111,7 @@ impl Shared {
     /// Makes the built-in model the one in use. The person's own files and their settings are remembered, so that one can go back.
     pub fn use_builtin(&mut self) {
         let Ok(builtin) = &self.builtin else { return };
-        self.own = Some(Box::new(self.recipe.clone()));
+        self.custom_recipe = Some(Box::new(self.recipe.clone()));
         builtin.apply(&mut self.recipe);
         // They were made for another model.
         self.recipe.loras.clear();
@@ -119,9 +119,9 @@ impl Shared {
 
     /// Goes from the built-in model back to the person's own files.
     pub fn use_own_files(&mut self) {
-        let own = self.own.take().map(|own| *own).unwrap_or_default();
+        let own = self.custom_recipe.take().map(|own| *own).unwrap_or_default();
         let now = std::mem::take(&mut self.recipe);
-        self.recipe = carried(now, own);
+        self.recipe = with_model_of(now, own);
     }
 
     /// Sets the file of a role. The first one after the built-in model begins a model of one's own.
@@ -135,7 +135,7 @@ impl Shared {
 
 /// The settings of another model, with what a person has said and what is not about the model.
 #[must_use]
-pub fn carried(now: Recipe, other: Recipe) -> Recipe {
+pub fn with_model_of(now: Recipe, other: Recipe) -> Recipe {
     Recipe {
         prompt: now.prompt,
         negative_prompt: now.negative_prompt,
@@ -366,7 +366,7 @@ pub enum Closing {
     #[default]
     No,
     /// The person is asked whether to stop the forming picture.
-    Asking,
+    Confirming,
     /// Jobs end and files are written; not later than this, in seconds of `egui`'s clock, the window closes.
     Stopping {
         /// When it closes whatever happens.

@@ -10,7 +10,7 @@ use eframe::egui::{self, Key, Modifiers, ViewportEvent, ViewportId};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 
-use crate::gui::create::session::Stored;
+use crate::gui::create::session::PictureFile;
 use crate::gui::shared::{Closing, ThemeChoice};
 use crate::gui::{App, LibraryOptions, Options};
 use crate::settings::{self, Settings};
@@ -149,7 +149,9 @@ impl Studio {
         let info = PictureInfo { index, seed };
         self.port.send(Event::Picture { job, picture: Picture { info, image: image(64, seed as u8) } });
         self.until("the picture", |app| {
-            app.state.create.session.len() > before && app.state.create.session.writing() == 0 && app.state.create.picture_busy.is_none()
+            app.state.create.session.len() > before
+                && app.state.create.session.writing() == 0
+                && app.state.create.converting_picture.is_none()
         });
     }
 

@@ -171,12 +171,12 @@ pub fn bold_job(text: &str, size: f32, color: Color32) -> LayoutJob {
 pub fn install(ctx: &Context) {
     ctx.set_fonts(fonts());
     for (theme, palette) in [(Theme::Dark, DARK), (Theme::Light, LIGHT)] {
-        ctx.style_mut_of(theme, |style| dress(style, theme, palette));
+        ctx.style_mut_of(theme, |style| apply_style(style, theme, palette));
     }
 }
 
 /// Light, dark, or as the system has it.
-pub fn choose(ctx: &Context, choice: ThemeChoice) {
+pub fn set_theme(ctx: &Context, choice: ThemeChoice) {
     ctx.set_theme(match choice {
         ThemeChoice::System => ThemePreference::System,
         ThemeChoice::Light => ThemePreference::Light,
@@ -192,7 +192,7 @@ fn fonts() -> FontDefinitions {
     fonts
 }
 
-fn dress(style: &mut Style, theme: Theme, palette: Palette) {
+fn apply_style(style: &mut Style, theme: Theme, palette: Palette) {
     style.text_styles = [
         (TextStyle::Small, FontId::proportional(SMALL)),
         (TextStyle::Body, FontId::proportional(BODY)),

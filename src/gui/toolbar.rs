@@ -10,7 +10,7 @@ use crate::gui::models::queue;
 use crate::gui::shared::{Screen, ThemeChoice};
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{ask, icon_button};
+use crate::gui::widgets::{command_control, icon_button};
 
 /// Draws the bar.
 pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -32,7 +32,7 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             let percent = canvas_rect(ui.ctx())
                 .zip(state.create.canvas_size_px())
                 .map_or(100.0, |(canvas, size)| state.create.view.scale(size, canvas) * ui.pixels_per_point() * 100.0);
-            ask(ui, state, commands, create::Command::ZoomActual, |ui| {
+            command_control(ui, state, commands, create::Command::ZoomActual, |ui| {
                 let text = RichText::new(format!("{percent:.0} %")).color(palette.text);
                 let button = Button::new(text).frame_when_inactive(false).min_size(vec2(58.0, 26.0));
                 ui.add(button).accessible_name(create::Command::ZoomActual.label())
@@ -63,7 +63,7 @@ fn coming_in(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let done =
         queue::summary_fraction(&state.models.queue).map_or_else(|| "Downloads".to_owned(), |it| format!("Downloads {:.0} %", it * 100.0));
-    ask(ui, state, commands, Command::Go(Screen::Models), |ui| {
+    command_control(ui, state, commands, Command::SetScreen(Screen::Models), |ui| {
         let button = Button::new(RichText::new(done).color(palette.text)).frame_when_inactive(false);
         ui.add(button).on_hover_text(&total).accessible_name("Go to the downloads")
     });
@@ -76,7 +76,7 @@ fn screens(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.spacing_mut().item_spacing.x = 2.0;
         for screen in Screen::ALL {
             let here = state.shared.screen == screen;
-            ask(ui, state, commands, Command::Go(screen), |ui| {
+            command_control(ui, state, commands, Command::SetScreen(screen), |ui| {
                 let text = RichText::new(screen.label()).color(if here { palette.strong } else { palette.weak });
                 ui.add(Button::selectable(here, text).min_size(vec2(66.0, 22.0)))
             });

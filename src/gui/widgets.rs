@@ -36,14 +36,14 @@ pub(crate) fn tooltip(ctx: &Context, command: &Command) -> String {
 pub(crate) fn command_button(ui: &mut Ui, state: &State, commands: &mut Commands, command: impl Into<Command>) -> Response {
     let command = command.into();
     let button = Button::new(command.label());
-    ask(ui, state, commands, command, |ui| ui.add(button))
+    command_control(ui, state, commands, command, |ui| ui.add(button))
 }
 
 /// A button that is an icon; its command's label is its accessible name.
 pub(crate) fn icon_button(ui: &mut Ui, state: &State, commands: &mut Commands, icon: Icon, command: impl Into<Command>) -> Response {
     let command = command.into();
     let label = command.label();
-    ask(ui, state, commands, command, |ui| bare_icon(ui, icon, label))
+    command_control(ui, state, commands, command, |ui| bare_icon(ui, icon, label))
 }
 
 /// An icon that can be pressed.
@@ -65,7 +65,7 @@ pub(crate) fn bare_icon(ui: &mut Ui, icon: Icon, label: &str) -> Response {
 }
 
 /// Shows a control for a command: disabled with its reason where it cannot be done, with its tooltip, and asked for when clicked.
-pub(crate) fn ask(
+pub(crate) fn command_control(
     ui: &mut Ui,
     state: &State,
     commands: &mut Commands,

@@ -1,7 +1,7 @@
 //! The threads behind the window, so that its own never waits.
 //!
 //! Tasks go in, reports come out and wake the window. Invariants: no task is ever dropped (a full queue waits on the window's side, not
-//! in it); a report is sent for every task that has an answer. What the tasks do is in [`crate::gui::files`].
+//! in it); a report is sent for every task that has one. What the tasks do is in [`crate::gui::files`].
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::gui::files::{Answer, FileTask, PixelTask, Purpose, Report, ask, file_task, pixel_task};
+use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, Report, file_task, pixel_task, show_dialog};
 use atelier_engine::{DEFAULT_PORT, RemoteError, ServerAddress, probe};
 
 /// Tasks that wait in a thread's own queue; more wait on the window's side.
@@ -57,29 +57,29 @@ impl Workers {
         self.reports.try_recv().ok()
     }
 
-    /// Shows a file dialog on a thread of its own; `Report::Chosen` answers.
-    pub(crate) fn dialog(&self, purpose: Purpose, file_name: String) {
+    /// Shows a file dialog on a thread of its own; `Report::DialogClosed` answers.
+    pub(crate) fn dialog(&self, kind: DialogKind, file_name: String) {
         let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
         let spawned = thread::Builder::new().name("dialog".into()).spawn(move || {
-            report(&sender, &wake, Report::Chosen(purpose, ask(purpose, &file_name)));
+            report(&sender, &wake, Report::DialogClosed(kind, show_dialog(kind, &file_name)));
         });
         if spawned.is_err() {
-            report(&self.sender, &self.wake, Report::Chosen(purpose, Answer::NoDialog));
+            report(&self.sender, &self.wake, Report::DialogClosed(kind, DialogResult::NoDialog));
         }
     }
 
-    /// Looks at a server on a thread of its own; `Report::Probed` answers.
+    /// Looks at a server on a thread of its own; `Report::ServerTested` answers.
     pub(crate) fn probe(&self, server: ServerAddress) {
         let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
         let asked = server.clone();
         let spawned = thread::Builder::new().name("probe".into()).spawn(move || {
             let (host, port) = asked.as_str().rsplit_once(':').unwrap_or((asked.as_str(), ""));
             let found = probe(host, port.parse().unwrap_or(DEFAULT_PORT));
-            report(&sender, &wake, Report::Probed(asked, found));
+            report(&sender, &wake, Report::ServerTested(asked, found));
         });
         if spawned.is_err() {
             let problem = RemoteError::Lost(server.to_string());
-            report(&self.sender, &self.wake, Report::Probed(server, Err(problem)));
+            report(&self.sender, &self.wake, Report::ServerTested(server, Err(problem)));
         }
     }
 
@@ -106,8 +106,8 @@ impl<T: Send + 'static> Lane<T> {
         let (reports, wake) = (reports.clone(), Arc::clone(wake));
         thread::Builder::new().name(name.into()).spawn(move || {
             for task in tasks {
-                if let Some(answer) = run(task) {
-                    report(&reports, &wake, answer);
+                if let Some(result) = run(task) {
+                    report(&reports, &wake, result);
                 }
             }
             // Nobody listens any more where the window did not wait for the end.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use atelier_library::downloads::{Event, Wanted};
+use atelier_library::downloads::{Event, FileRequest};
 
 use super::server::{Fault, Server};
 use super::{Home, job, known, noise, wanted};
@@ -45,7 +45,7 @@ fn fault(chance: &mut Chance, bytes: u64, hurts: bool) -> Fault {
 fn run(seed: u64, hurts: bool) -> (u64, u64) {
     let (server, mut chance) = (Server::start(), Chance(seed));
     let home = Home::new(|options| {
-        options.patience.stall = std::time::Duration::from_millis(250);
+        options.retry_policy.stall = std::time::Duration::from_millis(250);
         options.at_once = 6;
     });
     let mut bodies = HashMap::new();
@@ -60,7 +60,7 @@ fn run(seed: u64, hurts: bool) -> (u64, u64) {
         // Where nothing that comes is wrong, the size and hash need not be known.
         let url = server.at(&format!("/{id}"));
         let file =
-            if hurts || id.len() == 1 { known(url, "f", body) } else { Wanted { size: Some(body.len() as u64), ..wanted(url, "f") } };
+            if hurts || id.len() == 1 { known(url, "f", body) } else { FileRequest { size: Some(body.len() as u64), ..wanted(url, "f") } };
         home.queue().add(job(id, vec![file])).unwrap();
     }
     let mut left = FILES;

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
+mod connection;
 mod faults;
 mod kills;
-mod line;
 mod queue;
 mod refusals;
 mod server;
@@ -12,7 +12,7 @@ mod server;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atelier_library::downloads::{Downloads, Event, Failure, Job, Options, Patience, ProxyChoice, Source, Wanted};
+use atelier_library::downloads::{Downloads, Event, Failure, FileRequest, Job, Options, ProxyChoice, RetryPolicy, Source};
 use atelier_library::{FileName, Sha256};
 use server::Server;
 
@@ -40,16 +40,16 @@ fn name(text: &str) -> FileName {
 }
 
 /// A file whose size and hash nobody knows.
-fn wanted(url: String, filename: &str) -> Wanted {
-    Wanted { source: Source::Url(url), filename: name(filename), size: None, sha256: None, unpack: None }
+fn wanted(url: String, filename: &str) -> FileRequest {
+    FileRequest { source: Source::Url(url), filename: name(filename), size: None, sha256: None, unpack: None }
 }
 
 /// A file whose size and hash are known.
-fn known(url: String, filename: &str, body: &[u8]) -> Wanted {
-    Wanted { size: Some(body.len() as u64), sha256: Some(sum(body)), ..wanted(url, filename) }
+fn known(url: String, filename: &str, body: &[u8]) -> FileRequest {
+    FileRequest { size: Some(body.len() as u64), sha256: Some(sum(body)), ..wanted(url, filename) }
 }
 
-fn job(id: &str, files: Vec<Wanted>) -> Job {
+fn job(id: &str, files: Vec<FileRequest>) -> Job {
     Job { id: id.into(), name: id.to_uppercase(), folder: id.into(), files, manifest: None, licence_url: None }
 }
 
@@ -66,11 +66,11 @@ fn options(folder: &Path) -> Options {
         token: None,
         endpoint: "http://127.0.0.1:9".into(),
         proxy: ProxyChoice::None,
-        patience: Patience {
+        retry_policy: RetryPolicy {
             first_wait: Duration::ZERO,
             longest_wait: Duration::ZERO,
             stall: Duration::from_secs(20),
-            ..Patience::default()
+            ..RetryPolicy::default()
         },
         ..Options::new(folder.join("journal"), folder.join("models"))
     }

@@ -5,14 +5,14 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atelier_library::downloads::{Cause, Downloads, Event, Refused, Stage, StartError, Status, UnpackList, Why};
+use atelier_library::downloads::{Cause, Downloads, Event, PauseReason, Refused, Stage, StartError, Status, UnpackList};
 
 use super::server::{Fault, Server};
 use super::{Home, job, known, name, noise, sum, wanted};
 
 const BYTES: usize = 300_000;
 
-fn paused(home: &Home, id: &str) -> Why {
+fn paused(home: &Home, id: &str) -> PauseReason {
     home.wait(|event| match event {
         Event::Paused { id: it, why } if it == id => Some(why.clone()),
         _ => None,
@@ -27,11 +27,11 @@ fn a_paused_job_waits_and_goes_on_where_it_was() {
     home.queue().add(job("a", vec![wanted(server.at("/f"), "f")])).unwrap();
     home.wait_for_bytes("a", 123_456);
     home.queue().pause("a").unwrap();
-    assert_eq!(paused(&home, "a"), Why::Asked);
+    assert_eq!(paused(&home, "a"), PauseReason::ByPerson);
     let entry = home.queue().snapshot().remove(0);
     assert_eq!(
         (entry.name.as_str(), entry.status, entry.progress.bytes, entry.progress.total),
-        ("A", Status::Paused(Why::Asked), 123_456, Some(BYTES as u64))
+        ("A", Status::Paused(PauseReason::ByPerson), 123_456, Some(BYTES as u64))
     );
     home.queue().resume("a").unwrap();
     home.end("a").unwrap();
@@ -69,7 +69,7 @@ fn quitting_keeps_the_queue_its_order_and_every_byte() {
     assert_eq!(home.read("a/f"), body);
     assert_eq!(server.seen("/a").last().unwrap().from(), Some(210_000));
     let order = |home: &Home| home.queue().snapshot().iter().map(|it| (it.id.clone(), it.status.clone())).collect::<Vec<_>>();
-    let both = [("c".to_owned(), Status::Paused(Why::Asked)), ("b".to_owned(), Status::Paused(Why::Asked))];
+    let both = [("c".to_owned(), Status::Paused(PauseReason::ByPerson)), ("b".to_owned(), Status::Paused(PauseReason::ByPerson))];
     assert_eq!(order(&home), both);
     home.queue().reorder("c", None).unwrap();
     home.wait(|event| (*event == Event::Listed && order(&home)[0].0 == "b").then_some(()));
@@ -169,24 +169,24 @@ fn a_file_that_is_there_is_not_fetched_and_one_that_is_not_ours_is_put_aside() {
 fn a_full_disk_pauses_before_and_during_and_loses_nothing() {
     let server = Server::start();
     let free = Arc::new(AtomicU64::new(BYTES as u64 - 1));
-    let told = Arc::clone(&free);
-    let home = Home::new(|options| options.free_space = Arc::new(move |_| Ok(told.load(Ordering::SeqCst))));
+    let events = Arc::clone(&free);
+    let home = Home::new(|options| options.free_space = Arc::new(move |_| Ok(events.load(Ordering::SeqCst))));
     let body = noise(6, BYTES);
     server.file("/f", &body, []);
     home.queue().add(job("a", vec![wanted(server.at("/f"), "f")])).unwrap();
     let why = paused(&home, "a");
-    assert_eq!(why, Why::DiskFull { needed: BYTES as u64, free: BYTES as u64 - 1 });
+    assert_eq!(why, PauseReason::DiskFull { needed: BYTES as u64, free: BYTES as u64 - 1 });
     assert!(why.sentence().contains("Make room"), "{}", why.sentence());
     // Room for the beginning of a large file; a look at the disk on the way stops it.
     let large = noise(7, 80 << 20);
-    let told = Arc::clone(&free);
+    let events = Arc::clone(&free);
     server.file("/large", &large, [Fault::Hold(70 << 20)]);
     free.store(u64::MAX, Ordering::SeqCst);
     home.queue().add(job("large", vec![known(server.at("/large"), "f", &large)])).unwrap();
     server.wait_for(1 << 20, || false);
-    told.store(1 << 20, Ordering::SeqCst);
-    assert!(matches!(paused(&home, "large"), Why::DiskFull { needed, free } if needed <= 16 << 20 && free == 1 << 20));
-    told.store(u64::MAX, Ordering::SeqCst);
+    events.store(1 << 20, Ordering::SeqCst);
+    assert!(matches!(paused(&home, "large"), PauseReason::DiskFull { needed, free } if needed <= 16 << 20 && free == 1 << 20));
+    events.store(u64::MAX, Ordering::SeqCst);
     server.release();
     for id in ["a", "large"] {
         home.queue().resume(id).unwrap();
@@ -218,7 +218,7 @@ fn an_archive_is_unpacked_by_its_list_and_not_kept() {
     home.run(job("a", vec![wanted.clone()])).unwrap();
     assert_eq!((home.files(), home.read("a/model.bin")), (vec!["a/model.bin".to_owned()], model.clone()));
     // It is known as Atelier's, so that it can be checked and taken away.
-    let kept = atelier_library::downloads::kept(&home.options.journal);
+    let kept = atelier_library::downloads::downloaded_files(&home.options.journal);
     let kept: Vec<_> = kept.iter().map(|it| (it.path.clone(), it.sha256, it.unpacked)).collect();
     assert_eq!(kept, [(home.path("a/model.bin"), sum(&model), true)]);
     // Another model that wants the archive itself gets the archive.
@@ -229,7 +229,7 @@ fn an_archive_is_unpacked_by_its_list_and_not_kept() {
     wanted.unpack = Some(UnpackList { names: vec![name("pack/model.bin"), name("missing")], flat: false });
     let failure = home.run(job("b", vec![wanted])).unwrap_err();
     assert_eq!(failure.cause, Cause::Archive);
-    assert!(failure.sentence.contains("\"missing\" in it is missing"), "{failure:?}");
+    assert!(failure.advice.sentence.contains("\"missing\" in it is missing"), "{failure:?}");
     assert_eq!(home.files(), ["a/model.bin"]);
 }
 

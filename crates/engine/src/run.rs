@@ -70,7 +70,7 @@ pub(crate) fn upscale(
             }
             Ok(_) => {}
             Err(error) if allow_pickle && error.fault == Fault::Pickle => {}
-            Err(error) => return Err(failed(error.sentence, error.hint)),
+            Err(error) => return Err(failed(error.advice.sentence, error.advice.hint)),
         }
         let devices = devices::list();
         let places = placed(placement, &devices)?;
@@ -177,7 +177,7 @@ impl Share {
 /// Checks everything that the engine would answer with an assert, and reads the pictures.
 fn prepare(engine: &Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     let Checked { files, size_multiple, mut notes, .. } =
-        engine.headers().check(&recipe.files, &recipe.loras).map_err(|problem| failed(problem.sentence, problem.hint))?;
+        engine.headers().check(&recipe.files, &recipe.loras).map_err(|problem| failed(problem.advice.sentence, problem.advice.hint))?;
     let mut recipe = Recipe { files, ..recipe.clone() };
 
     let (width, height) = sized(&recipe, size_multiple);
@@ -317,9 +317,7 @@ fn predicted(engine: &Engine, recipe: &Recipe, placement: &Placement, devices: &
 }
 
 fn room(device: &Device, slack: &BTreeMap<String, u64>) -> DeviceCapacity {
-    // What is in memory is the model that is used, or can go before it comes.
-    let memory_free_bytes = device.memory_free_bytes.saturating_add(ffi::allocated_bytes(&device.name)).min(device.memory_total_bytes);
-    DeviceCapacity::new(Device { memory_free_bytes, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
+    DeviceCapacity::for_planning(device, slack.get(&device.name).copied().unwrap_or(0))
 }
 
 /// A sentence where a device is expected to have too little.

@@ -11,7 +11,7 @@ use super::kind::{FileKind, identify};
 
 /// A file whose header was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct IdentifiedFile {
     /// Its header.
     pub header: Header,
     /// What it is.
@@ -21,7 +21,7 @@ pub struct Known {
 /// Headers that were read, so that generating again costs nothing. A file that changed its size or time is read again.
 #[derive(Debug, Default)]
 pub struct HeaderCache {
-    known: HashMap<PathBuf, (u64, Option<SystemTime>, Arc<Known>)>,
+    known: HashMap<PathBuf, (u64, Option<SystemTime>, Arc<IdentifiedFile>)>,
 }
 
 /// A person tries a few models and LoRAs in a session; a header takes a few hundred kilobytes.
@@ -32,7 +32,7 @@ impl HeaderCache {
     ///
     /// # Errors
     /// As [`read_header`].
-    pub fn get(&mut self, path: &Path) -> Result<Arc<Known>, HeaderError> {
+    pub fn get(&mut self, path: &Path) -> Result<Arc<IdentifiedFile>, HeaderError> {
         // A file that cannot be asked is read, so that the error says why.
         let stamp = fs::metadata(path).ok().map(|it| (it.len(), it.modified().ok()));
         if let (Some((bytes, time)), Some((known_bytes, known_time, known))) = (stamp, self.known.get(path))
@@ -43,7 +43,7 @@ impl HeaderCache {
         self.known.remove(path);
         let header = read_header(path)?;
         let kind = identify(&header);
-        let known = Arc::new(Known { header, kind });
+        let known = Arc::new(IdentifiedFile { header, kind });
         if let Some((bytes, time)) = stamp {
             if self.known.len() >= CACHED_FILES {
                 self.known.clear();

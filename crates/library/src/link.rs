@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::disk::is_model_file;
-use super::downloads::{Job, Source, Wanted};
+use super::downloads::{FileRequest, Job, Source};
 use super::manifest::{FileName, Sha256};
 use super::naming::{letters, slug};
 
@@ -87,7 +87,7 @@ impl Link {
             }
         };
         let filename = FileName::try_from(place.clone()).ok()?;
-        let files = vec![Wanted { source, filename, size: None, sha256: None, unpack: None }];
+        let files = vec![FileRequest { source, filename, size: None, sha256: None, unpack: None }];
         let name = place.rsplit('/').next()?.to_owned();
         Some(Job { id: format!("{folder}--{}", letters(&place)), folder: folder.into(), name, files, manifest: None, licence_url: None })
     }

@@ -4,11 +4,11 @@
 
 use std::collections::HashMap;
 
-use super::cache::Known;
-use super::check::Problem;
+use super::cache::IdentifiedFile;
+use super::container::shown;
 use super::family::Family;
-use super::header::shown;
 use super::kind::DIFFUSION_PREFIX;
+use super::problem::Problem;
 
 /// The endings of a pair's two halves, as trainers write them.
 const HALVES: [(&str, &str); 5] = [
@@ -24,24 +24,24 @@ const PREFIXES: [&str; 8] =
     ["model.diffusion_model.", "diffusion_model.", "transformer.", "lora_unet_", "lora_transformer_", "lycoris_", "unet.", "unet_"];
 
 /// Checks one LoRA against the files of a model.
-pub(crate) fn check(name: &str, lora: &Known, family: Family, model: &[&Known]) -> Result<(), Problem> {
+pub(crate) fn check(name: &str, lora: &IdentifiedFile, family: Family, model: &[&IdentifiedFile]) -> Result<(), Problem> {
     if !lora.kind.is_lora {
-        return Err(Problem {
-            sentence: format!("{name} is {}, not a LoRA.", lora.kind.described()),
-            hint: "Take it out of the LoRAs, or choose another file.".into(),
-        });
+        return Err(Problem::new(
+            format!("{name} is {}, not a LoRA.", lora.kind.described()),
+            "Take it out of the LoRAs, or choose another file.",
+        ));
     }
-    let other_model = || Problem {
-        sentence: format!("{name} was made for another model: nothing in it fits {}.", family.label()),
-        hint: format!("Choose a LoRA made for {}, or take this one out.", family.label()),
+    let other_model = || {
+        Problem::new(
+            format!("{name} was made for another model: nothing in it fits {}.", family.label()),
+            format!("Choose a LoRA made for {}, or take this one out.", family.label()),
+        )
     };
     if let (Some(made_for), true) = (lora.kind.family, family.is_unet())
         && made_for != family
     {
-        return Err(Problem {
-            sentence: format!("{name} was made for {}, and the model is {}.", made_for.label(), family.label()),
-            ..other_model()
-        });
+        let sentence = format!("{name} was made for {}, and the model is {}.", made_for.label(), family.label());
+        return Err(Problem::new(sentence, other_model().advice.hint));
     }
     let pairs = pairs(lora, name)?;
     if pairs.is_empty() {
@@ -53,15 +53,13 @@ pub(crate) fn check(name: &str, lora: &Known, family: Family, model: &[&Known]) 
         match targets.named(&pair.target) {
             Some([rows, columns]) if [rows, columns] == [pair.rows, pair.columns] => fitting += 1,
             Some([rows, columns]) => {
-                return Err(Problem {
-                    sentence: format!(
-                        "{name} does not fit this model: {} is {}x{} there, and {rows}x{columns} in the model.",
-                        shown(&pair.target),
-                        pair.rows,
-                        pair.columns
-                    ),
-                    ..other_model()
-                });
+                let sentence = format!(
+                    "{name} does not fit this model: {} is {}x{} there, and {rows}x{columns} in the model.",
+                    shown(&pair.target),
+                    pair.rows,
+                    pair.columns
+                );
+                return Err(Problem::new(sentence, other_model().advice.hint));
             }
             // The engine takes Z-Image's names as they are; other families have several spellings, so shapes must do.
             None => fitting += usize::from(family != Family::ZImage && targets.have_shape(pair.rows, pair.columns)),
@@ -77,7 +75,7 @@ struct Pair {
     columns: u64,
 }
 
-fn pairs(lora: &Known, name: &str) -> Result<Vec<Pair>, Problem> {
+fn pairs(lora: &IdentifiedFile, name: &str) -> Result<Vec<Pair>, Problem> {
     let shapes: HashMap<&str, &[u64]> = lora.header.tensors.iter().map(|it| (it.name.as_str(), it.shape.as_slice())).collect();
     let mut pairs = Vec::new();
     for (down_name, down) in &shapes {
@@ -97,10 +95,10 @@ fn pairs(lora: &Known, name: &str) -> Result<Vec<Pair>, Problem> {
 }
 
 fn damaged(name: &str, target: &str) -> Problem {
-    Problem {
-        sentence: format!("{name} is damaged: the two halves of {} do not fit each other.", shown(target)),
-        hint: "Download it again, or take it out of the LoRAs.".into(),
-    }
+    Problem::new(
+        format!("{name} is damaged: the two halves of {} do not fit each other.", shown(target)),
+        "Download it again, or take it out of the LoRAs.",
+    )
 }
 
 /// The matrices that a LoRA can change.
@@ -112,7 +110,7 @@ struct Targets {
 }
 
 impl Targets {
-    fn new(model: &[&Known], family: Family) -> Self {
+    fn new(model: &[&IdentifiedFile], family: Family) -> Self {
         let mut targets = Self { by_name: HashMap::new(), rows_by_columns: HashMap::new() };
         for tensor in model.iter().flat_map(|it| &it.header.tensors) {
             let Some(&[rows, columns]) = tensor.shape.first_chunk() else { continue };
@@ -159,9 +157,9 @@ mod tests {
     use super::super::kind::tests::{Listed, header};
     use super::*;
 
-    fn known(tensors: Listed<'_>) -> Known {
+    fn known(tensors: Listed<'_>) -> IdentifiedFile {
         let header = header(tensors);
-        Known { kind: identify(&header), header }
+        IdentifiedFile { kind: identify(&header), header }
     }
 
     fn answer(lora: Listed<'_>, model: Listed<'_>) -> Result<(), Problem> {
@@ -187,14 +185,14 @@ mod tests {
         ] {
             assert_eq!(answer(&[(down, &[4, 256]), (up, &[rows, 4])], Z_IMAGE), Ok(()), "{down}");
             let problem = answer(&[(down, &[4, 256]), (up, &[rows + 1, 4])], Z_IMAGE).unwrap_err();
-            assert!(problem.sentence.contains("does not fit this model"), "{problem}");
+            assert!(problem.advice.sentence.contains("does not fit this model"), "{problem}");
         }
     }
 
     #[test]
     fn halves_of_different_ranks_are_damage() {
         let lora: Listed<'_> = &[("lora_unet_x.lora_down.weight", &[4, 256]), ("lora_unet_x.lora_up.weight", &[256, 8])];
-        let sentence = answer(lora, Z_IMAGE).unwrap_err().sentence;
+        let sentence = answer(lora, Z_IMAGE).unwrap_err().advice.sentence;
         assert_eq!(sentence, "a.safetensors is damaged: the two halves of lora_unet_x do not fit each other.");
     }
 
@@ -215,7 +213,7 @@ mod tests {
             ("lora_unet_down_blocks_0_attn2_to_k.lora_down.weight", &[8, 768]),
             ("lora_unet_down_blocks_0_attn2_to_k.lora_up.weight", &[320, 8]),
         ];
-        assert_eq!(answer(lora, SDXL).unwrap_err().sentence, "a.safetensors was made for SD1.5, and the model is SDXL.");
+        assert_eq!(answer(lora, SDXL).unwrap_err().advice.sentence, "a.safetensors was made for SD1.5, and the model is SDXL.");
     }
 
     #[test]

@@ -30,13 +30,13 @@ pub struct Downloaded {
 #[must_use]
 pub fn downloaded(journal: &Path) -> Vec<Downloaded> {
     let nanoseconds = |time: SystemTime| u64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok();
-    let of = |it: downloads::Kept| Downloaded {
+    let of = |it: downloads::DownloadedFile| Downloaded {
         modified: it.modified.and_then(nanoseconds),
         path: it.path,
         bytes: it.size,
         sha256: Some(it.sha256),
     };
-    downloads::kept(journal).into_iter().map(of).collect()
+    downloads::downloaded_files(journal).into_iter().map(of).collect()
 }
 
 /// What would happen where a model is taken away.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
-use super::disk::{Layout, Stock, walk};
+use super::disk::{Layout, ScanResult, walk};
 use super::manifest::MANIFEST;
 use super::models::Models;
 
@@ -68,7 +68,7 @@ fn identity(path: &Path, about: &Metadata) -> Identity {
 
 /// Counts. Asks the disk for each file, so it is for worker threads.
 #[must_use]
-pub fn usage(models: &Models, stock: &Stock) -> Usage {
+pub fn usage(models: &Models, scan: &ScanResult) -> Usage {
     let mut users: HashMap<Identity, Vec<(usize, u64)>> = HashMap::new();
     let mut ids = Vec::new();
     let installed = models.installed.iter().map(|it| {
@@ -100,7 +100,7 @@ pub fn usage(models: &Models, stock: &Stock) -> Usage {
     let mut seen = HashSet::new();
     let mut total = 0;
     let mut folders = Vec::new();
-    for folder in &stock.folders {
+    for folder in &scan.folders {
         let (mut files, mut bytes) = (0, 0);
         for file in walk(folder, &|| true).files {
             let Ok(about) = fs::metadata(&file.path) else { continue };

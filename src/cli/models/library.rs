@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::cli::flags::LibraryFlags;
 use crate::cli::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
-use atelier_library::disk::{Scanner, ScannerOptions, Stock};
-use atelier_library::{Catalogue, Models, Places, PlacesError, Problem, Runnable};
+use atelier_library::disk::{ScanResult, Scanner, ScannerOptions};
+use atelier_library::{Catalogue, LibraryConfig, LibraryConfigError, Models, Problem, Runnable};
 
 /// The library as the flags and the settings have it.
 pub(in crate::cli) struct Library {
@@ -15,12 +15,12 @@ pub(in crate::cli) struct Library {
     catalogue: Catalogue,
     /// Faults of catalogues, in sentences.
     pub(in crate::cli) problems: Vec<String>,
-    pub(in crate::cli) places: Places,
+    pub(in crate::cli) places: LibraryConfig,
 }
 
 impl Library {
-    pub(in crate::cli) fn find(flags: &LibraryFlags, paths: &Paths) -> Result<Self, PlacesError> {
-        let places = Places::read(&paths.library_file())?;
+    pub(in crate::cli) fn find(flags: &LibraryFlags, paths: &Paths) -> Result<Self, LibraryConfigError> {
+        let places = LibraryConfig::read(&paths.library_file())?;
         let mut options = places.scanner(paths, false);
         if let Some(root) = &flags.models_root {
             // Paths are remembered, and must hold from anywhere.
@@ -40,19 +40,19 @@ impl Library {
 
     /// The downloaded models; other folders are not scanned.
     pub(in crate::cli) fn downloaded(&self) -> Models {
-        Models::new(self.models_root(), self.catalogue.clone(), &Stock::default())
+        Models::new(self.models_root(), self.catalogue.clone(), &ScanResult::default())
     }
 
     /// All models on the disk, with headers read. Stops early once `go_on` is false.
-    pub(in crate::cli) fn all(&self, go_on: &dyn Fn() -> bool) -> (Models, Arc<Stock>) {
+    pub(in crate::cli) fn all(&self, go_on: &dyn Fn() -> bool) -> (Models, Arc<ScanResult>) {
         let stock = Scanner::start(self.options.clone(), || ()).complete(go_on);
         (Models::new(self.models_root(), self.catalogue.clone(), &stock), stock)
     }
 
     /// One folder alone, with headers read.
-    pub(in crate::cli) fn only(&self, folder: &Path, go_on: &dyn Fn() -> bool) -> Stock {
+    pub(in crate::cli) fn only(&self, folder: &Path, go_on: &dyn Fn() -> bool) -> ScanResult {
         let options = ScannerOptions { models_root: PathBuf::new(), added: vec![folder.to_owned()], ..self.options.clone() };
-        Stock::clone(&Scanner::start(options, || ()).complete(go_on))
+        ScanResult::clone(&Scanner::start(options, || ()).complete(go_on))
     }
 
     /// The model of this name. Other folders are scanned only where it was not downloaded.
@@ -86,5 +86,5 @@ pub(in crate::cli) fn find_upscaler(
 
 /// True where the person agreed that pickles are opened.
 pub(in crate::cli) fn allows_pickles(paths: impl FnOnce() -> Result<Paths, NoHome>) -> Result<bool, UsageError> {
-    Ok(Places::read(&paths()?.library_file())?.allow_pickles)
+    Ok(LibraryConfig::read(&paths()?.library_file())?.allow_pickles)
 }

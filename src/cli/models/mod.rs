@@ -19,15 +19,17 @@ use library::Library;
 pub(super) use library::{allows_pickles, find, find_upscaler};
 use report::LibraryReport;
 
-use super::Exit;
+use super::exit::Exit;
 use super::flags::{LibraryFlags, ModelsCommand, ModelsFlags};
 use super::interrupt::Interrupt;
 use super::printer::Printer;
 use super::reporter::{quiet_reporter, reporter};
 use atelier_core::format::file_size;
 use atelier_core::paths::Paths;
-use atelier_library::disk::{Stock, look_into};
-use atelier_library::{Downloaded, Fetched, ModelCard, Models, Places, Problem, Verdict, card_named, downloaded, model_cards, usage};
+use atelier_library::disk::{ScanResult, inspect_file};
+use atelier_library::{
+    Downloaded, InstalledItem, LibraryConfig, ModelCard, Models, Problem, Verdict, card_named, downloaded, model_cards, usage,
+};
 
 /// System that a command runs on; tests give their own.
 pub(super) struct Env<'a> {
@@ -116,7 +118,7 @@ impl CommandRunner<'_> {
     }
 
     /// All models; folders and manifests that could not be read are reported.
-    fn all_models(&mut self, library: &Library) -> Result<(Models, Arc<Stock>), CommandError> {
+    fn all_models(&mut self, library: &Library) -> Result<(Models, Arc<ScanResult>), CommandError> {
         let interrupt = Arc::clone(&self.interrupt);
         let (models, stock) = library.all(&move || !interrupt.pressed());
         self.check_interrupt()?;
@@ -142,7 +144,7 @@ impl CommandRunner<'_> {
         let path = Path::new(name);
         if path.is_file() {
             let bytes = fs::metadata(path)?.len();
-            self.report.file(path, bytes, &look_into(path))?;
+            self.report.file(path, bytes, &inspect_file(path))?;
             return Ok(Exit::Done);
         }
         let (models, _) = self.all_models(library)?;
@@ -154,23 +156,23 @@ impl CommandRunner<'_> {
     }
 
     /// The downloaded models and files of these names; all without names.
-    fn select<'m>(models: &'m Models, root: &Path, known: &[Downloaded], names: &[String]) -> Result<Vec<Fetched<'m>>, CommandError> {
+    fn select<'m>(models: &'m Models, root: &Path, known: &[Downloaded], names: &[String]) -> Result<Vec<InstalledItem<'m>>, CommandError> {
         let by_link = |path: &Path| path.starts_with(root) && !models.installed.iter().any(|it| path.starts_with(&it.folder));
         if names.is_empty() {
             let loose = known.iter().filter(|it| by_link(&it.path) && it.path.is_file());
-            let loose = loose.map(|it| Fetched::File(it.path.display().to_string(), it.path.clone()));
-            return Ok(models.installed.iter().map(Fetched::Model).chain(loose).collect());
+            let loose = loose.map(|it| InstalledItem::File(it.path.display().to_string(), it.path.clone()));
+            return Ok(models.installed.iter().map(InstalledItem::Model).chain(loose).collect());
         }
         let find = |name: &String| {
             if let Some(model) = models.installed_as(name) {
-                return Ok(Fetched::Model(model));
+                return Ok(InstalledItem::Model(model));
             }
             let file = models.loose_file(name).filter(|file| known.iter().any(|it| it.path == *file));
-            file.map(|file| Fetched::File(name.clone(), file)).ok_or_else(|| match card_named(models, name) {
-                Some(card) => CommandError::UnknownModel(Problem {
-                    sentence: format!("{} was not downloaded by Atelier.", card.name),
-                    hint: "Only what Atelier downloaded can be checked or taken away here.".into(),
-                }),
+            file.map(|file| InstalledItem::File(name.clone(), file)).ok_or_else(|| match card_named(models, name) {
+                Some(card) => CommandError::UnknownModel(Problem::new(
+                    format!("{} was not downloaded by Atelier.", card.name),
+                    "Only what Atelier downloaded can be checked or taken away here.",
+                )),
                 None => CommandError::UnknownModel(models.unknown(name)),
             })
         };
@@ -185,8 +187,8 @@ impl CommandRunner<'_> {
         for chosen in Self::select(&models, library.models_root(), &known, names)? {
             let id = chosen.id();
             let bytes = match &chosen {
-                Fetched::Model(_) => card_named(&models, id).and_then(|it| it.bytes),
-                Fetched::File(_, path) => fs::metadata(path).ok().map(|it| it.len()),
+                InstalledItem::Model(_) => card_named(&models, id).and_then(|it| it.bytes),
+                InstalledItem::File(_, path) => fs::metadata(path).ok().map(|it| it.len()),
             };
             let (interrupt, reporter, mut done) = (Arc::clone(&self.interrupt), &mut self.report.reporter, 0);
             let mut watch = |read| {
@@ -253,7 +255,7 @@ impl CommandRunner<'_> {
     fn add(&mut self, flags: &LibraryFlags, folder: &Path, forget: bool) -> Result<Exit, CommandError> {
         let mut forgotten = false;
         let mut named = PathBuf::new();
-        Places::change(&self.paths.library_file(), |places| {
+        LibraryConfig::change(&self.paths.library_file(), |places| {
             if forget {
                 forgotten = places.forget_folder(folder);
                 folder.clone_into(&mut named);
@@ -266,9 +268,9 @@ impl CommandRunner<'_> {
         .map_err(failed)?;
         if forget && !forgotten {
             let sentence = format!("{} is not among the folders that are used.", folder.display());
-            return Err(CommandError::UnknownModel(Problem { sentence, hint: "See them with: atelier models du.".into() }));
+            return Err(CommandError::UnknownModel(Problem::new(sentence, "See them with: atelier models du.")));
         }
-        let mut stock = Stock::default();
+        let mut stock = ScanResult::default();
         if !forget {
             let library = Library::find(flags, &self.paths).map_err(failed)?;
             let interrupt = Arc::clone(&self.interrupt);

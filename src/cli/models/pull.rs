@@ -6,17 +6,17 @@ use serde_json::json;
 
 use super::report::licence_text;
 use super::{CommandError, CommandRunner, Library, failed};
-use crate::cli::Exit;
+use crate::cli::exit::Exit;
 use atelier_library::downloads::{Downloads, Event, Job, Options, Progress};
-use atelier_library::{Catalogue, Link, Manifest, Places, Problem, download_job};
+use atelier_library::{Catalogue, LibraryConfig, Link, Manifest, Problem, download_job};
 
 /// Longest time until a press of Ctrl-C is acknowledged.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 fn link_job(link: &Link, name: Option<&str>) -> Result<Job, CommandError> {
     link.job(name).ok_or_else(|| {
-        let sentence = "This link leads to no file that can be kept on a disk.".into();
-        CommandError::UnknownModel(Problem { sentence, hint: "Give the address of a file; a repository has many.".into() })
+        let sentence = "This link leads to no file that can be kept on a disk.";
+        CommandError::UnknownModel(Problem::new(sentence, "Give the address of a file; a repository has many."))
     })
 }
 
@@ -68,11 +68,11 @@ impl CommandRunner<'_> {
 
     /// Name of a link's file, from its server.
     fn query_file_name(&self, downloads: &Downloads, url: &str) -> Result<String, CommandError> {
-        downloads.look(url).map_err(failed)?;
+        downloads.probe(url).map_err(failed)?;
         loop {
             self.check_interrupt()?;
             match downloads.next_within(POLL_INTERVAL) {
-                Some(Event::Looked { url: about, answer }) if about == url => {
+                Some(Event::Probed { url: about, answer }) if about == url => {
                     return answer.map_err(failed);
                 }
                 // Of jobs that an earlier command left; they are not followed.
@@ -85,17 +85,17 @@ impl CommandRunner<'_> {
     fn require_terms(&mut self, library: &Library, entry: &mut Manifest, name: &str, accept: bool) -> Result<(), CommandError> {
         let Some(licence) = entry.licence.as_mut().filter(|it| it.asks()) else { return Ok(()) };
         if !accept && !library.places.has_accepted(name) {
-            return Err(CommandError::UnknownModel(Problem {
-                sentence: format!("{} comes under terms of its own: {}.", entry.name, licence_text(licence)),
-                hint: format!("Read them; if you accept them: atelier models pull {name} --accept-licence."),
-            }));
+            return Err(CommandError::UnknownModel(Problem::new(
+                format!("{} comes under terms of its own: {}.", entry.name, licence_text(licence)),
+                format!("Read them; if you accept them: atelier models pull {name} --accept-licence."),
+            )));
         }
         licence.accept();
-        let accepted = |places: &mut Places| {
+        let accepted = |places: &mut LibraryConfig| {
             places.accept(name);
             Ok(())
         };
-        Places::change(&self.paths.library_file(), accepted).map_err(failed)?;
+        LibraryConfig::change(&self.paths.library_file(), accepted).map_err(failed)?;
         Ok(())
     }
 

@@ -25,7 +25,7 @@ use crate::cli::printer::Printer;
 use crate::cli::reporter::Reporter;
 
 use atelier_core::format::file_size;
-use atelier_library::disk::{About, Facts, Stock};
+use atelier_library::disk::{Facts, FileStatus, ScanResult};
 use atelier_library::{CardVariant, Licence, ModelCard, Usage};
 
 /// Reports the findings of a command: tables and sentences, or lines of JSON.
@@ -93,16 +93,16 @@ impl LibraryReport<'_> {
         Ok(())
     }
 
-    pub(super) fn file(&mut self, path: &Path, bytes: u64, about: &About) -> io::Result<()> {
+    pub(super) fn file(&mut self, path: &Path, bytes: u64, about: &FileStatus) -> io::Result<()> {
         let shown = path.display().to_string();
         match about {
-            About::Known(facts) => {
+            FileStatus::Known(facts) => {
                 self.printer.json(&json!({"event": "file", "path": shown, "bytes": bytes, "facts": **facts}))?;
                 self.facts(&shown, bytes, facts)
             }
             other => {
                 let problem = match other {
-                    About::Faulty { sentence, hint, .. } => format!("{sentence} {hint}"),
+                    FileStatus::Faulty { advice, .. } => advice.to_string(),
                     _ => "It is a pickle, which can run programs where it is opened, so it is not looked into. Look for the same model as .safetensors.".into(),
                 };
                 self.printer.json(&json!({"event": "file", "path": shown, "bytes": bytes, "problem": problem}))?;
@@ -154,7 +154,7 @@ impl LibraryReport<'_> {
     }
 
     /// Contents of a folder that was added.
-    pub(super) fn folder(&mut self, path: &Path, stock: &Stock, forgotten: bool) -> io::Result<()> {
+    pub(super) fn folder(&mut self, path: &Path, stock: &ScanResult, forgotten: bool) -> io::Result<()> {
         let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
         for file in &stock.files {
             *counts.entry(file.role().map_or("unknown", |it| it.key())).or_default() += 1;

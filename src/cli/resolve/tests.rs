@@ -14,7 +14,7 @@ fn job(args: &[&str]) -> Result<Job, UsageError> {
 /// A library with one model.
 fn find(name: &str) -> Result<Runnable, UsageError> {
     if name != "mine" {
-        return Err(Problem { sentence: format!("There is no {name}."), hint: "Look.".into() }.into());
+        return Err(Problem::new(format!("There is no {name}."), "Look.").into());
     }
     let files = ModelFiles::from_iter([(FileRole::Diffusion, "/m/d.gguf".into()), (FileRole::Vae, "/m/v.gguf".into())]);
     let defaults = atelier_library::Defaults { steps: Some(6), ..atelier_library::Defaults::default() };
@@ -246,8 +246,8 @@ fn previews_are_made_as_asked() {
     };
     assert_eq!(preview(&[]), (PreviewOptions::Off, false));
     assert_eq!(preview(&["--preview", "p"]), (PreviewOptions::TinyAutoencoder { every: 1 }, true));
-    let asked = preview(&["--preview", "p", "--preview-method", "proj", "--preview-interval", "4"]);
-    assert_eq!(asked, (PreviewOptions::Projection { every: 4 }, true));
+    let projection = preview(&["--preview", "p", "--preview-method", "proj", "--preview-interval", "4"]);
+    assert_eq!(projection, (PreviewOptions::Projection { every: 4 }, true));
 }
 
 #[test]

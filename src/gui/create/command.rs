@@ -94,7 +94,7 @@ pub enum Command {
     /// One pixel of the picture to one of the screen.
     ZoomActual,
     /// The picture was moved or zoomed with the pointer.
-    Look(View),
+    SetView(View),
 }
 
 impl Command {
@@ -179,7 +179,7 @@ impl Command {
             Self::ZoomOut => ("Zoom out", "Look from farther away."),
             Self::ZoomFit => ("Fit to window", "Show the whole picture."),
             Self::ZoomActual => ("Actual size", "Show one pixel of the picture on one of the screen."),
-            Self::Look(_) => ("Move the picture", "Scroll to zoom, drag to move, double-click to fit."),
+            Self::SetView(_) => ("Move the picture", "Scroll to zoom, drag to move, double-click to fit."),
         }
     }
 
@@ -229,7 +229,7 @@ impl Command {
             | Self::SetPreview(_)
             | Self::Show(_)
             | Self::OpenFolder
-            | Self::Look(_) => Ok(()),
+            | Self::SetView(_) => Ok(()),
         }
     }
 }

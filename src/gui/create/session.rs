@@ -36,14 +36,14 @@ pub struct SessionPicture {
     /// Its pixels, until they are written and room is needed.
     pub pixels: Option<Arc<Rgb8>>,
     /// Whether it is on the disk.
-    pub stored: Stored,
+    pub stored: PictureFile,
     /// How it looks in the filmstrip, once that is drawn.
     pub thumbnail: Option<TextureHandle>,
 }
 
 /// Whether a picture is on the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stored {
+pub enum PictureFile {
     /// It is being written.
     Writing,
     /// It is in this file.
@@ -77,7 +77,7 @@ impl Session {
             width,
             height,
             pixels: Some(pixels),
-            stored: Stored::Writing,
+            stored: PictureFile::Writing,
             thumbnail: None,
         });
         self.make_room();
@@ -86,7 +86,7 @@ impl Session {
 
     /// Lets go of what is written and old.
     pub fn make_room(&mut self) {
-        while self.pictures.len() > MOST_PICTURES && matches!(self.pictures.back().map(|it| &it.stored), Some(Stored::At(_))) {
+        while self.pictures.len() > MOST_PICTURES && matches!(self.pictures.back().map(|it| &it.stored), Some(PictureFile::At(_))) {
             self.pictures.pop_back();
         }
         if self.selected.is_some_and(|id| self.get(id).is_none()) {
@@ -96,7 +96,7 @@ impl Session {
         for picture in &mut self.pictures {
             let Some(pixels) = &picture.pixels else { continue };
             bytes += pixels.pixels().len();
-            if bytes > MOST_BYTES && matches!(picture.stored, Stored::At(_)) {
+            if bytes > MOST_BYTES && matches!(picture.stored, PictureFile::At(_)) {
                 picture.pixels = None;
             }
         }
@@ -175,7 +175,7 @@ impl Session {
     /// How many are still being written.
     #[must_use]
     pub fn writing(&self) -> usize {
-        self.pictures.iter().filter(|it| it.stored == Stored::Writing).count()
+        self.pictures.iter().filter(|it| it.stored == PictureFile::Writing).count()
     }
 
     /// The full picture on the graphics card, where it is there.
@@ -227,7 +227,7 @@ mod tests {
         let ids: Vec<_> = (0..8).map(|seed| push(&mut session, seed, side)).collect();
         assert!(session.iter().all(|it| it.pixels.is_some()));
         for id in &ids {
-            session.get_mut(*id).unwrap().stored = Stored::At("a.png".into());
+            session.get_mut(*id).unwrap().stored = PictureFile::At("a.png".into());
         }
         session.make_room();
         let kept = session.iter().filter(|it| it.pixels.is_some()).count();
@@ -241,11 +241,11 @@ mod tests {
         let first = push(&mut session, 0, 1);
         for seed in 0..MOST_PICTURES as i64 + 5 {
             let id = push(&mut session, seed, 1);
-            session.get_mut(id).unwrap().stored = Stored::At("a.png".into());
+            session.get_mut(id).unwrap().stored = PictureFile::At("a.png".into());
         }
         assert!(session.get(first).is_some());
         session.show(first);
-        session.get_mut(first).unwrap().stored = Stored::At("a.png".into());
+        session.get_mut(first).unwrap().stored = PictureFile::At("a.png".into());
         session.make_room();
         assert_eq!(session.len(), MOST_PICTURES);
         assert!(session.following(), "what was shown is gone, so the newest is shown");

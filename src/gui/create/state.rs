@@ -18,7 +18,7 @@ pub struct State {
     /// The pictures of this session.
     pub session: Session,
     /// The forming picture as it looks now.
-    pub forming: Option<Forming>,
+    pub forming: Option<FormingPicture>,
     /// How the canvas looks at the picture.
     pub view: View,
     /// How pictures are shown while they form.
@@ -34,12 +34,12 @@ pub struct State {
     /// Asks the prompt to take the keyboard in the next frame.
     pub focus_prompt: bool,
     /// The newest preview that is not yet ready for the screen.
-    pub(crate) preview_wanted: Option<(JobId, Preview)>,
-    pub(crate) preview_busy: bool,
-    pub(crate) picture_busy: Option<PictureId>,
+    pub(crate) pending_preview: Option<(JobId, Preview)>,
+    pub(crate) is_converting_preview: bool,
+    pub(crate) converting_picture: Option<PictureId>,
     /// The files that were last looked for on the disk.
     pub(crate) checked_files: Vec<PathBuf>,
-    pub(crate) looks_asked: BTreeSet<PathBuf>,
+    pub(crate) requested_thumbnails: BTreeSet<PathBuf>,
 }
 
 impl State {
@@ -56,11 +56,11 @@ impl State {
             typed_path: None,
             thumbnails: Vec::new(),
             focus_prompt: true,
-            preview_wanted: None,
-            preview_busy: false,
-            picture_busy: None,
+            pending_preview: None,
+            is_converting_preview: false,
+            converting_picture: None,
             checked_files: Vec::new(),
-            looks_asked: BTreeSet::new(),
+            requested_thumbnails: BTreeSet::new(),
         }
     }
 
@@ -96,7 +96,7 @@ impl State {
 }
 
 /// The forming picture as it looks now.
-pub struct Forming {
+pub struct FormingPicture {
     /// Which job.
     pub job: JobId,
     /// Its pixels; often smaller than the picture will be.

@@ -7,10 +7,10 @@ use eframe::egui::{self, ColorImage, TextureFilter, TextureOptions};
 
 use crate::gui::context::Context;
 use crate::gui::create::command::Command;
-use crate::gui::create::session::{PictureId, Stored};
-use crate::gui::create::state::{Forming, State};
+use crate::gui::create::session::{PictureFile, PictureId};
+use crate::gui::create::state::{FormingPicture, State};
 use crate::gui::create::viewport::{KEY_STEP, View, canvas_rect};
-use crate::gui::files::{Answer, Dropped, FileError, FileTask, PixelTask, Purpose};
+use crate::gui::files::{DialogKind, DialogResult, FileError, FileKind, FileTask, PixelTask};
 use crate::gui::shared::ErrorCard;
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, Recipe};
 use atelier_engine::{JobId, Picture, Preview, Task};
@@ -56,13 +56,13 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::UseBuiltin => context.shared.use_builtin(),
         Command::UseOwnFiles => context.shared.use_own_files(),
-        Command::AddFiles => context.open_dialog(Purpose::Any, String::new()),
-        Command::ChooseFile(role) => context.open_dialog(Purpose::Role(role), String::new()),
+        Command::AddFiles => context.open_dialog(DialogKind::Any, String::new()),
+        Command::ChooseFile(role) => context.open_dialog(DialogKind::Role(role), String::new()),
         Command::ClearFile(role) => context.shared.recipe.files.remove(role),
         Command::MoveFile(from, to) => move_file(from, to, context),
         Command::TakePaths(paths) => {
             state.typed_path = None;
-            context.workers.file(FileTask::Identify(paths.into_iter().map(|path| tidy(&path)).collect()));
+            context.workers.file(FileTask::Identify(paths.into_iter().map(|path| parse_path(&path)).collect()));
         }
         Command::PlaceFile(path, role) => {
             context.shared.unplaced.retain(|it| *it != path);
@@ -71,14 +71,14 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
         }
         Command::TypePath(path) => state.typed_path = path,
-        Command::ChooseStart => context.open_dialog(Purpose::Start, String::new()),
+        Command::ChooseStart => context.open_dialog(DialogKind::Start, String::new()),
         Command::ClearStart => {
             context.shared.recipe.init = None;
             context.shared.recipe.mask = None;
         }
-        Command::ChooseMask => context.open_dialog(Purpose::Mask, String::new()),
+        Command::ChooseMask => context.open_dialog(DialogKind::Mask, String::new()),
         Command::ClearMask => context.shared.recipe.mask = None,
-        Command::AddLora => context.open_dialog(Purpose::Lora, String::new()),
+        Command::AddLora => context.open_dialog(DialogKind::Lora, String::new()),
         Command::SetPreview(choice) => state.preview = choice,
         Command::Show(id) => state.session.show(id),
         Command::Follow => state.session.follow(),
@@ -101,14 +101,14 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::StartFromShown => start_from_shown(state, context),
         Command::SaveAs => {
             if let Some(id) = state.session.shown().map(|picture| picture.id) {
-                context.open_dialog(Purpose::SaveAs(id), file_name(state, id));
+                context.open_dialog(DialogKind::SaveAs(id), file_name(state, id));
             }
         }
         Command::CopyPicture => copy_picture(state, context),
         Command::OpenFolder => {
             let file = state.session.shown().and_then(|picture| match &picture.stored {
-                Stored::At(path) => Some(path.clone()),
-                Stored::Writing | Stored::Failed => None,
+                PictureFile::At(path) => Some(path.clone()),
+                PictureFile::Writing | PictureFile::Failed => None,
             });
             context.workers.file(FileTask::OpenFolder(state.pictures_folder.clone(), file));
         }
@@ -120,7 +120,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 state.view = state.view.actual(size, context.egui.pixels_per_point());
             }
         }
-        Command::Look(view) => state.view = view,
+        Command::SetView(view) => state.view = view,
     }
 }
 
@@ -177,7 +177,7 @@ fn start_from(image: ImageSource, context: &mut Context<'_>) {
 fn start_from_shown(state: &State, context: &mut Context<'_>) {
     let Some(picture) = state.session.shown() else { return };
     let image = match (&picture.stored, &picture.pixels) {
-        (Stored::At(path), _) => ImageSource::File(path.clone()),
+        (PictureFile::At(path), _) => ImageSource::File(path.clone()),
         (_, Some(pixels)) => ImageSource::Pixels(pixels.as_ref().clone()),
         (_, None) => return,
     };
@@ -192,7 +192,7 @@ fn copy_picture(state: &State, context: &mut Context<'_>) {
     if let Some(pixels) = &picture.pixels {
         let pixels = Arc::clone(pixels);
         context.workers.pixel(PixelTask::Picture { id, pixels, max_side_px: usize::MAX, thumbnail: false, copy: true });
-    } else if let Stored::At(path) = &picture.stored {
+    } else if let PictureFile::At(path) = &picture.stored {
         context.workers.file(FileTask::Copy(path.clone()));
     }
 }
@@ -204,7 +204,7 @@ fn zoom(state: &mut State, factor: f32, egui: &egui::Context) {
 }
 
 /// A path as a person pastes it: quoted, with spaces round it, or as a `file:` address.
-pub(crate) fn tidy(path: &Path) -> PathBuf {
+pub(crate) fn parse_path(path: &Path) -> PathBuf {
     let Some(text) = path.to_str() else { return path.to_owned() };
     let text = text.trim().trim_matches(['"', '\'']);
     PathBuf::from(text.strip_prefix("file://").unwrap_or(text))
@@ -213,7 +213,7 @@ pub(crate) fn tidy(path: &Path) -> PathBuf {
 /// Keeps the newest preview until it can be made ready for the screen. Of several pictures that form, one is shown.
 pub(crate) fn preview(state: &mut State, job: JobId, preview: Preview, context: &Context<'_>) {
     if context.shared.jobs.running().is_some_and(|running| running.id == job) {
-        state.preview_wanted = Some((job, preview));
+        state.pending_preview = Some((job, preview));
     }
 }
 
@@ -239,14 +239,14 @@ pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context:
         copy: false,
     });
     if state.session.shown().is_some_and(|shown| shown.id == id) {
-        state.picture_busy = Some(id);
+        state.converting_picture = Some(id);
     }
     drop_preview(state, job);
 }
 
 /// A job has ended. A last preview stays until its picture is ready for the screen, so that nothing flickers.
 pub(crate) fn job_ended(state: &mut State, job: JobId, is_done: bool) {
-    let picture_comes = is_done && state.picture_busy.is_some();
+    let picture_comes = is_done && state.converting_picture.is_some();
     if !picture_comes && state.forming.as_ref().is_some_and(|forming| forming.job == job) {
         state.forming = None;
     }
@@ -254,20 +254,20 @@ pub(crate) fn job_ended(state: &mut State, job: JobId, is_done: bool) {
 }
 
 fn drop_preview(state: &mut State, job: JobId) {
-    if state.preview_wanted.as_ref().is_some_and(|(of, _)| *of == job) {
-        state.preview_wanted = None;
+    if state.pending_preview.as_ref().is_some_and(|(of, _)| *of == job) {
+        state.pending_preview = None;
     }
 }
 
 /// Asks for the full picture that is shown, where the graphics card does not have it, and for the newest preview.
 pub(crate) fn refresh_textures(state: &mut State, context: &mut Context<'_>) {
-    if !state.preview_busy
-        && let Some((job, preview)) = state.preview_wanted.take()
+    if !state.is_converting_preview
+        && let Some((job, preview)) = state.pending_preview.take()
     {
-        state.preview_busy = true;
+        state.is_converting_preview = true;
         context.workers.pixel(PixelTask::Preview(job, preview));
     }
-    if state.picture_busy.is_some() {
+    if state.converting_picture.is_some() {
         return;
     }
     let Some(picture) = state.session.shown() else { return };
@@ -282,10 +282,10 @@ pub(crate) fn refresh_textures(state: &mut State, context: &mut Context<'_>) {
             thumbnail: picture.thumbnail.is_none(),
             copy: false,
         }),
-        (None, Stored::At(path)) => context.workers.file(FileTask::Load(picture.id, path.clone())),
-        (None, Stored::Writing | Stored::Failed) => return,
+        (None, PictureFile::At(path)) => context.workers.file(FileTask::Load(picture.id, path.clone())),
+        (None, PictureFile::Writing | PictureFile::Failed) => return,
     }
-    state.picture_busy = Some(picture.id);
+    state.converting_picture = Some(picture.id);
 }
 
 /// Asks whether the files in use are there, whenever they are others than before.
@@ -300,9 +300,9 @@ pub(crate) fn refresh_files(state: &mut State, context: &mut Context<'_>) {
     for source in recipe.init.iter().map(|init| &init.image).chain(&recipe.mask) {
         if let ImageSource::File(path) = source
             && state.thumbnail(path).is_none()
-            && !state.looks_asked.contains(path)
+            && !state.requested_thumbnails.contains(path)
         {
-            state.looks_asked.insert(path.clone());
+            state.requested_thumbnails.insert(path.clone());
             context.workers.file(FileTask::Thumbnail(path.clone()));
         }
     }
@@ -313,13 +313,13 @@ pub(crate) fn stored(state: &mut State, id: PictureId, result: Result<PathBuf, F
     match result {
         Ok(path) => {
             if let Some(picture) = state.session.get_mut(id) {
-                picture.stored = Stored::At(path);
+                picture.stored = PictureFile::At(path);
             }
             state.session.make_room();
         }
         Err(error) => {
             if let Some(picture) = state.session.get_mut(id) {
-                picture.stored = Stored::Failed;
+                picture.stored = PictureFile::Failed;
             }
             let hint = "The picture is still here: save it somewhere else with \"Save as\" before you close Atelier.";
             context.shared.error = Some(ErrorCard::new(error.to_string(), hint));
@@ -343,9 +343,9 @@ pub(crate) fn loaded(
             copy: false,
         }),
         Err(error) => {
-            state.picture_busy = None;
+            state.converting_picture = None;
             if let Some(picture) = state.session.get_mut(id) {
-                picture.stored = Stored::Failed;
+                picture.stored = PictureFile::Failed;
             }
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted? Its settings are still here."));
         }
@@ -361,7 +361,7 @@ pub(crate) fn thumbnail_ready(state: &mut State, path: PathBuf, result: Result<C
             state.thumbnails.push((path, texture));
             if state.thumbnails.len() > MOST_THUMBNAILS {
                 let (path, _) = state.thumbnails.remove(0);
-                state.looks_asked.remove(&path);
+                state.requested_thumbnails.remove(&path);
             }
         }
         Err(error) => context.notice(error.to_string()),
@@ -370,8 +370,8 @@ pub(crate) fn thumbnail_ready(state: &mut State, path: PathBuf, result: Result<C
 
 /// A finished picture is ready for the screen.
 pub(crate) fn picture_ready(state: &mut State, id: PictureId, full: ColorImage, thumbnail: Option<ColorImage>, context: &Context<'_>) {
-    if state.picture_busy == Some(id) {
-        state.picture_busy = None;
+    if state.converting_picture == Some(id) {
+        state.converting_picture = None;
     }
     if let Some(look) = thumbnail
         && let Some(picture) = state.session.get_mut(id)
@@ -391,7 +391,7 @@ pub(crate) fn picture_ready(state: &mut State, id: PictureId, full: ColorImage, 
 
 /// A preview is ready for the screen.
 pub(crate) fn preview_ready(state: &mut State, job: JobId, picture: u32, image: ColorImage, context: &mut Context<'_>) {
-    state.preview_busy = false;
+    state.is_converting_preview = false;
     let Some(running) = context.shared.jobs.get_mut(job) else { return };
     let made = state.session.iter().next().is_some_and(|newest| running.progress.seed(picture) == Some(newest.info.seed));
     if made {
@@ -405,60 +405,60 @@ pub(crate) fn preview_ready(state: &mut State, job: JobId, picture: u32, image: 
         }
         forming => {
             let texture = context.egui.load_texture("forming", image, TextureOptions::LINEAR);
-            *forming = Some(Forming { job, texture, width, height });
+            *forming = Some(FormingPicture { job, texture, width, height });
         }
     }
 }
 
 /// A file dialog of this view was closed.
-pub(crate) fn dialog_closed(state: &mut State, purpose: Purpose, answer: Answer, context: &mut Context<'_>) {
-    let paths = match answer {
-        Answer::Paths(paths) => paths,
-        Answer::Nothing => return,
-        Answer::NoDialog => {
+pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogResult, context: &mut Context<'_>) {
+    let paths = match result {
+        DialogResult::Paths(paths) => paths,
+        DialogResult::Cancelled => return,
+        DialogResult::NoDialog => {
             state.typed_path.get_or_insert_default();
             context.notice("This system has no file dialog. Type a path instead, or drop files on the window.");
             return;
         }
     };
     let Some(path) = paths.first().cloned() else { return };
-    match purpose {
-        Purpose::Any => context.workers.file(FileTask::Identify(paths)),
-        Purpose::Role(role) => context.shared.use_file(role, path),
-        Purpose::Start => start_from(ImageSource::File(path), context),
-        Purpose::Mask => context.shared.recipe.mask = Some(ImageSource::File(path)),
-        Purpose::Lora => context.shared.recipe.loras.push(Lora { path, strength: 1.0 }),
-        Purpose::SaveAs(id) => save_as(state, id, path, context),
-        Purpose::ModelsFolder | Purpose::ModelsRoot => {}
+    match kind {
+        DialogKind::Any => context.workers.file(FileTask::Identify(paths)),
+        DialogKind::Role(role) => context.shared.use_file(role, path),
+        DialogKind::Start => start_from(ImageSource::File(path), context),
+        DialogKind::Mask => context.shared.recipe.mask = Some(ImageSource::File(path)),
+        DialogKind::Lora => context.shared.recipe.loras.push(Lora { path, strength: 1.0 }),
+        DialogKind::SaveAs(id) => save_as(state, id, path, context),
+        DialogKind::ModelsFolder | DialogKind::ModelsRoot => {}
     }
 }
 
 fn save_as(state: &State, id: PictureId, target: PathBuf, context: &mut Context<'_>) {
     let Some(picture) = state.session.get(id) else { return };
     let kept = match &picture.stored {
-        Stored::At(path) => Some(path.clone()),
-        Stored::Writing | Stored::Failed => None,
+        PictureFile::At(path) => Some(path.clone()),
+        PictureFile::Writing | PictureFile::Failed => None,
     };
     context.workers.file(FileTask::SaveAs { target, kept, recipe: Box::new(picture.recipe.clone()), pixels: picture.pixels.clone() });
 }
 
 /// Files that were dropped, typed or chosen are identified: each takes its place in the recipe, or is asked about.
-pub(crate) fn identified(files: Vec<(PathBuf, Dropped)>, context: &mut Context<'_>) {
+pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<'_>) {
     let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let mut lines = Vec::new();
     for (path, what) in files {
         match what {
-            Dropped::Role(role) => {
+            FileKind::Role(role) => {
                 lines.push(format!("{}: {}", role.label(), name(&path)));
                 context.shared.use_file(role, path);
             }
-            Dropped::Lora if context.shared.recipe.loras.iter().any(|lora| lora.path == path) => {}
-            Dropped::Lora => context.shared.recipe.loras.push(Lora { path, strength: 1.0 }),
-            Dropped::Picture => start_from(ImageSource::File(path), context),
-            Dropped::Unknown if context.shared.unplaced.contains(&path) => {}
-            Dropped::Unknown => context.shared.unplaced.push(path),
-            Dropped::Useless => lines.push(format!("{} is neither a model nor a picture.", name(&path))),
-            Dropped::Missing => lines.push(format!("There is no file {}.", path.display())),
+            FileKind::Lora if context.shared.recipe.loras.iter().any(|lora| lora.path == path) => {}
+            FileKind::Lora => context.shared.recipe.loras.push(Lora { path, strength: 1.0 }),
+            FileKind::Picture => start_from(ImageSource::File(path), context),
+            FileKind::Unknown if context.shared.unplaced.contains(&path) => {}
+            FileKind::Unknown => context.shared.unplaced.push(path),
+            FileKind::Unsupported => lines.push(format!("{} is neither a model nor a picture.", name(&path))),
+            FileKind::Missing => lines.push(format!("There is no file {}.", path.display())),
         }
     }
     if !lines.is_empty() {

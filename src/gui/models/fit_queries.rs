@@ -1,5 +1,5 @@
-//! Estimates of models for the Models view, asked of the engine one after the other: the model whose details are shown, then those on the
-//! screen. Invariants: nothing is asked while a job runs or the Devices view waits for an estimate; nothing here waits.
+//! Memory estimates of models, queried from the engine one after the other: the model whose details are shown, then those on the screen.
+//! Invariants: no query while a job runs or the Devices view waits for an estimate; nothing here waits.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,8 @@ use atelier_core::device::Device;
 use atelier_core::recipe::Recipe;
 use atelier_engine::Estimate;
 
-use crate::gui::context::Context;
+use crate::gui::context::{Context, log_if_busy};
 use crate::gui::devices;
-use crate::gui::devices::update::sent;
 use crate::gui::models::ModelCard;
 use crate::gui::models::fit::FitPrediction;
 use crate::gui::models::state::State;
@@ -21,7 +20,7 @@ const PROMPT: &str = "a lake between mountains at dawn, mist over the water, pin
 /// Estimates by model, and the pending one.
 #[derive(Default)]
 pub(crate) struct FitQueries {
-    answers: BTreeMap<String, Answer>,
+    answers: BTreeMap<String, StoredEstimate>,
     pending: Option<Query>,
     /// Devices of the current predictions; their free memory is not looked at.
     devices: Vec<Device>,
@@ -36,10 +35,10 @@ struct Query {
 }
 
 /// Answer about a model.
-struct Answer {
+struct StoredEstimate {
     inputs: Inputs,
     size_px: (u32, u32),
-    /// `None` where the engine could not estimate.
+    /// `None` where the engine failed.
     estimate: Option<Estimate>,
 }
 
@@ -85,12 +84,12 @@ pub(crate) fn refresh(state: &mut State, devices: &devices::State, context: &Con
             predict(state, id);
         }
     }
-    let is_idle = context.shared.jobs.is_empty() && !devices.board.waiting && state.fit_queries.pending.is_none();
+    let is_idle = context.shared.jobs.is_empty() && !devices.board.estimate_pending && state.fit_queries.pending.is_none();
     if context.shared.screen != Screen::Models || !is_idle || state.fit_queries.devices.is_empty() {
         return;
     }
     let Some(query) = next_query(state, &context.shared.recipe) else { return };
-    if sent(context.engine.estimate(query.recipe.clone())) {
+    if log_if_busy(context.engine.estimate(query.recipe.clone())) {
         state.fit_queries.pending = Some(query);
     }
 }
@@ -107,16 +106,16 @@ fn next_query(state: &State, current: &Recipe) -> Option<Query> {
     Some(Query { id: card.id.clone(), inputs: Inputs::new(card, &recipe), recipe })
 }
 
-/// Stores the answer to the pending query; `None` where the engine could not estimate.
+/// Stores the answer to the pending query; `None` where the engine failed.
 pub(crate) fn set_estimate(state: &mut State, estimate: Option<Estimate>) {
     let Some(Query { id, inputs, recipe }) = state.fit_queries.pending.take() else { return };
-    state.fit_queries.answers.insert(id.clone(), Answer { inputs, size_px: (recipe.width, recipe.height), estimate });
+    state.fit_queries.answers.insert(id.clone(), StoredEstimate { inputs, size_px: (recipe.width, recipe.height), estimate });
     predict(state, &id);
 }
 
 fn predict(state: &mut State, id: &str) {
     let Some(answer) = state.fit_queries.answers.get(id) else { return };
     let estimate = answer.estimate.as_ref();
-    let prediction = estimate.and_then(|it| FitPrediction::of(&state.fit_queries.devices, it, answer.size_px));
+    let prediction = estimate.and_then(|it| FitPrediction::predict(&state.fit_queries.devices, it, answer.size_px));
     state.set_prediction(id, prediction);
 }

@@ -1,7 +1,7 @@
 //! Texts and fractions of the download queue. Pure.
 
 use atelier_core::format::file_size;
-use atelier_library::downloads::{Entry, Status, Why};
+use atelier_library::downloads::{Entry, PauseReason, Status};
 
 /// Word for a download's status.
 #[must_use]
@@ -22,8 +22,8 @@ pub fn status_line(entry: &Entry) -> String {
         Status::Waiting if progress.bytes > 0 => format!("Waits its turn at {}", amount(progress.bytes, progress.total)),
         Status::Waiting => "Waits its turn".to_owned(),
         Status::Running => pace(progress.bytes, progress.total, progress.rate, progress.seconds_left),
-        Status::Paused(Why::Asked) => format!("Paused at {}", amount(progress.bytes, progress.total)),
-        Status::Paused(why @ Why::DiskFull { .. }) => why.sentence(),
+        Status::Paused(PauseReason::ByPerson) => format!("Paused at {}", amount(progress.bytes, progress.total)),
+        Status::Paused(why @ PauseReason::DiskFull { .. }) => why.sentence(),
         Status::Failed(failure) => failure.to_string(),
     }
 }
@@ -104,19 +104,19 @@ mod tests {
     fn a_download_says_its_amount_its_rate_and_the_time_left() {
         assert_eq!(status_line(&entry(Status::Running, 2_500_000, 1e6)), "2.5 MB of 10.0 MB · 1.0 MB/s · 2 min left");
         assert_eq!(status_line(&entry(Status::Waiting, 0, 0.0)), "Waits its turn");
-        assert_eq!(status_line(&entry(Status::Paused(Why::Asked), 2_500_000, 0.0)), "Paused at 2.5 MB of 10.0 MB");
-        assert!(status_line(&entry(Status::Paused(Why::DiskFull { needed: 5000, free: 10 }), 0, 0.0)).contains("5.0 kB"));
+        assert_eq!(status_line(&entry(Status::Paused(PauseReason::ByPerson), 2_500_000, 0.0)), "Paused at 2.5 MB of 10.0 MB");
+        assert!(status_line(&entry(Status::Paused(PauseReason::DiskFull { needed: 5000, free: 10 }), 0, 0.0)).contains("5.0 kB"));
         assert_eq!(fraction(&entry(Status::Running, 2_500_000, 1e6)), Some(0.25));
     }
 
     #[test]
     fn the_summary_adds_up_what_runs_and_waits() {
         assert_eq!(summary(&[]), None);
-        let paused = Status::Paused(Why::Asked);
+        let paused = Status::Paused(PauseReason::ByPerson);
         let both = [entry(Status::Running, 5_000_000, 1e6), entry(Status::Waiting, 0, 0.0), entry(paused, 9_000_000, 0.0)];
         assert_eq!(summary(&both).unwrap(), "2 downloads: 5.0 MB of 20.0 MB · 1.0 MB/s · 15 s left");
         assert_eq!(summary_fraction(&both), Some(0.25));
-        assert_eq!(summary(&[entry(Status::Paused(Why::Asked), 1, 0.0)]).unwrap(), "1 download standing still");
+        assert_eq!(summary(&[entry(Status::Paused(PauseReason::ByPerson), 1, 0.0)]).unwrap(), "1 download standing still");
     }
 
     #[test]

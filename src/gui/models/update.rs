@@ -9,8 +9,8 @@ use atelier_library::downloads::{Status, Token};
 use eframe::egui;
 
 use crate::gui::context::Context;
-use crate::gui::create::update::tidy;
-use crate::gui::files::{Answer, FileTask, Purpose};
+use crate::gui::create::update::parse_path;
+use crate::gui::files::{DialogKind, DialogResult, FileTask};
 use crate::gui::models::command::Command;
 use crate::gui::models::filter::Filter;
 use crate::gui::models::fit::MachineMemory;
@@ -21,7 +21,7 @@ use crate::studio::library_service::{LibraryEvent, LibraryRequest};
 
 /// Recomputes the shown cards after a change, and tells the service about this machine's memory.
 pub(crate) fn refresh(state: &mut State, devices: &[Device], context: &Context<'_>) {
-    let memory = MachineMemory::of(devices);
+    let memory = MachineMemory::from_devices(devices);
     if memory != state.memory
         && let Some(memory) = memory
     {
@@ -43,15 +43,15 @@ fn send(context: &Context<'_>, request: LibraryRequest) {
 }
 
 /// Handles the result of a folder dialog.
-pub(crate) fn dialog_closed(purpose: Purpose, answer: Answer, context: &mut Context<'_>) {
+pub(crate) fn dialog_closed(purpose: DialogKind, answer: DialogResult, context: &mut Context<'_>) {
     match answer {
-        Answer::Paths(paths) => {
+        DialogResult::Paths(paths) => {
             let Some(folder) = paths.into_iter().next() else { return };
-            let is_root = purpose == Purpose::ModelsRoot;
+            let is_root = purpose == DialogKind::ModelsRoot;
             send(context, if is_root { LibraryRequest::SetModelsRoot(Some(folder)) } else { LibraryRequest::Add(vec![folder]) });
         }
-        Answer::Nothing => {}
-        Answer::NoDialog => {
+        DialogResult::Cancelled => {}
+        DialogResult::NoDialog => {
             context.notice("This system has no file dialog. Type or paste the folder's path under \"Add\", or drop it on the window.");
         }
     }
@@ -72,7 +72,7 @@ pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mu
             (state.hub.repository, state.hub.files) = (Some(repo), None);
         }
         LibraryEvent::Runnable(Ok(runnable)) => use_runnable(&runnable, context),
-        LibraryEvent::Runnable(Err(problem)) => context.notice(problem.sentence),
+        LibraryEvent::Runnable(Err(problem)) => context.notice(problem.advice.sentence),
         LibraryEvent::RemovalPreview(removal) => state.removal = Some(*removal),
         LibraryEvent::Check(id, Some(check)) => {
             state.checks.insert(id, check);
@@ -164,12 +164,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::EditAddText(text) => state.add_text = text,
         Command::Add => {
             let text = std::mem::take(&mut state.add_text);
-            send(context, LibraryRequest::Add(vec![tidy(Path::new(&text))]));
+            send(context, LibraryRequest::Add(vec![parse_path(Path::new(&text))]));
         }
         Command::AddPaths(paths) => send(context, LibraryRequest::Add(paths)),
-        Command::ChooseFolder => context.open_dialog(Purpose::ModelsFolder, String::new()),
+        Command::ChooseFolder => context.open_dialog(DialogKind::ModelsFolder, String::new()),
         Command::ForgetFolder(folder) => send(context, LibraryRequest::ForgetFolder(folder)),
-        Command::ChooseModelsRoot => context.open_dialog(Purpose::ModelsRoot, String::new()),
+        Command::ChooseModelsRoot => context.open_dialog(DialogKind::ModelsRoot, String::new()),
         Command::UseDefaultModelsRoot => send(context, LibraryRequest::SetModelsRoot(None)),
         Command::SetParallelFiles(files) => send(context, LibraryRequest::SetParallelFiles(files)),
         Command::Rescan => send(context, LibraryRequest::Rescan),

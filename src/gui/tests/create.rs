@@ -190,7 +190,7 @@ fn a_picture_forms_before_ones_eyes_and_is_kept() {
     assert!(studio.app().state.create.forming.is_none());
     assert!(studio.sees("64 × 64 · seed 77"));
     assert!(studio.harness.query_by_role_and_label(Role::Image, "Picture, 64 by 64 pixels").is_some());
-    let Stored::At(path) = &studio.app().state.create.session.shown().unwrap().stored else { panic!("it is not kept") };
+    let PictureFile::At(path) = &studio.app().state.create.session.shown().unwrap().stored else { panic!("it is not kept") };
     assert!(path.starts_with(studio.folder.path().join("Pictures")));
     assert_eq!(*crate::gui::files::read_picture(path).unwrap().pixels(), *image(64, 77).pixels());
 }
@@ -250,7 +250,7 @@ fn a_batch_shows_each_picture_and_the_filmstrip_gives_settings_back() {
     assert!(studio.sees("seed 6 ·"));
 
     studio.click("Picture 1, seed 5");
-    studio.until("the first picture", |app| app.state.create.picture_busy.is_none());
+    studio.until("the first picture", |app| app.state.create.converting_picture.is_none());
     assert!(studio.sees("seed 5 ·"));
     studio.press(Modifiers::COMMAND, Key::U);
     let recipe = &studio.app().state.shared.recipe;
@@ -507,7 +507,7 @@ fn everything_has_a_name_and_nothing_sticks_out() {
                 assert!(rect.right() <= side - 15.5, "sticks out of the panel: {named}");
             }
         }
-        studio.harness.state_mut().as_mut().unwrap().state.closing = Closing::Asking;
+        studio.harness.state_mut().as_mut().unwrap().state.closing = Closing::Confirming;
         studio.harness.run_ok();
         studio.harness.check_accessibility();
     }

@@ -18,8 +18,8 @@ use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::GIB;
 use atelier_core::paths::Paths;
-use atelier_library::downloads::{Downloads, Patience, ProxyChoice, Status, TokenStore};
-use atelier_library::{Places, Sha256};
+use atelier_library::downloads::{Downloads, ProxyChoice, RetryPolicy, Status, TokenStore};
+use atelier_library::{LibraryConfig, Sha256};
 use server::{Fault, Served, Server};
 
 /// Deletes for good, in the trash's place.
@@ -32,8 +32,8 @@ fn library(home: &Path, endpoint: &str) -> LibraryOptions {
     let endpoint = endpoint.to_owned();
     let downloads = move |options: &mut atelier_library::downloads::Options| {
         (options.token, options.proxy, options.endpoint) = (None, ProxyChoice::None, endpoint.clone());
-        let usual = Patience::default();
-        options.patience = Patience { first_wait: Duration::ZERO, longest_wait: Duration::ZERO, tries: 1, ..usual };
+        let usual = RetryPolicy::default();
+        options.retry_policy = RetryPolicy { first_wait: Duration::ZERO, longest_wait: Duration::ZERO, tries: 1, ..usual };
     };
     LibraryOptions {
         paths: Paths::beneath(home),
@@ -97,6 +97,7 @@ fn device(kind: DeviceKind, gib: u64) -> Device {
         card: None,
         memory_total_bytes: gib * GIB,
         memory_free_bytes: gib * GIB,
+        memory_allocated_bytes: 0,
     }
 }
 

@@ -5,24 +5,24 @@ use std::thread;
 
 use atelier_core::paths::Paths;
 use atelier_library::downloads::Token;
-use atelier_library::{Catalogue, Models, Places, PlacesError};
+use atelier_library::{Catalogue, LibraryConfig, LibraryConfigError, Models};
 
 use super::message::Message;
 use super::snapshot::TokenState;
 use super::worker::Worker;
 
 /// Settings as saved, or default ones and a sentence where the file cannot be read.
-pub(super) fn read_config(paths: &Paths) -> (Places, Option<String>) {
-    match Places::read(&paths.library_file()) {
+pub(super) fn read_config(paths: &Paths) -> (LibraryConfig, Option<String>) {
+    match LibraryConfig::read(&paths.library_file()) {
         Ok(config) => (config, None),
-        Err(error) => (Places::default(), Some(error.to_string())),
+        Err(error) => (LibraryConfig::default(), Some(error.to_string())),
     }
 }
 
 impl Worker {
     /// Changes the settings, here and in the file; false, after a notice, where they could not be written.
-    fn change_config(&mut self, change: impl FnOnce(&mut Places) -> Result<(), PlacesError>) -> bool {
-        match Places::change(&self.options.paths.library_file(), change) {
+    fn change_config(&mut self, change: impl FnOnce(&mut LibraryConfig) -> Result<(), LibraryConfigError>) -> bool {
+        match LibraryConfig::change(&self.options.paths.library_file(), change) {
             Ok(config) => {
                 self.config = config;
                 true
@@ -61,7 +61,7 @@ impl Worker {
     }
 
     pub(super) fn forget_folder(&mut self, folder: &Path) {
-        let forget = |config: &mut Places| {
+        let forget = |config: &mut LibraryConfig| {
             config.forget_folder(folder);
             Ok(())
         };

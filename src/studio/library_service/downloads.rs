@@ -56,7 +56,7 @@ impl Worker {
 
     pub(super) fn download(&self, name: &str) {
         let Some(mut entry) = self.models.catalogue.find(name) else {
-            return self.notice(self.models.unknown(name).sentence);
+            return self.notice(self.models.unknown(name).advice.sentence);
         };
         if let Some(licence) = entry.licence.as_mut().filter(|it| it.asks() && self.config.has_accepted(name)) {
             licence.accept();
@@ -95,7 +95,7 @@ impl Worker {
         };
         match Link::read(&text) {
             Some(Link::Repository(repo)) => self.open_repository(repo),
-            Some(ref link @ Link::Direct(ref url)) if !link.names_a_file() => self.with_downloads(|it| it.look(url)),
+            Some(ref link @ Link::Direct(ref url)) if !link.names_a_file() => self.with_downloads(|it| it.probe(url)),
             Some(link) => self.download_link(&link, None),
             None => self.notice(format!("{text} leads to no file. Paste the address of a file, or of a repository on Hugging Face.")),
         }
@@ -131,8 +131,8 @@ impl Worker {
                 Event::Found { text, answer } => {
                     self.send(LibraryEvent::SearchResults(text, answer.map_err(|it| it.to_string())));
                 }
-                Event::Looked { url, answer: Ok(name) } => self.download_link(&Link::Direct(url), Some(&name)),
-                Event::Looked { answer: Err(failure), .. } => self.notice(failure.to_string()),
+                Event::Probed { url, answer: Ok(name) } => self.download_link(&Link::Direct(url), Some(&name)),
+                Event::Probed { answer: Err(failure), .. } => self.notice(failure.to_string()),
                 Event::RepositoryFiles { repo, answer } => {
                     let files = answer.map(|files| files.into_iter().filter(|it| is_model_file(&it.path)).collect());
                     self.send(LibraryEvent::RepositoryFiles(repo, files.map_err(|it| it.to_string())));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use atelier_core::format::file_size;
-use atelier_library::{Fetched, Models, Removal, RemovalError, Verdict, Verified, downloaded, file_name};
+use atelier_library::{InstalledItem, Models, Removal, RemovalError, Verdict, Verified, downloaded, file_name};
 
 use super::message::{CheckedFile, FileCheck, LibraryEvent, Message, RemovalPreview};
 use super::worker::Worker;
@@ -33,8 +33,8 @@ impl Worker {
             let id = thread_id;
             let item = downloaded_item(&models, &id);
             let total = match &item {
-                Some(Fetched::Model(model)) => model.manifest.bytes(),
-                Some(Fetched::File(_, path)) => std::fs::metadata(path).ok().map(|it| it.len()),
+                Some(InstalledItem::Model(model)) => model.manifest.bytes(),
+                Some(InstalledItem::File(_, path)) => std::fs::metadata(path).ok().map(|it| it.len()),
                 None => None,
             };
             let (mut bytes, mut reported_bytes) = (0u64, 0u64);
@@ -76,8 +76,8 @@ impl Worker {
         let item = downloaded_item(&self.models, id).ok_or_else(not_ours)?;
         let removal = item.plan_removal(&self.models_root(), &self.models, &downloaded(&self.options.paths.downloads()))?;
         let name = match &item {
-            Fetched::Model(model) => model.manifest.name.clone(),
-            Fetched::File(_, path) => file_name(path),
+            InstalledItem::Model(model) => model.manifest.name.clone(),
+            InstalledItem::File(_, path) => file_name(path),
         };
         Ok((removal, name))
     }
@@ -109,9 +109,9 @@ impl Worker {
 }
 
 /// The model or file that was downloaded under this id.
-fn downloaded_item<'m>(models: &'m Models, id: &str) -> Option<Fetched<'m>> {
-    let model = models.installed.iter().find(|it| it.manifest.id == id).map(Fetched::Model);
-    model.or_else(|| Some(Fetched::File(id.to_owned(), models.loose_file(id)?)))
+fn downloaded_item<'m>(models: &'m Models, id: &str) -> Option<InstalledItem<'m>> {
+    let model = models.installed.iter().find(|it| it.manifest.id == id).map(InstalledItem::Model);
+    model.or_else(|| Some(InstalledItem::File(id.to_owned(), models.loose_file(id)?)))
 }
 
 fn checked_file(file: &Verified) -> CheckedFile {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use atelier_core::paths::Paths;
-use atelier_library::disk::{About, Layout, Stock};
-use atelier_library::{ModelCard, Models, Places, Usage, model_cards};
+use atelier_library::disk::{FileStatus, Layout, ScanResult};
+use atelier_library::{LibraryConfig, ModelCard, Models, Usage, model_cards};
 
 /// Upper bound of the problems in a snapshot.
 const MAX_PROBLEMS: usize = 50;
@@ -19,14 +19,14 @@ pub struct LibrarySnapshot {
     pub families: Vec<String>,
     /// Folders that are scanned, Atelier's own first.
     pub folders: Vec<FolderSummary>,
-    /// What could not be read, in sentences.
+    /// Folders, files and settings that could not be read, in sentences.
     pub problems: Vec<String>,
     /// Every folder was listed.
     pub listed: bool,
     /// Every file was read, too.
     pub complete: bool,
-    /// Ids of recommended first models for this machine.
-    pub first_choices: Vec<String>,
+    /// Ids of recommended first models for this machine, the best first.
+    pub starter_ids: Vec<String>,
     /// Bytes on disk of all model files, once counted.
     pub total_bytes: Option<u64>,
     /// Settings of the library.
@@ -79,9 +79,9 @@ pub struct FolderSummary {
 pub(super) struct SnapshotInputs<'a> {
     pub(super) builtin: Option<&'a ModelCard>,
     pub(super) paths: &'a Paths,
-    pub(super) config: &'a Places,
+    pub(super) config: &'a LibraryConfig,
     pub(super) models: &'a Models,
-    pub(super) scan: &'a Stock,
+    pub(super) scan: &'a ScanResult,
     pub(super) usage: Option<&'a Usage>,
     /// Files that Atelier downloaded.
     pub(super) downloaded: &'a BTreeSet<PathBuf>,
@@ -96,19 +96,19 @@ impl LibrarySnapshot {
     pub(super) fn build(inputs: &SnapshotInputs<'_>) -> Self {
         let mut cards = model_cards(inputs.models, inputs.scan, inputs.usage, inputs.downloaded);
         cards.splice(0..0, inputs.builtin.cloned());
-        let faulty = inputs.scan.files.iter().filter_map(|it| match &it.about {
-            About::Faulty { sentence, hint, .. } => Some(format!("{sentence} {hint}")),
-            About::Unread | About::Known(_) | About::Pickle => None,
+        let faulty = inputs.scan.files.iter().filter_map(|it| match &it.status {
+            FileStatus::Faulty { advice, .. } => Some(advice.to_string()),
+            FileStatus::Unread | FileStatus::Known(_) | FileStatus::Pickle => None,
         });
         let problems = inputs.problems.iter().chain(&inputs.models.problems).chain(&inputs.scan.problems).cloned();
-        let first_choices = inputs.memory_bytes.map(|bytes| inputs.models.catalogue.first_choices(bytes)).unwrap_or_default();
+        let starters = inputs.memory_bytes.map(|bytes| inputs.models.catalogue.first_choices(bytes)).unwrap_or_default();
         Self {
             families: families(&cards),
             folders: folders(inputs.scan),
             problems: problems.chain(faulty).take(MAX_PROBLEMS).collect(),
             listed: inputs.scan.listed,
             complete: inputs.scan.complete,
-            first_choices: first_choices.into_iter().map(|it| it.id.clone()).collect(),
+            starter_ids: starters.into_iter().map(|it| it.id.clone()).collect(),
             total_bytes: inputs.usage.map(|it| it.total),
             settings: LibrarySettings {
                 models_root: inputs.config.models_root(inputs.paths),
@@ -127,7 +127,7 @@ fn families(cards: &[ModelCard]) -> Vec<String> {
     families.into_iter().cloned().collect()
 }
 
-fn folders(scan: &Stock) -> Vec<FolderSummary> {
+fn folders(scan: &ScanResult) -> Vec<FolderSummary> {
     let summaries = scan.folders.iter().map(|folder| {
         let is_inside = |path: &Path| folder.roots.iter().any(|(root, _)| path.starts_with(root));
         let bytes: Vec<u64> = scan.files.iter().filter(|it| is_inside(&it.path)).map(|it| it.bytes).collect();

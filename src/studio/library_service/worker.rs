@@ -8,9 +8,9 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
 use std::time::Instant;
 
-use atelier_library::disk::{Scanner, Stock};
+use atelier_library::disk::{ScanResult, Scanner};
 use atelier_library::downloads::Downloads;
-use atelier_library::{Catalogue, Models, Places, Usage, downloaded, usage};
+use atelier_library::{Catalogue, LibraryConfig, Models, Usage, downloaded, usage};
 
 use super::config::read_config;
 use super::message::{LibraryEvent, LibraryRequest, Message};
@@ -23,7 +23,7 @@ pub(super) struct Worker {
     pub(super) options: LibraryOptions,
     pub(super) events: Arc<EventSender>,
     pub(super) messages: Sender<Message>,
-    pub(super) config: Places,
+    pub(super) config: LibraryConfig,
     pub(super) models: Arc<Models>,
     /// `None` where they cannot be used.
     pub(super) downloads: Option<Downloads>,
@@ -33,7 +33,7 @@ pub(super) struct Worker {
     pub(super) checks: Vec<(String, Arc<AtomicBool>)>,
     builtin: Option<ModelCard>,
     pub(super) scanner: Scanner,
-    pub(super) scan: Arc<Stock>,
+    pub(super) scan: Arc<ScanResult>,
     scan_notifier: CoalescedNotifier<Message>,
     pub(super) downloads_notifier: CoalescedNotifier<Message>,
     usage: Option<Usage>,
@@ -88,7 +88,7 @@ impl Worker {
                 Message::Request(request) => self.handle(request),
                 Message::ScanChanged => {
                     self.scan_notifier.acknowledge();
-                    self.scan = self.scanner.stock();
+                    self.scan = self.scanner.result();
                     self.rebuild();
                 }
                 Message::DownloadsChanged => {
@@ -155,7 +155,7 @@ impl Worker {
     }
 
     pub(super) fn rescan(&self) {
-        self.scanner.look_again();
+        self.scanner.rescan();
     }
 
     pub(super) fn models_root(&self) -> PathBuf {

@@ -1,188 +1,61 @@
-//! What a placement takes: bytes per device and phase, before anything is loaded.
+//! Prediction of the memory of a placement: bytes per device and phase, before anything is loaded.
 //!
 //! The arithmetic, for a device in a phase: **resident** weights (of all modules that live there, whatever runs) + **staged** weights
 //! (copied there for the module that runs: all of them, or a piece at a time where its graph is cut) + its **compute** buffer + the
-//! device's **slack** (context, pools, workspaces). Resident weights add up; what runs one after the other does not. Where they come from:
+//! device's **overhead** (context, pools, workspaces). Resident weights add up; what runs one after the other does not. Where they come from:
 //! how the engine keeps weights (`--params-backend`) and cuts graphs (`--max-vram`).
 //!
 //! Invariants: sums saturate; a cut graph takes what is left on its device, never more than the whole graph and never less than its
-//! largest piece. Not here: the engine's numbers ([`Needs`] brings them in), what would fit (`plan`).
+//! largest piece. Not here: the engine's numbers ([`Needs`] brings them in), the search for a fit (`planner`).
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
+use super::budgets::Budgets;
+use super::capacity::{DeviceCapacity, can_be_cut, find};
+use super::error::PlacementError;
 use super::ledger::{Ledger, Slot};
+use super::needs::{ModuleNeeds, Needs};
 use super::phase::Phase;
-use super::{Budgets, Module, Placement, PlacementError, WeightLocation};
-use crate::device::{Device, DeviceKind};
-use crate::format::GIB;
+use super::usage::{DevicePrediction, MemoryUse};
+use super::value::{Placement, WeightLocation};
+use crate::module::Module;
 
-/// What a module takes, whatever device it is on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ModuleNeeds {
-    /// Its weights in memory, after the loader's conversions.
-    pub weight_bytes: u64,
-    /// LoRA weights that are beside it while it runs.
-    pub lora_bytes: u64,
-    /// Its compute buffer in each phase in which it runs, its graph in one piece.
-    pub compute_bytes: BTreeMap<Phase, u64>,
-    /// Where its graph can be cut: the weights of the largest piece with the compute buffer of that piece. `None`: it cannot (VAE).
-    pub least_bytes: Option<u64>,
-}
-
-impl ModuleNeeds {
-    /// The bytes it takes where it runs, with its graph in one piece: staged weights where they live elsewhere, LoRA, compute.
-    pub(super) fn whole_bytes(&self, staged: bool, compute_bytes: u64) -> u64 {
-        let weights = if staged { self.weight_bytes } else { 0 };
-        weights.saturating_add(self.lora_bytes).saturating_add(compute_bytes)
-    }
-
-    /// The least bytes with which it runs where it can be cut.
-    pub(super) fn cut_bytes(&self) -> Option<u64> {
-        Some(self.least_bytes?.saturating_add(self.lora_bytes))
-    }
-}
-
-/// What the modules in use take, for one recipe.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Needs {
-    /// By module; a module that the recipe does not use is not in it.
-    pub modules: BTreeMap<Module, ModuleNeeds>,
-}
-
-/// A device that modules may be placed on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceCapacity {
-    /// The device. Its free memory is what would be free if Atelier held nothing there; where it tells none, nothing can be promised.
-    pub device: Device,
-    /// What the device takes for itself as soon as it is used: context, pools, workspaces.
-    pub overhead_bytes: u64,
-    /// Its memory is the computer's (an integrated GPU; Apple's GPUs, which call themselves GPUs): what it takes is missing there.
-    pub shares_ram: bool,
-}
-
-impl DeviceCapacity {
-    /// A device, sharing the computer's memory where its kind says so.
-    #[must_use]
-    pub fn new(device: Device, overhead_bytes: u64) -> Self {
-        let shares_ram = device.kind == DeviceKind::IntegratedGpu;
-        Self { device, overhead_bytes, shares_ram }
-    }
-
-    /// Whether it is the processor, whose memory is RAM.
-    #[must_use]
-    pub fn is_ram(&self) -> bool {
-        self.device.kind == DeviceKind::Cpu
-    }
-
-    /// The most bytes that may be used: what is free, of RAM less what other programs must find (2 GiB or a tenth of it, whichever is
-    /// more), and no more than the budget.
-    #[must_use]
-    pub fn limit_bytes(&self, budgets: &Budgets) -> u64 {
-        self.free_bytes().min(budgets.bytes(&self.device).unwrap_or(u64::MAX))
-    }
-
-    pub(super) fn free_bytes(&self) -> u64 {
-        let Device { memory_total_bytes: total, memory_free_bytes: free, .. } = self.device;
-        if self.is_ram() { free.saturating_sub(ram_reserve(total)) } else { free }
-    }
-}
-
-/// What of RAM is left to other programs, in bytes: 2 GiB or a tenth of it, whichever is more.
-#[must_use]
-pub fn ram_reserve(total_bytes: u64) -> u64 {
-    (2 * GIB).max(total_bytes / 10)
-}
-
-/// What a device holds in a phase, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MemoryUse {
-    /// Weights that live there.
-    pub resident_bytes: u64,
-    /// Weights copied there for what runs, LoRAs included.
-    pub staged_bytes: u64,
-    /// Compute buffers.
-    pub compute_bytes: u64,
-    /// What the device takes for itself.
-    pub overhead_bytes: u64,
-    /// What others take of the same memory: of RAM, devices without memory of their own; of a card, its other backends.
-    pub shared_bytes: u64,
-}
-
-impl MemoryUse {
-    /// All of it.
-    #[must_use]
-    pub fn total_bytes(&self) -> u64 {
-        let parts = [self.resident_bytes, self.staged_bytes, self.compute_bytes, self.overhead_bytes, self.shared_bytes];
-        parts.into_iter().fold(0, u64::saturating_add)
-    }
-}
-
-/// What is predicted for a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DevicePrediction {
-    /// The device's whole name.
-    pub name: String,
-    /// The most that may be used of it ([`Room::limit_bytes`]).
-    pub limit_bytes: u64,
-    pub(super) phases: [MemoryUse; Phase::ALL.len()],
-}
-
-impl DevicePrediction {
-    /// What it holds in a phase.
-    #[must_use]
-    pub const fn in_phase(&self, phase: Phase) -> MemoryUse {
-        self.phases[phase as usize]
-    }
-
-    /// The phase in which it holds most, and what; the first of several.
-    #[must_use]
-    pub fn peak(&self) -> (Phase, MemoryUse) {
-        let uses = Phase::ALL.into_iter().rev().map(|phase| (phase, self.in_phase(phase)));
-        uses.max_by_key(|(_, it)| it.total_bytes()).unwrap_or((Phase::Load, MemoryUse::default()))
-    }
-
-    /// By how many bytes it is over its limit; 0 where it fits.
-    #[must_use]
-    pub fn missing_bytes(&self) -> u64 {
-        self.peak().1.total_bytes().saturating_sub(self.limit_bytes)
-    }
-}
-
-/// What is predicted for a module.
+/// Prediction for a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModulePrediction {
-    /// The device that it runs on.
+    /// Whole name of the device that it runs on.
     pub runs_on: String,
-    /// Where its weights live.
+    /// Location of its weights.
     pub weights: WeightLocation,
     /// Its weights in memory.
     pub weight_bytes: u64,
-    /// The most of them, and of LoRAs, that are copied to where it runs at one time.
+    /// Most bytes of them, and of LoRAs, that are copied to the device that it runs on at one time.
     pub staged_bytes: u64,
     /// Its largest compute buffer.
     pub compute_bytes: u64,
-    /// Where its graph may be cut: the most its graph may take, staged weights included, for the device to stay within its limit. What
-    /// the engine is given as this module's budget. `None`: it runs in one piece.
+    /// Most bytes of its cut graph, staged weights included, with which the device stays within its limit; passed to the engine as this
+    /// module's budget. `None`: it runs in one piece.
     pub graph_budget_bytes: Option<u64>,
-    /// Whether that is less than the whole graph, so that it runs in pieces.
+    /// True where that is less than the whole graph, so that it runs in pieces.
     pub in_pieces: bool,
 }
 
-/// What a placement takes, by device and by module.
+/// Predicted memory of a placement, by device and by module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prediction {
-    /// Every device, in the order of the rooms.
+    /// Every device, in the order of the capacities.
     pub devices: Vec<DevicePrediction>,
     /// The modules in use.
     pub modules: BTreeMap<Module, ModulePrediction>,
-    /// By how many bytes it does not fit, all devices together and each card once; 0 where it fits.
+    /// Missing bytes of all devices together, each card once; 0 where it fits.
     pub missing_bytes: u64,
 }
 
 impl Prediction {
-    /// What this placement takes on these devices.
+    /// Prediction of a placement on these devices.
+    ///
+    /// # Errors
+    /// Where the placement names a device that is not among them.
     pub fn of(placement: &Placement, needs: &Needs, capacities: &[DeviceCapacity]) -> Result<Self, PlacementError> {
         let mut slots = Vec::new();
         for (module, needs) in &needs.modules {
@@ -196,7 +69,7 @@ impl Prediction {
             let cut = if has_budget && can_be_cut(needs, capacities, run, location) { needs.cut_bytes() } else { None };
             slots.push((*module, needs, Slot { run, location, cut_bytes: cut }));
         }
-        // Each cut graph grows from its largest piece into what the others leave.
+        // Each cut graph grows from its largest piece into the memory that the others leave.
         let mut budgets = BTreeMap::new();
         for grown in 0..slots.len() {
             let ledger = ledger(&slots, capacities, &placement.budgets);
@@ -230,23 +103,17 @@ impl Prediction {
         Ok(Self { devices: ledger.devices(capacities), modules, missing_bytes: ledger.missing_bytes() })
     }
 
-    /// What is predicted for a device.
+    /// Prediction for the device with this whole name.
     #[must_use]
     pub fn device(&self, name: &str) -> Option<&DevicePrediction> {
         self.devices.iter().find(|device| device.name == name)
     }
 
-    /// Whether no device is over its limit.
+    /// True where no device is over its limit.
     #[must_use]
     pub const fn fits(&self) -> bool {
         self.missing_bytes == 0
     }
-}
-
-/// Whether the engine can run a module in pieces: it can be cut, its weights wait in RAM, and it runs elsewhere.
-pub(super) fn can_be_cut(needs: &ModuleNeeds, capacities: &[DeviceCapacity], run: usize, location: Option<usize>) -> bool {
-    let is_ram = |capacity: usize| capacities.get(capacity).is_some_and(DeviceCapacity::is_ram);
-    needs.least_bytes.is_some() && location.is_some_and(is_ram) && !is_ram(run)
 }
 
 fn ledger(slots: &[(Module, &ModuleNeeds, Slot)], capacities: &[DeviceCapacity], budgets: &Budgets) -> Ledger {
@@ -257,19 +124,12 @@ fn ledger(slots: &[(Module, &ModuleNeeds, Slot)], capacities: &[DeviceCapacity],
     ledger
 }
 
-/// The room of a device.
-pub(super) fn find(name: &str, capacities: &[DeviceCapacity]) -> Result<usize, PlacementError> {
-    capacities.iter().position(|capacity| capacity.device.name == name).ok_or_else(|| PlacementError::UnknownDevice {
-        name: name.to_owned(),
-        known: capacities.iter().map(|capacity| capacity.device.name.as_str()).collect::<Vec<_>>().join(", "),
-        closest: None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::{capacity, needs};
     use super::*;
+    use crate::device::{Device, DeviceKind};
+    use crate::format::GIB;
     use crate::recipe::PlacementText;
 
     /// Tenths of a GiB, rounded.

@@ -4,23 +4,25 @@ use testkit::tiny::{self, Options};
 
 use super::*;
 use crate::check_files;
-use crate::disk::{About, Folder, look_into, walk};
+use crate::disk::{FileStatus, Folder, inspect_file, walk};
 use crate::header::Header;
 use crate::kind::tests::{Listed, header};
 
 /// The files of a folder, looked into.
-fn stock(dir: &Path) -> Vec<Arc<DiskFile>> {
+fn scan(dir: &Path) -> Vec<Arc<DiskFile>> {
     let found = walk(&Folder::recognise(dir), &|| true).files;
     found
         .into_iter()
-        .map(|it| Arc::new(DiskFile { about: look_into(&it.path), path: it.path, bytes: it.bytes, modified: it.modified, hint: it.hint }))
+        .map(|it| {
+            Arc::new(DiskFile { status: inspect_file(&it.path), path: it.path, bytes: it.bytes, modified: it.modified, hint: it.hint })
+        })
         .collect()
 }
 
 /// A file with this header that is not on any disk.
 fn file(path: &str, bytes: u64, header: &Header) -> Arc<DiskFile> {
-    let about = About::Known(Arc::new(Facts::of(header)));
-    Arc::new(DiskFile { path: path.into(), bytes, modified: None, hint: None, about })
+    let about = FileStatus::Known(Arc::new(Facts::of(header)));
+    Arc::new(DiskFile { path: path.into(), bytes, modified: None, hint: None, status: about })
 }
 
 fn made(path: &str, bytes: u64, tensors: Listed<'_>) -> Arc<DiskFile> {
@@ -42,34 +44,34 @@ fn name_of(assembly: &Assembly, role: FileRole) -> Option<String> {
 fn the_tiny_model_is_put_together_and_passes_the_check() {
     let dir = tempfile::tempdir().unwrap();
     let files = tiny::zimage(dir.path(), &Options { vocabulary: 151_936, ..Options::default() }).unwrap();
-    let stock = stock(dir.path());
-    let main = stock.iter().find(|it| it.path == files.diffusion).unwrap();
-    let assembly = assemble(main, &stock, &Catalogue::shipped()).unwrap();
+    let scan = scan(dir.path());
+    let main = scan.iter().find(|it| it.path == files.diffusion).unwrap();
+    let assembly = assemble(main, &scan, &Catalogue::shipped()).unwrap();
     assert_eq!((assembly.family, assembly.missing.as_slice()), (Family::ZImage, &[][..]));
     assert_eq!(assembly.files.get(FileRole::Llm), Some(files.llm.as_path()));
     assert_eq!(assembly.files.get(FileRole::Taesd), Some(files.taesd.as_path()));
     check_files(&assembly.files, &[]).unwrap();
 
     fs::remove_file(&files.llm).unwrap();
-    let stock = self::stock(dir.path());
-    let main = stock.iter().find(|it| it.path == files.diffusion).unwrap();
-    let assembly = assemble(main, &stock, &Catalogue::shipped()).unwrap();
+    let scan = self::scan(dir.path());
+    let main = scan.iter().find(|it| it.path == files.diffusion).unwrap();
+    let assembly = assemble(main, &scan, &Catalogue::shipped()).unwrap();
     let [missing] = assembly.missing.as_slice() else { panic!("{assembly:?}") };
     let sentence = "It still needs a text encoder (Qwen3-4B): Qwen3-4B-Instruct-2507-Q4_K_M.gguf, about 2.5 GB, comes with z-image-turbo.";
     assert_eq!((missing.role, missing.bytes(), missing.sentence().as_str()), (FileRole::Llm, Some(2_497_281_120), sentence));
-    let taesd = stock.iter().find(|it| it.path == files.taesd).unwrap();
-    assert_eq!(assemble(taesd, &stock, &Catalogue::shipped()), None, "no model is built round a decoder");
+    let taesd = scan.iter().find(|it| it.path == files.taesd).unwrap();
+    assert_eq!(assemble(taesd, &scan, &Catalogue::shipped()), None, "no model is built round a decoder");
 }
 
 #[test]
 fn only_parts_that_fit_are_taken() {
-    let stock = [
+    let scan = [
         made("/m/flux.gguf", 6_000, FLUX),
         made("/e/clip_g.gguf", 100, CLIP_G),
         made("/e/t5.gguf", 2_000, T5),
         made("/e/vae4.gguf", 300, VAE4),
     ];
-    let assembly = assemble(&stock[0], &stock, &Catalogue::shipped()).unwrap();
+    let assembly = assemble(&scan[0], &scan, &Catalogue::shipped()).unwrap();
     assert_eq!(name_of(&assembly, FileRole::T5xxl).as_deref(), Some("t5.gguf"));
     let missing: Vec<(FileRole, &str)> = assembly.missing.iter().map(|it| (it.role, it.what.as_str())).collect();
     assert_eq!(missing, [(FileRole::ClipL, "the text encoder (CLIP-L)"), (FileRole::Vae, "a VAE")]);
@@ -79,9 +81,9 @@ fn only_parts_that_fit_are_taken() {
 #[test]
 fn of_several_that_fit_the_known_the_near_and_the_modest_go_first() {
     let proposed = |paths: &[(&str, u64)]| {
-        let mut stock = vec![made("/m/flux.gguf", 6_000, FLUX), made("/e/clip_l.gguf", 100, CLIP_L), made("/e/vae.gguf", 300, VAE16)];
-        stock.extend(paths.iter().map(|(path, bytes)| made(path, *bytes, T5)));
-        name_of(&assemble(&stock[0], &stock, &Catalogue::shipped()).unwrap(), FileRole::T5xxl).unwrap()
+        let mut scan = vec![made("/m/flux.gguf", 6_000, FLUX), made("/e/clip_l.gguf", 100, CLIP_L), made("/e/vae.gguf", 300, VAE16)];
+        scan.extend(paths.iter().map(|(path, bytes)| made(path, *bytes, T5)));
+        name_of(&assemble(&scan[0], &scan, &Catalogue::shipped()).unwrap(), FileRole::T5xxl).unwrap()
     };
     assert_eq!(proposed(&[("/m/near.gguf", 10), ("/e/t5xxl_q4_k.gguf", 5)]), "t5xxl_q4_k.gguf");
     assert_eq!(proposed(&[("/m/near.gguf", 10), ("/e/far.gguf", 20)]), "near.gguf");
@@ -94,8 +96,8 @@ fn of_several_that_fit_the_known_the_near_and_the_modest_go_first() {
 fn a_whole_model_needs_nothing_and_a_language_model_must_have_the_width() {
     let dir = tempfile::tempdir().unwrap();
     testkit::sd15(&dir.path().join("sd15.safetensors"), 1, testkit::Contents::HeaderOnly).unwrap();
-    let stock = stock(dir.path());
-    let assembly = assemble(&stock[0], &stock, &Catalogue::shipped()).unwrap();
+    let scan = scan(dir.path());
+    let assembly = assemble(&scan[0], &scan, &Catalogue::shipped()).unwrap();
     assert_eq!((assembly.files.iter().count(), assembly.missing.len()), (1, 0));
 
     let anima: Listed<'_> = &[("net.llm_adapter.blocks.0.cross_attn.q_proj.weight", &[8, 8])];
@@ -105,6 +107,6 @@ fn a_whole_model_needs_nothing_and_a_language_model_must_have_the_width() {
         let listed: Vec<(&str, &[u64])> = shapes.iter().map(|(name, shape)| (*name, shape.as_slice())).collect();
         made(&format!("/e/{width}.gguf"), 10, &listed)
     };
-    let stock = [made("/m/anima.gguf", 100, anima), at(2560), at(1024)];
-    assert_eq!(name_of(&assemble(&stock[0], &stock, &Catalogue::shipped()).unwrap(), FileRole::Llm).as_deref(), Some("1024.gguf"));
+    let scan = [made("/m/anima.gguf", 100, anima), at(2560), at(1024)];
+    assert_eq!(name_of(&assemble(&scan[0], &scan, &Catalogue::shipped()).unwrap(), FileRole::Llm).as_deref(), Some("1024.gguf"));
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::model::{file_facts, trainer_notes};
 use super::{Availability, CardFile, ModelCard, ModelKind};
-use crate::disk::{About, DiskFile};
+use crate::disk::{DiskFile, FileStatus};
 use crate::family::Family;
 use crate::header::file_name;
 use crate::manifest::Role;
@@ -19,11 +19,11 @@ pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
     let facts = file.facts();
     let training = facts.map(|it| &it.training);
     let role = file.role();
-    let problem = match &file.about {
-        About::Unread => None,
-        About::Pickle => Some(PICKLE.to_owned()),
-        About::Faulty { sentence, hint, .. } => Some(format!("{sentence} {hint}")),
-        About::Known(facts) => match role {
+    let problem = match &file.status {
+        FileStatus::Unread => None,
+        FileStatus::Pickle => Some(PICKLE.to_owned()),
+        FileStatus::Faulty { advice, .. } => Some(advice.to_string()),
+        FileStatus::Known(facts) => match role {
             Some(Role::Part(FileRole::Model | FileRole::Diffusion)) if facts.family.is_some_and(Family::is_video) => {
                 Some("It makes videos, and Atelier makes pictures.".to_owned())
             }
@@ -38,15 +38,15 @@ pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
         Some(Role::Part(FileRole::Model | FileRole::Diffusion)) => ModelKind::Model,
         Some(Role::Part(_) | Role::Embedding) | None => ModelKind::Part,
     };
-    let availability = match (&file.about, &problem) {
-        (About::Known(_), None) if downloaded => Availability::OnDisk,
-        (About::Known(_), None) => Availability::InPlace,
+    let availability = match (&file.status, &problem) {
+        (FileStatus::Known(_), None) if downloaded => Availability::OnDisk,
+        (FileStatus::Known(_), None) => Availability::InPlace,
         _ => Availability::Listed,
     };
-    let description = match (&file.about, training.and_then(|it| it.usage.clone())) {
-        (About::Unread, _) => "It is looked into soon.".to_owned(),
+    let description = match (&file.status, training.and_then(|it| it.usage.clone())) {
+        (FileStatus::Unread, _) => "It is looked into soon.".to_owned(),
         (_, Some(usage)) => usage,
-        (About::Known(facts), None) if kind == ModelKind::Part => sentence(&format!("{} in {}", facts.name, facts.quantisation)),
+        (FileStatus::Known(facts), None) if kind == ModelKind::Part => sentence(&format!("{} in {}", facts.name, facts.quantisation)),
         _ => String::new(),
     };
     let part = role.map(|role| CardFile {
@@ -84,12 +84,13 @@ mod tests {
     use super::*;
     use crate::disk::{Facts, Hint, Training};
     use crate::header::Fault;
+    use atelier_core::advice::Advice;
 
-    fn file(hint: Option<Role>, about: About) -> DiskFile {
-        DiskFile { path: "/m/some file.bin".into(), bytes: 7, modified: Some(1), hint: hint.map(Hint::Role), about }
+    fn file(hint: Option<Role>, about: FileStatus) -> DiskFile {
+        DiskFile { path: "/m/some file.bin".into(), bytes: 7, modified: Some(1), hint: hint.map(Hint::Role), status: about }
     }
 
-    fn known(role: Option<Role>, family: Option<Family>) -> About {
+    fn known(role: Option<Role>, family: Option<Family>) -> FileStatus {
         let facts = Facts {
             role,
             family,
@@ -103,7 +104,7 @@ mod tests {
             reads: None,
             training: Training::default(),
         };
-        About::Known(Arc::new(facts))
+        FileStatus::Known(Arc::new(facts))
     }
 
     #[test]
@@ -114,9 +115,9 @@ mod tests {
         };
         let main = Some(Role::Part(FileRole::Model));
         let listed = |kind, words: &str| (kind, Availability::Listed, words.to_owned());
-        assert_eq!(of(main, About::Unread), listed(ModelKind::Model, "It is looked into soon."));
-        assert_eq!(of(main, About::Pickle), listed(ModelKind::Model, PICKLE));
-        let fault = About::Faulty { fault: Fault::CutShort, sentence: "It ends too early.".into(), hint: "Get it again.".into() };
+        assert_eq!(of(main, FileStatus::Unread), listed(ModelKind::Model, "It is looked into soon."));
+        assert_eq!(of(main, FileStatus::Pickle), listed(ModelKind::Model, PICKLE));
+        let fault = FileStatus::Faulty { fault: Fault::CutShort, advice: Advice::new("It ends too early.", "Get it again.") };
         assert_eq!(of(None, fault), listed(ModelKind::Part, "It ends too early. Get it again."));
         assert_eq!(of(None, known(main, Some(Family::Wan))), listed(ModelKind::Model, "It makes videos, and Atelier makes pictures."));
         assert_eq!(of(None, known(None, None)), listed(ModelKind::Part, "Atelier does not know what this file is for."));

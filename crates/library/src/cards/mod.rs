@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::assemble::Missing;
-use crate::disk::{DiskFile, Stock};
+use crate::disk::{DiskFile, ScanResult};
 use crate::manifest::{Defaults, Licence, Role};
 use crate::models::{Models, Runnable};
 use crate::usage::{ModelUse, Usage};
@@ -295,10 +295,10 @@ struct Sources<'a> {
 /// The cards of all models and loose files: those on this machine first, then the rest of the catalogue. `downloaded` are the files that
 /// Atelier downloaded by a link.
 #[must_use]
-pub fn model_cards(models: &Models, stock: &Stock, usage: Option<&Usage>, downloaded: &BTreeSet<PathBuf>) -> Vec<ModelCard> {
+pub fn model_cards(models: &Models, scan: &ScanResult, usage: Option<&Usage>, downloaded: &BTreeSet<PathBuf>) -> Vec<ModelCard> {
     let sources = Sources {
         models,
-        on_disk: stock.files.iter().map(|it| (it.path.as_path(), it.as_ref())).collect(),
+        on_disk: scan.files.iter().map(|it| (it.path.as_path(), it.as_ref())).collect(),
         used: usage.iter().flat_map(|it| &it.models).map(|it| (it.id.as_str(), it)).collect(),
         downloaded,
     };
@@ -306,7 +306,7 @@ pub fn model_cards(models: &Models, stock: &Stock, usage: Option<&Usage>, downlo
     cards.extend(models.loose.iter().map(|it| sources.of_loose(it)));
     let in_own_folder = |path: &Path| models.installed.iter().any(|it| path.starts_with(&it.folder));
     let mains: HashSet<&Path> = models.loose.iter().map(|it| it.main.path.as_path()).collect();
-    let alone = stock.files.iter().filter(|it| !in_own_folder(&it.path) && !mains.contains(it.path.as_path()));
+    let alone = scan.files.iter().filter(|it| !in_own_folder(&it.path) && !mains.contains(it.path.as_path()));
     cards.extend(alone.map(|it| file::card_of_file(it, downloaded.contains(&it.path))));
     let here: HashSet<&str> = models.installed.iter().map(|it| it.manifest.id.as_str()).collect();
     let offered = models.catalogue.entries().iter().filter(|it| !here.contains(it.id.as_str()));

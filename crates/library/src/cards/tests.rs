@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::catalogue::Catalogue;
-use crate::disk::About;
+use crate::disk::FileStatus;
 
 fn shipped() -> Models {
     Models { catalogue: Catalogue::shipped(), installed: Vec::new(), loose: Vec::new(), problems: Vec::new() }
@@ -10,7 +10,7 @@ fn shipped() -> Models {
 
 #[test]
 fn the_shipped_catalogue_becomes_cards_with_their_variants_and_what_they_are_for() {
-    let cards = model_cards(&shipped(), &Stock::default(), None, &BTreeSet::new());
+    let cards = model_cards(&shipped(), &ScanResult::default(), None, &BTreeSet::new());
     let by = |id: &str| cards.iter().find(|it| it.id == id).unwrap();
     let turbo = by("z-image-turbo");
     let state = (turbo.kind, turbo.availability, turbo.is_estimate, turbo.recommended);
@@ -26,9 +26,9 @@ fn the_shipped_catalogue_becomes_cards_with_their_variants_and_what_they_are_for
 
 #[test]
 fn a_loose_file_of_no_model_is_listed_after_the_models_and_before_the_catalogue() {
-    let file = DiskFile { path: "/m/old.ckpt".into(), bytes: 7, modified: Some(1), hint: None, about: About::Pickle };
-    let stock = Stock { files: vec![Arc::new(file)], ..Stock::default() };
-    let cards = model_cards(&shipped(), &stock, None, &BTreeSet::new());
+    let file = DiskFile { path: "/m/old.ckpt".into(), bytes: 7, modified: Some(1), hint: None, status: FileStatus::Pickle };
+    let scan = ScanResult { files: vec![Arc::new(file)], ..ScanResult::default() };
+    let cards = model_cards(&shipped(), &scan, None, &BTreeSet::new());
     assert_eq!((cards[0].id.as_str(), cards[0].availability), ("/m/old.ckpt", Availability::Listed));
     assert_eq!(cards[1].availability, Availability::Catalogue);
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::facts::About;
+use super::facts::FileStatus;
 use super::walk::Found;
 use atelier_core::paths;
 
@@ -30,7 +30,7 @@ pub struct FactsCache {
 struct Entry {
     bytes: u64,
     modified: u64,
-    about: About,
+    about: FileStatus,
     #[serde(skip)]
     seen: bool,
 }
@@ -53,15 +53,15 @@ impl FactsCache {
     }
 
     /// What this file is, if it was looked into before and is still the same.
-    pub fn get(&mut self, file: &Found) -> Option<About> {
+    pub fn get(&mut self, file: &Found) -> Option<FileStatus> {
         let entry = self.files.get_mut(&file.path)?;
         entry.seen = true;
         (entry.bytes == file.bytes && Some(entry.modified) == file.modified).then(|| entry.about.clone())
     }
 
     /// Remembers what a file is. A file whose time the system does not tell is not remembered, nor is one that could not be read.
-    pub fn put(&mut self, file: &Found, about: &About) {
-        let passing = matches!(about, About::Unread | About::Faulty { fault: crate::Fault::Unreadable, .. });
+    pub fn put(&mut self, file: &Found, about: &FileStatus) {
+        let passing = matches!(about, FileStatus::Unread | FileStatus::Faulty { fault: crate::Fault::Unreadable, .. });
         // JSON has no form for names that are no text.
         let (Some(modified), false, Some(_)) = (file.modified, passing, file.path.to_str()) else { return };
         self.files.insert(file.path.clone(), Entry { bytes: file.bytes, modified, about: about.clone(), seen: true });

@@ -11,6 +11,7 @@ use crate::family::Family;
 use crate::header::{Fault, Header, read_header};
 use crate::kind::identify;
 use crate::manifest::Role;
+use atelier_core::advice::Advice;
 use atelier_core::recipe::FileRole;
 
 /// The most tags of a LoRA that are kept; a person reads a line of them.
@@ -23,7 +24,7 @@ const PICKLES: [&str; 5] = ["ckpt", "pt", "pth", "bin", "pkl"];
 /// What is known of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum About {
+pub enum FileStatus {
     /// Nothing yet.
     Unread,
     /// What its header tells.
@@ -34,10 +35,9 @@ pub enum About {
     Faulty {
         /// The kind of fault.
         fault: Fault,
-        /// What is wrong, with the file's name.
-        sentence: String,
-        /// What to do next.
-        hint: String,
+        /// The fault, with the file's name, and a remedy.
+        #[serde(flatten)]
+        advice: Advice,
     },
 }
 
@@ -90,16 +90,16 @@ pub struct Training {
 
 /// Reads a file's header and says what it is. A pickle is not opened.
 #[must_use]
-pub fn look_into(path: &Path) -> About {
+pub fn inspect_file(path: &Path) -> FileStatus {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     if PICKLES.contains(&extension.as_str()) {
-        return About::Pickle;
+        return FileStatus::Pickle;
     }
     match read_header(path) {
-        Ok(header) => About::Known(Arc::new(Facts::of(&header))),
+        Ok(header) => FileStatus::Known(Arc::new(Facts::of(&header))),
         // By its contents, whatever it is called.
-        Err(error) if error.fault == Fault::Pickle => About::Pickle,
-        Err(error) => About::Faulty { fault: error.fault, sentence: error.sentence, hint: error.hint },
+        Err(error) if error.fault == Fault::Pickle => FileStatus::Pickle,
+        Err(error) => FileStatus::Faulty { fault: error.fault, advice: error.advice },
     }
 }
 

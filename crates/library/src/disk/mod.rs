@@ -16,10 +16,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use cache::FactsCache;
-pub use facts::{About, Facts, Training, look_into};
+pub use facts::{Facts, FileStatus, Training, inspect_file};
 pub(super) use layout::same_folder;
 pub use layout::{Folder, Hint, Layout};
-pub use scanner::{Scanner, ScannerOptions, Stock};
+pub use scanner::{ScanResult, Scanner, ScannerOptions};
 pub(super) use walk::modified;
 pub use walk::{Found, Walk, is_model_file, walk};
 
@@ -38,7 +38,7 @@ pub struct DiskFile {
     /// What the folder that it lies in is for.
     pub hint: Option<Hint>,
     /// What its header tells.
-    pub about: About,
+    pub status: FileStatus,
 }
 
 impl DiskFile {
@@ -49,18 +49,18 @@ impl DiskFile {
             Some(Hint::Role(role)) => Some(role),
             Some(Hint::TextEncoder) | None => None,
         };
-        match &self.about {
-            About::Known(facts) => facts.role.or(of_folder.filter(|it| *it == Role::Embedding)),
-            About::Unread | About::Pickle | About::Faulty { .. } => of_folder,
+        match &self.status {
+            FileStatus::Known(facts) => facts.role.or(of_folder.filter(|it| *it == Role::Embedding)),
+            FileStatus::Unread | FileStatus::Pickle | FileStatus::Faulty { .. } => of_folder,
         }
     }
 
     /// What its header tells, where it could be read.
     #[must_use]
     pub const fn facts(&self) -> Option<&Arc<Facts>> {
-        match &self.about {
-            About::Known(facts) => Some(facts),
-            About::Unread | About::Pickle | About::Faulty { .. } => None,
+        match &self.status {
+            FileStatus::Known(facts) => Some(facts),
+            FileStatus::Unread | FileStatus::Pickle | FileStatus::Faulty { .. } => None,
         }
     }
 

@@ -11,15 +11,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use atelier_core::advice::Advice;
+
 use super::DiskFile;
 use super::cache::FactsCache;
-use super::facts::{About, look_into};
+use super::facts::{FileStatus, inspect_file};
 use super::layout::{Folder, same_folder};
 use super::walk::{Found, walk};
 use super::watch::Watch;
 
 /// Orders that may wait; a newer one makes the older ones needless.
-const ORDERS: usize = 64;
+const MAX_REQUESTS: usize = 64;
 /// Headers that are read between two states.
 const BATCH: usize = 16;
 /// How long it must be quiet before the disk is looked at again.
@@ -42,7 +44,7 @@ pub struct ScannerOptions {
 
 /// What is on the disk, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Stock {
+pub struct ScanResult {
     /// The folders, Atelier's own first.
     pub folders: Vec<Folder>,
     /// The files of all of them, each once.
@@ -57,7 +59,7 @@ pub struct Stock {
     pub state: u64,
 }
 
-impl Stock {
+impl ScanResult {
     /// The file at this path.
     #[must_use]
     pub fn at(&self, path: &Path) -> Option<&Arc<DiskFile>> {
@@ -65,7 +67,7 @@ impl Stock {
     }
 }
 
-enum Order {
+enum ScanRequest {
     /// Look at these from now on.
     Folders { models_root: PathBuf, added: Vec<PathBuf> },
     /// Something changed, or the person wants to be sure.
@@ -75,21 +77,21 @@ enum Order {
 /// The caller's end. Dropping it ends the thread.
 pub struct Scanner {
     /// `None` only while dropping.
-    sender: Option<SyncSender<Order>>,
+    sender: Option<SyncSender<ScanRequest>>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
 struct Shared {
-    stock: Mutex<Arc<Stock>>,
+    result: Mutex<Arc<ScanResult>>,
     arrived: Condvar,
     stop: AtomicBool,
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Arc<Stock>> {
-        self.stock.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Arc<ScanResult>> {
+        self.result.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -97,24 +99,24 @@ impl Scanner {
     /// Starts the thread. `wake` is called, from any thread, whenever there is something new.
     #[must_use]
     pub fn start(options: ScannerOptions, wake: impl Fn() + Send + Sync + 'static) -> Self {
-        Self::start_with(options, look_into, wake)
+        Self::start_with(options, inspect_file, wake)
     }
 
     /// [`Self::start`] with another way to look into files, for tests.
     fn start_with(
         options: ScannerOptions,
-        look: impl Fn(&Path) -> About + Send + 'static,
+        look: impl Fn(&Path) -> FileStatus + Send + 'static,
         wake: impl Fn() + Send + Sync + 'static,
     ) -> Self {
-        let (sender, orders) = sync_channel(ORDERS);
+        let (sender, requests) = sync_channel(MAX_REQUESTS);
         let shared =
-            Arc::new(Shared { stock: Mutex::default(), arrived: Condvar::new(), stop: AtomicBool::new(false), wake: Box::new(wake) });
+            Arc::new(Shared { result: Mutex::default(), arrived: Condvar::new(), stop: AtomicBool::new(false), wake: Box::new(wake) });
         let changes = sender.clone();
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new().name("library".into()).spawn(move || {
             let watch = options.watch.then(|| {
                 // Where many orders wait already, one of them will see the change.
-                let changed = move || drop(changes.try_send(Order::Again));
+                let changed = move || drop(changes.try_send(ScanRequest::Again));
                 Box::new(changed) as Box<dyn Fn() + Send>
             });
             let mut worker = Worker {
@@ -122,8 +124,8 @@ impl Scanner {
                 cache: FactsCache::open(&options.cache_file),
                 look: Box::new(look),
                 shared: theirs,
-                orders,
-                stock: Stock::default(),
+                requests,
+                result: ScanResult::default(),
                 watch: None,
             };
             worker.run(watch);
@@ -134,51 +136,51 @@ impl Scanner {
 
     /// What is known now.
     #[must_use]
-    pub fn stock(&self) -> Arc<Stock> {
+    pub fn result(&self) -> Arc<ScanResult> {
         Arc::clone(&self.shared.lock())
     }
 
     /// The first state after this one, or `None` where none comes within the time.
     #[must_use]
-    pub fn after(&self, state: u64, within: Duration) -> Option<Arc<Stock>> {
+    pub fn after(&self, state: u64, within: Duration) -> Option<Arc<ScanResult>> {
         let end = Instant::now() + within;
-        let mut stock = self.shared.lock();
-        while stock.state <= state {
+        let mut result = self.shared.lock();
+        while result.state <= state {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() || self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
                 return None;
             }
             // Looks up now and then, should the thread have ended.
             let pause = left.min(Duration::from_millis(500));
-            stock = self.shared.arrived.wait_timeout(stock, pause).unwrap_or_else(PoisonError::into_inner).0;
+            result = self.shared.arrived.wait_timeout(result, pause).unwrap_or_else(PoisonError::into_inner).0;
         }
-        Some(Arc::clone(&stock))
+        Some(Arc::clone(&result))
     }
 
     /// Waits until every file was looked into. For commands; the window never waits.
     #[must_use]
-    pub fn complete(&self, go_on: &dyn Fn() -> bool) -> Arc<Stock> {
-        let mut stock = self.stock();
-        while !stock.complete && go_on() && self.thread.as_ref().is_some_and(|it| !it.is_finished()) {
-            stock = self.after(stock.state, Duration::from_millis(200)).unwrap_or(stock);
+    pub fn complete(&self, go_on: &dyn Fn() -> bool) -> Arc<ScanResult> {
+        let mut result = self.result();
+        while !result.complete && go_on() && self.thread.as_ref().is_some_and(|it| !it.is_finished()) {
+            result = self.after(result.state, Duration::from_millis(200)).unwrap_or(result);
         }
-        self.stock()
+        self.result()
     }
 
     /// Looks at these folders from now on.
     pub fn set_folders(&self, models_root: PathBuf, added: Vec<PathBuf>) {
-        self.order(Order::Folders { models_root, added });
+        self.request(ScanRequest::Folders { models_root, added });
     }
 
     /// Looks at everything again.
-    pub fn look_again(&self) {
-        self.order(Order::Again);
+    pub fn rescan(&self) {
+        self.request(ScanRequest::Again);
     }
 
-    fn order(&self, order: Order) {
+    fn request(&self, request: ScanRequest) {
         if let Some(sender) = &self.sender {
             // A full channel holds an order to look again, which is as good; only folders must not be lost.
-            if let Err(error) = sender.try_send(order) {
+            if let Err(error) = sender.try_send(request) {
                 tracing::warn!("the library is busy: {error}");
             }
         }
@@ -190,7 +192,7 @@ impl Drop for Scanner {
         self.shared.stop.store(true, Ordering::SeqCst);
         if let Some(sender) = self.sender.take() {
             // Wakes the thread, which then sees the flag. A full channel keeps it awake anyway.
-            let _ = sender.try_send(Order::Again);
+            let _ = sender.try_send(ScanRequest::Again);
         }
         if let Some(thread) = self.thread.take() {
             // What went wrong there was told when it did.
@@ -213,10 +215,10 @@ fn folders(models_root: &Path, added: &[PathBuf]) -> Vec<Folder> {
 struct Worker {
     folders: Vec<Folder>,
     cache: FactsCache,
-    look: Box<dyn Fn(&Path) -> About + Send>,
+    look: Box<dyn Fn(&Path) -> FileStatus + Send>,
     shared: Arc<Shared>,
-    orders: Receiver<Order>,
-    stock: Stock,
+    requests: Receiver<ScanRequest>,
+    result: ScanResult,
     watch: Option<Watch>,
 }
 
@@ -227,10 +229,10 @@ impl Worker {
             self.watch_folders();
         }
         loop {
-            let mut again = self.look_through();
+            let mut again = self.scan();
             while !again {
-                match self.orders.recv() {
-                    Ok(order) => again = self.obey(order),
+                match self.requests.recv() {
+                    Ok(request) => again = self.handle(request),
                     Err(_) => return,
                 }
                 if self.stopped() {
@@ -252,16 +254,16 @@ impl Worker {
     fn wait_for_quiet(&mut self) {
         let latest = Instant::now() + AT_LATEST;
         while !self.stopped() && Instant::now() < latest {
-            match self.orders.recv_timeout(QUIET) {
-                Ok(order) => drop(self.obey(order)),
+            match self.requests.recv_timeout(QUIET) {
+                Ok(request) => drop(self.handle(request)),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
             }
         }
     }
 
     /// Takes an order; true where everything must be looked at again.
-    fn obey(&mut self, order: Order) -> bool {
-        if let Order::Folders { models_root, added } = order {
+    fn handle(&mut self, request: ScanRequest) -> bool {
+        if let ScanRequest::Folders { models_root, added } = request {
             self.folders = folders(&models_root, &added);
             self.watch_folders();
         }
@@ -278,7 +280,7 @@ impl Worker {
     }
 
     /// Lists the folders, then looks into the files that are not known. True where it was interrupted by an order.
-    fn look_through(&mut self) -> bool {
+    fn scan(&mut self) -> bool {
         let shared = Arc::clone(&self.shared);
         let go_on = move || !shared.stop.load(Ordering::SeqCst);
         let mut found: Vec<Found> = Vec::new();
@@ -297,42 +299,42 @@ impl Worker {
             }
             for file in walked.files {
                 if seen.insert(file.path.clone()) {
-                    let about = self.cache.get(&file).unwrap_or(About::Unread);
+                    let about = self.cache.get(&file).unwrap_or(FileStatus::Unread);
                     files.push(Arc::new(disk_file(&file, about)));
                     found.push(file);
                 }
             }
             let listed = at + 1 == self.folders.len();
-            let complete = listed && files.iter().all(|it| it.about != About::Unread);
-            self.stock = Stock {
+            let complete = listed && files.iter().all(|it| it.status != FileStatus::Unread);
+            self.result = ScanResult {
                 folders: self.folders.clone(),
                 files: files.clone(),
                 problems: problems.clone(),
                 listed,
                 complete,
-                state: self.stock.state,
+                state: self.result.state,
             };
             self.publish();
         }
-        let unread: Vec<usize> = files.iter().enumerate().filter(|(_, it)| it.about == About::Unread).map(|(at, _)| at).collect();
+        let unread: Vec<usize> = files.iter().enumerate().filter(|(_, it)| it.status == FileStatus::Unread).map(|(at, _)| at).collect();
         for (done, at) in unread.iter().enumerate() {
             let Some(file) = found.get(*at) else { continue };
-            let about = self.look_into(&file.path);
+            let about = self.inspect_file(&file.path);
             self.cache.put(file, &about);
-            if let Some(slot) = self.stock.files.get_mut(*at) {
+            if let Some(slot) = self.result.files.get_mut(*at) {
                 *slot = Arc::new(disk_file(file, about));
             }
             let last = done + 1 == unread.len();
             if last || (done + 1).is_multiple_of(BATCH) {
-                self.stock.complete = last;
+                self.result.complete = last;
                 self.publish();
             }
             if self.stopped() {
                 break;
             }
-            if let Ok(order) = self.orders.try_recv() {
+            if let Ok(request) = self.requests.try_recv() {
                 self.save();
-                return self.obey(order);
+                return self.handle(request);
             }
         }
         self.save();
@@ -340,11 +342,13 @@ impl Worker {
     }
 
     /// A reader that panics must not take the library with it: the file is the one to blame.
-    fn look_into(&self, path: &Path) -> About {
-        catch_unwind(AssertUnwindSafe(|| (self.look)(path))).unwrap_or_else(|_| About::Faulty {
+    fn inspect_file(&self, path: &Path) -> FileStatus {
+        catch_unwind(AssertUnwindSafe(|| (self.look)(path))).unwrap_or_else(|_| FileStatus::Faulty {
             fault: crate::Fault::Damaged,
-            sentence: format!("{} could not be understood.", crate::header::file_name(path)),
-            hint: "Please report this file; the others are not affected.".into(),
+            advice: Advice::new(
+                format!("{} could not be understood.", crate::header::file_name(path)),
+                "Please report this file; the others are not affected.",
+            ),
         })
     }
 
@@ -355,15 +359,15 @@ impl Worker {
     }
 
     fn publish(&mut self) {
-        self.stock.state += 1;
-        *self.shared.lock() = Arc::new(self.stock.clone());
+        self.result.state += 1;
+        *self.shared.lock() = Arc::new(self.result.clone());
         self.shared.arrived.notify_all();
         (self.shared.wake)();
     }
 }
 
-fn disk_file(file: &Found, about: About) -> DiskFile {
-    DiskFile { path: file.path.clone(), bytes: file.bytes, modified: file.modified, hint: file.hint, about }
+fn disk_file(file: &Found, about: FileStatus) -> DiskFile {
+    DiskFile { path: file.path.clone(), bytes: file.bytes, modified: file.modified, hint: file.hint, status: about }
 }
 
 #[cfg(test)]

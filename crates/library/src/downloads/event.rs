@@ -1,5 +1,7 @@
 //! What the downloads tell, as plain data.
 
+use atelier_core::advice::Advice;
+
 use super::hub::{HubFile, Repository};
 
 /// Something happened.
@@ -19,7 +21,7 @@ pub enum Event {
         /// The job.
         id: String,
         /// Why.
-        why: Why,
+        why: PauseReason,
     },
     /// A job has ended without all of its files. What it has is kept for another try.
     Failed {
@@ -46,7 +48,7 @@ pub enum Event {
         answer: Result<Vec<Repository>, Failure>,
     },
     /// What the file behind an address is called.
-    Looked {
+    Probed {
         /// The address.
         url: String,
         /// The name that its server tells, or why there is none.
@@ -111,9 +113,9 @@ pub enum Stage {
 
 /// Why a job waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum PauseReason {
     /// A person paused it.
-    Asked,
+    ByPerson,
     /// The disk has no room for it.
     DiskFull {
         /// Bytes that are still to come.
@@ -123,12 +125,12 @@ pub enum Why {
     },
 }
 
-impl Why {
+impl PauseReason {
     /// A sentence for a person, and what to do.
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
-            Self::Asked => "Paused. Resume it whenever you like; what is there is kept.".into(),
+            Self::ByPerson => "Paused. Resume it whenever you like; what is there is kept.".into(),
             Self::DiskFull { needed, free } => format!(
                 "The disk is full: {} are still to come and {} are free. Make room and resume; what is there is kept.",
                 atelier_core::format::file_size(*needed),
@@ -138,16 +140,22 @@ impl Why {
     }
 }
 
-/// Why a job failed.
+/// A failed job.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{sentence} {hint}")]
+#[error("{advice}")]
 pub struct Failure {
-    /// What is wrong.
-    pub sentence: String,
-    /// What to do next.
-    pub hint: String,
-    /// What kind of failure it is.
+    /// The fault, and a remedy.
+    pub advice: Advice,
+    /// The kind of failure.
     pub cause: Cause,
+}
+
+impl Failure {
+    /// A failure of this kind: the fault, and a remedy, in a sentence each.
+    #[must_use]
+    pub fn new(cause: Cause, sentence: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { advice: Advice::new(sentence, hint), cause }
+    }
 }
 
 /// What kind of failure it is.
@@ -197,7 +205,7 @@ pub enum Status {
     /// It is being downloaded.
     Running,
     /// It waits for a person.
-    Paused(Why),
+    Paused(PauseReason),
     /// It has failed, and can be tried again.
     Failed(Failure),
 }

@@ -19,7 +19,7 @@ pub struct Job {
     /// Where its files go: a folder beneath the folder of models.
     pub folder: PathBuf,
     /// Its files.
-    pub files: Vec<Wanted>,
+    pub files: Vec<FileRequest>,
     /// The text of the folder's `manifest.json`, which is written once all files are there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<String>,
@@ -30,7 +30,7 @@ pub struct Job {
 
 /// A file that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct FileRequest {
     /// Where it comes from.
     pub source: Source,
     /// Its place in the job's folder.
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     fn job(names: &[&str]) -> Job {
-        let wanted = |name: &&str| Wanted {
+        let wanted = |name: &&str| FileRequest {
             source: Source::Url("http://127.0.0.1/x".into()),
             filename: FileName::try_from((*name).to_owned()).unwrap(),
             size: None,

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{Cause, Failure, Status, Why};
+use super::event::{Cause, Failure, PauseReason, Status};
+use super::index::DownloadIndex;
 use super::job::Job;
-use super::shelf::Shelf;
 use atelier_core::paths;
 
 /// The version that this program writes.
@@ -20,7 +20,7 @@ const VERSION: u32 = 1;
 #[derive(Default)]
 pub(super) struct Remembered {
     pub(super) jobs: Vec<StoredJob>,
-    pub(super) shelf: Shelf,
+    pub(super) index: DownloadIndex,
 }
 
 /// A job, as it is remembered.
@@ -38,11 +38,14 @@ pub(super) struct StoredJob {
 #[serde(rename_all = "snake_case")]
 pub(super) enum StoredFile {
     #[default]
-    Wanted,
+    #[serde(rename = "wanted")]
+    Pending,
     /// It was there before the job.
-    Found,
-    /// The job brought it.
-    Brought,
+    #[serde(rename = "found")]
+    Existing,
+    /// The job downloaded it.
+    #[serde(rename = "brought")]
+    Downloaded,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,11 +72,11 @@ impl From<&Status> for StoredState {
     fn from(status: &Status) -> Self {
         match status {
             Status::Waiting | Status::Running => Self::Waiting,
-            Status::Paused(Why::Asked) => Self::Paused,
-            Status::Paused(Why::DiskFull { needed, free }) => Self::Full { needed: *needed, free: *free },
+            Status::Paused(PauseReason::ByPerson) => Self::Paused,
+            Status::Paused(PauseReason::DiskFull { needed, free }) => Self::Full { needed: *needed, free: *free },
             Status::Failed(failure) => Self::Failed {
-                sentence: failure.sentence.clone(),
-                hint: failure.hint.clone(),
+                sentence: failure.advice.sentence.clone(),
+                hint: failure.advice.hint.clone(),
                 cause: word(&failure.cause).into(),
                 licence_url: match &failure.cause {
                     Cause::Gated { licence_url } => licence_url.clone(),
@@ -88,12 +91,12 @@ impl From<StoredState> for Status {
     fn from(stored: StoredState) -> Self {
         match stored {
             StoredState::Waiting => Self::Waiting,
-            StoredState::Paused => Self::Paused(Why::Asked),
-            StoredState::Full { needed, free } => Self::Paused(Why::DiskFull { needed, free }),
+            StoredState::Paused => Self::Paused(PauseReason::ByPerson),
+            StoredState::Full { needed, free } => Self::Paused(PauseReason::DiskFull { needed, free }),
             StoredState::Failed { sentence, hint, cause, licence_url } => {
                 let plain = PLAIN.iter().find(|it| it.0 == cause).map(|it| it.1.clone());
                 let cause = plain.unwrap_or(if cause == GATED { Cause::Gated { licence_url } } else { Cause::Server });
-                Self::Failed(Failure { sentence, hint, cause })
+                Self::Failed(Failure::new(cause, sentence, hint))
             }
         }
     }
@@ -120,7 +123,8 @@ struct File {
     version: u32,
     jobs: Vec<serde_json::Value>,
     #[serde(default)]
-    shelf: serde_json::Value,
+    #[serde(rename = "shelf")]
+    index: serde_json::Value,
 }
 
 /// Where it is in the journal's folder.
@@ -147,7 +151,7 @@ pub(super) fn read(path: &Path) -> Remembered {
             None
         }
     };
-    Remembered { jobs: file.jobs.into_iter().filter_map(job).collect(), shelf: serde_json::from_value(file.shelf).unwrap_or_default() }
+    Remembered { jobs: file.jobs.into_iter().filter_map(job).collect(), index: serde_json::from_value(file.index).unwrap_or_default() }
 }
 
 fn bad(path: &Path, error: &dyn std::fmt::Display) -> Remembered {
@@ -161,7 +165,7 @@ fn bad(path: &Path, error: &dyn std::fmt::Display) -> Remembered {
 /// The text that [`read`] reads.
 pub(super) fn text(remembered: &Remembered) -> Result<Vec<u8>, serde_json::Error> {
     let jobs = remembered.jobs.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
-    serde_json::to_vec(&File { version: VERSION, jobs, shelf: serde_json::to_value(&remembered.shelf)? })
+    serde_json::to_vec(&File { version: VERSION, jobs, index: serde_json::to_value(&remembered.index)? })
 }
 
 /// Writes it, for its owner alone: some links have a key of the person's in them.
@@ -175,11 +179,11 @@ mod tests {
 
     #[test]
     fn every_state_comes_back() {
-        let failed = |cause| Status::Failed(Failure { sentence: "a".into(), hint: "b".into(), cause });
+        let failed = |cause| Status::Failed(Failure::new(cause, "a", "b"));
         let mut all = vec![
             Status::Waiting,
-            Status::Paused(Why::Asked),
-            Status::Paused(Why::DiskFull { needed: 2, free: 1 }),
+            Status::Paused(PauseReason::ByPerson),
+            Status::Paused(PauseReason::DiskFull { needed: 2, free: 1 }),
             failed(Cause::Gated { licence_url: Some("x".into()) }),
         ];
         all.extend(PLAIN.iter().map(|it| failed(it.1.clone())));

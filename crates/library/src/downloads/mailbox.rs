@@ -67,7 +67,7 @@ impl State {
         match &event {
             Event::Listed => self.events.retain(|it| *it != Event::Listed),
             Event::Found { .. } => self.events.retain(|it| !matches!(it, Event::Found { .. })),
-            Event::Looked { .. } => {}
+            Event::Probed { .. } => {}
             Event::RepositoryFiles { repo, .. } => {
                 self.events.retain(|it| !matches!(it, Event::RepositoryFiles { repo: other, .. } if other == repo));
             }
@@ -91,11 +91,7 @@ impl Drop for Guard {
         if !std::thread::panicking() {
             return;
         }
-        let failure = Failure {
-            sentence: "The downloads have stopped.".into(),
-            hint: "Restart Atelier; they go on where they were.".into(),
-            cause: Cause::Disk,
-        };
+        let failure = Failure::new(Cause::Disk, "The downloads have stopped.", "Restart Atelier; they go on where they were.");
         let mut open = Vec::new();
         for entry in &mut self.0.lock().entries {
             if matches!(entry.status, Status::Waiting | Status::Running) {
@@ -135,7 +131,7 @@ mod tests {
     fn a_thread_that_dies_fails_what_is_open() {
         let mailbox = Arc::new(Mailbox::new(|| {}));
         let entry = |id: &str, status| Entry { id: id.into(), name: id.into(), status, progress: Progress::default() };
-        mailbox.show(vec![entry("a", Status::Running), entry("b", Status::Paused(super::super::event::Why::Asked))]);
+        mailbox.show(vec![entry("a", Status::Running), entry("b", Status::Paused(super::super::event::PauseReason::ByPerson))]);
         let inner = Arc::clone(&mailbox);
         let thread = std::thread::spawn(move || {
             let _guard = Guard(inner);

@@ -5,23 +5,23 @@
 //! closure says that one came. Invariants: a file in its place is whole and has the size and hash that were asked for; bytes that came
 //! are not fetched again; every run of a job ends once. Not here: egui, the engine, what a model is.
 
-mod at_hand;
-mod closing;
 mod event;
-mod gauge;
-mod halt;
+mod finalize;
 mod hub;
+mod index;
 mod job;
 mod journal;
-mod line;
-mod look;
 mod mailbox;
 mod part;
+mod probe;
+mod progress_counter;
 mod queue;
-mod shelf;
+mod queued_job;
+mod reuse;
 mod space;
 mod token;
 mod transfer;
+mod transfer_error;
 mod unpack;
 mod web;
 mod writer;
@@ -35,10 +35,10 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-pub use event::{Cause, Entry, Event, Failure, FileProgress, Progress, Stage, Status, Why};
+pub use event::{Cause, Entry, Event, Failure, FileProgress, PauseReason, Progress, Stage, Status};
 pub use hub::{HubFile, Repository};
-pub use job::{Job, Source, UnpackList, Wanted};
-pub use shelf::Kept;
+pub use index::DownloadedFile;
+pub use job::{FileRequest, Job, Source, UnpackList};
 pub use token::{Token, TokenStore};
 
 use mailbox::Mailbox;
@@ -70,7 +70,7 @@ pub struct Options {
     /// The proxy.
     pub proxy: ProxyChoice,
     /// How long is waited for what.
-    pub patience: Patience,
+    pub retry_policy: RetryPolicy,
     /// Tells how much is free on a disk.
     pub free_space: FreeSpace,
 }
@@ -88,7 +88,7 @@ impl Options {
             at_once: 3,
             endpoint: endpoint.unwrap_or_else(|| ENDPOINT.into()),
             proxy: ProxyChoice::System,
-            patience: Patience::default(),
+            retry_policy: RetryPolicy::default(),
             free_space: Arc::new(space::free_bytes),
         }
     }
@@ -108,7 +108,7 @@ pub enum ProxyChoice {
 
 /// How long is waited for what.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// For a connection.
     pub connect: Duration,
     /// For the next bytes.
@@ -123,7 +123,7 @@ pub struct Patience {
     pub tries: u32,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(15),
@@ -136,7 +136,7 @@ impl Default for Patience {
     }
 }
 
-impl Patience {
+impl RetryPolicy {
     /// The wait after so many failed tries. `chance` is from 0 to 1: many who failed together should not come back together.
     fn wait(&self, tries: u32, asked: Option<Duration>, chance: f64) -> Duration {
         if let Some(asked) = asked {
@@ -182,8 +182,8 @@ pub enum Refused {
 
 /// The files that were downloaded and are remembered. Reads the journal; the queue need not run.
 #[must_use]
-pub fn kept(journal: &Path) -> Vec<Kept> {
-    journal::read(&journal::path(journal)).shelf.into_kept()
+pub fn downloaded_files(journal: &Path) -> Vec<DownloadedFile> {
+    journal::read(&journal::path(journal)).index.into_kept()
 }
 
 /// The queue, from outside. Dropping it stops everything where it is and waits for the thread; the next start goes on from there.
@@ -208,7 +208,7 @@ impl Downloads {
             // Some network disks know no locks.
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
-        let web = web::Web::new(&options.endpoint, options.token.clone(), &options.proxy, &options.patience);
+        let web = web::Web::new(&options.endpoint, options.token.clone(), &options.proxy, &options.retry_policy);
         let web = web.map_err(StartError::Network)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().thread_name("download-disk").build().map_err(folder)?;
         let mailbox = Arc::new(Mailbox::new(wake));
@@ -282,9 +282,9 @@ impl Downloads {
         self.send(Command::Search(text.into()))
     }
 
-    /// Asks what the file behind an address is called; [`Event::Looked`] answers.
-    pub fn look(&self, url: &str) -> Result<(), Refused> {
-        self.send(Command::Look(url.into()))
+    /// Asks what the file behind an address is called; [`Event::Probed`] answers.
+    pub fn probe(&self, url: &str) -> Result<(), Refused> {
+        self.send(Command::Probe(url.into()))
     }
 
     /// Asks for the files of a repository (`owner/name`); [`Event::RepositoryFiles`] answers.
@@ -338,10 +338,10 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_a_limit_and_never_meet() {
-        let patience = Patience::default();
-        let secs = |tries, chance| patience.wait(tries, None, chance).as_secs_f64();
+        let retry_policy = RetryPolicy::default();
+        let secs = |tries, chance| retry_policy.wait(tries, None, chance).as_secs_f64();
         assert_eq!((secs(1, 1.0), secs(2, 1.0), secs(5, 1.0), secs(7, 1.0), secs(400, 1.0)), (1.0, 2.0, 16.0, 60.0, 60.0));
         assert_eq!((secs(1, 0.0), secs(7, 0.0)), (0.5, 30.0));
-        assert_eq!(patience.wait(1, Some(Duration::from_secs(90)), 0.3), Duration::from_secs(90));
+        assert_eq!(retry_policy.wait(1, Some(Duration::from_secs(90)), 0.3), Duration::from_secs(90));
     }
 }

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::Digest;
 
-use super::gauge::Gauge;
 use super::job::{NOTE, PART, Source};
+use super::progress_counter::ProgressCounter;
 use crate::Sha256;
 use atelier_core::paths;
 
@@ -23,7 +23,7 @@ const MOST_NOTE_BYTES: u64 = 64 << 10;
 
 /// Which version of which file the bytes are of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Note {
+pub(super) struct PartMetadata {
     /// Where they come from.
     pub(super) source: Option<Source>,
     /// The hash that was wanted.
@@ -38,7 +38,7 @@ pub(super) struct Note {
     pub(super) total: Option<u64>,
 }
 
-impl Note {
+impl PartMetadata {
     /// An `ETag` that names bytes, not only a meaning (RFC 9110, 8.8.1).
     pub(super) fn strong_etag(&self) -> Option<&str> {
         self.etag.as_deref().filter(|it| it.starts_with('"'))
@@ -93,12 +93,12 @@ pub(super) struct Part {
     file: File,
     hash: sha2::Sha256,
     bytes: u64,
-    note: Option<Note>,
+    metadata: Option<PartMetadata>,
 }
 
 impl Part {
     /// Opens what is there of a file, or begins it, and reads the bytes that are there.
-    pub(super) fn open(target: &Path, gauge: &Gauge, stopped: impl Fn() -> bool) -> Result<Self, PartError> {
+    pub(super) fn open(target: &Path, counter: &ProgressCounter, stopped: impl Fn() -> bool) -> Result<Self, PartError> {
         let (path, note_path) = (beside(target, PART), beside(target, NOTE));
         if let Some(folder) = target.parent() {
             fs::create_dir_all(folder)?;
@@ -113,10 +113,10 @@ impl Part {
             // Some network disks know no locks.
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
-        let note = read_note(&note_path);
-        let mut part = Self { path, note_path, target: target.to_owned(), file, hash: sha2::Sha256::new(), bytes: 0, note };
+        let metadata = read_metadata(&note_path);
+        let mut part = Self { path, note_path, target: target.to_owned(), file, hash: sha2::Sha256::new(), bytes: 0, metadata };
         let there = part.file.metadata()?.len();
-        if part.note.is_none() || part.note.as_ref().and_then(|note| note.total).is_some_and(|total| there > total) {
+        if part.metadata.is_none() || part.metadata.as_ref().and_then(|metadata| metadata.total).is_some_and(|total| there > total) {
             part.clear()?;
             return Ok(part);
         }
@@ -132,7 +132,7 @@ impl Part {
             let Some(read) = block.get(..read).filter(|it| !it.is_empty()) else { return Ok(part) };
             part.hash.update(read);
             part.bytes += read.len() as u64;
-            gauge.set_bytes(part.bytes);
+            counter.set_bytes(part.bytes);
         }
     }
 
@@ -142,8 +142,8 @@ impl Part {
     }
 
     /// Whose bytes they are.
-    pub(super) fn note(&self) -> Option<&Note> {
-        self.note.as_ref()
+    pub(super) fn metadata(&self) -> Option<&PartMetadata> {
+        self.metadata.as_ref()
     }
 
     /// The folder it is in.
@@ -154,7 +154,7 @@ impl Part {
     /// Forgets what is there.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         paths::remove_if_there(&self.note_path)?;
-        self.note = None;
+        self.metadata = None;
         self.file.set_len(0)?;
         self.file.seek(SeekFrom::Start(0))?;
         (self.hash, self.bytes) = (sha2::Sha256::new(), 0);
@@ -162,12 +162,12 @@ impl Part {
     }
 
     /// Begins anew with the bytes of this version.
-    pub(super) fn begin(&mut self, note: Note) -> io::Result<()> {
+    pub(super) fn begin(&mut self, metadata: PartMetadata) -> io::Result<()> {
         self.clear()?;
-        let text = serde_json::to_vec(&note).map_err(io::Error::other)?;
+        let text = serde_json::to_vec(&metadata).map_err(io::Error::other)?;
         // The source may have a key of the person's in it.
         paths::write_private(&self.note_path, &text)?;
-        self.note = Some(note);
+        self.metadata = Some(metadata);
         Ok(())
     }
 
@@ -214,11 +214,11 @@ pub(super) fn remove_part(target: &Path) {
 
 /// Bytes of a file that is not whole, without reading them, and of the whole, where the server has told.
 pub(super) fn bytes_there(target: &Path) -> (u64, Option<u64>) {
-    let Some(note) = read_note(&beside(target, NOTE)) else { return (0, None) };
-    (fs::metadata(beside(target, PART)).map_or(0, |it| it.len()), note.total)
+    let Some(metadata) = read_metadata(&beside(target, NOTE)) else { return (0, None) };
+    (fs::metadata(beside(target, PART)).map_or(0, |it| it.len()), metadata.total)
 }
 
-fn read_note(path: &Path) -> Option<Note> {
+fn read_metadata(path: &Path) -> Option<PartMetadata> {
     let mut text = Vec::new();
     File::open(path).ok()?.take(MOST_NOTE_BYTES).read_to_end(&mut text).ok()?;
     serde_json::from_slice(&text).ok()
@@ -234,12 +234,12 @@ pub(super) fn beside(target: &Path, end: &str) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn note(etag: &str) -> Note {
-        Note { etag: Some(etag.into()), total: Some(10), ..Note::default() }
+    fn metadata(etag: &str) -> PartMetadata {
+        PartMetadata { etag: Some(etag.into()), total: Some(10), ..PartMetadata::default() }
     }
 
     fn open(target: &Path) -> Part {
-        Part::open(target, &Gauge::default(), || false).unwrap()
+        Part::open(target, &ProgressCounter::default(), || false).unwrap()
     }
 
     #[test]
@@ -247,12 +247,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("deep/model.gguf");
         let mut part = open(&target);
-        part.begin(note("\"a\"")).unwrap();
+        part.begin(metadata("\"a\"")).unwrap();
         part.append(b"01234").unwrap();
         drop(part);
         assert_eq!(bytes_there(&target), (5, Some(10)));
         let mut part = open(&target);
-        assert_eq!((part.bytes(), part.note()), (5, Some(&note("\"a\""))));
+        assert_eq!((part.bytes(), part.metadata()), (5, Some(&metadata("\"a\""))));
         part.append(b"56789").unwrap();
         assert_eq!(part.sum(), Sha256::of(&b"0123456789"[..]).unwrap());
         part.settle().unwrap();
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(open(&target).bytes(), 0);
         // More bytes than the file has.
         let mut part = open(&target);
-        part.begin(note("\"a\"")).unwrap();
+        part.begin(metadata("\"a\"")).unwrap();
         part.append(b"0123456789!").unwrap();
         drop(part);
         assert_eq!(open(&target).bytes(), 0);
@@ -281,13 +281,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a");
         let mut part = open(&target);
-        part.begin(note("\"a\"")).unwrap();
+        part.begin(metadata("\"a\"")).unwrap();
         part.append(b"01234").unwrap();
-        part.begin(note("\"b\"")).unwrap();
+        part.begin(metadata("\"b\"")).unwrap();
         part.append(b"9").unwrap();
         assert_eq!(part.sum(), Sha256::of(&b"9"[..]).unwrap());
         drop(part);
-        assert_eq!(open(&target).note(), Some(&note("\"b\"")));
+        assert_eq!(open(&target).metadata(), Some(&metadata("\"b\"")));
         open(&target).discard().unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
@@ -297,7 +297,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a");
         let first = open(&target);
-        assert!(matches!(Part::open(&target, &Gauge::default(), || false), Err(PartError::InUse)));
+        assert!(matches!(Part::open(&target, &ProgressCounter::default(), || false), Err(PartError::InUse)));
         drop(first);
         open(&target);
     }
@@ -316,12 +316,12 @@ mod tests {
 
     #[test]
     fn versions_are_told_apart_by_what_both_sides_know() {
-        let linked = |text: &str| Note { linked: Some(Sha256::of(text.as_bytes()).unwrap()), ..Note::default() };
-        assert!(note("\"a\"").is_same(&note("W/\"a\"")) && !note("\"a\"").is_same(&note("\"b\"")));
-        assert!(!note("\"a\"").is_same(&Note { total: Some(11), ..note("\"a\"") }));
+        let linked = |text: &str| PartMetadata { linked: Some(Sha256::of(text.as_bytes()).unwrap()), ..PartMetadata::default() };
+        assert!(metadata("\"a\"").is_same(&metadata("W/\"a\"")) && !metadata("\"a\"").is_same(&metadata("\"b\"")));
+        assert!(!metadata("\"a\"").is_same(&PartMetadata { total: Some(11), ..metadata("\"a\"") }));
         assert!(linked("a").is_same(&linked("a")) && !linked("a").is_same(&linked("b")));
-        assert!(note("\"a\"").is_surely(&note("\"a\"")) && !note("W/\"a\"").is_surely(&note("W/\"a\"")));
-        assert!(linked("a").is_surely(&linked("a")) && !Note::default().is_surely(&Note::default()));
-        assert!(!Note::default().can_resume() && !note("W/\"a\"").can_resume() && note("\"a\"").can_resume());
+        assert!(metadata("\"a\"").is_surely(&metadata("\"a\"")) && !metadata("W/\"a\"").is_surely(&metadata("W/\"a\"")));
+        assert!(linked("a").is_surely(&linked("a")) && !PartMetadata::default().is_surely(&PartMetadata::default()));
+        assert!(!PartMetadata::default().can_resume() && !metadata("W/\"a\"").can_resume() && metadata("\"a\"").can_resume());
     }
 }

@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinSet, spawn_blocking};
 
-use super::closing::{finish, remove_all};
-use super::event::{Cause, Event, Failure, Stage, Status, Why};
-use super::halt::{Halt, lost};
+use super::event::{Cause, Event, Failure, PauseReason, Stage, Status};
+use super::finalize::{finish, remove_all};
 use super::hub;
-use super::job::{Job, Wanted};
+use super::job::{FileRequest, Job};
 use super::journal::{self, Remembered, StoredFile, StoredJob, StoredState};
-use super::line::{Line, Then};
-use super::look::look;
 use super::mailbox::Mailbox;
-use super::transfer::{self, Brought, Means, Order};
+use super::probe::probe;
+use super::queued_job::{QueuedJob, Then};
+use super::transfer::{self, Context, FileTask, Transferred};
+use super::transfer_error::{TransferError, lost};
 use super::web::Web;
 use super::{Options, Token};
 use crate::MANIFEST;
@@ -45,21 +45,21 @@ pub(super) enum Command {
     AtOnce(usize),
     Search(String),
     ListRepository(String),
-    Look(String),
+    Probe(String),
 }
 
 /// What has ended.
 enum Ended {
-    File { line: u64, index: usize, result: Result<Brought, Halt> },
-    Closed { line: u64, result: io::Result<()> },
-    Removed { line: u64 },
+    File { queued: u64, index: usize, result: Result<Transferred, TransferError> },
+    Closed { queued: u64, result: io::Result<()> },
+    Removed { queued: u64 },
     Written(io::Result<()>),
-    Told(Event),
+    Answered(Event),
 }
 
 pub(super) struct Queue {
-    lines: Vec<Line>,
-    means: Arc<Means>,
+    jobs: Vec<QueuedJob>,
+    context: Arc<Context>,
     mailbox: Arc<Mailbox>,
     at_once: usize,
     journal: PathBuf,
@@ -82,12 +82,17 @@ impl Queue {
     /// The queue as it was when the last process stopped.
     pub(super) fn new(options: Options, web: Web, mailbox: Arc<Mailbox>) -> Self {
         let journal = journal::path(&options.journal);
-        let Remembered { jobs, shelf } = journal::read(&journal);
-        let means =
-            Means { web, patience: options.patience, free_space: options.free_space, root: options.models_root, shelf: Mutex::new(shelf) };
+        let Remembered { jobs, index } = journal::read(&journal);
+        let context = Context {
+            web,
+            retry_policy: options.retry_policy,
+            free_space: options.free_space,
+            root: options.models_root,
+            index: Mutex::new(index),
+        };
         let mut queue = Self {
-            lines: Vec::new(),
-            means: Arc::new(means),
+            jobs: Vec::new(),
+            context: Arc::new(context),
             mailbox,
             at_once: options.at_once.max(1),
             journal,
@@ -108,7 +113,7 @@ impl Queue {
 
     fn append(&mut self, stored: StoredJob) {
         self.next_number += 1;
-        self.lines.push(Line::new(self.next_number, stored));
+        self.jobs.push(QueuedJob::new(self.next_number, stored));
     }
 
     /// Works until nobody can give commands any longer; then stops everything where it is.
@@ -123,15 +128,15 @@ impl Queue {
             tokio::select! {
                 biased;
                 command = commands.recv() => match command {
-                    Some(command) => self.obey(command),
+                    Some(command) => self.handle(command),
                     None => break,
                 },
                 Some(ended) = self.tasks.join_next_with_id() => self.ended(ended),
                 _ = ticks.tick(), if running => self.tick(),
             }
         }
-        for line in &self.lines {
-            line.stop();
+        for queued in &self.jobs {
+            queued.stop();
         }
         while let Some(ended) = self.tasks.join_next_with_id().await {
             self.ended(ended);
@@ -146,49 +151,49 @@ impl Queue {
         self.tell_ends();
     }
 
-    fn obey(&mut self, command: Command) {
+    fn handle(&mut self, command: Command) {
         match command {
             Command::Add(job) => self.add(*job),
-            Command::Pause(id) => self.pause(|line| line.job.id == id),
+            Command::Pause(id) => self.pause(|queued| queued.job.id == id),
             Command::PauseAll => self.pause(|_| true),
             Command::Resume(id) => {
-                if let Some(line) = self.lines.iter_mut().find(|line| line.job.id == id)
-                    && matches!(line.status, Status::Paused(_) | Status::Failed(_))
+                if let Some(queued) = self.jobs.iter_mut().find(|queued| queued.job.id == id)
+                    && matches!(queued.status, Status::Paused(_) | Status::Failed(_))
                 {
-                    line.status = Status::Waiting;
+                    queued.status = Status::Waiting;
                     self.changed();
                 }
             }
             Command::Cancel(id) => {
-                if let Some(line) = self.lines.iter_mut().find(|line| line.job.id == id) {
-                    line.then = Then::Cancel;
-                    line.stop();
-                    let number = line.number;
+                if let Some(queued) = self.jobs.iter_mut().find(|queued| queued.job.id == id) {
+                    queued.then = Then::Cancel;
+                    queued.stop();
+                    let number = queued.number;
                     self.go_on(number);
                 }
             }
             Command::Reorder { id, before } => self.reorder(&id, before.as_deref()),
-            Command::Token(token) => self.means.web.set_token(token),
+            Command::Token(token) => self.context.web.set_token(token),
             Command::AtOnce(files) => self.at_once = files.max(1),
             Command::Search(text) => {
-                let means = Arc::clone(&self.means);
+                let context = Arc::clone(&self.context);
                 self.tasks.spawn(async move {
-                    let answer = hub::search(&means.web, &text).await;
-                    Ended::Told(Event::Found { text, answer })
+                    let answer = hub::search(&context.web, &text).await;
+                    Ended::Answered(Event::Found { text, answer })
                 });
             }
-            Command::Look(url) => {
-                let means = Arc::clone(&self.means);
+            Command::Probe(url) => {
+                let context = Arc::clone(&self.context);
                 self.tasks.spawn(async move {
-                    let answer = look(&means.web, &url).await;
-                    Ended::Told(Event::Looked { url, answer })
+                    let answer = probe(&context.web, &url).await;
+                    Ended::Answered(Event::Probed { url, answer })
                 });
             }
             Command::ListRepository(repo) => {
-                let means = Arc::clone(&self.means);
+                let context = Arc::clone(&self.context);
                 self.tasks.spawn(async move {
-                    let answer = hub::files(&means.web, &repo).await;
-                    Ended::Told(Event::RepositoryFiles { repo, answer })
+                    let answer = hub::files(&context.web, &repo).await;
+                    Ended::Answered(Event::RepositoryFiles { repo, answer })
                 });
             }
         }
@@ -196,40 +201,40 @@ impl Queue {
 
     fn add(&mut self, mut job: Job) {
         if job.folder.is_relative() {
-            job.folder = self.means.root.join(&job.folder);
+            job.folder = self.context.root.join(&job.folder);
         }
-        let Some(line) = self.lines.iter_mut().find(|line| line.job.id == job.id) else {
+        let Some(queued) = self.jobs.iter_mut().find(|queued| queued.job.id == job.id) else {
             self.append(StoredJob { job, state: StoredState::Waiting, files: Vec::new() });
             return self.changed();
         };
-        if line.job == job && matches!(line.then, Then::Nothing) {
-            if !line.closing {
-                line.status = Status::Waiting;
+        if queued.job == job && matches!(queued.then, Then::Nothing) {
+            if !queued.closing {
+                queued.status = Status::Waiting;
             }
         } else {
-            line.then = Then::Replace(Box::new(job));
-            line.stop();
-            let number = line.number;
+            queued.then = Then::Replace(Box::new(job));
+            queued.stop();
+            let number = queued.number;
             self.go_on(number);
         }
         self.changed();
     }
 
-    fn pause(&mut self, which: impl Fn(&Line) -> bool) {
+    fn pause(&mut self, which: impl Fn(&QueuedJob) -> bool) {
         let mut told = Vec::new();
-        for line in self.lines.iter_mut().filter(|line| line.is_open() && which(line)) {
-            line.stop();
-            line.status = Status::Paused(Why::Asked);
-            told.push(Event::Paused { id: line.job.id.clone(), why: Why::Asked });
+        for queued in self.jobs.iter_mut().filter(|queued| queued.is_open() && which(queued)) {
+            queued.stop();
+            queued.status = Status::Paused(PauseReason::ByPerson);
+            told.push(Event::Paused { id: queued.job.id.clone(), why: PauseReason::ByPerson });
         }
         self.tell(told);
     }
 
     fn reorder(&mut self, id: &str, before: Option<&str>) {
-        let Some(from) = self.lines.iter().position(|line| line.job.id == id) else { return };
-        let line = self.lines.remove(from);
-        let to = before.and_then(|before| self.lines.iter().position(|line| line.job.id == before));
-        self.lines.insert(to.unwrap_or(self.lines.len()), line);
+        let Some(from) = self.jobs.iter().position(|queued| queued.job.id == id) else { return };
+        let queued = self.jobs.remove(from);
+        let to = before.and_then(|before| self.jobs.iter().position(|queued| queued.job.id == before));
+        self.jobs.insert(to.unwrap_or(self.jobs.len()), queued);
         self.changed();
     }
 
@@ -252,46 +257,55 @@ impl Queue {
     /// Starts what may run now, in the queue's order.
     fn start_what_may(&mut self) {
         let mut free = self.at_once.saturating_sub(self.of_task.len());
-        let mut coming: Vec<Wanted> = Vec::new();
-        for line in &self.lines {
-            coming.extend(line.job.files.iter().zip(&line.slots).filter(|(_, slot)| slot.stop.is_some()).map(|(wanted, _)| wanted.clone()));
+        let mut coming: Vec<FileRequest> = Vec::new();
+        for queued in &self.jobs {
+            coming.extend(
+                queued
+                    .job
+                    .files
+                    .iter()
+                    .zip(&queued.file_states)
+                    .filter(|(_, file_state)| file_state.stop.is_some())
+                    .map(|(wanted, _)| wanted.clone()),
+            );
         }
         let mut whole = Vec::new();
-        for line in self.lines.iter_mut().filter(|line| line.is_open()) {
-            for (index, wanted) in line.job.files.iter().enumerate() {
-                let Some(slot) = line.slots.get_mut(index) else { continue };
-                if slot.state != StoredFile::Wanted || slot.stop.is_some() {
+        for queued in self.jobs.iter_mut().filter(|queued| queued.is_open()) {
+            for (index, wanted) in queued.job.files.iter().enumerate() {
+                let Some(file_state) = queued.file_states.get_mut(index) else { continue };
+                if file_state.state != StoredFile::Pending || file_state.stop.is_some() {
                     continue;
                 }
-                let waited = slot.gauge.stage() == Stage::Shared;
+                let waited = file_state.counter.stage() == Stage::Shared;
                 let comes = coming.iter().any(|other| is_same(wanted, other));
-                slot.gauge.set_stage(if comes { Stage::Shared } else { Stage::Waiting });
+                file_state.counter.set_stage(if comes { Stage::Shared } else { Stage::Waiting });
                 if comes || free == 0 {
                     continue;
                 }
                 free -= 1;
                 coming.push(wanted.clone());
                 let (stop, stopped) = watch::channel(false);
-                let order = Order {
+                let file_task = FileTask {
                     wanted: wanted.clone(),
-                    folder: line.job.folder.clone(),
-                    licence_url: line.job.licence_url.clone(),
+                    folder: queued.job.folder.clone(),
+                    licence_url: queued.job.licence_url.clone(),
                     waited,
-                    gauge: Arc::clone(&slot.gauge),
+                    counter: Arc::clone(&file_state.counter),
                     stop: stopped,
                 };
-                slot.gauge.set_stage(Stage::Checking);
-                slot.stop = Some(stop);
-                let (means, number) = (Arc::clone(&self.means), line.number);
-                let task =
-                    self.tasks.spawn(async move { Ended::File { line: number, index, result: transfer::bring(means, order).await } });
+                file_state.counter.set_stage(Stage::Checking);
+                file_state.stop = Some(stop);
+                let (context, number) = (Arc::clone(&self.context), queued.number);
+                let task = self
+                    .tasks
+                    .spawn(async move { Ended::File { queued: number, index, result: transfer::bring(context, file_task).await } });
                 self.of_task.insert(task.id(), (number, index));
             }
-            let status = if line.is_idle() { Status::Waiting } else { Status::Running };
-            self.listed |= status != line.status;
-            line.status = status;
-            if line.is_whole() && line.is_idle() {
-                whole.push(line.number);
+            let status = if queued.is_idle() { Status::Waiting } else { Status::Running };
+            self.listed |= status != queued.status;
+            queued.status = status;
+            if queued.is_whole() && queued.is_idle() {
+                whole.push(queued.number);
             }
         }
         for number in whole {
@@ -304,54 +318,54 @@ impl Queue {
             Ok((id, ended)) => {
                 self.of_task.remove(&id);
                 match ended {
-                    Ended::File { line, index, result } => self.file_ended(line, index, result),
-                    Ended::Closed { line, result } => self.closed(line, result),
-                    Ended::Removed { line } => self.removed(line),
+                    Ended::File { queued, index, result } => self.file_ended(queued, index, result),
+                    Ended::Closed { queued, result } => self.closed(queued, result),
+                    Ended::Removed { queued } => self.removed(queued),
                     Ended::Written(result) => self.written(result),
-                    Ended::Told(event) => self.mailbox.push(event),
+                    Ended::Answered(event) => self.mailbox.push(event),
                 }
             }
             Err(error) => {
                 tracing::error!(%error, "a part of the downloads has failed");
-                if let Some((line, index)) = self.of_task.remove(&error.id()) {
-                    self.file_ended(line, index, Err(lost()));
+                if let Some((queued, index)) = self.of_task.remove(&error.id()) {
+                    self.file_ended(queued, index, Err(lost()));
                 }
             }
         }
     }
 
-    fn file_ended(&mut self, number: u64, index: usize, result: Result<Brought, Halt>) {
-        let Some(line) = self.lines.iter_mut().find(|line| line.number == number) else { return };
-        let Some((slot, wanted)) = line.slots.get_mut(index).zip(line.job.files.get(index)) else { return };
-        slot.stop = None;
-        slot.gauge.set_stage(Stage::Waiting);
-        let open = matches!(line.status, Status::Waiting | Status::Running) && matches!(line.then, Then::Nothing);
-        let id = line.job.id.clone();
+    fn file_ended(&mut self, number: u64, index: usize, result: Result<Transferred, TransferError>) {
+        let Some(queued) = self.jobs.iter_mut().find(|queued| queued.number == number) else { return };
+        let Some((file_state, wanted)) = queued.file_states.get_mut(index).zip(queued.job.files.get(index)) else { return };
+        file_state.stop = None;
+        file_state.counter.set_stage(Stage::Waiting);
+        let open = matches!(queued.status, Status::Waiting | Status::Running) && matches!(queued.then, Then::Nothing);
+        let id = queued.job.id.clone();
         let mut told = Vec::new();
         match result {
-            Ok(Brought { kept, now, unpacked }) => {
-                slot.gauge.set_stage(Stage::Done);
-                slot.state = if now { StoredFile::Brought } else { StoredFile::Found };
-                let mut shelf = self.means.shelf();
+            Ok(Transferred { kept, now, unpacked }) => {
+                file_state.counter.set_stage(Stage::Done);
+                file_state.state = if now { StoredFile::Downloaded } else { StoredFile::Existing };
+                let mut index = self.context.index();
                 // An archive is not kept, and so is nobody's twin.
                 if wanted.unpack.is_none() && now {
-                    shelf.add(kept);
+                    index.add(kept);
                 }
                 for file in unpacked {
-                    shelf.add(file);
+                    index.add(file);
                 }
-                drop(shelf);
+                drop(index);
                 self.changed();
             }
-            Err(Halt::Full { needed, free }) if open => {
-                line.stop();
-                let why = Why::DiskFull { needed, free };
-                line.status = Status::Paused(why.clone());
+            Err(TransferError::Full { needed, free }) if open => {
+                queued.stop();
+                let why = PauseReason::DiskFull { needed, free };
+                queued.status = Status::Paused(why.clone());
                 told.push(Event::Paused { id, why });
             }
-            Err(Halt::Failed(failure)) if open => {
-                line.stop();
-                line.status = Status::Failed(failure.clone());
+            Err(TransferError::Failed(failure)) if open => {
+                queued.stop();
+                queued.status = Status::Failed(failure.clone());
                 told.push(Event::Failed { id, failure });
             }
             // It was stopped, or its job was paused or had failed before.
@@ -363,26 +377,32 @@ impl Queue {
 
     /// Does what follows once nothing of a job runs any longer.
     fn go_on(&mut self, number: u64) {
-        let Some(line) = self.lines.iter_mut().find(|line| line.number == number) else { return };
-        if !line.is_idle() || line.closing {
+        let Some(queued) = self.jobs.iter_mut().find(|queued| queued.number == number) else { return };
+        if !queued.is_idle() || queued.closing {
             return;
         }
-        match std::mem::take(&mut line.then) {
+        match std::mem::take(&mut queued.then) {
             Then::Nothing => {}
             Then::Replace(job) => {
-                *line = Line::new(number, StoredJob { job: *job, state: StoredState::Waiting, files: Vec::new() });
+                *queued = QueuedJob::new(number, StoredJob { job: *job, state: StoredState::Waiting, files: Vec::new() });
                 self.changed();
             }
             Then::Cancel => {
-                line.then = Then::Cancel;
-                line.closing = true;
-                let root = self.means.root.clone();
-                let files = line.job.files.iter().zip(&line.slots).map(|(wanted, slot)| (wanted.clone(), slot.state)).collect();
-                let folder = line.job.folder.clone();
+                queued.then = Then::Cancel;
+                queued.closing = true;
+                let root = self.context.root.clone();
+                let files = queued
+                    .job
+                    .files
+                    .iter()
+                    .zip(&queued.file_states)
+                    .map(|(wanted, file_state)| (wanted.clone(), file_state.state))
+                    .collect();
+                let folder = queued.job.folder.clone();
                 self.tasks.spawn(async move {
                     // A panic in there leaves files behind, and nothing else.
                     let _ = spawn_blocking(move || remove_all(&root, &folder, files)).await;
-                    Ended::Removed { line: number }
+                    Ended::Removed { queued: number }
                 });
             }
         }
@@ -390,58 +410,58 @@ impl Queue {
 
     /// Writes the end of a job whose files are all there.
     fn close(&mut self, number: u64) {
-        let Some(line) = self.lines.iter_mut().find(|line| line.number == number) else { return };
-        line.closing = true;
-        let (folder, manifest) = (line.job.folder.clone(), line.job.manifest.clone());
-        let archives: Vec<PathBuf> = line
+        let Some(queued) = self.jobs.iter_mut().find(|queued| queued.number == number) else { return };
+        queued.closing = true;
+        let (folder, manifest) = (queued.job.folder.clone(), queued.job.manifest.clone());
+        let archives: Vec<PathBuf> = queued
             .job
             .files
             .iter()
-            .zip(&line.slots)
-            .filter(|(wanted, slot)| wanted.unpack.is_some() && slot.state == StoredFile::Brought)
-            .map(|(wanted, _)| line.target(wanted))
+            .zip(&queued.file_states)
+            .filter(|(wanted, file_state)| wanted.unpack.is_some() && file_state.state == StoredFile::Downloaded)
+            .map(|(wanted, _)| queued.target(wanted))
             .collect();
         self.tasks.spawn(async move {
             let done = spawn_blocking(move || finish(&folder, &archives, manifest.as_deref()));
             let result = done.await.unwrap_or_else(|error| Err(io::Error::other(error)));
-            Ended::Closed { line: number, result }
+            Ended::Closed { queued: number, result }
         });
     }
 
     fn closed(&mut self, number: u64, result: io::Result<()>) {
-        let Some(line) = self.lines.iter_mut().find(|line| line.number == number) else { return };
-        line.closing = false;
-        if !matches!(line.then, Then::Nothing) {
+        let Some(queued) = self.jobs.iter_mut().find(|queued| queued.number == number) else { return };
+        queued.closing = false;
+        if !matches!(queued.then, Then::Nothing) {
             return self.go_on(number);
         }
-        let id = line.job.id.clone();
+        let id = queued.job.id.clone();
         match result {
             Ok(()) => {
-                self.lines.retain(|line| line.number != number);
+                self.jobs.retain(|queued| queued.number != number);
                 self.ends.push(Event::Done { id });
                 self.changed();
             }
             Err(error) => {
-                let folder = &line.job.folder;
-                let failure = Failure {
-                    sentence: format!("The files are there, but {} could not be written in {}: {error}.", MANIFEST, folder.display()),
-                    hint: "Check that the folder may be written to, and try again.".into(),
-                    cause: Cause::Disk,
-                };
-                line.status = Status::Failed(failure.clone());
+                let folder = &queued.job.folder;
+                let failure = Failure::new(
+                    Cause::Disk,
+                    format!("The files are there, but {} could not be written in {}: {error}.", MANIFEST, folder.display()),
+                    "Check that the folder may be written to, and try again.",
+                );
+                queued.status = Status::Failed(failure.clone());
                 self.tell(vec![Event::Failed { id, failure }]);
             }
         }
     }
 
     fn removed(&mut self, number: u64) {
-        let Some(line) = self.lines.extract_if(.., |line| line.number == number).next() else { return };
-        self.tell(vec![Event::Cancelled { id: line.job.id }]);
+        let Some(queued) = self.jobs.extract_if(.., |queued| queued.number == number).next() else { return };
+        self.tell(vec![Event::Cancelled { id: queued.job.id }]);
     }
 
     fn text(&self) -> Result<Vec<u8>, serde_json::Error> {
-        let jobs = self.lines.iter().filter(|line| !matches!(line.then, Then::Cancel)).map(Line::stored).collect();
-        journal::text(&Remembered { jobs, shelf: self.means.shelf().clone() })
+        let jobs = self.jobs.iter().filter(|queued| !matches!(queued.then, Then::Cancel)).map(QueuedJob::stored).collect();
+        journal::text(&Remembered { jobs, index: self.context.index().clone() })
     }
 
     /// Remembers the queue, unless that is being done: then once more when it is done.
@@ -488,24 +508,24 @@ impl Queue {
             return;
         }
         self.listed = false;
-        self.mailbox.show(self.lines.iter().map(Line::entry).collect());
+        self.mailbox.show(self.jobs.iter().map(QueuedJob::entry).collect());
         self.mailbox.push(Event::Listed);
     }
 
     fn tick(&mut self) {
         let now = Instant::now();
-        for line in &mut self.lines {
-            line.tick(now);
+        for queued in &mut self.jobs {
+            queued.tick(now);
         }
-        self.mailbox.show(self.lines.iter().map(Line::entry).collect());
-        for line in self.lines.iter().filter(|line| line.status == Status::Running) {
-            self.mailbox.push(Event::Progress { id: line.job.id.clone(), progress: line.progress() });
+        self.mailbox.show(self.jobs.iter().map(QueuedJob::entry).collect());
+        for queued in self.jobs.iter().filter(|queued| queued.status == Status::Running) {
+            self.mailbox.push(Event::Progress { id: queued.job.id.clone(), progress: queued.progress() });
         }
     }
 }
 
 /// Whether two files are one, as far as that can be known before their servers are asked.
-fn is_same(one: &Wanted, other: &Wanted) -> bool {
+fn is_same(one: &FileRequest, other: &FileRequest) -> bool {
     match (one.sha256, other.sha256) {
         (Some(one), Some(other)) => one == other,
         _ => one.source == other.source,

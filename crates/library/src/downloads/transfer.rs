@@ -12,17 +12,17 @@ use reqwest::{Response, StatusCode, header};
 use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 
-use super::at_hand::{at_hand, make_room};
 use super::event::{Cause, Failure, Stage};
-use super::gauge::Gauge;
-use super::halt::{Halt, halt, lost, mismatch};
-use super::job::{Source, Wanted};
-use super::look::is_page;
-use super::part::{Note, Part};
-use super::shelf::{Kept, Shelf};
+use super::index::{DownloadIndex, DownloadedFile};
+use super::job::{FileRequest, Source};
+use super::part::{Part, PartMetadata};
+use super::probe::is_page;
+use super::progress_counter::ProgressCounter;
+use super::reuse::{find_reusable, make_room};
+use super::transfer_error::{TransferError, file_error, lost, mismatch};
 use super::web::{self, Answer, NoAnswer, Rest, Web};
 use super::writer::{Start, write};
-use super::{FreeSpace, Patience, unpack};
+use super::{FreeSpace, RetryPolicy, unpack};
 
 /// Chunks that wait for the disk.
 const WAITING_CHUNKS: usize = 64;
@@ -32,34 +32,34 @@ const LEAST_BYTES: u64 = 1024;
 const ODD_TRIES: u32 = 3;
 
 /// What every transfer uses.
-pub(super) struct Means {
+pub(super) struct Context {
     pub(super) web: Web,
-    pub(super) patience: Patience,
+    pub(super) retry_policy: RetryPolicy,
     pub(super) free_space: FreeSpace,
     pub(super) root: PathBuf,
-    pub(super) shelf: Mutex<Shelf>,
+    pub(super) index: Mutex<DownloadIndex>,
 }
 
-impl Means {
-    pub(super) fn shelf(&self) -> std::sync::MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+impl Context {
+    pub(super) fn index(&self) -> std::sync::MutexGuard<'_, DownloadIndex> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What is to be brought.
 #[derive(Clone)]
-pub(super) struct Order {
-    pub(super) wanted: Wanted,
+pub(super) struct FileTask {
+    pub(super) wanted: FileRequest,
     /// The job's folder.
     pub(super) folder: PathBuf,
     pub(super) licence_url: Option<String>,
     /// Whether it waited for another job that brought a file from the same source.
     pub(super) waited: bool,
-    pub(super) gauge: Arc<Gauge>,
+    pub(super) counter: Arc<ProgressCounter>,
     pub(super) stop: watch::Receiver<bool>,
 }
 
-impl Order {
+impl FileTask {
     pub(super) fn target(&self) -> PathBuf {
         self.wanted.filename.in_folder(&self.folder)
     }
@@ -74,39 +74,39 @@ impl Order {
 }
 
 /// A file that is in its place.
-pub(super) struct Brought {
-    pub(super) kept: Kept,
+pub(super) struct Transferred {
+    pub(super) kept: DownloadedFile,
     /// Whether it was brought, and not there already.
     pub(super) now: bool,
     /// What was taken out of it, where it is an archive.
-    pub(super) unpacked: Vec<Kept>,
+    pub(super) unpacked: Vec<DownloadedFile>,
 }
 
 /// Brings a file to its place.
-pub(super) async fn bring(means: Arc<Means>, order: Order) -> Result<Brought, Halt> {
-    let (kept, now) = Transfer { means: Arc::clone(&means), order: order.clone() }.run().await?;
-    order.gauge.set_total(Some(kept.size));
-    order.gauge.set_bytes(kept.size);
+pub(super) async fn bring(context: Arc<Context>, task: FileTask) -> Result<Transferred, TransferError> {
+    let (kept, now) = Transfer { context: Arc::clone(&context), task: task.clone() }.run().await?;
+    task.counter.set_total(Some(kept.size));
+    task.counter.set_bytes(kept.size);
     let mut unpacked = Vec::new();
-    if let Some(list) = order.wanted.unpack.clone() {
-        order.gauge.set_stage(Stage::Finishing);
-        let (archive, folder) = (kept.clone(), order.folder.clone());
+    if let Some(list) = task.wanted.unpack.clone() {
+        task.counter.set_stage(Stage::Finishing);
+        let (archive, folder) = (kept.clone(), task.folder.clone());
         let all = blocking(move || {
-            let free = (means.free_space)(&folder).unwrap_or(u64::MAX);
-            let around = unpack::Around { free, stopped: &|| order.stopped(), make_room: &|path| make_room(&means, path) };
+            let free = (context.free_space)(&folder).unwrap_or(u64::MAX);
+            let around = unpack::Around { free, stopped: &|| task.stopped(), make_room: &|path| make_room(&context, path) };
             let files = unpack::unpack(&archive.path, &folder, &list, &around)?;
-            let all = files.into_iter().map(|(path, sum)| Kept::unpacked(&path, &archive, sum));
+            let all = files.into_iter().map(|(path, sum)| DownloadedFile::unpacked(&path, &archive, sum));
             all.collect::<io::Result<_>>().map_err(unpack::UnpackError::Disk)
         });
-        unpacked = all.await?.map_err(|error| error.halt(&kept.path))?;
+        unpacked = all.await?.map_err(|error| error.file_error(&kept.path))?;
     }
-    Ok(Brought { kept, now, unpacked })
+    Ok(Transferred { kept, now, unpacked })
 }
 
 /// How an attempt went wrong.
-enum Bad {
+enum AttemptError {
     /// For good.
-    Halt(Halt),
+    Failed(TransferError),
     /// Another try may help.
     Retry {
         failure: Failure,
@@ -118,30 +118,30 @@ enum Bad {
     Changed,
 }
 
-impl From<Halt> for Bad {
-    fn from(halt: Halt) -> Self {
-        Self::Halt(halt)
+impl From<TransferError> for AttemptError {
+    fn from(error: TransferError) -> Self {
+        Self::Failed(error)
     }
 }
 
 /// How an attempt went well.
-enum Good {
+enum Attempt {
     /// All bytes are there, and are to be checked.
     Whole(Box<Part>),
     /// It was at hand; and whether it was brought.
-    AtHand(Kept, bool),
+    AtHand(DownloadedFile, bool),
 }
 
 struct Transfer {
-    means: Arc<Means>,
-    order: Order,
+    context: Arc<Context>,
+    task: FileTask,
 }
 
 impl Transfer {
-    async fn run(mut self) -> Result<(Kept, bool), Halt> {
-        self.order.gauge.set_stage(Stage::Checking);
-        if let Some(at_hand) = self.at_hand(None).await? {
-            return Ok(at_hand);
+    async fn run(mut self) -> Result<(DownloadedFile, bool), TransferError> {
+        self.task.counter.set_stage(Stage::Checking);
+        if let Some(find_reusable) = self.find_reusable(None).await? {
+            return Ok(find_reusable);
         }
         let mut part = self.open().await?;
         let (mut tries, mut odd_tries, mut best) = (0, 0, part.bytes());
@@ -151,8 +151,8 @@ impl Transfer {
             connections += 1;
             let (went, back) = self.attempt(part).await;
             let (failure, after) = match went {
-                Ok(Good::AtHand(kept, brought)) => return Ok((kept, brought)),
-                Ok(Good::Whole(whole)) => {
+                Ok(Attempt::AtHand(kept, brought)) => return Ok((kept, brought)),
+                Ok(Attempt::Whole(whole)) => {
                     let kept = self.settle(*whole).await?;
                     match kept {
                         Ok(kept) => return Ok((kept, true)),
@@ -162,17 +162,17 @@ impl Transfer {
                             part = self.open().await?;
                             continue;
                         }
-                        Err(failure) => return Err(Halt::Failed(failure)),
+                        Err(failure) => return Err(TransferError::Failed(failure)),
                     }
                 }
-                Err(Bad::Halt(halt)) => return Err(halt),
-                Err(Bad::Changed) => {
+                Err(AttemptError::Failed(halt)) => return Err(halt),
+                Err(AttemptError::Changed) => {
                     odd_tries += 1;
                     (best, connections) = (0, 0);
-                    let sentence = format!("The server's {} changes again and again.", self.order.name());
-                    (Failure { sentence, hint: "Try again later.".into(), cause: Cause::Server }, Some(Duration::ZERO))
+                    let sentence = format!("The server's {} changes again and again.", self.task.name());
+                    (Failure::new(Cause::Server, sentence, "Try again later."), Some(Duration::ZERO))
                 }
-                Err(Bad::Retry { failure, after, odd }) => {
+                Err(AttemptError::Retry { failure, after, odd }) => {
                     odd_tries += u32::from(odd);
                     (failure, after)
                 }
@@ -186,68 +186,69 @@ impl Transfer {
                 (best, tries) = (part.bytes(), 0);
             }
             tries += 1;
-            let patience = &self.means.patience;
-            if tries >= patience.tries || odd_tries > ODD_TRIES || after.is_some_and(|it| it > patience.longest_asked) {
-                return Err(Halt::Failed(failure));
+            let retry_policy = &self.context.retry_policy;
+            if tries >= retry_policy.tries || odd_tries > ODD_TRIES || after.is_some_and(|it| it > retry_policy.longest_asked) {
+                return Err(TransferError::Failed(failure));
             }
-            tracing::debug!(file = self.order.name(), tries, "tried again: {}", failure.sentence);
-            self.order.gauge.set_stage(Stage::Retrying);
-            let wait = patience.wait(tries, after, rand::random());
+            tracing::debug!(file = self.task.name(), tries, "tried again: {}", failure.advice.sentence);
+            self.task.counter.set_stage(Stage::Retrying);
+            let wait = retry_policy.wait(tries, after, rand::random());
             tokio::select! {
-                () = wait_for_stop(&mut self.order.stop) => return Err(Halt::Stopped),
+                () = wait_for_stop(&mut self.task.stop) => return Err(TransferError::Stopped),
                 () = tokio::time::sleep(wait) => {}
             }
         }
     }
 
     /// A file that need not be fetched: it is in its place already, or another model has it. `server` is what its server says of it.
-    async fn at_hand(&self, server: Option<Note>) -> Result<Option<(Kept, bool)>, Halt> {
-        let (means, order) = (Arc::clone(&self.means), self.order.clone());
-        blocking(move || at_hand(&means, &order, server.as_ref())).await?
+    async fn find_reusable(&self, server: Option<PartMetadata>) -> Result<Option<(DownloadedFile, bool)>, TransferError> {
+        let (context, task) = (Arc::clone(&self.context), self.task.clone());
+        blocking(move || find_reusable(&context, &task, server.as_ref())).await?
     }
 
-    async fn open(&self) -> Result<Part, Halt> {
-        let order = self.order.clone();
+    async fn open(&self) -> Result<Part, TransferError> {
+        let task = self.task.clone();
         let opened = blocking(move || {
-            let mut part = Part::open(&order.target(), &order.gauge, || order.stopped())?;
-            let goes_on =
-                |note: &Note| note.can_resume() && note.wanted == order.wanted.sha256 && note.source.as_ref() == Some(&order.wanted.source);
-            if !part.note().is_some_and(goes_on) {
+            let mut part = Part::open(&task.target(), &task.counter, || task.stopped())?;
+            let goes_on = |metadata: &PartMetadata| {
+                metadata.can_resume() && metadata.wanted == task.wanted.sha256 && metadata.source.as_ref() == Some(&task.wanted.source)
+            };
+            if !part.metadata().is_some_and(goes_on) {
                 part.clear()?;
-                order.gauge.set_bytes(0);
+                task.counter.set_bytes(0);
             }
             Ok(part)
         });
-        opened.await?.map_err(|error| halt(error, &self.order))
+        opened.await?.map_err(|error| file_error(error, &self.task))
     }
 
     /// One connection. The part comes back, unless it was lost with its thread.
-    async fn attempt(&mut self, mut part: Part) -> (Result<Good, Bad>, Option<Part>) {
-        let note = part.note().cloned().unwrap_or_default();
-        if part.bytes() > 0 && note.total == Some(part.bytes()) {
-            return (Ok(Good::Whole(Box::new(part))), None);
+    async fn attempt(&mut self, mut part: Part) -> (Result<Attempt, AttemptError>, Option<Part>) {
+        let metadata = part.metadata().cloned().unwrap_or_default();
+        if part.bytes() > 0 && metadata.total == Some(part.bytes()) {
+            return (Ok(Attempt::Whole(Box::new(part))), None);
         }
-        if !note.can_resume()
+        if !metadata.can_resume()
             && let Err(error) = part.clear()
         {
-            return (Err(halt(error.into(), &self.order).into()), None);
+            return (Err(file_error(error.into(), &self.task).into()), None);
         }
         let there = part.bytes();
-        let if_range = if note.linked.is_some() { None } else { note.strong_etag().or(note.modified.as_deref()) };
+        let if_range = if metadata.linked.is_some() { None } else { metadata.strong_etag().or(metadata.modified.as_deref()) };
         let rest = (there > 0).then_some(Rest { from: there, if_range });
         let answer = match self.ask(rest.as_ref()).await {
             Ok(answer) => answer,
             Err(bad) => return (Err(bad), Some(part)),
         };
-        let now = self.note(&answer);
-        let start = match self.judge(&answer, &note, &now, there) {
+        let now = self.metadata(&answer);
+        let start = match self.judge(&answer, &metadata, &now, there) {
             Ok(Some(start)) => start,
-            Ok(None) => return (Ok(Good::Whole(Box::new(part))), None),
+            Ok(None) => return (Ok(Attempt::Whole(Box::new(part))), None),
             Err(bad) => {
                 // Whatever is there is of no use where the server has another version, or says that it has less.
-                let stale = matches!(bad, Bad::Changed) || answer.response.status() == StatusCode::RANGE_NOT_SATISFIABLE;
+                let stale = matches!(bad, AttemptError::Changed) || answer.response.status() == StatusCode::RANGE_NOT_SATISFIABLE;
                 if stale && let Err(error) = part.clear() {
-                    return (Err(halt(error.into(), &self.order).into()), None);
+                    return (Err(file_error(error.into(), &self.task).into()), None);
                 }
                 return (Err(bad), Some(part));
             }
@@ -256,10 +257,10 @@ impl Transfer {
         if anew {
             // Now that the server has named the file, it may turn out to be at hand; a copy needs the part's place.
             if let Err(error) = part.discard() {
-                return (Err(halt(error.into(), &self.order).into()), None);
+                return (Err(file_error(error.into(), &self.task).into()), None);
             }
-            match self.at_hand(Some(now.clone())).await {
-                Ok(Some((kept, brought))) => return (Ok(Good::AtHand(kept, brought)), None),
+            match self.find_reusable(Some(now.clone())).await {
+                Ok(Some((kept, brought))) => return (Ok(Attempt::AtHand(kept, brought)), None),
                 Ok(None) => {}
                 Err(halt) => return (Err(halt.into()), None),
             }
@@ -269,38 +270,38 @@ impl Transfer {
             };
         }
         let left = now.total.map(|total| total.saturating_sub(if anew { 0 } else { there }));
-        if let (Some(needed), Ok(free)) = (left, (self.means.free_space)(part.folder()))
+        if let (Some(needed), Ok(free)) = (left, (self.context.free_space)(part.folder()))
             && free < needed
         {
-            return (Err(Halt::Full { needed, free }.into()), Some(part));
+            return (Err(TransferError::Full { needed, free }.into()), Some(part));
         }
-        self.order.gauge.set_total(now.total);
-        self.order.gauge.set_stage(Stage::Loading);
+        self.task.counter.set_total(now.total);
+        self.task.counter.set_stage(Stage::Loading);
         self.receive(part, start, answer.response, now.total).await
     }
 
-    async fn ask(&mut self, rest: Option<&Rest<'_>>) -> Result<Answer, Bad> {
-        let url = self.means.web.address(&self.order.wanted.source).map_err(|sentence| {
-            let hint = "Correct the address, or choose another variant.".into();
-            Halt::Failed(Failure { sentence, hint, cause: Cause::Job })
+    async fn ask(&mut self, rest: Option<&Rest<'_>>) -> Result<Answer, AttemptError> {
+        let url = self.context.web.address(&self.task.wanted.source).map_err(|sentence| {
+            let hint = "Correct the address, or choose another variant.";
+            TransferError::Failed(Failure::new(Cause::Job, sentence, hint))
         })?;
-        let means = Arc::clone(&self.means);
+        let context = Arc::clone(&self.context);
         let answer = tokio::select! {
             biased;
-            () = wait_for_stop(&mut self.order.stop) => return Err(Halt::Stopped.into()),
-            answer = means.web.get(&url, rest) => answer,
+            () = wait_for_stop(&mut self.task.stop) => return Err(TransferError::Stopped.into()),
+            answer = context.web.get(&url, rest) => answer,
         };
         answer.map_err(|error| self.line(error))
     }
 
     /// What the server says of the file.
-    fn note(&self, answer: &Answer) -> Note {
-        let (headers, wanted) = (answer.response.headers(), &self.order.wanted);
+    fn metadata(&self, answer: &Answer) -> PartMetadata {
+        let (headers, wanted) = (answer.response.headers(), &self.task.wanted);
         let said = match answer.response.status() {
             StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE => web::content_range(headers).and_then(|it| it.1),
             _ => web::content_length(headers),
         };
-        Note {
+        PartMetadata {
             source: Some(wanted.source.clone()),
             wanted: wanted.sha256,
             linked: answer.linked,
@@ -311,31 +312,31 @@ impl Transfer {
     }
 
     /// How to go on with this answer, where `there` bytes of the version `old` are there; `None` where they are all of it.
-    fn judge(&self, answer: &Answer, old: &Note, now: &Note, there: u64) -> Result<Option<Start>, Bad> {
-        let (status, name) = (answer.response.status(), self.order.name());
+    fn judge(&self, answer: &Answer, old: &PartMetadata, now: &PartMetadata, there: u64) -> Result<Option<Start>, AttemptError> {
+        let (status, name) = (answer.response.status(), self.task.name());
         if !matches!(status, StatusCode::OK | StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE) {
-            let repo = match &self.order.wanted.source {
+            let repo = match &self.task.wanted.source {
                 Source::HuggingFace { repo, .. } => Some(repo.as_str()),
                 Source::Url(_) => None,
             };
-            let (failure, again) = self.means.web.refusal(answer, name, repo, self.order.licence_url.as_deref());
+            let (failure, again) = self.context.web.refusal(answer, name, repo, self.task.licence_url.as_deref());
             let after = web::retry_after(answer.response.headers(), SystemTime::now());
-            return Err(if again { Bad::Retry { failure, after, odd: false } } else { Halt::Failed(failure).into() });
+            return Err(if again { AttemptError::Retry { failure, after, odd: false } } else { TransferError::Failed(failure).into() });
         }
         if is_page(answer.response.headers()) {
-            let failure = Failure {
-                sentence: format!("The server sent a page in the place of {name}."),
-                hint: "It may want you to sign in, or the file has moved: open its page in a browser.".into(),
-                cause: Cause::Server,
-            };
-            return Err(Halt::Failed(failure).into());
+            let failure = Failure::new(
+                Cause::Server,
+                format!("The server sent a page in the place of {name}."),
+                "It may want you to sign in, or the file has moved: open its page in a browser.",
+            );
+            return Err(TransferError::Failed(failure).into());
         }
-        if let (Some(wanted), Some(linked)) = (self.order.wanted.sha256, answer.linked)
+        if let (Some(wanted), Some(linked)) = (self.task.wanted.sha256, answer.linked)
             && wanted != linked
         {
-            return Err(Halt::Failed(mismatch(name)).into());
+            return Err(TransferError::Failed(mismatch(name)).into());
         }
-        let expected = self.order.wanted.size.or(answer.linked_size);
+        let expected = self.task.wanted.size.or(answer.linked_size);
         if let (Some(expected), Some(total)) = (expected, now.total)
             && expected != total
         {
@@ -355,7 +356,7 @@ impl Transfer {
                 } else if old.is_same(now) {
                     Ok(Some(Start::GoOn { skip: 0 }))
                 } else {
-                    Err(Bad::Changed)
+                    Err(AttemptError::Changed)
                 }
             }
             // The whole file, whether or not a part was asked for.
@@ -365,21 +366,27 @@ impl Transfer {
     }
 
     /// Takes the body in. `total` is the size of the whole file.
-    async fn receive(&mut self, part: Part, start: Start, mut response: Response, total: Option<u64>) -> (Result<Good, Bad>, Option<Part>) {
+    async fn receive(
+        &mut self,
+        part: Part,
+        start: Start,
+        mut response: Response,
+        total: Option<u64>,
+    ) -> (Result<Attempt, AttemptError>, Option<Part>) {
         let (sender, receiver) = mpsc::channel(WAITING_CHUNKS);
         let mut to_come = match (&start, total) {
             (_, None) => None,
             (Start::Anew(_), Some(total)) => Some(total),
             (Start::GoOn { skip }, Some(total)) => Some((total + skip).saturating_sub(part.bytes())),
         };
-        let (means, gauge) = (Arc::clone(&self.means), Arc::clone(&self.order.gauge));
-        let writer = spawn_blocking(move || write(part, start, receiver, total, &means.free_space, &gauge));
+        let (context, counter) = (Arc::clone(&self.context), Arc::clone(&self.task.counter));
+        let writer = spawn_blocking(move || write(part, start, receiver, total, &context.free_space, &counter));
         let mut window = (Instant::now(), 0);
         let broken = loop {
             let chunk = tokio::select! {
                 biased;
-                () = wait_for_stop(&mut self.order.stop) => break Some(Halt::Stopped.into()),
-                chunk = self.means.web.chunk(&mut response) => chunk,
+                () = wait_for_stop(&mut self.task.stop) => break Some(TransferError::Stopped.into()),
+                chunk = self.context.web.chunk(&mut response) => chunk,
             };
             let chunk = match chunk {
                 Ok(Some(chunk)) => chunk,
@@ -387,20 +394,20 @@ impl Transfer {
                 Err(error) => break Some(self.line(error)),
             };
             let bytes = chunk.len() as u64;
-            self.order.gauge.fetch(bytes);
+            self.task.counter.fetch(bytes);
             to_come = match to_come.map(|it| it.checked_sub(bytes)) {
                 None => None,
                 Some(Some(left)) => Some(left),
-                Some(None) => break Some(odd(format!("The server sends more of {} than there is.", self.order.name()), Cause::Server)),
+                Some(None) => break Some(odd(format!("The server sends more of {} than there is.", self.task.name()), Cause::Server)),
             };
             if sender.send(chunk).await.is_err() {
                 // The writer says why.
                 break None;
             }
             window.1 += bytes;
-            if window.0.elapsed() > self.means.patience.stall {
+            if window.0.elapsed() > self.context.retry_policy.stall {
                 if window.1 < LEAST_BYTES && to_come != Some(0) {
-                    break Some(self.line(NoAnswer::Line("the server sends next to nothing".into())));
+                    break Some(self.line(NoAnswer::QueuedJob("the server sends next to nothing".into())));
                 }
                 window = (Instant::now(), 0);
             }
@@ -410,53 +417,53 @@ impl Transfer {
             return (Err(lost().into()), None);
         };
         match (written, broken) {
-            (Err(error), _) => (Err(error.halt(&self.order).into()), Some(part)),
+            (Err(error), _) => (Err(error.file_error(&self.task).into()), Some(part)),
             (Ok(()), Some(bad)) => (Err(bad), Some(part)),
             (Ok(()), None) if total.is_some_and(|total| part.bytes() != total) => {
-                (Err(self.line(NoAnswer::Line("the connection ended too early".into()))), Some(part))
+                (Err(self.line(NoAnswer::QueuedJob("the connection ended too early".into()))), Some(part))
             }
-            (Ok(()), None) => (Ok(Good::Whole(Box::new(part))), None),
+            (Ok(()), None) => (Ok(Attempt::Whole(Box::new(part))), None),
         }
     }
 
     /// Checks a file whose bytes are all there, and gives it its name; a file that is not the right one is gone afterwards.
-    async fn settle(&self, part: Part) -> Result<Result<Kept, Failure>, Halt> {
-        self.order.gauge.set_stage(Stage::Finishing);
-        let (means, order) = (Arc::clone(&self.means), self.order.clone());
+    async fn settle(&self, part: Part) -> Result<Result<DownloadedFile, Failure>, TransferError> {
+        self.task.counter.set_stage(Stage::Finishing);
+        let (context, task) = (Arc::clone(&self.context), self.task.clone());
         let settled = blocking(move || {
-            let note = part.note().cloned().unwrap_or_default();
+            let metadata = part.metadata().cloned().unwrap_or_default();
             let sum = part.sum();
-            let right = order.wanted.sha256.or(note.linked).is_none_or(|wanted| wanted == sum)
-                && order.wanted.size.is_none_or(|bytes| bytes == part.bytes());
+            let right = task.wanted.sha256.or(metadata.linked).is_none_or(|wanted| wanted == sum)
+                && task.wanted.size.is_none_or(|bytes| bytes == part.bytes());
             if !right {
                 part.discard()?;
-                return Ok(Err(mismatch(order.name())));
+                return Ok(Err(mismatch(task.name())));
             }
-            make_room(&means, &order.target())?;
+            make_room(&context, &task.target())?;
             part.settle()?;
-            let etag = note.strong_etag().map(str::to_owned);
-            Ok(Ok(Kept::of(&order.target(), &order.wanted.source, sum, etag)?))
+            let etag = metadata.strong_etag().map(str::to_owned);
+            Ok(Ok(DownloadedFile::of(&task.target(), &task.wanted.source, sum, etag)?))
         });
-        settled.await?.map_err(|error: io::Error| halt(error.into(), &self.order))
+        settled.await?.map_err(|error: io::Error| file_error(error.into(), &self.task))
     }
 
-    fn line(&self, error: NoAnswer) -> Bad {
+    fn line(&self, error: NoAnswer) -> AttemptError {
         match error {
-            NoAnswer::Line(words) => Bad::Retry {
-                failure: Failure {
-                    sentence: format!("{} could not be downloaded: {words}.", self.order.name()),
-                    hint: "Check the connection and try again; what is there is kept.".into(),
-                    cause: Cause::Unreachable,
-                },
+            NoAnswer::QueuedJob(words) => AttemptError::Retry {
+                failure: Failure::new(
+                    Cause::Unreachable,
+                    format!("{} could not be downloaded: {words}.", self.task.name()),
+                    "Check the connection and try again; what is there is kept.",
+                ),
                 after: None,
                 odd: false,
             },
-            NoAnswer::Nonsense(words) => odd(format!("{} could not be downloaded: {words}.", self.order.name()), Cause::Server),
+            NoAnswer::Nonsense(words) => odd(format!("{} could not be downloaded: {words}.", self.task.name()), Cause::Server),
         }
     }
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Halt> {
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, TransferError> {
     spawn_blocking(work).await.map_err(|_| lost())
 }
 
@@ -466,7 +473,7 @@ async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-fn odd(sentence: String, cause: Cause) -> Bad {
-    let hint = "Try again later, or choose another variant.".into();
-    Bad::Retry { failure: Failure { sentence, hint, cause }, after: None, odd: true }
+fn odd(sentence: String, cause: Cause) -> AttemptError {
+    let hint = "Try again later, or choose another variant.";
+    AttemptError::Retry { failure: Failure::new(cause, sentence, hint), after: None, odd: true }
 }

@@ -12,9 +12,9 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::event::{Cause, Failure};
-use super::halt::Halt;
+use super::index::is_inside;
 use super::job::UnpackList;
-use super::shelf::is_inside;
+use super::transfer_error::TransferError;
 
 use crate::{FileName, Sha256};
 use atelier_core::paths;
@@ -59,12 +59,12 @@ impl From<ZipError> for UnpackError {
 
 impl UnpackError {
     /// What it means for the job. An archive that is wrong is removed: it would be wrong the next time too.
-    pub(super) fn halt(self, archive: &Path) -> Halt {
-        let failed = |sentence: String, hint: &str, cause| Halt::Failed(Failure { sentence, hint: hint.into(), cause });
+    pub(super) fn file_error(self, archive: &Path) -> TransferError {
+        let failed = |sentence: String, hint: &str, cause| TransferError::Failed(Failure::new(cause, sentence, hint));
         let name = archive.file_name().unwrap_or_default().display();
         match self {
-            Self::Stopped => Halt::Stopped,
-            Self::Full { needed, free } => Halt::Full { needed, free },
+            Self::Stopped => TransferError::Stopped,
+            Self::Full { needed, free } => TransferError::Full { needed, free },
             Self::Disk(error) => failed(
                 format!("{name} could not be unpacked: {error}."),
                 "Check that the folder may be written to, and try again.",

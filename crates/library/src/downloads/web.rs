@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::event::{Cause, Failure};
 use super::job::Source;
 use super::token::Token;
-use super::{Patience, ProxyChoice};
+use super::{ProxyChoice, RetryPolicy};
 use crate::Sha256;
 
 /// Redirects that are followed for one request.
@@ -47,7 +47,7 @@ pub(super) struct Answer {
 pub(super) enum NoAnswer {
     /// Nobody answered, or the line broke; another try may help.
     #[error("{0}")]
-    Line(String),
+    QueuedJob(String),
     /// The server does what no other try will mend.
     #[error("{0}")]
     Nonsense(String),
@@ -64,13 +64,13 @@ pub(super) struct Rest<'a> {
 impl Web {
     /// # Errors
     /// Where the endpoint is no address, or the system's certificates cannot be had.
-    pub(super) fn new(endpoint: &str, token: Option<Token>, proxy: &ProxyChoice, patience: &Patience) -> Result<Self, String> {
+    pub(super) fn new(endpoint: &str, token: Option<Token>, proxy: &ProxyChoice, retry_policy: &RetryPolicy) -> Result<Self, String> {
         // Another part of the program may have chosen the same one before.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut client = Client::builder()
             .user_agent(concat!("atelier/", env!("CARGO_PKG_VERSION")))
             .redirect(redirect::Policy::none())
-            .connect_timeout(patience.connect)
+            .connect_timeout(retry_policy.connect)
             .tcp_keepalive(Duration::from_secs(30));
         match proxy {
             ProxyChoice::System => {}
@@ -83,7 +83,7 @@ impl Web {
         let client = client.build().map_err(|error| format!("Downloads cannot start: {}.", words(&error)))?;
         let endpoint = Url::parse(endpoint).ok().filter(|url| matches!(url.scheme(), "https" | "http") && url.has_host());
         let endpoint = endpoint.ok_or("HF_ENDPOINT is no address; it looks like https://example.org.")?;
-        Ok(Self { client, endpoint, token: Mutex::new(token), stall: patience.stall })
+        Ok(Self { client, endpoint, token: Mutex::new(token), stall: retry_policy.stall })
     }
 
     /// From now on this token is sent.
@@ -145,8 +145,8 @@ impl Web {
                 request = request.header(header::AUTHORIZATION, value);
             }
             let response = timeout(self.stall, request.send()).await;
-            let response = response.map_err(|_| NoAnswer::Line("the server does not answer".into()))?;
-            let response = response.map_err(|error| NoAnswer::Line(words(&error)))?;
+            let response = response.map_err(|_| NoAnswer::QueuedJob("the server does not answer".into()))?;
+            let response = response.map_err(|error| NoAnswer::QueuedJob(words(&error)))?;
             linked = linked.or_else(|| etag(response.headers(), "x-linked-etag").and_then(|it| Sha256::try_from(it).ok()));
             linked_size = linked_size.or_else(|| number(response.headers(), &HeaderName::from_static("x-linked-size")));
             if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
@@ -180,8 +180,8 @@ impl Web {
     /// The next bytes of a body; `None` at its end.
     pub(super) async fn chunk(&self, response: &mut Response) -> Result<Option<Bytes>, NoAnswer> {
         let next = timeout(self.stall, response.chunk()).await;
-        let next = next.map_err(|_| NoAnswer::Line("the server stopped sending".into()))?;
-        next.map_err(|error| NoAnswer::Line(words(&error)))
+        let next = next.map_err(|_| NoAnswer::QueuedJob("the server stopped sending".into()))?;
+        next.map_err(|error| NoAnswer::QueuedJob(words(&error)))
     }
 
     /// What a status that is no success means for a person. The second value is whether another try may help.
@@ -194,35 +194,35 @@ impl Web {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if page.is_none() && !same_origin(answer.response.url(), &self.endpoint) => {
                 let host = answer.response.url().host_str().unwrap_or("The server");
                 let sentence = format!("{host} gives {what} only to those who signed in there.");
-                let hint = "Many sites have a link with a key of yours in it for such files: add that one.".into();
-                (Failure { sentence, hint, cause: Cause::Server }, false)
+                let hint = "Many sites have a link with a key of yours in it for such files: add that one.";
+                (Failure::new(Cause::Server, sentence, hint), false)
             }
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if !missing => (gated(self.endpoint(), what, page, answer.with_token), false),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND | StatusCode::GONE => {
                 let at = page.unwrap_or_else(|| "the page it came from".to_owned());
                 (
-                    Failure {
-                        sentence: format!("{what} is no longer where it was: its repository moved or removed it."),
-                        hint: format!("Look at {at} for its new place, or choose another variant."),
-                        cause: Cause::NotFound,
-                    },
+                    Failure::new(
+                        Cause::NotFound,
+                        format!("{what} is no longer where it was: its repository moved or removed it."),
+                        format!("Look at {at} for its new place, or choose another variant."),
+                    ),
                     false,
                 )
             }
             StatusCode::TOO_MANY_REQUESTS => (
-                Failure {
-                    sentence: format!("The server has been asked too often and holds {what} back for now."),
-                    hint: "Wait a few minutes and try again; a token of your own raises the limit.".into(),
-                    cause: Cause::TooMany,
-                },
+                Failure::new(
+                    Cause::TooMany,
+                    format!("The server has been asked too often and holds {what} back for now."),
+                    "Wait a few minutes and try again; a token of your own raises the limit.",
+                ),
                 true,
             ),
             _ => (
-                Failure {
-                    sentence: format!("The server could not send {what}: it answered {}.", status.as_u16()),
-                    hint: "Try again later; what is there is kept.".into(),
-                    cause: Cause::Server,
-                },
+                Failure::new(
+                    Cause::Server,
+                    format!("The server could not send {what}: it answered {}.", status.as_u16()),
+                    "Try again later; what is there is kept.",
+                ),
                 status.is_server_error() || matches!(status.as_u16(), 408 | 425),
             ),
         }
@@ -243,7 +243,7 @@ fn gated(endpoint: &str, what: &str, page: Option<String>, with_token: bool) -> 
     } else {
         format!("{what} is only for those who accepted its licence.")
     };
-    Failure { sentence, hint, cause: Cause::Gated { licence_url: page } }
+    Failure::new(Cause::Gated { licence_url: page }, sentence, hint)
 }
 
 /// Owner and name of a repository, or the name of one without an owner.
@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     fn web(endpoint: &str) -> Web {
-        Web::new(endpoint, None, &ProxyChoice::None, &Patience::default()).unwrap()
+        Web::new(endpoint, None, &ProxyChoice::None, &RetryPolicy::default()).unwrap()
     }
 
     #[test]

@@ -6,17 +6,17 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use super::FreeSpace;
-use super::gauge::Gauge;
-use super::halt::{Halt, halt};
-use super::part::{Note, Part};
-use super::transfer::Order;
+use super::part::{Part, PartMetadata};
+use super::progress_counter::ProgressCounter;
+use super::transfer::FileTask;
+use super::transfer_error::{TransferError, file_error};
 
 /// After so many bytes the free space is looked at again.
 const SPACE_EVERY: u64 = 64 << 20;
 
 /// How the writer begins.
 pub(super) enum Start {
-    Anew(Note),
+    Anew(PartMetadata),
     /// So many bytes of the answer are there already, and left out.
     GoOn {
         skip: u64,
@@ -30,11 +30,11 @@ pub(super) fn write(
     mut chunks: mpsc::Receiver<Bytes>,
     total: Option<u64>,
     free_space: &FreeSpace,
-    gauge: &Gauge,
+    counter: &ProgressCounter,
 ) -> (Part, Result<(), WriteError>) {
     let mut skip = 0;
     let begun = match start {
-        Start::Anew(note) => part.begin(note),
+        Start::Anew(metadata) => part.begin(metadata),
         Start::GoOn { skip: bytes } => {
             skip = bytes;
             Ok(())
@@ -46,14 +46,14 @@ pub(super) fn write(
         let (needed, free) = (left(&part), free(&part));
         return (part, Err(WriteError { error, needed, free }));
     }
-    gauge.set_bytes(part.bytes());
+    counter.set_bytes(part.bytes());
     let mut look_at = part.bytes() + SPACE_EVERY;
     while let Some(chunk) = chunks.blocking_recv() {
         let leave = skip.min(chunk.len() as u64);
         skip -= leave;
         let chunk = chunk.slice(leave as usize..);
         let mut written = part.append(&chunk);
-        gauge.set_bytes(part.bytes());
+        counter.set_bytes(part.bytes());
         if written.is_ok() && part.bytes() >= look_at {
             look_at += SPACE_EVERY;
             if free_space(part.folder()).is_ok_and(|free| free < left(&part)) {
@@ -75,10 +75,10 @@ pub(super) struct WriteError {
 }
 
 impl WriteError {
-    pub(super) fn halt(self, order: &Order) -> Halt {
+    pub(super) fn file_error(self, task: &FileTask) -> TransferError {
         match self.error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Halt::Full { needed: self.needed, free: self.free },
-            _ => halt(self.error.into(), order),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => TransferError::Full { needed: self.needed, free: self.free },
+            _ => file_error(self.error.into(), task),
         }
     }
 }

@@ -33,13 +33,13 @@ impl World {
         let cache_file = self.dir.path().join("facts.json");
         let options =
             ScannerOptions { models_root: models_root.clone(), added: vec![self.dir.path().join("loose")], cache_file, watch: false };
-        let stock = Scanner::start(options, || ()).complete(&|| true);
-        Models::new(&models_root, Catalogue::shipped(), &stock)
+        let scan = Scanner::start(options, || ()).complete(&|| true);
+        Models::new(&models_root, Catalogue::shipped(), &scan)
     }
 }
 
 fn cards(models: &Models) -> Vec<ModelCard> {
-    model_cards(models, &Stock::default(), None, &BTreeSet::new())
+    model_cards(models, &ScanResult::default(), None, &BTreeSet::new())
 }
 
 #[test]
@@ -93,14 +93,14 @@ fn what_is_missing_or_damaged_is_said() {
         "{:?}",
         loose.missing
     );
-    assert!(models.runnable("mine").unwrap_err().hint.contains("models pull mine"));
-    assert!(models.runnable("tiny-zimage").unwrap_err().hint.contains("models pull z-image-turbo"));
+    assert!(models.runnable("mine").unwrap_err().advice.hint.contains("models pull mine"));
+    assert!(models.runnable("tiny-zimage").unwrap_err().advice.hint.contains("models pull z-image-turbo"));
 }
 
 #[test]
 fn words_are_searched_for_in_any_order() {
     let dir = tempfile::tempdir().unwrap();
-    let cards = cards(&Models::new(dir.path(), Catalogue::shipped(), &Stock::default()));
+    let cards = cards(&Models::new(dir.path(), Catalogue::shipped(), &ScanResult::default()));
     let found = |text: &str| cards.iter().filter(|it| it.matches(text)).map(|it| it.id.as_str()).collect::<Vec<_>>();
     assert_eq!(found("TURBO z-image"), ["z-image-turbo"]);
     assert!(found("apache flux").contains(&"flux.1-schnell") && !found("apache flux").contains(&"flux.1-dev"));

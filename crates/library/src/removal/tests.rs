@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::*;
-use crate::disk::{About, DiskFile, Folder, Stock};
+use crate::disk::{DiskFile, FileStatus, Folder, ScanResult};
 use crate::{Assembly, Catalogue, Family, Loose, Models, installed, usage};
 use atelier_core::recipe::FileRole;
 
@@ -42,7 +42,7 @@ impl World {
     }
 
     fn models(&self) -> Models {
-        Models::new(&self.root(), Catalogue::default(), &Stock::default())
+        Models::new(&self.root(), Catalogue::default(), &ScanResult::default())
     }
 
     fn plan(&self, model: &str) -> Result<Removal, RemovalError> {
@@ -122,7 +122,7 @@ fn what_atelier_did_not_download_is_not_deleted() {
 fn a_file_that_a_loose_model_uses_stays_with_it() {
     let world = World::new();
     let vae = world.root().join("one/ae.safetensors");
-    let main = DiskFile { path: "/far/flux.gguf".into(), bytes: 1, modified: None, hint: None, about: About::Unread };
+    let main = DiskFile { path: "/far/flux.gguf".into(), bytes: 1, modified: None, hint: None, status: FileStatus::Unread };
     let files = [(FileRole::Diffusion, main.path.clone()), (FileRole::Vae, vae.clone())].into_iter().collect();
     let assembly = Assembly { family: Family::Flux, files, missing: Vec::new() };
     let mut models = world.models();
@@ -171,8 +171,8 @@ fn links_are_never_followed_to_be_deleted() {
 #[test]
 fn use_of_the_disk_counts_shared_bytes_once() {
     let world = World::new();
-    let stock = Stock { folders: vec![Folder::own(&world.root())], ..Stock::default() };
-    let used = usage(&world.models(), &stock);
+    let scan = ScanResult { folders: vec![Folder::own(&world.root())], ..ScanResult::default() };
+    let used = usage(&world.models(), &scan);
     let models: Vec<(&str, u64, u64)> = used.models.iter().map(|it| (it.id.as_str(), it.bytes, it.shared)).collect();
     let shared = if cfg!(unix) { 1400 } else { 0 };
     assert_eq!(models, [("one", 2000, shared), ("two", 2000, shared)]);

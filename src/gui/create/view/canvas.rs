@@ -73,7 +73,7 @@ fn look(ui: &Ui, state: &State, commands: &mut Commands, response: &eframe::egui
         view = if view == View::Fit { view.actual(size, ui.pixels_per_point()) } else { View::Fit };
     }
     if view != state.create.view {
-        commands.push(Command::Look(view));
+        commands.push(Command::SetView(view));
     }
 }
 

@@ -6,7 +6,7 @@ use eframe::egui::{
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::session::{SessionPicture, Stored};
+use crate::gui::create::session::{PictureFile, SessionPicture};
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::widgets::command_button;
@@ -49,7 +49,7 @@ fn picture_tile(ui: &mut Ui, rect: Rect, picture: &SessionPicture, state: &State
     let chosen = !follows_forming && state.create.session.shown().is_some_and(|shown| shown.id == picture.id);
     let name = format!("Picture {}, seed {}", picture.id.0 + 1, picture.info.seed);
     tile(ui, rect, &name, chosen, picture.thumbnail.as_ref(), Command::Show(picture.id), state, commands);
-    if picture.stored == Stored::Failed {
+    if picture.stored == PictureFile::Failed {
         let palette = theme::palette(ui);
         let corner = Rect::from_center_size(rect.right_bottom() - vec2(12.0, 12.0), vec2(18.0, 18.0));
         ui.painter().circle_filled(corner.center(), 10.0, palette.raised);

@@ -7,12 +7,12 @@ use eframe::egui::{Align, ComboBox, Frame, Id, Key, Label, Layout, Margin, Popup
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::icons::Icon;
-use crate::gui::memory::panel as resident;
+use crate::gui::memory;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{ask, bare_icon, command_button, file_name, heading, icon_button};
+use crate::gui::widgets::{bare_icon, command_button, command_control, file_name, heading, icon_button};
 use atelier_core::recipe::FileRole;
 
 /// Height of a line in a file's row, in points.
@@ -43,7 +43,7 @@ pub(crate) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands)
             }
         });
     }
-    resident::beside_the_chosen(ui, state, commands);
+    memory::view::chosen_model(ui, state, commands);
     for path in &state.shared.unplaced {
         unplaced(ui, state, commands, path);
     }
@@ -78,8 +78,8 @@ fn builtin(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 /// The way to the library.
 fn browse(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let go = crate::gui::command::Command::Go(Screen::Models);
-    ask(ui, state, commands, go, |ui| ui.button("Browse models").accessible_name("Browse models"));
+    let go = crate::gui::command::Command::SetScreen(Screen::Models);
+    command_control(ui, state, commands, go, |ui| ui.button("Browse models").accessible_name("Browse models"));
 }
 
 fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {

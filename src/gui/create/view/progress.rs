@@ -8,7 +8,7 @@ use crate::gui::icons::Icon;
 use crate::gui::shared::Job;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{ask, bare_icon, command_button};
+use crate::gui::widgets::{bare_icon, command_button, command_control};
 
 /// Thickness of the line, in points.
 const LINE: f32 = 3.0;
@@ -48,7 +48,7 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &Job, several:
     ui.allocate_ui_with_layout(vec2(ui.available_width(), 26.0), Layout::right_to_left(Align::Center), |ui| {
         if several {
             let name = format!("Cancel {}", title(job));
-            ask(ui, state, commands, Command::CancelJob(job.id), |ui| bare_icon(ui, Icon::Close, &name));
+            command_control(ui, state, commands, Command::CancelJob(job.id), |ui| bare_icon(ui, Icon::Close, &name));
         }
         if first && !state.create.session.following() {
             command_button(ui, state, commands, Command::Follow);
@@ -59,7 +59,7 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &Job, several:
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             let what = if job.stopping {
                 "Stopping".to_owned()
-            } else if !job.begun && state.memory.loading {
+            } else if !job.begun && state.memory.preloading.is_loading() {
                 // The job waits for the very model that is being loaded beforehand.
                 "Loading the model".to_owned()
             } else {

@@ -10,13 +10,13 @@ use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::state::PreviewChoice;
 use crate::gui::create::view::{model, size, source};
-use crate::gui::devices::view as board;
+use crate::gui::devices;
 use crate::gui::icons::Icon;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{Scale, WHOLE, ask, bold, heading, icon_button, optional_row, row, slider_row};
+use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, slider_row};
 use atelier_core::recipe::{Recipe, Sampler, Scheduler};
 
 /// Space between the panel's edge and its controls, in points.
@@ -26,10 +26,7 @@ const GENERATE_HEIGHT: f32 = 40.0;
 
 /// Draws the panel.
 pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let margin = Margin { left: EDGE, right: EDGE, top: 12, bottom: 14 };
-    Panel::bottom("generate").resizable(false).show_separator_line(true).frame(Frame::new().inner_margin(margin)).show(ui, |ui| {
-        generate(ui, state, commands);
-    });
+    generate_panel(ui, state, commands);
     let mut recipe = state.shared.recipe.clone();
     ScrollArea::vertical().id_salt("settings scroll").auto_shrink([false, false]).show(ui, |ui| {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
@@ -48,13 +45,21 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     }
 }
 
-pub(crate) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
+/// Draws the button that makes a picture, at the bottom of the side panel.
+pub(crate) fn generate_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let margin = Margin { left: EDGE, right: EDGE, top: 12, bottom: 14 };
+    Panel::bottom("generate").resizable(false).show_separator_line(true).frame(Frame::new().inner_margin(margin)).show(ui, |ui| {
+        generate(ui, state, commands);
+    });
+}
+
+fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     ui.spacing_mut().item_spacing.y = 8.0;
     if state.shared.screen == Screen::Create {
-        board::compact(ui, state, commands);
+        devices::view::compact(ui, state, commands);
     }
-    board::shortage_hint(ui, state, commands);
+    devices::view::shortage_hint(ui, state, commands);
     if let Err(reason) = state.shared.ready() {
         ui.label(RichText::new(reason).color(palette.weak));
     } else if let Some(advice) = state.shared.advice() {
@@ -70,7 +75,7 @@ pub(crate) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
             .shortcut()
             .map(|it| ui.ctx().format_shortcut(&it.keys))
             .unwrap_or_default();
-        ask(ui, state, commands, Command::Generate, |ui| {
+        command_control(ui, state, commands, Command::Generate, |ui| {
             let quiet = if ready { palette.on_accent } else { palette.weak };
             let button = Button::new(bold(Command::Generate.label()).size(theme::TITLE))
                 .right_text(RichText::new(keys).color(quiet).size(theme::SMALL))
@@ -79,7 +84,7 @@ pub(crate) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
             response.accessible_name(Command::Generate.label())
         });
         if queueing {
-            ask(ui, state, commands, Command::Cancel, |ui| {
+            command_control(ui, state, commands, Command::Cancel, |ui| {
                 ui.add(Button::new(Command::Cancel.label()).min_size(vec2(cancel_width, GENERATE_HEIGHT)))
             });
         }
@@ -89,7 +94,9 @@ pub(crate) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.horizontal(|ui| {
             ui.label(RichText::new(format!("{waiting} waiting in the queue")).color(palette.weak));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                ask(ui, state, commands, Command::ClearQueue, |ui| ui.button("Clear").accessible_name(Command::ClearQueue.label()));
+                command_control(ui, state, commands, Command::ClearQueue, |ui| {
+                    ui.button("Clear").accessible_name(Command::ClearQueue.label())
+                });
             });
         });
     }

@@ -49,7 +49,7 @@ fn field(
         }
         let look = eframe::egui::Button::new(enter.label()).min_size(vec2(button, widgets::ROW_HEIGHT));
         let name = format!("{}: {}", about.label(), enter.label());
-        widgets::ask(ui, state, commands, Command::Models(enter), |ui| ui.add(look).accessible_name(name));
+        widgets::command_control(ui, state, commands, Command::Models(enter), |ui| ui.add(look).accessible_name(name));
         response
     })
     .inner

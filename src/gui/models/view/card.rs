@@ -14,7 +14,7 @@ use crate::gui::models::{Availability, CardStatus, Entry, ModelCard, ModelKind, 
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
-use crate::gui::widgets::ask;
+use crate::gui::widgets::command_control;
 use atelier_core::format::file_size;
 use atelier_core::sentences::list;
 
@@ -200,7 +200,7 @@ fn action(ui: &mut Ui, state: &State, commands: &mut Commands, card: &ModelCard,
             }
         }
         Availability::BuiltIn | Availability::OnDisk | Availability::InPlace | Availability::Listed => {
-            ask(ui, state, commands, Command::Models(models::Command::OpenDetails(id)), |ui| ui.add(Button::new("Details")));
+            command_control(ui, state, commands, Command::Models(models::Command::OpenDetails(id)), |ui| ui.add(Button::new("Details")));
         }
     }
 }

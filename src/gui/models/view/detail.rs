@@ -94,7 +94,7 @@ fn actions(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCar
             // The card has a button of the same name.
             let button = eframe::egui::Button::new(command.label()).min_size(vec2(104.0, 28.0));
             let name = format!("{} {} now", command.label(), model.name);
-            widgets::ask(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(name));
+            widgets::command_control(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(name));
         });
         // Another size than the one that is here.
         if model.availability.is_ready() && state.models.variant(model).is_some_and(|it| !it.on_disk) {
@@ -228,7 +228,7 @@ fn trigger_words(ui: &mut Ui, commands: &mut Commands, state: &State, model: &Mo
     ui.horizontal_wrapped(|ui| {
         for word in &model.trigger_words {
             let command = models::Command::CopyTriggerWord(word.clone());
-            widgets::ask(ui, state, commands, Command::Models(command), |ui| ui.button(word));
+            widgets::command_control(ui, state, commands, Command::Models(command), |ui| ui.button(word));
         }
     });
 }

@@ -9,7 +9,7 @@ use crate::gui::models::{HubFile, Repository};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
-use crate::gui::widgets::{ask, bold, command_button};
+use crate::gui::widgets::{bold, command_button, command_control};
 use atelier_core::format::file_size;
 
 /// Height of a row, in points.
@@ -85,7 +85,7 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str, about: &
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
         let button = Button::new(command.label());
         let label = format!("{} {name}", command.label());
-        ask(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(label));
+        command_control(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(label));
         ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
             ui.add_space(4.0);

@@ -103,13 +103,15 @@ fn columns_id() -> Id {
 fn named_button(ui: &mut Ui, state: &State, commands: &mut Commands, command: models::Command, of: &str) -> eframe::egui::Response {
     let name = name_of(&command, of);
     let button = eframe::egui::Button::new(command.label());
-    crate::gui::widgets::ask(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(name))
+    crate::gui::widgets::command_control(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(name))
 }
 
 /// Icon button whose accessible name ends with `of`.
 fn named_icon(ui: &mut Ui, state: &State, commands: &mut Commands, icon: crate::gui::icons::Icon, command: models::Command, of: &str) {
     let name = name_of(&command, of);
-    crate::gui::widgets::ask(ui, state, commands, Command::Models(command), |ui| crate::gui::widgets::bare_icon(ui, icon, &name));
+    crate::gui::widgets::command_control(ui, state, commands, Command::Models(command), |ui| {
+        crate::gui::widgets::bare_icon(ui, icon, &name)
+    });
 }
 
 fn name_of(command: &models::Command, of: &str) -> String {

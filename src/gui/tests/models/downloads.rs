@@ -68,7 +68,7 @@ fn a_licence_of_its_own_is_shown_once() {
     studio.click("Download Aurora");
     studio.click("Accept");
     studio.until("the failure", |app| matches!(app.state.models.queue.first().map(|it| &it.status), Some(Status::Failed(_))));
-    let places = Places::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap();
+    let places = LibraryConfig::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap();
     assert!(places.accepted.contains("aurora"));
     studio.click_first("Cancel download Aurora");
     studio.until("the end", |app| app.state.models.queue.is_empty());
@@ -91,7 +91,7 @@ fn a_model_that_needs_an_account_says_where_a_token_goes() {
     assert!(studio.sees("given only to an account") && studio.sees("Accept it there, then paste an access token"));
     studio.click("Accept");
     studio.until("the refusal", |app| matches!(app.state.models.queue.first().map(|it| &it.status), Some(Status::Failed(_))));
-    // Wherever one is, what comes in is not far.
+    // The toolbar leads to the downloads from every view.
     studio.press(Modifiers::COMMAND, Key::Num1);
     studio.click("Go to the downloads");
     assert_eq!(studio.app().state.shared.screen, Screen::Models);

@@ -19,7 +19,7 @@ fn a_link_that_is_dropped_or_typed_is_downloaded_and_a_folder_is_used_where_it_i
     studio.fill("Add a model", loose.to_str().unwrap());
     studio.click("Add a model: Add");
     studio.until("the model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.availability == Availability::InPlace));
-    assert_eq!(Places::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap().folders, std::slice::from_ref(&loose));
+    assert_eq!(LibraryConfig::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap().folders, std::slice::from_ref(&loose));
     assert!(studio.sees("only read"));
     studio.click(&format!("Stop using this folder {}", loose.display()));
     studio.until("the model to go", |app| app.state.models.card("tiny-zimage").is_none());
@@ -32,7 +32,7 @@ fn what_came_by_a_link_is_checked_and_deleted_like_every_download() {
     let (made, models) = (tempfile::tempdir().unwrap(), Paths::beneath(home.path()).models);
     tiny::lora(made.path(), &tiny::Options::default()).unwrap();
     let lora = fs::read_dir(made.path()).unwrap().next().unwrap().unwrap().path();
-    // The address does not say what it is called, as those of some sites.
+    // The URL does not name the file, as on some sites.
     let headers = vec![("Content-Disposition".into(), "attachment; filename=\"water colour.safetensors\"".into())];
     server.put("/api/download/7", Served { body: fs::read(&lora).unwrap().into(), headers, ..Served::default() });
     let mut studio = open_view(home, &server.url);
@@ -73,7 +73,7 @@ fn settings_are_kept_where_the_command_line_has_them_and_a_token_is_never_shown(
     studio.harness.run_ok();
     studio.press(Modifiers::NONE, Key::ArrowUp);
     studio.until("the number", |app| app.state.models.library.settings.parallel_files == 4);
-    assert_eq!(Places::read(&paths.library_file()).unwrap().at_once(), 4);
+    assert_eq!(LibraryConfig::read(&paths.library_file()).unwrap().at_once(), 4);
 
     studio.fill("Token", "hf_secret");
     assert!(!studio.sees("hf_secret"));
@@ -94,7 +94,7 @@ fn what_the_command_line_chose_meanwhile_is_seen_when_the_view_opens_again() {
     fs::create_dir_all(&loose).unwrap();
     tiny::zimage(&loose, &tiny::Options::default()).unwrap();
     let file = Paths::beneath(studio.folder.path()).library_file();
-    Places::change(&file, |places| places.add_folder(&loose)).unwrap();
+    LibraryConfig::change(&file, |places| places.add_folder(&loose)).unwrap();
     studio.press(Modifiers::COMMAND, Key::Num1);
     studio.press(Modifiers::COMMAND, Key::Num3);
     studio.until("the model", |app| app.state.models.card("tiny-zimage").is_some());

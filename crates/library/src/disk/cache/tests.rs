@@ -13,11 +13,11 @@ fn a_file_is_known_until_its_size_or_time_changes_also_after_a_restart() {
     assert!(!path.exists(), "nothing is new");
     let file = found("/m/a.gguf", 10, 1_000_000_007);
     assert_eq!(cache.get(&file), None);
-    cache.put(&file, &About::Pickle);
-    cache.put(&found("/m/b.gguf", 1, 1), &About::Unread);
+    cache.put(&file, &FileStatus::Pickle);
+    cache.put(&found("/m/b.gguf", 1, 1), &FileStatus::Unread);
     cache.save().unwrap();
     let mut cache = FactsCache::open(&path);
-    assert_eq!(cache.get(&file), Some(About::Pickle));
+    assert_eq!(cache.get(&file), Some(FileStatus::Pickle));
     assert_eq!(cache.get(&found("/m/a.gguf", 11, 1_000_000_007)), None);
     assert_eq!(cache.get(&found("/m/a.gguf", 10, 1_000_000_008)), None);
     assert_eq!(cache.get(&Found { modified: None, ..file.clone() }), None);

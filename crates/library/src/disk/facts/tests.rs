@@ -43,8 +43,8 @@ fn metadata_of_any_length_is_kept_short() {
 fn a_pickle_is_not_opened_and_a_damaged_file_says_what_is_wrong() {
     let dir = tempfile::tempdir().unwrap();
     // It is not even there: a look would say so.
-    assert_eq!(look_into(&dir.path().join("gone.PTH")), About::Pickle);
-    let About::Faulty { fault, .. } = look_into(&testkit::broken::truncated_in_data(dir.path()).unwrap()) else { panic!() };
+    assert_eq!(inspect_file(&dir.path().join("gone.PTH")), FileStatus::Pickle);
+    let FileStatus::Faulty { fault, .. } = inspect_file(&testkit::broken::truncated_in_data(dir.path()).unwrap()) else { panic!() };
     assert_eq!(fault, Fault::CutShort);
 }
 

@@ -21,14 +21,14 @@ fn options(dir: &Path, added: &[&str], watch: bool) -> ScannerOptions {
 }
 
 /// The first state that is as wanted.
-fn wait(scanner: &Scanner, wanted: impl Fn(&Stock) -> bool) -> Arc<Stock> {
+fn wait(scanner: &Scanner, wanted: impl Fn(&ScanResult) -> bool) -> Arc<ScanResult> {
     let end = Instant::now() + LIMIT;
-    let mut stock = scanner.stock();
-    while !wanted(&stock) {
-        assert!(Instant::now() < end, "it never came: {stock:?}");
-        stock = scanner.after(stock.state, Duration::from_secs(1)).unwrap_or(stock);
+    let mut result = scanner.result();
+    while !wanted(&result) {
+        assert!(Instant::now() < end, "it never came: {result:?}");
+        result = scanner.after(result.state, Duration::from_secs(1)).unwrap_or(result);
     }
-    stock
+    result
 }
 
 fn write(dir: &Path, name: &str) {
@@ -51,7 +51,7 @@ fn a_thousand_files_are_listed_before_any_header_is_read() {
         if count.fetch_add(1, Ordering::SeqCst) == 0 {
             told.recv().unwrap();
         }
-        About::Pickle
+        FileStatus::Pickle
     };
     let woken = Arc::new(AtomicUsize::new(0));
     let wakes = Arc::clone(&woken);
@@ -61,11 +61,11 @@ fn a_thousand_files_are_listed_before_any_header_is_read() {
     let scanner = Scanner::start_with(options(dir.path(), &["loras"], false), look, wake);
     let listed = wait(&scanner, |it| it.listed);
     assert_eq!(listed.files.len(), 1000);
-    assert!(listed.files.iter().all(|it| it.about == About::Unread) && !listed.complete);
+    assert!(listed.files.iter().all(|it| it.status == FileStatus::Unread) && !listed.complete);
     assert!(read.load(Ordering::SeqCst) <= 1);
     begin.send(()).unwrap();
     let complete = wait(&scanner, |it| it.complete);
-    assert!(complete.files.iter().all(|it| it.about == About::Pickle));
+    assert!(complete.files.iter().all(|it| it.status == FileStatus::Pickle));
     assert_eq!(read.load(Ordering::SeqCst), 1000);
     assert!(woken.load(Ordering::SeqCst) >= 2 && complete.state <= 2 + 1 + 1000 / BATCH as u64);
 }
@@ -80,7 +80,7 @@ fn headers_are_read_once_for_each_size_and_time() {
         let count = Arc::clone(&read);
         let look = move |path: &Path| {
             count.fetch_add(1, Ordering::SeqCst);
-            look_into(path)
+            inspect_file(path)
         };
         Scanner::start_with(options(dir.path(), &["plain"], false), look, || ())
     };
@@ -94,7 +94,7 @@ fn headers_are_read_once_for_each_size_and_time() {
     fs::write(&files.llm, "cut").unwrap();
     let third = wait(&start(), |it| it.complete);
     assert_eq!(read.load(Ordering::SeqCst), 4);
-    assert!(matches!(third.at(&files.llm).unwrap().about, About::Faulty { .. }));
+    assert!(matches!(third.at(&files.llm).unwrap().status, FileStatus::Faulty { .. }));
 }
 
 #[test]
@@ -102,11 +102,11 @@ fn a_file_that_breaks_its_reader_breaks_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), "plain/a.gguf");
     write(dir.path(), "plain/b.gguf");
-    let look = |path: &Path| if path.ends_with("a.gguf") { panic!("a hole in the reader") } else { About::Pickle };
+    let look = |path: &Path| if path.ends_with("a.gguf") { panic!("a hole in the reader") } else { FileStatus::Pickle };
     let scanner = Scanner::start_with(options(dir.path(), &["plain"], false), look, || ());
-    let stock = wait(&scanner, |it| it.complete);
-    assert!(matches!(&stock.files[0].about, About::Faulty { sentence, .. } if sentence.starts_with("a.gguf")));
-    assert_eq!(stock.files[1].about, About::Pickle);
+    let result = wait(&scanner, |it| it.complete);
+    assert!(matches!(&result.files[0].status, FileStatus::Faulty { advice, .. } if advice.sentence.starts_with("a.gguf")));
+    assert_eq!(result.files[1].status, FileStatus::Pickle);
 }
 
 #[test]
@@ -130,12 +130,12 @@ fn folders_are_exchanged_and_one_that_is_gone_is_told() {
     write(dir.path(), "one/a.gguf");
     write(dir.path(), "two/b.gguf");
     let scanner = Scanner::start(options(dir.path(), &["one", "one/../one"], false), || ());
-    let stock = wait(&scanner, |it| it.complete);
-    assert_eq!((stock.folders.len(), stock.files.len(), stock.problems.len()), (2, 1, 0), "one folder by two names is one");
+    let result = wait(&scanner, |it| it.complete);
+    assert_eq!((result.folders.len(), result.files.len(), result.problems.len()), (2, 1, 0), "one folder by two names is one");
     scanner.set_folders(dir.path().join("models"), vec![dir.path().join("two"), dir.path().join("gone")]);
-    let stock = wait(&scanner, |it| it.complete && it.folders.len() == 3);
-    assert_eq!((stock.files.len(), stock.problems.len()), (1, 1));
-    assert!(stock.files[0].path.ends_with("b.gguf"));
+    let result = wait(&scanner, |it| it.complete && it.folders.len() == 3);
+    assert_eq!((result.files.len(), result.problems.len()), (1, 1));
+    assert!(result.files[0].path.ends_with("b.gguf"));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_scanner_that_is_dropped_ends_its_thread_at_once() {
         let _ = sender.send(());
         let open = theirs.0.lock().unwrap();
         drop(theirs.1.wait_while(open, |open| !*open).unwrap());
-        About::Pickle
+        FileStatus::Pickle
     };
     let scanner = Scanner::start_with(options(dir.path(), &["plain"], false), look, || ());
     reading.recv_timeout(LIMIT).unwrap();

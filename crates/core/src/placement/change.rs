@@ -1,0 +1,101 @@
+//! Changes to a recipe or a placement, as the planner proposes them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::needs::Needs;
+use super::value::WeightLocation;
+use crate::module::Module;
+
+/// A change to a recipe or a placement. Its text is an instruction: "Decode in tiles".
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Decode in tiles.
+    VaeTiling,
+    /// Move pinned weights.
+    Weights {
+        /// Module of the weights.
+        module: Module,
+        /// New location.
+        location: WeightLocation,
+    },
+    /// Move pinned weights to RAM, from where they are copied piece by piece.
+    Pieces {
+        /// Module of the weights.
+        module: Module,
+    },
+    /// Raise a budget.
+    Budget {
+        /// Whole name of the device.
+        device: String,
+        /// New budget in GiB.
+        gib: f64,
+    },
+    /// Run a pinned module on another device.
+    RunsOn {
+        /// The module.
+        module: Module,
+        /// Whole name of the new device.
+        device: String,
+    },
+    /// Another file for a module, with smaller weights.
+    Quantisation {
+        /// Module of the file.
+        module: Module,
+        /// Name of the other file.
+        name: String,
+    },
+    /// A smaller picture.
+    Size {
+        /// Width in pixels.
+        width: u32,
+        /// Height in pixels.
+        height: u32,
+    },
+}
+
+impl Change {
+    /// Rank by loss: first invisible changes, then slower ones, then those that make another picture.
+    pub(super) const fn loss(&self) -> u32 {
+        match self {
+            Self::VaeTiling => 1,
+            Self::Weights { location: WeightLocation::Device(_), .. } => 2,
+            Self::Budget { .. } => 3,
+            Self::Pieces { .. } => 4,
+            Self::RunsOn { .. } => 5,
+            Self::Weights { location: WeightLocation::Disk, .. } => 6,
+            Self::Quantisation { .. } => 7,
+            Self::Size { .. } => 8,
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::VaeTiling => f.write_str("Decode in tiles"),
+            Self::Weights { module, location: WeightLocation::Disk } => {
+                write!(f, "Read the weights of the {} from the disk each time", module.noun())
+            }
+            Self::Weights { module, location: WeightLocation::Device(name) } => {
+                write!(f, "Let the weights of the {} live on {name}", module.noun())
+            }
+            Self::Pieces { module } => write!(f, "Copy the weights of the {} from RAM piece by piece", module.noun()),
+            Self::Budget { device, gib } => write!(f, "Raise the budget of {device} to {gib} GiB"),
+            Self::RunsOn { module, device } => write!(f, "Run the {} on {device}", module.noun()),
+            Self::Quantisation { module, name } => write!(f, "Use {name} for the {}", module.noun()),
+            Self::Size { width, height } => write!(f, "Make the picture {width} × {height}"),
+        }
+    }
+}
+
+/// A variant of the recipe that needs other memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Alternative {
+    /// Differences from the recipe.
+    pub changes: Vec<Change>,
+    /// Memory needs of the variant.
+    pub needs: Needs,
+}

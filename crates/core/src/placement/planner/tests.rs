@@ -1,0 +1,434 @@
+use proptest::prelude::*;
+
+use super::super::budgets::Budgets;
+use super::super::capacity::DeviceCapacity;
+use super::super::change::Alternative;
+use super::super::search::{Candidates, cheapest, visits, with};
+use super::super::testing::{capacity, needs, workstation};
+use super::super::{Change, Module, ModuleNeeds, Needs, Phase, Pin, Pins, Placement, Prediction, WeightLocation, pins};
+use super::*;
+use crate::device::{Device, DeviceKind};
+use crate::format::{GIB, memory_size};
+use crate::recipe::PlacementText;
+
+/// A question that owns its parts.
+#[derive(Clone, Debug, Default)]
+struct Asked {
+    capacities: Vec<DeviceCapacity>,
+    needs: Needs,
+    pins: Pins,
+    budgets: Budgets,
+    alternatives: Vec<Alternative>,
+}
+
+impl Asked {
+    fn request(&self) -> PlanRequest<'_> {
+        PlanRequest {
+            capacities: &self.capacities,
+            needs: &self.needs,
+            pins: &self.pins,
+            budgets: &self.budgets,
+            stream_layers: false,
+            alternatives: &self.alternatives,
+        }
+    }
+
+    fn plan(&self) -> Result<Plan, PlanError> {
+        plan(&self.request())
+    }
+
+    fn short(&self) -> Shortage {
+        match self.plan() {
+            Err(PlanError::Short(shortage)) => *shortage,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn pin(mut self, module: Module, runs_on: Option<&str>, weights: Option<WeightLocation>) -> Self {
+        self.pins.insert(module, Pin { runs_on: runs_on.map(str::to_owned), weights });
+        self
+    }
+
+    fn with_budgets(mut self, text: &str) -> Self {
+        let devices: Vec<Device> = self.capacities.iter().map(|capacity| capacity.device.clone()).collect();
+        self.budgets = Budgets::parse(text, &devices).unwrap();
+        self
+    }
+}
+
+/// A model (diffusion 6.0 and 1.0 of compute, text encoder 7.5, VAE 0.3 and 6.5 of compute) on a machine with RAM and these GPUs, all in
+/// tenths of a GiB.
+fn asked(ram: u64, gpus: &[u64]) -> Asked {
+    let gpus = gpus.iter().enumerate().map(|(n, tenths)| capacity(&format!("CUDA{n}"), DeviceKind::Gpu, *tenths));
+    let modules = [
+        (Module::Diffusion, needs(60, &[(Phase::Denoise, 10)], true)),
+        (Module::Te, needs(75, &[(Phase::Encode, 2)], true)),
+        (Module::Vae, needs(3, &[(Phase::Decode, 65)], false)),
+    ];
+    let capacities = std::iter::once(capacity("CPU", DeviceKind::Cpu, ram)).chain(gpus).collect();
+    Asked { capacities, needs: Needs { modules: modules.into() }, ..Asked::default() }
+}
+
+/// A placement as its texts.
+fn said(plan: &Plan) -> (String, String, String) {
+    let text = plan.placement.text();
+    (text.backend, text.params_backend, text.max_vram)
+}
+
+fn expect(asked: &Asked, backend: &str, params: &str, max_vram: &str) {
+    let plan = asked.plan().unwrap();
+    assert_eq!(said(&plan), (backend.to_owned(), params.to_owned(), max_vram.to_owned()), "{:#?}", plan.reasons);
+}
+
+#[test]
+fn where_there_is_room_everything_stays_on_the_first_gpu() {
+    expect(&asked(320, &[240, 240]), "all=CUDA0", "", "");
+    expect(&asked(640, &[]), "all=CPU", "", "");
+}
+
+#[test]
+fn what_is_worth_least_leaves_the_device_first() {
+    // Decoding wants 6.5 beside what is resident: the text encoder's weights go, the diffusion weights stay.
+    expect(&asked(320, &[150]), "all=CUDA0", "te=CPU", "");
+    // Then the diffusion weights go, rather than that the processor decodes.
+    expect(&asked(320, &[120]), "all=CUDA0", "diffusion=CPU,te=CPU", "");
+}
+
+#[test]
+fn without_ram_to_wait_in_weights_go_to_another_device_and_then_to_the_disk() {
+    expect(&asked(60, &[140, 100]), "all=CUDA0,te=CUDA1", "", "");
+    expect(&asked(60, &[150]), "all=CUDA0", "te=disk", "");
+}
+
+#[test]
+fn a_graph_is_cut_where_the_whole_does_not_fit() {
+    let mut asked = asked(320, &[60]);
+    asked.needs.modules.remove(&Module::Vae);
+    expect(&asked, "all=CUDA0", "diffusion=CPU,te=CPU", "CUDA0=6");
+    assert!(asked.plan().unwrap().placement.stream_layers);
+    let diffusion = asked.plan().unwrap().prediction.modules.remove(&Module::Diffusion).unwrap();
+    assert!(diffusion.in_pieces && diffusion.graph_budget_bytes == Some(6 * GIB - GIB / 2));
+    // A budget that there is serves as well, and is not touched.
+    expect(&asked.clone().with_budgets("cuda0=-1"), "all=CUDA0", "diffusion=CPU,te=CPU", "CUDA0=-1");
+    expect(&asked.with_budgets("99"), "all=CUDA0", "diffusion=CPU,te=CPU", "all=99,CUDA0=6");
+}
+
+#[test]
+fn a_pin_is_kept_and_the_rest_is_planned_round_it() {
+    let location = |name: &str| Some(WeightLocation::Device(name.to_owned()));
+    expect(&asked(320, &[240]).pin(Module::Te, Some("CPU"), None), "all=CUDA0,te=CPU", "", "");
+    expect(&asked(320, &[120]).pin(Module::Diffusion, None, location("CUDA0")), "all=CUDA0,vae=CPU", "te=CPU", "CUDA0=12");
+    expect(&asked(320, &[240]).pin(Module::Vae, None, Some(WeightLocation::Disk)), "all=CUDA0", "vae=disk", "");
+    expect(&asked(320, &[240]).pin(Module::Upscaler, Some("CPU"), None), "all=CUDA0,upscaler=CPU", "", "");
+    let plan = asked(320, &[240]).pin(Module::Te, Some("CPU"), None).plan().unwrap();
+    assert_eq!(plan.reasons[1], "The text encoder runs on CPU and its weights (7.5 GiB) stay there (pinned).");
+}
+
+#[test]
+fn the_reasons_say_what_is_missing_for_better() {
+    let plan = asked(320, &[150]).plan().unwrap();
+    let expected = [
+        "The diffusion module runs on CUDA0 and its weights (6.0 GiB) stay there.",
+        "The text encoder runs on CUDA0; its weights (7.5 GiB) wait in RAM and are copied while it runs: to stay on CUDA0, 5.8 GiB are \
+         missing beside the rest.",
+        "The VAE runs on CUDA0 and its weights (308 MiB) stay there.",
+    ];
+    assert_eq!(plan.reasons, expected);
+}
+
+#[test]
+fn what_does_not_fit_is_told_with_what_would_make_it_fit() {
+    let mut asked = asked(70, &[60]);
+    asked.needs.modules.remove(&Module::Te);
+    asked.needs.modules.insert(Module::Diffusion, needs(40, &[(Phase::Denoise, 20)], true));
+    let mut tiled = asked.clone();
+    tiled.needs.modules.insert(Module::Vae, needs(3, &[(Phase::Decode, 4)], false));
+    let tiled = Alternative { changes: vec![Change::VaeTiling], needs: tiled.needs };
+    let mut small = tiled.clone();
+    small.changes = vec![Change::Size { width: 512, height: 512 }];
+    asked.alternatives = vec![small, tiled];
+    let short = asked.short();
+    assert_eq!(
+        short.fixes.iter().map(|fix| fix.changes.clone()).collect::<Vec<_>>(),
+        [vec![Change::VaeTiling], vec![Change::Size { width: 512, height: 512 }]]
+    );
+    // 6.8 to decode, 0.5 of slack.
+    assert_eq!(memory_size(short.missing_bytes), "1.3 GiB");
+    let shortfall = &short.shortfalls[0];
+    assert_eq!((shortfall.device.as_str(), shortfall.phase, shortfall.available_bytes), ("CUDA0", Phase::Decode, 6 * GIB));
+    let sentence = "this does not fit, 1.3 GiB are missing: CUDA0 would have to hold 7.3 GiB in the decode phase and has 6.0 GiB. \
+                    Decode in tiles";
+    assert_eq!(short.to_string(), sentence);
+}
+
+#[test]
+fn a_processor_that_must_do_what_a_gpu_could_comes_with_what_would_spare_it() {
+    let mut asked = asked(320, &[60]);
+    let mut tiled = asked.needs.clone();
+    tiled.modules.insert(Module::Vae, needs(3, &[(Phase::Decode, 4)], false));
+    asked.alternatives = vec![Alternative { changes: vec![Change::VaeTiling], needs: tiled }];
+    let plan = asked.plan().unwrap();
+    assert_eq!(said(&plan).0, "all=CUDA0,vae=CPU");
+    let changes: Vec<&[Change]> = plan.better.iter().map(|fix| fix.changes.as_slice()).collect();
+    assert_eq!(changes, [[Change::VaeTiling]]);
+    assert!(plan.better[0].plan.score < plan.score);
+    // Who wants it so is left in peace.
+    assert!(asked.pin(Module::Vae, Some("CPU"), None).plan().unwrap().better.is_empty());
+}
+
+#[test]
+fn pins_and_budgets_that_stand_in_the_way_are_named() {
+    let on_gpu = WeightLocation::Device("CUDA0".to_owned());
+    let short = asked(320, &[148]).pin(Module::Te, Some("CUDA0"), Some(on_gpu.clone())).pin(Module::Diffusion, Some("CUDA0"), Some(on_gpu));
+    let fixes: Vec<Vec<Change>> = short.short().fixes.into_iter().map(|fix| fix.changes).collect();
+    let te_in_ram = Change::Weights { module: Module::Te, location: WeightLocation::Device("CPU".to_owned()) };
+    assert_eq!(fixes, [vec![te_in_ram], vec![Change::Pieces { module: Module::Diffusion }]]);
+    let mut asked = asked(320, &[240]).pin(Module::Vae, Some("CUDA0"), None).with_budgets("cuda0=7");
+    assert_eq!(asked.short().fixes[0].changes, [Change::Budget { device: "CUDA0".into(), gib: 7.3 }]);
+    asked.budgets = asked.budgets.with("CUDA0", 7.3);
+    assert!(asked.plan().is_ok());
+}
+
+/// The machine of [`asked`] with a card of this size that two backends offer, the general one first.
+fn asked_of_one_card(ram: u64, tenths: u64) -> Asked {
+    let mut asked = asked(ram, &[tenths]);
+    asked.capacities.insert(1, capacity("Vulkan0", DeviceKind::Gpu, tenths));
+    for capacity in &mut asked.capacities[1..] {
+        capacity.device.card = Some("0000:01:00.0".to_owned());
+    }
+    asked
+}
+
+#[test]
+fn of_a_card_the_makers_own_backend_is_used_unless_a_pin_names_another() {
+    expect(&asked_of_one_card(320, 240), "all=CUDA0", "", "");
+    expect(&asked_of_one_card(320, 240).pin(Module::Vae, Some("Vulkan0"), None), "all=Vulkan0", "", "");
+    let both = asked_of_one_card(320, 240).pin(Module::Vae, Some("Vulkan0"), None).pin(Module::Diffusion, Some("CUDA0"), None);
+    expect(&both, "all=CUDA0,vae=Vulkan0", "", "");
+}
+
+#[test]
+fn the_memory_of_a_card_is_there_once() {
+    let both = |tenths| asked_of_one_card(320, tenths).pin(Module::Vae, Some("Vulkan0"), None).pin(Module::Diffusion, Some("CUDA0"), None);
+    // 6.0 and 1.0 on one backend, 0.3 and 6.5 on the other, 7.5 of the text encoder, and each backend's 0.5: decoding holds most.
+    expect(&both(213), "all=CUDA0,vae=Vulkan0", "", "");
+    expect(&both(212), "all=CUDA0,vae=Vulkan0", "te=CPU", "");
+    let plan = both(213).plan().unwrap();
+    let decoding = |name: &str| plan.prediction.device(name).unwrap().in_phase(Phase::Decode);
+    assert_eq!(decoding("CUDA0").total_bytes(), decoding("Vulkan0").total_bytes());
+    assert_eq!(decoding("Vulkan0").shared_bytes, decoding("CUDA0").total_bytes() - decoding("CUDA0").shared_bytes);
+    // What is missing is missing once.
+    let on_card = |name: &str| Some(WeightLocation::Device(name.to_owned()));
+    let short = both(100).pin(Module::Te, Some("CUDA0"), on_card("CUDA0")).pin(Module::Diffusion, Some("CUDA0"), on_card("CUDA0"));
+    let short = short.pin(Module::Vae, Some("Vulkan0"), on_card("Vulkan0")).short();
+    assert_eq!(memory_size(short.missing_bytes), "11.3 GiB");
+}
+
+#[test]
+fn a_pin_on_a_device_that_is_gone_is_an_error() {
+    assert!(matches!(asked(320, &[240]).pin(Module::Te, Some("CUDA7"), None).plan(), Err(PlanError::Device(_))));
+    assert!(matches!(Asked::default().plan(), Err(PlanError::Device(_))));
+}
+
+#[test]
+fn a_text_pins_what_it_says_and_nothing_else() {
+    let text =
+        |backend: &str, params: &str| PlacementText { backend: backend.into(), params_backend: params.into(), ..PlacementText::default() };
+    let read = |backend, params| pins(&text(backend, params), &workstation()).unwrap();
+    assert_eq!(read("", "auto"), Pins::new());
+    let pin = |runs_on: Option<&str>, weights| Pin { runs_on: runs_on.map(str::to_owned), weights };
+    let expected = [(Module::Te, pin(Some("CPU"), None)), (Module::Vae, pin(None, Some(WeightLocation::Disk)))];
+    assert_eq!(read("te=cpu", "vae=disk"), expected.into());
+    assert_eq!(read("cuda1", "").len(), Module::ALL.len());
+}
+
+#[test]
+fn a_crowded_machine_is_searched_in_few_steps() {
+    // Seven modules, five devices, and each a little too small for what is worth most.
+    let mut most = 0;
+    for size in 1..=60 {
+        let mut asked = asked(40 + size * 5, &[size * 2, size * 2 + 3, size + 7, size]);
+        for (n, module) in [Module::Controlnet, Module::ClipVision, Module::Photomaker, Module::Upscaler].into_iter().enumerate() {
+            let phase = [Phase::Denoise, Phase::Encode][n % 2];
+            asked.needs.modules.insert(module, needs(11 + 3 * n as u64, &[(phase, 5 + n as u64)], n % 2 == 0));
+        }
+        let request = asked.request();
+        most = most.max(visits(&candidates(&request).unwrap(), &Ledger::new(&asked.capacities, &asked.budgets)));
+    }
+    assert!(most < 1000, "{most} visits");
+}
+
+proptest! {
+    #[test]
+    fn a_plan_stays_within_free_memory_and_budgets(asked in any_question()) {
+        if let Ok(plan) = asked.plan() {
+            prop_assert!(plan.prediction.fits());
+            for (capacity, device) in asked.capacities.iter().zip(&plan.prediction.devices) {
+                let peak = device.peak().1.total_bytes();
+                prop_assert!(peak <= capacity.limit_bytes(&asked.budgets), "{}: {} of {}", device.name, peak, device.limit_bytes);
+                prop_assert!(peak <= capacity.device.memory_free_bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn a_card_with_two_backends_is_one_card(asked in any_question()) {
+        let plan = match asked.plan() {
+            Ok(plan) => plan,
+            Err(PlanError::Short(short)) => short.nearest,
+            Err(other) => panic!("{other}"),
+        };
+        let devices: Vec<Device> = asked.capacities.iter().map(|capacity| capacity.device.clone()).collect();
+        for card in crate::device::cards(&devices) {
+            let chosen = || asked.needs.modules.keys().map(|module| plan.placement.assignment(*module));
+            let is_used = |name: &str| chosen().any(|assignment| assignment.runs_on == name || assignment.weights == WeightLocation::Device(name.to_owned()));
+            let (named, free): (Vec<&Device>, Vec<&Device>) =
+                card.iter().filter(|it| is_used(&it.name)).partition(|it| asked.pins.values().any(|pin| pin.names(&it.name)));
+            prop_assert!(free.len() <= usize::from(named.is_empty()), "{:?} beside {:?}", free, named);
+            // Whatever its backends hold together is on the card once.
+            let own = |name: &str, phase| {
+                let it = plan.prediction.device(name).unwrap().in_phase(phase);
+                it.resident_bytes + it.staged_bytes + it.compute_bytes + it.overhead_bytes
+            };
+            for device in card.iter().filter(|it| plan.prediction.fits() && is_used(&it.name)) {
+                for phase in Phase::ALL {
+                    prop_assert!(card.iter().map(|it| own(&it.name, phase)).sum::<u64>() <= device.memory_free_bytes);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_second_backend_changes_no_plan(asked in any_question()) {
+        let mut one = Asked { pins: Pins::new(), ..asked };
+        let two = one.clone();
+        let devices: Vec<Device> = one.capacities.iter().map(|capacity| capacity.device.clone()).collect();
+        let chosen: Vec<String> = crate::device::cards(&devices).iter().map(|card| card[0].name.clone()).collect();
+        one.capacities.retain(|capacity| chosen.contains(&capacity.device.name));
+        match (one.plan(), two.plan()) {
+            (Ok(one), Ok(two)) => prop_assert_eq!((one.placement, one.score), (two.placement, two.score)),
+            (Err(PlanError::Short(one)), Err(PlanError::Short(two))) => prop_assert_eq!(one.missing_bytes, two.missing_bytes),
+            (one, two) => prop_assert!(false, "{:?} {:?}", one, two),
+        }
+    }
+
+    #[test]
+    fn what_is_short_is_short_by_what_its_prediction_says_and_every_fix_fits(asked in any_question()) {
+        if let Err(PlanError::Short(short)) = asked.plan() {
+            prop_assert!(short.missing_bytes > 0 && !short.shortfalls.is_empty());
+            prop_assert_eq!(short.missing_bytes, short.nearest.prediction.missing_bytes);
+            for fix in &short.fixes {
+                prop_assert!(fix.plan.prediction.fits() && !fix.changes.is_empty());
+            }
+            prop_assert!(short.fixes.len() <= 3);
+        }
+    }
+
+    #[test]
+    fn a_pin_never_moves(asked in any_question()) {
+        let plan = match asked.plan() {
+            Ok(plan) => plan,
+            Err(PlanError::Short(short)) => short.nearest,
+            Err(other) => panic!("{other}"),
+        };
+        for (module, pin) in &asked.pins {
+            let assignment = plan.placement.assignment(*module);
+            prop_assert!(pin.runs_on.as_ref().is_none_or(|device| *device == assignment.runs_on));
+            prop_assert!(pin.weights.as_ref().is_none_or(|location| *location == assignment.weights));
+        }
+    }
+
+    #[test]
+    fn more_memory_never_makes_a_plan_worse(asked in any_question(), which in any::<prop::sample::Index>(), more in 1..20u64) {
+        let mut richer = asked.clone();
+        let device = &mut richer.capacities[which.index(asked.capacities.len())].device;
+        device.memory_total_bytes += more * GIB / 3;
+        device.memory_free_bytes += more * GIB / 3;
+        match (asked.plan(), richer.plan()) {
+            (Ok(before), Ok(after)) => prop_assert!(after.score <= before.score),
+            (Ok(_), Err(error)) => prop_assert!(false, "{error}"),
+            (Err(_), Ok(_)) => {}
+            (Err(PlanError::Short(before)), Err(PlanError::Short(after))) => prop_assert!(after.missing_bytes <= before.missing_bytes),
+            (Err(before), Err(after)) => prop_assert!(false, "{before} {after}"),
+        }
+    }
+
+    #[test]
+    fn no_cheaper_seats_fit_than_those_chosen(asked in any_question()) {
+        let request = asked.request();
+        let (candidates, empty) = (candidates(&request).unwrap(), Ledger::new(&asked.capacities, &asked.budgets));
+        let found = cheapest(&candidates, &empty).map(|chosen| chosen.iter().map(|it| it.cost).sum::<u32>());
+        prop_assume!(candidates.iter().map(|it| it.candidates.len()).product::<usize>() < 5000);
+        prop_assert_eq!(found, by_trying_all(&candidates, &empty));
+    }
+
+    #[test]
+    fn the_same_question_has_the_same_answer(asked in any_question()) {
+        prop_assert_eq!(asked.plan(), asked.plan());
+    }
+
+    #[test]
+    fn a_plan_says_the_same_as_the_prediction_of_its_text(asked in any_question()) {
+        if let Ok(plan) = asked.plan() {
+            let devices: Vec<Device> = asked.capacities.iter().map(|capacity| capacity.device.clone()).collect();
+            let placement = Placement::parse(&plan.placement.text(), &devices).unwrap();
+            prop_assert_eq!(&placement, &plan.placement);
+            prop_assert_eq!(Prediction::of(&placement, &asked.needs, &asked.capacities), Ok(plan.prediction));
+        }
+    }
+}
+
+/// What the cheapest seats that fit cost, by trying all.
+fn by_trying_all(candidates: &[Candidates<'_>], ledger: &Ledger) -> Option<u32> {
+    let Some((candidate_set, later)) = candidates.split_first() else { return (ledger.missing_bytes() == 0).then_some(0) };
+    let totals = candidate_set
+        .candidates
+        .iter()
+        .filter_map(|candidate| Some(candidate.cost + by_trying_all(later, &with(ledger, candidate_set, candidate))?));
+    totals.min()
+}
+
+const NAMES: [&str; 4] = ["CPU", "CUDA0", "CUDA1", "Vulkan0"];
+
+fn any_question() -> impl Strategy<Value = Asked> {
+    // Vulkan0 is a unit of its own, or sees the first of the cards a second time.
+    let vulkan = proptest::option::of((10..200u64, any::<bool>()));
+    let capacities = (20..600u64, proptest::collection::vec(5..260u64, 0..3), vulkan).prop_map(|(ram, gpus, vulkan)| {
+        let mut cards: Vec<DeviceCapacity> =
+            gpus.iter().zip(&NAMES[1..]).map(|(tenths, name)| capacity(name, DeviceKind::Gpu, *tenths)).collect();
+        if let Some((tenths, again)) = vulkan {
+            let kind = if again { DeviceKind::Gpu } else { DeviceKind::IntegratedGpu };
+            cards.push(capacity("Vulkan0", kind, tenths));
+            let last = cards.len() - 1;
+            for n in [0, last] {
+                cards[n].device.card = again.then(|| "0000:01:00.0".to_owned());
+            }
+        }
+        std::iter::once(capacity("CPU", DeviceKind::Cpu, ram)).chain(cards).collect::<Vec<_>>()
+    });
+    let module = proptest::sample::select(Module::ALL.to_vec());
+    let compute = proptest::collection::btree_map(proptest::sample::select(Phase::ALL.to_vec()), 0..70u64, 0..3);
+    let one = (0..130u64, compute, any::<bool>(), 0..1000u64).prop_map(|(weights, compute, can_be_cut, odd)| {
+        let compute: Vec<(Phase, u64)> = compute.into_iter().collect();
+        let needs = needs(weights, &compute, can_be_cut);
+        ModuleNeeds { weight_bytes: needs.weight_bytes + odd, lora_bytes: odd, ..needs }
+    });
+    let modules = proptest::collection::btree_map(module.clone(), one, 0..5);
+    let pins = proptest::collection::btree_map(module, (0..6usize, 0..7usize), 0..3);
+    let budgets = (prop_oneof![3 => Just(0.0), 1 => -3.0..12.0], proptest::option::of((0..4usize, -3.0..12.0)));
+    (capacities, modules, pins, budgets).prop_map(|(capacities, modules, pins, (all, own))| {
+        let name = |n: usize| capacities.get(n).map(|capacity| capacity.device.name.clone());
+        let pin = |(runs_on, weights): (usize, usize)| Pin {
+            runs_on: name(runs_on),
+            weights: if weights == 6 { Some(WeightLocation::Disk) } else { name(weights).map(WeightLocation::Device) },
+        };
+        let own = own.and_then(|(n, gib)| Some((name(n)?, gib)));
+        Asked {
+            needs: Needs { modules },
+            pins: pins.into_iter().map(|(module, it)| (module, pin(it))).collect(),
+            budgets: Budgets::new(all, own.into_iter().collect()),
+            capacities,
+            alternatives: Vec::new(),
+        }
+    })
+}

@@ -1,0 +1,59 @@
+//! Why a file did not come, in words for a person.
+
+use std::io;
+use std::path::Path;
+
+use super::event::{Cause, Failure};
+use super::part::PartError;
+use super::transfer::FileTask;
+use atelier_core::format::file_size;
+
+/// Why a file did not come.
+#[derive(Debug)]
+pub(super) enum TransferError {
+    /// Its job does not want it now.
+    Stopped,
+    /// The disk has no room.
+    Full {
+        needed: u64,
+        free: u64,
+    },
+    Failed(Failure),
+}
+
+pub(super) fn lost() -> TransferError {
+    TransferError::Failed(Failure::new(
+        Cause::Disk,
+        "A part of Atelier that writes downloads has failed.",
+        "Try again; if it fails again, restart Atelier.",
+    ))
+}
+
+pub(super) fn mismatch(name: &str) -> Failure {
+    Failure::new(
+        Cause::Mismatch,
+        format!("The server's {name} is not the file that was expected. Nothing of it was kept."),
+        "The file was changed or damaged there. Try again later, choose another variant, or add its link to take it as it is.",
+    )
+}
+
+pub(super) fn file_error(error: PartError, task: &FileTask) -> TransferError {
+    let failed = |sentence: String, hint: &str| TransferError::Failed(Failure::new(Cause::Disk, sentence, hint));
+    let folder: &Path = &task.folder;
+    match error {
+        PartError::Stopped => TransferError::Stopped,
+        PartError::InUse => failed(format!("{} is being downloaded by another Atelier.", task.name()), "Wait until it is done there."),
+        PartError::Disk(error) if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
+            let needed = task.counter.total().unwrap_or_default().saturating_sub(task.counter.bytes());
+            TransferError::Full { needed, free: 0 }
+        }
+        PartError::Disk(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            let bytes = task.counter.total().map_or_else(|| "such".to_owned(), file_size);
+            failed(format!("The disk cannot hold a file of {bytes} bytes."), "Choose a folder on a disk with another file system.")
+        }
+        PartError::Disk(error) => failed(
+            format!("{} could not be written in {}: {error}.", task.name(), folder.display()),
+            "Check that the folder is there and may be written to, and try again.",
+        ),
+    }
+}

@@ -1,0 +1,253 @@
+//! Pictures that are read to start from: PNG, JPEG and WebP of anyone's making, and their fitting to the size that is made.
+//!
+//! Invariants: size and memory are checked before pixels are unpacked; a picture is turned as its camera says; what is see-through
+//! becomes white, or, in a mask, black. The engine's thread calls this; the window's never does.
+
+use std::borrow::Cow;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use image::imageops::{self, FilterType};
+use image::metadata::Orientation;
+use image::{DynamicImage, GenericImageView, ImageBuffer, ImageDecoder, ImageReader, Limits, Luma, Pixel, Rgb, RgbaImage};
+
+use super::PictureError;
+use atelier_core::recipe::{ImageSource, Rgb8};
+
+/// The longest side of a picture in pixels.
+pub const MAX_SIDE: u32 = 16_384;
+/// Memory in bytes that unpacking a picture may take.
+const MOST_MEMORY: u64 = 1 << 30;
+
+/// Reads a picture; what is see-through becomes white.
+pub fn read_image(source: &ImageSource) -> Result<Rgb8, PictureError> {
+    match source {
+        ImageSource::Pixels(pixels) => not_empty(pixels).cloned(),
+        ImageSource::File(path) => rgb_over(&decode(path)?, 255),
+    }
+}
+
+/// Width and height of a picture in pixels, without reading all of it.
+pub fn image_size(source: &ImageSource) -> Result<(u32, u32), PictureError> {
+    match source {
+        ImageSource::Pixels(pixels) => not_empty(pixels).map(|image| (image.width(), image.height())),
+        ImageSource::File(path) => {
+            let (decoder, orientation) = open(path)?;
+            let (width, height) = decoder.dimensions();
+            let turned = matches!(
+                orientation,
+                Orientation::Rotate90 | Orientation::Rotate270 | Orientation::Rotate90FlipH | Orientation::Rotate270FlipH
+            );
+            Ok(if turned { (height, width) } else { (width, height) })
+        }
+    }
+}
+
+/// Scales a picture until it covers this size in pixels, and cuts off what stands over on both sides.
+pub fn fit_image(image: &Rgb8, width: u32, height: u32) -> Result<Rgb8, PictureError> {
+    let image = not_empty(image)?;
+    if (image.width(), image.height()) == (width, height) {
+        return Ok(image.clone());
+    }
+    let view: ImageBuffer<Rgb<u8>, &[u8]> =
+        ImageBuffer::from_raw(image.width(), image.height(), image.pixels()).ok_or(PictureError::Empty)?;
+    Rgb8::new(width, height, cover(&view, width, height).into_raw()).ok_or(PictureError::Empty)
+}
+
+/// Reads a mask, one byte a pixel, fitted to this size as [`fit_image`] fits: 255 is painted anew, 0 is kept. What is see-through is
+/// kept.
+pub fn read_mask(source: &ImageSource, width: u32, height: u32) -> Result<Vec<u8>, PictureError> {
+    let image = match source {
+        ImageSource::Pixels(pixels) => Cow::Borrowed(not_empty(pixels)?),
+        ImageSource::File(path) => Cow::Owned(rgb_over(&decode(path)?, 0)?),
+    };
+    let grey: Vec<u8> = image.pixels().chunks_exact(3).map(|rgb| Rgb::from_slice(rgb).to_luma().0[0]).collect();
+    if (image.width(), image.height()) == (width, height) {
+        return Ok(grey);
+    }
+    let view: ImageBuffer<Luma<u8>, Vec<u8>> = ImageBuffer::from_raw(image.width(), image.height(), grey).ok_or(PictureError::Empty)?;
+    Ok(cover(&view, width, height).into_raw())
+}
+
+fn not_empty(image: &Rgb8) -> Result<&Rgb8, PictureError> {
+    if image.width() == 0 || image.height() == 0 { Err(PictureError::Empty) } else { Ok(image) }
+}
+
+/// The middle part that has the wanted shape, scaled.
+fn cover<P, I>(image: &I, width: u32, height: u32) -> ImageBuffer<P, Vec<u8>>
+where
+    P: Pixel<Subpixel = u8> + 'static,
+    I: GenericImageView<Pixel = P>,
+{
+    let (has, wants) = ((u64::from(image.width()), u64::from(image.height())), (u64::from(width.max(1)), u64::from(height.max(1))));
+    let (part_width, part_height) = if has.0 * wants.1 > has.1 * wants.0 {
+        ((has.1 * wants.0 / wants.1).max(1) as u32, image.height())
+    } else {
+        (image.width(), (has.0 * wants.1 / wants.0).max(1) as u32)
+    };
+    let (left, top) = ((image.width() - part_width) / 2, (image.height() - part_height) / 2);
+    let part = imageops::crop_imm(image, left, top, part_width, part_height);
+    let filter = if part_width > width { FilterType::Lanczos3 } else { FilterType::CatmullRom };
+    imageops::resize(&*part, width, height, filter)
+}
+
+fn decode(path: &Path) -> Result<RgbaImage, PictureError> {
+    let (decoder, orientation) = open(path)?;
+    let mut image = DynamicImage::from_decoder(decoder).map_err(|error| refused(path, error))?;
+    image.apply_orientation(orientation);
+    Ok(image.into_rgba8())
+}
+
+fn refused(path: &Path, error: image::ImageError) -> PictureError {
+    match error {
+        image::ImageError::IoError(error) if error.kind() != io::ErrorKind::UnexpectedEof => PictureError::read(path, error),
+        error => PictureError::not_a_picture(path, error),
+    }
+}
+
+/// A picture within the limits, and how it is to be turned.
+fn open(path: &Path) -> Result<(impl ImageDecoder, Orientation), PictureError> {
+    let file = fs::metadata(path).map_err(|error| PictureError::read(path, error))?;
+    if !file.is_file() {
+        return Err(PictureError::not_a_picture(path, "it is not a file"));
+    }
+    let open = || ImageReader::open(path).and_then(ImageReader::with_guessed_format);
+    let mut reader = open().map_err(|error| PictureError::read(path, error))?;
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(MOST_MEMORY);
+    reader.limits(limits);
+    let mut decoder = reader.into_decoder().map_err(|error| refused(path, error))?;
+    let (width, height) = decoder.dimensions();
+    if width > MAX_SIDE || height > MAX_SIDE || decoder.total_bytes() > MOST_MEMORY {
+        return Err(PictureError::TooLarge { path: path.to_path_buf(), width, height, max: MAX_SIDE });
+    }
+    // A damaged note on how to turn a picture is no reason to refuse it.
+    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    Ok((decoder, orientation))
+}
+
+fn rgb_over(image: &RgbaImage, ground: u8) -> Result<Rgb8, PictureError> {
+    let mut pixels = Vec::with_capacity(image.as_raw().len() / 4 * 3);
+    for pixel in image.pixels() {
+        let [red, green, blue, alpha] = pixel.0.map(u32::from);
+        let over = |value: u32| ((value * alpha + u32::from(ground) * (255 - alpha) + 127) / 255) as u8;
+        pixels.extend([over(red), over(green), over(blue)]);
+    }
+    let image = Rgb8::new(image.width(), image.height(), pixels).ok_or(PictureError::Empty)?;
+    not_empty(&image)?;
+    Ok(image)
+}
+
+#[cfg(test)]
+mod tests {
+    use image::{Rgba, codecs::jpeg::JpegEncoder};
+
+    use super::*;
+    use image::ImageEncoder;
+
+    fn file(folder: &tempfile::TempDir, name: &str, image: &RgbaImage) -> ImageSource {
+        let path = folder.path().join(name);
+        image.save(&path).unwrap();
+        ImageSource::File(path)
+    }
+
+    /// Left half red, right half blue.
+    fn halves(width: u32, height: u32) -> Rgb8 {
+        let image = ImageBuffer::from_fn(width, height, |x, _| if x < width / 2 { Rgb([255_u8, 0, 0]) } else { Rgb([0, 0, 255]) });
+        Rgb8::new(width, height, image.into_raw()).unwrap()
+    }
+
+    fn pixel(image: &Rgb8, x: u32, y: u32) -> [u8; 3] {
+        let at = ((y * image.width() + x) * 3) as usize;
+        image.pixels()[at..at + 3].try_into().unwrap()
+    }
+
+    #[test]
+    fn what_is_see_through_is_white_in_a_picture_and_kept_by_a_mask() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut image = RgbaImage::from_pixel(2, 1, Rgba([255, 255, 255, 0]));
+        image.put_pixel(1, 0, Rgba([200, 0, 0, 255]));
+        let source = file(&folder, "a.png", &image);
+        assert_eq!(read_image(&source).unwrap().pixels(), [255, 255, 255, 200, 0, 0]);
+        let mask = read_mask(&source, 2, 1).unwrap();
+        assert!(mask[0] == 0 && mask[1] > 30, "{mask:?}");
+    }
+
+    #[test]
+    fn a_file_is_known_by_what_it_holds_and_not_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.png");
+        RgbaImage::from_pixel(4, 3, Rgba([9, 9, 9, 255])).save_with_format(&path, image::ImageFormat::WebP).unwrap();
+        assert_eq!(read_image(&ImageSource::File(path)).unwrap().height(), 3);
+    }
+
+    #[test]
+    fn a_photograph_is_turned_as_its_camera_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jpg");
+        let mut encoder = JpegEncoder::new(fs::File::create(&path).unwrap());
+        // A little-endian TIFF header and one entry: orientation, a turn of 90 degrees.
+        let exif = [&b"II*\0\x08\0\0\0\x01\0"[..], &[0x12, 0x01, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0], &[0; 4]].concat();
+        encoder.set_exif_metadata(exif).unwrap();
+        encoder.write_image(&[128; 8 * 16 * 3], 8, 16, image::ExtendedColorType::Rgb8).unwrap();
+        let image = read_image(&ImageSource::File(path)).unwrap();
+        assert_eq!((image.width(), image.height()), (16, 8));
+    }
+
+    #[test]
+    fn a_picture_covers_the_size_and_keeps_its_middle() {
+        let wide = fit_image(&halves(400, 100), 50, 50).unwrap();
+        assert_eq!((wide.width(), wide.height()), (50, 50));
+        assert_eq!((pixel(&wide, 2, 25), pixel(&wide, 47, 25)), ([255, 0, 0], [0, 0, 255]));
+        let tall = fit_image(&halves(10, 40), 64, 64).unwrap();
+        assert_eq!((pixel(&tall, 3, 3), pixel(&tall, 60, 60)), ([255, 0, 0], [0, 0, 255]));
+        assert_eq!(fit_image(&halves(8, 8), 8, 8).unwrap(), halves(8, 8));
+        assert_eq!(fit_image(&halves(16_384, 1), 1, 64).unwrap().height(), 64);
+    }
+
+    #[test]
+    fn a_mask_is_fitted_like_its_picture() {
+        let mask = read_mask(&ImageSource::Pixels(halves(400, 100)), 50, 50).unwrap();
+        assert_eq!(mask.len(), 2500);
+        assert!(mask[2] > mask[47], "red is brighter than blue");
+    }
+
+    #[test]
+    fn empty_pixels_are_refused() {
+        let empty = Rgb8::new(0, 5, Vec::new()).unwrap();
+        assert!(matches!(fit_image(&empty, 4, 4), Err(PictureError::Empty)));
+        assert!(matches!(read_image(&ImageSource::Pixels(empty.clone())), Err(PictureError::Empty)));
+        assert!(matches!(read_mask(&ImageSource::Pixels(empty), 4, 4), Err(PictureError::Empty)));
+    }
+
+    #[test]
+    fn what_is_no_picture_is_refused_in_a_sentence() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.png");
+        let read = || read_image(&ImageSource::File(path.clone())).unwrap_err().to_string();
+        assert!(read().contains("could not be read"), "{}", read());
+        for bytes in [&b""[..], b"hello", b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR"] {
+            fs::write(&path, bytes).unwrap();
+            assert!(read().contains("is not a picture"), "{}", read());
+        }
+        assert!(read_image(&ImageSource::File(folder.path().into())).is_err());
+    }
+
+    #[test]
+    fn a_picture_that_claims_to_be_huge_is_refused_before_it_is_unpacked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.png");
+        for (width, height) in [(60_000_u32, 60_000_u32), (20_000, 1)] {
+            let mut bytes = Vec::new();
+            let mut encoder = png::Encoder::new(&mut bytes, width, height);
+            encoder.set_color(png::ColorType::Rgb);
+            let mut writer = encoder.write_header().unwrap();
+            writer.write_chunk(png::chunk::IDAT, &[0x78, 0x9c, 3, 0, 0, 0, 0, 1]).unwrap();
+            drop(writer);
+            fs::write(&path, bytes).unwrap();
+            let error = read_image(&ImageSource::File(path.clone())).unwrap_err();
+            assert!(matches!(error, PictureError::TooLarge { .. }), "{error}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The names of picture files: `2026-11-20 19-30-05 a red sunset over 42.png`. Good on every system; they sort by time. Pure.
+
+use time::OffsetDateTime;
+use time::macros::format_description;
+
+/// Words of the prompt that a name carries, and their characters in all.
+const WORDS: usize = 6;
+const CHARACTERS: usize = 48;
+
+/// Names for a picture, the first free one to be taken: the plain one, then numbered ones.
+pub(crate) fn file_names(now: OffsetDateTime, prompt: &str, seed: i64) -> impl Iterator<Item = String> {
+    let time = now.format(format_description!("[year]-[month]-[day] [hour]-[minute]-[second]")).unwrap_or_default();
+    let parts = [time, words(prompt), seed.to_string()];
+    let stem = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    (1..10_000).map(move |n| if n == 1 { format!("{stem}.png") } else { format!("{stem} ({n}).png") })
+}
+
+/// The first words, without what a file system or a reader may trip over.
+fn words(prompt: &str) -> String {
+    // Tags in angle brackets are for the engine: `<lora:ink:0.5>`.
+    let mut depth = 0_usize;
+    let kept = prompt.chars().map(|c| match c {
+        '<' => {
+            depth += 1;
+            ' '
+        }
+        '>' => {
+            depth = depth.saturating_sub(1);
+            ' '
+        }
+        _ if depth > 0 || is_trouble(c) => ' ',
+        _ => c,
+    });
+    let kept: String = kept.collect();
+    let mut name = String::new();
+    for word in kept.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).take(WORDS) {
+        let left = CHARACTERS.saturating_sub(name.chars().count() + 1);
+        if left == 0 || (word.chars().count() > left && !name.is_empty()) {
+            break;
+        }
+        if !name.is_empty() {
+            name.push(' ');
+        }
+        name.extend(word.chars().take(left));
+    }
+    name.trim_matches(['.', ' ', ',', ';']).to_owned()
+}
+
+fn is_trouble(c: char) -> bool {
+    let forbidden = matches!(c, '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*' | '(' | ')' | '[' | ']' | '{' | '}' | '%' | '$' | '`');
+    // Marks that turn the writing direction or cannot be seen make one name look like another.
+    let unseen =
+        matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{ffff}');
+    forbidden || unseen || c.is_control()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use time::macros::datetime;
+
+    use super::*;
+
+    fn first(prompt: &str, seed: i64) -> String {
+        file_names(datetime!(2026-11-20 19:30:05 UTC), prompt, seed).next().unwrap()
+    }
+
+    #[test]
+    fn a_name_has_the_time_the_first_words_and_the_seed() {
+        assert_eq!(first("a red sunset over the sea, oil on canvas", 42), "2026-11-20 19-30-05 a red sunset over the sea 42.png");
+        assert_eq!(first("", 42), "2026-11-20 19-30-05 42.png");
+        assert_eq!(first("湖の上の夕日", 1), "2026-11-20 19-30-05 湖の上の夕日 1.png");
+    }
+
+    #[test]
+    fn what_no_file_may_be_called_is_left_out() {
+        assert_eq!(
+            first("../../etc/passwd <lora:ink:0.5> (stone:1.2) \u{202e}gnp.exe.", 7),
+            "2026-11-20 19-30-05 etc passwd stone 1.2 gnp.exe 7.png"
+        );
+    }
+
+    #[test]
+    fn the_next_names_are_numbered() {
+        let names: Vec<String> = file_names(datetime!(2026-11-20 19:30:05 UTC), "a", 1).take(3).collect();
+        assert_eq!(names[1..], ["2026-11-20 19-30-05 a 1 (2).png", "2026-11-20 19-30-05 a 1 (3).png"]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_prompt_gives_a_name_that_every_system_takes(prompt in any::<String>(), seed in any::<i64>()) {
+            let name = first(&prompt, seed);
+            let end = format!("{seed}.png");
+            prop_assert!(name.len() <= 255 && name.starts_with("2026") && name.ends_with(&end));
+            prop_assert!(!name.chars().any(|c| c.is_control() || "<>:\"/\\|?*".contains(c)), "{name}");
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! The recipe as it is stored in a picture: types of their own, so that old pictures stay readable when the program changes.
+//!
+//! Invariants: no path is stored, only names and sizes of files; where modules ran is not stored, it is about the machine and not about
+//! the picture; fields of later versions are passed over; numbers from a file are brought into range. Pure: no files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::MAX_SIDE;
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe};
+
+/// The version that this program writes.
+const VERSION: u32 = 1;
+/// More files of a kind than this are no recipe.
+const MOST_FILES: usize = 64;
+
+/// A recipe as it is stored in a picture.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StoredRecipe {
+    version: u32,
+    app: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    files: BTreeMap<String, StoredFile>,
+    prompt: String,
+    negative_prompt: String,
+    width: u32,
+    height: u32,
+    steps: u32,
+    guidance: f32,
+    distilled_guidance: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sampler: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scheduler: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    eta: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flow_shift: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clip_skip: Option<u32>,
+    seed: i64,
+    vae_tiling: bool,
+    flash_attention: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    init: Option<StoredImage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mask: Option<StoredFile>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reference_images: Vec<StoredFile>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    control: Option<StoredImage>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    loras: Vec<StoredLora>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upscaled: Option<StoredUpscale>,
+}
+
+/// A file, known by its name and size.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StoredFile {
+    /// Its name, without folders. Empty: pixels that were in no file.
+    pub name: String,
+    /// Its size in bytes; 0 where not known.
+    pub bytes: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct StoredImage {
+    #[serde(flatten)]
+    file: StoredFile,
+    strength: f32,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct StoredLora {
+    #[serde(flatten)]
+    file: StoredFile,
+    strength: f32,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct StoredUpscale {
+    model: StoredFile,
+    width: u32,
+    height: u32,
+}
+
+impl Default for StoredRecipe {
+    fn default() -> Self {
+        Self::of(&Recipe::default(), PictureInfo { index: 0, seed: -1 }, 512, 512, |_| 0)
+    }
+}
+
+/// Kind of a file that a stored recipe needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequiredFile {
+    /// A file of the model.
+    File(FileRole),
+    /// A low-rank adapter.
+    Lora,
+    /// A picture to start from, a mask, a reference or a control picture.
+    Image,
+}
+
+/// A file that a recipe needs and this machine was not found to have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingFile {
+    /// Its kind.
+    pub need: RequiredFile,
+    /// Its name; empty where it was no file.
+    pub name: String,
+    /// Its size in bytes; 0 where not known.
+    pub bytes: u64,
+}
+
+/// A recipe taken from a picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RestoredRecipe {
+    /// The recipe; what is missing is left out of it.
+    pub recipe: Recipe,
+    /// Files that were not found.
+    pub missing: Vec<MissingFile>,
+    /// Parts that this version does not know, in sentences for a person.
+    pub notes: Vec<String>,
+}
+
+impl StoredRecipe {
+    /// The stored form of one picture of a recipe, with its own seed and its size in pixels. `size_of` gives a file's size in bytes.
+    #[must_use]
+    pub fn of(recipe: &Recipe, info: PictureInfo, width: u32, height: u32, size_of: impl Fn(&Path) -> u64) -> Self {
+        let file = |path: &Path| StoredFile {
+            name: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            bytes: size_of(path),
+        };
+        let image = |source: &ImageSource| match source {
+            ImageSource::File(path) => file(path),
+            ImageSource::Pixels(_) => StoredFile::default(),
+        };
+        Self {
+            version: VERSION,
+            app: concat!("Atelier ", env!("CARGO_PKG_VERSION")).to_owned(),
+            model: None,
+            files: recipe.files.iter().map(|(role, path)| (role.key().to_owned(), file(path))).collect(),
+            prompt: recipe.prompt.clone(),
+            negative_prompt: recipe.negative_prompt.clone(),
+            width,
+            height,
+            steps: recipe.steps,
+            guidance: recipe.guidance,
+            distilled_guidance: recipe.distilled_guidance,
+            sampler: recipe.sampler.map(|it| it.key().to_owned()),
+            scheduler: recipe.scheduler.map(|it| it.key().to_owned()),
+            eta: recipe.eta,
+            flow_shift: recipe.flow_shift,
+            clip_skip: recipe.clip_skip,
+            seed: info.seed,
+            vae_tiling: recipe.vae_tiling,
+            flash_attention: recipe.flash_attention,
+            init: recipe.init.as_ref().map(|init| StoredImage { file: image(&init.image), strength: init.strength }),
+            mask: recipe.mask.as_ref().map(image),
+            reference_images: recipe.reference_images.iter().map(image).collect(),
+            control: recipe.control.as_ref().map(|control| StoredImage { file: image(&control.image), strength: control.strength }),
+            loras: recipe.loras.iter().map(|lora| StoredLora { file: file(&lora.path), strength: lora.strength }).collect(),
+            upscaled: None,
+        }
+    }
+
+    /// With the model's name, which is for people: its files are found by their own names.
+    #[must_use]
+    pub fn named(self, model: Option<String>) -> Self {
+        Self { model, ..self }
+    }
+
+    /// The model's name, where it has one.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// Reads the stored text; `None` where it is none of ours.
+    #[must_use]
+    pub fn from_json(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    /// The text that is stored.
+    ///
+    /// # Errors
+    /// Never in practice: every field has a form in JSON.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
+    }
+
+    /// The picture was enlarged to this size in pixels.
+    pub fn set_upscaled(&mut self, model: StoredFile, width: u32, height: u32) {
+        self.upscaled = Some(StoredUpscale { model, width, height });
+    }
+
+    /// The recipe that makes this picture again. `resolve` finds a file on this machine by its name, which is never a path, and its size
+    /// in bytes.
+    #[must_use]
+    pub fn into_recipe(self, resolve: impl Fn(RequiredFile, &str, u64) -> Option<PathBuf>) -> RestoredRecipe {
+        let (mut missing, mut notes) = (Vec::new(), Vec::new());
+        let mut find = |need: RequiredFile, file: &StoredFile| -> Option<PathBuf> {
+            let name = bare_name(&file.name);
+            let found = name.and_then(|name| resolve(need, name, file.bytes));
+            if found.is_none() {
+                missing.push(MissingFile { need, name: name.unwrap_or_default().to_owned(), bytes: file.bytes });
+            }
+            found
+        };
+
+        let mut files = ModelFiles::default();
+        for (key, file) in self.files.iter().take(MOST_FILES) {
+            let Some(role) = FileRole::from_key(key) else {
+                notes.push(format!("This version of Atelier does not know the part \"{key}\" of the model; it is left out."));
+                continue;
+            };
+            if let Some(path) = find(RequiredFile::File(role), file) {
+                files.set(role, path);
+            }
+        }
+        let strength = |value: f32| value.clamp(0.0, 1.0);
+        let init = self.init.as_ref().and_then(|init| Some((find(RequiredFile::Image, &init.file)?, strength(init.strength))));
+        let mask = self.mask.as_ref().and_then(|file| find(RequiredFile::Image, file)).map(ImageSource::File);
+        let reference_images = self
+            .reference_images
+            .iter()
+            .take(MOST_FILES)
+            .filter_map(|file| find(RequiredFile::Image, file))
+            .map(ImageSource::File)
+            .collect();
+        let control =
+            self.control.as_ref().and_then(|control| Some((find(RequiredFile::Image, &control.file)?, strength(control.strength))));
+        let loras = self.loras.iter().take(MOST_FILES).filter_map(|lora| {
+            let path = find(RequiredFile::Lora, &lora.file)?;
+            Some(Lora { path, strength: lora.strength.clamp(-10.0, 10.0) })
+        });
+        let loras = loras.collect();
+
+        let defaults = Recipe::default();
+        let sampler = known(self.sampler.as_deref(), "sampler", &mut notes);
+        let scheduler = known(self.scheduler.as_deref(), "scheduler", &mut notes);
+        let recipe = Recipe {
+            files,
+            prompt: self.prompt,
+            negative_prompt: self.negative_prompt,
+            width: in_range(self.width, MAX_SIDE, defaults.width),
+            height: in_range(self.height, MAX_SIDE, defaults.height),
+            steps: in_range(self.steps, 10_000, defaults.steps),
+            guidance: finite(self.guidance).unwrap_or(defaults.guidance),
+            distilled_guidance: finite(self.distilled_guidance).unwrap_or(defaults.distilled_guidance),
+            sampler,
+            scheduler,
+            eta: self.eta.and_then(finite),
+            flow_shift: self.flow_shift.and_then(finite),
+            clip_skip: self.clip_skip,
+            seed: self.seed,
+            batch_count: 1,
+            vae_tiling: self.vae_tiling,
+            flash_attention: self.flash_attention,
+            init: init.map(|(path, strength)| InitImage { image: ImageSource::File(path), strength }),
+            mask,
+            reference_images,
+            control: control.map(|(path, strength)| ControlImage { image: ImageSource::File(path), strength }),
+            loras,
+            placement: defaults.placement,
+            threads: None,
+        };
+        RestoredRecipe { recipe, missing, notes }
+    }
+}
+
+fn known<T: std::str::FromStr>(name: Option<&str>, what: &str, notes: &mut Vec<String>) -> Option<T> {
+    let name = name?;
+    let found = name.parse().ok();
+    if found.is_none() {
+        notes.push(format!("This version of Atelier does not have the {what} \"{name}\"; the model's own is used."));
+    }
+    found
+}
+
+fn in_range(value: u32, most: u32, otherwise: u32) -> u32 {
+    if (1..=most).contains(&value) { value } else { otherwise }
+}
+
+fn finite(value: f32) -> Option<f32> {
+    value.is_finite().then_some(value)
+}
+
+/// The name, where it is one and not a way into some folder; whichever system's separators it uses.
+fn bare_name(name: &str) -> Option<&str> {
+    let name = name.rsplit(['/', '\\']).next()?;
+    (!name.is_empty() && name != "." && name != ".." && !name.contains(['\0', ':'])).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atelier_core::recipe::{PlacementText, Rgb8, Sampler, Scheduler};
+
+    const INFO: PictureInfo = PictureInfo { index: 2, seed: 44 };
+
+    fn full() -> Recipe {
+        let mut recipe = Recipe {
+            prompt: "a lake, 湖\n\"quoted\"".into(),
+            negative_prompt: "fog".into(),
+            sampler: Some(Sampler::Dpmpp2sA),
+            scheduler: Some(Scheduler::KlOptimal),
+            eta: Some(0.3),
+            flow_shift: Some(3.0),
+            clip_skip: Some(2),
+            seed: 42,
+            batch_count: 4,
+            vae_tiling: true,
+            flash_attention: false,
+            init: Some(InitImage { image: ImageSource::File("/home/someone/in.png".into()), strength: 0.5 }),
+            mask: Some(ImageSource::File("/home/someone/mask.png".into())),
+            reference_images: vec![ImageSource::File("/home/someone/ref.png".into())],
+            control: Some(ControlImage { image: ImageSource::File("/home/someone/pose.png".into()), strength: 0.9 }),
+            loras: vec![Lora { path: "/home/someone/loras/ink.safetensors".into(), strength: 0.7 }],
+            placement: PlacementText { backend: "te=RPC0[10.0.0.4:50052]".into(), ..PlacementText::default() },
+            threads: Some(3),
+            ..Recipe::default()
+        };
+        recipe.files.set(FileRole::Diffusion, "/home/someone/models/z.gguf");
+        recipe.files.set(FileRole::Llm, "/home/someone/models/qwen.gguf");
+        recipe
+    }
+
+    fn stored(recipe: &Recipe) -> String {
+        StoredRecipe::of(recipe, INFO, 640, 480, |path| path.as_os_str().len() as u64).to_json().unwrap()
+    }
+
+    fn restored(text: &str, resolve: impl Fn(RequiredFile, &str, u64) -> Option<PathBuf>) -> RestoredRecipe {
+        StoredRecipe::from_json(text).unwrap().into_recipe(resolve)
+    }
+
+    #[test]
+    fn a_recipe_comes_back_with_the_files_that_are_found_by_name_and_size() {
+        let folder = |need| match need {
+            RequiredFile::File(_) => "/other/models",
+            RequiredFile::Lora => "/other/loras",
+            RequiredFile::Image => "/other/images",
+        };
+        let it = restored(&stored(&full()), |need, name, bytes| {
+            assert!(bytes > 0);
+            Some(Path::new(folder(need)).join(name))
+        });
+        assert_eq!((it.missing.len(), it.notes.len()), (0, 0));
+        let text = serde_json::to_string(&full()).unwrap();
+        let text = text.replace("/home/someone/models", "/other/models").replace("/home/someone/loras", "/other/loras");
+        let moved: Recipe = serde_json::from_str(&text.replace("/home/someone", "/other/images")).unwrap();
+        let expected =
+            Recipe { seed: 44, batch_count: 1, width: 640, height: 480, placement: PlacementText::default(), threads: None, ..moved };
+        assert_eq!(it.recipe, expected);
+    }
+
+    #[test]
+    fn no_folder_and_no_machine_is_told() {
+        let text = stored(&full());
+        for secret in ["someone", "/", "10.0.0.4"] {
+            assert!(!text.replace("\\\"", "").contains(secret), "{secret} in {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_found_is_named_and_left_out() {
+        let mut recipe = full();
+        recipe.mask = Rgb8::new(1, 1, vec![0; 3]).map(ImageSource::Pixels);
+        let it = restored(&stored(&recipe), |_, _, _| None);
+        assert_eq!(it.missing.len(), 7);
+        assert!(it.missing.iter().any(|it| it.need == RequiredFile::File(FileRole::Llm) && it.name == "qwen.gguf"));
+        assert!(it.missing.iter().any(|it| it.need == RequiredFile::Image && it.name.is_empty()));
+        assert!(it.recipe.files.is_empty() && it.recipe.loras.is_empty() && it.recipe.init.is_none() && it.recipe.mask.is_none());
+    }
+
+    #[test]
+    fn names_from_a_stranger_never_lead_out_of_a_folder() {
+        let text =
+            r#"{"files":{"model":{"name":"../../etc/passwd"},"vae":{"name":"C:\\x\\.."},"llm":{"name":"/"}},"loras":[{"name":"C:x"}]}"#;
+        let it = restored(text, |_, name, _| {
+            assert_eq!(name, "passwd");
+            None
+        });
+        assert_eq!(it.missing.len(), 4);
+    }
+
+    #[test]
+    fn fields_and_names_of_later_versions_are_passed_over() {
+        let text = r#"{"version":9,"prompt":"a lake","seed":7,"colour":"blue","sampler":"quantum","scheduler":"karras",
+            "files":{"audio":{"name":"a"}},"upscaled":{"model":{"name":"x"},"tiles":4}}"#;
+        let it = restored(text, |_, _, _| None);
+        assert_eq!((it.recipe.prompt.as_str(), it.recipe.seed, it.recipe.sampler), ("a lake", 7, None));
+        assert_eq!(it.recipe.scheduler, Some(Scheduler::Karras));
+        assert_eq!(it.notes.len(), 2);
+        assert!(it.notes.iter().any(|note| note.contains("quantum")));
+    }
+
+    #[test]
+    fn numbers_out_of_range_become_the_default() {
+        let it =
+            restored(r#"{"width":0,"height":4000000000,"steps":0,"guidance":1e300,"init":{"name":"a.png","strength":77}}"#, |_, _, _| {
+                Some(PathBuf::from("a.png"))
+            });
+        assert_eq!((it.recipe.width, it.recipe.height, it.recipe.steps), (512, 512, 20));
+        assert_eq!((it.recipe.guidance, it.recipe.init.unwrap().strength), (7.0, 1.0));
+        assert!(StoredRecipe::from_json(r#"{"width":-1}"#).is_none());
+        assert!(StoredRecipe::from_json("not json").is_none());
+    }
+}

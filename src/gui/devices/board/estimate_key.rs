@@ -1,0 +1,87 @@
+//! Key of an estimate: the fields of a recipe that its memory depends on. Pure.
+//!
+//! A new estimate is requested only when the key changes: seed and sampler, for example, have no influence on memory.
+
+use atelier_core::recipe::{Lora, ModelFiles, Recipe};
+
+/// Characters to which the length of a prompt is rounded up: a text encoder's buffer grows with the prompt, but a single word more is not
+/// worth a new estimate.
+const PROMPT_STEP: usize = 64;
+
+/// Fields of a recipe that its memory depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::gui) struct EstimateKey {
+    files: ModelFiles,
+    loras: Vec<Lora>,
+    size_px: (u32, u32),
+    vae_tiling: bool,
+    flash_attention: bool,
+    /// True with guidance: the negative prompt is encoded, and both are denoised.
+    guided: bool,
+    prompt_steps: (usize, usize),
+    start: bool,
+    mask: bool,
+    control: bool,
+    references: usize,
+}
+
+impl EstimateKey {
+    pub(in crate::gui) fn of(recipe: &Recipe) -> Self {
+        let steps = |prompt: &str| prompt.chars().count().div_ceil(PROMPT_STEP);
+        Self {
+            files: recipe.files.clone(),
+            loras: recipe.loras.clone(),
+            size_px: (recipe.width, recipe.height),
+            vae_tiling: recipe.vae_tiling,
+            flash_attention: recipe.flash_attention,
+            guided: recipe.uses_guidance(),
+            prompt_steps: (steps(&recipe.prompt), steps(&recipe.negative_prompt)),
+            start: recipe.init.is_some(),
+            mask: recipe.mask.is_some(),
+            control: recipe.control.is_some(),
+            references: recipe.reference_images.len(),
+        }
+    }
+
+    pub(crate) fn is_same_model(&self, other: &Self) -> bool {
+        self.files == other.files
+    }
+}
+
+/// Key of a model's saved placements: the names of its files, without their folders.
+pub(in crate::gui) fn model_key(files: &ModelFiles) -> String {
+    let names = files.iter().filter_map(|(_, path)| path.file_name()).map(|name| name.to_string_lossy().into_owned());
+    names.collect::<Vec<_>>().join(" + ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atelier_core::placement::Module;
+    use atelier_core::recipe::FileRole;
+
+    #[test]
+    fn a_seed_is_no_reason_to_ask_again_and_a_size_is() {
+        let recipe = Recipe { prompt: "a lake".into(), ..Recipe::default() };
+        let same = Recipe { seed: 7, steps: 4, prompt: "a lake at dawn".into(), ..recipe.clone() };
+        assert_eq!(EstimateKey::of(&recipe), EstimateKey::of(&same));
+        for other in [
+            Recipe { width: 768, ..recipe.clone() },
+            Recipe { vae_tiling: true, ..recipe.clone() },
+            Recipe { guidance: 1.0, ..recipe.clone() },
+            Recipe { prompt: "a lake ".repeat(20), ..recipe.clone() },
+        ] {
+            assert_ne!(EstimateKey::of(&recipe), EstimateKey::of(&other));
+        }
+    }
+
+    #[test]
+    fn files_say_which_modules_there_are_and_what_their_model_is_called() {
+        let mut files = ModelFiles::default();
+        files.set(FileRole::Diffusion, "/m/z.gguf");
+        files.set(FileRole::Llm, "/m/q.gguf");
+        files.set(FileRole::Taesd, "/m/t.safetensors");
+        assert_eq!(files.modules(), [Module::Diffusion, Module::Te, Module::Vae]);
+        assert_eq!(model_key(&files), "z.gguf + q.gguf + t.safetensors");
+    }
+}

@@ -1,0 +1,233 @@
+//! Memory bar of a device: uses from left to right, limit, and excess.
+//!
+//! Excess is shown in three ways, so that no colour is needed to see it: red, hatched, and higher than the rest. Pure but for painting.
+
+use eframe::egui::{Color32, Id, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
+
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::theme::Palette;
+use atelier_core::device::Device;
+use atelier_core::format::{GIB, memory_size};
+use atelier_core::placement::{Budgets, MemoryUse, Phase};
+
+/// Duration of a bar's change of length, in seconds.
+pub(crate) const MOVE_SECS: f32 = 0.12;
+
+/// Distance of hatching lines, in points.
+const HATCH: f32 = 5.0;
+
+/// A device's memory in one phase, in bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Bar {
+    /// Memory of the device; 0 if it does not say.
+    pub(crate) total: u64,
+    /// Memory used by other programs.
+    pub(crate) others: u64,
+    /// Predicted use by Atelier; without a prediction, its resident weights.
+    pub(crate) used: MemoryUse,
+    /// Resident weights of other models, as far as they can stay.
+    pub(crate) models: u64,
+    /// The most that Atelier may use.
+    pub(crate) limit: u64,
+    /// Budget, on top of the memory used by other programs.
+    pub(crate) budget: Option<u64>,
+    /// Measured use of the last run.
+    pub(crate) measured: Option<u64>,
+    /// Phase that is shown.
+    pub(crate) phase: Option<Phase>,
+}
+
+impl Bar {
+    /// Bar of a device in a phase; `None`: in the phase with the highest use.
+    pub(crate) fn of(state: &State, device: &Device, phase: Option<Phase>) -> Self {
+        let board = &state.devices.board;
+        let prediction = board.prediction.as_ref().and_then(|it| it.device(&device.name));
+        let capacity = board.capacity(&device.name);
+        let budget = board.placement.as_ref().zip(capacity).and_then(|(it, capacity)| it.budgets.bytes(&capacity.device));
+        let phase = prediction.map(|it| phase.unwrap_or(it.peak().0));
+        let held = board.resident_bytes.get(&device.name).copied().unwrap_or(0);
+        let used = match (prediction, phase) {
+            (Some(it), Some(phase)) => it.in_phase(phase),
+            _ => MemoryUse { resident_bytes: held, ..MemoryUse::default() },
+        };
+        let free = capacity.map_or(device.memory_free_bytes, |capacity| capacity.device.memory_free_bytes);
+        let usual = || capacity.map_or(free, |capacity| capacity.limit_bytes(&Budgets::default()));
+        let limit = prediction.map_or_else(usual, |it| it.limit_bytes);
+        // Without a prediction all resident weights are one part.
+        let models = if prediction.is_some() { state.devices.bytes_of_other_models(&state.shared, &device.name) } else { 0 };
+        Self {
+            total: device.memory_total_bytes,
+            others: device.memory_total_bytes.saturating_sub(free),
+            used,
+            models: models.min(limit.saturating_sub(used.total_bytes())),
+            limit,
+            budget,
+            measured: phase.and_then(|phase| board.measured_bytes(&device.name, phase)),
+            phase,
+        }
+    }
+
+    /// Bytes above the limit.
+    pub(crate) fn over(&self) -> u64 {
+        self.used.total_bytes().saturating_sub(self.limit)
+    }
+
+    /// Bytes used in total.
+    pub(crate) fn sum(&self) -> u64 {
+        self.others.saturating_add(self.used.total_bytes()).saturating_add(self.models)
+    }
+
+    /// Bytes that the full width stands for.
+    pub(crate) fn scale(&self) -> u64 {
+        let budget = self.others.saturating_add(self.budget.unwrap_or(0));
+        self.total.max(self.sum()).max(budget).max(1)
+    }
+
+    /// Parts from left to right: name, bytes, colour.
+    fn parts(&self, palette: &Palette) -> [(&'static str, u64, Color32); 7] {
+        let MemoryUse { resident_bytes, staged_bytes, compute_bytes, overhead_bytes, shared_bytes } = self.used;
+        [
+            ("other programs", self.others, palette.others),
+            ("weights", resident_bytes, palette.resident),
+            ("copied in", staged_bytes, palette.staged),
+            ("compute", compute_bytes, palette.compute),
+            ("set aside", overhead_bytes, palette.slack),
+            ("integrated graphics", shared_bytes, palette.slack),
+            ("other models", self.models, palette.other_models),
+        ]
+    }
+
+    /// All parts in words, a line each.
+    pub(crate) fn words(&self, palette: &Palette) -> String {
+        let mut lines: Vec<String> = self
+            .parts(palette)
+            .into_iter()
+            .filter(|(_, bytes, _)| *bytes > 0)
+            .map(|(what, bytes, _)| format!("{}  {what}", memory_size(bytes)))
+            .collect();
+        if let Some(phase) = self.phase {
+            lines.insert(0, format!("Predicted, {} phase:", phase.label()));
+        }
+        lines.push(format!("{} in use of {}", memory_size(self.sum()), memory_size(self.total)));
+        if let Some(bytes) = self.budget {
+            lines.push(format!("{}  budget", memory_size(bytes)));
+        }
+        if let Some(bytes) = self.measured {
+            lines.push(format!("{}  measured in the last run", memory_size(bytes)));
+        }
+        if self.over() > 0 {
+            lines.push(format!("{} too much", memory_size(self.over())));
+        }
+        lines.join("\n")
+    }
+}
+
+/// Paints a bar into this rectangle; its parts are animated to new sizes.
+pub(crate) fn paint(ui: &Ui, rect: Rect, bar: &Bar, id: Id, dim: bool) {
+    let palette = theme::palette(ui);
+    let painter = ui.painter_at(rect.expand2(vec2(2.0, 8.0)));
+    let painter = &painter;
+    let fade = |color: Color32| if dim { color.gamma_multiply(0.45) } else { color };
+    let scale = bar.scale();
+    let x = |bytes: u64| rect.left() + rect.width() * (bytes as f64 / scale as f64) as f32;
+    let radius = (rect.height() / 4.0).min(4.0);
+    // The device's memory; excess is drawn beyond it.
+    let has = Rect::from_min_max(rect.min, pos2(if bar.total > 0 { x(bar.total) } else { rect.right() }, rect.bottom()));
+    painter.rect_filled(has, radius, palette.field);
+    let (mut bytes, mut left) = (0_u64, rect.left());
+    for (n, (_, part, color)) in bar.parts(&palette).into_iter().enumerate() {
+        bytes = bytes.saturating_add(part);
+        let right = ui.ctx().animate_value_with_time(id.with(n), x(bytes) - rect.left(), MOVE_SECS) + rect.left();
+        if right - left > 0.4 {
+            let piece = Rect::from_min_max(pos2(left, rect.top()), pos2(right, rect.bottom()));
+            painter.rect_filled(piece, 0.0, fade(color));
+            if n == 2 {
+                hatch(painter, piece, Stroke::new(1.0, fade(palette.resident)), false);
+            }
+            // A hairline between the parts.
+            painter.vline(right, rect.y_range(), Stroke::new(1.0, palette.panel));
+        }
+        left = right;
+    }
+    painter.rect_stroke(has, radius, Stroke::new(1.0, palette.line), StrokeKind::Inside);
+    if bar.over() > 0 {
+        let end = Rect::from_x_y_ranges(x(bar.others.saturating_add(bar.limit))..=x(bar.sum()), rect.y_range());
+        let end = Rect::from_min_max(end.min - vec2(0.0, 3.0), pos2(end.right().max(end.left() + 4.0), end.bottom() + 3.0));
+        painter.rect_filled(end, 2.0, fade(palette.error));
+        hatch(painter, end, Stroke::new(1.5, palette.panel), true);
+        painter.rect_stroke(end, 2.0, Stroke::new(1.5, fade(palette.error)), StrokeKind::Inside);
+        if bar.total > 0 && bar.sum() > bar.total {
+            // End of the device's memory.
+            painter.vline(x(bar.total), (rect.top() - 3.0)..=(rect.bottom() + 3.0), Stroke::new(2.0, palette.strong));
+        }
+    } else if bar.budget.is_none() && bar.limit > 0 && bar.others.saturating_add(bar.limit) < bar.total {
+        // Reserve for other programs.
+        let from = x(bar.others.saturating_add(bar.limit));
+        painter.extend(Shape::dashed_line(&[pos2(from, rect.top()), pos2(from, rect.bottom())], Stroke::new(1.0, palette.weak), 2.0, 2.0));
+    }
+    if let Some(measured) = bar.measured {
+        let at = pos2(x(bar.others.saturating_add(measured)), rect.bottom());
+        marker(painter, at, palette.strong);
+    }
+}
+
+/// Marker of a measured value: a small wedge that points at the bar from below.
+pub(crate) fn marker(painter: &Painter, at: Pos2, color: Color32) {
+    painter.add(Shape::convex_polygon(vec![at, at + vec2(3.5, 5.0), at + vec2(-3.5, 5.0)], color, Stroke::NONE));
+    painter.vline(at.x, (at.y - 4.0)..=at.y, Stroke::new(1.5, color));
+}
+
+/// Hatches a rectangle; `back` slants the lines the other way.
+pub(crate) fn hatch(painter: &Painter, rect: Rect, stroke: Stroke, back: bool) {
+    let painter = painter.with_clip_rect(rect.intersect(painter.clip_rect()));
+    let (height, mut x) = (rect.height(), rect.left() - rect.height());
+    while x < rect.right() {
+        let (low, high) = if back { (rect.top(), rect.bottom()) } else { (rect.bottom(), rect.top()) };
+        painter.line_segment([pos2(x, low), pos2(x + height, high)], stroke);
+        x += HATCH;
+    }
+}
+
+/// Legend of the colours, in one line.
+pub(crate) fn legend(ui: &mut Ui) {
+    let palette = theme::palette(ui);
+    let all = [
+        ("weights", palette.resident, false),
+        ("copied in", palette.staged, true),
+        ("compute", palette.compute, false),
+        ("set aside", palette.slack, false),
+        ("other models", palette.other_models, false),
+        ("other programs", palette.others, false),
+    ];
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 5.0;
+        for (what, color, hatched) in all {
+            let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), eframe::egui::Sense::hover());
+            ui.painter().rect_filled(rect, 2.0, color);
+            if hatched {
+                hatch(ui.painter(), rect, Stroke::new(1.0, palette.resident), false);
+            }
+            ui.label(small(what, palette.weak));
+            ui.add_space(5.0);
+        }
+        let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), eframe::egui::Sense::hover());
+        ui.painter().rect_filled(rect, 2.0, palette.error);
+        hatch(ui.painter(), rect, Stroke::new(1.5, palette.panel), true);
+        ui.label(small("too much", palette.weak));
+        ui.add_space(5.0);
+        let (rect, _) = ui.allocate_exact_size(vec2(8.0, 10.0), eframe::egui::Sense::hover());
+        marker(ui.painter(), rect.center() - vec2(0.0, 1.0), palette.strong);
+        ui.label(small("measured", palette.weak));
+    });
+}
+
+/// Text in the small size.
+pub(crate) fn small(text: impl Into<String>, color: Color32) -> eframe::egui::RichText {
+    eframe::egui::RichText::new(text).size(theme::SMALL).color(color)
+}
+
+/// GiB with one decimal.
+pub(crate) fn gib_with_tenth(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / GIB as f64)
+}

@@ -1,0 +1,143 @@
+//! Placement as the flags of sd-cli: an editable second view of the board.
+
+use eframe::egui::{Align, Label, Layout, Margin, RichText, TextEdit, Ui, vec2};
+
+use crate::gui::command::Commands;
+use crate::gui::devices::command::Command;
+use crate::gui::icons::Icon;
+use crate::gui::state::State;
+use crate::gui::widgets::{bold, command_button, icon_button};
+use crate::gui::{theme, widgets};
+use atelier_core::placement::Module;
+use atelier_core::recipe::PlacementText;
+
+/// Draws the fields and the buttons to copy.
+pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    let before = &state.shared.recipe.placement;
+    let mut text = before.clone();
+    ui.spacing_mut().item_spacing.y = 5.0;
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), widgets::ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+        command_button(ui, state, commands, Command::CopyCommand);
+        command_button(ui, state, commands, Command::CopyFlags);
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+            ui.label(bold("As text").color(palette.strong));
+            let words = "What sd-cli takes. A whole command can be pasted into any field.";
+            ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).truncate());
+        });
+    });
+    let gap = ui.spacing().item_spacing.x;
+    let column = (ui.available_width() - 2.0 * gap) / 3.0;
+    ui.horizontal_top(|ui| {
+        let [backend, params, budget] = &state.devices.board.text_errors;
+        let told = "Which device each module runs on, such as all=cuda0,te=cpu. Empty: the best one.";
+        field(ui, column, "Runs on", "--backend", &mut text.backend, "auto", told, backend.as_deref());
+        let told = "Where the weights of each module live, such as diffusion=cpu,te=disk. Empty: where it runs.";
+        field(ui, column, "Weights live in", "--params-backend", &mut text.params_backend, "where it runs", told, params.as_deref());
+        let told = "The most memory to use, in GiB, such as 6 or cuda0=6. -1 leaves 1 GiB free. Empty: no budget.";
+        field(ui, column, "Budgets", "--max-vram", &mut text.max_vram, "none", told, budget.as_deref());
+    });
+    let told = "Keep what fits of the diffusion weights and copy the rest at each step. Needs a budget, and weights in RAM.";
+    ui.horizontal_wrapped(|ui| {
+        ui.checkbox(&mut text.stream_layers, "Stream layers (--stream-layers)").on_hover_text(told);
+        split(ui, state, &mut text);
+    });
+    if !state.devices.paste_omissions.is_empty() {
+        left_out(ui, state, commands);
+    }
+    if text != *before {
+        let pasted = pasted(before, &text);
+        commands.push(pasted.map_or(Command::Text(text), Command::Paste));
+    }
+}
+
+/// Choice of the devices that a batch is split over. The diffusion module's device comes first: the engine copies its weights to the others.
+fn split(ui: &mut Ui, state: &State, text: &mut PlacementText) {
+    let Some(placement) = state.devices.board.placement.as_ref().filter(|_| state.devices.board.devices.len() > 1) else { return };
+    ui.add_space(18.0);
+    ui.label(RichText::new("Split batch over").color(theme::palette(ui).weak));
+    let mut devices = placement.split_batch.clone();
+    for device in state.devices.board.devices.iter().map(|device| &device.name) {
+        let was = devices.contains(device);
+        let mut is = was;
+        let told = format!("Pictures of a batch are made on {device} too, at the same time. What runs on the first device goes to each.");
+        ui.checkbox(&mut is, device).on_hover_text(told).accessible_name(format!("Batch on {device}"));
+        if is && !was {
+            devices.push(device.clone());
+        } else if was && !is {
+            devices.retain(|it| it != device);
+        }
+    }
+    if devices != placement.split_batch {
+        let main = &placement.assignment(Module::Diffusion).runs_on;
+        devices.sort_by_key(|device| device != main);
+        text.split_batch = devices.join(",");
+    }
+}
+
+/// A whole command line pasted into one of the fields; `None` if the edited field holds a placement.
+fn pasted(before: &PlacementText, now: &PlacementText) -> Option<String> {
+    let fields = [(&before.backend, &now.backend), (&before.params_backend, &now.params_backend), (&before.max_vram, &now.max_vram)];
+    let changed = fields.into_iter().find(|(before, now)| before != now)?.1;
+    // Words of a placement never begin with a dash and a letter.
+    let is_option = |word: &str| word.trim_start_matches('-').starts_with(char::is_alphabetic) && word.starts_with('-');
+    changed.split_whitespace().any(is_option).then(|| changed.clone())
+}
+
+#[expect(clippy::too_many_arguments, reason = "a field is its words")]
+fn field(ui: &mut Ui, width: f32, label: &str, flag: &str, text: &mut String, hint: &str, told: &str, error: Option<&str>) {
+    let palette = theme::palette(ui);
+    ui.allocate_ui_with_layout(vec2(width, 0.0), Layout::top_down(Align::LEFT), |ui| {
+        ui.set_width(width);
+        ui.spacing_mut().item_spacing.y = 2.0;
+        ui.horizontal(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            ui.label(RichText::new(label).size(theme::SMALL).color(palette.weak));
+            ui.add(Label::new(RichText::new(flag).monospace().size(theme::SMALL).color(palette.weak)).truncate());
+        });
+        ui.scope(|ui| {
+            if error.is_some() {
+                ui.visuals_mut().widgets.inactive.bg_stroke.color = palette.error;
+                ui.visuals_mut().widgets.hovered.bg_stroke.color = palette.error;
+            }
+            let edit = TextEdit::singleline(text)
+                .id(eframe::egui::Id::unique(("placement", flag)))
+                .font(eframe::egui::TextStyle::Monospace)
+                .hint_text(hint.to_owned())
+                .margin(Margin::symmetric(8, 4));
+            widgets::line_edit(ui, width, edit).on_hover_text(told).accessible_name(label);
+        });
+        if let Some(error) = error {
+            ui.add(Label::new(RichText::new(error).size(theme::SMALL).color(palette.error)).wrap());
+        }
+    });
+}
+
+/// List of the parts of a pasted command that did not reach the recipe.
+fn left_out(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    ui.horizontal_top(|ui| {
+        icon_button(ui, state, commands, Icon::Close, Command::DismissLeftOut);
+        ui.vertical(|ui| {
+            ui.label(RichText::new("Not taken over from the command:").color(palette.warn));
+            for words in &state.devices.paste_omissions {
+                ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)).wrap());
+            }
+        });
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_told_from_a_placement() {
+        let of = |backend: &str| pasted(&PlacementText::default(), &PlacementText { backend: backend.into(), ..PlacementText::default() });
+        assert_eq!(of("sd-cli -m x.gguf --backend cpu").as_deref(), Some("sd-cli -m x.gguf --backend cpu"));
+        assert_eq!(of("--vae-on-cpu").as_deref(), Some("--vae-on-cpu"));
+        for text in ["te=cpu, vae=gpu", "-1", "cuda0=-1.5, all=6", ""] {
+            assert_eq!(of(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! List of resident models with their commands, and the settings of preloading and reserve.
+
+use std::collections::BTreeMap;
+
+use eframe::egui::{Align, Button, Frame, Label, Layout, Margin, RichText, Ui, vec2};
+
+use crate::gui::command::Commands;
+use crate::gui::icons::Icon;
+use crate::gui::memory::command::Command;
+use crate::gui::memory::state::{MAX_RESERVE_GIB, MAX_RESERVE_PERCENT};
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets;
+use crate::gui::widgets::{bare_icon, command_control, heading, row, slider_row};
+use atelier_core::format::{GIB, memory_size, time_ago};
+use atelier_core::placement::Reserve;
+use atelier_engine::Resident;
+
+/// Draws the state of the chosen model, and the other resident models.
+pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    if state.shared.recipe.files.is_empty() && state.shared.residency.models.is_empty() {
+        return;
+    }
+    let chosen = state.shared.chosen_resident();
+    // A line of constant height, so that nothing below moves.
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), widgets::ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+        ui.spacing_mut().item_spacing.x = 0.0;
+        if let Some(model) = chosen {
+            buttons(ui, state, commands, model, &state.shared.model_name(&model.files));
+        }
+        let (words, hover) = match chosen {
+            Some(model) => (format!("In memory · {}", summary(model, state.memory.now_secs)), details(model)),
+            None if state.memory.preloading.is_loading() => ("Loading…".to_owned(), Command::SetPreload(true).tooltip().to_owned()),
+            None => ("Not in memory".to_owned(), "It is loaded when a picture needs it.".to_owned()),
+        };
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+            ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).truncate()).on_hover_text(hover);
+        });
+    });
+    let mut others = state.shared.residency.models.iter().filter(|model| !state.shared.is_chosen(&model.files)).peekable();
+    if others.peek().is_some() {
+        ui.label(RichText::new("Also in memory").size(theme::SMALL).color(palette.weak));
+    }
+    for model in others {
+        ui.push_id(model.id, |ui| entry(ui, state, commands, model));
+    }
+}
+
+/// Draws the list with its heading and settings.
+pub(crate) fn resident_models(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    heading(ui, "In memory", |_| {});
+    if state.memory.preloading.is_loading() {
+        let name = state.shared.model_name(&state.shared.recipe.files);
+        ui.add(Label::new(RichText::new(format!("Loading {name}…")).size(theme::SMALL).color(palette.weak)).truncate())
+            .on_hover_text("It is loaded before you ask for a picture, so that Generate waits less.");
+    }
+    for model in &state.shared.residency.models {
+        ui.push_id(model.id, |ui| entry(ui, state, commands, model));
+    }
+    if state.shared.residency.models.is_empty() && !state.memory.preloading.is_loading() {
+        ui.add(Label::new(RichText::new("No model yet. Models stay here between pictures.").color(palette.weak)).wrap());
+    }
+    for (device, bytes) in &state.shared.residency.unreturned_bytes {
+        let words = format!("{device} has not given back {} of a model that was unloaded. Its driver keeps it.", memory_size(*bytes));
+        ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.warn)).wrap());
+    }
+    settings(ui, state, commands);
+}
+
+fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident) {
+    let palette = theme::palette(ui);
+    let name = state.shared.model_name(&model.files);
+    let edge = if state.shared.is_chosen(&model.files) { palette.accent } else { palette.line };
+    Frame::new()
+        .fill(palette.field)
+        .stroke((1.0, edge))
+        .corner_radius(theme::RADIUS)
+        .inner_margin(Margin { left: 4, right: 2, top: 2, bottom: 5 })
+        .show(ui, |ui| {
+            ui.set_width(ui.available_width());
+            ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
+            ui.allocate_ui_with_layout(vec2(ui.available_width(), widgets::ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+                buttons(ui, state, commands, model, &name);
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| use_button(ui, state, commands, model, &name));
+            });
+            ui.horizontal(|ui| {
+                ui.add_space(4.0);
+                ui.add(Label::new(RichText::new(summary(model, state.memory.now_secs)).size(theme::SMALL).color(palette.weak)).truncate());
+            });
+        });
+}
+
+/// Buttons to unload and to keep a model, from the right.
+fn buttons(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident, name: &str) {
+    let unload = Command::Unload(model.id);
+    command_control(ui, state, commands, unload, |ui| bare_icon(ui, Icon::Close, &format!("Unload {name}")));
+    let keep = Command::Keep(model.id, !model.kept);
+    let (icon, label) =
+        if model.kept { (Icon::Pinned, format!("No longer keep {name} in memory")) } else { (Icon::Pin, format!("Keep {name} in memory")) };
+    command_control(ui, state, commands, keep, |ui| bare_icon(ui, icon, &label));
+}
+
+/// Name of a model: a label if it is the chosen one, else a button that chooses it.
+fn use_button(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident, name: &str) {
+    let (palette, wide) = (theme::palette(ui), ui.available_width());
+    let shown = widgets::middle_elided(ui, name, wide - 14.0);
+    if state.shared.is_chosen(&model.files) {
+        ui.add_space(4.0);
+        let label = Label::new(RichText::new(shown).color(palette.strong));
+        let said = format!("The next picture is made with {name}");
+        ui.add(label).on_hover_text(details(model)).accessible_name(said);
+        return;
+    }
+    let button = |ui: &mut Ui| {
+        // A text at the right end keeps the name at the left.
+        let button = Button::new(RichText::new(shown).color(palette.text)).right_text("").frame_when_inactive(false);
+        ui.add(button.min_size(vec2(wide, widgets::ROW_HEIGHT))).accessible_name(format!("Use {name}"))
+    };
+    ui.spacing_mut().button_padding.x = 4.0;
+    command_control(ui, state, commands, Command::Use(model.id), button).on_hover_text(details(model));
+}
+
+/// Memory by device, and the time since the last use.
+fn summary(model: &Resident, now_secs: u64) -> String {
+    let mut by_device: BTreeMap<&str, u64> = BTreeMap::new();
+    for part in &model.parts {
+        *by_device.entry(&part.device).or_default() += part.bytes;
+    }
+    let mut words: Vec<String> =
+        by_device.iter().map(|(device, bytes)| format!("{} {}", memory_name(device), memory_size(*bytes))).collect();
+    if words.is_empty() {
+        words.push("Its weights are read when they are needed".to_owned());
+    }
+    words.push(if model.in_use { "in use".to_owned() } else { time_ago(now_secs.saturating_sub(model.used_at_secs)) });
+    words.join(" · ")
+}
+
+/// All parts of a model, a line each.
+fn details(model: &Resident) -> String {
+    let part = |part: &atelier_engine::ResidentPart| {
+        let shared = if part.shared { ", shared with another model" } else { "" };
+        format!("{}: {} in {}{shared}", part.module.label(), memory_size(part.bytes), memory_name(&part.device))
+    };
+    let mut lines: Vec<String> = model.parts.iter().map(part).collect();
+    if model.encodings_found > 0 {
+        lines.push(format!("Text read {} times, remembered {} times", model.encodings_made, model.encodings_found));
+    }
+    lines.join("\n")
+}
+
+fn memory_name(device: &str) -> &str {
+    if device == "CPU" { "RAM" } else { device }
+}
+
+fn settings(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let memory = &state.memory;
+    let mut preload = memory.preloading.enabled;
+    let set = Command::SetPreload;
+    row(ui, set(preload).label(), |ui| ui.checkbox(&mut preload, "The chosen model").on_hover_text(set(preload).tooltip()));
+    if preload != memory.preloading.enabled {
+        commands.push(set(preload));
+    }
+    let reserve = memory.reserve;
+    let hover = Command::SetReserve(reserve).tooltip();
+    let (mut percent, mut most) = (reserve.percent, reserve.most_bytes as f64 / GIB as f64);
+    slider_row(ui, "Leave free %", &mut percent, 0..=MAX_RESERVE_PERCENT, &widgets::WHOLE, hover);
+    let scale = widgets::Scale { step: 0.5, decimals: 1, logarithmic: true };
+    slider_row(ui, "At most GiB", &mut most, 0.0..=MAX_RESERVE_GIB as f64, &scale, hover);
+    let wanted = Reserve { percent, most_bytes: (most * GIB as f64) as u64 };
+    if wanted != reserve {
+        commands.push(Command::SetReserve(wanted));
+    }
+}

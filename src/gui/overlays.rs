@@ -1,0 +1,130 @@
+//! What lies over the canvas: the error card, notices, the hint while files are dragged, and the question before closing.
+
+use eframe::egui::{
+    Align, Align2, Area, CollapsingHeader, Frame, Id, Label, Layout, Margin, Modal, Order, Rect, RichText, ScrollArea, Ui, UiBuilder, vec2,
+};
+
+use crate::gui::command::{Command, Commands};
+use crate::gui::devices;
+use crate::gui::icons;
+use crate::gui::icons::Icon;
+use crate::gui::shared::{Closing, Screen};
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets;
+use crate::gui::widgets::{bold, command_button, icon_button};
+
+/// Width of the error card, in points.
+const CARD_WIDTH: f32 = 520.0;
+
+/// The error card, at the lower edge of the canvas.
+pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, canvas: Rect) {
+    let Some(error) = &state.shared.error else { return };
+    let palette = theme::palette(ui);
+    let width = CARD_WIDTH.min(canvas.width() - 32.0);
+    let anchor = canvas.center_bottom() - vec2(0.0, 16.0);
+    Area::new(Id::unique("error card")).order(Order::Middle).fixed_pos(anchor).pivot(Align2::CENTER_BOTTOM).show(ui.ctx(), |ui| {
+        Frame::popup(ui.style()).inner_margin(Margin::symmetric(16, 14)).corner_radius(10).show(ui, |ui| {
+            ui.set_width(width - 34.0);
+            ui.horizontal_top(|ui| {
+                let (rect, _) = ui.allocate_exact_size(vec2(20.0, 20.0), eframe::egui::Sense::hover());
+                icons::paint(ui.painter(), rect, Icon::Warning, (1.0, palette.error).into());
+                ui.vertical(|ui| {
+                    ui.set_width(ui.available_width() - 32.0);
+                    ui.add(Label::new(bold(&error.sentence).color(palette.strong)).wrap());
+                    ui.add(Label::new(RichText::new(&error.hint).color(palette.text)).wrap());
+                });
+                icon_button(ui, state, commands, Icon::Close, Command::DismissError);
+            });
+            ui.add_space(2.0);
+            if !error.remedies.is_empty() {
+                let words = format!("{}:", devices::Command::RemedyAgain(0).label());
+                ui.label(RichText::new(words).color(palette.weak));
+                devices::view::remedies(ui, state, commands, &error.remedies, |index| devices::Command::RemedyAgain(index));
+            }
+            if !error.details.is_empty() {
+                CollapsingHeader::new("Details")
+                    .id_salt("error details")
+                    .icon(widgets::fold_chevron)
+                    .show(ui, |ui| {
+                        ScrollArea::vertical().max_height(150.0).auto_shrink([false, true]).show(ui, |ui| {
+                            for line in &error.details {
+                                ui.add(Label::new(RichText::new(line).monospace().color(palette.weak)).wrap().selectable(true));
+                            }
+                        });
+                    })
+                    .header_response
+                    .on_hover_text("The engine's last lines, for somebody who can help.");
+                command_button(ui, state, commands, Command::CopyError);
+            }
+        });
+    });
+}
+
+/// A short line at the upper edge of the canvas.
+pub(crate) fn notice(ui: &mut Ui, state: &State, canvas: Rect) {
+    let Some(notice) = state.notices.shown() else { return };
+    let palette = theme::palette(ui);
+    let width = (canvas.width() - 48.0).min(460.0);
+    Area::new(Id::unique("notice"))
+        .order(Order::Middle)
+        .interactable(false)
+        .fixed_pos(canvas.center_top() + vec2(0.0, 10.0))
+        .pivot(Align2::CENTER_TOP)
+        .show(ui.ctx(), |ui| {
+            Frame::popup(ui.style()).inner_margin(Margin::symmetric(14, 8)).show(ui, |ui| {
+                ui.set_max_width(width);
+                ui.add(Label::new(RichText::new(&notice.text).color(palette.text)).wrap());
+            });
+        });
+}
+
+/// What happens to files that are dragged over the window, while they are.
+pub(crate) fn drop_hint(ui: &mut Ui, screen: Screen) {
+    if ui.input(|input| input.raw.hovered_files.is_empty()) {
+        return;
+    }
+    let palette = theme::palette(ui);
+    let what = match screen {
+        Screen::Models => "Folders or model files, used where they are; links, downloaded",
+        Screen::Create | Screen::Devices => "Model files, LoRAs, or a picture to start from",
+    };
+    let whole = ui.ctx().content_rect();
+    Area::new(Id::unique("drop hint")).order(Order::Foreground).interactable(false).fixed_pos(whole.min).show(ui.ctx(), |ui| {
+        ui.painter().rect_filled(whole, 0.0, palette.veil);
+        let card = Rect::from_center_size(whole.center(), vec2(440.0, 84.0));
+        ui.painter().rect_filled(card, 12.0, palette.raised);
+        ui.scope_builder(UiBuilder::new().max_rect(card.shrink(18.0)).layout(Layout::top_down(Align::Center)), |ui| {
+            ui.label(bold("Drop to add").size(theme::TITLE).color(palette.strong));
+            ui.label(RichText::new(what).color(palette.weak));
+        });
+    });
+}
+
+/// The question before closing while a picture forms.
+pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    let frame = Frame::popup(ui.style()).inner_margin(Margin::same(20)).corner_radius(12);
+    let modal = Modal::new(Id::unique("closing")).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
+        ui.set_width(340.0);
+        match state.closing {
+            Closing::Confirming => {
+                ui.label(bold("A picture is still forming. Stop it and close?").size(theme::TITLE).color(palette.strong));
+                ui.label(RichText::new("Finished pictures are kept, and so are your prompt and settings.").color(palette.weak));
+                ui.add_space(8.0);
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    command_button(ui, state, commands, Command::StopAndClose);
+                    theme::accented(ui, |ui| command_button(ui, state, commands, Command::StayOpen));
+                });
+            }
+            Closing::Stopping { .. } => {
+                ui.label(bold("Closing").size(theme::TITLE).color(palette.strong));
+                ui.label(RichText::new("The picture stops and everything is kept. This takes a moment.").color(palette.weak));
+            }
+            Closing::No | Closing::Now => {}
+        }
+    });
+    if state.closing == Closing::Confirming && modal.should_close() {
+        commands.push(Command::StayOpen);
+    }
+}
