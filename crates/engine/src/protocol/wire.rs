@@ -48,7 +48,8 @@ pub fn write<M: Message>(to: &mut impl Write, mut message: M) -> io::Result<()> 
     // JSON has no infinity: what it was written as cannot be read.
     let readable: Header<M> = serde_json::from_slice(&json).map_err(invalid)?;
     check_images(&readable.images)?;
-    let length = u32::try_from(json.len()).ok().filter(|length| *length <= MAX_HEADER_BYTES).ok_or_else(|| invalid("a header is too long"))?;
+    let length =
+        u32::try_from(json.len()).ok().filter(|length| *length <= MAX_HEADER_BYTES).ok_or_else(|| invalid("a header is too long"))?;
     to.write_all(&length.to_le_bytes())?;
     to.write_all(&json)?;
     for image in &images {

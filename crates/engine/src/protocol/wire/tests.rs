@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::protocol::{
-    Begin, Cause, End, Estimate, Failure, JobId, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, PreviewOptions, RememberedTexts, RemoteError,
-    Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Timings,
+    Begin, Cause, End, Estimate, Failure, JobId, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, PreviewOptions, RememberedTexts,
+    RemoteError, Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Timings,
 };
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
@@ -44,7 +44,13 @@ fn files() -> ModelFiles {
 }
 
 fn placement() -> PlacementText {
-    PlacementText { backend: "all=CUDA0".into(), params_backend: "te=disk".into(), max_vram: "6".into(), stream_layers: true, split_batch: "CUDA0".into() }
+    PlacementText {
+        backend: "all=CUDA0".into(),
+        params_backend: "te=disk".into(),
+        max_vram: "6".into(),
+        stream_layers: true,
+        split_batch: "CUDA0".into(),
+    }
 }
 
 /// A recipe in which every field differs from the default, with pixels wherever there can be some.
@@ -84,13 +90,8 @@ fn tasks() -> Vec<Task> {
     let sources = [ImageSource::File("in.png".into()), ImageSource::Pixels(image(5, 4))];
     assert_every_variant!(sources, ImageSource::File(_), ImageSource::Pixels(_));
     let generate = previews.map(|preview| Task::Generate { recipe: Box::new(recipe()), preview });
-    let upscale = sources.map(|image| Task::Upscale {
-        image,
-        model: "esrgan.pth".into(),
-        allow_pickle: true,
-        placement: placement(),
-        threads: None,
-    });
+    let upscale =
+        sources.map(|image| Task::Upscale { image, model: "esrgan.pth".into(), allow_pickle: true, placement: placement(), threads: None });
     let tasks: Vec<Task> = generate.into_iter().chain(upscale).collect();
     assert_every_variant!(tasks, Task::Generate { .. }, Task::Upscale { .. });
     tasks
@@ -145,7 +146,8 @@ fn failures() -> Vec<Failure> {
     use PhaseKind::{Decoding, Denoising, Encoding, Loading, Upscaling};
     let phases = [Loading, Encoding, Denoising, Decoding, Upscaling];
     assert_every_variant!(phases, Loading, Encoding, Denoising, Decoding, Upscaling);
-    let missing = phases.map(|phase| Cause::OutOfMemory(OutOfMemory { device: "GPU0".into(), phase, bytes_wanted: u64::MAX, bytes_free: 1 }));
+    let missing =
+        phases.map(|phase| Cause::OutOfMemory(OutOfMemory { device: "GPU0".into(), phase, bytes_wanted: u64::MAX, bytes_free: 1 }));
     let causes: Vec<Cause> = missing.into_iter().chain(remote_errors().into_iter().map(Cause::Remote)).collect();
     assert_every_variant!(causes, Cause::OutOfMemory(_), Cause::Remote(_));
     let caused = causes.into_iter().map(|cause| Failure { log: vec!["a line".into()], cause: Some(cause), ..Failure::new("No.", "Try.") });
@@ -153,7 +155,14 @@ fn failures() -> Vec<Failure> {
 }
 
 fn device(kind: DeviceKind) -> Device {
-    Device { name: "D0".into(), description: "A card".into(), kind, card: Some("0000:01:00.0".into()), memory_total_bytes: 8, memory_free_bytes: 4 }
+    Device {
+        name: "D0".into(),
+        description: "A card".into(),
+        kind,
+        card: Some("0000:01:00.0".into()),
+        memory_total_bytes: 8,
+        memory_free_bytes: 4,
+    }
 }
 
 fn devices() -> Vec<Device> {
@@ -220,18 +229,31 @@ fn events() -> Vec<Event> {
         Phase::Decoding { picture: 2 },
         Phase::Upscaling { tile: 1, tiles: 4 },
     ];
-    assert_every_variant!(phases, Phase::Loading { .. }, Phase::Encoding, Phase::Denoising { .. }, Phase::Decoding { .. }, Phase::Upscaling { .. });
+    assert_every_variant!(
+        phases,
+        Phase::Loading { .. },
+        Phase::Encoding,
+        Phase::Denoising { .. },
+        Phase::Decoding { .. },
+        Phase::Upscaling { .. }
+    );
     let levels = [LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error];
     assert_every_variant!(levels, LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error);
     let info = PictureInfo { index: 1, seed: i64::MAX };
-    let timings = Timings { load_secs: 0.1, encode_secs: 1.0 / 3.0, denoise_secs: 12.345_678_901_234_567, decode_secs: 1e-9, total_secs: 1e9 };
+    let timings =
+        Timings { load_secs: 0.1, encode_secs: 1.0 / 3.0, denoise_secs: 12.345_678_901_234_567, decode_secs: 1e-9, total_secs: 1e9 };
     let ends: Vec<End> = [End::Done { pictures: vec![info], timings, notes: vec!["Hm.".into()] }, End::Cancelled]
         .into_iter()
         .chain(failures().into_iter().map(End::Failed))
         .collect();
     assert_every_variant!(ends, End::Done { .. }, End::Cancelled, End::Failed(_));
-    let peaks = placement::Phase::ALL
-        .map(|phase| Peak { device: "GPU0".into(), phase, bytes: 3, others_bytes: 2, predicted_bytes: Some(u64::MAX) });
+    let peaks = placement::Phase::ALL.map(|phase| Peak {
+        device: "GPU0".into(),
+        phase,
+        bytes: 3,
+        others_bytes: 2,
+        predicted_bytes: Some(u64::MAX),
+    });
     let server: ServerAddress = "[::1]:7".parse().unwrap();
     let estimated = |estimate| Event::Estimated { recipe: Box::new(recipe()), estimate };
     let mut events = vec![
@@ -351,7 +373,12 @@ fn sizes_are_checked_before_memory_is_taken_for_them() {
         announced("[[1,1]]", r#"{"Devices":[]}"#),
         announced("[]", "null"),
     ] {
-        assert_eq!(read::<Event>(&mut &bytes[..]).unwrap_err().kind(), io::ErrorKind::InvalidData, "{}", String::from_utf8_lossy(&bytes[4..60]));
+        assert_eq!(
+            read::<Event>(&mut &bytes[..]).unwrap_err().kind(),
+            io::ErrorKind::InvalidData,
+            "{}",
+            String::from_utf8_lossy(&bytes[4..60])
+        );
     }
     // Announced within the bounds, and never sent.
     let bytes = announced("[[30000,30000]]", no_pixels);
