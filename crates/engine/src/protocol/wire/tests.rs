@@ -162,6 +162,7 @@ fn device(kind: DeviceKind) -> Device {
         card: Some("0000:01:00.0".into()),
         memory_total_bytes: 8,
         memory_free_bytes: 4,
+        memory_allocated_bytes: 2,
     }
 }
 
