@@ -139,7 +139,7 @@ impl App {
                 models.fit_queries.drop_pending();
             }
             models::update::refresh(models, &devices.board.devices, context);
-            models::fit_queries::refresh(models, devices, context);
+            models::update::refresh_fits(models, devices, context);
             memory::load_ahead(memory, devices, context);
         });
         self.closing(ctx);
@@ -312,7 +312,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
         Event::Devices(found) => devices::update::devices_found(devices, found, context),
         Event::Server { server, added } => devices::update::server_answered(devices, &server, added, context),
         Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => {
-            models::fit_queries::set_estimate(models, estimate.ok())
+            models::update::estimated(models, estimate.ok())
         }
         Event::Estimated { recipe, estimate } => devices::update::estimated(devices, &recipe, estimate, context),
         Event::Measured { job, peaks } => devices::update::measured(devices, job, peaks, context),
