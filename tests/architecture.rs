@@ -343,7 +343,7 @@ const RULES: &[Rule] = &[
         except: &["src/main.rs", "src/cli/"],
         forbids: Forbidden::Paths(&["anyhow"]),
         bad: "fn f() -> anyhow::Result<()> {}",
-        good: "fn f() -> Result<(), GalleryError> {}",
+        good: "fn f() -> Result<(), PictureError> {}",
     },
 ];
 

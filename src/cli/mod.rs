@@ -36,7 +36,7 @@ use usage_error::UsageError;
 use crate::studio::EngineWake;
 use atelier_core::device::SimulatedDevices;
 use atelier_core::paths::Paths;
-use atelier_core::sd_cli::Copied;
+use atelier_core::sd_cli::CommandLine;
 use atelier_engine::{Handle, simulate_devices};
 use atelier_library::{Builtin, BuiltinError};
 
@@ -211,7 +211,7 @@ fn refused(error: &UsageError, err: &mut dyn Write) -> Exit {
 }
 
 /// Prints a command line on standard output, and on standard error what it cannot express.
-fn print_command(copied: &Copied, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+fn print_command(copied: &CommandLine, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
     for note in &copied.left_out {
         // Nothing can be said where standard error is closed.
         let _ = writeln!(err, "{note}");

@@ -9,10 +9,9 @@ use atelier_library::{Availability, ModelCard, ModelKind, Runnable};
 use atelier_library::downloads::{Status, Token};
 use eframe::egui;
 
-use crate::gui::context::Context;
+use crate::gui::context::{Context, log_if_busy};
 use crate::gui::create::update::parse_path;
 use crate::gui::devices;
-use crate::gui::devices::update::sent;
 use crate::gui::files::{DialogKind, DialogResult, FileTask};
 use crate::gui::models::command::Command;
 use crate::gui::models::filter::Filter;
@@ -45,13 +44,13 @@ pub(crate) fn refresh_fits(state: &mut State, devices: &devices::State, context:
             state.set_prediction(&id, prediction);
         }
     }
-    let is_idle = context.shared.jobs.is_empty() && !devices.board.waiting;
+    let is_idle = context.shared.jobs.is_empty() && !devices.board.estimate_pending;
     if context.shared.screen != Screen::Models || !is_idle {
         return;
     }
     let cards = state.open_card().into_iter().chain(state.visible_cards());
     let Some(query) = state.fit_queries.next(cards, &context.shared.recipe) else { return };
-    if sent(context.engine.estimate(query.recipe.clone())) {
+    if log_if_busy(context.engine.estimate(query.recipe.clone())) {
         state.fit_queries.set_pending(query);
     }
 }
@@ -100,7 +99,7 @@ pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mu
             (state.hub.repository, state.hub.files) = (Some(repo), None);
         }
         LibraryEvent::Runnable(Ok(runnable)) => use_runnable(&runnable, context),
-        LibraryEvent::Runnable(Err(problem)) => context.notice(problem.sentence),
+        LibraryEvent::Runnable(Err(problem)) => context.notice(problem.advice.sentence),
         LibraryEvent::RemovalPreview(removal) => state.removal = Some(*removal),
         LibraryEvent::Check(id, Some(check)) => {
             state.checks.insert(id, check);
