@@ -136,6 +136,7 @@ mod tests {
             card: None,
             memory_total_bytes: total_bytes,
             memory_free_bytes: free_bytes,
+            memory_allocated_bytes: 0,
         }
     }
 
