@@ -25,10 +25,10 @@ const MAX_BYTES: u64 = 4 << 20;
 /// Settings of the window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// `light`, `dark`; `None` is as the system has it.
-    pub dark: Option<bool>,
+    /// Light, dark, or as the system has it.
+    pub theme: ThemeChoice,
     /// Preview of forming pictures.
-    pub preview: StoredPreview,
+    pub preview: PreviewChoice,
     /// Folder of finished pictures; `None` is the usual one.
     pub pictures_folder: Option<PathBuf>,
     /// Draw with wgpu instead of OpenGL.
@@ -96,10 +96,21 @@ impl WindowPlace {
     }
 }
 
-/// Preview of forming pictures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StoredPreview {
+/// Light, dark, or as the system has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThemeChoice {
+    /// As the system has it.
+    #[default]
+    System,
+    /// Dark text on light.
+    Light,
+    /// Light text on dark.
+    Dark,
+}
+
+/// Preview of forming pictures, as a person chooses it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PreviewChoice {
     /// Not at all.
     Off,
     /// Rough and free.
@@ -204,8 +215,8 @@ mod tests {
             recipe.files.set(role, format!("/models/{}.gguf", role.key()));
         }
         Settings {
-            dark: Some(true),
-            preview: StoredPreview::Fine,
+            theme: ThemeChoice::Dark,
+            preview: PreviewChoice::Fine,
             pictures_folder: Some("/tmp/pictures".into()),
             wgpu: true,
             window: Some(WindowPlace { x: Some(-5.0), y: None, width: 1440.0, height: 900.0, maximized: false }),
@@ -262,7 +273,7 @@ mod tests {
             "recipe":{"prompt":"kept","sampler":"of the future","files":{"vae":"/v","novel":"/n"},"steps":0,"guidance":-3,"seed":-9}}"#;
         fs::write(&path, text).unwrap();
         let settings = load(&path);
-        assert_eq!((settings.dark, settings.window), (None, None));
+        assert_eq!((settings.theme, settings.window), (ThemeChoice::System, None));
         assert_eq!(settings.recipe.prompt, "kept");
         assert_eq!((settings.recipe.sampler, settings.recipe.steps, settings.recipe.seed), (None, 1, -1));
         assert_eq!(settings.recipe.guidance, Recipe::default().guidance);

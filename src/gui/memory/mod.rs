@@ -154,7 +154,7 @@ pub(crate) fn start(state: &State, context: &mut Context<'_>) {
 }
 
 /// Nothing is loaded any more that nobody asked for.
-pub(crate) fn loaded(state: &mut State, workers: &mut Workers) {
+pub(crate) fn loaded(state: &mut State, workers: &Workers) {
     if std::mem::take(&mut state.loading)
         && let Some(mark) = state.mark.clone()
     {
