@@ -111,7 +111,7 @@ fn model(name: &str, folder: &Path, rounds: Option<usize>) -> Outcome<Result<Mod
         placement: atelier_core::recipe::PlacementText { backend: "cpu".into(), ..Default::default() },
         ..Recipe::default()
     };
-    let made = |name, recipe, other, usual: usize| Model {
+    let new_model = |name, recipe, other, usual: usize| Model {
         name,
         recipe,
         other,
@@ -123,13 +123,13 @@ fn model(name: &str, folder: &Path, rounds: Option<usize>) -> Outcome<Result<Mod
     Ok(match name {
         "tiny" => {
             let (a, b) = cousins(folder, &tiny::Options::default())?;
-            Ok(made("tiny Z-Image, 64x64, 4 steps", recipe(a, 64, 4, 1), Some(b), 15))
+            Ok(new_model("tiny Z-Image, 64x64, 4 steps", recipe(a, 64, 4, 1), Some(b), 15))
         }
         "builtin" => match Builtin::find() {
             Ok(builtin) => {
                 let mut recipe = recipe(ModelFiles::default(), 64, 1, cores);
                 builtin.apply(&mut recipe);
-                Ok(made("built-in, 256x256, 12 steps", recipe, None, 3))
+                Ok(new_model("built-in, 256x256, 12 steps", recipe, None, 3))
             }
             Err(error) => Err(error.to_string()),
         },
@@ -137,7 +137,7 @@ fn model(name: &str, folder: &Path, rounds: Option<usize>) -> Outcome<Result<Mod
         "sd15" => {
             let path = testkit::sd15_cached(folder)?;
             let files = [(FileRole::Model, path)].into_iter().collect();
-            Ok(made("random SD1.5 f16, 256x256, 4 steps", recipe(files, 256, 4, cores), None, 2))
+            Ok(new_model("random SD1.5 f16, 256x256, 4 steps", recipe(files, 256, 4, cores), None, 2))
         }
         "zimage" if !has_room(folder, 5_200_000_000) => Err(short(5)),
         "zimage" => {
@@ -146,7 +146,7 @@ fn model(name: &str, folder: &Path, rounds: Option<usize>) -> Outcome<Result<Mod
                 tiny::Options { width: 2048, layers: 16, refiners: 2, encoder_width: 1024, encoder_layers: 12, ..tiny::Options::default() };
             let folder = tempfile::tempdir_in(folder)?;
             let (a, b) = cousins(folder.path(), &options)?;
-            let model = made("random Z-Image of 3 GB, 128x128, 2 steps", recipe(a, 128, 2, cores), Some(b), 2);
+            let model = new_model("random Z-Image of 3 GB, 128x128, 2 steps", recipe(a, 128, 2, cores), Some(b), 2);
             Ok(Model { _removed: Some(folder), ..model })
         }
         other => Err(format!("no model is called {other}; choose from {}", MODELS.join(", "))),

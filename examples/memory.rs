@@ -45,7 +45,7 @@ fn main() -> Outcome<()> {
             let placement = PlacementText { backend: backend.into(), params_backend: params.into(), ..PlacementText::default() };
             let first = Recipe { placement, prompt: "a hill".into(), ..recipe.clone() };
             let second = Recipe { prompt: "a lake".into(), ..first.clone() };
-            let asked = estimate(&engine, &second)?;
+            let estimated = estimate(&engine, &second)?;
             picture(&engine, first.clone())?;
             for peak in picture(&engine, second)? {
                 let (predicted, measured) = (peak.predicted_bytes.unwrap_or(0), peak.bytes);
@@ -59,7 +59,7 @@ fn main() -> Outcome<()> {
             let other = Recipe { width: recipe.width + 64, prompt: "a wood".into(), ..first };
             let again = estimate(&engine, &other)?;
             let ms = |time: Duration| time.as_secs_f64() * 1000.0;
-            eprintln!("{name}: asked first in {:.0} ms, then for another size and prompt in {:.0} ms", ms(asked), ms(again));
+            eprintln!("{name}: predicted first in {:.0} ms, then for another size and prompt in {:.0} ms", ms(estimated), ms(again));
         }
     }
     Ok(())

@@ -133,17 +133,17 @@ fn without_a_file_of_a_model_the_built_in_one_paints_and_is_called_by_its_name()
         lines(&output)
     };
     let named = |line: &Line| matches!(line, Line::Begin { model: Some(name), .. } if name == testkit::tiny::BUILTIN_NAME);
-    let told = run(&[]);
-    assert!(told.iter().any(named), "{told:?}");
-    assert!(told.iter().any(|line| matches!(line, Line::Begin { width: 64, height: 64, steps: 3, .. })), "{told:?}");
-    let path = told.iter().find_map(|line| if let Line::Picture { path, .. } = line { Some(path) } else { None }).unwrap();
+    let output = run(&[]);
+    assert!(output.iter().any(named), "{output:?}");
+    assert!(output.iter().any(|line| matches!(line, Line::Begin { width: 64, height: 64, steps: 3, .. })), "{output:?}");
+    let path = output.iter().find_map(|line| if let Line::Picture { path, .. } = line { Some(path) } else { None }).unwrap();
     let metadata = read_metadata(Path::new(path)).unwrap();
     let parameters = metadata.parameters.unwrap();
     assert!(parameters.contains("Model: Tiny test model") && parameters.contains("Sampler: Euler,"), "{parameters}");
     assert_eq!(metadata.recipe.unwrap().model(), Some(testkit::tiny::BUILTIN_NAME));
 
-    let told = run(&["--steps", "2", "-W", "80"]);
-    assert!(told.iter().any(|line| matches!(line, Line::Begin { width: 80, height: 64, steps: 2, .. })), "flags go first: {told:?}");
+    let output = run(&["--steps", "2", "-W", "80"]);
+    assert!(output.iter().any(|line| matches!(line, Line::Begin { width: 80, height: 64, steps: 2, .. })), "flags go first: {output:?}");
 }
 
 #[test]

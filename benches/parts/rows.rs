@@ -10,11 +10,19 @@ use super::peers::{Bare, process};
 use super::{LIMIT, Model, Outcome, peak_bytes};
 
 /// A line of the table: ours beside a process for each picture and a bare context that stays.
-fn tell(model: &Model, what: &str, ours: f64, cold: Option<f64>, bare: Option<f64>) {
+fn print_row(model: &Model, what: &str, ours: f64, cold: Option<f64>, bare: Option<f64>) {
     let secs = |secs: f64| if secs < 0.1 { format!("{:.2} ms", secs * 1000.0) } else { format!("{secs:.3} s") };
-    let told = |peer: Option<f64>| peer.map_or_else(|| "-".to_owned(), secs);
+    let format_peer = |peer: Option<f64>| peer.map_or_else(|| "-".to_owned(), secs);
     let ratio = |peer: Option<f64>| peer.map_or_else(|| "-".to_owned(), |peer| format!("{:.2}", peer / ours));
-    println!("| {} | {what} | {} | {} | {} | {} | {} |", model.name, secs(ours), told(cold), told(bare), ratio(cold), ratio(bare));
+    println!(
+        "| {} | {what} | {} | {} | {} | {} | {} |",
+        model.name,
+        secs(ours),
+        format_peer(cold),
+        format_peer(bare),
+        ratio(cold),
+        ratio(bare)
+    );
 }
 
 /// Prints the rows of a model, each as soon as it is known.
@@ -28,7 +36,7 @@ pub(super) fn measure(model: &Model) -> Outcome<()> {
     let mut bare = Bare::start(model)?;
     let first = picture(&engine, &model.with("a first one", 0))?;
     bare.picture()?;
-    tell(model, "first picture", first, Some(cold), None);
+    print_row(model, "first picture", first, Some(cold), None);
 
     let (mut theirs, mut same, mut seeds, mut prompts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for round in 1..=model.rounds as i64 {
@@ -39,16 +47,16 @@ pub(super) fn measure(model: &Model) -> Outcome<()> {
         seeds.push(picture(&engine, &model.with(&format!("picture {round}"), -round - 1))?);
     }
     let (bare_secs, new_prompt) = (median(theirs), median(prompts));
-    let against = |what: &str, ours: f64| tell(model, what, ours, Some(cold), Some(bare_secs));
+    let against = |what: &str, ours: f64| print_row(model, what, ours, Some(cold), Some(bare_secs));
     against("next picture, same prompt and seed", median(same));
     against("next picture, new seed", median(seeds));
     against("next picture, new prompt", new_prompt);
     println!("| {} | more than the bare engine, a picture | {:.2} ms | | | | |", model.name, (new_prompt - bare_secs) * 1000.0);
 
     let shown = preview(&engine, &model.with("a preview", 1))?;
-    tell(model, "Generate to first preview", shown, None, None);
+    print_row(model, "Generate to first preview", shown, None, None);
     let stopped = cancel(&engine, &model.with("a stop", 1))?;
-    tell(model, "cancel to idle", stopped, None, None);
+    print_row(model, "cancel to idle", stopped, None, None);
     let (ours, theirs) = (peak_bytes("self"), bare.peak_bytes());
     let mb = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), |bytes| format!("{} MB", bytes / 1_000_000));
     let ratio = |bytes: Option<u64>| match (bytes, ours) {
@@ -72,15 +80,15 @@ fn switches(model: &Model, other: &ModelFiles, engine: &Handle, cold: f64) -> Ou
     };
     let a = &model.recipe.files;
     let shared = picture(engine, &of(other, "cpu", 0))?;
-    tell(model, "first picture of its cousin, text encoder shared", shared, Some(cold), None);
+    print_row(model, "first picture of its cousin, text encoder shared", shared, Some(cold), None);
     let turns = |place: &str| -> Outcome<f64> {
         picture(engine, &of(a, place, 0))?;
         let turns = (1..=2).flat_map(|n| [(other, n), (a, n)]).map(|(files, n)| picture(engine, &of(files, place, n)));
         Ok(median(turns.collect::<Outcome<Vec<f64>>>()?))
     };
-    tell(model, "A, B, A, B, both in memory", turns("cpu")?, Some(cold), None);
+    print_row(model, "A, B, A, B, both in memory", turns("cpu")?, Some(cold), None);
     engine.unload()?;
-    tell(model, "A, B, A, B, memory for one", turns("ONE")?, Some(cold), None);
+    print_row(model, "A, B, A, B, memory for one", turns("ONE")?, Some(cold), None);
     Ok(())
 }
 

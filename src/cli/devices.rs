@@ -95,6 +95,7 @@ mod tests {
             card: card.map(str::to_owned),
             memory_total_bytes: total,
             memory_free_bytes: total / 2,
+            memory_allocated_bytes: 0,
         };
         let card = Some("0000:01:00.0");
         let devices = [

@@ -23,7 +23,7 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
     let placement = Placement::parse(&recipe.placement, &listed)?;
     let estimate = query_estimate(recipe, handle)?;
     let slack = |name: &str| estimate.slack_bytes.get(name).copied().unwrap_or(0);
-    let rooms: Vec<DeviceCapacity> = listed.iter().map(|device| DeviceCapacity::new(device.clone(), slack(&device.name))).collect();
+    let rooms: Vec<DeviceCapacity> = listed.iter().map(|device| DeviceCapacity::for_planning(device, slack(&device.name))).collect();
     let prediction = placement::Prediction::of(&placement, &estimate.needs, &rooms)?;
     let in_use: Vec<_> = estimate.needs.modules.keys().copied().collect();
     let pins = placement::pins(&recipe.placement, &listed)?;

@@ -13,24 +13,24 @@ use atelier_engine::{ServeEvent, ServeOptions, serve as serve_devices};
 
 /// Lends until the program is ended; returns only where it cannot begin. Standard output carries the address, and nothing else.
 pub(super) fn serve(flags: ServeFlags, out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> anyhow::Error {
-    let ServeFlags { host, port, device, cache, allow_network, threads: asked } = flags;
+    let ServeFlags { host, port, device, cache, allow_network, threads: requested_threads } = flags;
     if let Some(folder) = &cache
         && let Err(error) = std::fs::create_dir_all(folder)
     {
         return anyhow::Error::new(error).context(format!("the folder {} cannot be made", folder.display()));
     }
-    let options = ServeOptions { host, port, devices: device, cache, threads: threads(asked), allow_network };
-    let told = Mutex::new((out, err));
-    let tell = |event| {
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        let (out, err) = &mut *told;
+    let options = ServeOptions { host, port, devices: device, cache, threads: threads(requested_threads), allow_network };
+    let outputs = Mutex::new((out, err));
+    let report = |event| {
+        let mut outputs = outputs.lock().unwrap_or_else(PoisonError::into_inner);
+        let (out, err) = &mut *outputs;
         if let ServeEvent::Listening { address, .. } = &event {
             // Whoever started it may not listen; it lends all the same.
             let _ = writeln!(out, "{address}").and_then(|()| out.flush());
         }
         let _ = err.write_all(words(&event).as_bytes());
     };
-    match serve_devices(&options, &tell) {
+    match serve_devices(&options, &report) {
         Ok(never) => match never {},
         Err(error) => error.into(),
     }
@@ -78,6 +78,7 @@ mod tests {
             card: None,
             memory_total_bytes: 8 << 30,
             memory_free_bytes: 1,
+            memory_allocated_bytes: 0,
         };
         let said = |address: &str| words(&ServeEvent::Listening { address: address.parse().unwrap(), devices: vec![device.clone()] });
         let (here, everywhere) = (said("127.0.0.1:7"), said("0.0.0.0:7"));

@@ -384,6 +384,7 @@ fn names_devices(port: &EngineEnd) {
         card: None,
         memory_total_bytes: 8,
         memory_free_bytes: 4,
+        memory_allocated_bytes: 0,
     };
     port.send(Event::Devices(vec![device]));
 }

@@ -135,9 +135,9 @@ pub fn load(path: &Path) -> Settings {
         Ok(settings) => settings,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Settings::default(),
         Err(error) => {
-            let kept = bad_path(path);
-            match fs::rename(path, &kept) {
-                Ok(()) => tracing::warn!("settings start afresh; the old file is kept at {}: {error}", kept.display()),
+            let backup = bad_path(path);
+            match fs::rename(path, &backup) {
+                Ok(()) => tracing::warn!("settings start afresh; the old file is kept at {}: {error}", backup.display()),
                 Err(moved) => tracing::warn!("settings start afresh: {error}; the old file could not be kept: {moved}"),
             }
             Settings::default()

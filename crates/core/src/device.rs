@@ -22,6 +22,9 @@ pub struct Device {
     pub memory_total_bytes: u64,
     /// Memory not in use, in bytes.
     pub memory_free_bytes: u64,
+    /// Memory in buffers of the engine itself, in bytes, at the moment at which the rest was free.
+    #[serde(default)]
+    pub memory_allocated_bytes: u64,
 }
 
 impl Device {
@@ -202,6 +205,7 @@ mod tests {
             card: card.map(str::to_owned),
             memory_total_bytes: 1,
             memory_free_bytes: 1,
+            memory_allocated_bytes: 0,
         };
         let devices = [
             device("Vulkan0", Some("a")),

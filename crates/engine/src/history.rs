@@ -212,7 +212,15 @@ mod tests {
 
     fn device(name: &str, kind: DeviceKind) -> Device {
         let description = format!("{name} by its maker");
-        Device { name: name.into(), description, kind, card: None, memory_total_bytes: 8 << 30, memory_free_bytes: 7 << 30 }
+        Device {
+            name: name.into(),
+            description,
+            kind,
+            card: None,
+            memory_total_bytes: 8 << 30,
+            memory_free_bytes: 7 << 30,
+            memory_allocated_bytes: 0,
+        }
     }
 
     #[test]

@@ -49,7 +49,15 @@ mod tests {
     use atelier_core::recipe::FileRole;
 
     fn device(name: &str, kind: DeviceKind) -> Device {
-        Device { name: name.into(), description: String::new(), kind, card: None, memory_total_bytes: 1, memory_free_bytes: 1 }
+        Device {
+            name: name.into(),
+            description: String::new(),
+            kind,
+            card: None,
+            memory_total_bytes: 1,
+            memory_free_bytes: 1,
+            memory_allocated_bytes: 0,
+        }
     }
 
     fn devices() -> [Device; 3] {

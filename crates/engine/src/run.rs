@@ -317,9 +317,7 @@ fn predicted(engine: &Engine, recipe: &Recipe, placement: &Placement, devices: &
 }
 
 fn room(device: &Device, slack: &BTreeMap<String, u64>) -> DeviceCapacity {
-    // What is in memory is the model that is used, or can go before it comes.
-    let memory_free_bytes = device.memory_free_bytes.saturating_add(ffi::allocated_bytes(&device.name)).min(device.memory_total_bytes);
-    DeviceCapacity::new(Device { memory_free_bytes, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
+    DeviceCapacity::for_planning(device, slack.get(&device.name).copied().unwrap_or(0))
 }
 
 /// A sentence where a device is expected to have too little.

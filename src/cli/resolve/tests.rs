@@ -246,8 +246,8 @@ fn previews_are_made_as_asked() {
     };
     assert_eq!(preview(&[]), (PreviewOptions::Off, false));
     assert_eq!(preview(&["--preview", "p"]), (PreviewOptions::TinyAutoencoder { every: 1 }, true));
-    let asked = preview(&["--preview", "p", "--preview-method", "proj", "--preview-interval", "4"]);
-    assert_eq!(asked, (PreviewOptions::Projection { every: 4 }, true));
+    let projection = preview(&["--preview", "p", "--preview-method", "proj", "--preview-interval", "4"]);
+    assert_eq!(projection, (PreviewOptions::Projection { every: 4 }, true));
 }
 
 #[test]

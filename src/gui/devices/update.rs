@@ -138,6 +138,7 @@ pub(crate) fn devices_found(state: &mut State, mut devices: Vec<Device>, context
         for device in &mut devices {
             if let Some(before) = board.devices.iter().find(|before| before.name == device.name) {
                 device.memory_free_bytes = before.memory_free_bytes;
+                device.memory_allocated_bytes = before.memory_allocated_bytes;
             }
         }
     }

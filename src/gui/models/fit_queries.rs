@@ -1,5 +1,5 @@
-//! Estimates of models for the Models view, asked of the engine one after the other: the model whose details are shown, then those on the
-//! screen. Invariants: nothing is asked while a job runs or the Devices view waits for an estimate; nothing here waits.
+//! Memory estimates of models, queried from the engine one after the other: the model whose details are shown, then those on the screen.
+//! Invariants: no query while a job runs or the Devices view waits for an estimate; nothing here waits.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ const PROMPT: &str = "a lake between mountains at dawn, mist over the water, pin
 /// Estimates by model, and the pending one.
 #[derive(Default)]
 pub(crate) struct FitQueries {
-    answers: BTreeMap<String, DialogResult>,
+    answers: BTreeMap<String, StoredEstimate>,
     pending: Option<Query>,
     /// Devices of the current predictions; their free memory is not looked at.
     devices: Vec<Device>,
@@ -35,11 +35,11 @@ struct Query {
     recipe: Recipe,
 }
 
-/// DialogResult about a model.
-struct DialogResult {
+/// Answer about a model.
+struct StoredEstimate {
     inputs: Inputs,
     size_px: (u32, u32),
-    /// `None` where the engine could not estimate.
+    /// `None` where the engine failed.
     estimate: Option<Estimate>,
 }
 
@@ -107,16 +107,16 @@ fn next_query(state: &State, current: &Recipe) -> Option<Query> {
     Some(Query { id: card.id.clone(), inputs: Inputs::new(card, &recipe), recipe })
 }
 
-/// Stores the answer to the pending query; `None` where the engine could not estimate.
+/// Stores the answer to the pending query; `None` where the engine failed.
 pub(crate) fn set_estimate(state: &mut State, estimate: Option<Estimate>) {
     let Some(Query { id, inputs, recipe }) = state.fit_queries.pending.take() else { return };
-    state.fit_queries.answers.insert(id.clone(), DialogResult { inputs, size_px: (recipe.width, recipe.height), estimate });
+    state.fit_queries.answers.insert(id.clone(), StoredEstimate { inputs, size_px: (recipe.width, recipe.height), estimate });
     predict(state, &id);
 }
 
 fn predict(state: &mut State, id: &str) {
     let Some(answer) = state.fit_queries.answers.get(id) else { return };
     let estimate = answer.estimate.as_ref();
-    let prediction = estimate.and_then(|it| FitPrediction::of(&state.fit_queries.devices, it, answer.size_px));
+    let prediction = estimate.and_then(|it| FitPrediction::predict(&state.fit_queries.devices, it, answer.size_px));
     state.set_prediction(id, prediction);
 }

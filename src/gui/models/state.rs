@@ -202,7 +202,7 @@ impl State {
         let library = Arc::clone(&self.library);
         let rank = |at: &usize| {
             let card = library.cards.get(*at)?;
-            let recommended = || library.first_choices.iter().position(|it| *it == card.id).map(|it| it + 1);
+            let recommended = || library.starter_ids.iter().position(|it| *it == card.id).map(|it| it + 1);
             if card.availability == Availability::BuiltIn { Some(0) } else { recommended() }
         };
         self.shown.sort_by_key(|at| rank(at).unwrap_or(usize::MAX));

@@ -21,7 +21,7 @@ use crate::studio::library_service::{LibraryEvent, LibraryRequest};
 
 /// Recomputes the shown cards after a change, and tells the service about this machine's memory.
 pub(crate) fn refresh(state: &mut State, devices: &[Device], context: &Context<'_>) {
-    let memory = MachineMemory::of(devices);
+    let memory = MachineMemory::from_devices(devices);
     if memory != state.memory
         && let Some(memory) = memory
     {

@@ -14,7 +14,15 @@ use atelier_engine::{
 
 fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device {
     let description = format!("Some {}", kind.label());
-    Device { name: name.into(), description, kind, card: None, memory_total_bytes: total_gib * GIB, memory_free_bytes: free_gib * GIB }
+    Device {
+        name: name.into(),
+        description,
+        kind,
+        card: None,
+        memory_total_bytes: total_gib * GIB,
+        memory_free_bytes: free_gib * GIB,
+        memory_allocated_bytes: 0,
+    }
 }
 
 pub(crate) fn machine() -> Vec<Device> {
@@ -510,6 +518,7 @@ fn what_was_measured_stands_beside_what_was_predicted_and_what_stays_is_not_coun
     assert!(studio.sees(", measured "));
     let mut devices = machine();
     devices[1].memory_free_bytes = 11 * GIB - 102 * GIB / 10;
+    devices[1].memory_allocated_bytes = 102 * GIB / 10;
     studio.port.send(Event::Devices(devices));
     let part =
         ResidentPart { module: Module::Diffusion, device: "GPU0".into(), bytes: 102 * GIB / 10, owner: ResidentId(1), shared: false };

@@ -97,6 +97,7 @@ fn device(kind: DeviceKind, gib: u64) -> Device {
         card: None,
         memory_total_bytes: gib * GIB,
         memory_free_bytes: gib * GIB,
+        memory_allocated_bytes: 0,
     }
 }
 

@@ -180,7 +180,7 @@ const VARIANTS: &[(&str, &[&str])] = &[
 ];
 
 /// C++ source of the array `atelier_layout`, and Rust source of the slice `LAYOUT`, in the same order.
-pub fn layout() -> (String, String) {
+pub(crate) fn layout() -> (String, String) {
     let mut entries: Vec<(String, String, String)> = Vec::new();
     let mut add = |name: String, cpp: String, rust: String| entries.push((name, cpp, rust));
     for name in STRUCTS.iter().map(|(name, _)| name).chain(TYPES) {

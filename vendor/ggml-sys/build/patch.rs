@@ -2,17 +2,17 @@
 
 /// The changes of one source.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Patch {
+pub(crate) struct Patch {
     /// Path of the source, relative to the engine's folder.
-    pub source: String,
-    pub hunks: Vec<Hunk>,
+    pub(crate) source: String,
+    pub(crate) hunks: Vec<Hunk>,
 }
 
 /// A text that must occur exactly once, and its replacement.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Hunk {
-    pub search: String,
-    pub replacement: String,
+pub(crate) struct Hunk {
+    pub(crate) search: String,
+    pub(crate) replacement: String,
 }
 
 impl Patch {
@@ -20,7 +20,7 @@ impl Patch {
     ///
     /// # Errors
     /// A sentence with the line's number where the file does not have the described form.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut source = None;
         let mut hunks: Vec<Hunk> = Vec::new();
         let mut is_in_hunk = false;
@@ -67,7 +67,7 @@ impl Patch {
     ///
     /// # Errors
     /// A sentence with the searched text of the first hunk that does not occur exactly once.
-    pub fn apply(&self, text: &str) -> Result<String, String> {
+    pub(crate) fn apply(&self, text: &str) -> Result<String, String> {
         self.hunks.iter().enumerate().try_fold(text.to_owned(), |text, (index, hunk)| {
             let count = text.matches(&hunk.search).count();
             if count == 1 {

@@ -3,6 +3,8 @@
 //! Arguments: role=file ..., then size=N steps=N cfg=X threads=N pictures=N. Makes a picture for each line on standard input and prints
 //! `made`; the engine writes its own lines between.
 
+#![allow(unsafe_code, reason = "calls C")]
+
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::process::ExitCode;
@@ -20,21 +22,21 @@ fn main() -> ExitCode {
     let path = |role: &str| texts.get(&role.to_owned()).map_or(null(), |text| text.as_ptr());
     let cpu = c"CPU";
 
-    let mut load = std::mem::MaybeUninit::uninit();
+    let mut context_params = std::mem::MaybeUninit::uninit();
     // SAFETY: the engine's initialiser writes every field.
-    let mut load = unsafe {
-        sd_ctx_params_init(load.as_mut_ptr());
-        load.assume_init()
+    let mut context_params = unsafe {
+        sd_ctx_params_init(context_params.as_mut_ptr());
+        context_params.assume_init()
     };
-    load.model_path = path("model");
-    load.diffusion_model_path = path("diffusion");
-    load.llm_path = path("llm");
-    load.taesd_path = path("taesd");
-    load.n_threads = number("threads", 1.0) as i32;
-    load.diffusion_flash_attn = true;
-    load.backend = cpu.as_ptr();
-    // SAFETY: `load` and the texts it points to live past the call.
-    let context = unsafe { new_sd_ctx(&raw const load) };
+    context_params.model_path = path("model");
+    context_params.diffusion_model_path = path("diffusion");
+    context_params.llm_path = path("llm");
+    context_params.taesd_path = path("taesd");
+    context_params.n_threads = number("threads", 1.0) as i32;
+    context_params.diffusion_flash_attn = true;
+    context_params.backend = cpu.as_ptr();
+    // SAFETY: `context_params` and the texts it points to live past the call.
+    let context = unsafe { new_sd_ctx(&raw const context_params) };
     if context.is_null() {
         eprintln!("the engine could not open the model");
         return ExitCode::FAILURE;
@@ -47,20 +49,20 @@ fn main() -> ExitCode {
         }
         let prompt = format!("picture {picture}");
         let Ok(prompt) = CString::new(prompt) else { return ExitCode::FAILURE };
-        let mut shot = std::mem::MaybeUninit::uninit();
+        let mut params = std::mem::MaybeUninit::uninit();
         // SAFETY: the engine's initialiser writes every field.
-        let mut shot = unsafe {
-            sd_img_gen_params_init(shot.as_mut_ptr());
-            shot.assume_init()
+        let mut params = unsafe {
+            sd_img_gen_params_init(params.as_mut_ptr());
+            params.assume_init()
         };
-        shot.prompt = prompt.as_ptr();
-        shot.width = number("size", 64.0) as i32;
-        shot.height = shot.width;
-        shot.seed = picture;
-        shot.sample_params.sample_steps = number("steps", 1.0) as i32;
-        shot.sample_params.guidance.txt_cfg = number("cfg", 1.0);
+        params.prompt = prompt.as_ptr();
+        params.width = number("size", 64.0) as i32;
+        params.height = params.width;
+        params.seed = picture;
+        params.sample_params.sample_steps = number("steps", 1.0) as i32;
+        params.sample_params.guidance.txt_cfg = number("cfg", 1.0);
         // SAFETY: a live context, and parameters that live past the call.
-        let images = unsafe { generate_image(context, &raw const shot) };
+        let images = unsafe { generate_image(context, &raw const params) };
         if images.is_null() {
             eprintln!("the engine made no picture");
             return ExitCode::FAILURE;

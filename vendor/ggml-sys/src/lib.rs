@@ -3,7 +3,9 @@
 //! `shim/shim.h` documents every function and struct; the engine's own types come from `diffusion-rs-sys`. `tests/layout.rs` compares sizes,
 //! offsets and constants with those of the C++ compiler.
 
-#![allow(non_camel_case_types)]
+#![allow(unsafe_code, reason = "bindings of a C interface")]
+#![allow(missing_docs, reason = "shim.h documents the functions")]
+#![allow(non_camel_case_types, reason = "names of C")]
 
 use std::ffi::{c_char, c_int, c_void};
 

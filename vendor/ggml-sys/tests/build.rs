@@ -1,5 +1,7 @@
 //! The engine was built with the options that `engine.cmake` sets.
 
+#![allow(unsafe_code, reason = "calls C")]
+
 use std::ffi::CStr;
 
 #[test]

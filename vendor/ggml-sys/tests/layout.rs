@@ -1,5 +1,7 @@
 //! Sizes, offsets and constants are the same in C++ and Rust.
 
+#![allow(unsafe_code, reason = "reads a constant of C")]
+
 use ggml_sys::{LAYOUT, LAYOUT_IN_CPP};
 
 #[test]
@@ -25,7 +27,7 @@ fn everything_that_shim_h_declares_is_compared() {
     let constants = header.lines().filter_map(|line| line.strip_prefix("#define ATELIER_")?.split(' ').next());
     let declared: Vec<String> =
         types.map(|name| format!("size of {name}")).chain(enumerators.chain(constants).map(|name| format!("ATELIER_{name}"))).collect();
-    assert!(declared.len() >= 8 + 7 + 5 + 8 + 1, "{declared:?}");
+    assert!(declared.len() > 28, "{declared:?}");
     for name in declared {
         assert!(names.contains(&name.as_str()), "{name} is missing in build/layout.rs");
     }

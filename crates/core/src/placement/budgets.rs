@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::PlacementError;
+use super::error::PlacementError;
 use super::names::{means_all, resolve_device};
 use crate::device::{Device, DeviceKind};
 use crate::format::GIB;

@@ -3,9 +3,11 @@
 //! Invariants: adding a module never lowers what a device holds, and never what is missing (the planner's search relies on it); the memory
 //! of a card that two devices share is counted once.
 
-use super::Budgets;
+use super::budgets::Budgets;
+use super::capacity::DeviceCapacity;
+use super::needs::ModuleNeeds;
 use super::phase::Phase;
-use super::predict::{DeviceCapacity, DevicePrediction, MemoryUse, ModuleNeeds};
+use super::usage::{DevicePrediction, MemoryUse};
 use crate::format::GIB;
 
 /// Where a module runs and lives, by the numbers of rooms.

@@ -1,31 +1,47 @@
-//! Placement: which module runs where, where its weights live, and what that takes. Pure: no files, no engine, no interface.
+//! Placement: the devices on which modules run and weights live, and the memory that this takes. Pure: no files, no engine, no interface.
 //!
-//! A text (`text`, `budgets`, `names`) becomes a [`Placement`] (`value`) on a machine's devices and back. What the modules take
-//! ([`Needs`]) makes it a [`Prediction`]; the planner ([`plan()`]) finds the placement whose prediction fits.
+//! A text (`text`, `budgets`, `names`) becomes a [`Placement`] (`value`) on a machine's devices and back. With the memory needs of the
+//! modules ([`Needs`]) it becomes a [`Prediction`]; the planner ([`plan()`]) finds the placement whose prediction fits.
 
 mod budgets;
-mod fixes;
-mod ledger;
+mod error;
 mod names;
 mod notes;
-mod phase;
-mod plan;
-mod predict;
-mod reserve;
-mod search;
 mod text;
 mod value;
 
+mod capacity;
+mod ledger;
+mod needs;
+mod phase;
+mod predict;
+mod reserve;
+mod usage;
+
+mod change;
+mod fit;
+mod fixes;
+mod plan;
+mod planner;
+mod request;
+mod search;
+
 pub use budgets::{Budgets, budget_on};
-pub use fixes::{Alternative, Change, Fix};
+pub use capacity::DeviceCapacity;
+pub use change::{Alternative, Change};
+pub use error::PlacementError;
 pub use names::{module_named, resolve_device};
+pub use needs::{ModuleNeeds, Needs};
 pub use notes::notes;
 pub use phase::{Phase, PhaseKind};
-pub use plan::{Pin, Pins, Plan, PlanError, PlanRequest, Score, Shortage, Shortfall, pins, plan};
-pub use predict::{DeviceCapacity, DevicePrediction, MemoryUse, ModuleNeeds, ModulePrediction, Needs, Prediction, ram_reserve};
-pub use reserve::Reserve;
-pub use text::{BackendSpec, OldFlags, PlacementError, check_devices, check_shape, parse_backend, parse_params_backend};
-pub use value::{Assignment, Placement, WeightLocation};
+pub use plan::{Fix, Plan, PlanError, Score, Shortage, Shortfall};
+pub use planner::plan;
+pub use predict::{ModulePrediction, Prediction};
+pub use request::{Pin, Pins, PlanRequest, pins};
+pub use reserve::{Reserve, ram_reserve};
+pub use text::{BackendSpec, OldFlags, check_shape, parse_backend, parse_params_backend};
+pub use usage::{DevicePrediction, MemoryUse};
+pub use value::{Assignment, Placement, WeightLocation, check_devices};
 
 pub use crate::module::Module;
 
@@ -35,7 +51,7 @@ mod testing {
     use crate::device::{Device, DeviceKind};
     use crate::format::GIB;
 
-    /// A room with memory in tenths of a GiB, all of it free, and with half a GiB of slack where it is no CPU.
+    /// A device with memory in tenths of a GiB, all of it free, and with half a GiB of overhead unless it is a CPU.
     pub(super) fn capacity(name: &str, kind: DeviceKind, tenths: u64) -> DeviceCapacity {
         let overhead_bytes = if kind == DeviceKind::Cpu { 0 } else { GIB / 2 };
         let mut device = device(name, kind, 0, 0);
@@ -43,7 +59,7 @@ mod testing {
         DeviceCapacity::new(device, overhead_bytes)
     }
 
-    /// What a module takes, in tenths of a GiB; the least that it takes is a fifth of its weights.
+    /// Needs of a module, in tenths of a GiB; the least is a fifth of its weights.
     pub(super) fn needs(weights: u64, compute: &[(Phase, u64)], can_be_cut: bool) -> ModuleNeeds {
         let tenths = |tenths: u64| tenths * GIB / 10;
         ModuleNeeds {
@@ -57,7 +73,15 @@ mod testing {
     /// A device with memory in GiB.
     pub(super) fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device {
         let description = format!("Some {}", kind.label());
-        Device { name: name.into(), description, kind, card: None, memory_total_bytes: total_gib * GIB, memory_free_bytes: free_gib * GIB }
+        Device {
+            name: name.into(),
+            description,
+            kind,
+            card: None,
+            memory_total_bytes: total_gib * GIB,
+            memory_free_bytes: free_gib * GIB,
+            memory_allocated_bytes: 0,
+        }
     }
 
     pub(super) fn workstation() -> Vec<Device> {

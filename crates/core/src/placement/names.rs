@@ -2,8 +2,9 @@
 //!
 //! Invariant: a name means what it means to the engine, or it is refused with a list of what there is.
 
-use super::{Module, PlacementError};
+use super::error::PlacementError;
 use crate::device::{Device, DeviceKind};
+use crate::module::Module;
 
 /// Every name of every module; the engine's own names, in lower case and without hyphens and underscores.
 const MODULE_NAMES: [(Module, &[&str]); 7] = [

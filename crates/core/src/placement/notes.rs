@@ -1,7 +1,8 @@
 //! What the engine would ignore without a word, said before the run.
 
-use super::{Module, Placement, WeightLocation};
+use super::value::{Placement, WeightLocation};
 use crate::device::{Device, DeviceKind};
+use crate::module::Module;
 
 /// What of this placement has no effect on these devices, for these modules in use, as sentences; empty where all of it has.
 #[must_use]

@@ -10,145 +10,15 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
+use super::budgets::Budgets;
+use super::capacity::{DeviceCapacity, can_be_cut, find};
+use super::error::PlacementError;
 use super::ledger::{Ledger, Slot};
+use super::needs::{ModuleNeeds, Needs};
 use super::phase::Phase;
-use super::{Budgets, Module, Placement, PlacementError, WeightLocation};
-use crate::device::{Device, DeviceKind};
-use crate::format::GIB;
-
-/// What a module takes, whatever device it is on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ModuleNeeds {
-    /// Its weights in memory, after the loader's conversions.
-    pub weight_bytes: u64,
-    /// LoRA weights that are beside it while it runs.
-    pub lora_bytes: u64,
-    /// Its compute buffer in each phase in which it runs, its graph in one piece.
-    pub compute_bytes: BTreeMap<Phase, u64>,
-    /// Where its graph can be cut: the weights of the largest piece with the compute buffer of that piece. `None`: it cannot (VAE).
-    pub least_bytes: Option<u64>,
-}
-
-impl ModuleNeeds {
-    /// The bytes it takes where it runs, with its graph in one piece: staged weights where they live elsewhere, LoRA, compute.
-    pub(super) fn whole_bytes(&self, staged: bool, compute_bytes: u64) -> u64 {
-        let weights = if staged { self.weight_bytes } else { 0 };
-        weights.saturating_add(self.lora_bytes).saturating_add(compute_bytes)
-    }
-
-    /// The least bytes with which it runs where it can be cut.
-    pub(super) fn cut_bytes(&self) -> Option<u64> {
-        Some(self.least_bytes?.saturating_add(self.lora_bytes))
-    }
-}
-
-/// What the modules in use take, for one recipe.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Needs {
-    /// By module; a module that the recipe does not use is not in it.
-    pub modules: BTreeMap<Module, ModuleNeeds>,
-}
-
-/// A device that modules may be placed on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceCapacity {
-    /// The device. Its free memory is what would be free if Atelier held nothing there; where it tells none, nothing can be promised.
-    pub device: Device,
-    /// What the device takes for itself as soon as it is used: context, pools, workspaces.
-    pub overhead_bytes: u64,
-    /// Its memory is the computer's (an integrated GPU; Apple's GPUs, which call themselves GPUs): what it takes is missing there.
-    pub shares_ram: bool,
-}
-
-impl DeviceCapacity {
-    /// A device, sharing the computer's memory where its kind says so.
-    #[must_use]
-    pub fn new(device: Device, overhead_bytes: u64) -> Self {
-        let shares_ram = device.kind == DeviceKind::IntegratedGpu;
-        Self { device, overhead_bytes, shares_ram }
-    }
-
-    /// Whether it is the processor, whose memory is RAM.
-    #[must_use]
-    pub fn is_ram(&self) -> bool {
-        self.device.kind == DeviceKind::Cpu
-    }
-
-    /// The most bytes that may be used: what is free, of RAM less what other programs must find (2 GiB or a tenth of it, whichever is
-    /// more), and no more than the budget.
-    #[must_use]
-    pub fn limit_bytes(&self, budgets: &Budgets) -> u64 {
-        self.free_bytes().min(budgets.bytes(&self.device).unwrap_or(u64::MAX))
-    }
-
-    pub(super) fn free_bytes(&self) -> u64 {
-        let Device { memory_total_bytes: total, memory_free_bytes: free, .. } = self.device;
-        if self.is_ram() { free.saturating_sub(ram_reserve(total)) } else { free }
-    }
-}
-
-/// What of RAM is left to other programs, in bytes: 2 GiB or a tenth of it, whichever is more.
-#[must_use]
-pub fn ram_reserve(total_bytes: u64) -> u64 {
-    (2 * GIB).max(total_bytes / 10)
-}
-
-/// What a device holds in a phase, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MemoryUse {
-    /// Weights that live there.
-    pub resident_bytes: u64,
-    /// Weights copied there for what runs, LoRAs included.
-    pub staged_bytes: u64,
-    /// Compute buffers.
-    pub compute_bytes: u64,
-    /// What the device takes for itself.
-    pub overhead_bytes: u64,
-    /// What others take of the same memory: of RAM, devices without memory of their own; of a card, its other backends.
-    pub shared_bytes: u64,
-}
-
-impl MemoryUse {
-    /// All of it.
-    #[must_use]
-    pub fn total_bytes(&self) -> u64 {
-        let parts = [self.resident_bytes, self.staged_bytes, self.compute_bytes, self.overhead_bytes, self.shared_bytes];
-        parts.into_iter().fold(0, u64::saturating_add)
-    }
-}
-
-/// What is predicted for a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DevicePrediction {
-    /// The device's whole name.
-    pub name: String,
-    /// The most that may be used of it ([`Room::limit_bytes`]).
-    pub limit_bytes: u64,
-    pub(super) phases: [MemoryUse; Phase::ALL.len()],
-}
-
-impl DevicePrediction {
-    /// What it holds in a phase.
-    #[must_use]
-    pub const fn in_phase(&self, phase: Phase) -> MemoryUse {
-        self.phases[phase as usize]
-    }
-
-    /// The phase in which it holds most, and what; the first of several.
-    #[must_use]
-    pub fn peak(&self) -> (Phase, MemoryUse) {
-        let uses = Phase::ALL.into_iter().rev().map(|phase| (phase, self.in_phase(phase)));
-        uses.max_by_key(|(_, it)| it.total_bytes()).unwrap_or((Phase::Load, MemoryUse::default()))
-    }
-
-    /// By how many bytes it is over its limit; 0 where it fits.
-    #[must_use]
-    pub fn missing_bytes(&self) -> u64 {
-        self.peak().1.total_bytes().saturating_sub(self.limit_bytes)
-    }
-}
+use super::usage::{DevicePrediction, MemoryUse};
+use super::value::{Placement, WeightLocation};
+use crate::module::Module;
 
 /// What is predicted for a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -243,12 +113,6 @@ impl Prediction {
     }
 }
 
-/// Whether the engine can run a module in pieces: it can be cut, its weights wait in RAM, and it runs elsewhere.
-pub(super) fn can_be_cut(needs: &ModuleNeeds, capacities: &[DeviceCapacity], run: usize, location: Option<usize>) -> bool {
-    let is_ram = |capacity: usize| capacities.get(capacity).is_some_and(DeviceCapacity::is_ram);
-    needs.least_bytes.is_some() && location.is_some_and(is_ram) && !is_ram(run)
-}
-
 fn ledger(slots: &[(Module, &ModuleNeeds, Slot)], capacities: &[DeviceCapacity], budgets: &Budgets) -> Ledger {
     let mut ledger = Ledger::new(capacities, budgets);
     for (_, needs, slot) in slots {
@@ -257,19 +121,12 @@ fn ledger(slots: &[(Module, &ModuleNeeds, Slot)], capacities: &[DeviceCapacity],
     ledger
 }
 
-/// The room of a device.
-pub(super) fn find(name: &str, capacities: &[DeviceCapacity]) -> Result<usize, PlacementError> {
-    capacities.iter().position(|capacity| capacity.device.name == name).ok_or_else(|| PlacementError::UnknownDevice {
-        name: name.to_owned(),
-        known: capacities.iter().map(|capacity| capacity.device.name.as_str()).collect::<Vec<_>>().join(", "),
-        closest: None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::{capacity, needs};
     use super::*;
+    use crate::device::{Device, DeviceKind};
+    use crate::format::GIB;
     use crate::recipe::PlacementText;
 
     /// Tenths of a GiB, rounded.

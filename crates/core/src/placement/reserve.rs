@@ -1,17 +1,16 @@
-//! How much of a device is left to other programs.
+//! Memory that is left to other programs.
 
 use serde::{Deserialize, Serialize};
 
-use super::ram_reserve;
 use crate::device::{Device, DeviceKind};
 use crate::format::GIB;
 
-/// What is left of a device's memory to other programs.
+/// Share of a device's memory that is left to other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reserve {
-    /// Per cent of all its memory...
+    /// Per cent of all its memory.
     pub percent: u8,
-    /// ...but no more bytes than this.
+    /// Most bytes, whatever the percentage.
     pub most_bytes: u64,
 }
 
@@ -22,7 +21,7 @@ impl Default for Reserve {
 }
 
 impl Reserve {
-    /// In bytes, for this device. RAM, which every program needs, keeps 2 GiB or a tenth free, whichever is more.
+    /// The reserve of this device in bytes; of RAM, which every program needs, always [`ram_reserve`].
     #[must_use]
     pub fn bytes(&self, device: &Device) -> u64 {
         let total = device.memory_total_bytes;
@@ -31,4 +30,10 @@ impl Reserve {
         }
         (total / 100 * u64::from(self.percent.min(100))).min(self.most_bytes)
     }
+}
+
+/// RAM that is left to other programs, in bytes: 2 GiB or a tenth of it, whichever is more.
+#[must_use]
+pub fn ram_reserve(total_bytes: u64) -> u64 {
+    (2 * GIB).max(total_bytes / 10)
 }

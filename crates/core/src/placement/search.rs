@@ -3,11 +3,14 @@
 //! Invariants: what a seat costs does not depend on how much memory there is, so more memory only ever adds to what can be chosen; the
 //! same question has the same answer.
 
+use super::capacity::{DeviceCapacity, can_be_cut, find};
+use super::error::PlacementError;
 use super::ledger::{Ledger, Slot};
-use super::plan::{Pins, PlanRequest};
-use super::predict::{DeviceCapacity, ModuleNeeds, can_be_cut, find};
-use super::{Module, PlacementError, WeightLocation};
+use super::needs::ModuleNeeds;
+use super::request::{Pins, PlanRequest};
+use super::value::WeightLocation;
 use crate::device::DeviceKind;
+use crate::module::Module;
 
 /// Modules from the one whose weights are worth most on the device to the one whose are worth least.
 pub(super) const PRIORITY: [Module; Module::ALL.len()] =

@@ -7,59 +7,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::budgets::check_budgets;
+use super::error::PlacementError;
 use super::names::{find_module, means_all};
-use super::{Module, Placement};
-use crate::device::Device;
+use crate::module::Module;
 use crate::recipe::PlacementText;
 
 /// The word for weights that stay in their file and are read again when they are needed.
 pub(super) const DISK: &str = "disk";
-
-/// Why a placement text was refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PlacementError {
-    /// An entry lacks one of its halves.
-    #[error("\"{0}\" names no module or no device; write it as module=device, for example te=cpu")]
-    Half(String),
-    /// No module has this name.
-    #[error("there is no module \"{name}\"; choose one of diffusion, te, clip_vision, vae, controlnet, photomaker, upscaler or all{}", perhaps(closest.as_ref()))]
-    UnknownModule {
-        /// What was asked for.
-        name: String,
-        /// The module that was probably meant.
-        closest: Option<String>,
-    },
-    /// Modules cannot run on a disk.
-    #[error("a module cannot run on the disk, which only keeps weights; write disk in the weights' place (--params-backend) instead")]
-    RunsOnDisk,
-    /// No device has this name.
-    #[error("there is no device \"{name}\" on this machine; choose one of {known}{}", perhaps(closest.as_ref()))]
-    UnknownDevice {
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        known: String,
-        /// The device that was probably meant.
-        closest: Option<String>,
-    },
-    /// More than one device begins with this name.
-    #[error("\"{name}\" could be {matching}; write the whole name")]
-    AmbiguousDevice {
-        /// What was asked for.
-        name: String,
-        /// What it could mean.
-        matching: String,
-    },
-    /// A budget is no number.
-    #[error(
-        "\"{0}\" is not a budget; write the GiB that may be used, for example 6 or cuda0=6, -1 to leave 1 GiB free, or 0 for no budget"
-    )]
-    Budget(String),
-}
-
-fn perhaps(closest: Option<&String>) -> String {
-    closest.map(|closest| format!("; did you mean {closest}?")).unwrap_or_default()
-}
 
 /// Which module goes where, as a text says it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,11 +87,6 @@ pub fn check_shape(text: &PlacementText) -> Result<(), PlacementError> {
     check_budgets(&text.max_vram)
 }
 
-/// Whether the texts have the right shape and name only these devices.
-pub fn check_devices(text: &PlacementText, devices: &[Device]) -> Result<(), PlacementError> {
-    Placement::parse(text, devices).map(drop)
-}
-
 pub(super) fn is_disk(place: &str) -> bool {
     place.eq_ignore_ascii_case(DISK)
 }
@@ -176,6 +125,7 @@ impl OldFlags {
 
 #[cfg(test)]
 mod tests {
+    use super::super::check_devices;
     use super::super::testing::workstation;
     use super::*;
 

@@ -5,10 +5,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::budgets::Budgets;
+use super::error::PlacementError;
 use super::names::resolve_device;
 use super::text::{BackendSpec, DISK, is_disk, parse_backend, parse_params_backend};
-use super::{Budgets, Module, PlacementError};
 use crate::device::Device;
+use crate::module::Module;
 use crate::recipe::PlacementText;
 
 /// Where a module's weights live.
@@ -156,6 +158,11 @@ impl Placement {
     pub fn set(&mut self, module: Module, assignment: Assignment) {
         self.chosen[module as usize] = assignment;
     }
+}
+
+/// Checks that the texts have the right form and name only these devices.
+pub fn check_devices(text: &PlacementText, devices: &[Device]) -> Result<(), PlacementError> {
+    Placement::parse(text, devices).map(drop)
 }
 
 /// The devices of a text such as `cuda0,cuda1`, as they are written.

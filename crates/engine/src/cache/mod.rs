@@ -559,8 +559,15 @@ mod tests {
     #[test]
     fn a_budget_is_bytes_or_what_was_free_less_some_and_never_nothing() {
         let (kind, description) = (DeviceKind::Gpu, String::new());
-        let devices =
-            [Device { name: "GPU0".into(), description, kind, card: None, memory_total_bytes: 8 << 30, memory_free_bytes: 6 << 30 }];
+        let devices = [Device {
+            name: "GPU0".into(),
+            description,
+            kind,
+            card: None,
+            memory_total_bytes: 8 << 30,
+            memory_free_bytes: 6 << 30,
+            memory_allocated_bytes: 0,
+        }];
         let limits = |gib| {
             let budgets = vec![Budget { module: Module::Te, device: "GPU0".into(), gib }];
             ContextBudgets { budgets, stream_layers: true }.limits(&devices)

@@ -76,10 +76,11 @@ fn device(index: usize) -> Option<(Device, Option<RemotePosition>)> {
     let position = position.map(|(server, index)| RemotePosition { server: server.to_owned(), index: index.parse().unwrap_or(0) });
     let card = Some(card).filter(|card| !card.is_empty());
     let memory_free_bytes = free.min(memory_total_bytes);
-    Some((Device { name, description, kind, card, memory_total_bytes, memory_free_bytes }, position))
+    let memory_allocated_bytes = allocated_bytes(&name);
+    Some((Device { name, description, kind, card, memory_total_bytes, memory_free_bytes, memory_allocated_bytes }, position))
 }
 
-/// Description of simulated devices; mirrors shim/simulated_device.cpp.
+/// Description of simulated devices; mirrors `shim/simulated_device.cpp`.
 pub(super) const SIMULATED_DESCRIPTION: &str = "Simulated with the processor";
 
 /// Adds a GPU that the CPU simulates.

@@ -191,6 +191,7 @@ mod tests {
             card: None,
             memory_total_bytes: 8,
             memory_free_bytes: 4,
+            memory_allocated_bytes: 0,
         }
     }
 

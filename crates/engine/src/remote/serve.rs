@@ -295,6 +295,7 @@ mod tests {
             card: None,
             memory_total_bytes: 1,
             memory_free_bytes: 1,
+            memory_allocated_bytes: 0,
         };
         let all = [device("CPU", DeviceKind::Cpu), device("CUDA0", DeviceKind::Gpu), device("RPC0", DeviceKind::Remote)];
         let names = |names: &[&str], devices: &[Device]| {

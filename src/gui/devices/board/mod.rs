@@ -153,7 +153,8 @@ impl Board {
         let text = &recipe.placement;
         let no_slack = BTreeMap::new();
         let slack = self.estimate.as_ref().map_or(&no_slack, |it| &it.slack_bytes);
-        self.rooms = self.devices.iter().map(|device| room(device, &self.held, slack)).collect();
+        self.rooms =
+            self.devices.iter().map(|device| DeviceCapacity::for_planning(device, slack.get(&device.name).copied().unwrap_or(0))).collect();
         self.text_errors = text_errors(text, &self.devices);
         if !self.devices.is_empty() {
             let exists = |name: &str| self.devices.iter().any(|device| device.name == name);
@@ -318,13 +319,6 @@ impl Board {
             pins: &self.pins,
         })
     }
-}
-
-/// Memory of a device for the planner: resident weights of Atelier count as free.
-fn room(device: &Device, held: &BTreeMap<String, u64>, slack: &BTreeMap<String, u64>) -> DeviceCapacity {
-    let held = held.get(&device.name).copied().unwrap_or(0);
-    let free = device.memory_free_bytes.saturating_add(held).min(device.memory_total_bytes);
-    DeviceCapacity::new(Device { memory_free_bytes: free, ..device.clone() }, slack.get(&device.name).copied().unwrap_or(0))
 }
 
 /// Parse errors of each text by itself. Without devices only the syntax is checked.

@@ -125,6 +125,7 @@ mod tests {
             card: None,
             memory_total_bytes: GIB,
             memory_free_bytes: GIB,
+            memory_allocated_bytes: 0,
         };
         let mut placement = Placement::all_on("GPU0");
         placement.set(Module::Te, Assignment { runs_on: "GPU0".into(), weights: WeightLocation::Device("CPU".into()) });

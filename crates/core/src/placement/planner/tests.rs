@@ -1,11 +1,15 @@
 use proptest::prelude::*;
 
-use super::super::search::visits;
+use super::super::budgets::Budgets;
+use super::super::capacity::DeviceCapacity;
+use super::super::change::Alternative;
+use super::super::search::{Candidates, cheapest, visits, with};
 use super::super::testing::{capacity, needs, workstation};
-use super::super::{Change, ModuleNeeds};
+use super::super::{Change, Module, ModuleNeeds, Needs, Phase, Pin, Pins, Placement, Prediction, WeightLocation, pins};
 use super::*;
-use crate::device::DeviceKind;
-use crate::format::GIB;
+use crate::device::{Device, DeviceKind};
+use crate::format::{GIB, memory_size};
+use crate::recipe::PlacementText;
 
 /// A question that owns its parts.
 #[derive(Clone, Debug, Default)]

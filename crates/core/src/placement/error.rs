@@ -1,0 +1,47 @@
+//! Errors of placement texts.
+
+/// Error of a placement text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlacementError {
+    /// An entry lacks one of its halves.
+    #[error("\"{0}\" names no module or no device; write it as module=device, for example te=cpu")]
+    Half(String),
+    /// No module has this name.
+    #[error("there is no module \"{name}\"; choose one of diffusion, te, clip_vision, vae, controlnet, photomaker, upscaler or all{}", perhaps(closest.as_ref()))]
+    UnknownModule {
+        /// What was asked for.
+        name: String,
+        /// The module that was probably meant.
+        closest: Option<String>,
+    },
+    /// Modules cannot run on a disk.
+    #[error("a module cannot run on the disk, which only keeps weights; write disk in the weights' place (--params-backend) instead")]
+    RunsOnDisk,
+    /// No device has this name.
+    #[error("there is no device \"{name}\" on this machine; choose one of {known}{}", perhaps(closest.as_ref()))]
+    UnknownDevice {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+        /// The device that was probably meant.
+        closest: Option<String>,
+    },
+    /// More than one device begins with this name.
+    #[error("\"{name}\" could be {matching}; write the whole name")]
+    AmbiguousDevice {
+        /// What was asked for.
+        name: String,
+        /// What it could mean.
+        matching: String,
+    },
+    /// A budget is no number.
+    #[error(
+        "\"{0}\" is not a budget; write the GiB that may be used, for example 6 or cuda0=6, -1 to leave 1 GiB free, or 0 for no budget"
+    )]
+    Budget(String),
+}
+
+fn perhaps(closest: Option<&String>) -> String {
+    closest.map(|closest| format!("; did you mean {closest}?")).unwrap_or_default()
+}

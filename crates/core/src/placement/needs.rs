@@ -1,0 +1,41 @@
+//! Memory that modules need for one recipe, whatever devices they are on. The engine measures it by a dry run.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::phase::Phase;
+use crate::module::Module;
+
+/// Memory that a module needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleNeeds {
+    /// Its weights in memory, after the loader's conversions.
+    pub weight_bytes: u64,
+    /// LoRA weights that are beside it while it runs.
+    pub lora_bytes: u64,
+    /// Its compute buffer in each phase in which it runs, its graph in one piece.
+    pub compute_bytes: BTreeMap<Phase, u64>,
+    /// Where its graph can be cut: the weights of the largest piece with the compute buffer of that piece. `None`: it cannot (VAE).
+    pub least_bytes: Option<u64>,
+}
+
+impl ModuleNeeds {
+    /// The bytes it takes where it runs, with its graph in one piece: staged weights where they live elsewhere, LoRA, compute.
+    pub(super) fn whole_bytes(&self, staged: bool, compute_bytes: u64) -> u64 {
+        let weights = if staged { self.weight_bytes } else { 0 };
+        weights.saturating_add(self.lora_bytes).saturating_add(compute_bytes)
+    }
+
+    /// The least bytes with which it runs where it can be cut.
+    pub(super) fn cut_bytes(&self) -> Option<u64> {
+        Some(self.least_bytes?.saturating_add(self.lora_bytes))
+    }
+}
+
+/// Memory that the modules in use need, for one recipe.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Needs {
+    /// By module; a module that the recipe does not use is not in it.
+    pub modules: BTreeMap<Module, ModuleNeeds>,
+}
