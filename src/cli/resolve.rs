@@ -84,8 +84,8 @@ pub(super) fn upscale(
     {
         allow_pickle = pickles()?;
         if !allow_pickle {
-            let hint = format!("{} If you trust who made this one, and there is no other: --allow-pickle.", error.hint);
-            return Err(Problem { sentence: error.sentence, hint }.into());
+            let hint = format!("{} If you trust who made this one, and there is no other: --allow-pickle.", error.advice.hint);
+            return Err(Problem::new(error.advice.sentence, hint).into());
         }
     }
     let task = Task::Upscale {

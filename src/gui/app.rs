@@ -11,7 +11,6 @@ use eframe::egui;
 use crate::gui::autosave::Autosave;
 use crate::gui::command::{Command, Commands};
 use crate::gui::context::{Context, Notices};
-use crate::gui::devices::board::Board;
 use crate::gui::files::{DialogKind, DialogResult, Report};
 use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared};
 use crate::gui::state::State;
@@ -95,15 +94,15 @@ impl App {
             notices: Notices::default(),
             closing: Closing::No,
             create: create::State::new(settings.preview, pictures_folder),
-            devices: devices::State::new(Board::kept(&settings), settings.pins.is_some()),
+            devices: devices::State::from_settings(&settings),
             models: models::State::new(builtin, options.library.is_some()),
-            memory: memory::State::kept(&settings, options.settings_path.as_deref()),
+            memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
         };
         let autosave = Autosave::new(options.settings_path.clone(), settings);
         let mut app = Self { state, engine, workers, library, autosave };
         app.with(ctx, |features, context| {
-            memory::start(features.memory, context);
-            devices::update::start(features.devices, context);
+            memory::update::start(features.memory, context);
+            devices::requests::start(features.devices, context);
         });
         Ok(app)
     }
@@ -128,13 +127,13 @@ impl App {
         self.with(ctx, |Features { create, devices, models, memory }, context| {
             create::update::refresh_textures(create, context);
             create::update::refresh_files(create, context);
-            if devices::update::refresh(devices, context) {
+            if devices::requests::refresh(devices, context) {
                 // The newest question takes the place of others.
                 models.fit_queries.drop_pending();
             }
             models::update::refresh(models, &devices.board.devices, context);
             models::fit_queries::refresh(models, devices, context);
-            memory::load_ahead(memory, devices, context);
+            memory::update::refresh(memory, devices.fits(context.shared), context);
         });
         self.closing(ctx);
         self.autosave.refresh(ctx, &self.state, &self.workers);
@@ -162,7 +161,7 @@ impl App {
     /// Writes what is left to write, but not for longer than a few seconds.
     pub fn finish(mut self) {
         self.engine.cancel_all();
-        memory::loaded(&mut self.state.memory, &self.workers);
+        memory::update::end_preloading(&mut self.state.memory, &self.workers);
         self.autosave.save(&self.state, &self.workers);
         // What comes in goes on from there at the next start.
         if !self.library.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
@@ -209,9 +208,9 @@ impl App {
         ctx.request_repaint();
         match command {
             Command::Create(command) => self.with(ctx, |features, context| create::update::update(features.create, command, context)),
-            Command::Board(command) => self.with(ctx, |features, context| devices::update::update(features.devices, command, context)),
+            Command::Devices(command) => self.with(ctx, |features, context| devices::update::update(features.devices, command, context)),
             Command::Models(command) => self.with(ctx, |features, context| models::update::update(features.models, command, context)),
-            Command::Memory(command) => self.with(ctx, |features, context| memory::update(features.memory, command, context)),
+            Command::Memory(command) => self.with(ctx, |features, context| memory::update::update(features.memory, command, context)),
             Command::SetScreen(screen) => self.state.shared.screen = screen,
             Command::SetTheme(theme) => {
                 self.state.shared.theme = theme;
@@ -272,7 +271,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
     let Features { create, devices, models, memory } = features;
     match event {
         Event::Begin { job, begin } => {
-            devices::update::job_begins(devices);
+            devices::requests::job_began(devices);
             create.last_seed = begin.seeds.first().copied().or(create.last_seed);
             let notes = begin.notes.join(" ");
             if let Some(job) = context.shared.jobs.get_mut(job) {
@@ -303,21 +302,21 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
             LogLevel::Warn => tracing::warn!("{text}"),
             LogLevel::Error => tracing::error!("{text}"),
         },
-        Event::Devices(found) => devices::update::devices_found(devices, found, context),
-        Event::Server { server, added } => devices::update::server_answered(devices, &server, added, context),
+        Event::Devices(found) => devices::requests::devices_listed(devices, found, context),
+        Event::Server { server, added } => devices::requests::server_answered(devices, &server, added, context),
         Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => {
             models::fit_queries::set_estimate(models, estimate.ok())
         }
-        Event::Estimated { recipe, estimate } => devices::update::estimated(devices, &recipe, estimate, context),
-        Event::Measured { job, peaks } => devices::update::measured(devices, job, peaks, context),
+        Event::Estimated { recipe, estimate } => devices::requests::estimated(devices, &recipe, estimate, context),
+        Event::Measured { job, peaks } => devices::requests::job_measured(devices, job, peaks, context),
         Event::Waiting { job, behind } => {
             if let Some(job) = context.shared.jobs.get_mut(job) {
                 job.progress.waits(behind);
             }
         }
         Event::Residency(residency) => {
-            memory::loaded(memory, context.workers);
-            devices::update::residency_changed(devices, &residency);
+            memory::update::end_preloading(memory, context.workers);
+            devices::requests::residency_changed(devices, &residency);
             context.shared.residency = residency;
         }
         Event::End { job, end } => job_ended(create, devices, job, end, context),
@@ -326,7 +325,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
 
 fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobId, end: End, context: &mut Context<'_>) {
     let ended = context.shared.jobs.remove(job);
-    devices::update::list_devices(devices, context);
+    devices::requests::list_devices(devices, context);
     create::update::job_ended(create, job, matches!(end, End::Done { .. }));
     match end {
         End::Done { notes, .. } if !notes.is_empty() => context.notice(notes.join(" ")),
@@ -334,7 +333,7 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
         End::Failed(Failure { advice, log, cause }) => {
             let mut card = ErrorCard { details: log, ..ErrorCard::of(advice) };
             if let (Some(Cause::OutOfMemory(met)), Some(job)) = (cause, ended) {
-                devices::update::add_remedies(devices, &mut card, &met, &job);
+                devices::requests::add_remedies(devices, &mut card, &met, &job);
             }
             context.shared.error = Some(card);
         }
@@ -345,8 +344,8 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
 fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'_>) {
     let Features { create, devices, models: _, memory } = features;
     match report {
-        Report::CrashMarkerChecked(was_there) => memory::mark_taken(memory, was_there, context),
-        Report::CrashMarkerWritten => memory::mark_set(memory, context),
+        Report::CrashMarkerChecked(existed) => memory::update::crash_marker_checked(memory, existed, context),
+        Report::CrashMarkerWritten => memory::update::crash_marker_written(memory, context),
         Report::Identified(files) => create::update::identified(files, context),
         Report::Missing(paths) => context.shared.missing_files = paths.into_iter().collect(),
         Report::Stored(id, result) => create::update::stored(create, id, result, context),
@@ -370,7 +369,7 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         }
         Report::Preview(job, picture, image) => create::update::preview_ready(create, job, picture, image, context),
         Report::DialogClosed(kind, result) => dialog_closed(create, kind, result, context),
-        Report::ServerTested(server, found) => devices::update::server_tested(devices, &server, &found),
+        Report::ServerTested(server, found) => devices::requests::server_tested(devices, &server, &found),
     }
 }
 

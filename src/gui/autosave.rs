@@ -77,9 +77,9 @@ impl Autosave {
                 shared.recipe.clone()
             },
             pins: state.devices.known_pins().or_else(|| self.written.pins.clone()),
-            placements: state.devices.board.named.clone(),
-            servers: state.devices.board.servers.iter().map(|server| server.address.to_string()).collect(),
-            preload: state.memory.warm,
+            placements: state.devices.saved_placements.clone(),
+            servers: state.devices.servers.iter().map(|server| server.address.to_string()).collect(),
+            preload: state.memory.preloading.enabled,
             reserve: state.memory.reserve,
         }
     }

@@ -20,7 +20,6 @@ mod overlays;
 mod pixels;
 pub mod shared;
 mod shortcut;
-mod standing;
 pub mod state;
 pub mod theme;
 mod toolbar;

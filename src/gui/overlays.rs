@@ -5,8 +5,7 @@ use eframe::egui::{
 };
 
 use crate::gui::command::{Command, Commands};
-use crate::gui::devices::board::BoardCommand;
-use crate::gui::devices::view as board;
+use crate::gui::devices;
 use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::shared::{Closing, Screen};
@@ -39,9 +38,9 @@ pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
             });
             ui.add_space(2.0);
             if !error.remedies.is_empty() {
-                let words = format!("{}:", BoardCommand::RemedyAgain(0).label());
+                let words = format!("{}:", devices::Command::RemedyAgain(0).label());
                 ui.label(RichText::new(words).color(palette.weak));
-                board::remedies(ui, state, commands, &error.remedies, |index| Command::Board(BoardCommand::RemedyAgain(index)));
+                devices::view::remedies(ui, state, commands, &error.remedies, |index| devices::Command::RemedyAgain(index));
             }
             if !error.details.is_empty() {
                 CollapsingHeader::new("Details")

@@ -7,9 +7,8 @@ use atelier_core::device::Device;
 use atelier_core::recipe::Recipe;
 use atelier_engine::Estimate;
 
-use crate::gui::context::Context;
+use crate::gui::context::{Context, log_if_busy};
 use crate::gui::devices;
-use crate::gui::devices::update::sent;
 use crate::gui::models::ModelCard;
 use crate::gui::models::fit::FitPrediction;
 use crate::gui::models::state::State;
@@ -85,12 +84,12 @@ pub(crate) fn refresh(state: &mut State, devices: &devices::State, context: &Con
             predict(state, id);
         }
     }
-    let is_idle = context.shared.jobs.is_empty() && !devices.board.waiting && state.fit_queries.pending.is_none();
+    let is_idle = context.shared.jobs.is_empty() && !devices.board.estimate_pending && state.fit_queries.pending.is_none();
     if context.shared.screen != Screen::Models || !is_idle || state.fit_queries.devices.is_empty() {
         return;
     }
     let Some(query) = next_query(state, &context.shared.recipe) else { return };
-    if sent(context.engine.estimate(query.recipe.clone())) {
+    if log_if_busy(context.engine.estimate(query.recipe.clone())) {
         state.fit_queries.pending = Some(query);
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mu
             (state.hub.repository, state.hub.files) = (Some(repo), None);
         }
         LibraryEvent::Runnable(Ok(runnable)) => use_runnable(&runnable, context),
-        LibraryEvent::Runnable(Err(problem)) => context.notice(problem.sentence),
+        LibraryEvent::Runnable(Err(problem)) => context.notice(problem.advice.sentence),
         LibraryEvent::RemovalPreview(removal) => state.removal = Some(*removal),
         LibraryEvent::Check(id, Some(check)) => {
             state.checks.insert(id, check);

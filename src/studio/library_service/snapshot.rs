@@ -97,7 +97,7 @@ impl LibrarySnapshot {
         let mut cards = model_cards(inputs.models, inputs.scan, inputs.usage, inputs.downloaded);
         cards.splice(0..0, inputs.builtin.cloned());
         let faulty = inputs.scan.files.iter().filter_map(|it| match &it.status {
-            FileStatus::Faulty { sentence, hint, .. } => Some(format!("{sentence} {hint}")),
+            FileStatus::Faulty { advice, .. } => Some(advice.to_string()),
             FileStatus::Unread | FileStatus::Known(_) | FileStatus::Pickle => None,
         });
         let problems = inputs.problems.iter().chain(&inputs.models.problems).chain(&inputs.scan.problems).cloned();

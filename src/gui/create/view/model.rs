@@ -7,7 +7,7 @@ use eframe::egui::{Align, ComboBox, Frame, Id, Key, Label, Layout, Margin, Popup
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::icons::Icon;
-use crate::gui::memory::panel as resident;
+use crate::gui::memory;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
@@ -43,7 +43,7 @@ pub(crate) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands)
             }
         });
     }
-    resident::beside_the_chosen(ui, state, commands);
+    memory::view::chosen_model(ui, state, commands);
     for path in &state.shared.unplaced {
         unplaced(ui, state, commands, path);
     }

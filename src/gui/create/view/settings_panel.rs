@@ -9,7 +9,7 @@ use eframe::egui::{
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::view::{model, size, source};
-use crate::gui::devices::view as board;
+use crate::gui::devices;
 use crate::gui::icons::Icon;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
@@ -26,10 +26,7 @@ const GENERATE_HEIGHT: f32 = 40.0;
 
 /// Draws the panel.
 pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let margin = Margin { left: EDGE, right: EDGE, top: 12, bottom: 14 };
-    Panel::bottom("generate").resizable(false).show_separator_line(true).frame(Frame::new().inner_margin(margin)).show(ui, |ui| {
-        generate(ui, state, commands);
-    });
+    generate_panel(ui, state, commands);
     let mut recipe = state.shared.recipe.clone();
     ScrollArea::vertical().id_salt("settings scroll").auto_shrink([false, false]).show(ui, |ui| {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
@@ -48,13 +45,21 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     }
 }
 
-pub(crate) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
+/// Draws the button that makes a picture, at the bottom of the side panel.
+pub(crate) fn generate_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let margin = Margin { left: EDGE, right: EDGE, top: 12, bottom: 14 };
+    Panel::bottom("generate").resizable(false).show_separator_line(true).frame(Frame::new().inner_margin(margin)).show(ui, |ui| {
+        generate(ui, state, commands);
+    });
+}
+
+fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     ui.spacing_mut().item_spacing.y = 8.0;
     if state.shared.screen == Screen::Create {
-        board::compact(ui, state, commands);
+        devices::view::compact(ui, state, commands);
     }
-    board::shortage_hint(ui, state, commands);
+    devices::view::shortage_hint(ui, state, commands);
     if let Err(unmet) = state.shared.ready() {
         ui.label(RichText::new(unmet.sentence()).color(palette.weak));
     } else if let Some(advice) = state.shared.advice() {
