@@ -18,7 +18,7 @@ use crate::studio::{preloading, results};
 use atelier_core::paths;
 use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, Recipe, Rgb8};
 use atelier_engine::{JobId, Preview, RemoteError, RemoteReport, ServerAddress};
-use atelier_media::GalleryError;
+use atelier_media::PictureError;
 
 /// A dialog that closes faster than this was never seen: no person is so quick.
 const NEVER_SEEN: Duration = Duration::from_millis(150);
@@ -181,7 +181,7 @@ pub enum FileError {
     },
     /// It is a picture file, and could not be read or written.
     #[error(transparent)]
-    Picture(#[from] GalleryError),
+    Picture(#[from] PictureError),
     /// The system could not show it.
     #[error("{path} could not be opened: {reason}", path = path.display())]
     Open {

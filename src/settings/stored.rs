@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{NamedPlacement, PreviewChoice, Settings, ThemeChoice, VERSION, WindowPlace};
+use super::{NamedPlacement, PreviewChoice, Settings, ThemeChoice, WindowPlace};
 use atelier_core::placement::{Module, Reserve, module_named};
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe};
 
+/// Version of the format that this program writes.
+pub(super) const VERSION: u32 = 1;
 /// Stored word for the built-in model, whose folder may be another one in the next version.
 const BUILTIN: &str = "built-in";
 
@@ -269,5 +271,11 @@ impl From<StoredSettings> for Settings {
                 .filter(|it| it.percent <= 100)
                 .map_or_else(Reserve::default, |it| Reserve { percent: it.percent, most_bytes: it.most_bytes }),
         }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        StoredSettings::default().into()
     }
 }
