@@ -5,6 +5,7 @@
 //! 130 cancelled. Not here: how pictures are made (the engine is reached by its [`Handle`] alone) and anything of the window.
 
 mod devices;
+mod exit;
 mod flags;
 mod interrupt;
 mod job;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 use clap::{CommandFactory, Parser};
 
+use exit::Exit;
 pub use flags::{Command, DevicesFlags, GenerateFlags, ModelsFlags, PlanFlags, ServeFlags, UpscaleFlags};
 use interrupt::{Interrupt, Press};
 use job::JobOutput;
@@ -39,21 +41,6 @@ use atelier_core::paths::Paths;
 use atelier_core::sd_cli::CommandLine;
 use atelier_engine::{Handle, simulate_devices};
 use atelier_library::{Builtin, BuiltinError};
-
-/// Exit code of the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exit {
-    Done = 0,
-    Failed = 1,
-    Usage = 2,
-    Cancelled = 130,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
-    }
-}
 
 /// A parsed command line.
 #[derive(Debug)]
