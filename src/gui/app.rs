@@ -304,9 +304,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
         },
         Event::Devices(found) => devices::requests::devices_listed(devices, found, context),
         Event::Server { server, added } => devices::requests::server_answered(devices, &server, added, context),
-        Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => {
-            models::update::estimated(models, estimate.ok())
-        }
+        Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => models::update::estimated(models, estimate.ok()),
         Event::Estimated { recipe, estimate } => devices::requests::estimated(devices, &recipe, estimate, context),
         Event::Measured { job, peaks } => devices::requests::job_measured(devices, job, peaks, context),
         Event::Waiting { job, behind } => {

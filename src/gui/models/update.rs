@@ -5,8 +5,8 @@ use std::path::Path;
 use atelier_core::device::Device;
 use atelier_core::recipe::Lora;
 use atelier_engine::Estimate;
-use atelier_library::{Availability, ModelCard, ModelKind, Runnable};
 use atelier_library::downloads::{Status, Token};
+use atelier_library::{Availability, ModelCard, ModelKind, Runnable};
 use eframe::egui;
 
 use crate::gui::context::{Context, log_if_busy};
