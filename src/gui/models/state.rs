@@ -14,7 +14,7 @@ use crate::gui::models::filter::{CardStatus, Filter, Sort, visible_cards};
 use crate::gui::models::fit::{FitLevel, FitPrediction, MachineMemory};
 use crate::gui::models::fit_queries::FitQueries;
 use crate::gui::models::{
-    Availability, CardVariant, DownloadsState, Entry, FileCheck, HubFile, LibrarySnapshot, ModelCard, RemovalPreview, Repository,
+    Availability, CardVariant, DownloadsState, JobSnapshot, FileCheck, HubFile, LibrarySnapshot, ModelCard, RemovalPreview, Repository,
 };
 
 /// State of the Models view.
@@ -43,7 +43,7 @@ pub struct State {
     /// Names of chosen variants, by model.
     pub chosen_variants: BTreeMap<String, String>,
     /// The download queue, in its order.
-    pub queue: Vec<Entry>,
+    pub queue: Vec<JobSnapshot>,
     /// Availability of downloads.
     pub downloads: DownloadsState,
     /// The Hugging Face page.
@@ -137,7 +137,7 @@ impl State {
     }
 
     /// Replaces the download queue.
-    pub fn set_queue(&mut self, queue: Vec<Entry>) {
+    pub fn set_queue(&mut self, queue: Vec<JobSnapshot>) {
         let ids: Vec<String> = queue.iter().map(|it| it.id.clone()).collect();
         self.is_dirty |= ids != self.queued_ids;
         (self.queue, self.queued_ids) = (queue, ids);
@@ -237,7 +237,7 @@ impl State {
 
     /// The first download of a card in the queue's order.
     #[must_use]
-    pub fn download_of(&self, card: &ModelCard) -> Option<&Entry> {
+    pub fn download_of(&self, card: &ModelCard) -> Option<&JobSnapshot> {
         self.queue.iter().find(|entry| card.job_ids.contains(&entry.id))
     }
 

@@ -1,3 +1,4 @@
+use std::sync::{Condvar, Mutex};
 use std::fs;
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc;
