@@ -19,7 +19,7 @@ use library::Library;
 pub(super) use library::{allows_pickles, find, find_upscaler};
 use report::LibraryReport;
 
-use super::Exit;
+use super::exit::Exit;
 use super::flags::{LibraryFlags, ModelsCommand, ModelsFlags};
 use super::interrupt::Interrupt;
 use super::printer::Printer;

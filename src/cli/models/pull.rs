@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::report::licence_text;
 use super::{CommandError, CommandRunner, Library, failed};
-use crate::cli::Exit;
+use crate::cli::exit::Exit;
 use atelier_library::downloads::{Downloads, Event, Job, JobSnapshot, Options, Progress, Status};
 use atelier_library::{Catalogue, LibraryConfig, Link, Manifest, Problem, download_job};
 

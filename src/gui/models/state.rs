@@ -8,14 +8,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atelier_engine::Residency;
-use atelier_library::Licence;
+use atelier_library::downloads::{JobSnapshot, HubFile, Repository};
+use atelier_library::{Availability, CardVariant, Licence, ModelCard};
 
 use crate::gui::models::filter::{CardStatus, Filter, Sort, visible_cards};
 use crate::gui::models::fit::{FitLevel, FitPrediction, MachineMemory};
 use crate::gui::models::fit_queries::FitQueries;
-use crate::gui::models::{
-    Availability, CardVariant, DownloadsState, JobSnapshot, FileCheck, HubFile, LibrarySnapshot, ModelCard, RemovalPreview, Repository,
-};
+use crate::studio::library_service::{DownloadsState, FileCheck, LibrarySnapshot, RemovalPreview};
 
 /// State of the Models view.
 #[derive(Default)]
@@ -297,7 +296,7 @@ impl State {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::gui::models::ModelKind;
+    use atelier_library::ModelKind;
 
     /// A card of the catalogue, for tests.
     pub(in crate::gui::models) fn card(id: &str, name: &str, bytes: Option<u64>) -> ModelCard {
