@@ -104,7 +104,7 @@ fn download(url: &str, sum: Sha256, folder: &std::path::Path) -> Outcome<f64> {
     loop {
         match downloads.next_within(LIMIT).ok_or("the download takes too long")? {
             Event::Done { .. } => return Ok(began.elapsed().as_secs_f64()),
-            Event::Failed { failure, .. } => return Err(failure.sentence.into()),
+            Event::Failed { failure, .. } => return Err(failure.advice.sentence.into()),
             _ => {}
         }
     }

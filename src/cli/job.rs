@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Exit;
+use super::exit::Exit;
 use super::interrupt::Interrupt;
 use super::job_progress::{JobProgress, summary};
 use super::json::Line;

@@ -5,6 +5,7 @@
 //! 130 cancelled. Not here: how pictures are made (the engine is reached by its [`Handle`] alone) and anything of the window.
 
 mod devices;
+mod exit;
 mod flags;
 mod interrupt;
 mod job;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 use clap::{CommandFactory, Parser};
 
+use exit::Exit;
 pub use flags::{Command, DevicesFlags, GenerateFlags, ModelsFlags, PlanFlags, ServeFlags, UpscaleFlags};
 use interrupt::{Interrupt, Press};
 use job::JobOutput;
@@ -36,24 +38,9 @@ use usage_error::UsageError;
 use crate::studio::EngineWake;
 use atelier_core::device::SimulatedDevices;
 use atelier_core::paths::Paths;
-use atelier_core::sd_cli::Copied;
+use atelier_core::sd_cli::CommandLine;
 use atelier_engine::{Handle, simulate_devices};
 use atelier_library::{Builtin, BuiltinError};
-
-/// Exit code of the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exit {
-    Done = 0,
-    Failed = 1,
-    Usage = 2,
-    Cancelled = 130,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
-    }
-}
 
 /// A parsed command line.
 #[derive(Debug)]
@@ -211,7 +198,7 @@ fn refused(error: &UsageError, err: &mut dyn Write) -> Exit {
 }
 
 /// Prints a command line on standard output, and on standard error what it cannot express.
-fn print_command(copied: &Copied, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+fn print_command(copied: &CommandLine, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
     for note in &copied.left_out {
         // Nothing can be said where standard error is closed.
         let _ = writeln!(err, "{note}");

@@ -11,7 +11,7 @@ use crate::studio::results::Destination;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::placement::{self, OldFlags, PlacementError};
 use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe};
-use atelier_core::sd_cli::{self, Copied, Pasted};
+use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
 use atelier_engine::{PreviewOptions, Task};
 use atelier_library::{Builtin, BuiltinError, Problem, Runnable};
 
@@ -60,11 +60,11 @@ pub(super) fn as_command(
     flags: &GenerateFlags,
     find: impl FindModel,
     builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
-) -> Result<Copied, UsageError> {
+) -> Result<CommandLine, UsageError> {
     let (recipe, mut left_out, _) = recipe(flags, find, builtin)?;
     let copied = sd_cli::write(&recipe);
     left_out.extend(copied.left_out);
-    Ok(Copied { left_out, ..copied })
+    Ok(CommandLine { left_out, ..copied })
 }
 
 pub(super) fn upscale(
@@ -84,8 +84,8 @@ pub(super) fn upscale(
     {
         allow_pickle = pickles()?;
         if !allow_pickle {
-            let hint = format!("{} If you trust who made this one, and there is no other: --allow-pickle.", error.hint);
-            return Err(Problem { sentence: error.sentence, hint }.into());
+            let hint = format!("{} If you trust who made this one, and there is no other: --allow-pickle.", error.advice.hint);
+            return Err(Problem::new(error.advice.sentence, hint).into());
         }
     }
     let task = Task::Upscale {
@@ -106,7 +106,7 @@ fn recipe(
     builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
 ) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
     let (recipe, left_out, name) = if let Some(command) = &flags.from_command {
-        let Pasted { recipe, left_out } = sd_cli::read(command)?;
+        let ParsedCommand { recipe, left_out } = sd_cli::read(command)?;
         (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect(), None)
     } else {
         let (recipe, name) = recipe_of_flags(&flags.picture, &flags.common, find, builtin)?;

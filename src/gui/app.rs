@@ -11,16 +11,14 @@ use eframe::egui;
 use crate::gui::autosave::Autosave;
 use crate::gui::command::{Command, Commands};
 use crate::gui::context::{Context, Notices};
-use crate::gui::devices::board::Board;
 use crate::gui::files::{DialogKind, DialogResult, Report};
-use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared, ThemeChoice};
+use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared};
 use crate::gui::state::State;
 use crate::gui::window::Options;
 use crate::gui::workers::{Wake, Workers};
 use crate::gui::{create, devices, frame, memory, models, theme};
 use crate::settings::Settings;
 use crate::studio::library_service::LibraryService;
-use atelier_core::advice::Advice;
 use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
 use atelier_library::Builtin;
@@ -75,12 +73,7 @@ impl App {
         let workers = Workers::start(Arc::clone(&wake))?;
         let builtin = options.builtin.as_deref().ok().map(atelier_library::builtin_card);
         let library = options.library.clone().map(|it| LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
-        let theme = match settings.dark {
-            None => ThemeChoice::System,
-            Some(true) => ThemeChoice::Dark,
-            Some(false) => ThemeChoice::Light,
-        };
-        theme::set_theme(ctx, theme);
+        theme::set_theme(ctx, settings.theme);
         let (recipe, custom_recipe) = first_recipe(&settings, options.builtin.as_deref().ok());
         let pictures_folder = settings.pictures_folder.clone().unwrap_or_else(|| options.pictures_folder.clone());
         let state = State {
@@ -91,25 +84,25 @@ impl App {
                 custom_recipe,
                 recent_recipes: RecentRecipes::default(),
                 unplaced: Vec::new(),
-                missing: std::collections::BTreeSet::new(),
+                missing_files: std::collections::BTreeSet::new(),
                 jobs: Jobs::default(),
                 residency: Residency::default(),
                 error: None,
                 dialog_open: false,
-                theme,
+                theme: settings.theme,
             },
             notices: Notices::default(),
             closing: Closing::No,
-            create: create::State::new(settings.preview.into(), pictures_folder),
-            devices: devices::State::new(Board::kept(&settings), settings.pins.is_some()),
+            create: create::State::new(settings.preview, pictures_folder),
+            devices: devices::State::from_settings(&settings),
             models: models::State::new(builtin, options.library.is_some()),
-            memory: memory::State::kept(&settings, options.settings_path.as_deref()),
+            memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
         };
         let autosave = Autosave::new(options.settings_path.clone(), settings);
         let mut app = Self { state, engine, workers, library, autosave };
         app.with(ctx, |features, context| {
-            memory::start(features.memory, context);
-            devices::update::start(features.devices, context);
+            memory::update::start(features.memory, context);
+            devices::requests::start(features.devices, context);
         });
         Ok(app)
     }
@@ -134,16 +127,16 @@ impl App {
         self.with(ctx, |Features { create, devices, models, memory }, context| {
             create::update::refresh_textures(create, context);
             create::update::refresh_files(create, context);
-            if devices::update::refresh(devices, context) {
+            if devices::requests::refresh(devices, context) {
                 // The newest question takes the place of others.
                 models.fit_queries.drop_pending();
             }
             models::update::refresh(models, &devices.board.devices, context);
-            models::fit_queries::refresh(models, devices, context);
-            memory::load_ahead(memory, devices, context);
+            models::update::refresh_fits(models, devices, context);
+            memory::update::refresh(memory, devices.fits(context.shared), context);
         });
         self.closing(ctx);
-        self.autosave.refresh(ctx, &self.state, &mut self.workers);
+        self.autosave.refresh(ctx, &self.state, &self.workers);
         if let Some(secs) = self.state.notices.expire(ctx.time()) {
             ctx.request_repaint_after_secs(secs as f32);
         }
@@ -168,8 +161,8 @@ impl App {
     /// Writes what is left to write, but not for longer than a few seconds.
     pub fn finish(mut self) {
         self.engine.cancel_all();
-        memory::loaded(&mut self.state.memory, &mut self.workers);
-        self.autosave.save(&self.state, &mut self.workers);
+        memory::update::end_preloading(&mut self.state.memory, &self.workers);
+        self.autosave.save(&self.state, &self.workers);
         // What comes in goes on from there at the next start.
         if !self.library.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
             tracing::error!("the downloads did not stop before the window closed");
@@ -192,7 +185,7 @@ impl App {
         let mut context = Context {
             egui: ctx,
             engine: &self.engine,
-            workers: &mut self.workers,
+            workers: &self.workers,
             library: self.library.as_ref(),
             notices,
             shared,
@@ -215,9 +208,9 @@ impl App {
         ctx.request_repaint();
         match command {
             Command::Create(command) => self.with(ctx, |features, context| create::update::update(features.create, command, context)),
-            Command::Board(command) => self.with(ctx, |features, context| devices::update::update(features.devices, command, context)),
+            Command::Devices(command) => self.with(ctx, |features, context| devices::update::update(features.devices, command, context)),
             Command::Models(command) => self.with(ctx, |features, context| models::update::update(features.models, command, context)),
-            Command::Memory(command) => self.with(ctx, |features, context| memory::update(features.memory, command, context)),
+            Command::Memory(command) => self.with(ctx, |features, context| memory::update::update(features.memory, command, context)),
             Command::SetScreen(screen) => self.state.shared.screen = screen,
             Command::SetTheme(theme) => {
                 self.state.shared.theme = theme;
@@ -278,7 +271,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
     let Features { create, devices, models, memory } = features;
     match event {
         Event::Begin { job, begin } => {
-            devices::update::job_begins(devices);
+            devices::requests::job_began(devices);
             create.last_seed = begin.seeds.first().copied().or(create.last_seed);
             let notes = begin.notes.join(" ");
             if let Some(job) = context.shared.jobs.get_mut(job) {
@@ -309,21 +302,19 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
             LogLevel::Warn => tracing::warn!("{text}"),
             LogLevel::Error => tracing::error!("{text}"),
         },
-        Event::Devices(found) => devices::update::devices_found(devices, found, context),
-        Event::Server { server, added } => devices::update::server_answered(devices, &server, added, context),
-        Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => {
-            models::fit_queries::set_estimate(models, estimate.ok())
-        }
-        Event::Estimated { recipe, estimate } => devices::update::estimated(devices, &recipe, estimate, context),
-        Event::Measured { job, peaks } => devices::update::measured(devices, job, peaks, context),
+        Event::Devices(found) => devices::requests::devices_listed(devices, found, context),
+        Event::Server { server, added } => devices::requests::server_answered(devices, &server, added, context),
+        Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => models::update::estimated(models, estimate.ok()),
+        Event::Estimated { recipe, estimate } => devices::requests::estimated(devices, &recipe, estimate, context),
+        Event::Measured { job, peaks } => devices::requests::job_measured(devices, job, peaks, context),
         Event::Waiting { job, behind } => {
             if let Some(job) = context.shared.jobs.get_mut(job) {
                 job.progress.waits(behind);
             }
         }
         Event::Residency(residency) => {
-            memory::loaded(memory, context.workers);
-            devices::update::residency_changed(devices, &residency);
+            memory::update::end_preloading(memory, context.workers);
+            devices::requests::residency_changed(devices, &residency);
             context.shared.residency = residency;
         }
         Event::End { job, end } => job_ended(create, devices, job, end, context),
@@ -332,15 +323,15 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
 
 fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobId, end: End, context: &mut Context<'_>) {
     let ended = context.shared.jobs.remove(job);
-    devices::update::list_devices(devices, context);
+    devices::requests::list_devices(devices, context);
     create::update::job_ended(create, job, matches!(end, End::Done { .. }));
     match end {
         End::Done { notes, .. } if !notes.is_empty() => context.notice(notes.join(" ")),
         End::Done { .. } | End::Cancelled => {}
-        End::Failed(Failure { advice: Advice { sentence, hint }, log, cause }) => {
-            let mut card = ErrorCard { details: log, ..ErrorCard::new(sentence, hint) };
+        End::Failed(Failure { advice, log, cause }) => {
+            let mut card = ErrorCard { details: log, ..ErrorCard::of(advice) };
             if let (Some(Cause::OutOfMemory(met)), Some(job)) = (cause, ended) {
-                devices::update::add_remedies(devices, &mut card, &met, &job);
+                devices::requests::add_remedies(devices, &mut card, &met, &job);
             }
             context.shared.error = Some(card);
         }
@@ -351,10 +342,10 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
 fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'_>) {
     let Features { create, devices, models: _, memory } = features;
     match report {
-        Report::CrashMarkerChecked(was_there) => memory::mark_taken(memory, was_there, context),
-        Report::CrashMarkerWritten => memory::mark_set(memory, context),
+        Report::CrashMarkerChecked(existed) => memory::update::crash_marker_checked(memory, existed, context),
+        Report::CrashMarkerWritten => memory::update::crash_marker_written(memory, context),
         Report::Identified(files) => create::update::identified(files, context),
-        Report::Missing(paths) => context.shared.missing = paths.into_iter().collect(),
+        Report::Missing(paths) => context.shared.missing_files = paths.into_iter().collect(),
         Report::Stored(id, result) => create::update::stored(create, id, result, context),
         Report::Saved(Ok(path)) => context.notice(format!("Saved as {}", path.display())),
         Report::Saved(Err(error)) => {
@@ -376,7 +367,7 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         }
         Report::Preview(job, picture, image) => create::update::preview_ready(create, job, picture, image, context),
         Report::DialogClosed(kind, result) => dialog_closed(create, kind, result, context),
-        Report::ServerTested(server, found) => devices::update::server_tested(devices, &server, &found),
+        Report::ServerTested(server, found) => devices::requests::server_tested(devices, &server, &found),
     }
 }
 

@@ -6,12 +6,13 @@
 use eframe::egui::{Key, Modifiers};
 
 use crate::gui::create;
-use crate::gui::devices::board::BoardCommand;
-use crate::gui::memory::MemoryCommand;
+use crate::gui::devices;
+use crate::gui::memory;
 use crate::gui::models;
-use crate::gui::shared::{Screen, ThemeChoice};
+use crate::gui::shared::Screen;
 use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
+use crate::settings::ThemeChoice;
 
 /// A command to the window.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,11 +20,11 @@ pub(crate) enum Command {
     /// A command of the Create view.
     Create(create::Command),
     /// A command about devices and placement.
-    Board(BoardCommand),
+    Devices(devices::Command),
     /// A command about the library.
     Models(models::Command),
     /// A command about the models in memory.
-    Memory(MemoryCommand),
+    Memory(memory::Command),
     /// Show another view.
     SetScreen(Screen),
     /// Light, dark, or as the system has it.
@@ -44,9 +45,9 @@ impl From<create::Command> for Command {
     }
 }
 
-impl From<BoardCommand> for Command {
-    fn from(command: BoardCommand) -> Self {
-        Self::Board(command)
+impl From<devices::Command> for Command {
+    fn from(command: devices::Command) -> Self {
+        Self::Devices(command)
     }
 }
 
@@ -56,8 +57,8 @@ impl From<models::Command> for Command {
     }
 }
 
-impl From<MemoryCommand> for Command {
-    fn from(command: MemoryCommand) -> Self {
+impl From<memory::Command> for Command {
+    fn from(command: memory::Command) -> Self {
         Self::Memory(command)
     }
 }
@@ -86,7 +87,7 @@ impl Command {
     pub(crate) fn label(&self) -> &'static str {
         match self {
             Self::Create(command) => command.label(),
-            Self::Board(command) => command.label(),
+            Self::Devices(command) => command.label(),
             Self::Models(command) => command.label(),
             Self::Memory(command) => command.label(),
             Self::SetScreen(screen) => screen.label(),
@@ -103,7 +104,7 @@ impl Command {
     pub(crate) fn tooltip(&self) -> &'static str {
         match self {
             Self::Create(command) => command.tooltip(),
-            Self::Board(command) => command.tooltip(),
+            Self::Devices(command) => command.tooltip(),
             Self::Models(command) => command.tooltip(),
             Self::Memory(command) => command.tooltip(),
             Self::SetScreen(screen) => screen.tooltip(),
@@ -123,11 +124,7 @@ impl Command {
         let shared = &state.shared;
         match self {
             Self::Create(command) => command.enabled(&state.create, shared),
-            Self::Board(BoardCommand::RemedyAgain(index)) => {
-                let remedy = shared.error.as_ref().and_then(|error| error.remedies.get(*index));
-                remedy.map(drop).ok_or("This message is gone.")
-            }
-            Self::Board(command) => command.enabled(&state.devices.board),
+            Self::Devices(command) => command.enabled(&state.devices, shared),
             Self::Models(command) => command.enabled(&state.models, shared),
             Self::Memory(command) => command.enabled(shared),
             Self::CopyError | Self::DismissError => shared.error.as_ref().map(drop).ok_or("There is no message."),

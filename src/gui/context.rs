@@ -9,7 +9,7 @@ use crate::gui::files::DialogKind;
 use crate::gui::shared::Shared;
 use crate::gui::workers::Workers;
 use crate::studio::library_service::LibraryService;
-use atelier_engine::Handle;
+use atelier_engine::{Busy, Handle};
 
 /// Seconds that a notice is shown.
 const NOTICE_SECS: f64 = 5.0;
@@ -18,7 +18,7 @@ const NOTICE_SECS: f64 = 5.0;
 pub(crate) struct Context<'a> {
     pub(crate) egui: &'a egui::Context,
     pub(crate) engine: &'a Handle,
-    pub(crate) workers: &'a mut Workers,
+    pub(crate) workers: &'a Workers,
     /// `None` where this person has no library.
     pub(crate) library: Option<&'a LibraryService>,
     pub(crate) notices: &'a mut Notices,
@@ -44,6 +44,11 @@ impl Context<'_> {
         self.shared.dialog_open = true;
         self.workers.dialog(kind, file_name);
     }
+}
+
+/// Logs a request that the engine did not take. Returns true if it was sent.
+pub(crate) fn log_if_busy(request: Result<(), Busy>) -> bool {
+    request.inspect_err(|busy| tracing::warn!("the engine was not asked: {busy}")).is_ok()
 }
 
 /// Short lines that go away by themselves; the newest is shown.

@@ -10,8 +10,7 @@ use crate::gui::shared::{Closing, Screen};
 use crate::gui::state::State;
 
 use crate::gui::create::view::{canvas, filmstrip, progress, settings_panel};
-use crate::gui::devices::view as board;
-use crate::gui::{create, overlays, theme, toolbar};
+use crate::gui::{create, devices, overlays, theme, toolbar};
 
 /// Width of the panel on the left, in points.
 const SIDE_WIDTH: f32 = 344.0;
@@ -26,7 +25,10 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         .frame(Frame::new().fill(palette.panel))
         .show(ui, |ui| match state.shared.screen {
             Screen::Create => settings_panel::settings_panel(ui, state, commands),
-            Screen::Devices => board::side_panel(ui, state, commands),
+            Screen::Devices => {
+                settings_panel::generate_panel(ui, state, commands);
+                devices::view::side_panel(ui, state, commands);
+            }
             Screen::Models => models::view::side_panel(ui, state, commands),
         });
     CentralPanel::no_frame().frame(Frame::new().fill(palette.canvas)).show(ui, |ui| {
@@ -53,7 +55,7 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             let whole = ui.available_rect_before_wrap();
             match state.shared.screen {
                 Screen::Create => canvas::canvas_panel(ui, state, commands),
-                Screen::Devices => board::board_panel(ui, state, commands),
+                Screen::Devices => devices::view::devices_panel(ui, state, commands),
                 Screen::Models => models::view::models_panel(ui, state, commands),
             }
             overlays::error_card(ui, state, commands, whole);

@@ -1,4 +1,4 @@
-//! Pixels on their way to the screen: conversion, and making them smaller. Pure; runs on the pixel thread.
+//! Conversion of pixels for the screen, and their reduction. Pure; runs on the pixel thread.
 
 use eframe::egui::ColorImage;
 
@@ -7,53 +7,17 @@ use atelier_core::recipe::Rgb8;
 /// Longest side of a thumbnail, in pixels.
 pub(crate) const THUMBNAIL_PX: usize = 96;
 
-/// The picture as the screen wants it, at most so long on its longest side.
+/// The picture for the screen, reduced to at most `max_side_px` on its longest side.
 #[must_use]
 pub(crate) fn to_screen(image: &Rgb8, max_side_px: usize) -> ColorImage {
-    let size = [image.width() as usize, image.height() as usize];
-    let longest = size[0].max(size[1]).max(1);
-    if longest > max_side_px {
-        return shrink(image, max_side_px.max(1));
-    }
-    ColorImage::from_rgb(size, image.pixels())
+    let image = atelier_media::thumbnail(image, u32::try_from(max_side_px).unwrap_or(u32::MAX));
+    ColorImage::from_rgb([image.width() as usize, image.height() as usize], image.pixels())
 }
 
-/// The small look for the filmstrip.
+/// Thumbnail for the filmstrip.
 #[must_use]
 pub(crate) fn thumbnail(image: &Rgb8) -> ColorImage {
     to_screen(image, THUMBNAIL_PX)
-}
-
-/// Each new pixel is the mean of those it covers.
-fn shrink(image: &Rgb8, longest_px: usize) -> ColorImage {
-    let (width, height) = (image.width() as usize, image.height() as usize);
-    let scale = longest_px as f64 / width.max(height) as f64;
-    let to = [((width as f64 * scale).round() as usize).max(1), ((height as f64 * scale).round() as usize).max(1)];
-    let span = |at: usize, to: usize, from: usize| {
-        let start = at * from / to;
-        start..((at + 1) * from / to).max(start + 1)
-    };
-    let mut pixels = Vec::with_capacity(to[0] * to[1] * 3);
-    for y in 0..to[1] {
-        let rows = span(y, to[1], height);
-        for x in 0..to[0] {
-            let columns = span(x, to[0], width);
-            let mut sums = [0u64; 3];
-            let mut count = 0;
-            for row in rows.clone() {
-                let start = (row * width + columns.start) * 3;
-                let Some(line) = image.pixels().get(start..start + columns.len() * 3) else { continue };
-                for pixel in line.chunks_exact(3) {
-                    for (sum, value) in sums.iter_mut().zip(pixel) {
-                        *sum += u64::from(*value);
-                    }
-                    count += 1;
-                }
-            }
-            pixels.extend(sums.map(|sum| (sum / count.max(1)) as u8));
-        }
-    }
-    ColorImage::from_rgb(to, &pixels)
 }
 
 #[cfg(test)]

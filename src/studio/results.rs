@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_engine::{Picture, Preview};
 use atelier_library::model_name;
-use atelier_media::{GalleryError, Metadata};
+use atelier_media::{Metadata, PictureError};
 
 /// Destination of the pictures of a job.
 #[derive(Debug, PartialEq)]
@@ -42,7 +42,7 @@ impl Destination {
     ///
     /// # Errors
     /// Where the file cannot be written.
-    pub fn write(&self, picture: &Picture) -> Result<PathBuf, GalleryError> {
+    pub fn write(&self, picture: &Picture) -> Result<PathBuf, PictureError> {
         let Picture { info, image } = picture;
         match self {
             Self::Folder { folder, recipe } => store_picture(folder, recipe, *info, image),
@@ -66,7 +66,7 @@ impl Destination {
 ///
 /// # Errors
 /// Where the folder cannot be written to.
-pub fn store_picture(folder: &Path, recipe: &Recipe, info: PictureInfo, image: &Rgb8) -> Result<PathBuf, GalleryError> {
+pub fn store_picture(folder: &Path, recipe: &Recipe, info: PictureInfo, image: &Rgb8) -> Result<PathBuf, PictureError> {
     atelier_media::save_picture(folder, recipe, model_name(&recipe.files), info, image)
 }
 
@@ -74,7 +74,7 @@ pub fn store_picture(folder: &Path, recipe: &Recipe, info: PictureInfo, image: &
 ///
 /// # Errors
 /// Where the file cannot be written.
-pub fn write_picture(path: &Path, recipe: &Recipe, info: PictureInfo, image: &Rgb8) -> Result<(), GalleryError> {
+pub fn write_picture(path: &Path, recipe: &Recipe, info: PictureInfo, image: &Rgb8) -> Result<(), PictureError> {
     atelier_media::write_picture(path, image, &Metadata::of(recipe, model_name(&recipe.files), info, image))
 }
 
@@ -82,7 +82,7 @@ pub fn write_picture(path: &Path, recipe: &Recipe, info: PictureInfo, image: &Rg
 ///
 /// # Errors
 /// Where the folder cannot be written to.
-pub fn write_preview(folder: &Path, preview: &Preview) -> Result<PathBuf, GalleryError> {
+pub fn write_preview(folder: &Path, preview: &Preview) -> Result<PathBuf, PictureError> {
     let path = folder.join(format!("preview_{}_{:03}.png", preview.picture + 1, preview.step));
     atelier_media::write_picture(&path, &preview.image, &Metadata::default())?;
     Ok(path)

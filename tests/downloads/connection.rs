@@ -131,7 +131,7 @@ fn a_line_that_never_holds_fails_with_advice_and_keeps_what_came() {
     let home = Home::new(|options| options.retry_policy = RetryPolicy { tries: 5, ..options.retry_policy.clone() });
     let failure = home.run(job("a", vec![known(server.at("/f"), "f", &body)])).unwrap_err();
     assert_eq!(failure.cause, Cause::Unreachable);
-    assert!(failure.hint.contains("kept"), "{failure:?}");
+    assert!(failure.advice.hint.contains("kept"), "{failure:?}");
     home.queue().retry("a").unwrap();
     home.end("a").unwrap();
     assert_eq!((home.read("a/f"), server.sent()), (body, BYTES as u64));
@@ -142,5 +142,5 @@ fn nobody_at_the_other_end_is_a_calm_failure() {
     let home = Home::plain();
     let failure = home.run(job("a", vec![wanted("http://127.0.0.1:9/f".into(), "f")])).unwrap_err();
     assert_eq!(failure.cause, Cause::Unreachable);
-    assert!(failure.sentence.contains("no connection"), "{failure:?}");
+    assert!(failure.advice.sentence.contains("no connection"), "{failure:?}");
 }

@@ -229,7 +229,7 @@ fn an_archive_is_unpacked_by_its_list_and_not_kept() {
     wanted.unpack = Some(UnpackList { names: vec![name("pack/model.bin"), name("missing")], flat: false });
     let failure = home.run(job("b", vec![wanted])).unwrap_err();
     assert_eq!(failure.cause, Cause::Archive);
-    assert!(failure.sentence.contains("\"missing\" in it is missing"), "{failure:?}");
+    assert!(failure.advice.sentence.contains("\"missing\" in it is missing"), "{failure:?}");
     assert_eq!(home.files(), ["a/model.bin"]);
 }
 

@@ -38,7 +38,7 @@ fn a_gated_model_is_explained_with_its_licence_and_where_the_token_goes() {
     let page = format!("{}/o/n", server.url);
     assert_eq!(failure.cause, Cause::Gated { licence_url: Some(page.clone()) });
     for words in [page.as_str(), "paste it in Settings", &format!("{}/settings/tokens", server.url)] {
-        assert!(failure.hint.contains(words), "{failure:?}");
+        assert!(failure.advice.hint.contains(words), "{failure:?}");
     }
     assert_eq!(server.seen("/o/n").len(), 1, "asking again does not help");
     // With a token that is not enough, and with a licence that the catalogue names.
@@ -47,7 +47,7 @@ fn a_gated_model_is_explained_with_its_licence_and_where_the_token_goes() {
     let mut job = job("b", vec![from_hub("o/n", "f", "f")]);
     job.licence_url = Some("https://licence.example".into());
     let failure = home.run(job).unwrap_err();
-    assert!(failure.sentence.contains("refused") && failure.hint.contains("https://licence.example"), "{failure:?}");
+    assert!(failure.advice.sentence.contains("refused") && failure.advice.hint.contains("https://licence.example"), "{failure:?}");
     assert_eq!(server.seen("/o/n").last().unwrap().header("authorization"), Some("Bearer hf_weak"));
 }
 
@@ -57,7 +57,7 @@ fn a_file_elsewhere_that_wants_a_login_is_not_explained_by_hugging_faces_tokens(
     always(&other, "/f.gguf", status(401, &[]));
     let failure = at(&hub, Some("hf_mine")).run(job("a", vec![wanted(other.at("/f.gguf"), "f.gguf")])).unwrap_err();
     assert_eq!(failure.cause, Cause::Server);
-    assert!(failure.sentence.contains("signed in") && !failure.hint.contains("settings/tokens"), "{failure:?}");
+    assert!(failure.advice.sentence.contains("signed in") && !failure.advice.hint.contains("settings/tokens"), "{failure:?}");
     assert_eq!(other.seen("/f.gguf").iter().filter_map(|it| it.header("authorization")).count(), 0);
 }
 
@@ -70,7 +70,7 @@ fn a_file_that_moved_is_said_to_have_moved() {
     for wanted in [wanted(server.at("/nowhere"), "f"), wanted(server.at("/gone"), "f"), from_hub("o/n", "f", "f")] {
         let failure = home.run(job("a", vec![wanted])).unwrap_err();
         assert_eq!(failure.cause, Cause::NotFound);
-        assert!(failure.sentence.contains("moved"), "{failure:?}");
+        assert!(failure.advice.sentence.contains("moved"), "{failure:?}");
     }
 }
 
@@ -146,7 +146,7 @@ fn a_file_that_is_not_the_right_one_leaves_nothing_and_says_so() {
     server.file("/f", &body, [Fault::Corrupt(77_777)]);
     let failure = home.run(job("a", vec![known(server.at("/f"), "f", &body)])).unwrap_err();
     assert_eq!(failure.cause, Cause::Mismatch);
-    assert!(failure.sentence.contains("Nothing of it was kept"), "{failure:?}");
+    assert!(failure.advice.sentence.contains("Nothing of it was kept"), "{failure:?}");
     assert!(home.files().is_empty(), "{:?}", home.files());
     home.queue().retry("a").unwrap();
     home.end("a").unwrap();
@@ -243,7 +243,7 @@ fn offline_a_search_is_answered_calmly() {
     home.queue().search("lake").unwrap();
     let failure = home.wait(|event| if let Event::Found { answer, .. } = event { Some(answer.clone()) } else { None }).unwrap_err();
     assert_eq!(failure.cause, Cause::Unreachable);
-    assert!(failure.hint.contains("works without it"), "{failure:?}");
+    assert!(failure.advice.hint.contains("works without it"), "{failure:?}");
 }
 
 #[test]
@@ -265,8 +265,8 @@ fn a_link_is_looked_into_for_the_name_of_its_file() {
     };
     assert_eq!(look("/api/download/7").unwrap(), "dream 8.safetensors");
     assert_eq!(look("/go").unwrap(), "ink.gguf");
-    assert!(look("/models/4384").unwrap_err().sentence.contains("to a page and not to a file"));
-    assert!(look("/notes").unwrap_err().sentence.contains("\"notes\", which is no model"));
+    assert!(look("/models/4384").unwrap_err().advice.sentence.contains("to a page and not to a file"));
+    assert!(look("/notes").unwrap_err().advice.sentence.contains("\"notes\", which is no model"));
     assert_eq!(look("/gone").unwrap_err().cause, Cause::NotFound);
     assert!(home.files().is_empty());
 }
@@ -277,6 +277,6 @@ fn a_page_is_not_taken_for_a_file() {
     let headers = vec![("Content-Type".into(), "text/html".into())];
     server.put("/f.gguf", Served { headers, body: b"<html>Sign in</html>".to_vec().into(), ..Served::default() });
     let failure = home.run(job("a", vec![wanted(server.at("/f.gguf"), "f.gguf")])).unwrap_err();
-    assert!(failure.sentence.contains("a page in the place of f.gguf"), "{failure:?}");
+    assert!(failure.advice.sentence.contains("a page in the place of f.gguf"), "{failure:?}");
     assert!(!home.path("a/f.gguf").exists());
 }

@@ -26,6 +26,21 @@ pub(crate) struct Place {
     pub(crate) path: String,
     /// The line it begins on, from 1.
     pub(crate) line: usize,
+    /// Module that it stands in: the file's own, or one that is written out in the file.
+    pub(crate) module: String,
+    /// Meaning of the path.
+    pub(crate) kind: PlaceKind,
+}
+
+/// Meaning of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PlaceKind {
+    /// Written where it is used.
+    Inline,
+    /// Imported, under this name (`*` for all names).
+    Import(String),
+    /// Imported under this name and handed on by `pub`, to anybody.
+    Export(String),
 }
 
 impl Source {
@@ -101,7 +116,7 @@ fn token_length(rest: &str, first: char) -> usize {
     if rest.starts_with("::") { 2 } else { first.len_utf8() }
 }
 
-/// Whether the quote opens a character rather than a lifetime.
+/// True where the quote opens a character rather than a lifetime.
 fn is_character(rest: &str) -> bool {
     let mut chars = rest.chars().skip(1);
     match chars.next() {
@@ -169,7 +184,17 @@ fn paths(module: &str, tokens: &[Token]) -> Vec<Place> {
                 modules.push((inner, depth));
                 (depth, at) = (depth + 1, at + 2);
             }
-            "use" => at = use_tree(tokens, at + 1, "", here, &mut found).saturating_sub(1),
+            // `pub(in path)` imports nothing.
+            "in" if text(tokens, at.wrapping_sub(1)) == "(" && text(tokens, at.wrapping_sub(2)) == "pub" => {
+                while !matches!(text(tokens, at + 1), ")" | "") {
+                    at += 1;
+                }
+            }
+            "use" => {
+                let before = text(tokens, at.wrapping_sub(1));
+                let is_export = before == "pub" || (before == ")" && tokens[..at].iter().rev().take(8).any(|it| it.text == "pub"));
+                at = use_tree(tokens, at + 1, "", &Import { module: here, is_export }, &mut found).saturating_sub(1);
+            }
             word if is_word(word) && text(tokens, at.wrapping_sub(1)) != "::" => {
                 let mut path = String::from(word);
                 let mut end = at;
@@ -178,7 +203,7 @@ fn paths(module: &str, tokens: &[Token]) -> Vec<Place> {
                     end += 2;
                 }
                 if end > at {
-                    found.push(Place { path: resolve(&path, here), line: token.line });
+                    found.push(Place { path: resolve(&path, here), line: token.line, module: here.to_owned(), kind: PlaceKind::Inline });
                 }
                 at = end;
             }
@@ -189,24 +214,39 @@ fn paths(module: &str, tokens: &[Token]) -> Vec<Place> {
     found
 }
 
-/// Reads one branch of a `use` from `at`, adds what it names, and returns where it ends.
-fn use_tree(tokens: &[Token], mut at: usize, prefix: &str, here: &str, found: &mut Vec<Place>) -> usize {
+/// A `use` statement.
+struct Import<'a> {
+    /// Module that it stands in.
+    module: &'a str,
+    is_export: bool,
+}
+
+/// Reads one branch of a `use` from `at`, adds its paths, and returns its end.
+fn use_tree(tokens: &[Token], mut at: usize, prefix: &str, import: &Import<'_>, found: &mut Vec<Place>) -> usize {
     let mut path = prefix.to_owned();
+    let mut name = None;
     let line = tokens.get(at).map_or(0, |token| token.line);
     loop {
         match text(tokens, at) {
             "{" => {
                 at += 1;
                 while !matches!(text(tokens, at), "}" | "" | ";") {
-                    at = use_tree(tokens, at, &path, here, found);
+                    at = use_tree(tokens, at, &path, import, found);
                     if text(tokens, at) == "," {
                         at += 1;
                     }
                 }
                 return at + 1;
             }
-            "as" => at += 2,
-            "::" | "*" => at += 1,
+            "as" => {
+                name = Some(text(tokens, at + 1).to_owned());
+                at += 2;
+            }
+            "*" => {
+                name = Some("*".to_owned());
+                at += 1;
+            }
+            "::" => at += 1,
             word if is_word(word) => {
                 if path.is_empty() {
                     word.clone_into(&mut path);
@@ -216,7 +256,9 @@ fn use_tree(tokens: &[Token], mut at: usize, prefix: &str, here: &str, found: &m
                 at += 1;
             }
             _ => {
-                found.push(Place { path: resolve(&path, here), line });
+                let name = name.unwrap_or_else(|| path.rsplit("::").next().unwrap_or_default().to_owned());
+                let kind = if import.is_export { PlaceKind::Export(name) } else { PlaceKind::Import(name) };
+                found.push(Place { path: resolve(&path, import.module), line, module: import.module.to_owned(), kind });
                 return at;
             }
         }

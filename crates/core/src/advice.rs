@@ -1,16 +1,16 @@
-//! What went wrong and what to do next, in words for a person.
+//! Errors in words for a person: a sentence and a hint.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What went wrong and what to do next. Every error that reaches a person carries one; programs decide by the type that embeds it, never by
-/// its words.
+/// An error in words for a person. Every error that reaches one carries it; programs decide by the type that embeds it, never by its
+/// words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advice {
-    /// What went wrong: a sentence.
+    /// The error, as a sentence.
     pub sentence: String,
-    /// What to do next: a sentence; empty where nothing helps.
+    /// The next step, as a sentence; empty where nothing helps.
     pub hint: String,
 }
 

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct Device {
     /// The name that placement uses: `CPU`, `CUDA0`, `Vulkan0`.
     pub name: String,
-    /// What the maker calls it.
+    /// The name that its maker gives it.
     pub description: String,
-    /// What kind of device it is.
+    /// Its kind.
     pub kind: DeviceKind,
     /// The card behind it, where that is known: its PCI address as ggml writes it (`0000:01:00.0`), for a card of another machine
     /// followed by its server. Two devices with the same card are two backends of it and share its memory.
@@ -28,14 +28,13 @@ pub struct Device {
 }
 
 impl Device {
-    /// Whether both are the same card, seen by two backends.
+    /// True where both are the same card, offered by two backends.
     #[must_use]
     pub fn shares_card(&self, other: &Self) -> bool {
         self.card.is_some() && self.card == other.card
     }
 
-    /// How much its backend is to be preferred on a card that others offer too; the lower, the better: the maker's own (CUDA, `ROCm`,
-    /// Metal), Vulkan, `OpenCL`.
+    /// Rank of its backend on a card that others offer too; the lower, the better: the maker's own (CUDA, `ROCm`, Metal), Vulkan, `OpenCL`.
     #[must_use]
     pub fn backend_rank(&self) -> usize {
         const LAST: [&str; 2] = ["vulkan", "opencl"];
@@ -61,7 +60,7 @@ pub fn cards(devices: &[Device]) -> Vec<Vec<&Device>> {
     cards
 }
 
-/// What kind of device it is.
+/// Kind of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceKind {
@@ -73,8 +72,8 @@ pub enum DeviceKind {
     IntegratedGpu,
     /// Something that helps the processor (BLAS, AMX).
     Accelerator,
-    /// Another machine's, lent by `atelier serve-device` there. Used only where it is named; all its memory is 0 while its server does
-    /// not answer.
+    /// A device of another machine, served by `atelier serve-device` there. Used only where it is named; all its memory is 0 while its server
+    /// does not answer.
     Remote,
 }
 
@@ -91,19 +90,19 @@ impl DeviceKind {
         }
     }
 
-    /// Whether it is a graphics card of this machine.
+    /// True for a graphics card of this machine.
     #[must_use]
     pub const fn is_graphics(self) -> bool {
         matches!(self, Self::Gpu | Self::IntegratedGpu)
     }
 }
 
-/// Devices that the processor plays, for tests and demonstrations: `GPU0:8,GPU1:6` is two graphics cards of 8 and 6 GiB,
+/// Devices that the processor simulates, for tests and demonstrations: `GPU0:8,GPU1:6` is two graphics cards of 8 and 6 GiB,
 /// `CUDA0:8@0000:01:00.0,Vulkan0:8@0000:01:00.0` one card with two backends, which share its memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SimulatedDevices(pub Vec<SimulatedDevice>);
 
-/// One of them.
+/// A simulated device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimulatedDevice {
     /// Its name: letters, digits, hyphens and underscores.
@@ -114,27 +113,27 @@ pub struct SimulatedDevice {
     pub card: Option<String>,
 }
 
-/// A text does not describe simulated devices.
+/// Error: a text does not describe simulated devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotDevices(String);
+pub struct SimulatedDevicesError(String);
 
-impl std::error::Error for NotDevices {}
+impl std::error::Error for SimulatedDevicesError {}
 
-impl fmt::Display for NotDevices {
+impl fmt::Display for SimulatedDevicesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{}\" is no device; write a name and its GiB, for example GPU0:8,GPU1:6", self.0)
     }
 }
 
 impl FromStr for SimulatedDevices {
-    type Err = NotDevices;
+    type Err = SimulatedDevicesError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut devices: Vec<SimulatedDevice> = Vec::new();
         for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
-            let device = simulated(entry).ok_or_else(|| NotDevices(entry.to_owned()))?;
+            let device = simulated(entry).ok_or_else(|| SimulatedDevicesError(entry.to_owned()))?;
             if devices.iter().any(|other| other.name.eq_ignore_ascii_case(&device.name)) {
-                return Err(NotDevices(entry.to_owned()));
+                return Err(SimulatedDevicesError(entry.to_owned()));
             }
             devices.push(device);
         }
@@ -144,14 +143,14 @@ impl FromStr for SimulatedDevices {
 
 fn simulated(entry: &str) -> Option<SimulatedDevice> {
     // Words with a meaning of their own in a placement.
-    const TAKEN: [&str; 5] = ["cpu", "gpu", "disk", "auto", "default"];
+    const RESERVED: [&str; 5] = ["cpu", "gpu", "disk", "auto", "default"];
     let (name, size) = entry.split_once(':')?;
     let (gib, card) = size.split_once('@').map_or((size, None), |(gib, card)| (gib, Some(card.trim())));
     let name = name.trim();
     let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     let gib = gib.trim().parse::<f64>().ok().filter(|gib| gib.is_finite() && *gib > 0.0 && *gib <= 1e6)?;
     let is_card = |card: &str| !card.is_empty() && card.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '.' | '-'));
-    (plain && card.is_none_or(is_card) && !TAKEN.iter().any(|taken| name.eq_ignore_ascii_case(taken))).then(|| SimulatedDevice {
+    (plain && card.is_none_or(is_card) && !RESERVED.iter().any(|word| name.eq_ignore_ascii_case(word))).then(|| SimulatedDevice {
         name: name.to_owned(),
         memory_bytes: (gib * f64::from(1 << 30)) as u64,
         card: card.map(str::to_owned),

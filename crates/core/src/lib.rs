@@ -1,4 +1,5 @@
-//! What every part of Atelier shares: recipes, devices, placement, the text forms of other programs, folders and atomic files.
+//! The vocabulary of Atelier: recipes, devices, placement, text forms of other programs, formats and sentences for people, folders and
+//! atomic files.
 //!
 //! Pure but for [`paths`]. No engine, no network, no interface, no picture or model formats.
 

@@ -1,4 +1,4 @@
-//! Where Atelier keeps things, and the one way in which it writes files.
+//! Folders of Atelier, and atomic writes of files.
 //!
 //! Invariants: a file is whole or it is not there: everything is written beside its place, flushed to the disk, and then renamed. Folders
 //! are only named here; they are made when something is written into them.
@@ -19,7 +19,7 @@ pub const HOME_VARIABLE: &str = "ATELIER_HOME";
 pub struct Paths {
     /// The stored settings.
     pub settings_file: PathBuf,
-    /// What can be made again or belongs to Atelier alone: the index of pictures, the queue.
+    /// Files that can be made again or belong to Atelier alone: the index of pictures, the queue.
     pub data: PathBuf,
     /// Pictures, in a folder that the person can see.
     pub pictures: PathBuf,
@@ -53,7 +53,7 @@ impl Paths {
         })
     }
 
-    /// Where the person keeps models and what they agreed to, beside the settings.
+    /// The library's settings, with model folders and accepted licences, beside the settings.
     #[must_use]
     pub fn library_file(&self) -> PathBuf {
         self.settings_file.with_file_name("library.json")
@@ -65,13 +65,13 @@ impl Paths {
         self.settings_file.with_file_name("catalogues")
     }
 
-    /// What model files were found to be; can be made again.
+    /// Cache of the kinds of model files; can be made again.
     #[must_use]
     pub fn facts_file(&self) -> PathBuf {
         self.data.join("model-files.json")
     }
 
-    /// What the downloads remember.
+    /// State of the downloads.
     #[must_use]
     pub fn downloads(&self) -> PathBuf {
         self.data.join("downloads")
@@ -89,7 +89,7 @@ impl Paths {
     }
 }
 
-/// Removes a file; one that is not there is fine.
+/// Removes a file; succeeds where there is none.
 pub fn remove_if_there(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -107,7 +107,7 @@ pub fn write_atomic(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>
     };
     let Some(old) = old else {
         let temp = write_beside(path, write)?;
-        return settle(temp, path);
+        return persist(temp, path);
     };
     if old.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "there is a folder of this name"));
@@ -122,7 +122,7 @@ pub fn write_atomic(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>
     let path = fs::canonicalize(path)?;
     let temp = write_beside(&path, write)?;
     temp.as_file().set_permissions(old.permissions())?;
-    settle(temp, &path)
+    persist(temp, &path)
 }
 
 /// [`write_atomic`] for bytes that are already there.
@@ -138,7 +138,7 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut temp = tempfile::Builder::new().prefix(".atelier-").suffix(".part").tempfile_in(folder)?;
     temp.write_all(bytes)?;
     temp.as_file().sync_all()?;
-    settle(temp, path)
+    persist(temp, path)
 }
 
 /// Gives a file that is whole its name, replacing the one there. Both are in one folder, and the file has been flushed.
@@ -186,7 +186,7 @@ fn write_beside(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) ->
     Ok(temp)
 }
 
-fn settle(temp: NamedTempFile, path: &Path) -> io::Result<()> {
+fn persist(temp: NamedTempFile, path: &Path) -> io::Result<()> {
     temp.persist(path).map_err(|failed| failed.error)?;
     sync_folder(path);
     Ok(())

@@ -70,7 +70,7 @@ pub(crate) fn upscale(
             }
             Ok(_) => {}
             Err(error) if allow_pickle && error.fault == Fault::Pickle => {}
-            Err(error) => return Err(failed(error.sentence, error.hint)),
+            Err(error) => return Err(failed(error.advice.sentence, error.advice.hint)),
         }
         let devices = devices::list();
         let places = placed(placement, &devices)?;
@@ -177,7 +177,7 @@ impl Share {
 /// Checks everything that the engine would answer with an assert, and reads the pictures.
 fn prepare(engine: &Engine, recipe: &Recipe) -> Result<Plan, Stop> {
     let Checked { files, size_multiple, mut notes, .. } =
-        engine.headers().check(&recipe.files, &recipe.loras).map_err(|problem| failed(problem.sentence, problem.hint))?;
+        engine.headers().check(&recipe.files, &recipe.loras).map_err(|problem| failed(problem.advice.sentence, problem.advice.hint))?;
     let mut recipe = Recipe { files, ..recipe.clone() };
 
     let (width, height) = sized(&recipe, size_multiple);

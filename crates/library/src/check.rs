@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use super::cache::{HeaderCache, IdentifiedFile};
 use super::family::{Family, Latents};
-use super::header::{Header, HeaderError, file_name};
+use super::header::{Header, file_name};
 use super::lora;
+use super::problem::Problem;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles};
 
 /// A set of files that the engine can be given.
@@ -23,22 +24,6 @@ pub struct Checked {
     pub files: ModelFiles,
     /// What was put right, in sentences for a person.
     pub notes: Vec<String>,
-}
-
-/// Why a set of files cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{sentence} {hint}")]
-pub struct Problem {
-    /// What is wrong.
-    pub sentence: String,
-    /// What to do next.
-    pub hint: String,
-}
-
-impl From<HeaderError> for Problem {
-    fn from(error: HeaderError) -> Self {
-        Self { sentence: error.sentence, hint: error.hint }
-    }
 }
 
 impl HeaderCache {
@@ -128,24 +113,24 @@ fn fix_roles(files: &mut Files, notes: &mut Vec<String>) -> Result<(), Problem> 
         let used_as = role.label();
         let Some(right) = kind.role else {
             if kind.is_lora {
-                return Err(Problem {
-                    sentence: format!("{name} is {}, and was chosen as {used_as}.", kind.described()),
-                    hint: "Add it to the LoRAs instead.".into(),
-                });
+                return Err(Problem::new(
+                    format!("{name} is {}, and was chosen as {used_as}.", kind.described()),
+                    "Add it to the LoRAs instead.",
+                ));
             }
             // These are known by less certain signs; the engine has the last word.
             if matches!(role, FileRole::LlmVision | FileRole::ClipVision | FileRole::Photomaker | FileRole::Controlnet) {
                 continue;
             }
-            return Err(Problem {
-                sentence: format!("{name} was chosen as {used_as}, but Atelier does not know what it is."),
-                hint: "Choose a file of a model that Atelier knows; the library lists them.".into(),
-            });
+            return Err(Problem::new(
+                format!("{name} was chosen as {used_as}, but Atelier does not know what it is."),
+                "Choose a file of a model that Atelier knows; the library lists them.",
+            ));
         };
-        return Err(Problem {
-            sentence: format!("{name} is {}, and was chosen as {used_as}.", kind.described()),
-            hint: format!("Choose it as {} instead.", right.label()),
-        });
+        return Err(Problem::new(
+            format!("{name} is {}, and was chosen as {used_as}.", kind.described()),
+            format!("Choose it as {} instead.", right.label()),
+        ));
     }
     let taken: Vec<_> = moves.into_iter().filter_map(|(from, to)| files.remove(&from).map(|file| (to, file))).collect();
     files.extend(taken);
@@ -176,20 +161,19 @@ impl Set {
 
     fn family(&self) -> Result<Family, Problem> {
         let Some((role, kind)) = self.main_role().and_then(|role| self.known(role).map(|known| (role, &known.kind))) else {
-            return Err(Problem {
-                sentence: "No model is chosen yet.".into(),
-                hint: "Choose a full model, or a diffusion file with its text encoder and VAE.".into(),
-            });
+            return Err(Problem::new("No model is chosen yet.", "Choose a full model, or a diffusion file with its text encoder and VAE."));
         };
-        let family = kind.family.ok_or_else(|| Problem {
-            sentence: format!("Atelier does not know the family of {}.", self.name(role)),
-            hint: "Choose a model of a family that it knows; the library lists them.".into(),
+        let family = kind.family.ok_or_else(|| {
+            Problem::new(
+                format!("Atelier does not know the family of {}.", self.name(role)),
+                "Choose a model of a family that it knows; the library lists them.",
+            )
         })?;
         if family.is_video() {
-            return Err(Problem {
-                sentence: format!("{} is a {} model, which makes videos.", self.name(role), family.label()),
-                hint: "Choose a model that makes pictures.".into(),
-            });
+            return Err(Problem::new(
+                format!("{} is a {} model, which makes videos.", self.name(role), family.label()),
+                "Choose a model that makes pictures.",
+            ));
         }
         Ok(family)
     }
@@ -204,10 +188,10 @@ impl Set {
             .collect();
         if let [parts @ .., last] = missing.as_slice() {
             let list = if parts.is_empty() { last.clone() } else { format!("{} and {last}", parts.join(", ")) };
-            return Err(Problem {
-                sentence: format!("This {} model still needs {list}.", family.label()),
-                hint: "Choose the missing files among the model's files.".into(),
-            });
+            return Err(Problem::new(
+                format!("This {} model still needs {list}.", family.label()),
+                "Choose the missing files among the model's files.",
+            ));
         }
         Ok(())
     }
@@ -217,24 +201,24 @@ impl Set {
             && let Some(known) = self.known(FileRole::Llm)
             && known.kind.vocabulary.is_some_and(|rows| rows < needed)
         {
-            return Err(Problem {
-                sentence: format!(
+            return Err(Problem::new(
+                format!(
                     "{} knows {} words, and the text encoder of {} needs at least {needed}.",
                     self.name(FileRole::Llm),
                     known.kind.vocabulary.unwrap_or(0),
                     family.label()
                 ),
-                hint: right_encoder(family),
-            });
+                right_encoder(family),
+            ));
         }
         if let Some((role, needed)) = self.main_role().and_then(|it| self.known(it)).and_then(|it| expected_width(&it.header, family))
             && let Some(width) = self.known(role).and_then(|it| it.kind.text_width)
             && width != needed
         {
-            return Err(Problem {
-                sentence: format!("{} does not belong to this model: it is {width} wide, and the model reads {needed}.", self.name(role)),
-                hint: right_encoder(family),
-            });
+            return Err(Problem::new(
+                format!("{} does not belong to this model: it is {width} wide, and the model reads {needed}.", self.name(role)),
+                right_encoder(family),
+            ));
         }
         Ok(())
     }
@@ -249,10 +233,10 @@ impl Set {
                 Latents::Other => true,
             };
             if !fits {
-                return Err(Problem {
-                    sentence: format!("{} is {}, which cannot show the pictures of {}.", self.name(role), kind.described(), family.label()),
-                    hint: format!("Choose the {} that belongs to {}.", decapitalised(role.label()), family.label()),
-                });
+                return Err(Problem::new(
+                    format!("{} is {}, which cannot show the pictures of {}.", self.name(role), kind.described(), family.label()),
+                    format!("Choose the {} that belongs to {}.", decapitalised(role.label()), family.label()),
+                ));
             }
         }
         Ok(())
@@ -329,7 +313,7 @@ mod tests {
 
     fn problem(files: &ModelFiles, loras: &[Lora]) -> Problem {
         let problem = check_files(files, loras).unwrap_err();
-        assert!(problem.sentence.ends_with('.') && problem.hint.ends_with('.'), "{problem}");
+        assert!(problem.advice.sentence.ends_with('.') && problem.advice.hint.ends_with('.'), "{problem}");
         problem
     }
 
@@ -402,8 +386,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let files = roles(&testkit::broken::llm_as_diffusion(dir.path()).unwrap());
         let problem = problem(&files, &[]);
-        assert_eq!(problem.sentence, "tiny-qwen3.safetensors is a language model, and was chosen as Diffusion.");
-        assert_eq!(problem.hint, "Choose it as Text encoder (LLM) instead.");
+        assert_eq!(problem.advice.sentence, "tiny-qwen3.safetensors is a language model, and was chosen as Diffusion.");
+        assert_eq!(problem.advice.hint, "Choose it as Text encoder (LLM) instead.");
     }
 
     #[test]
@@ -411,20 +395,20 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut files = tiny(dir.path(), &Options::default());
         files.remove(FileRole::Llm);
-        assert_eq!(problem(&files, &[]).sentence, "This Z-Image model still needs a text encoder (Qwen3-4B).");
+        assert_eq!(problem(&files, &[]).advice.sentence, "This Z-Image model still needs a text encoder (Qwen3-4B).");
         files.remove(FileRole::Taesd);
-        assert_eq!(problem(&files, &[]).sentence, "This Z-Image model still needs a text encoder (Qwen3-4B) and a VAE.");
+        assert_eq!(problem(&files, &[]).advice.sentence, "This Z-Image model still needs a text encoder (Qwen3-4B) and a VAE.");
         files.remove(FileRole::Diffusion);
-        assert_eq!(problem(&files, &[]).sentence, "No model is chosen yet.");
+        assert_eq!(problem(&files, &[]).advice.sentence, "No model is chosen yet.");
         files.set(FileRole::Llm, dir.path().join("tiny-qwen3.safetensors"));
-        assert_eq!(problem(&files, &[]).sentence, "No model is chosen yet.");
+        assert_eq!(problem(&files, &[]).advice.sentence, "No model is chosen yet.");
     }
 
     #[test]
     fn a_vocabulary_smaller_than_the_tokenizer_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let files = roles(&testkit::broken::small_vocabulary(dir.path()).unwrap());
-        let sentence = problem(&files, &[]).sentence;
+        let sentence = problem(&files, &[]).advice.sentence;
         assert_eq!(sentence, "tiny-qwen3.safetensors knows 151645 words, and the text encoder of Z-Image needs at least 151646.");
         assert!(check_files(&tiny(dir.path(), &Options { vocabulary: 151_646, ..Options::default() }), &[]).is_ok());
     }
@@ -433,7 +417,7 @@ mod tests {
     fn an_encoder_of_another_width_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let files = roles(&testkit::broken::wrong_width(dir.path()).unwrap());
-        let sentence = problem(&files, &[]).sentence;
+        let sentence = problem(&files, &[]).advice.sentence;
         assert_eq!(sentence, "tiny-qwen3.safetensors does not belong to this model: it is 16 wide, and the model reads 8.");
     }
 
@@ -446,7 +430,7 @@ mod tests {
         files.remove(FileRole::Diffusion);
         files.remove(FileRole::Llm);
         files.set(FileRole::Model, sd15);
-        assert!(problem(&files, &[]).sentence.contains("cannot show the pictures of SD1.5"));
+        assert!(problem(&files, &[]).advice.sentence.contains("cannot show the pictures of SD1.5"));
     }
 
     #[test]
@@ -456,7 +440,7 @@ mod tests {
         for (what, path) in testkit::broken::diffusion_files(dir.path()).unwrap() {
             let name = file_name(&path);
             files.set(FileRole::Diffusion, path);
-            assert!(problem(&files, &[]).sentence.starts_with(&name), "{what}");
+            assert!(problem(&files, &[]).advice.sentence.starts_with(&name), "{what}");
         }
     }
 
@@ -464,7 +448,7 @@ mod tests {
     fn loras_that_do_not_fit_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let files = tiny(dir.path(), &Options::default());
-        let sentence = |path| problem(&files, &[lora(path)]).sentence;
+        let sentence = |path| problem(&files, &[lora(path)]).advice.sentence;
         assert_eq!(
             sentence(tiny::unmatched_lora(dir.path()).unwrap()),
             "unmatched-lora.safetensors was made for another model: nothing in it fits Z-Image."
@@ -480,7 +464,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = tiny::lora(dir.path(), &Options::default()).unwrap();
         let problem = problem(&ModelFiles::from_iter([(FileRole::Model, path)]), &[]);
-        assert_eq!(problem.hint, "Add it to the LoRAs instead.");
+        assert_eq!(problem.advice.hint, "Add it to the LoRAs instead.");
     }
 
     #[test]

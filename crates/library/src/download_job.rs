@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::assemble::Missing;
-use super::check::Problem;
 use super::downloads::{FileRequest, Job, Source, UnpackList};
 use super::manifest::{Defaults, Licence, Manifest, ModelFile, Origin};
+use super::problem::Problem;
 
 /// The job that brings a model into its folder beneath the folder of models.
 ///
@@ -13,8 +13,7 @@ use super::manifest::{Defaults, Licence, Manifest, ModelFile, Origin};
 /// Where the entry does not say where a file can be had.
 pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<Job, Problem> {
     let files = entry.files.iter().map(|file| wanted(entry, file)).collect::<Result<_, _>>()?;
-    let manifest =
-        entry.unpacked().to_json().map_err(|error| Problem { sentence: error.to_string(), hint: "Please report this.".into() })?;
+    let manifest = entry.unpacked().to_json().map_err(|error| Problem::new(error.to_string(), "Please report this."))?;
     Ok(Job {
         id: entry.id.clone(),
         name: entry.name.clone(),
@@ -33,10 +32,10 @@ pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<Job, Problem
 pub fn parts_job(id: &str, name: &str, missing: &[Missing], models_root: &Path) -> Result<Job, Problem> {
     let files: Vec<ModelFile> = missing.iter().filter_map(|it| Some(it.offer.as_ref()?.file.clone())).collect();
     if files.is_empty() {
-        return Err(Problem {
-            sentence: format!("Nobody wrote down where the missing files of {name} can be had."),
-            hint: "Add the folder that has them.".into(),
-        });
+        return Err(Problem::new(
+            format!("Nobody wrote down where the missing files of {name} can be had."),
+            "Add the folder that has them.",
+        ));
     }
     let parts = Manifest {
         id: format!("parts-of-{id}"),
@@ -62,10 +61,10 @@ fn wanted(entry: &Manifest, file: &ModelFile) -> Result<FileRequest, Problem> {
             Source::HuggingFace { repo: repo.into(), path: path.into(), revision: file.hf.as_ref().and_then(|it| it.revision.clone()) }
         }
         None => {
-            return Err(Problem {
-                sentence: format!("The catalogue does not say where {} of {} can be had.", file.filename.as_str(), entry.name),
-                hint: "Correct the entry, or choose another model.".into(),
-            });
+            return Err(Problem::new(
+                format!("The catalogue does not say where {} of {} can be had.", file.filename.as_str(), entry.name),
+                "Correct the entry, or choose another model.",
+            ));
         }
     };
     let unpack = file.unpack.as_ref().map(|it| UnpackList { names: it.files.iter().map(|it| it.name.clone()).collect(), flat: it.flat });
@@ -114,12 +113,12 @@ mod tests {
         assert_eq!((job.id.as_str(), job.folder.as_path(), job.files.len()), ("parts-of-my-z", Path::new("/models/parts-of-my-z"), 1));
         let written = Manifest::parse(job.manifest.as_deref().unwrap(), Path::new("m")).unwrap();
         assert_eq!(written.files[0].role, crate::Role::Part(FileRole::Llm));
-        assert!(parts_job("my-z", "My Z", &missing[1..], Path::new("/models")).unwrap_err().sentence.contains("My Z"));
+        assert!(parts_job("my-z", "My Z", &missing[1..], Path::new("/models")).unwrap_err().advice.sentence.contains("My Z"));
     }
 
     #[test]
     fn a_file_from_nowhere_is_told() {
         let entry = Manifest::parse(r#"{"id":"m","name":"M","files":[{"role":"model","filename":"a.gguf"}]}"#, Path::new("m")).unwrap();
-        assert!(download_job(&entry, Path::new("/models")).unwrap_err().sentence.contains("a.gguf of M"));
+        assert!(download_job(&entry, Path::new("/models")).unwrap_err().advice.sentence.contains("a.gguf of M"));
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Seek};
 
+use super::container::{Contents, Flaw, MAX_HEADER_BYTES, MAX_TEXT_BYTES, TensorInfo, shown};
 use super::dtype::Dtype;
-use super::header::{Contents, Flaw, MAX_HEADER_BYTES, MAX_TEXT_BYTES, TensorInfo, shown};
 
 /// Names of tensors and metadata; ggml's own limit for tensors is 128.
 const MAX_NAME_BYTES: u64 = 1024;

@@ -10,18 +10,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::dtype::Dtype;
+use super::container::{Contents, Flaw, TensorInfo, shown};
 use super::{gguf, safetensors, sniff};
+use atelier_core::advice::Advice;
 
 use atelier_core::format::file_size;
-
-/// No header is longer; safetensors' own rule, which fits GGUF too.
-pub(crate) const MAX_HEADER_BYTES: u64 = 100_000_000;
-/// Texts in the metadata that are longer are left out; a chat template has a few thousand characters.
-pub(crate) const MAX_TEXT_BYTES: u64 = 65_536;
-
-/// The longest text of the metadata that is kept under this name: how often each word came in the pictures that a LoRA was trained on.
-pub(crate) const TAGS: (&str, u64) = ("ss_tag_frequency", 1 << 20);
 
 /// A container for tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,29 +23,6 @@ pub enum Format {
     Safetensors,
     /// GGUF.
     Gguf,
-}
-
-/// A tensor as its file describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TensorInfo {
-    /// Its name in the file.
-    pub name: String,
-    /// Its number type.
-    pub dtype: Dtype,
-    /// Its dimensions in PyTorch's order: the last one lies together in memory.
-    pub shape: Vec<u64>,
-    /// Where its bytes begin, counted from the file's first byte.
-    pub offset: u64,
-    /// How many bytes it has.
-    pub bytes: u64,
-}
-
-impl TensorInfo {
-    /// The number of its values.
-    #[must_use]
-    pub fn values(&self) -> u64 {
-        self.shape.iter().product()
-    }
 }
 
 /// What a model file says about itself. All tensors lie within the file and apart from each other.
@@ -88,40 +58,20 @@ pub enum Fault {
     Unsupported,
 }
 
-/// Why a file cannot be used, for a person.
+/// A file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{sentence} {hint}")]
+#[error("{advice}")]
 pub struct HeaderError {
     /// The kind of fault.
     pub fault: Fault,
-    /// What is wrong, with the file's name.
-    pub sentence: String,
-    /// What to do next.
-    pub hint: String,
+    /// The fault, with the file's name, and a remedy.
+    pub advice: Advice,
 }
 
-/// What a reader of one container finds wrong, without the file's name.
-#[derive(Debug)]
-pub(crate) enum Flaw {
-    Io(io::Error),
-    /// The file would have to be at least this long.
-    CutShort {
-        promised_bytes: u64,
-    },
-    Damaged(String),
-    Unsupported(String),
-}
-
-impl From<io::Error> for Flaw {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
+impl HeaderError {
+    fn new(fault: Fault, sentence: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { fault, advice: Advice::new(sentence, hint) }
     }
-}
-
-/// What a reader of one container finds.
-pub(crate) struct Contents {
-    pub(crate) tensors: Vec<TensorInfo>,
-    pub(crate) metadata: BTreeMap<String, String>,
 }
 
 /// Reads the header of a safetensors or GGUF file.
@@ -134,11 +84,11 @@ pub fn read_header(path: &Path) -> Result<Header, HeaderError> {
     let mut file = File::open(path).map_err(|error| unreadable(&error))?;
     let about = file.metadata().map_err(|error| unreadable(&error))?;
     if about.is_dir() {
-        return Err(HeaderError {
-            fault: Fault::NotAModel,
-            sentence: format!("{name} is a folder, not a model file."),
-            hint: "Choose a .safetensors or .gguf file inside it.".into(),
-        });
+        return Err(HeaderError::new(
+            Fault::NotAModel,
+            format!("{name} is a folder, not a model file."),
+            "Choose a .safetensors or .gguf file inside it.",
+        ));
     }
     read_from(&mut file, about.len(), &name)
 }
@@ -147,11 +97,7 @@ pub fn read_header(path: &Path) -> Result<Header, HeaderError> {
 pub(crate) fn read_from(source: &mut (impl Read + Seek), file_bytes: u64, name: &str) -> Result<Header, HeaderError> {
     let fail = |flaw| error_for(name, flaw, file_bytes);
     if file_bytes == 0 {
-        return Err(HeaderError {
-            fault: Fault::Empty,
-            sentence: format!("{name} is empty: it has no bytes at all."),
-            hint: "Download it again.".into(),
-        });
+        return Err(HeaderError::new(Fault::Empty, format!("{name} is empty: it has no bytes at all."), "Download it again."));
     }
     let mut start = Vec::with_capacity(sniff::BYTES);
     source.by_ref().take(sniff::BYTES as u64).read_to_end(&mut start).map_err(|error| fail(error.into()))?;
@@ -160,17 +106,17 @@ pub(crate) fn read_from(source: &mut (impl Read + Seek), file_bytes: u64, name: 
         Format::Gguf
     } else if let Some(other) = sniff::what(&start) {
         let sniff::Other { what, hint } = other;
-        return Err(HeaderError {
-            fault: if hint == sniff::PICKLE { Fault::Pickle } else { Fault::NotAModel },
-            sentence: format!("{name} is {what}, not a model that Atelier reads."),
-            hint: hint.into(),
-        });
+        return Err(HeaderError::new(
+            if hint == sniff::PICKLE { Fault::Pickle } else { Fault::NotAModel },
+            format!("{name} is {what}, not a model that Atelier reads."),
+            hint,
+        ));
     } else if start.get(8).is_some_and(|it| *it != b'{') {
-        return Err(HeaderError {
-            fault: Fault::NotAModel,
-            sentence: format!("{name} is neither a safetensors nor a GGUF file."),
-            hint: "Choose the model's .safetensors or .gguf file instead.".into(),
-        });
+        return Err(HeaderError::new(
+            Fault::NotAModel,
+            format!("{name} is neither a safetensors nor a GGUF file."),
+            "Choose the model's .safetensors or .gguf file instead.",
+        ));
     } else {
         Format::Safetensors
     };
@@ -236,18 +182,13 @@ fn error_for(name: &str, flaw: Flaw, file_bytes: u64) -> HeaderError {
             "Look for the same model as another .safetensors or .gguf file.".into(),
         ),
     };
-    HeaderError { fault, sentence, hint }
+    HeaderError::new(fault, sentence, hint)
 }
 
 /// The file's own name, for sentences.
 #[must_use]
 pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
-}
-
-/// A tensor's name, short enough for a sentence.
-pub(crate) fn shown(name: &str) -> String {
-    if name.chars().count() <= 80 { name.to_owned() } else { name.chars().take(79).chain(['…']).collect() }
 }
 
 #[cfg(test)]
@@ -258,8 +199,8 @@ mod tests {
 
     fn fault(path: &Path) -> HeaderError {
         let error = read_header(path).unwrap_err();
-        assert!(error.sentence.ends_with('.') && error.hint.ends_with('.'), "{error}");
-        assert!(error.sentence.starts_with(&file_name(path)), "{error}");
+        assert!(error.advice.sentence.ends_with('.') && error.advice.hint.ends_with('.'), "{error}");
+        assert!(error.advice.sentence.starts_with(&file_name(path)), "{error}");
         error
     }
 
@@ -328,7 +269,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let error = fault(&testkit::broken::truncated_in_data(dir.path()).unwrap());
         let sentence = "truncated-in-data.safetensors is cut short: its header promises 9.2 MB, the file has 5.5 MB.";
-        assert_eq!((error.sentence.as_str(), error.hint.as_str()), (sentence, "Download it again."));
+        assert_eq!((error.advice.sentence.as_str(), error.advice.hint.as_str()), (sentence, "Download it again."));
     }
 
     #[test]
@@ -337,7 +278,7 @@ mod tests {
         let path = testkit::tiny::zimage(dir.path(), &testkit::tiny::Options::default()).unwrap().diffusion;
         let whole = fs::metadata(&path).unwrap().len();
         File::options().write(true).open(&path).unwrap().set_len(whole - 7).unwrap();
-        assert_eq!(fault(&path).sentence, "tiny-zimage.safetensors is cut short: its last 7 bytes are missing.");
+        assert_eq!(fault(&path).advice.sentence, "tiny-zimage.safetensors is cut short: its last 7 bytes are missing.");
     }
 
     #[test]
@@ -354,6 +295,6 @@ mod tests {
         bytes.extend_from_slice(header.as_bytes());
         bytes.extend_from_slice(&[0; 8]);
         let error = read_from(&mut io::Cursor::new(&bytes), bytes.len() as u64, "a.safetensors").unwrap_err();
-        assert_eq!((error.fault, error.sentence.as_str()), (Fault::Damaged, "a.safetensors is damaged: it names a twice."));
+        assert_eq!((error.fault, error.advice.sentence.as_str()), (Fault::Damaged, "a.safetensors is damaged: it names a twice."));
     }
 }

@@ -4,8 +4,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::container::TensorInfo;
 use super::family::Family;
-use super::header::{Header, TensorInfo};
+use super::header::Header;
 use atelier_core::recipe::FileRole;
 
 /// What a model file is.

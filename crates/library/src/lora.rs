@@ -5,10 +5,10 @@
 use std::collections::HashMap;
 
 use super::cache::IdentifiedFile;
-use super::check::Problem;
+use super::container::shown;
 use super::family::Family;
-use super::header::shown;
 use super::kind::DIFFUSION_PREFIX;
+use super::problem::Problem;
 
 /// The endings of a pair's two halves, as trainers write them.
 const HALVES: [(&str, &str); 5] = [
@@ -26,22 +26,22 @@ const PREFIXES: [&str; 8] =
 /// Checks one LoRA against the files of a model.
 pub(crate) fn check(name: &str, lora: &IdentifiedFile, family: Family, model: &[&IdentifiedFile]) -> Result<(), Problem> {
     if !lora.kind.is_lora {
-        return Err(Problem {
-            sentence: format!("{name} is {}, not a LoRA.", lora.kind.described()),
-            hint: "Take it out of the LoRAs, or choose another file.".into(),
-        });
+        return Err(Problem::new(
+            format!("{name} is {}, not a LoRA.", lora.kind.described()),
+            "Take it out of the LoRAs, or choose another file.",
+        ));
     }
-    let other_model = || Problem {
-        sentence: format!("{name} was made for another model: nothing in it fits {}.", family.label()),
-        hint: format!("Choose a LoRA made for {}, or take this one out.", family.label()),
+    let other_model = || {
+        Problem::new(
+            format!("{name} was made for another model: nothing in it fits {}.", family.label()),
+            format!("Choose a LoRA made for {}, or take this one out.", family.label()),
+        )
     };
     if let (Some(made_for), true) = (lora.kind.family, family.is_unet())
         && made_for != family
     {
-        return Err(Problem {
-            sentence: format!("{name} was made for {}, and the model is {}.", made_for.label(), family.label()),
-            ..other_model()
-        });
+        let sentence = format!("{name} was made for {}, and the model is {}.", made_for.label(), family.label());
+        return Err(Problem::new(sentence, other_model().advice.hint));
     }
     let pairs = pairs(lora, name)?;
     if pairs.is_empty() {
@@ -53,15 +53,13 @@ pub(crate) fn check(name: &str, lora: &IdentifiedFile, family: Family, model: &[
         match targets.named(&pair.target) {
             Some([rows, columns]) if [rows, columns] == [pair.rows, pair.columns] => fitting += 1,
             Some([rows, columns]) => {
-                return Err(Problem {
-                    sentence: format!(
-                        "{name} does not fit this model: {} is {}x{} there, and {rows}x{columns} in the model.",
-                        shown(&pair.target),
-                        pair.rows,
-                        pair.columns
-                    ),
-                    ..other_model()
-                });
+                let sentence = format!(
+                    "{name} does not fit this model: {} is {}x{} there, and {rows}x{columns} in the model.",
+                    shown(&pair.target),
+                    pair.rows,
+                    pair.columns
+                );
+                return Err(Problem::new(sentence, other_model().advice.hint));
             }
             // The engine takes Z-Image's names as they are; other families have several spellings, so shapes must do.
             None => fitting += usize::from(family != Family::ZImage && targets.have_shape(pair.rows, pair.columns)),
@@ -97,10 +95,10 @@ fn pairs(lora: &IdentifiedFile, name: &str) -> Result<Vec<Pair>, Problem> {
 }
 
 fn damaged(name: &str, target: &str) -> Problem {
-    Problem {
-        sentence: format!("{name} is damaged: the two halves of {} do not fit each other.", shown(target)),
-        hint: "Download it again, or take it out of the LoRAs.".into(),
-    }
+    Problem::new(
+        format!("{name} is damaged: the two halves of {} do not fit each other.", shown(target)),
+        "Download it again, or take it out of the LoRAs.",
+    )
 }
 
 /// The matrices that a LoRA can change.
@@ -187,14 +185,14 @@ mod tests {
         ] {
             assert_eq!(answer(&[(down, &[4, 256]), (up, &[rows, 4])], Z_IMAGE), Ok(()), "{down}");
             let problem = answer(&[(down, &[4, 256]), (up, &[rows + 1, 4])], Z_IMAGE).unwrap_err();
-            assert!(problem.sentence.contains("does not fit this model"), "{problem}");
+            assert!(problem.advice.sentence.contains("does not fit this model"), "{problem}");
         }
     }
 
     #[test]
     fn halves_of_different_ranks_are_damage() {
         let lora: Listed<'_> = &[("lora_unet_x.lora_down.weight", &[4, 256]), ("lora_unet_x.lora_up.weight", &[256, 8])];
-        let sentence = answer(lora, Z_IMAGE).unwrap_err().sentence;
+        let sentence = answer(lora, Z_IMAGE).unwrap_err().advice.sentence;
         assert_eq!(sentence, "a.safetensors is damaged: the two halves of lora_unet_x do not fit each other.");
     }
 
@@ -215,7 +213,7 @@ mod tests {
             ("lora_unet_down_blocks_0_attn2_to_k.lora_down.weight", &[8, 768]),
             ("lora_unet_down_blocks_0_attn2_to_k.lora_up.weight", &[320, 8]),
         ];
-        assert_eq!(answer(lora, SDXL).unwrap_err().sentence, "a.safetensors was made for SD1.5, and the model is SDXL.");
+        assert_eq!(answer(lora, SDXL).unwrap_err().advice.sentence, "a.safetensors was made for SD1.5, and the model is SDXL.");
     }
 
     #[test]

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use super::assemble::{Assembly, assemble};
 use super::catalogue::Catalogue;
-use super::check::Problem;
 use super::disk::{DiskFile, ScanResult};
 use super::header::file_name;
 use super::manifest::{Defaults, FaultyFile, MANIFEST, Manifest, Role};
 use super::naming::{free_id, slug};
+use super::problem::Problem;
 use atelier_core::format::file_size;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe};
 
@@ -157,10 +157,10 @@ impl Models {
         }
         if let Some(entry) = self.catalogue.find(name) {
             let bytes = entry.bytes().map(|it| format!(" (about {})", file_size(it))).unwrap_or_default();
-            return Err(Problem {
-                sentence: format!("{} is not on this disk.", entry.name),
-                hint: format!("Get it with: atelier models pull {name}{bytes}."),
-            });
+            return Err(Problem::new(
+                format!("{} is not on this disk.", entry.name),
+                format!("Get it with: atelier models pull {name}{bytes}."),
+            ));
         }
         Err(self.unknown(name))
     }
@@ -172,9 +172,11 @@ impl Models {
     pub fn upscaler(&self, name: &str) -> Result<PathBuf, Problem> {
         let Some(it) = self.installed_as(name) else { return Err(self.runnable(name).err().unwrap_or_else(|| self.unknown(name))) };
         let files = it.whole_files()?;
-        files.get(FileRole::Upscaler).map(Path::to_owned).ok_or_else(|| Problem {
-            sentence: format!("{} is no upscaler.", it.manifest.name),
-            hint: "Choose an ESRGAN model; they are found with: atelier models search ESRGAN.".into(),
+        files.get(FileRole::Upscaler).map(Path::to_owned).ok_or_else(|| {
+            Problem::new(
+                format!("{} is no upscaler.", it.manifest.name),
+                "Choose an ESRGAN model; they are found with: atelier models search ESRGAN.",
+            )
         })
     }
 
@@ -184,13 +186,13 @@ impl Models {
         let known = self.installed.iter().map(|it| it.manifest.id.as_str()).chain(self.loose.iter().map(|it| it.id.as_str()));
         let alike = |id: &str| strsim::normalized_damerau_levenshtein(id, name);
         let near = known.chain(self.catalogue.like(name)).max_by(|one, two| alike(one).total_cmp(&alike(two)));
-        Problem {
-            sentence: format!("There is no model and no file called {name}."),
-            hint: match near.filter(|it| alike(it) > 0.5) {
+        Problem::new(
+            format!("There is no model and no file called {name}."),
+            match near.filter(|it| alike(it) > 0.5) {
                 Some(near) => format!("Did you mean {near}?"),
                 None => "See what there is with: atelier models list.".into(),
             },
-        }
+        )
     }
 }
 
@@ -203,10 +205,10 @@ impl Installed {
         let Manifest { id, name, defaults, .. } = &self.manifest;
         let files = self.whole_files()?;
         if files.main().is_none() {
-            return Err(Problem {
-                sentence: format!("{name} makes no pictures by itself: it is a part of other models."),
-                hint: "Choose a model with a diffusion module.".into(),
-            });
+            return Err(Problem::new(
+                format!("{name} makes no pictures by itself: it is a part of other models."),
+                "Choose a model with a diffusion module.",
+            ));
         }
         let loras = self.manifest.files.iter().filter(|it| it.role == Role::Lora);
         let loras = loras.map(|it| Lora { path: it.filename.in_folder(&self.folder), strength: 1.0 }).collect();
@@ -217,10 +219,9 @@ impl Installed {
 impl Installed {
     fn whole_files(&self) -> Result<&ModelFiles, Problem> {
         let Manifest { id, name, .. } = &self.manifest;
-        self.files.as_ref().map_err(|error| Problem {
-            sentence: format!("{name} is not whole. {error}"),
-            hint: format!("Get it again with: atelier models pull {id}."),
-        })
+        self.files
+            .as_ref()
+            .map_err(|error| Problem::new(format!("{name} is not whole. {error}"), format!("Get it again with: atelier models pull {id}.")))
     }
 }
 
@@ -236,7 +237,7 @@ impl Loose {
                 Some(offer) => format!("It comes with: atelier models pull {}.", offer.model),
                 None => "Add the folder that has it with: atelier models add FOLDER.".into(),
             };
-            return Err(Problem { sentence: format!("{name}: {}", missing.sentence()), hint });
+            return Err(Problem::new(format!("{name}: {}", missing.sentence()), hint));
         }
         let defaults = catalogue.defaults_for(self.assembly.family, &name);
         Ok(Runnable { id: self.id.clone(), name, files: self.assembly.files.clone(), loras: Vec::new(), defaults })

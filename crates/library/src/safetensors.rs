@@ -10,8 +10,8 @@ use std::io::{Read, Seek};
 use serde::Deserialize;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::container::{Contents, Flaw, MAX_HEADER_BYTES, MAX_TEXT_BYTES, TAGS, TensorInfo, shown};
 use super::dtype::Dtype;
-use super::header::{Contents, Flaw, MAX_HEADER_BYTES, MAX_TEXT_BYTES, TAGS, TensorInfo, shown};
 
 /// The engine reads five dimensions.
 const MAX_DIMENSIONS: usize = 5;

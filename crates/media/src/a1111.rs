@@ -17,15 +17,15 @@ const NEGATIVE: &str = "Negative prompt:";
 pub struct Parameters {
     /// The prompt, with any `<lora:name:strength>` in it.
     pub prompt: String,
-    /// What the picture should not show.
+    /// The negative prompt.
     pub negative_prompt: String,
     /// The pairs of the last line, in their order.
     pub pairs: Vec<(String, String)>,
 }
 
 impl Parameters {
-    /// What a picture of this recipe says of itself; the size is the picture's own, in pixels. `model` is what the model is called; without
-    /// it the name of its file tells.
+    /// The text of a picture of this recipe; the size is the picture's own, in pixels. `model` is the model's name; without it, the name of
+    /// its main file stands in.
     #[must_use]
     pub fn of(recipe: &Recipe, model: Option<&str>, info: PictureInfo, width: u32, height: u32) -> Self {
         let mut it = Self { prompt: recipe.prompt.clone(), negative_prompt: recipe.negative_prompt.clone(), pairs: Vec::new() };

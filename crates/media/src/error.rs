@@ -1,18 +1,18 @@
-//! What goes wrong with picture files.
+//! Errors of picture files.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What went wrong with a picture file, and what to do next.
+/// Error of a picture file. Its text is a clause with the next step after a semicolon.
 #[derive(Debug, thiserror::Error)]
-pub enum GalleryError {
+pub enum PictureError {
     /// The file cannot be opened or read.
     #[error("{} could not be read: {source}; check that the file is there and that you may read it", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// The file cannot be written.
@@ -20,7 +20,7 @@ pub enum GalleryError {
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// The file is no picture, or a damaged one.
@@ -28,7 +28,7 @@ pub enum GalleryError {
     NotAPicture {
         /// The file.
         path: PathBuf,
-        /// Why, in the reader's words.
+        /// The cause, in the decoder's words.
         reason: String,
     },
     /// The picture is larger than Atelier takes.
@@ -48,7 +48,7 @@ pub enum GalleryError {
     Empty,
 }
 
-impl GalleryError {
+impl PictureError {
     pub(crate) fn read(path: &Path, source: io::Error) -> Self {
         Self::Read { path: path.to_path_buf(), source }
     }

@@ -1,4 +1,4 @@
-//! PNG files: written with what is needed to make the picture again, and read back from anyone's file.
+//! PNG files: written with the recipe that makes the picture again, and read back from any file.
 //!
 //! Invariants: reading takes bounded memory and time whatever the file says of itself, and looks at text only, never at pixels; a text
 //! chunk that is damaged or too large is passed over.
@@ -13,7 +13,7 @@ use png::text_metadata::{ITXtChunk, TEXtChunk};
 use time::OffsetDateTime;
 
 use super::a1111::{self, Parameters};
-use super::{GalleryError, StoredFile, StoredRecipe, names};
+use super::{PictureError, StoredFile, StoredRecipe, file_names};
 use atelier_core::paths;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 
@@ -27,7 +27,7 @@ const MOST_TEXT: u64 = 4 << 20;
 /// Chunks of a file that are looked at: 8 GiB of picture in the chunks that encoders make.
 const MOST_CHUNKS: u32 = 1 << 20;
 
-/// What a picture file says of how it was made.
+/// Metadata of a picture file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metadata {
     /// A1111's `parameters` text.
@@ -73,16 +73,16 @@ pub fn save_picture(
     model: Option<String>,
     info: PictureInfo,
     image: &Rgb8,
-) -> Result<PathBuf, GalleryError> {
+) -> Result<PathBuf, PictureError> {
     let now = OffsetDateTime::now_local().unwrap_or_else(|_| OffsetDateTime::now_utc());
     let metadata = Metadata::of(recipe, model, info, image);
-    let names = names::names(now, &recipe.prompt, info.seed);
-    paths::write_new(folder, names, |file| encode(file, image, &metadata)).map_err(|error| GalleryError::write(folder, error))
+    let names = file_names::file_names(now, &recipe.prompt, info.seed);
+    paths::write_new(folder, names, |file| encode(file, image, &metadata)).map_err(|error| PictureError::write(folder, error))
 }
 
 /// Writes a picture to exactly this path, replacing a file that is there.
-pub fn write_picture(path: &Path, image: &Rgb8, metadata: &Metadata) -> Result<(), GalleryError> {
-    paths::write_atomic(path, |file| encode(file, image, metadata)).map_err(|error| GalleryError::write(path, error))
+pub fn write_picture(path: &Path, image: &Rgb8, metadata: &Metadata) -> Result<(), PictureError> {
+    paths::write_atomic(path, |file| encode(file, image, metadata)).map_err(|error| PictureError::write(path, error))
 }
 
 fn encode(file: &mut File, image: &Rgb8, metadata: &Metadata) -> io::Result<()> {
@@ -109,14 +109,14 @@ fn encode(file: &mut File, image: &Rgb8, metadata: &Metadata) -> io::Result<()> 
 }
 
 /// Reads what a PNG says of how it was made; both fields are empty where it says nothing.
-pub fn read_metadata(path: &Path) -> Result<Metadata, GalleryError> {
+pub fn read_metadata(path: &Path) -> Result<Metadata, PictureError> {
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::InvalidData => GalleryError::not_a_picture(path, error),
-        _ => GalleryError::read(path, error),
+        io::ErrorKind::InvalidData => PictureError::not_a_picture(path, error),
+        _ => PictureError::read(path, error),
     };
     let file = fs::metadata(path).map_err(failed)?;
     if !file.is_file() {
-        return Err(GalleryError::not_a_picture(path, "it is not a file"));
+        return Err(PictureError::not_a_picture(path, "it is not a file"));
     }
     let mut metadata = Metadata::default();
     texts(BufReader::new(File::open(path).map_err(failed)?), |keyword, text| match keyword {
@@ -187,7 +187,7 @@ fn until_zero(data: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((parts.next()?, parts.next()?))
 }
 
-/// Whether the text, in Latin-1, reads back as itself: see [`latin1`].
+/// True where the text, in Latin-1, reads back as itself: see [`latin1`].
 fn fits_latin1(text: &str) -> bool {
     let bytes: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
     bytes.is_some_and(|bytes| latin1(&bytes) == text)
@@ -353,8 +353,8 @@ mod tests {
     fn what_is_no_png_is_said_so() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.png");
-        assert!(matches!(read_metadata(&path), Err(GalleryError::Read { .. })));
-        assert!(matches!(read_metadata(folder.path()), Err(GalleryError::NotAPicture { .. })));
+        assert!(matches!(read_metadata(&path), Err(PictureError::Read { .. })));
+        assert!(matches!(read_metadata(folder.path()), Err(PictureError::NotAPicture { .. })));
         for bytes in [&b""[..], b"GIF89a, really"] {
             fs::write(&path, bytes).unwrap();
             let error = read_metadata(&path).unwrap_err().to_string();

@@ -19,7 +19,7 @@ use library::Library;
 pub(super) use library::{allows_pickles, find, find_upscaler};
 use report::LibraryReport;
 
-use super::Exit;
+use super::exit::Exit;
 use super::flags::{LibraryFlags, ModelsCommand, ModelsFlags};
 use super::interrupt::Interrupt;
 use super::printer::Printer;
@@ -169,10 +169,10 @@ impl CommandRunner<'_> {
             }
             let file = models.loose_file(name).filter(|file| known.iter().any(|it| it.path == *file));
             file.map(|file| InstalledItem::File(name.clone(), file)).ok_or_else(|| match card_named(models, name) {
-                Some(card) => CommandError::UnknownModel(Problem {
-                    sentence: format!("{} was not downloaded by Atelier.", card.name),
-                    hint: "Only what Atelier downloaded can be checked or taken away here.".into(),
-                }),
+                Some(card) => CommandError::UnknownModel(Problem::new(
+                    format!("{} was not downloaded by Atelier.", card.name),
+                    "Only what Atelier downloaded can be checked or taken away here.",
+                )),
                 None => CommandError::UnknownModel(models.unknown(name)),
             })
         };
@@ -268,7 +268,7 @@ impl CommandRunner<'_> {
         .map_err(failed)?;
         if forget && !forgotten {
             let sentence = format!("{} is not among the folders that are used.", folder.display());
-            return Err(CommandError::UnknownModel(Problem { sentence, hint: "See them with: atelier models du.".into() }));
+            return Err(CommandError::UnknownModel(Problem::new(sentence, "See them with: atelier models du.")));
         }
         let mut stock = ScanResult::default();
         if !forget {

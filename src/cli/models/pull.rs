@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::report::licence_text;
 use super::{CommandError, CommandRunner, Library, failed};
-use crate::cli::Exit;
+use crate::cli::exit::Exit;
 use atelier_library::downloads::{Downloads, Event, Job, Options, Progress};
 use atelier_library::{Catalogue, LibraryConfig, Link, Manifest, Problem, download_job};
 
@@ -15,8 +15,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 fn link_job(link: &Link, name: Option<&str>) -> Result<Job, CommandError> {
     link.job(name).ok_or_else(|| {
-        let sentence = "This link leads to no file that can be kept on a disk.".into();
-        CommandError::UnknownModel(Problem { sentence, hint: "Give the address of a file; a repository has many.".into() })
+        let sentence = "This link leads to no file that can be kept on a disk.";
+        CommandError::UnknownModel(Problem::new(sentence, "Give the address of a file; a repository has many."))
     })
 }
 
@@ -85,10 +85,10 @@ impl CommandRunner<'_> {
     fn require_terms(&mut self, library: &Library, entry: &mut Manifest, name: &str, accept: bool) -> Result<(), CommandError> {
         let Some(licence) = entry.licence.as_mut().filter(|it| it.asks()) else { return Ok(()) };
         if !accept && !library.places.has_accepted(name) {
-            return Err(CommandError::UnknownModel(Problem {
-                sentence: format!("{} comes under terms of its own: {}.", entry.name, licence_text(licence)),
-                hint: format!("Read them; if you accept them: atelier models pull {name} --accept-licence."),
-            }));
+            return Err(CommandError::UnknownModel(Problem::new(
+                format!("{} comes under terms of its own: {}.", entry.name, licence_text(licence)),
+                format!("Read them; if you accept them: atelier models pull {name} --accept-licence."),
+            )));
         }
         licence.accept();
         let accepted = |places: &mut LibraryConfig| {

@@ -102,7 +102,7 @@ impl LibraryReport<'_> {
             }
             other => {
                 let problem = match other {
-                    FileStatus::Faulty { sentence, hint, .. } => format!("{sentence} {hint}"),
+                    FileStatus::Faulty { advice, .. } => advice.to_string(),
                     _ => "It is a pickle, which can run programs where it is opened, so it is not looked into. Look for the same model as .safetensors.".into(),
                 };
                 self.printer.json(&json!({"event": "file", "path": shown, "bytes": bytes, "problem": problem}))?;

@@ -14,7 +14,7 @@ fn job(args: &[&str]) -> Result<Job, UsageError> {
 /// A library with one model.
 fn find(name: &str) -> Result<Runnable, UsageError> {
     if name != "mine" {
-        return Err(Problem { sentence: format!("There is no {name}."), hint: "Look.".into() }.into());
+        return Err(Problem::new(format!("There is no {name}."), "Look.").into());
     }
     let files = ModelFiles::from_iter([(FileRole::Diffusion, "/m/d.gguf".into()), (FileRole::Vae, "/m/v.gguf".into())]);
     let defaults = atelier_library::Defaults { steps: Some(6), ..atelier_library::Defaults::default() };

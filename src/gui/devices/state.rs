@@ -1,65 +1,113 @@
-//! State of the Devices view: the board, and what the engine was asked.
+//! State of the Devices view: the board, and the requests to the engine that it depends on.
 
 use std::collections::BTreeSet;
 
-use crate::gui::devices::board::{Asked, Board, Server};
+use crate::gui::devices::board::{Board, EstimateKey, RemoteServer};
 use crate::gui::shared::Shared;
-use crate::gui::standing::Standing;
+use crate::settings::{NamedPlacement, Settings};
+use crate::studio::debounce::Debounce;
 use atelier_core::placement::Module;
-use atelier_engine::ServerAddress;
+use atelier_engine::{Resident, ServerAddress};
 
 /// State of the Devices view.
 pub struct State {
-    /// Where everything runs, and what that takes.
+    /// Placement, prediction and suggestion.
     pub board: Board,
-    pub(super) link: Link,
+    /// Saved placements of all models.
+    pub saved_placements: Vec<NamedPlacement>,
+    /// Text of the field for a placement's name; `None` while the field is closed.
+    pub name_input: Option<String>,
+    /// Servers whose devices are borrowed.
+    pub servers: Vec<RemoteServer>,
+    /// Text of the field for a server's address; `None` while the field is closed.
+    pub server_input: Option<String>,
+    /// Sentences about parts of a pasted command that did not reach the recipe.
+    pub paste_omissions: Vec<String>,
+    pub(super) estimate: EstimateState,
+    pub(super) device_list: DeviceListState,
+    /// True once the pinned modules are known: from the settings, or from the placement text as soon as there are devices to read it with.
+    pub(super) pins_known: bool,
+    /// True if the view was on the screen in the last frame.
+    pub(super) was_on_screen: bool,
 }
 
-/// What was asked of the engine, and when.
+/// State of the estimate request.
 #[derive(Default)]
-pub(super) struct Link {
-    /// What the engine was asked about last.
-    pub(super) asked: Option<Asked>,
-    /// Whether the answer is still to come.
+pub(super) struct EstimateState {
+    /// Key of the last request.
+    pub(super) requested: Option<EstimateKey>,
+    /// True until the answer to the last request has come.
     pub(super) pending: bool,
-    /// What the recipe has become, and since when.
-    pub(super) changed: Standing<Asked>,
+    /// Key of the recipe while it is edited.
+    pub(super) changed: Debounce<EstimateKey>,
+}
+
+/// State of the request for the list of devices.
+#[derive(Default)]
+pub(super) struct DeviceListState {
+    /// Time of the last list; `None` until the next frame after one.
     pub(super) listed_at_secs: Option<f64>,
-    pub(super) listing: bool,
-    /// Whether a job has just begun, and the devices were not named since.
-    pub(super) begins: bool,
-    /// Devices of servers that were removed: the engine knows them until the program ends.
+    /// True until the answer to the last request has come.
+    pub(super) pending: bool,
+    /// True from the beginning of a job to the next list, which the engine makes before it loads the job's model.
+    pub(super) job_began: bool,
+    /// Devices of removed servers: the engine lists them until the program ends.
     pub(super) removed: BTreeSet<String>,
-    /// Whether it is known which modules are pinned: from the settings, or from the text once there are devices to read it with.
-    pub(super) pins_known: bool,
-    /// Whether the view was on the screen in the last frame.
-    pub(super) on_screen: bool,
 }
 
 impl State {
-    /// The state at the start. `pins_known`: whether the settings say which modules are pinned.
+    /// State with the pins, saved placements and servers of the settings.
     #[must_use]
-    pub fn new(board: Board, pins_known: bool) -> Self {
-        Self { board, link: Link { pins_known, ..Link::default() } }
+    pub fn from_settings(settings: &Settings) -> Self {
+        Self {
+            board: Board::new(settings.pins.clone().unwrap_or_default()),
+            saved_placements: settings.placements.clone(),
+            name_input: None,
+            servers: settings.servers.iter().filter_map(|address| address.parse().ok()).map(RemoteServer::new).collect(),
+            server_input: None,
+            paste_omissions: Vec::new(),
+            estimate: EstimateState::default(),
+            device_list: DeviceListState::default(),
+            pins_known: settings.pins.is_some(),
+            was_on_screen: false,
+        }
     }
 
-    /// The pinned modules, once it is known which they are.
+    /// Pinned modules; `None` while they are not known.
     #[must_use]
     pub fn known_pins(&self) -> Option<BTreeSet<Module>> {
-        self.link.pins_known.then(|| self.board.pins.clone())
+        self.pins_known.then(|| self.board.pins.clone())
     }
 
-    /// Bytes that models hold of a device which the next picture is not made with.
+    /// True if the recipe's placement fits into memory; `None` while that is not known.
     #[must_use]
-    pub fn held_by_other_models(&self, shared: &Shared, device: &str) -> u64 {
-        let bytes = |model: &atelier_engine::Resident| -> u64 {
-            model.parts.iter().filter(|part| part.device == device).map(|part| part.bytes).sum()
-        };
-        let own = shared.chosen_resident().map_or(0, bytes);
-        self.board.held.get(device).copied().unwrap_or(0).saturating_sub(own)
+    pub fn fits(&self, shared: &Shared) -> Option<bool> {
+        let board = &self.board;
+        board
+            .is_current_for(&shared.recipe)
+            .then(|| board.prediction.is_some() && !board.exceeds_memory() && board.text_errors.iter().all(Option::is_none))
     }
 
-    pub(super) fn server(&mut self, address: &ServerAddress) -> Option<&mut Server> {
-        self.board.servers.iter_mut().find(|server| server.address == *address)
+    /// Bytes of a device that resident models other than the chosen one hold.
+    #[must_use]
+    pub fn bytes_of_other_models(&self, shared: &Shared, device: &str) -> u64 {
+        let bytes = |model: &Resident| -> u64 { model.parts.iter().filter(|part| part.device == device).map(|part| part.bytes).sum() };
+        let chosen = shared.chosen_resident().map_or(0, bytes);
+        self.board.resident_bytes.get(device).copied().unwrap_or(0).saturating_sub(chosen)
+    }
+
+    /// Saved placements of the recipe's model.
+    pub fn placements_of_model(&self) -> impl Iterator<Item = &NamedPlacement> {
+        self.saved_placements.iter().filter(|it| it.model == self.board.model_key)
+    }
+
+    /// Deletes a saved placement of the recipe's model.
+    pub(super) fn delete_placement(&mut self, name: &str) {
+        let model = &self.board.model_key;
+        self.saved_placements.retain(|it| it.model != *model || it.name != name);
+    }
+
+    pub(super) fn server_mut(&mut self, address: &ServerAddress) -> Option<&mut RemoteServer> {
+        self.servers.iter_mut().find(|server| server.address == *address)
     }
 }

@@ -34,7 +34,7 @@ pub enum FitLevel {
 impl MachineMemory {
     /// Memory of these devices, less their reserves; `None` until the CPU is among them. Devices of other machines do not count.
     #[must_use]
-    pub fn of(devices: &[Device]) -> Option<Self> {
+    pub fn from_devices(devices: &[Device]) -> Option<Self> {
         let ram = devices.iter().find(|it| it.kind == DeviceKind::Cpu)?.memory_total_bytes;
         let gpu = devices.iter().filter(|it| it.kind.is_graphics()).map(|it| it.memory_total_bytes).max();
         Some(Self { gpu_bytes: gpu.map(|it| it.saturating_sub(gpu_reserve(it))), ram_bytes: ram.saturating_sub(ram_reserve(ram)) })
@@ -78,7 +78,7 @@ impl FitPrediction {
     /// Prediction for these devices; those of other machines do not count. `size_px`: width and height of the picture that was estimated.
     /// `None` without devices.
     #[must_use]
-    pub fn of(devices: &[Device], estimate: &Estimate, size_px: (u32, u32)) -> Option<Self> {
+    pub fn predict(devices: &[Device], estimate: &Estimate, size_px: (u32, u32)) -> Option<Self> {
         let whole = plan_on(devices, estimate, 0);
         let at = format!("At {} × {}", size_px.0, size_px.1);
         match whole {
@@ -194,7 +194,9 @@ mod tests {
 
     #[test]
     fn a_model_fits_the_card_or_runs_with_ram_or_is_too_big() {
-        let memory = MachineMemory::of(&[device(DeviceKind::Cpu, 32), device(DeviceKind::Gpu, 8), device(DeviceKind::Remote, 80)]).unwrap();
+        let memory =
+            MachineMemory::from_devices(&[device(DeviceKind::Cpu, 32), device(DeviceKind::Gpu, 8), device(DeviceKind::Remote, 80)])
+                .unwrap();
         assert_eq!(memory.gpu_bytes, Some(8 * GIB - 8 * GIB / 10), "another machine's memory is not this one's");
         let fits = |gb| memory.fits(Some(gb * GB));
         assert_eq!((fits(5), fits(12), fits(60)), (FitLevel::Fits, FitLevel::Tight, FitLevel::TooBig));
@@ -220,26 +222,26 @@ mod tests {
     #[test]
     fn a_prediction_says_the_fit_and_the_bytes() {
         let with_card = [device(DeviceKind::Cpu, 32), device(DeviceKind::Gpu, 8), device(DeviceKind::Remote, 80)];
-        let of = |devices: &[Device], gib| FitPrediction::of(devices, &estimate(gib), (512, 768)).unwrap();
-        let fits = |devices: &[Device], gib| of(devices, gib).level;
+        let predict = |devices: &[Device], gib| FitPrediction::predict(devices, &estimate(gib), (512, 768)).unwrap();
+        let fits = |devices: &[Device], gib| predict(devices, gib).level;
         assert_eq!([4, 12, 60].map(|gib| fits(&with_card, gib)), [FitLevel::Fits, FitLevel::Tight, FitLevel::TooBig]);
         let gpu = DeviceKind::Gpu.label();
-        assert_eq!(of(&with_card, 4).sentence, format!("At 512 × 768 it takes 6.0 GB of {gpu}."));
-        assert!(of(&with_card, 12).sentence.contains(" of RAM"), "{}", of(&with_card, 12).sentence);
-        assert!(of(&with_card, 60).sentence.starts_with("At 512 × 768 it lacks "), "{}", of(&with_card, 60).sentence);
+        assert_eq!(predict(&with_card, 4).sentence, format!("At 512 × 768 it takes 6.0 GB of {gpu}."));
+        assert!(predict(&with_card, 12).sentence.contains(" of RAM"), "{}", predict(&with_card, 12).sentence);
+        assert!(predict(&with_card, 60).sentence.starts_with("At 512 × 768 it lacks "), "{}", predict(&with_card, 60).sentence);
         let alone = [device(DeviceKind::Cpu, 16)];
         assert_eq!([8, 13, 30].map(|gib| fits(&alone, gib)), [FitLevel::Fits, FitLevel::Tight, FitLevel::TooBig]);
         // Free memory just now does not count.
         let full = alone.clone().map(|it| Device { memory_free_bytes: 0, ..it });
-        assert_eq!(of(&full, 8), of(&alone, 8));
-        assert_eq!(FitPrediction::of(&[], &estimate(1), (512, 512)), None);
+        assert_eq!(predict(&full, 8), predict(&alone, 8));
+        assert_eq!(FitPrediction::predict(&[], &estimate(1), (512, 512)), None);
     }
 
     #[test]
     fn without_a_card_ram_decides_and_without_devices_nothing_is_known() {
-        let memory = MachineMemory::of(&[device(DeviceKind::Cpu, 16)]).unwrap();
+        let memory = MachineMemory::from_devices(&[device(DeviceKind::Cpu, 16)]).unwrap();
         let fits = |gb| memory.fits(Some(gb * GB));
         assert_eq!((fits(8), fits(14), fits(20)), (FitLevel::Fits, FitLevel::Tight, FitLevel::TooBig));
-        assert_eq!((MachineMemory::of(&[]), FitLevel::Tight.label(Some(memory))), (None, "tight"));
+        assert_eq!((MachineMemory::from_devices(&[]), FitLevel::Tight.label(Some(memory))), (None, "tight"));
     }
 }

@@ -8,14 +8,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atelier_engine::Residency;
-use atelier_library::Licence;
+use atelier_library::downloads::{Entry, HubFile, Repository};
+use atelier_library::{Availability, CardVariant, Licence, ModelCard};
 
 use crate::gui::models::filter::{CardStatus, Filter, Sort, visible_cards};
 use crate::gui::models::fit::{FitLevel, FitPrediction, MachineMemory};
 use crate::gui::models::fit_queries::FitQueries;
-use crate::gui::models::{
-    Availability, CardVariant, DownloadsState, Entry, FileCheck, HubFile, LibrarySnapshot, ModelCard, RemovalPreview, Repository,
-};
+use crate::studio::library_service::{DownloadsState, FileCheck, LibrarySnapshot, RemovalPreview};
 
 /// State of the Models view.
 #[derive(Default)]
@@ -202,7 +201,7 @@ impl State {
         let library = Arc::clone(&self.library);
         let rank = |at: &usize| {
             let card = library.cards.get(*at)?;
-            let recommended = || library.first_choices.iter().position(|it| *it == card.id).map(|it| it + 1);
+            let recommended = || library.starter_ids.iter().position(|it| *it == card.id).map(|it| it + 1);
             if card.availability == Availability::BuiltIn { Some(0) } else { recommended() }
         };
         self.shown.sort_by_key(|at| rank(at).unwrap_or(usize::MAX));
@@ -297,7 +296,7 @@ impl State {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::gui::models::ModelKind;
+    use atelier_library::ModelKind;
 
     /// A card of the catalogue, for tests.
     pub(in crate::gui::models) fn card(id: &str, name: &str, bytes: Option<u64>) -> ModelCard {

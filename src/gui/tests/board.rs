@@ -83,7 +83,7 @@ impl Studio {
         let recipe = Box::new(self.app().state.shared.recipe.clone());
         self.port.send(Event::Estimated { recipe, estimate: Ok(estimate(decode)) });
         self.rest();
-        assert!(!self.app().state.devices.board.waiting && self.app().state.devices.board.prediction.is_some());
+        assert!(!self.app().state.devices.board.estimate_pending && self.app().state.devices.board.prediction.is_some());
     }
 
     /// Lets questions go out and plans be made.
@@ -163,7 +163,7 @@ fn the_board_shows_every_part_with_what_it_takes_and_stays_quiet_where_all_is_we
     }
     assert!(studio.sees("GPU0 lacks 205 MiB in the decode phase."));
     let studio = board(5);
-    assert!(studio.sees("Everything fits.") && studio.app().state.devices.board.plan_shown().is_none());
+    assert!(studio.sees("Everything fits.") && studio.app().state.devices.board.visible_plan().is_none());
     studio.harness.check_accessibility();
 }
 
@@ -316,9 +316,9 @@ fn too_much_is_said_with_bytes_and_phase_and_the_suggestion_mends_it() {
     let mut studio = board(65);
     assert!(studio.sees("Memory of GPU0, 5.7 GiB too much"));
     assert!(studio.sees("GPU0 lacks 5.7 GiB in the decode phase."));
-    let plan = studio.app().state.devices.board.plan_shown().expect("the plan is shown unasked").placement.text();
+    let plan = studio.app().state.devices.board.visible_plan().expect("the plan is shown unasked").placement.text();
     studio.click("Not now");
-    assert!(studio.app().state.devices.board.plan_shown().is_none());
+    assert!(studio.app().state.devices.board.visible_plan().is_none());
     studio.click("Suggest a placement");
     studio.click("Apply fit");
     studio.rest();
@@ -335,16 +335,16 @@ fn too_much_is_said_with_bytes_and_phase_and_the_suggestion_mends_it() {
 #[test]
 fn a_suggestion_leaves_a_pinned_module_where_it_is() {
     let mut studio = board(10);
-    let free = studio.app().state.devices.board.plan_shown().unwrap().placement.clone();
+    let free = studio.app().state.devices.board.visible_plan().unwrap().placement.clone();
     assert_ne!(free.assignment(Module::Vae), &Assignment::at("GPU0"), "unpinned, the VAE makes room");
     studio.click("Pin the VAE");
     studio.rest();
-    let plan = studio.app().state.devices.board.plan_shown().unwrap();
+    let plan = studio.app().state.devices.board.visible_plan().unwrap();
     assert_eq!(plan.placement.assignment(Module::Vae), &Assignment::at("GPU0"));
     assert!(plan.reasons.iter().any(|reason| reason.contains("(pinned)")), "{:?}", plan.reasons);
     studio.click("Unpin the VAE");
     studio.rest();
-    assert_eq!(studio.app().state.devices.board.plan_shown().unwrap().placement, free);
+    assert_eq!(studio.app().state.devices.board.visible_plan().unwrap().placement, free);
 }
 
 #[test]
@@ -472,7 +472,7 @@ fn a_server_that_does_not_answer_is_grey_and_can_be_asked_again() {
     studio.drag(from, pos2(studio.column("RPC0"), from.y));
     assert_eq!(studio.text(), ("", "", ""));
     studio.click("Remove studio.local:50052");
-    assert!(studio.app().state.devices.board.servers.is_empty());
+    assert!(studio.app().state.devices.servers.is_empty());
     // The engine knows its devices until the program ends; a person does not see them any more.
     let lent = device("RPC0", DeviceKind::Remote, 24, 23);
     studio.port.send(Event::Devices([machine(), vec![lent.clone()]].concat()));

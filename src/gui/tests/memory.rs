@@ -34,9 +34,9 @@ fn known(settings: Settings) -> Studio {
 impl Studio {
     /// Lets a second pass, then takes everything that was asked.
     fn asked(&mut self) -> Vec<Request> {
-        self.until("the start", |app| app.state.memory.has_started());
+        self.until("the start", |app| app.state.memory.preloading.has_checked_marker());
         self.harness.run_steps(90);
-        self.until("the note", |app| !app.state.memory.is_noting());
+        self.until("the note", |app| !app.state.memory.preloading.is_awaiting_marker());
         let mut asked = Vec::new();
         // The marker comes out last, so that nobody waits for what was never asked.
         self.app().engine.unload().unwrap();
@@ -94,7 +94,7 @@ fn nothing_is_loaded_that_does_not_fit_is_unknown_or_was_not_wanted() {
     assert_eq!(studio.warmed(), [], "what it takes is not known yet");
     studio.port.send(Event::Devices(machine()));
     studio.tell(30);
-    assert!(studio.app().state.devices.board.is_over());
+    assert!(studio.app().state.devices.board.exceeds_memory());
     assert_eq!(studio.warmed(), []);
     let mut off = known(Settings { preload: false, ..unknown });
     assert_eq!(off.warmed(), []);
@@ -112,7 +112,7 @@ fn a_model_whose_loading_ended_the_program_is_not_loaded_by_itself_at_the_next_s
     std::fs::write(&mark, "").unwrap();
     let folder = studio.folder;
     let mut again = Studio::at(folder, Settings { recipe: recipe(), ..Settings::default() }, Err("None.".into()), [1440.0, 900.0]);
-    again.until("the start", |app| app.state.memory.has_started());
+    again.until("the start", |app| app.state.memory.preloading.has_checked_marker());
     assert!(again.sees("Atelier ended while it loaded z-Q8_0.") && !mark.exists());
     again.port.send(Event::Devices(machine()));
     again.tell(5);
@@ -144,8 +144,8 @@ fn the_list_says_what_is_where_and_its_buttons_reach_the_engine() {
     studio.port.send(of(&[two.clone(), one.clone()]));
     studio.harness.run_ok();
     assert!(studio.sees("RAM 512 MiB · GPU0 2.0 GiB · in use") && studio.sees("days ago"));
-    assert_eq!(studio.app().state.devices.board.held, [("CPU".to_owned(), GIB), ("GPU0".to_owned(), 4 * GIB)].into());
-    assert_eq!(studio.app().state.devices.held_by_other_models(&studio.app().state.shared, "GPU0"), 2 * GIB);
+    assert_eq!(studio.app().state.devices.board.resident_bytes, [("CPU".to_owned(), GIB), ("GPU0".to_owned(), 4 * GIB)].into());
+    assert_eq!(studio.app().state.devices.bytes_of_other_models(&studio.app().state.shared, "GPU0"), 2 * GIB);
     assert!(studio.harness.get_by_role_and_label(Role::Button, "Unload z-Q8_0").accesskit_node().is_disabled());
     studio.click("Unload sd15");
     studio.click("Keep sd15 in memory");

@@ -56,7 +56,7 @@ impl Worker {
 
     pub(super) fn download(&self, name: &str) {
         let Some(mut entry) = self.models.catalogue.find(name) else {
-            return self.notice(self.models.unknown(name).sentence);
+            return self.notice(self.models.unknown(name).advice.sentence);
         };
         if let Some(licence) = entry.licence.as_mut().filter(|it| it.asks() && self.config.has_accepted(name)) {
             licence.accept();

@@ -81,7 +81,7 @@ impl LibraryService {
     /// after each event, on any thread.
     ///
     /// # Errors
-    /// Where the system has no thread to give.
+    /// The system has no thread to give.
     pub fn start(options: LibraryOptions, builtin: Option<ModelCard>, wake: impl Fn() + Send + Sync + 'static) -> std::io::Result<Self> {
         let events = Arc::new(EventSender(Mailbox::new(wake)));
         let (messages, received) = channel();

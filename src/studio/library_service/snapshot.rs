@@ -19,14 +19,14 @@ pub struct LibrarySnapshot {
     pub families: Vec<String>,
     /// Folders that are scanned, Atelier's own first.
     pub folders: Vec<FolderSummary>,
-    /// What could not be read, in sentences.
+    /// Folders, files and settings that could not be read, in sentences.
     pub problems: Vec<String>,
     /// Every folder was listed.
     pub listed: bool,
     /// Every file was read, too.
     pub complete: bool,
-    /// Ids of recommended first models for this machine.
-    pub first_choices: Vec<String>,
+    /// Ids of recommended first models for this machine, the best first.
+    pub starter_ids: Vec<String>,
     /// Bytes on disk of all model files, once counted.
     pub total_bytes: Option<u64>,
     /// Settings of the library.
@@ -97,18 +97,18 @@ impl LibrarySnapshot {
         let mut cards = model_cards(inputs.models, inputs.scan, inputs.usage, inputs.downloaded);
         cards.splice(0..0, inputs.builtin.cloned());
         let faulty = inputs.scan.files.iter().filter_map(|it| match &it.status {
-            FileStatus::Faulty { sentence, hint, .. } => Some(format!("{sentence} {hint}")),
+            FileStatus::Faulty { advice, .. } => Some(advice.to_string()),
             FileStatus::Unread | FileStatus::Known(_) | FileStatus::Pickle => None,
         });
         let problems = inputs.problems.iter().chain(&inputs.models.problems).chain(&inputs.scan.problems).cloned();
-        let first_choices = inputs.memory_bytes.map(|bytes| inputs.models.catalogue.first_choices(bytes)).unwrap_or_default();
+        let starters = inputs.memory_bytes.map(|bytes| inputs.models.catalogue.first_choices(bytes)).unwrap_or_default();
         Self {
             families: families(&cards),
             folders: folders(inputs.scan),
             problems: problems.chain(faulty).take(MAX_PROBLEMS).collect(),
             listed: inputs.scan.listed,
             complete: inputs.scan.complete,
-            first_choices: first_choices.into_iter().map(|it| it.id.clone()).collect(),
+            starter_ids: starters.into_iter().map(|it| it.id.clone()).collect(),
             total_bytes: inputs.usage.map(|it| it.total),
             settings: LibrarySettings {
                 models_root: inputs.config.models_root(inputs.paths),

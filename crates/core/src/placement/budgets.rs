@@ -1,4 +1,4 @@
-//! Budgets: the most memory that a device may be used to (`--max-vram 6`, `--max-vram cuda0=6,vulkan0=-1`).
+//! Budgets: the most memory that may be used of a device (`--max-vram 6`, `--max-vram cuda0=6,vulkan0=-1`).
 //!
 //! Invariant: a text made from a value reads back as that value. Not here: what a budget does to a plan.
 
@@ -10,10 +10,10 @@ use super::names::{means_all, resolve_device};
 use crate::device::{Device, DeviceKind};
 use crate::format::GIB;
 
-/// More GiB than any device has; what lies beyond is a slip.
+/// Largest budget in GiB; a larger one is a typing error.
 const MOST_GIB: f64 = 1_000_000.0;
 
-/// The most memory that devices may be used to, in GiB. Negative: what is free, less that many GiB. 0: no budget.
+/// Most memory that may be used of devices, in GiB. Negative: free memory less that many GiB. 0: no budget.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Budgets {
     /// For each graphics device without a budget of its own; `None`: none.
@@ -70,7 +70,7 @@ impl Budgets {
         &self.devices
     }
 
-    /// The budget of this device in GiB; negative: what is free, less that many GiB. The budget for all devices is one for graphics
+    /// The budget of this device in GiB; negative: free memory less that many GiB. The budget for all devices is one for graphics
     /// memory and leaves the processor alone.
     #[must_use]
     pub fn gib(&self, device: &Device) -> Option<f64> {
@@ -113,7 +113,7 @@ impl fmt::Display for Budgets {
     }
 }
 
-/// Whether a text has the right shape, whatever devices there are.
+/// Checks the form of a text, without devices.
 pub(super) fn check_budgets(text: &str) -> Result<(), PlacementError> {
     entries(text).map(drop)
 }

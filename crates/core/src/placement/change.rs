@@ -8,56 +8,56 @@ use super::needs::Needs;
 use super::value::WeightLocation;
 use crate::module::Module;
 
-/// A change to a recipe or a placement. Shown, it asks for itself.
+/// A change to a recipe or a placement. Its text is an instruction: "Decode in tiles".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// Decode in tiles.
     VaeTiling,
-    /// Let pinned weights live somewhere else.
+    /// Move pinned weights.
     Weights {
-        /// Whose.
+        /// Module of the weights.
         module: Module,
-        /// Where they go.
+        /// New location.
         location: WeightLocation,
     },
-    /// Let pinned weights wait in RAM and be copied piece by piece.
+    /// Move pinned weights to RAM, from where they are copied piece by piece.
     Pieces {
-        /// Whose.
+        /// Module of the weights.
         module: Module,
     },
     /// Raise a budget.
     Budget {
-        /// Of this device.
+        /// Whole name of the device.
         device: String,
-        /// To this many GiB.
+        /// New budget in GiB.
         gib: f64,
     },
-    /// Let a pinned module run on another device.
+    /// Run a pinned module on another device.
     RunsOn {
-        /// Which.
+        /// The module.
         module: Module,
-        /// Where.
+        /// Whole name of the new device.
         device: String,
     },
     /// Another file for a module, with smaller weights.
     Quantisation {
-        /// For which module.
+        /// Module of the file.
         module: Module,
-        /// What the file is called.
+        /// Name of the other file.
         name: String,
     },
     /// A smaller picture.
     Size {
-        /// Pixels.
+        /// Width in pixels.
         width: u32,
-        /// Pixels.
+        /// Height in pixels.
         height: u32,
     },
 }
 
 impl Change {
-    /// How much is lost by it: nothing to see, then time, then what was wanted.
+    /// Rank by loss: first invisible changes, then slower ones, then those that make another picture.
     pub(super) const fn loss(&self) -> u32 {
         match self {
             Self::VaeTiling => 1,
@@ -91,11 +91,11 @@ impl fmt::Display for Change {
     }
 }
 
-/// What else the recipe could be.
+/// A variant of the recipe that needs other memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Alternative {
-    /// How it differs.
+    /// Differences from the recipe.
     pub changes: Vec<Change>,
-    /// What it takes.
+    /// Memory needs of the variant.
     pub needs: Needs,
 }

@@ -9,9 +9,9 @@ pub enum PlacementError {
     /// No module has this name.
     #[error("there is no module \"{name}\"; choose one of diffusion, te, clip_vision, vae, controlnet, photomaker, upscaler or all{}", perhaps(closest.as_ref()))]
     UnknownModule {
-        /// What was asked for.
+        /// The name as it was written.
         name: String,
-        /// The module that was probably meant.
+        /// The closest module name.
         closest: Option<String>,
     },
     /// Modules cannot run on a disk.
@@ -20,19 +20,19 @@ pub enum PlacementError {
     /// No device has this name.
     #[error("there is no device \"{name}\" on this machine; choose one of {known}{}", perhaps(closest.as_ref()))]
     UnknownDevice {
-        /// What was asked for.
+        /// The name as it was written.
         name: String,
-        /// What there is.
+        /// Names of all devices.
         known: String,
-        /// The device that was probably meant.
+        /// The closest device name.
         closest: Option<String>,
     },
     /// More than one device begins with this name.
     #[error("\"{name}\" could be {matching}; write the whole name")]
     AmbiguousDevice {
-        /// What was asked for.
+        /// The name as it was written.
         name: String,
-        /// What it could mean.
+        /// Names of the matching devices.
         matching: String,
     },
     /// A budget is no number.

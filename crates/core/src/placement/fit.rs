@@ -17,7 +17,7 @@ pub(super) fn fitting(request: &PlanRequest<'_>) -> Result<Option<Plan>, Placeme
     cheapest(&candidates, &empty).map(|chosen| assembled(request, &candidates, &chosen)).transpose()
 }
 
-/// The seats as a placement, with what it takes and the reasons.
+/// The chosen candidates as a placement, with its prediction and the reasons.
 pub(super) fn assembled(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &[Candidate]) -> Result<Plan, PlacementError> {
     let placement = placement(request, candidates, chosen)?;
     let prediction = Prediction::of(&placement, request.needs, request.capacities)?;
@@ -41,7 +41,7 @@ fn placement(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &
         let weights = slot.location.map_or(WeightLocation::Disk, |location| WeightLocation::Device(name(location)));
         placement.set(candidate_set.module, Assignment { runs_on: name(slot.run), weights });
         let Some(capacity) = request.capacities.get(slot.run).filter(|_| slot.cut_bytes.is_some()) else { continue };
-        // Only within a budget does the engine cut graphs.
+        // The engine cuts graphs only within a budget.
         let limit = capacity.limit_bytes(request.budgets);
         if request.budgets.bytes(&capacity.device) != Some(limit) {
             placement.budgets = placement.budgets.with(&capacity.device.name, budget_gib(limit));
@@ -51,7 +51,7 @@ fn placement(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &
     Ok(placement)
 }
 
-/// Where a module goes, and why not to a better place.
+/// The slot of a module and the reason against a better one, as a sentence.
 fn reason(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &[Candidate], n: usize) -> Option<String> {
     let (candidate_set, assignment) = (candidates.get(n)?, chosen.get(n)?);
     let name = |capacity: usize| request.capacities.get(capacity).map_or("", |capacity| capacity.device.name.as_str());

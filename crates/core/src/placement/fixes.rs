@@ -1,6 +1,6 @@
-//! What would make a plan fit that does not, or make it better: each change is tried, and only those that help are offered.
+//! Fixes: changes that make a plan fit, or improve it. Each change is tried, and only those that help are returned.
 //!
-//! Invariant: the plan of a fix fits. Not here: what another size or quantisation takes; who asks brings that along ([`Alternative`]).
+//! Invariant: the plan of a fix fits. Not here: the needs of another size or quantisation, which come with the request ([`Alternative`]).
 
 use super::capacity::DeviceCapacity;
 use super::change::{Alternative, Change};
@@ -11,10 +11,10 @@ use super::request::{Pin, Pins, PlanRequest};
 use super::search::PRIORITY;
 use crate::format::GIB;
 
-/// More are no help.
+/// Most fixes that are returned.
 const MOST_FIXES: usize = 3;
 
-/// The changes with which there is a plan that helps, the smallest loss first.
+/// The changes whose plan fits and passes `helps`, the smallest loss first.
 pub(super) fn fixes(request: &PlanRequest<'_>, helps: impl Fn(&Plan) -> bool) -> Result<Vec<Fix>, PlacementError> {
     let mut found = Vec::new();
     for alternative in request.alternatives {
@@ -45,7 +45,7 @@ pub(super) fn fixes(request: &PlanRequest<'_>, helps: impl Fn(&Plan) -> bool) ->
     Ok(fixes)
 }
 
-/// The pins with one module's weights set free, and with one module set free altogether; those of least worth first.
+/// The pins without those of one module's weights, and without those of one module; the lowest priority first.
 fn relaxed(pins: &Pins) -> impl Iterator<Item = Pins> {
     let pinned = PRIORITY.into_iter().rev().filter_map(|module| Some((module, pins.get(&module)?)));
     pinned.flat_map(|(module, pin)| {
@@ -74,13 +74,13 @@ fn try_pins(request: &PlanRequest<'_>, alternative: &Alternative, pins: &Pins) -
     Ok(Some(Fix { changes, plan }))
 }
 
-/// Where this device's budget by itself is in the way: the least that it would have to be raised to.
+/// The smallest raise of this device's budget with which a plan helps; `None` where the budget alone is not the cause.
 fn try_budget(request: &PlanRequest<'_>, capacity: &DeviceCapacity, helps: impl Fn(&Plan) -> bool) -> Result<Option<Fix>, PlacementError> {
     let raised = |tenths: u64| {
         let budgets = request.budgets.clone().with(&capacity.device.name, tenths as f64 / 10.0);
         Ok(fitting(&PlanRequest { budgets: &budgets, ..*request })?.filter(&helps))
     };
-    // More budget never makes a plan worse, so it can be halved in on.
+    // More budget never makes a plan worse, so bisection finds the least.
     let (mut too_low, mut enough) = (tenths(capacity.limit_bytes(request.budgets)), tenths(capacity.free_bytes()));
     if too_low >= enough {
         return Ok(None);

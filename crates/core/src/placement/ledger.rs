@@ -1,4 +1,4 @@
-//! The books behind predictions and plans: what each device holds in each phase, as modules are added one by one.
+//! The ledger behind predictions and plans: memory of each device in each phase, as modules are added one by one.
 //!
 //! Invariants: adding a module never lowers what a device holds, and never what is missing (the planner's search relies on it); the memory
 //! of a card that two devices share is counted once.
@@ -10,24 +10,24 @@ use super::phase::Phase;
 use super::usage::{DevicePrediction, MemoryUse};
 use crate::format::GIB;
 
-/// Where a module runs and lives, by the numbers of rooms.
+/// Devices of a module by their indices in the list of capacities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
-    /// Where it runs.
+    /// Device that it runs on.
     pub(super) run: usize,
-    /// Where its weights live; `None` is the disk.
+    /// Device that holds its weights; `None`: the disk.
     pub(super) location: Option<usize>,
-    /// The most that its graph takes where it is cut; `None`: it is in one piece.
+    /// Most bytes of its graph where the graph is cut; `None`: one piece.
     pub(super) cut_bytes: Option<u64>,
 }
 
 impl Slot {
-    /// Whether its weights are copied to where it runs.
+    /// True where its weights are copied to the device that it runs on.
     pub(super) fn is_staged(&self) -> bool {
         self.location != Some(self.run)
     }
 
-    /// What it holds where it runs while it runs.
+    /// Memory on the device that it runs on, in a phase.
     pub(super) fn in_phase(&self, needs: &ModuleNeeds, phase: Phase) -> MemoryUse {
         let Some(compute) = needs.compute_bytes.get(&phase).copied() else { return MemoryUse::default() };
         let whole = needs.whole_bytes(self.is_staged(), compute);
@@ -37,7 +37,7 @@ impl Slot {
     }
 }
 
-/// A device's page.
+/// Account of one device, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct DeviceAccount {
     limit: u64,
@@ -46,7 +46,7 @@ struct DeviceAccount {
     overhead: u64,
     is_ram: bool,
     shares_ram: bool,
-    /// The first room of the same card: its own number, unless another backend of the card comes before it.
+    /// Index of the first device of the same card: its own, unless another backend of the card comes before it.
     card: usize,
     is_used: bool,
     resident: u64,
@@ -65,7 +65,7 @@ impl DeviceAccount {
     }
 }
 
-/// What all devices hold.
+/// Accounts of all devices.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
     accounts: Vec<DeviceAccount>,
@@ -135,7 +135,7 @@ impl Ledger {
         peak.unwrap_or(0).saturating_sub(account.limit)
     }
 
-    /// The most that the graph of a module in these books may take, in all phases in which it runs.
+    /// Most bytes that the graph of a module in this ledger may take, in all phases in which it runs.
     pub(super) fn graph_limit(&self, needs: &ModuleNeeds, slot: &Slot) -> u64 {
         let Some(account) = self.accounts.get(slot.run) else { return 0 };
         let limits = needs.compute_bytes.keys().map(|phase| {
@@ -148,7 +148,7 @@ impl Ledger {
         limits.min().unwrap_or(u64::MAX)
     }
 
-    /// What each device holds, in the order of the rooms.
+    /// Predictions for the devices, in the order of the capacities.
     pub(super) fn devices(&self, capacities: &[DeviceCapacity]) -> Vec<DevicePrediction> {
         let device = |(account, capacity): (&DeviceAccount, &DeviceCapacity)| DevicePrediction {
             name: capacity.device.name.clone(),
@@ -158,12 +158,12 @@ impl Ledger {
         self.accounts.iter().zip(capacities).map(device).collect()
     }
 
-    /// What is taken of this device's memory, by others too.
+    /// Use of this device's memory, by others too.
     fn held(&self, account: &DeviceAccount, phase: Phase) -> u64 {
         account.total(phase).saturating_add(self.shared(account, phase))
     }
 
-    /// What others take of this device's memory: of RAM, devices that have none of their own; of a card, its other backends, once this one
+    /// Use of this device's memory by others: of RAM, by devices that have none of their own; of a card, by its other backends, once this one
     /// is used.
     fn shared(&self, account: &DeviceAccount, phase: Phase) -> u64 {
         let is_other = |it: &&DeviceAccount| it.is_used && !std::ptr::eq(*it, account);

@@ -1,6 +1,6 @@
-//! Names that people write: of modules, with every alias, and of devices, whole or shortened.
+//! Names of modules, with every alias, and of devices, whole or abbreviated.
 //!
-//! Invariant: a name means what it means to the engine, or it is refused with a list of what there is.
+//! Invariant: a name means the same as to the engine, or it is refused with a list of the known ones.
 
 use super::error::PlacementError;
 use crate::device::{Device, DeviceKind};
@@ -58,7 +58,7 @@ pub fn resolve_device<'a>(name: &str, devices: &'a [Device]) -> Result<&'a Devic
     }
 }
 
-/// Whether a name stands for every module.
+/// True for the names that stand for every module.
 pub(super) fn means_all(name: &str) -> bool {
     ["all", "default", "*"].iter().any(|all| name.eq_ignore_ascii_case(all))
 }
@@ -71,7 +71,7 @@ fn listed<'a>(devices: impl IntoIterator<Item = &'a Device>) -> String {
     devices.into_iter().map(|device| device.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// What the name closest to this one stands for, if any is so close that it may have been meant. Candidates: name, what it stands for.
+/// The meaning of the candidate closest to this name; `None` where none is within half its length. Candidates: name, meaning.
 fn closest<'a>(name: &str, candidates: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
     let by_distance = candidates.map(|(it, means)| (strsim::damerau_levenshtein(name, &it.to_ascii_lowercase()), it.len(), means));
     let (_, _, means) = by_distance.filter(|(distance, length, _)| distance * 2 <= *length).min_by_key(|(distance, ..)| *distance)?;

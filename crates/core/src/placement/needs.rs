@@ -12,22 +12,22 @@ use crate::module::Module;
 pub struct ModuleNeeds {
     /// Its weights in memory, after the loader's conversions.
     pub weight_bytes: u64,
-    /// LoRA weights that are beside it while it runs.
+    /// LoRA weights that are held beside it while it runs.
     pub lora_bytes: u64,
     /// Its compute buffer in each phase in which it runs, its graph in one piece.
     pub compute_bytes: BTreeMap<Phase, u64>,
-    /// Where its graph can be cut: the weights of the largest piece with the compute buffer of that piece. `None`: it cannot (VAE).
+    /// Weights and compute buffer of the largest piece of its cut graph. `None`: the graph cannot be cut (VAE).
     pub least_bytes: Option<u64>,
 }
 
 impl ModuleNeeds {
-    /// The bytes it takes where it runs, with its graph in one piece: staged weights where they live elsewhere, LoRA, compute.
+    /// Bytes on the device that it runs on, with its graph in one piece: staged weights where they live elsewhere, LoRA, compute.
     pub(super) fn whole_bytes(&self, staged: bool, compute_bytes: u64) -> u64 {
         let weights = if staged { self.weight_bytes } else { 0 };
         weights.saturating_add(self.lora_bytes).saturating_add(compute_bytes)
     }
 
-    /// The least bytes with which it runs where it can be cut.
+    /// Fewest bytes with which it runs; `None` where its graph cannot be cut.
     pub(super) fn cut_bytes(&self) -> Option<u64> {
         Some(self.least_bytes?.saturating_add(self.lora_bytes))
     }

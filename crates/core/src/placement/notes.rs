@@ -1,10 +1,10 @@
-//! What the engine would ignore without a word, said before the run.
+//! Notes on the parts of a placement that the engine ignores silently.
 
 use super::value::{Placement, WeightLocation};
 use crate::device::{Device, DeviceKind};
 use crate::module::Module;
 
-/// What of this placement has no effect on these devices, for these modules in use, as sentences; empty where all of it has.
+/// Sentences on the parts of this placement that have no effect on these devices with these modules in use; empty where all have one.
 #[must_use]
 pub fn notes(placement: &Placement, devices: &[Device], in_use: &[Module]) -> Vec<String> {
     let mut notes = Vec::new();
@@ -84,13 +84,13 @@ fn budget(placement: &Placement, in_use: &[Module], device: &Device, devices: &[
     ))
 }
 
-/// The budget for all devices says nothing to the processor.
+/// The budget for all devices has no effect on the processor.
 fn budget_for_all(placement: &Placement, in_use: &[Module], devices: &[Device]) -> Option<String> {
     placement.budgets.all()?;
     let elsewhere =
         |module: &Module| find(&placement.assignment(*module).runs_on, devices).is_some_and(|device| device.kind != DeviceKind::Cpu);
-    let told = "The memory budget has no effect: the processor is not held to it, and nothing runs on another device.";
-    (!in_use.iter().any(elsewhere)).then(|| told.to_owned())
+    let note = "The memory budget has no effect: the processor is not held to it, and nothing runs on another device.";
+    (!in_use.iter().any(elsewhere)).then(|| note.to_owned())
 }
 
 fn is_in_ram(location: &WeightLocation, devices: &[Device]) -> bool {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn streaming_that_the_engine_would_ignore_is_told() {
+    fn streaming_that_the_engine_would_ignore_is_noted() {
         for (backend, params, max_vram, said) in [
             ("", "diffusion=cpu", "", "without a memory budget for CUDA0"),
             ("", "diffusion=cpu", "cuda1=6", "without a memory budget for CUDA0"),
@@ -141,13 +141,13 @@ mod tests {
             ("", "diffusion=disk,te=cpu", "6", "read from the disk"),
             ("cpu", "", "", "runs on CPU"),
         ] {
-            let told = noted(backend, params, max_vram, true);
-            assert!(told.first().is_some_and(|it| it.starts_with("Streaming") && it.contains(said)), "{told:?}");
+            let notes = noted(backend, params, max_vram, true);
+            assert!(notes.first().is_some_and(|it| it.starts_with("Streaming") && it.contains(said)), "{notes:?}");
         }
     }
 
     #[test]
-    fn a_budget_that_the_engine_would_ignore_is_told() {
+    fn a_budget_that_the_engine_would_ignore_is_noted() {
         for (backend, params, max_vram, said) in [
             ("cpu", "", "6", "The memory budget has no effect"),
             ("", "", "cpu=8", "The budget of CPU is for planning only"),
@@ -156,8 +156,8 @@ mod tests {
             ("", "", "6", "The budget of CUDA0 saves no weights"),
             ("", "diffusion=disk", "cuda0=6", "(diffusion, text encoder, VAE)"),
         ] {
-            let told = noted(backend, params, max_vram, false);
-            assert!(told.len() == 1 && told.iter().all(|it| it.contains(said)), "{told:?}");
+            let notes = noted(backend, params, max_vram, false);
+            assert!(notes.len() == 1 && notes.iter().all(|it| it.contains(said)), "{notes:?}");
         }
     }
 }

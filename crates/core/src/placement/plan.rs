@@ -7,50 +7,50 @@ use super::predict::Prediction;
 use super::value::Placement;
 use crate::format::memory_size;
 
-/// How good a plan is; the lower, the better. Comparable between plans for the same modules and pins on the same devices, whatever
+/// Cost of a plan; the lower, the better. Comparable between plans for the same modules and pins on the same devices, whatever
 /// memory these have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Score(pub(super) u32);
 
-/// A placement, and why.
+/// A placement that fits, with the reasons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Where everything goes.
+    /// The placement.
     pub placement: Placement,
-    /// What that takes.
+    /// Its memory.
     pub prediction: Prediction,
-    /// For each module in use, by worth: where it goes and why, as a sentence.
+    /// A sentence for each module in use, by priority: its place and the reason.
     pub reasons: Vec<String>,
-    /// How good it is.
+    /// Its cost.
     pub score: Score,
-    /// Where the processor must run what a better device could: the changes that would spare it, the smallest loss first.
+    /// Fixes that spare the processor a module which a better device could run, the smallest loss first; empty where it runs none.
     pub better: Vec<Fix>,
 }
 
-/// A device that has too little.
+/// A device with too little memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortfall {
     /// Its whole name.
     pub device: String,
-    /// When most is wanted of it.
+    /// Phase of its peak.
     pub phase: Phase,
-    /// What is wanted of it then, in bytes.
+    /// Bytes needed at the peak.
     pub wanted_bytes: u64,
-    /// What there is, in bytes.
+    /// Bytes that may be used.
     pub available_bytes: u64,
 }
 
-/// Nothing fits.
+/// Error: no placement fits.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}", self.sentence())]
 pub struct Shortage {
-    /// By how many bytes.
+    /// Missing bytes of the nearest plan.
     pub missing_bytes: u64,
-    /// Where.
+    /// Devices with too little memory.
     pub shortfalls: Vec<Shortfall>,
-    /// The plan that lacks least.
+    /// The plan with the fewest missing bytes.
     pub nearest: Plan,
-    /// What would make it fit, the smallest loss first.
+    /// Changes that make it fit, the smallest loss first.
     pub fixes: Vec<Fix>,
 }
 
@@ -69,7 +69,7 @@ impl Shortage {
     }
 }
 
-/// Why there is no plan.
+/// Error of the planner.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlanError {
     /// A pin names a device that is not there, or there is no device at all.
@@ -80,11 +80,11 @@ pub enum PlanError {
     Short(#[from] Box<Shortage>),
 }
 
-/// A change, or some together, with which it fits.
+/// Changes with which a placement fits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fix {
-    /// What to change.
+    /// The changes, all of them together.
     pub changes: Vec<Change>,
-    /// The plan then.
+    /// The plan with these changes.
     pub plan: Plan,
 }

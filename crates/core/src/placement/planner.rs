@@ -33,7 +33,7 @@ pub fn plan(request: &PlanRequest<'_>) -> Result<Plan, PlanError> {
     Err(Box::new(Shortage { missing_bytes: nearest.prediction.missing_bytes, shortfalls, nearest, fixes }).into())
 }
 
-/// Whether a module runs on the processor, although there is a better device and nobody asked for it.
+/// True where an unpinned module runs on the processor although there is a better device.
 fn burdens_processor(request: &PlanRequest<'_>, plan: &Plan) -> Result<bool, PlacementError> {
     let is_ram = |name: &str| request.capacities.iter().any(|capacity| capacity.is_ram() && capacity.device.name == name);
     let has_better = request.capacities.get(best_device(request.capacities, request.pins)?).is_some_and(|capacity| !capacity.is_ram());

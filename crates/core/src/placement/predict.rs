@@ -1,12 +1,12 @@
-//! What a placement takes: bytes per device and phase, before anything is loaded.
+//! Prediction of the memory of a placement: bytes per device and phase, before anything is loaded.
 //!
 //! The arithmetic, for a device in a phase: **resident** weights (of all modules that live there, whatever runs) + **staged** weights
 //! (copied there for the module that runs: all of them, or a piece at a time where its graph is cut) + its **compute** buffer + the
-//! device's **slack** (context, pools, workspaces). Resident weights add up; what runs one after the other does not. Where they come from:
+//! device's **overhead** (context, pools, workspaces). Resident weights add up; what runs one after the other does not. Where they come from:
 //! how the engine keeps weights (`--params-backend`) and cuts graphs (`--max-vram`).
 //!
 //! Invariants: sums saturate; a cut graph takes what is left on its device, never more than the whole graph and never less than its
-//! largest piece. Not here: the engine's numbers ([`Needs`] brings them in), what would fit (`plan`).
+//! largest piece. Not here: the engine's numbers ([`Needs`] brings them in), the search for a fit (`planner`).
 
 use std::collections::BTreeMap;
 
@@ -20,39 +20,42 @@ use super::usage::{DevicePrediction, MemoryUse};
 use super::value::{Placement, WeightLocation};
 use crate::module::Module;
 
-/// What is predicted for a module.
+/// Prediction for a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModulePrediction {
-    /// The device that it runs on.
+    /// Whole name of the device that it runs on.
     pub runs_on: String,
-    /// Where its weights live.
+    /// Location of its weights.
     pub weights: WeightLocation,
     /// Its weights in memory.
     pub weight_bytes: u64,
-    /// The most of them, and of LoRAs, that are copied to where it runs at one time.
+    /// Most bytes of them, and of LoRAs, that are copied to the device that it runs on at one time.
     pub staged_bytes: u64,
     /// Its largest compute buffer.
     pub compute_bytes: u64,
-    /// Where its graph may be cut: the most its graph may take, staged weights included, for the device to stay within its limit. What
-    /// the engine is given as this module's budget. `None`: it runs in one piece.
+    /// Most bytes of its cut graph, staged weights included, with which the device stays within its limit; passed to the engine as this
+    /// module's budget. `None`: it runs in one piece.
     pub graph_budget_bytes: Option<u64>,
-    /// Whether that is less than the whole graph, so that it runs in pieces.
+    /// True where that is less than the whole graph, so that it runs in pieces.
     pub in_pieces: bool,
 }
 
-/// What a placement takes, by device and by module.
+/// Predicted memory of a placement, by device and by module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prediction {
-    /// Every device, in the order of the rooms.
+    /// Every device, in the order of the capacities.
     pub devices: Vec<DevicePrediction>,
     /// The modules in use.
     pub modules: BTreeMap<Module, ModulePrediction>,
-    /// By how many bytes it does not fit, all devices together and each card once; 0 where it fits.
+    /// Missing bytes of all devices together, each card once; 0 where it fits.
     pub missing_bytes: u64,
 }
 
 impl Prediction {
-    /// What this placement takes on these devices.
+    /// Prediction of a placement on these devices.
+    ///
+    /// # Errors
+    /// Where the placement names a device that is not among them.
     pub fn of(placement: &Placement, needs: &Needs, capacities: &[DeviceCapacity]) -> Result<Self, PlacementError> {
         let mut slots = Vec::new();
         for (module, needs) in &needs.modules {
@@ -66,7 +69,7 @@ impl Prediction {
             let cut = if has_budget && can_be_cut(needs, capacities, run, location) { needs.cut_bytes() } else { None };
             slots.push((*module, needs, Slot { run, location, cut_bytes: cut }));
         }
-        // Each cut graph grows from its largest piece into what the others leave.
+        // Each cut graph grows from its largest piece into the memory that the others leave.
         let mut budgets = BTreeMap::new();
         for grown in 0..slots.len() {
             let ledger = ledger(&slots, capacities, &placement.budgets);
@@ -100,13 +103,13 @@ impl Prediction {
         Ok(Self { devices: ledger.devices(capacities), modules, missing_bytes: ledger.missing_bytes() })
     }
 
-    /// What is predicted for a device.
+    /// Prediction for the device with this whole name.
     #[must_use]
     pub fn device(&self, name: &str) -> Option<&DevicePrediction> {
         self.devices.iter().find(|device| device.name == name)
     }
 
-    /// Whether no device is over its limit.
+    /// True where no device is over its limit.
     #[must_use]
     pub const fn fits(&self) -> bool {
         self.missing_bytes == 0

@@ -13,17 +13,17 @@ use crate::device::Device;
 use crate::module::Module;
 use crate::recipe::PlacementText;
 
-/// What the planner must leave as it is for a module. Devices by their whole names.
+/// Pin of a module: the parts of its assignment that the planner keeps. Devices by their whole names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pin {
-    /// Where it runs; `None`: the planner's candidate.
+    /// Device that it runs on; `None`: the planner's choice.
     pub runs_on: Option<String>,
-    /// Where its weights live; `None`: the planner's candidate.
+    /// Location of its weights; `None`: the planner's choice.
     pub weights: Option<WeightLocation>,
 }
 
 impl Pin {
-    /// Whether it has something to do with this device.
+    /// True where it names this device.
     pub(super) fn names(&self, device: &str) -> bool {
         self.runs_on.as_deref() == Some(device) || matches!(&self.weights, Some(WeightLocation::Device(location)) if location == device)
     }
@@ -32,7 +32,7 @@ impl Pin {
 /// The pinned modules.
 pub type Pins = BTreeMap<Module, Pin>;
 
-/// The pins that a placement text sets: what it says is kept, what it does not say is free.
+/// Pins for the entries of a placement text; modules without an entry are free.
 pub fn pins(text: &PlacementText, devices: &[Device]) -> Result<Pins, PlacementError> {
     let placement = Placement::parse(text, devices)?;
     let (backend, params) = (parse_backend(&text.backend)?, parse_params_backend(&text.params_backend)?);
@@ -46,19 +46,19 @@ pub fn pins(text: &PlacementText, devices: &[Device]) -> Result<Pins, PlacementE
     Ok(Module::ALL.into_iter().filter_map(pin).collect())
 }
 
-/// What is to be placed, where, and round what.
+/// Request for a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanRequest<'a> {
     /// The devices, RAM (the CPU) among them.
     pub capacities: &'a [DeviceCapacity],
-    /// What the modules in use take for this recipe.
+    /// Memory needs of the modules in use for this recipe.
     pub needs: &'a Needs,
-    /// What must stay as it is.
+    /// Assignments that the plan keeps.
     pub pins: &'a Pins,
-    /// The most that devices may be used to. A plan may lower a budget, to what is free; it never raises one.
+    /// Most memory that may be used of devices. A plan may lower a budget to the free memory; it never raises one.
     pub budgets: &'a Budgets,
-    /// Whether layers are to be streamed in any case.
+    /// Stream layers in any case.
     pub stream_layers: bool,
-    /// What else the recipe could be, for when it does not fit.
+    /// Variants of the recipe, tried where it does not fit.
     pub alternatives: &'a [Alternative],
 }

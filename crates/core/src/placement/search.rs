@@ -1,7 +1,7 @@
-//! The search behind the planner: every seat that a module could have, what it costs, and the cheapest seats that fit together.
+//! The search behind the planner: candidate slots of each module with their costs, and the cheapest candidates that fit together.
 //!
-//! Invariants: what a seat costs does not depend on how much memory there is, so more memory only ever adds to what can be chosen; the
-//! same question has the same answer.
+//! Invariants: the cost of a candidate does not depend on the amount of memory, so more memory only ever adds to the choice; the same
+//! request has the same result.
 
 use super::capacity::{DeviceCapacity, can_be_cut, find};
 use super::error::PlacementError;
@@ -12,13 +12,13 @@ use super::value::WeightLocation;
 use crate::device::DeviceKind;
 use crate::module::Module;
 
-/// Modules from the one whose weights are worth most on the device to the one whose are worth least.
+/// Modules by the worth of having their weights on the device, the highest first.
 pub(super) const PRIORITY: [Module; Module::ALL.len()] =
     [Module::Diffusion, Module::Te, Module::Vae, Module::Controlnet, Module::ClipVision, Module::Photomaker, Module::Upscaler];
 
-/// How much worse a seat is than to run and live on the best device. The numbers are an order and no seconds. For each module: device,
-/// RAM, another device, RAM in pieces, disk, the processor. Between modules: what is worth more keeps the device even if everything that
-/// is worth less must go to disk for it; but a slow processor in its place is worse than copying (a VAE runs for every picture, a text
+/// Cost of a candidate above running with weights on the best device. The numbers are an order and no seconds. For each module: device,
+/// RAM, another device, RAM in pieces, disk, the processor. Between modules: one of higher priority keeps the device even if all of lower
+/// priority must go to disk for it; but a slow processor in its place is worse than copying (a VAE runs for every picture, a text
 /// encoder once for a prompt).
 struct Cost {
     ram: u32,
@@ -39,21 +39,21 @@ const fn cost(module: Module) -> Cost {
     }
 }
 
-/// A seat that a module could have.
+/// A slot that a module could have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) slot: Slot,
     pub(super) cost: u32,
 }
 
-/// A module and the seats it could have, the cheapest first.
+/// Candidates of a module, the cheapest first.
 pub(super) struct Candidates<'a> {
     pub(super) module: Module,
     pub(super) needs: &'a ModuleNeeds,
     pub(super) candidates: Vec<Candidate>,
 }
 
-/// The modules in use, by worth.
+/// Candidates of the modules in use, by priority.
 pub(super) fn candidates<'a>(request: &PlanRequest<'a>) -> Result<Vec<Candidates<'a>>, PlacementError> {
     let best = best_device(request.capacities, request.pins)?;
     let in_use = PRIORITY.into_iter().filter_map(|module| Some((module, request.needs.modules.get(&module)?)));
@@ -64,7 +64,7 @@ pub(super) fn candidates<'a>(request: &PlanRequest<'a>) -> Result<Vec<Candidates
     candidates.collect()
 }
 
-/// The device that the engine would choose by itself: GPU, then integrated GPU, then CPU; of a card, the backend that is to be used.
+/// Index of the engine's default device: GPU, then integrated GPU, then CPU; of a card, the backend that is not shadowed.
 pub(super) fn best_device(capacities: &[DeviceCapacity], pins: &Pins) -> Result<usize, PlacementError> {
     let kinds = [DeviceKind::Gpu, DeviceKind::IntegratedGpu, DeviceKind::Cpu];
     let mut by_kind = kinds.into_iter().filter_map(|kind| {
@@ -74,7 +74,7 @@ pub(super) fn best_device(capacities: &[DeviceCapacity], pins: &Pins) -> Result<
     by_kind.next().map_or_else(|| find("CPU", capacities), Ok)
 }
 
-/// Whether another backend of the same card is used instead of this one: one that a pin names, else the preferred one.
+/// True where another backend of the same card is used instead of this one: one that a pin names, else the preferred one.
 fn is_shadowed(capacity: usize, capacities: &[DeviceCapacity], pins: &Pins) -> bool {
     let Some(own) = capacities.get(capacity) else { return true };
     let rank = |n: usize, it: &DeviceCapacity| {
@@ -103,7 +103,7 @@ fn candidates_of(
     let cost = cost(module);
     let mut candidates = Vec::new();
     for (run, capacity) in capacities.iter().enumerate() {
-        // Other kinds are used only where they are named.
+        // Devices of other kinds are used only where a pin names them.
         let usable = matches!(capacity.device.kind, DeviceKind::Cpu | DeviceKind::Gpu | DeviceKind::IntegratedGpu)
             && !is_shadowed(run, capacities, pins);
         if pinned_run.map_or(!usable, |pinned| pinned != run) {
@@ -142,16 +142,16 @@ fn candidates_of(
     Ok(candidates)
 }
 
-/// The cheapest seats that fit together, one for each seeker; among equally cheap ones the first. `None`: nothing fits.
+/// The cheapest candidates that fit together, one for each module; among equally cheap ones the first. `None`: nothing fits.
 pub(super) fn cheapest(candidates: &[Candidates<'_>], empty: &Ledger) -> Option<Vec<Candidate>> {
     let mut search = Search { candidates, best: None, taken: Vec::new(), visits: 0 };
     search.fitting(empty, 0);
     search.best.map(|(_, chosen)| chosen)
 }
 
-/// The seats by which the least is missing, and of these the cheapest, as far as a bounded search sees.
+/// The candidates with the fewest missing bytes, and of these the cheapest, as far as a bounded search goes.
 pub(super) fn nearest(candidates: &[Candidates<'_>], empty: &Ledger) -> Option<Vec<Candidate>> {
-    // No seats together miss less than one module misses alone.
+    // Together, candidates miss no less than a single module alone.
     let alone = candidates.iter().filter_map(|it| it.candidates.iter().map(|candidate| with(empty, it, candidate).missing_bytes()).min());
     let floor = alone.max().unwrap_or(0);
     let mut search = Search { candidates, best: None, taken: Vec::new(), visits: 0 };
@@ -159,19 +159,19 @@ pub(super) fn nearest(candidates: &[Candidates<'_>], empty: &Ledger) -> Option<V
     search.best.map(|(_, chosen)| chosen)
 }
 
-/// The books with one more module.
+/// The ledger with one more module.
 pub(super) fn with(ledger: &Ledger, candidate_set: &Candidates<'_>, candidate: &Candidate) -> Ledger {
     let mut ledger = ledger.clone();
     ledger.add(candidate_set.needs, &candidate.slot);
     ledger
 }
 
-/// More seats than any bounded search looks at.
+/// Most nodes that the bounded search visits.
 const MOST_VISITS: usize = 5_000;
 
 struct Search<'a> {
     candidates: &'a [Candidates<'a>],
-    /// What is missing and what it costs, and the seats.
+    /// Missing bytes and cost, with the candidates.
     best: Option<((u64, u32), Vec<Candidate>)>,
     taken: Vec<Candidate>,
     visits: usize,
@@ -194,7 +194,7 @@ impl Search<'_> {
             if next.missing_bytes() > 0 {
                 continue;
             }
-            // What is still to come costs at least its cheapest seat that fits beside what is there.
+            // Each later module costs at least its cheapest candidate that fits beside those already taken.
             let cheapest = |candidate_set: &Candidates<'_>| {
                 let fits = |candidate: &&Candidate| with(&next, candidate_set, candidate).missing_bytes() == 0;
                 candidate_set.candidates.iter().find(fits).map(|candidate| candidate.cost)

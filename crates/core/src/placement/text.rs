@@ -12,15 +12,15 @@ use super::names::{find_module, means_all};
 use crate::module::Module;
 use crate::recipe::PlacementText;
 
-/// The word for weights that stay in their file and are read again when they are needed.
+/// Place of weights that stay in their file and are read again each time they are needed.
 pub(super) const DISK: &str = "disk";
 
-/// Which module goes where, as a text says it.
+/// A text with a place for each module, as it is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackendSpec {
-    /// Where modules go that are not named; `None` is the engine's choice.
+    /// Place of modules that are not named; `None`: the engine's choice.
     pub fallback: Option<String>,
-    /// Where the named ones go.
+    /// Places of the named modules.
     pub modules: BTreeMap<Module, String>,
 }
 
@@ -46,7 +46,7 @@ impl BackendSpec {
         Ok(assignments)
     }
 
-    /// Where this module goes; empty is the engine's choice.
+    /// Place of this module; empty: the engine's choice.
     #[must_use]
     pub fn place_of(&self, module: Module) -> &str {
         self.modules.get(&module).or(self.fallback.as_ref()).map_or("", String::as_str)
@@ -80,7 +80,7 @@ pub fn parse_params_backend(text: &str) -> Result<BackendSpec, PlacementError> {
     BackendSpec::parse(text)
 }
 
-/// Whether the texts have the right shape, whatever devices there are.
+/// Checks the form of the texts, without devices.
 pub fn check_shape(text: &PlacementText) -> Result<(), PlacementError> {
     parse_backend(&text.backend)?;
     parse_params_backend(&text.params_backend)?;
@@ -105,7 +105,7 @@ pub struct OldFlags {
 }
 
 impl OldFlags {
-    /// Puts what the flags ask for before what the text says.
+    /// Adds the entries of the flags before those of the text.
     #[must_use]
     pub fn before(self, text: &PlacementText) -> PlacementText {
         let join = |first: &[(bool, &str)], text: &str| {

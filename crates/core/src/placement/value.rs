@@ -1,4 +1,4 @@
-//! A placement as a value: for each module the device that it runs on and the place where its weights live.
+//! A placement as a value: for each module the device that it runs on and the location of its weights.
 //!
 //! Invariants: every device is named by its whole name; [`Placement::text`] is canonical (one value, one text), and reading it gives the
 //! value back. Not here: whether it fits (`predict`), which is best (`plan`).
@@ -13,7 +13,7 @@ use crate::device::Device;
 use crate::module::Module;
 use crate::recipe::PlacementText;
 
-/// Where a module's weights live.
+/// Location of a module's weights.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WeightLocation {
@@ -33,35 +33,35 @@ impl WeightLocation {
         }
     }
 
-    /// Whether it is this device.
+    /// True for the memory of this device.
     #[must_use]
     pub fn is(&self, device: &str) -> bool {
         matches!(self, Self::Device(name) if name == device)
     }
 }
 
-/// A module's place.
+/// Devices of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
-    /// The device that it runs on.
+    /// Whole name of the device that it runs on.
     pub runs_on: String,
-    /// Where its weights live.
+    /// Location of its weights.
     pub weights: WeightLocation,
 }
 
 impl Assignment {
-    /// Runs and lives on one device.
+    /// Runs on a device that also holds the weights.
     #[must_use]
     pub fn at(device: &str) -> Self {
         Self { runs_on: device.to_owned(), weights: WeightLocation::Device(device.to_owned()) }
     }
 }
 
-/// Where every module runs and where its weights live, within which budgets.
+/// Assignments of all modules, with budgets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
     chosen: [Assignment; Module::ALL.len()],
-    /// The most memory that devices may be used to.
+    /// Most memory that may be used of each device.
     pub budgets: Budgets,
     /// Keep of the diffusion weights what fits in the budget, and copy the rest at each step.
     pub stream_layers: bool,
@@ -70,7 +70,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Every module runs and lives on one device.
+    /// Every module runs on one device that also holds the weights.
     #[must_use]
     pub fn all_on(device: &str) -> Self {
         Self {
@@ -81,7 +81,7 @@ impl Placement {
         }
     }
 
-    /// What a text means on a machine with these devices.
+    /// Reads a text on a machine with these devices.
     pub fn parse(text: &PlacementText, devices: &[Device]) -> Result<Self, PlacementError> {
         let (backend, params) = (parse_backend(&text.backend)?, parse_params_backend(&text.params_backend)?);
         // Entries that later ones replace are no excuse for a name that does not exist.
@@ -123,8 +123,8 @@ impl Placement {
         }
     }
 
-    /// Where the modules are for the share of each device in a batch: what is on the first of them goes to each, the rest stays. One where
-    /// nothing is shared.
+    /// Placements of the shares of a batch, one for each device of `split_batch`: modules of the first device move to it, the others stay.
+    /// One where nothing is shared.
     #[must_use]
     pub fn shares(&self) -> Vec<Self> {
         let mut shares: Vec<Self> = Vec::new();
@@ -148,13 +148,13 @@ impl Placement {
         shares
     }
 
-    /// A module's place.
+    /// Devices of a module.
     #[must_use]
     pub const fn assignment(&self, module: Module) -> &Assignment {
         &self.chosen[module as usize]
     }
 
-    /// Gives a module another place.
+    /// Sets the assignment of a module.
     pub fn set(&mut self, module: Module, assignment: Assignment) {
         self.chosen[module as usize] = assignment;
     }
@@ -199,7 +199,7 @@ mod tests {
         Placement::parse(&text(backend, params), &workstation()).unwrap()
     }
 
-    /// What a placement says of a module: where it runs, where its weights live.
+    /// Device of a module, and location of its weights.
     fn said(placement: &Placement, module: Module) -> (&str, &str) {
         let assignment = placement.assignment(module);
         (&assignment.runs_on, assignment.weights.name())

@@ -1,19 +1,19 @@
 //! Command lines of sd-cli, the engine's own program: one that is pasted becomes a recipe, and any recipe can be copied as one.
 //!
-//! Invariants: what is not understood, and what a recipe or a command line cannot say, is listed and never dropped silently; a recipe that
-//! a command line can say reads back as it was ([`write`], then [`read`]). A command means here what it means to sd-cli, its defaults
-//! included (seed 42, no flash attention). Not here: files (nothing is looked up), what a placement means (`placement`).
+//! Invariants: parts that are not understood, or that a recipe or a command line cannot express, are listed and never dropped silently; a
+//! recipe that a command line can express reads back as it was ([`write`], then [`read`]). A command means here what it means to sd-cli, its defaults
+//! included (seed 42, no flash attention). Not here: files (nothing is looked up), the meaning of a placement (`placement`).
 
 mod read;
-mod words;
+mod shell;
 mod write;
 
-pub use read::{CommandError, LeftOut, Pasted, read};
-pub use write::{Copied, write};
+pub use read::{CommandError, LeftOut, ParsedCommand, read};
+pub use write::{CommandLine, write};
 
 use crate::recipe::{FileRole, Recipe};
 
-/// The flag that names the file in a role; the first name is the one that is written.
+/// Flags for the files of each role; the first name is the one that is written.
 const FILE_FLAGS: [(FileRole, &[&str]); 12] = [
     (FileRole::Model, &["--model", "-m"]),
     (FileRole::Diffusion, &["--diffusion-model"]),
@@ -29,16 +29,16 @@ const FILE_FLAGS: [(FileRole, &[&str]); 12] = [
     (FileRole::Photomaker, &["--photo-maker"]),
 ];
 
-/// Where LoRAs are looked for when nothing else is said.
+/// Default folder of LoRAs.
 const HERE: &str = ".";
 
-/// How Atelier applies LoRAs, in sd-cli's word.
+/// The way in which Atelier applies LoRAs (`--lora-apply-mode`).
 const LORA_APPLY_MODE: &str = "at_runtime";
 
-/// How much of an init image is painted anew where nothing is said.
+/// Default denoising strength.
 const INIT_STRENGTH: f32 = 0.75;
 
-/// How strongly a ControlNet steers where nothing is said.
+/// Default control strength.
 const CONTROL_STRENGTH: f32 = 0.9;
 
 /// The recipe of a command without options.

@@ -4,16 +4,16 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::{CONTROL_STRENGTH, FILE_FLAGS, HERE, INIT_STRENGTH, LORA_APPLY_MODE, defaults, words};
+use super::{CONTROL_STRENGTH, FILE_FLAGS, HERE, INIT_STRENGTH, LORA_APPLY_MODE, defaults, shell};
 use crate::placement::{OldFlags, check_shape};
 use crate::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, take_loras};
 
-/// A command line, understood.
+/// A command line after parsing.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pasted {
-    /// What it makes.
+pub struct ParsedCommand {
+    /// The recipe of the command.
     pub recipe: Recipe,
-    /// What of it the recipe does not have, in the order of the command.
+    /// Parts of the command that the recipe does not have, in its order.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -22,17 +22,17 @@ pub struct Pasted {
 pub struct LeftOut {
     /// The words, as they were written.
     pub words: String,
-    /// Why, as the end of a sentence.
-    pub why: String,
+    /// The reason, as the end of a sentence.
+    pub reason: String,
 }
 
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.words, self.why)
+        write!(f, "{}: {}", self.words, self.reason)
     }
 }
 
-/// Why nothing was read.
+/// Error: nothing was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// A quotation mark has no partner.
@@ -44,8 +44,8 @@ pub enum CommandError {
 }
 
 /// Reads a command line of sd-cli. The files are named as the command names them.
-pub fn read(line: &str) -> Result<Pasted, CommandError> {
-    let words = words::split(line).ok_or(CommandError::Unclosed)?;
+pub fn read(line: &str) -> Result<ParsedCommand, CommandError> {
+    let words = shell::split(line).ok_or(CommandError::Unclosed)?;
     if !words.iter().any(|word| is_option(word)) {
         return Err(CommandError::NoOptions);
     }
@@ -56,27 +56,29 @@ pub fn read(line: &str) -> Result<Pasted, CommandError> {
         let split = word.split_once('=').filter(|(name, _)| name.starts_with("--"));
         let (name, inline) = split.map_or((word.as_str(), None), |(name, value)| (name, Some(value.to_owned())));
         match action(name) {
-            Some(Action::Take(take)) => match inline.or_else(|| words.next()) {
+            Some(Action::Value(read)) => match inline.or_else(|| words.next()) {
                 Some(value) => {
-                    if let Err(why) = take(&mut reader, &value) {
-                        reader.leave(&[name, &value], &why);
+                    if let Err(reason) = read(&mut reader, &value) {
+                        reader.leave_out(&[name, &value], &reason);
                     }
                 }
-                None => reader.leave(&[name], "its value is missing"),
+                None => reader.leave_out(&[name], "its value is missing"),
             },
-            Some(Action::Set(set)) => set(&mut reader),
-            Some(Action::SkipValue) => {
+            Some(Action::Flag(set)) => set(&mut reader),
+            Some(Action::UnsupportedValue) => {
                 let value = inline.or_else(|| words.next());
-                reader.leave(&[Some(name), value.as_deref()].into_iter().flatten().collect::<Vec<_>>(), NO_SUCH_SETTING);
+                reader.leave_out(&[Some(name), value.as_deref()].into_iter().flatten().collect::<Vec<_>>(), NO_SUCH_SETTING);
             }
-            Some(Action::Skip) => reader.leave(&[name], NO_SUCH_SETTING),
+            Some(Action::UnsupportedFlag) => reader.leave_out(&[name], NO_SUCH_SETTING),
             None if is_option(&word) => {
-                // What follows an unknown option belongs to it, unless it is an option itself.
+                // The word after an unknown option belongs to it, unless it is an option itself.
                 let value = words.next_if(|next| !is_option(next));
-                reader
-                    .leave(&[Some(word.as_str()), value.as_deref()].into_iter().flatten().collect::<Vec<_>>(), "this option is not known");
+                reader.leave_out(
+                    &[Some(word.as_str()), value.as_deref()].into_iter().flatten().collect::<Vec<_>>(),
+                    "this option is not known",
+                );
             }
-            None => reader.leave(&[&word], "it belongs to no option"),
+            None => reader.leave_out(&[&word], "it belongs to no option"),
         }
     }
     Ok(reader.finish())
@@ -89,73 +91,73 @@ fn is_option(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-') && word.parse::<f64>().is_err()
 }
 
-/// What stands before the options: the program, by whatever path.
+/// True for words before the options: the program, by whatever path.
 fn is_program(word: &str) -> bool {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word).to_ascii_lowercase();
     ["$", "sd", "sd-cli", "atelier", "generate"].contains(&name.trim_end_matches(".exe"))
 }
 
-/// What an option does.
+/// Effect of an option.
 enum Action {
-    /// Takes the next word, or says what is wrong with it.
-    Take(fn(&mut Reader, &str) -> Result<(), String>),
-    /// Stands alone.
-    Set(fn(&mut Reader)),
-    /// Takes the next word, and Atelier has nothing like it.
-    SkipValue,
-    /// Stands alone, and Atelier has nothing like it.
-    Skip,
+    /// Reads the next word; the error is the end of a sentence.
+    Value(fn(&mut Reader, &str) -> Result<(), String>),
+    /// Has no value.
+    Flag(fn(&mut Reader)),
+    /// Has a value, and Atelier has no such setting.
+    UnsupportedValue,
+    /// Has no value, and Atelier has no such setting.
+    UnsupportedFlag,
 }
 
 fn action(name: &str) -> Option<Action> {
-    use Action::{Set, Skip, SkipValue, Take};
+    use Action::{Flag, UnsupportedFlag, UnsupportedValue, Value};
     Some(match name {
-        "-p" | "--prompt" => Take(|it, text| keep(&mut it.recipe.prompt, text.to_owned())),
-        "-n" | "--negative-prompt" => Take(|it, text| keep(&mut it.recipe.negative_prompt, text.to_owned())),
-        "-W" | "--width" => Take(|it, text| keep(&mut it.recipe.width, above_zero(text)?)),
-        "-H" | "--height" => Take(|it, text| keep(&mut it.recipe.height, above_zero(text)?)),
-        "--steps" => Take(|it, text| keep(&mut it.recipe.steps, above_zero(text)?)),
-        "--cfg-scale" => Take(|it, text| keep(&mut it.recipe.guidance, finite(text)?)),
-        "--guidance" => Take(|it, text| keep(&mut it.recipe.distilled_guidance, finite(text)?)),
-        "--sampling-method" => Take(|it, text| keep(&mut it.recipe.sampler, Some(named(text)?))),
-        "--scheduler" => Take(|it, text| keep(&mut it.recipe.scheduler, Some(named(text)?))),
-        "--eta" => Take(|it, text| keep(&mut it.recipe.eta, Some(finite(text)?))),
-        "--flow-shift" => Take(|it, text| keep(&mut it.recipe.flow_shift, Some(finite(text)?))),
-        "--clip-skip" => Take(|it, text| keep(&mut it.recipe.clip_skip, whole(text)?)),
-        "-s" | "--seed" => Take(|it, text| keep(&mut it.recipe.seed, text.parse().map_err(|_| "write a whole number".to_owned())?)),
-        "-b" | "--batch-count" => Take(|it, text| keep(&mut it.recipe.batch_count, above_zero(text)?)),
-        "-t" | "--threads" => Take(|it, text| keep(&mut it.recipe.threads, whole(text)?)),
-        "--vae-tiling" => Set(|it| it.recipe.vae_tiling = true),
-        "--diffusion-fa" => Set(|it| it.recipe.flash_attention = true),
-        "--fa" => Set(|it| {
+        "-p" | "--prompt" => Value(|it, text| set(&mut it.recipe.prompt, text.to_owned())),
+        "-n" | "--negative-prompt" => Value(|it, text| set(&mut it.recipe.negative_prompt, text.to_owned())),
+        "-W" | "--width" => Value(|it, text| set(&mut it.recipe.width, above_zero(text)?)),
+        "-H" | "--height" => Value(|it, text| set(&mut it.recipe.height, above_zero(text)?)),
+        "--steps" => Value(|it, text| set(&mut it.recipe.steps, above_zero(text)?)),
+        "--cfg-scale" => Value(|it, text| set(&mut it.recipe.guidance, finite(text)?)),
+        "--guidance" => Value(|it, text| set(&mut it.recipe.distilled_guidance, finite(text)?)),
+        "--sampling-method" => Value(|it, text| set(&mut it.recipe.sampler, Some(named(text)?))),
+        "--scheduler" => Value(|it, text| set(&mut it.recipe.scheduler, Some(named(text)?))),
+        "--eta" => Value(|it, text| set(&mut it.recipe.eta, Some(finite(text)?))),
+        "--flow-shift" => Value(|it, text| set(&mut it.recipe.flow_shift, Some(finite(text)?))),
+        "--clip-skip" => Value(|it, text| set(&mut it.recipe.clip_skip, whole(text)?)),
+        "-s" | "--seed" => Value(|it, text| set(&mut it.recipe.seed, text.parse().map_err(|_| "write a whole number".to_owned())?)),
+        "-b" | "--batch-count" => Value(|it, text| set(&mut it.recipe.batch_count, above_zero(text)?)),
+        "-t" | "--threads" => Value(|it, text| set(&mut it.recipe.threads, whole(text)?)),
+        "--vae-tiling" => Flag(|it| it.recipe.vae_tiling = true),
+        "--diffusion-fa" => Flag(|it| it.recipe.flash_attention = true),
+        "--fa" => Flag(|it| {
             it.recipe.flash_attention = true;
-            it.leave(&["--fa"], "Atelier uses flash attention in the diffusion module only");
+            it.leave_out(&["--fa"], "Atelier uses flash attention in the diffusion module only");
         }),
-        "-i" | "--init-img" => Take(|it, text| keep(&mut it.init, Some(text.into()))),
-        "--strength" => Take(|it, text| keep(&mut it.strength, Some(finite(text)?))),
-        "--mask" => Take(|it, text| keep(&mut it.recipe.mask, Some(ImageSource::File(text.into())))),
-        "-r" | "--ref-image" => Take(|it, text| {
+        "-i" | "--init-img" => Value(|it, text| set(&mut it.init, Some(text.into()))),
+        "--strength" => Value(|it, text| set(&mut it.strength, Some(finite(text)?))),
+        "--mask" => Value(|it, text| set(&mut it.recipe.mask, Some(ImageSource::File(text.into())))),
+        "-r" | "--ref-image" => Value(|it, text| {
             it.recipe.reference_images.push(ImageSource::File(text.into()));
             Ok(())
         }),
-        "--control-image" => Take(|it, text| keep(&mut it.control, Some(text.into()))),
-        "--control-strength" => Take(|it, text| keep(&mut it.control_strength, Some(finite(text)?))),
-        "--lora-model-dir" => Take(|it, text| keep(&mut it.lora_folder, Some(text.into()))),
-        "--lora-apply-mode" => Take(|_, text| same(text, LORA_APPLY_MODE, "Atelier applies LoRAs while it runs")),
-        "--taesd-preview-only" => Set(|it| it.tiny_previews_only = true),
-        "-M" | "--mode" => Take(|_, text| same(text, "img_gen", "Atelier makes single pictures")),
-        "--backend" => Take(|it, text| it.placed(text, |placement| &mut placement.backend)),
-        "--params-backend" => Take(|it, text| it.placed(text, |placement| &mut placement.params_backend)),
-        "--max-vram" => Take(|it, text| it.placed(text, |placement| &mut placement.max_vram)),
-        "--stream-layers" => Set(|it| it.recipe.placement.stream_layers = true),
-        "--clip-on-cpu" => Set(|it| it.old.clip_on_cpu = true),
-        "--vae-on-cpu" => Set(|it| it.old.vae_on_cpu = true),
-        "--control-net-cpu" => Set(|it| it.old.control_net_cpu = true),
-        "--offload-to-cpu" => Set(|it| it.old.offload_to_cpu = true),
-        "--rpc-servers" => Take(|_, _| Err("servers are no part of a recipe; give them to Atelier itself (--rpc-servers)".to_owned())),
-        "--upscale-model" => Take(|_, _| Err("enlarge the finished picture in a step of its own".to_owned())),
+        "--control-image" => Value(|it, text| set(&mut it.control, Some(text.into()))),
+        "--control-strength" => Value(|it, text| set(&mut it.control_strength, Some(finite(text)?))),
+        "--lora-model-dir" => Value(|it, text| set(&mut it.lora_folder, Some(text.into()))),
+        "--lora-apply-mode" => Value(|_, text| same(text, LORA_APPLY_MODE, "Atelier applies LoRAs while it runs")),
+        "--taesd-preview-only" => Flag(|it| it.tiny_previews_only = true),
+        "-M" | "--mode" => Value(|_, text| same(text, "img_gen", "Atelier makes single pictures")),
+        "--backend" => Value(|it, text| it.set_placement(text, |placement| &mut placement.backend)),
+        "--params-backend" => Value(|it, text| it.set_placement(text, |placement| &mut placement.params_backend)),
+        "--max-vram" => Value(|it, text| it.set_placement(text, |placement| &mut placement.max_vram)),
+        "--stream-layers" => Flag(|it| it.recipe.placement.stream_layers = true),
+        "--clip-on-cpu" => Flag(|it| it.old.clip_on_cpu = true),
+        "--vae-on-cpu" => Flag(|it| it.old.vae_on_cpu = true),
+        "--control-net-cpu" => Flag(|it| it.old.control_net_cpu = true),
+        "--offload-to-cpu" => Flag(|it| it.old.offload_to_cpu = true),
+        "--rpc-servers" => Value(|_, _| Err("servers are no part of a recipe; give them to Atelier itself (--rpc-servers)".to_owned())),
+        "--upscale-model" => Value(|_, _| Err("enlarge the finished picture in a step of its own".to_owned())),
         "-o" | "--output" | "--preview" | "--preview-path" | "--preview-interval" | "--output-begin-idx" => {
-            Take(|_, _| Err("where pictures and previews go is not part of a recipe".to_owned()))
+            Value(|_, _| Err("where pictures and previews go is not part of a recipe".to_owned()))
         }
         "-v"
         | "--verbose"
@@ -177,7 +179,7 @@ fn action(name: &str) -> Option<Action> {
         | "--disable-auto-resize-ref-image"
         | "--disable-image-metadata"
         | "--temporal-tiling"
-        | "--hires" => Skip,
+        | "--hires" => UnsupportedFlag,
         "--high-noise-diffusion-model"
         | "--uncond-diffusion-model"
         | "--embeddings-connectors"
@@ -236,7 +238,7 @@ fn action(name: &str) -> Option<Action> {
         | "--cache-option"
         | "--cache-preset"
         | "--scm-mask"
-        | "--scm-policy" => SkipValue,
+        | "--scm-policy" => UnsupportedValue,
         _ => return file_action(name),
     })
 }
@@ -246,7 +248,7 @@ fn file_action(name: &str) -> Option<Action> {
     macro_rules! take {
         ($($role:ident)*) => {
             match FILE_FLAGS.iter().find(|(_, names)| names.contains(&name))?.0 {
-                $(FileRole::$role => Action::Take(|it, text| { it.recipe.files.set(FileRole::$role, text); Ok(()) }),)*
+                $(FileRole::$role => Action::Value(|it, text| { it.recipe.files.set(FileRole::$role, text); Ok(()) }),)*
                 FileRole::Upscaler => return None,
             }
         };
@@ -254,7 +256,7 @@ fn file_action(name: &str) -> Option<Action> {
     Some(take!(Model Diffusion Llm LlmVision ClipL ClipG T5xxl ClipVision Vae Taesd Controlnet Photomaker))
 }
 
-/// What has been read so far.
+/// State of the parser.
 #[derive(Default)]
 struct Reader {
     recipe: Recipe,
@@ -269,19 +271,19 @@ struct Reader {
 }
 
 impl Reader {
-    fn leave(&mut self, words: &[&str], why: &str) {
-        self.left_out.push(LeftOut { words: words.join(" "), why: why.to_owned() });
+    fn leave_out(&mut self, words: &[&str], reason: &str) {
+        self.left_out.push(LeftOut { words: words.join(" "), reason: reason.to_owned() });
     }
 
-    fn placed(&mut self, text: &str, field: fn(&mut PlacementText) -> &mut String) -> Result<(), String> {
+    fn set_placement(&mut self, text: &str, field: fn(&mut PlacementText) -> &mut String) -> Result<(), String> {
         let mut placement = self.recipe.placement.clone();
         text.trim().clone_into(field(&mut placement));
         check_shape(&placement).map_err(|error| error.to_string())?;
-        keep(&mut self.recipe.placement, placement)
+        set(&mut self.recipe.placement, placement)
     }
 
-    /// What only the whole command says.
-    fn finish(mut self) -> Pasted {
+    /// Completes the recipe with the entries that depend on the whole command.
+    fn finish(mut self) -> ParsedCommand {
         self.recipe.placement = self.old.before(&self.recipe.placement);
         self.take_loras();
         match (self.init.take(), self.strength) {
@@ -289,7 +291,7 @@ impl Reader {
                 let strength = strength.unwrap_or(INIT_STRENGTH);
                 self.recipe.init = Some(InitImage { image: ImageSource::File(path), strength });
             }
-            (None, Some(_)) => self.leave(&["--strength"], "there is no picture to start from"),
+            (None, Some(_)) => self.leave_out(&["--strength"], "there is no picture to start from"),
             (None, None) => {}
         }
         match (self.control.take(), self.control_strength) {
@@ -297,29 +299,29 @@ impl Reader {
                 let strength = strength.unwrap_or(CONTROL_STRENGTH);
                 self.recipe.control = Some(ControlImage { image: ImageSource::File(path), strength });
             }
-            (None, Some(_)) => self.leave(&["--control-strength"], "there is no picture for the ControlNet"),
+            (None, Some(_)) => self.leave_out(&["--control-strength"], "there is no picture for the ControlNet"),
             (None, None) => {}
         }
         let both = self.recipe.files.get(FileRole::Vae).is_some() && self.recipe.files.get(FileRole::Taesd).is_some();
         if both && !self.tiny_previews_only {
-            self.leave(&["--taesd"], "beside a VAE the tiny autoencoder only draws previews in Atelier");
+            self.leave_out(&["--taesd"], "beside a VAE the tiny autoencoder only draws previews in Atelier");
         }
-        Pasted { recipe: self.recipe, left_out: self.left_out }
+        ParsedCommand { recipe: self.recipe, left_out: self.left_out }
     }
 
-    /// LoRAs are tags in the prompt and files in a folder.
+    /// Reads the LoRAs: tags in the prompt, files in a folder.
     fn take_loras(&mut self) {
         let (prompt, tags) = take_loras(&self.recipe.prompt);
         self.recipe.prompt = prompt;
         let folder = self.lora_folder.take().filter(|folder| folder != Path::new(HERE)).unwrap_or_default();
         for (name, strength) in tags {
             if name.starts_with('|') {
-                self.leave(&[&format!("<lora:{name}:{strength}>")], NO_SUCH_SETTING);
+                self.leave_out(&[&format!("<lora:{name}:{strength}>")], NO_SUCH_SETTING);
                 continue;
             }
             let whole = ["safetensors", "gguf", "pt", "ckpt"].iter().any(|ending| name.ends_with(&format!(".{ending}")));
             if !whole {
-                self.leave(&[&format!("<lora:{name}:{strength}>")], &format!("the file is taken to be {name}.safetensors"));
+                self.leave_out(&[&format!("<lora:{name}:{strength}>")], &format!("the file is taken to be {name}.safetensors"));
             }
             let path = folder.join(if whole { name } else { format!("{name}.safetensors") });
             // A LoRA named twice counts with both strengths.
@@ -331,8 +333,8 @@ impl Reader {
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "what takes a word says whether it could")]
-fn keep<T>(field: &mut T, value: T) -> Result<(), String> {
+#[expect(clippy::unnecessary_wraps, reason = "the signature of a value's action")]
+fn set<T>(field: &mut T, value: T) -> Result<(), String> {
     *field = value;
     Ok(())
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::recipe::{ControlImage, ImageSource, InitImage, Lora, PlacementText, Rgb8, Sampler, Scheduler};
 
-fn pasted(line: &str) -> Pasted {
+fn pasted(line: &str) -> ParsedCommand {
     read(line).unwrap()
 }
 
@@ -146,7 +146,7 @@ fn a_recipe_is_written_as_people_write_commands() {
     let expected = "sd-cli --model m.gguf --lora-model-dir /loras --lora-apply-mode at_runtime --prompt \
                     'a red lake <lora:ink.safetensors:0.5> <lora:old/oil.gguf:0.5>' --width 512 --height 512 --steps 20 --cfg-scale 7 \
                     --seed 3 --backend 'te=cpu' --diffusion-fa";
-    assert_eq!(write(&recipe), Copied { line: expected.into(), left_out: Vec::new() });
+    assert_eq!(write(&recipe), CommandLine { line: expected.into(), left_out: Vec::new() });
 }
 
 #[test]
@@ -166,7 +166,7 @@ proptest! {
         let copied = write(&recipe);
         prop_assert_eq!(&copied.left_out, &Vec::<String>::new());
         let back = read(&copied.line).unwrap();
-        prop_assert_eq!(back, Pasted { recipe, left_out: Vec::new() }, "{}", copied.line);
+        prop_assert_eq!(back, ParsedCommand { recipe, left_out: Vec::new() }, "{}", copied.line);
     }
 
     #[test]

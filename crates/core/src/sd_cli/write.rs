@@ -8,17 +8,17 @@ use crate::recipe::{FileRole, ImageSource, Lora, Recipe};
 
 /// A recipe as a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Copied {
+pub struct CommandLine {
     /// The command, quoted for Unix shells.
     pub line: String,
-    /// What of the recipe a command line cannot say, as sentences.
+    /// Parts of the recipe that a command line cannot express, as sentences.
     pub left_out: Vec<String>,
 }
 
 /// Writes a recipe as a command line of sd-cli. It names files as the recipe does.
 #[must_use]
-pub fn write(recipe: &Recipe) -> Copied {
-    let mut line = Line { words: vec!["sd-cli".to_owned()], left_out: Vec::new() };
+pub fn write(recipe: &Recipe) -> CommandLine {
+    let mut line = Builder { words: vec!["sd-cli".to_owned()], left_out: Vec::new() };
     let defaults = defaults();
     for (role, path) in recipe.files.iter() {
         match FILE_FLAGS.iter().find(|(it, _)| *it == role).and_then(|(_, names)| names.first()) {
@@ -81,15 +81,15 @@ pub fn write(recipe: &Recipe) -> Copied {
         line.left_out.push(format!("Splitting the batch over {}: {words}", placement.split_batch.trim()));
     }
     line.optional("--threads", recipe.threads);
-    Copied { line: shell_words::join(&line.words), left_out: line.left_out }
+    CommandLine { line: shell_words::join(&line.words), left_out: line.left_out }
 }
 
-struct Line {
+struct Builder {
     words: Vec<String>,
     left_out: Vec<String>,
 }
 
-impl Line {
+impl Builder {
     fn flag(&mut self, name: &str) {
         self.words.push(name.to_owned());
     }

@@ -32,7 +32,7 @@ impl Asked {
     /// The recipe, checked as a job would check it.
     pub(super) fn new(headers: &mut HeaderCache, recipe: &Recipe) -> Result<Self, EstimateError> {
         let Checked { files, size_multiple, .. } =
-            headers.check(&recipe.files, &recipe.loras).map_err(|problem| Failure::new(problem.sentence, problem.hint))?;
+            headers.check(&recipe.files, &recipe.loras).map_err(|problem| Failure::new(problem.advice.sentence, problem.advice.hint))?;
         let references = recipe
             .reference_images
             .iter()

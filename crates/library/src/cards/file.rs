@@ -22,7 +22,7 @@ pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
     let problem = match &file.status {
         FileStatus::Unread => None,
         FileStatus::Pickle => Some(PICKLE.to_owned()),
-        FileStatus::Faulty { sentence, hint, .. } => Some(format!("{sentence} {hint}")),
+        FileStatus::Faulty { advice, .. } => Some(advice.to_string()),
         FileStatus::Known(facts) => match role {
             Some(Role::Part(FileRole::Model | FileRole::Diffusion)) if facts.family.is_some_and(Family::is_video) => {
                 Some("It makes videos, and Atelier makes pictures.".to_owned())
@@ -84,6 +84,7 @@ mod tests {
     use super::*;
     use crate::disk::{Facts, Hint, Training};
     use crate::header::Fault;
+    use atelier_core::advice::Advice;
 
     fn file(hint: Option<Role>, about: FileStatus) -> DiskFile {
         DiskFile { path: "/m/some file.bin".into(), bytes: 7, modified: Some(1), hint: hint.map(Hint::Role), status: about }
@@ -116,7 +117,7 @@ mod tests {
         let listed = |kind, words: &str| (kind, Availability::Listed, words.to_owned());
         assert_eq!(of(main, FileStatus::Unread), listed(ModelKind::Model, "It is looked into soon."));
         assert_eq!(of(main, FileStatus::Pickle), listed(ModelKind::Model, PICKLE));
-        let fault = FileStatus::Faulty { fault: Fault::CutShort, sentence: "It ends too early.".into(), hint: "Get it again.".into() };
+        let fault = FileStatus::Faulty { fault: Fault::CutShort, advice: Advice::new("It ends too early.", "Get it again.") };
         assert_eq!(of(None, fault), listed(ModelKind::Part, "It ends too early. Get it again."));
         assert_eq!(of(None, known(main, Some(Family::Wan))), listed(ModelKind::Model, "It makes videos, and Atelier makes pictures."));
         assert_eq!(of(None, known(None, None)), listed(ModelKind::Part, "Atelier does not know what this file is for."));

@@ -11,6 +11,7 @@ use crate::family::Family;
 use crate::header::{Fault, Header, read_header};
 use crate::kind::identify;
 use crate::manifest::Role;
+use atelier_core::advice::Advice;
 use atelier_core::recipe::FileRole;
 
 /// The most tags of a LoRA that are kept; a person reads a line of them.
@@ -34,10 +35,9 @@ pub enum FileStatus {
     Faulty {
         /// The kind of fault.
         fault: Fault,
-        /// What is wrong, with the file's name.
-        sentence: String,
-        /// What to do next.
-        hint: String,
+        /// The fault, with the file's name, and a remedy.
+        #[serde(flatten)]
+        advice: Advice,
     },
 }
 
@@ -99,7 +99,7 @@ pub fn inspect_file(path: &Path) -> FileStatus {
         Ok(header) => FileStatus::Known(Arc::new(Facts::of(&header))),
         // By its contents, whatever it is called.
         Err(error) if error.fault == Fault::Pickle => FileStatus::Pickle,
-        Err(error) => FileStatus::Faulty { fault: error.fault, sentence: error.sentence, hint: error.hint },
+        Err(error) => FileStatus::Faulty { fault: error.fault, advice: error.advice },
     }
 }
 

@@ -11,6 +11,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use atelier_core::advice::Advice;
+
 use super::DiskFile;
 use super::cache::FactsCache;
 use super::facts::{FileStatus, inspect_file};
@@ -343,8 +345,10 @@ impl Worker {
     fn inspect_file(&self, path: &Path) -> FileStatus {
         catch_unwind(AssertUnwindSafe(|| (self.look)(path))).unwrap_or_else(|_| FileStatus::Faulty {
             fault: crate::Fault::Damaged,
-            sentence: format!("{} could not be understood.", crate::header::file_name(path)),
-            hint: "Please report this file; the others are not affected.".into(),
+            advice: Advice::new(
+                format!("{} could not be understood.", crate::header::file_name(path)),
+                "Please report this file; the others are not affected.",
+            ),
         })
     }
 

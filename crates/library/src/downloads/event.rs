@@ -1,5 +1,7 @@
 //! What the downloads tell, as plain data.
 
+use atelier_core::advice::Advice;
+
 use super::hub::{HubFile, Repository};
 
 /// Something happened.
@@ -138,16 +140,22 @@ impl PauseReason {
     }
 }
 
-/// Why a job failed.
+/// A failed job.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{sentence} {hint}")]
+#[error("{advice}")]
 pub struct Failure {
-    /// What is wrong.
-    pub sentence: String,
-    /// What to do next.
-    pub hint: String,
-    /// What kind of failure it is.
+    /// The fault, and a remedy.
+    pub advice: Advice,
+    /// The kind of failure.
     pub cause: Cause,
+}
+
+impl Failure {
+    /// A failure of this kind: the fault, and a remedy, in a sentence each.
+    #[must_use]
+    pub fn new(cause: Cause, sentence: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { advice: Advice::new(sentence, hint), cause }
+    }
 }
 
 /// What kind of failure it is.

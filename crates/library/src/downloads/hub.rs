@@ -120,11 +120,11 @@ pub(super) async fn files(web: &Web, repo: &str) -> Result<Vec<HubFile>, Failure
 
 async fn ask<T: for<'de> Deserialize<'de>>(web: &Web, url: &reqwest::Url, what: &str, repo: Option<&str>) -> Result<T, Failure> {
     let (answer, body) = web.text(url, MOST_BYTES).await.map_err(|error| match error {
-        NoAnswer::QueuedJob(_) => Failure {
-            sentence: format!("{} cannot be reached just now.", url.host_str().unwrap_or("The server")),
-            hint: "Everything on this machine works without it. Check the connection and search again.".into(),
-            cause: Cause::Unreachable,
-        },
+        NoAnswer::QueuedJob(_) => Failure::new(
+            Cause::Unreachable,
+            format!("{} cannot be reached just now.", url.host_str().unwrap_or("The server")),
+            "Everything on this machine works without it. Check the connection and search again.",
+        ),
         NoAnswer::Nonsense(words) => unclear(&words),
     })?;
     if !answer.response.status().is_success() {
@@ -134,13 +134,9 @@ async fn ask<T: for<'de> Deserialize<'de>>(web: &Web, url: &reqwest::Url, what: 
 }
 
 fn unclear(words: &str) -> Failure {
-    Failure {
-        sentence: format!("The server's answer could not be understood: {words}."),
-        hint: "Try again later.".into(),
-        cause: Cause::Server,
-    }
+    Failure::new(Cause::Server, format!("The server's answer could not be understood: {words}."), "Try again later.")
 }
 
 fn nonsense(sentence: String) -> Failure {
-    Failure { sentence, hint: "A repository is written owner/name.".into(), cause: Cause::Job }
+    Failure::new(Cause::Job, sentence, "A repository is written owner/name.")
 }

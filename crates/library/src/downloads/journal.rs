@@ -75,8 +75,8 @@ impl From<&Status> for StoredState {
             Status::Paused(PauseReason::ByPerson) => Self::Paused,
             Status::Paused(PauseReason::DiskFull { needed, free }) => Self::Full { needed: *needed, free: *free },
             Status::Failed(failure) => Self::Failed {
-                sentence: failure.sentence.clone(),
-                hint: failure.hint.clone(),
+                sentence: failure.advice.sentence.clone(),
+                hint: failure.advice.hint.clone(),
                 cause: word(&failure.cause).into(),
                 licence_url: match &failure.cause {
                     Cause::Gated { licence_url } => licence_url.clone(),
@@ -96,7 +96,7 @@ impl From<StoredState> for Status {
             StoredState::Failed { sentence, hint, cause, licence_url } => {
                 let plain = PLAIN.iter().find(|it| it.0 == cause).map(|it| it.1.clone());
                 let cause = plain.unwrap_or(if cause == GATED { Cause::Gated { licence_url } } else { Cause::Server });
-                Self::Failed(Failure { sentence, hint, cause })
+                Self::Failed(Failure::new(cause, sentence, hint))
             }
         }
     }
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn every_state_comes_back() {
-        let failed = |cause| Status::Failed(Failure { sentence: "a".into(), hint: "b".into(), cause });
+        let failed = |cause| Status::Failed(Failure::new(cause, "a", "b"));
         let mut all = vec![
             Status::Waiting,
             Status::Paused(PauseReason::ByPerson),

@@ -91,11 +91,7 @@ impl Drop for Guard {
         if !std::thread::panicking() {
             return;
         }
-        let failure = Failure {
-            sentence: "The downloads have stopped.".into(),
-            hint: "Restart Atelier; they go on where they were.".into(),
-            cause: Cause::Disk,
-        };
+        let failure = Failure::new(Cause::Disk, "The downloads have stopped.", "Restart Atelier; they go on where they were.");
         let mut open = Vec::new();
         for entry in &mut self.0.lock().entries {
             if matches!(entry.status, Status::Waiting | Status::Running) {

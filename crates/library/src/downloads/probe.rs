@@ -9,7 +9,7 @@ use crate::link::{can_hold_a_model, name_in, unescaped};
 
 /// What the file behind an address is called.
 pub(super) async fn probe(web: &Web, url: &str) -> Result<String, Failure> {
-    let failure = |sentence: String, hint: &str, cause| Failure { sentence, hint: hint.into(), cause };
+    let failure = |sentence: String, hint: &str, cause| Failure::new(cause, sentence, hint);
     let copy = "Copy the address of the download itself, and paste that.";
     let address = web.address(&Source::Url(url.into())).map_err(|sentence| failure(sentence, copy, Cause::Job))?;
     let host = address.host_str().unwrap_or("The server").to_owned();

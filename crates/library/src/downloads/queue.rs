@@ -443,11 +443,11 @@ impl Queue {
             }
             Err(error) => {
                 let folder = &queued.job.folder;
-                let failure = Failure {
-                    sentence: format!("The files are there, but {} could not be written in {}: {error}.", MANIFEST, folder.display()),
-                    hint: "Check that the folder may be written to, and try again.".into(),
-                    cause: Cause::Disk,
-                };
+                let failure = Failure::new(
+                    Cause::Disk,
+                    format!("The files are there, but {} could not be written in {}: {error}.", MANIFEST, folder.display()),
+                    "Check that the folder may be written to, and try again.",
+                );
                 queued.status = Status::Failed(failure.clone());
                 self.tell(vec![Event::Failed { id, failure }]);
             }

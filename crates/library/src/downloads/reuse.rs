@@ -18,11 +18,11 @@ pub(super) fn find_reusable(
     let (target, wanted) = (task.target(), &task.wanted);
     let failed = |error: PartError| file_error(error, task);
     if !index::is_inside(&context.root, &target).map_err(|error| failed(error.into()))? {
-        return Err(TransferError::Failed(Failure {
-            sentence: format!("{} would be written outside the folder of models.", task.name()),
-            hint: "Look for a link in the folder of models that leads out of it, and remove it.".into(),
-            cause: Cause::Job,
-        }));
+        return Err(TransferError::Failed(Failure::new(
+            Cause::Job,
+            format!("{} would be written outside the folder of models.", task.name()),
+            "Look for a link in the folder of models that leads out of it, and remove it.",
+        )));
     }
     let sum = wanted.sha256.or_else(|| server.and_then(|metadata| metadata.linked));
     let total = wanted.size.or_else(|| server.and_then(|metadata| metadata.total));

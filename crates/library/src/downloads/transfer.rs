@@ -170,7 +170,7 @@ impl Transfer {
                     odd_tries += 1;
                     (best, connections) = (0, 0);
                     let sentence = format!("The server's {} changes again and again.", self.task.name());
-                    (Failure { sentence, hint: "Try again later.".into(), cause: Cause::Server }, Some(Duration::ZERO))
+                    (Failure::new(Cause::Server, sentence, "Try again later."), Some(Duration::ZERO))
                 }
                 Err(AttemptError::Retry { failure, after, odd }) => {
                     odd_tries += u32::from(odd);
@@ -190,7 +190,7 @@ impl Transfer {
             if tries >= retry_policy.tries || odd_tries > ODD_TRIES || after.is_some_and(|it| it > retry_policy.longest_asked) {
                 return Err(TransferError::Failed(failure));
             }
-            tracing::debug!(file = self.task.name(), tries, "tried again: {}", failure.sentence);
+            tracing::debug!(file = self.task.name(), tries, "tried again: {}", failure.advice.sentence);
             self.task.counter.set_stage(Stage::Retrying);
             let wait = retry_policy.wait(tries, after, rand::random());
             tokio::select! {
@@ -282,8 +282,8 @@ impl Transfer {
 
     async fn ask(&mut self, rest: Option<&Rest<'_>>) -> Result<Answer, AttemptError> {
         let url = self.context.web.address(&self.task.wanted.source).map_err(|sentence| {
-            let hint = "Correct the address, or choose another variant.".into();
-            TransferError::Failed(Failure { sentence, hint, cause: Cause::Job })
+            let hint = "Correct the address, or choose another variant.";
+            TransferError::Failed(Failure::new(Cause::Job, sentence, hint))
         })?;
         let context = Arc::clone(&self.context);
         let answer = tokio::select! {
@@ -324,11 +324,11 @@ impl Transfer {
             return Err(if again { AttemptError::Retry { failure, after, odd: false } } else { TransferError::Failed(failure).into() });
         }
         if is_page(answer.response.headers()) {
-            let failure = Failure {
-                sentence: format!("The server sent a page in the place of {name}."),
-                hint: "It may want you to sign in, or the file has moved: open its page in a browser.".into(),
-                cause: Cause::Server,
-            };
+            let failure = Failure::new(
+                Cause::Server,
+                format!("The server sent a page in the place of {name}."),
+                "It may want you to sign in, or the file has moved: open its page in a browser.",
+            );
             return Err(TransferError::Failed(failure).into());
         }
         if let (Some(wanted), Some(linked)) = (self.task.wanted.sha256, answer.linked)
@@ -450,11 +450,11 @@ impl Transfer {
     fn line(&self, error: NoAnswer) -> AttemptError {
         match error {
             NoAnswer::QueuedJob(words) => AttemptError::Retry {
-                failure: Failure {
-                    sentence: format!("{} could not be downloaded: {words}.", self.task.name()),
-                    hint: "Check the connection and try again; what is there is kept.".into(),
-                    cause: Cause::Unreachable,
-                },
+                failure: Failure::new(
+                    Cause::Unreachable,
+                    format!("{} could not be downloaded: {words}.", self.task.name()),
+                    "Check the connection and try again; what is there is kept.",
+                ),
                 after: None,
                 odd: false,
             },
@@ -474,6 +474,6 @@ async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
 }
 
 fn odd(sentence: String, cause: Cause) -> AttemptError {
-    let hint = "Try again later, or choose another variant.".into();
-    AttemptError::Retry { failure: Failure { sentence, hint, cause }, after: None, odd: true }
+    let hint = "Try again later, or choose another variant.";
+    AttemptError::Retry { failure: Failure::new(cause, sentence, hint), after: None, odd: true }
 }

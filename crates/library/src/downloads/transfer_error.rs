@@ -22,23 +22,23 @@ pub(super) enum TransferError {
 }
 
 pub(super) fn lost() -> TransferError {
-    TransferError::Failed(Failure {
-        sentence: "A part of Atelier that writes downloads has failed.".into(),
-        hint: "Try again; if it fails again, restart Atelier.".into(),
-        cause: Cause::Disk,
-    })
+    TransferError::Failed(Failure::new(
+        Cause::Disk,
+        "A part of Atelier that writes downloads has failed.",
+        "Try again; if it fails again, restart Atelier.",
+    ))
 }
 
 pub(super) fn mismatch(name: &str) -> Failure {
-    Failure {
-        sentence: format!("The server's {name} is not the file that was expected. Nothing of it was kept."),
-        hint: "The file was changed or damaged there. Try again later, choose another variant, or add its link to take it as it is.".into(),
-        cause: Cause::Mismatch,
-    }
+    Failure::new(
+        Cause::Mismatch,
+        format!("The server's {name} is not the file that was expected. Nothing of it was kept."),
+        "The file was changed or damaged there. Try again later, choose another variant, or add its link to take it as it is.",
+    )
 }
 
 pub(super) fn file_error(error: PartError, task: &FileTask) -> TransferError {
-    let failed = |sentence: String, hint: &str| TransferError::Failed(Failure { sentence, hint: hint.into(), cause: Cause::Disk });
+    let failed = |sentence: String, hint: &str| TransferError::Failed(Failure::new(Cause::Disk, sentence, hint));
     let folder: &Path = &task.folder;
     match error {
         PartError::Stopped => TransferError::Stopped,

@@ -60,7 +60,7 @@ impl From<ZipError> for UnpackError {
 impl UnpackError {
     /// What it means for the job. An archive that is wrong is removed: it would be wrong the next time too.
     pub(super) fn file_error(self, archive: &Path) -> TransferError {
-        let failed = |sentence: String, hint: &str, cause| TransferError::Failed(Failure { sentence, hint: hint.into(), cause });
+        let failed = |sentence: String, hint: &str, cause| TransferError::Failed(Failure::new(cause, sentence, hint));
         let name = archive.file_name().unwrap_or_default().display();
         match self {
             Self::Stopped => TransferError::Stopped,

@@ -194,35 +194,35 @@ impl Web {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if page.is_none() && !same_origin(answer.response.url(), &self.endpoint) => {
                 let host = answer.response.url().host_str().unwrap_or("The server");
                 let sentence = format!("{host} gives {what} only to those who signed in there.");
-                let hint = "Many sites have a link with a key of yours in it for such files: add that one.".into();
-                (Failure { sentence, hint, cause: Cause::Server }, false)
+                let hint = "Many sites have a link with a key of yours in it for such files: add that one.";
+                (Failure::new(Cause::Server, sentence, hint), false)
             }
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if !missing => (gated(self.endpoint(), what, page, answer.with_token), false),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND | StatusCode::GONE => {
                 let at = page.unwrap_or_else(|| "the page it came from".to_owned());
                 (
-                    Failure {
-                        sentence: format!("{what} is no longer where it was: its repository moved or removed it."),
-                        hint: format!("Look at {at} for its new place, or choose another variant."),
-                        cause: Cause::NotFound,
-                    },
+                    Failure::new(
+                        Cause::NotFound,
+                        format!("{what} is no longer where it was: its repository moved or removed it."),
+                        format!("Look at {at} for its new place, or choose another variant."),
+                    ),
                     false,
                 )
             }
             StatusCode::TOO_MANY_REQUESTS => (
-                Failure {
-                    sentence: format!("The server has been asked too often and holds {what} back for now."),
-                    hint: "Wait a few minutes and try again; a token of your own raises the limit.".into(),
-                    cause: Cause::TooMany,
-                },
+                Failure::new(
+                    Cause::TooMany,
+                    format!("The server has been asked too often and holds {what} back for now."),
+                    "Wait a few minutes and try again; a token of your own raises the limit.",
+                ),
                 true,
             ),
             _ => (
-                Failure {
-                    sentence: format!("The server could not send {what}: it answered {}.", status.as_u16()),
-                    hint: "Try again later; what is there is kept.".into(),
-                    cause: Cause::Server,
-                },
+                Failure::new(
+                    Cause::Server,
+                    format!("The server could not send {what}: it answered {}.", status.as_u16()),
+                    "Try again later; what is there is kept.",
+                ),
                 status.is_server_error() || matches!(status.as_u16(), 408 | 425),
             ),
         }
@@ -243,7 +243,7 @@ fn gated(endpoint: &str, what: &str, page: Option<String>, with_token: bool) -> 
     } else {
         format!("{what} is only for those who accepted its licence.")
     };
-    Failure { sentence, hint, cause: Cause::Gated { licence_url: page } }
+    Failure::new(Cause::Gated { licence_url: page }, sentence, hint)
 }
 
 /// Owner and name of a repository, or the name of one without an owner.

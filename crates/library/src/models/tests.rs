@@ -93,8 +93,8 @@ fn what_is_missing_or_damaged_is_said() {
         "{:?}",
         loose.missing
     );
-    assert!(models.runnable("mine").unwrap_err().hint.contains("models pull mine"));
-    assert!(models.runnable("tiny-zimage").unwrap_err().hint.contains("models pull z-image-turbo"));
+    assert!(models.runnable("mine").unwrap_err().advice.hint.contains("models pull mine"));
+    assert!(models.runnable("tiny-zimage").unwrap_err().advice.hint.contains("models pull z-image-turbo"));
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &Job, several:
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             let what = if job.stopping {
                 "Stopping".to_owned()
-            } else if !job.begun && state.memory.loading {
+            } else if !job.begun && state.memory.preloading.is_loading() {
                 // The job waits for the very model that is being loaded beforehand.
                 "Loading the model".to_owned()
             } else {

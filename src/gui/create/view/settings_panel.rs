@@ -8,15 +8,15 @@ use eframe::egui::{
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::state::PreviewChoice;
 use crate::gui::create::view::{model, size, source};
-use crate::gui::devices::view as board;
+use crate::gui::devices;
 use crate::gui::icons::Icon;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, slider_row};
+use crate::settings::PreviewChoice;
 use atelier_core::recipe::{Recipe, Sampler, Scheduler};
 
 /// Space between the panel's edge and its controls, in points.
@@ -26,10 +26,7 @@ const GENERATE_HEIGHT: f32 = 40.0;
 
 /// Draws the panel.
 pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let margin = Margin { left: EDGE, right: EDGE, top: 12, bottom: 14 };
-    Panel::bottom("generate").resizable(false).show_separator_line(true).frame(Frame::new().inner_margin(margin)).show(ui, |ui| {
-        generate(ui, state, commands);
-    });
+    generate_panel(ui, state, commands);
     let mut recipe = state.shared.recipe.clone();
     ScrollArea::vertical().id_salt("settings scroll").auto_shrink([false, false]).show(ui, |ui| {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
@@ -48,15 +45,23 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     }
 }
 
-pub(crate) fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
+/// Draws the button that makes a picture, at the bottom of the side panel.
+pub(crate) fn generate_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let margin = Margin { left: EDGE, right: EDGE, top: 12, bottom: 14 };
+    Panel::bottom("generate").resizable(false).show_separator_line(true).frame(Frame::new().inner_margin(margin)).show(ui, |ui| {
+        generate(ui, state, commands);
+    });
+}
+
+fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     ui.spacing_mut().item_spacing.y = 8.0;
     if state.shared.screen == Screen::Create {
-        board::compact(ui, state, commands);
+        devices::view::compact(ui, state, commands);
     }
-    board::shortage_hint(ui, state, commands);
-    if let Err(reason) = state.shared.ready() {
-        ui.label(RichText::new(reason).color(palette.weak));
+    devices::view::shortage_hint(ui, state, commands);
+    if let Err(unmet) = state.shared.ready() {
+        ui.label(RichText::new(unmet.sentence()).color(palette.weak));
     } else if let Some(advice) = state.shared.advice() {
         ui.label(RichText::new(advice).color(palette.warn));
     }
@@ -143,7 +148,7 @@ fn text_box(ui: &mut Ui, salt: &str, most: f32, add: impl FnOnce(&mut Ui)) {
 }
 
 fn sampling(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
-    heading(ui, "Drawing", |_| {});
+    heading(ui, "Sampling", |_| {});
     slider_row(
         ui,
         "Steps",
@@ -260,7 +265,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     0.05,
                     "CLIP layers that are left out at the end. Some SD 1.5 models want 2.",
                 );
-                let tiling = "Develop the picture in tiles: needs less memory, takes a little longer.";
+                let tiling = "Decode the picture in tiles: needs less memory, takes a little longer.";
                 row(ui, "VAE tiling", |ui| ui.checkbox(&mut recipe.vae_tiling, "Save memory").on_hover_text(tiling));
                 let flash = "Needs less memory, and is often faster. Switch it off where pictures come out broken.";
                 row(ui, "Attention", |ui| ui.checkbox(&mut recipe.flash_attention, "Flash attention").on_hover_text(flash));

@@ -1,19 +1,17 @@
-//! State of the Devices view: the placement of the recipe's modules, the memory it takes, and the planner's suggestion.
+//! The board: the placement of the recipe's modules, the memory it takes, and the planner's suggestion.
 //!
 //! The recipe's placement text is the only source. Everything else is derived from it, from the devices and from the engine's estimate, and
-//! is recomputed only after one of these has changed ([`Board::follow`]). Pure: the time is an argument. Requests to the engine and drawing
+//! is recomputed only after one of these has changed ([`Board::refresh`]). Pure: the time is an argument. Requests to the engine and drawing
 //! do not belong here.
 
-mod asked;
-mod command;
-mod moves;
+mod card_move;
+mod estimate_key;
 mod remedy;
 mod server;
 mod suggestion;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::settings::{NamedPlacement, Settings};
 use atelier_core::device::{Device, DeviceKind, cards};
 use atelier_core::placement::{
     Budgets, DeviceCapacity, Module, Phase, Placement, Plan, Prediction, WeightLocation, notes, parse_backend, parse_params_backend, pins,
@@ -22,15 +20,13 @@ use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_engine::{Estimate, OutOfMemory, Peak};
 use suggestion::PlanningInputs;
 
-pub use command::BoardCommand;
-pub use moves::{CardMove, CardPart, MoveOutcome, is_unreachable};
+pub use card_move::{CardMove, CardPart, MoveOutcome, is_unreachable};
 pub use remedy::Remedy;
-pub use server::{Server, ServerState, tunnel};
-
+pub use server::{RemoteServer, ServerState, ssh_tunnel_command};
 pub use suggestion::Suggestion;
 
-pub(in crate::gui) use asked::{Asked, model_key};
-pub(in crate::gui) use server::found;
+pub(in crate::gui) use estimate_key::{EstimateKey, model_key};
+pub(in crate::gui) use server::test_summary;
 
 /// Seconds without a change before the planner runs: a drag changes the placement at every point, and only its end needs a plan.
 const PLAN_DELAY_SECS: f64 = 0.08;
@@ -49,11 +45,11 @@ pub struct Board {
     /// The engine's estimate for the recipe.
     pub estimate: Option<Estimate>,
     /// True while the estimate is of an older recipe and a newer one is on its way.
-    pub waiting: bool,
+    pub estimate_pending: bool,
     /// The engine's reason for giving no estimate.
-    pub failure: Option<String>,
+    pub estimate_error: Option<String>,
     /// Memory of the devices as the planner counts it.
-    pub rooms: Vec<DeviceCapacity>,
+    pub capacities: Vec<DeviceCapacity>,
     /// Predicted memory of the placement.
     pub prediction: Option<Prediction>,
     /// The planner's answer to the placement.
@@ -65,52 +61,36 @@ pub struct Board {
     /// Modules that the planner does not move.
     pub pins: BTreeSet<Module>,
     /// Bytes of resident weights by device.
-    pub held: BTreeMap<String, u64>,
-    /// Servers whose devices are borrowed.
-    pub servers: Vec<Server>,
-    /// Text of the field for a server's address; `None` while the field is closed.
-    pub typed_server: Option<String>,
-    /// Saved placements of all models.
-    pub named: Vec<NamedPlacement>,
+    pub resident_bytes: BTreeMap<String, u64>,
     /// Key of this model's saved placements ([`model_key`]).
-    pub model: String,
-    /// Text of the field for a placement's name; `None` while the field is closed.
-    pub typed_name: Option<String>,
-    /// Sentences about parts of a pasted command that did not reach the recipe.
-    pub left_out: Vec<String>,
+    pub model_key: String,
     /// Chosen devices of cards that several backends offer.
     chosen_backends: BTreeSet<String>,
     /// Measured memory of the last run, with the placement and estimate key of that run.
-    measured_peaks: Option<((PlacementText, Asked), Vec<Peak>)>,
+    measured_peaks: Option<((PlacementText, EstimateKey), Vec<Peak>)>,
     outcomes: Vec<(CardMove, MoveOutcome)>,
     /// A person's choice to show or hide the plan; `None` until one is made for this placement.
     plan_visibility: Option<bool>,
     /// Placement and estimate key at the last computation.
-    computed_for: Option<(PlacementText, Asked)>,
+    computed_for: Option<(PlacementText, EstimateKey)>,
     stale: bool,
     changed_at_secs: Option<f64>,
 }
 
 impl Board {
-    /// A board with the pins, saved placements and servers of the settings.
+    /// A board without devices, with these pinned modules.
     #[must_use]
-    pub fn kept(settings: &Settings) -> Self {
-        let servers = settings.servers.iter().filter_map(|address| address.parse().ok());
-        Self {
-            pins: settings.pins.clone().unwrap_or_default(),
-            named: settings.placements.clone(),
-            servers: servers.map(Server::new).collect(),
-            ..Self::default()
-        }
+    pub fn new(pins: BTreeSet<Module>) -> Self {
+        Self { pins, ..Self::default() }
     }
 
     /// Recomputes whatever depends on something that has changed. Returns the seconds until the next call is due; `None` when nothing is left
     /// to compute.
-    pub fn follow(&mut self, recipe: &Recipe, now_secs: f64) -> Option<f64> {
-        let key = Asked::of(recipe);
+    pub fn refresh(&mut self, recipe: &Recipe, now_secs: f64) -> Option<f64> {
+        let key = EstimateKey::of(recipe);
         if self.computed_for.as_ref().is_some_and(|(_, before)| !before.is_same_model(&key)) {
             // Numbers of another model mislead, even for one frame.
-            (self.estimate, self.failure) = (None, None);
+            (self.estimate, self.estimate_error) = (None, None);
         }
         let same = self.computed_for.as_ref().is_some_and(|(text, before)| *text == recipe.placement && *before == key);
         if !same || self.stale {
@@ -118,7 +98,7 @@ impl Board {
             if self.computed_for.as_ref().is_none_or(|(text, _)| *text != recipe.placement) {
                 self.plan_visibility = None;
             }
-            self.model = model_key(&recipe.files);
+            self.model_key = model_key(&recipe.files);
             self.computed_for = Some((recipe.placement.clone(), key));
             self.stale = false;
             self.recompute(recipe);
@@ -131,21 +111,21 @@ impl Board {
         }
         self.changed_at_secs = None;
         let inputs = self.planning_inputs();
-        let suggestion = inputs.map_or(Suggestion::Unknown, |it| it.suggest(&self.rooms));
-        let remedies = inputs.filter(|_| self.is_over()).map_or_else(Vec::new, |it| it.remedies(&self.rooms));
+        let suggestion = inputs.map_or(Suggestion::Unknown, |it| it.suggest(&self.capacities));
+        let remedies = inputs.filter(|_| self.exceeds_memory()).map_or_else(Vec::new, |it| it.remedies(&self.capacities));
         (self.suggestion, self.remedies) = (suggestion, remedies);
         None
     }
 
     /// True when prediction and estimate are of this very recipe.
     #[must_use]
-    pub fn is_about(&self, recipe: &Recipe) -> bool {
-        let computed = self.computed_for.as_ref().is_some_and(|(text, key)| *text == recipe.placement && *key == Asked::of(recipe));
-        computed && !self.waiting
+    pub fn is_current_for(&self, recipe: &Recipe) -> bool {
+        let computed = self.computed_for.as_ref().is_some_and(|(text, key)| *text == recipe.placement && *key == EstimateKey::of(recipe));
+        computed && !self.estimate_pending
     }
 
-    /// Asks for a recomputation at the next [`Self::follow`], after a change outside the recipe.
-    pub fn touch(&mut self) {
+    /// Asks for a recomputation at the next [`Self::refresh`], after a change outside the recipe.
+    pub fn mark_stale(&mut self) {
         self.stale = true;
     }
 
@@ -153,14 +133,16 @@ impl Board {
         let text = &recipe.placement;
         let no_slack = BTreeMap::new();
         let slack = self.estimate.as_ref().map_or(&no_slack, |it| &it.slack_bytes);
-        self.rooms =
-            self.devices.iter().map(|device| DeviceCapacity::for_planning(device, slack.get(&device.name).copied().unwrap_or(0))).collect();
+        let overhead = |device: &Device| slack.get(&device.name).copied().unwrap_or(0);
+        self.capacities = self.devices.iter().map(|device| DeviceCapacity::for_planning(device, overhead(device))).collect();
         self.text_errors = text_errors(text, &self.devices);
         if !self.devices.is_empty() {
             let exists = |name: &str| self.devices.iter().any(|device| device.name == name);
             let devices_exist = |placement: &Placement| {
-                let seats = Module::ALL.into_iter().map(|module| placement.assignment(module));
-                seats.into_iter().all(|seat| exists(&seat.runs_on) && (seat.weights == WeightLocation::Disk || exists(seat.weights.name())))
+                let assignments = Module::ALL.into_iter().map(|module| placement.assignment(module));
+                assignments.into_iter().all(|assignment| {
+                    exists(&assignment.runs_on) && (assignment.weights == WeightLocation::Disk || exists(assignment.weights.name()))
+                })
             };
             // A text with errors leaves the last placement; without one, the default placement is shown.
             let last = self.placement.take().filter(devices_exist);
@@ -172,7 +154,7 @@ impl Board {
             None => recipe.files.modules(),
         };
         let needs = self.estimate.as_ref().map(|it| &it.needs);
-        self.prediction = self.placement.as_ref().zip(needs).and_then(|(it, needs)| Prediction::of(it, needs, &self.rooms).ok());
+        self.prediction = self.placement.as_ref().zip(needs).and_then(|(it, needs)| Prediction::of(it, needs, &self.capacities).ok());
         self.notes = self.placement.as_ref().map_or_else(Vec::new, |it| notes(it, &self.devices, &self.modules));
         self.outcomes = self.compute_outcomes();
     }
@@ -180,13 +162,13 @@ impl Board {
     fn compute_outcomes(&self) -> Vec<(CardMove, MoveOutcome)> {
         let Some(placement) = &self.placement else { return Vec::new() };
         let needs = self.estimate.as_ref().map(|it| &it.needs);
-        let homes = || self.devices.iter().map(|device| WeightLocation::Device(device.name.clone())).chain([WeightLocation::Disk]);
+        let locations = || self.devices.iter().map(|device| WeightLocation::Device(device.name.clone())).chain([WeightLocation::Disk]);
         let moves = self.modules.iter().flat_map(|module| {
             [CardPart::Runtime, CardPart::Weights]
                 .into_iter()
-                .flat_map(move |part| homes().map(move |to| CardMove { module: *module, part, to }))
+                .flat_map(move |part| locations().map(move |to| CardMove { module: *module, part, to }))
         });
-        moves.map(|it| (it.clone(), it.outcome(placement, &self.devices, needs, &self.rooms))).collect()
+        moves.map(|it| (it.clone(), it.outcome(placement, &self.devices, needs, &self.capacities))).collect()
     }
 
     /// Predicted outcome of a move.
@@ -198,45 +180,40 @@ impl Board {
 
     /// True when the placement takes more memory than a device may give.
     #[must_use]
-    pub fn is_over(&self) -> bool {
+    pub fn exceeds_memory(&self) -> bool {
         self.prediction.as_ref().is_some_and(|it| !it.fits())
     }
 
     /// Devices without enough memory: name, phase of the highest use, missing bytes.
     #[must_use]
-    pub fn lacks(&self) -> Vec<(&str, Phase, u64)> {
+    pub fn shortfalls(&self) -> Vec<(&str, Phase, u64)> {
         let devices = self.prediction.iter().flat_map(|it| &it.devices).filter(|it| it.missing_bytes() > 0);
         devices.map(|it| (it.name.as_str(), it.peak().0, it.missing_bytes())).collect()
     }
 
     /// Memory of a device as the planner counts it.
     #[must_use]
-    pub fn room(&self, device: &str) -> Option<&DeviceCapacity> {
-        self.rooms.iter().find(|room| room.device.name == device)
-    }
-
-    /// Saved placements of this model.
-    pub fn named_here(&self) -> impl Iterator<Item = &NamedPlacement> {
-        self.named.iter().filter(|it| it.model == self.model)
+    pub fn capacity(&self, device: &str) -> Option<&DeviceCapacity> {
+        self.capacities.iter().find(|capacity| capacity.device.name == device)
     }
 
     /// The plan, if it is shown: on request, or unasked while the placement does not fit.
     #[must_use]
-    pub fn plan_shown(&self) -> Option<&Plan> {
+    pub fn visible_plan(&self) -> Option<&Plan> {
         match &self.suggestion {
-            Suggestion::Plan(plan) if self.plan_visibility.unwrap_or(self.is_over()) => Some(plan),
+            Suggestion::Plan(plan) if self.plan_visibility.unwrap_or(self.exceeds_memory()) => Some(plan),
             _ => None,
         }
     }
 
     /// Shows or hides the plan until the placement changes.
-    pub fn want_plan(&mut self, wanted: bool) {
+    pub fn set_plan_visible(&mut self, wanted: bool) {
         self.plan_visibility = Some(wanted);
     }
 
     /// Bytes of a device that the last run used in a phase, without other models; `None` if that was a run of another recipe or placement.
     #[must_use]
-    pub fn measured(&self, device: &str, phase: Phase) -> Option<u64> {
+    pub fn measured_bytes(&self, device: &str, phase: Phase) -> Option<u64> {
         let (_, peaks) = self.measured_peaks.as_ref().filter(|(of, _)| Some(of) == self.computed_for.as_ref())?;
         let peak = peaks.iter().find(|peak| peak.device == device && peak.phase == phase)?;
         Some(peak.bytes.saturating_sub(peak.others_bytes))
@@ -244,7 +221,7 @@ impl Board {
 
     /// Stores the measured memory of a run of this recipe.
     pub fn set_measured(&mut self, recipe: &Recipe, peaks: Vec<Peak>) {
-        self.measured_peaks = Some(((recipe.placement.clone(), Asked::of(recipe)), peaks));
+        self.measured_peaks = Some(((recipe.placement.clone(), EstimateKey::of(recipe)), peaks));
     }
 
     /// Devices that have a column. Of a card that several backends offer: those in use, else the chosen one, else the first. Accelerators of
@@ -307,8 +284,8 @@ impl Board {
     /// Remedies after a device ran out of memory: its capacity is taken from the failure in place of the prediction.
     #[must_use]
     pub fn remedies_after(&self, met: &OutOfMemory) -> Vec<Remedy> {
-        let rooms = suggestion::rooms_after_failure(&self.rooms, self.prediction.as_ref(), met);
-        self.planning_inputs().map_or_else(Vec::new, |it| it.remedies(&rooms))
+        let capacities = suggestion::capacities_after_failure(&self.capacities, self.prediction.as_ref(), met);
+        self.planning_inputs().map_or_else(Vec::new, |it| it.remedies(&capacities))
     }
 
     fn planning_inputs(&self) -> Option<PlanningInputs<'_>> {

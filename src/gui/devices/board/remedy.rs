@@ -18,8 +18,8 @@ impl Remedy {
     pub(crate) fn new(changes: Vec<Change>, placement: &Placement) -> Self {
         // Weights that move with their module are not worth a word.
         let moves_along = |change: &&Change| match change {
-            Change::Weights { module, location: WeightLocation::Device(home) } => {
-                changes.iter().any(|other| matches!(other, Change::RunsOn { module: it, device } if it == module && device == home))
+            Change::Weights { module, location: WeightLocation::Device(location) } => {
+                changes.iter().any(|other| matches!(other, Change::RunsOn { module: it, device } if it == module && device == location))
             }
             _ => false,
         };

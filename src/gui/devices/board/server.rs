@@ -4,13 +4,13 @@ use atelier_engine::{RemoteReport, ServerAddress};
 
 /// Server whose devices are borrowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
+pub struct RemoteServer {
     /// Host and port.
     pub address: ServerAddress,
     /// Connection state.
     pub state: ServerState,
     /// Result of the last test, as a sentence.
-    pub tested: Option<Result<String, String>>,
+    pub test_result: Option<Result<String, String>>,
     /// True while a test runs.
     pub testing: bool,
 }
@@ -19,23 +19,23 @@ pub struct Server {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerState {
     /// A request is on its way.
-    Asking,
+    Connecting,
     /// Connected, with the local names of its devices.
-    Lends(Vec<String>),
+    Connected(Vec<String>),
     /// No connection, with the reason as a sentence.
-    Silent(String),
+    Unreachable(String),
 }
 
-impl Server {
+impl RemoteServer {
     /// A server whose answer is pending.
     #[must_use]
     pub const fn new(address: ServerAddress) -> Self {
-        Self { address, state: ServerState::Asking, tested: None, testing: false }
+        Self { address, state: ServerState::Connecting, test_result: None, testing: false }
     }
 }
 
 /// Result of a test as a sentence.
-pub(in crate::gui) fn found(report: &RemoteReport) -> String {
+pub(in crate::gui) fn test_summary(report: &RemoteReport) -> String {
     let devices = match &report.devices[..] {
         [] => "lends nothing".to_owned(),
         [one] => format!("lends {}", one.description),
@@ -48,7 +48,7 @@ pub(in crate::gui) fn found(report: &RemoteReport) -> String {
 
 /// Shell command for an SSH tunnel to this server, to be run on this machine; the server is then at 127.0.0.1.
 #[must_use]
-pub fn tunnel(address: &ServerAddress) -> String {
+pub fn ssh_tunnel_command(address: &ServerAddress) -> String {
     let (host, port) = address.as_str().rsplit_once(':').unwrap_or((address.as_str(), ""));
     format!("ssh -N -L {port}:127.0.0.1:{port} {host}")
 }
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_tunnel_leads_to_the_servers_own_port() {
-        assert_eq!(tunnel(&"studio.local:50053".parse().unwrap()), "ssh -N -L 50053:127.0.0.1:50053 studio.local");
+        assert_eq!(ssh_tunnel_command(&"studio.local:50053".parse().unwrap()), "ssh -N -L 50053:127.0.0.1:50053 studio.local");
     }
 
     #[test]
@@ -72,6 +72,6 @@ mod tests {
             bandwidth: 940.4e6,
             wire_version: "atelier-3".into(),
         };
-        assert_eq!(found(&report), "It answers and lends nothing: 1.2 ms there and back, 940 MB a second, wire version atelier-3.");
+        assert_eq!(test_summary(&report), "It answers and lends nothing: 1.2 ms there and back, 940 MB a second, wire version atelier-3.");
     }
 }

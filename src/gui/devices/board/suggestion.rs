@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::gui::devices::board::moves::{changes_between, is_same_placement};
+use crate::gui::devices::board::card_move::{changes_between, is_same_placement};
 use crate::gui::devices::board::remedy::Remedy;
 use atelier_core::placement::{
     Budgets, DeviceCapacity, Module, Phase, Pin, Pins, Placement, Plan, PlanError, PlanRequest, Prediction, Shortage, plan,
@@ -38,9 +38,9 @@ pub(crate) struct PlanningInputs<'a> {
 
 impl PlanningInputs<'_> {
     /// Runs the planner with the pins.
-    pub(crate) fn suggest(&self, rooms: &[DeviceCapacity]) -> Suggestion {
+    pub(crate) fn suggest(&self, capacities: &[DeviceCapacity]) -> Suggestion {
         let in_use = self.estimate.needs.modules.keys().copied();
-        match plan(&self.question(&self.pins(self.pins), rooms)) {
+        match plan(&self.question(&self.pins(self.pins), capacities)) {
             Ok(plan) if is_same_placement(&plan.placement, self.placement, in_use) => Suggestion::AlreadyBest,
             Ok(plan) => Suggestion::Plan(Box::new(plan)),
             Err(PlanError::Short(shortage)) => Suggestion::NothingFits(shortage),
@@ -48,11 +48,11 @@ impl PlanningInputs<'_> {
         }
     }
 
-    /// Changes that make the placement fit into these rooms, the smallest loss first.
-    pub(crate) fn remedies(&self, rooms: &[DeviceCapacity]) -> Vec<Remedy> {
+    /// Changes that make the placement fit into these capacities, the smallest loss first.
+    pub(crate) fn remedies(&self, capacities: &[DeviceCapacity]) -> Vec<Remedy> {
         let mut remedies: Vec<Remedy> = Vec::new();
         for pins in [self.pins(self.pins), self.pins(self.estimate.needs.modules.keys())] {
-            let fixes = match plan(&self.question(&pins, rooms)) {
+            let fixes = match plan(&self.question(&pins, capacities)) {
                 Ok(plan) => {
                     let changes = changes_between((self.placement, self.prediction), (&plan.placement, &plan.prediction));
                     if !changes.is_empty() {
@@ -77,15 +77,15 @@ impl PlanningInputs<'_> {
     /// Pins that hold these modules where they are.
     fn pins<'m>(&self, modules: impl IntoIterator<Item = &'m Module>) -> Pins {
         let pin = |module: &Module| {
-            let seat = self.placement.assignment(*module);
-            (*module, Pin { runs_on: Some(seat.runs_on.clone()), weights: Some(seat.weights.clone()) })
+            let assignment = self.placement.assignment(*module);
+            (*module, Pin { runs_on: Some(assignment.runs_on.clone()), weights: Some(assignment.weights.clone()) })
         };
         modules.into_iter().map(pin).collect()
     }
 
-    fn question<'q>(&'q self, pins: &'q Pins, rooms: &'q [DeviceCapacity]) -> PlanRequest<'q> {
+    fn question<'q>(&'q self, pins: &'q Pins, capacities: &'q [DeviceCapacity]) -> PlanRequest<'q> {
         PlanRequest {
-            capacities: rooms,
+            capacities,
             needs: &self.estimate.needs,
             pins,
             budgets: &self.placement.budgets,
@@ -97,8 +97,12 @@ impl PlanningInputs<'_> {
 
 /// Memory of the devices as a failure has shown it: the device that ran out had the predicted bytes less those that the failed allocation
 /// lacked.
-pub(crate) fn rooms_after_failure(rooms: &[DeviceCapacity], prediction: Option<&Prediction>, met: &OutOfMemory) -> Vec<DeviceCapacity> {
-    let mut rooms = rooms.to_vec();
+pub(crate) fn capacities_after_failure(
+    capacities: &[DeviceCapacity],
+    prediction: Option<&Prediction>,
+    met: &OutOfMemory,
+) -> Vec<DeviceCapacity> {
+    let mut capacities = capacities.to_vec();
     let phase = match met.phase {
         PhaseKind::Loading => Phase::Load,
         PhaseKind::Encoding => Phase::Encode,
@@ -106,11 +110,12 @@ pub(crate) fn rooms_after_failure(rooms: &[DeviceCapacity], prediction: Option<&
         PhaseKind::Decoding | PhaseKind::Upscaling => Phase::Decode,
     };
     let predicted = prediction.and_then(|it| it.device(&met.device)).map(|it| it.in_phase(phase).total_bytes());
-    if let Some(room) = rooms.iter_mut().find(|room| room.device.name == met.device) {
+    if let Some(capacity) = capacities.iter_mut().find(|capacity| capacity.device.name == met.device) {
         let lacking = met.bytes_wanted.saturating_sub(met.bytes_free);
         let available = predicted.map_or(met.bytes_free, |bytes| bytes.saturating_sub(lacking));
-        let reserved = if room.is_ram() { room.device.memory_free_bytes.saturating_sub(room.limit_bytes(&Budgets::default())) } else { 0 };
-        room.device.memory_free_bytes = room.device.memory_free_bytes.min(available.saturating_add(reserved));
+        let reserved =
+            if capacity.is_ram() { capacity.device.memory_free_bytes.saturating_sub(capacity.limit_bytes(&Budgets::default())) } else { 0 };
+        capacity.device.memory_free_bytes = capacity.device.memory_free_bytes.min(available.saturating_add(reserved));
     }
-    rooms
+    capacities
 }

@@ -1,23 +1,23 @@
-//! The board in small, at the side of Create: a line for each device in use, and a hint where memory will not suffice.
+//! Summary of the board for the Create view: a line for each device in use, and a hint if memory does not suffice.
 
 use eframe::egui::{Align2, FontId, Id, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
-use crate::gui::command::{Command, Commands};
-use crate::gui::devices::board::{Board, BoardCommand, Suggestion};
-use crate::gui::devices::view::bar;
-use crate::gui::devices::view::bar::Bar;
-use crate::gui::devices::view::column;
-use crate::gui::devices::view::side::remedies;
+use crate::gui::command::{self, Commands};
+use crate::gui::devices::board::{Board, Suggestion};
+use crate::gui::devices::command::Command;
+use crate::gui::devices::view::memory_bar::{Bar, gib_with_tenth};
+use crate::gui::devices::view::names::column_title;
+use crate::gui::devices::view::{memory_bar, suggestion};
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
-use crate::gui::theme;
-use crate::gui::widgets;
 use crate::gui::widgets::command_button;
+use crate::gui::{theme, widgets};
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::format::{GIB, memory_size};
+use atelier_core::format::memory_size;
 
-/// Devices that are shown; more are a click away.
-const MOST: usize = 3;
+/// Most devices shown; the others are in the Devices view.
+const MAX_DEVICES: usize = 3;
+
 /// Height of a line, in points.
 const LINE: f32 = 27.0;
 
@@ -29,25 +29,25 @@ pub(crate) fn compact(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
     ui.scope(|ui| {
         ui.spacing_mut().item_spacing.y = 2.0;
-        for device in in_use(board).into_iter().take(MOST) {
+        for device in in_use(board).into_iter().take(MAX_DEVICES) {
             line(ui, state, commands, device);
         }
     });
 }
 
-/// The devices that something runs or lives on.
+/// Devices that a module runs on or has its weights in.
 fn in_use(board: &Board) -> Vec<&Device> {
     let used = |device: &&Device| !modules_on(board, device).is_empty();
     let devices: Vec<&Device> = board.columns().into_iter().filter(used).collect();
     devices
 }
 
-/// What runs or lives there, in words.
+/// Modules that run on a device, and those with weights only.
 fn modules_on(board: &Board, device: &Device) -> Vec<String> {
     let Some(placement) = &board.placement else { return Vec::new() };
     let on = board.modules.iter().filter_map(|module| {
-        let seat = placement.assignment(*module);
-        let (runs, lives) = (seat.runs_on == device.name, seat.weights.is(&device.name));
+        let assignment = placement.assignment(*module);
+        let (runs, lives) = (assignment.runs_on == device.name, assignment.weights.is(&device.name));
         match (runs, lives) {
             (true, _) => Some(module.label().to_owned()),
             (false, true) => Some(format!("{} weights", module.label())),
@@ -68,52 +68,52 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     if response.hovered() || response.has_focus() {
         ui.painter().rect_filled(rect.expand2(vec2(6.0, 1.0)), theme::RADIUS, palette.control);
     }
-    let tenths = |bytes: u64| bytes as f64 / GIB as f64;
     let painter = ui.painter_at(rect);
-    let name = if device.kind == DeviceKind::Cpu { column::title(device) } else { device.name.clone() };
+    let name = if device.kind == DeviceKind::Cpu { column_title(device) } else { device.name.clone() };
     let y = rect.top() + 8.0;
     let name = painter.layout_job(theme::bold_job(&name, theme::SMALL, palette.text));
     let after = rect.left() + name.size().x + 8.0;
     painter.galley(pos2(rect.left(), y - name.size().y / 2.0), name, palette.text);
     let color = if bar.over() > 0 { palette.error } else { palette.weak };
-    let value = format!("{:.1} / {:.1} GiB", tenths(bar.sum()), tenths(bar.total));
+    let value = format!("{} / {} GiB", gib_with_tenth(bar.sum()), gib_with_tenth(bar.total));
     let value = painter.text(pos2(rect.right(), y), Align2::RIGHT_CENTER, value, FontId::proportional(theme::SMALL), color);
     let words = painter.with_clip_rect(Rect::from_x_y_ranges(after..=(value.left() - 8.0), rect.y_range()));
     words.text(pos2(after, y), Align2::LEFT_CENTER, on, FontId::proportional(theme::SMALL), palette.weak);
     let small = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 9.0), pos2(rect.right(), rect.bottom() - 3.0));
-    bar::paint(ui, small, &Bar { measured: None, ..bar.clone() }, Id::unique(("small bar", &device.name)), board.waiting);
-    let devices = Command::SetScreen(Screen::Devices);
+    memory_bar::paint(ui, small, &Bar { measured: None, ..bar.clone() }, Id::unique(("small bar", &device.name)), board.estimate_pending);
+    let devices = command::Command::SetScreen(Screen::Devices);
     let hover = format!("{}\n{}", bar.words(&palette), widgets::tooltip(ui.ctx(), &devices));
     if response.on_hover_text(hover).clicked() {
         commands.push(devices);
     }
 }
 
-/// Says beside the button that matters that memory will not suffice, and what would help. A hint and no wall.
+/// Hint beside the Generate button that memory does not suffice, with a remedy. It does not block the button.
 pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let (palette, board) = (theme::palette(ui), &state.devices.board);
-    if board.waiting || state.shared.screen == Screen::Devices {
+    if board.estimate_pending || state.shared.screen == Screen::Devices {
         return;
     }
-    let lacks = board.lacks();
-    let Some((device, phase, bytes)) = lacks.first() else { return };
+    let shortfalls = board.shortfalls();
+    let Some((device, phase, bytes)) = shortfalls.first() else { return };
     ui.label(RichText::new(format!("{device} lacks {} in the {} phase.", memory_size(*bytes), phase.label())).color(palette.warn));
     if matches!(board.suggestion, Suggestion::Plan(_)) {
         ui.horizontal(|ui| {
-            if board.plan_shown().is_some() {
-                command_button(ui, state, commands, Command::Board(BoardCommand::ApplyPlan));
+            if board.visible_plan().is_some() {
+                command_button(ui, state, commands, Command::ApplyPlan);
             }
-            command_button(ui, state, commands, Command::SetScreen(Screen::Devices));
+            command_button(ui, state, commands, command::Command::SetScreen(Screen::Devices));
         });
     } else {
         let best = board.remedies.get(..1).unwrap_or_default();
-        remedies(ui, state, commands, best, |index| Command::Board(BoardCommand::Remedy(index)));
+        suggestion::remedies(ui, state, commands, best, |index| Command::Remedy(index));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::format::GIB;
     use atelier_core::placement::{Assignment, Module, Placement, WeightLocation};
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
         let mut placement = Placement::all_on("GPU0");
         placement.set(Module::Te, Assignment { runs_on: "GPU0".into(), weights: WeightLocation::Device("CPU".into()) });
         let devices = vec![device("GPU0", DeviceKind::Gpu), device("GPU1", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu)];
-        let mut board = Board::kept(&crate::settings::Settings::default());
+        let mut board = Board::default();
         (board.devices, board.modules, board.placement) = (devices, vec![Module::Diffusion, Module::Te], Some(placement));
         let told: Vec<_> = in_use(&board).into_iter().map(|it| (it.name.as_str(), modules_on(&board, it).join(", "))).collect();
         assert_eq!(told, [("GPU0", "diffusion, text encoder".to_owned()), ("CPU", "text encoder weights".to_owned())]);

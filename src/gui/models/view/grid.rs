@@ -15,7 +15,7 @@ const MIN_CARD_WIDTH: f32 = 284.0;
 /// Space between cards, in points.
 const GAP: f32 = 10.0;
 /// Height of a heading between cards, in points.
-const HEADING: f32 = 34.0;
+const HEADING_HEIGHT: f32 = 34.0;
 
 /// Row of the grid: a heading, or the cards from the first index to before the second.
 enum Row {
@@ -26,7 +26,7 @@ enum Row {
 impl Row {
     const fn height(&self) -> f32 {
         match self {
-            Self::Heading(_) => HEADING,
+            Self::Heading(_) => HEADING_HEIGHT,
             Self::Cards(..) => card::HEIGHT + GAP,
         }
     }
@@ -47,9 +47,9 @@ pub(crate) fn grid_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         empty_grid(ui, state, commands);
         return;
     }
-    let room = ui.available_width() - 2.0 * EDGE;
-    let columns = (((room + GAP) / (MIN_CARD_WIDTH + GAP)).floor() as usize).max(1);
-    let width = ((room - GAP * (columns - 1) as f32) / columns as f32).floor();
+    let inner_width = ui.available_width() - 2.0 * EDGE;
+    let columns = (((inner_width + GAP) / (MIN_CARD_WIDTH + GAP)).floor() as usize).max(1);
+    let width = ((inner_width - GAP * (columns - 1) as f32) / columns as f32).floor();
     ui.data_mut(|data| data.insert_temp(columns_id(), columns));
     let rows = rows(state, columns);
     let total: f32 = rows.iter().map(Row::height).sum();
@@ -66,13 +66,13 @@ pub(crate) fn grid_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             {
                 on_screen = (on_screen.0.min(*from), on_screen.1.max(*to));
             }
-            let chosen = view.focus_card && has_cursor(state, row);
-            if chosen {
-                let at = Rect::from_min_max(pos2(origin.x, origin.y + top), pos2(origin.x + room, origin.y + bottom));
+            let scrolls_here = view.focus_card && has_cursor(state, row);
+            if scrolls_here {
+                let at = Rect::from_min_max(pos2(origin.x, origin.y + top), pos2(origin.x + inner_width, origin.y + bottom));
                 ui.scroll_to_rect(at, None);
             }
-            if chosen || (bottom > seen.top() && top < seen.bottom()) {
-                draw(ui, state, commands, row, pos2(origin.x + EDGE, origin.y + top), width, room);
+            if scrolls_here || (bottom > seen.top() && top < seen.bottom()) {
+                draw(ui, state, commands, row, pos2(origin.x + EDGE, origin.y + top), width, inner_width);
             }
             top = bottom;
         }
@@ -131,11 +131,11 @@ fn has_cursor(state: &State, row: &Row) -> bool {
     view.selected.as_deref().is_some_and(|id| ids.into_iter().any(|it| it == id))
 }
 
-fn draw(ui: &mut Ui, state: &State, commands: &mut Commands, row: &Row, at: eframe::egui::Pos2, width: f32, room: f32) {
+fn draw(ui: &mut Ui, state: &State, commands: &mut Commands, row: &Row, at: eframe::egui::Pos2, width: f32, inner_width: f32) {
     let view = &state.models;
     match row {
         Row::Heading(words) => {
-            let rect = Rect::from_min_size(at, vec2(room, HEADING));
+            let rect = Rect::from_min_size(at, vec2(inner_width, HEADING_HEIGHT));
             ui.scope_builder(UiBuilder::new().max_rect(rect).layout(Layout::left_to_right(Align::Center)), |ui| {
                 ui.label(bold(words).color(theme::palette(ui).strong));
             });

@@ -17,7 +17,7 @@ fn a_search_and_filters_leave_what_they_ask_for() {
     studio.click("Upscalers");
     assert_eq!(studio.card_names(), ["Real-ESRGAN x4plus anime 6B"]);
     studio.click("Show all");
-    // What fits is known once the devices are.
+    // The fit is known once the devices are.
     studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16), device(DeviceKind::Gpu, 8)]));
     studio.until("the memory", |app| app.state.models.memory.is_some());
     assert!(studio.sees("Flux.2 klein 4B, catalogue, 5.3 GB, fits") && studio.sees("tight, weights in RAM"));
@@ -123,7 +123,7 @@ fn of_a_thousand_models_only_those_that_are_seen_are_drawn() {
     assert_eq!(studio.card_names().len(), 1026);
     let drawn = |studio: &Studio| studio.harness.query_all_by_label_contains(", in place, ").count();
     assert!((3..80).contains(&drawn(&studio)), "{} cards are drawn", drawn(&studio));
-    // The cursor reaches what was not drawn, and it comes into view.
+    // The cursor reaches cards that were not drawn, and they scroll into view.
     studio.press(Modifiers::NONE, Key::Slash);
     studio.harness.event(egui::Event::Text("style 99".into()));
     studio.harness.run_ok();

@@ -91,7 +91,7 @@ fn a_model_that_needs_an_account_says_where_a_token_goes() {
     assert!(studio.sees("given only to an account") && studio.sees("Accept it there, then paste an access token"));
     studio.click("Accept");
     studio.until("the refusal", |app| matches!(app.state.models.queue.first().map(|it| &it.status), Some(Status::Failed(_))));
-    // Wherever one is, what comes in is not far.
+    // The toolbar leads to the downloads from every view.
     studio.press(Modifiers::COMMAND, Key::Num1);
     studio.click("Go to the downloads");
     assert_eq!(studio.app().state.shared.screen, Screen::Models);

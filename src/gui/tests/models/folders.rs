@@ -32,7 +32,7 @@ fn what_came_by_a_link_is_checked_and_deleted_like_every_download() {
     let (made, models) = (tempfile::tempdir().unwrap(), Paths::beneath(home.path()).models);
     tiny::lora(made.path(), &tiny::Options::default()).unwrap();
     let lora = fs::read_dir(made.path()).unwrap().next().unwrap().unwrap().path();
-    // The address does not say what it is called, as those of some sites.
+    // The URL does not name the file, as on some sites.
     let headers = vec![("Content-Disposition".into(), "attachment; filename=\"water colour.safetensors\"".into())];
     server.put("/api/download/7", Served { body: fs::read(&lora).unwrap().into(), headers, ..Served::default() });
     let mut studio = open_view(home, &server.url);

@@ -105,7 +105,7 @@ fn a_file_that_breaks_its_reader_breaks_nothing_else() {
     let look = |path: &Path| if path.ends_with("a.gguf") { panic!("a hole in the reader") } else { FileStatus::Pickle };
     let scanner = Scanner::start_with(options(dir.path(), &["plain"], false), look, || ());
     let result = wait(&scanner, |it| it.complete);
-    assert!(matches!(&result.files[0].status, FileStatus::Faulty { sentence, .. } if sentence.starts_with("a.gguf")));
+    assert!(matches!(&result.files[0].status, FileStatus::Faulty { advice, .. } if advice.sentence.starts_with("a.gguf")));
     assert_eq!(result.files[1].status, FileStatus::Pickle);
 }
 

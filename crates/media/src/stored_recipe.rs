@@ -99,9 +99,9 @@ impl Default for StoredRecipe {
     }
 }
 
-/// What a stored name stands for.
+/// Kind of a file that a stored recipe needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum RequiredFile {
     /// A file of the model.
     File(FileRole),
     /// A low-rank adapter.
@@ -112,9 +112,9 @@ pub enum Need {
 
 /// A file that a recipe needs and this machine was not found to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
-    /// What it is for.
-    pub need: Need,
+pub struct MissingFile {
+    /// Its kind.
+    pub need: RequiredFile,
     /// Its name; empty where it was no file.
     pub name: String,
     /// Its size in bytes; 0 where not known.
@@ -123,17 +123,17 @@ pub struct Missing {
 
 /// A recipe taken from a picture.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Restored {
+pub struct RestoredRecipe {
     /// The recipe; what is missing is left out of it.
     pub recipe: Recipe,
-    /// What was not found.
-    pub missing: Vec<Missing>,
-    /// What this program does not know, in sentences for a person.
+    /// Files that were not found.
+    pub missing: Vec<MissingFile>,
+    /// Parts that this version does not know, in sentences for a person.
     pub notes: Vec<String>,
 }
 
 impl StoredRecipe {
-    /// What is stored with one picture of a recipe: its own seed and its size in pixels. `size_of` gives a file's size in bytes.
+    /// The stored form of one picture of a recipe, with its own seed and its size in pixels. `size_of` gives a file's size in bytes.
     #[must_use]
     pub fn of(recipe: &Recipe, info: PictureInfo, width: u32, height: u32, size_of: impl Fn(&Path) -> u64) -> Self {
         let file = |path: &Path| StoredFile {
@@ -173,13 +173,13 @@ impl StoredRecipe {
         }
     }
 
-    /// With what the model is called, which is for people: its files are known by their own names.
+    /// With the model's name, which is for people: its files are found by their own names.
     #[must_use]
     pub fn named(self, model: Option<String>) -> Self {
         Self { model, ..self }
     }
 
-    /// What the model is called, where somebody has given it a name.
+    /// The model's name, where it has one.
     #[must_use]
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
@@ -207,13 +207,13 @@ impl StoredRecipe {
     /// The recipe that makes this picture again. `resolve` finds a file on this machine by its name, which is never a path, and its size
     /// in bytes.
     #[must_use]
-    pub fn into_recipe(self, resolve: impl Fn(Need, &str, u64) -> Option<PathBuf>) -> Restored {
+    pub fn into_recipe(self, resolve: impl Fn(RequiredFile, &str, u64) -> Option<PathBuf>) -> RestoredRecipe {
         let (mut missing, mut notes) = (Vec::new(), Vec::new());
-        let mut find = |need: Need, file: &StoredFile| -> Option<PathBuf> {
+        let mut find = |need: RequiredFile, file: &StoredFile| -> Option<PathBuf> {
             let name = bare_name(&file.name);
             let found = name.and_then(|name| resolve(need, name, file.bytes));
             if found.is_none() {
-                missing.push(Missing { need, name: name.unwrap_or_default().to_owned(), bytes: file.bytes });
+                missing.push(MissingFile { need, name: name.unwrap_or_default().to_owned(), bytes: file.bytes });
             }
             found
         };
@@ -224,18 +224,24 @@ impl StoredRecipe {
                 notes.push(format!("This version of Atelier does not know the part \"{key}\" of the model; it is left out."));
                 continue;
             };
-            if let Some(path) = find(Need::File(role), file) {
+            if let Some(path) = find(RequiredFile::File(role), file) {
                 files.set(role, path);
             }
         }
         let strength = |value: f32| value.clamp(0.0, 1.0);
-        let init = self.init.as_ref().and_then(|init| Some((find(Need::Image, &init.file)?, strength(init.strength))));
-        let mask = self.mask.as_ref().and_then(|file| find(Need::Image, file)).map(ImageSource::File);
-        let reference_images =
-            self.reference_images.iter().take(MOST_FILES).filter_map(|file| find(Need::Image, file)).map(ImageSource::File).collect();
-        let control = self.control.as_ref().and_then(|control| Some((find(Need::Image, &control.file)?, strength(control.strength))));
+        let init = self.init.as_ref().and_then(|init| Some((find(RequiredFile::Image, &init.file)?, strength(init.strength))));
+        let mask = self.mask.as_ref().and_then(|file| find(RequiredFile::Image, file)).map(ImageSource::File);
+        let reference_images = self
+            .reference_images
+            .iter()
+            .take(MOST_FILES)
+            .filter_map(|file| find(RequiredFile::Image, file))
+            .map(ImageSource::File)
+            .collect();
+        let control =
+            self.control.as_ref().and_then(|control| Some((find(RequiredFile::Image, &control.file)?, strength(control.strength))));
         let loras = self.loras.iter().take(MOST_FILES).filter_map(|lora| {
-            let path = find(Need::Lora, &lora.file)?;
+            let path = find(RequiredFile::Lora, &lora.file)?;
             Some(Lora { path, strength: lora.strength.clamp(-10.0, 10.0) })
         });
         let loras = loras.collect();
@@ -269,7 +275,7 @@ impl StoredRecipe {
             placement: defaults.placement,
             threads: None,
         };
-        Restored { recipe, missing, notes }
+        RestoredRecipe { recipe, missing, notes }
     }
 }
 
@@ -334,16 +340,16 @@ mod tests {
         StoredRecipe::of(recipe, INFO, 640, 480, |path| path.as_os_str().len() as u64).to_json().unwrap()
     }
 
-    fn restored(text: &str, resolve: impl Fn(Need, &str, u64) -> Option<PathBuf>) -> Restored {
+    fn restored(text: &str, resolve: impl Fn(RequiredFile, &str, u64) -> Option<PathBuf>) -> RestoredRecipe {
         StoredRecipe::from_json(text).unwrap().into_recipe(resolve)
     }
 
     #[test]
     fn a_recipe_comes_back_with_the_files_that_are_found_by_name_and_size() {
         let folder = |need| match need {
-            Need::File(_) => "/other/models",
-            Need::Lora => "/other/loras",
-            Need::Image => "/other/images",
+            RequiredFile::File(_) => "/other/models",
+            RequiredFile::Lora => "/other/loras",
+            RequiredFile::Image => "/other/images",
         };
         let it = restored(&stored(&full()), |need, name, bytes| {
             assert!(bytes > 0);
@@ -372,8 +378,8 @@ mod tests {
         recipe.mask = Rgb8::new(1, 1, vec![0; 3]).map(ImageSource::Pixels);
         let it = restored(&stored(&recipe), |_, _, _| None);
         assert_eq!(it.missing.len(), 7);
-        assert!(it.missing.iter().any(|it| it.need == Need::File(FileRole::Llm) && it.name == "qwen.gguf"));
-        assert!(it.missing.iter().any(|it| it.need == Need::Image && it.name.is_empty()));
+        assert!(it.missing.iter().any(|it| it.need == RequiredFile::File(FileRole::Llm) && it.name == "qwen.gguf"));
+        assert!(it.missing.iter().any(|it| it.need == RequiredFile::Image && it.name.is_empty()));
         assert!(it.recipe.files.is_empty() && it.recipe.loras.is_empty() && it.recipe.init.is_none() && it.recipe.mask.is_none());
     }
 

@@ -12,7 +12,7 @@ use image::imageops::{self, FilterType};
 use image::metadata::Orientation;
 use image::{DynamicImage, GenericImageView, ImageBuffer, ImageDecoder, ImageReader, Limits, Luma, Pixel, Rgb, RgbaImage};
 
-use super::GalleryError;
+use super::PictureError;
 use atelier_core::recipe::{ImageSource, Rgb8};
 
 /// The longest side of a picture in pixels.
@@ -21,7 +21,7 @@ pub const MAX_SIDE: u32 = 16_384;
 const MOST_MEMORY: u64 = 1 << 30;
 
 /// Reads a picture; what is see-through becomes white.
-pub fn read_image(source: &ImageSource) -> Result<Rgb8, GalleryError> {
+pub fn read_image(source: &ImageSource) -> Result<Rgb8, PictureError> {
     match source {
         ImageSource::Pixels(pixels) => not_empty(pixels).cloned(),
         ImageSource::File(path) => rgb_over(&decode(path)?, 255),
@@ -29,7 +29,7 @@ pub fn read_image(source: &ImageSource) -> Result<Rgb8, GalleryError> {
 }
 
 /// Width and height of a picture in pixels, without reading all of it.
-pub fn image_size(source: &ImageSource) -> Result<(u32, u32), GalleryError> {
+pub fn image_size(source: &ImageSource) -> Result<(u32, u32), PictureError> {
     match source {
         ImageSource::Pixels(pixels) => not_empty(pixels).map(|image| (image.width(), image.height())),
         ImageSource::File(path) => {
@@ -45,19 +45,19 @@ pub fn image_size(source: &ImageSource) -> Result<(u32, u32), GalleryError> {
 }
 
 /// Scales a picture until it covers this size in pixels, and cuts off what stands over on both sides.
-pub fn fit_image(image: &Rgb8, width: u32, height: u32) -> Result<Rgb8, GalleryError> {
+pub fn fit_image(image: &Rgb8, width: u32, height: u32) -> Result<Rgb8, PictureError> {
     let image = not_empty(image)?;
     if (image.width(), image.height()) == (width, height) {
         return Ok(image.clone());
     }
     let view: ImageBuffer<Rgb<u8>, &[u8]> =
-        ImageBuffer::from_raw(image.width(), image.height(), image.pixels()).ok_or(GalleryError::Empty)?;
-    Rgb8::new(width, height, cover(&view, width, height).into_raw()).ok_or(GalleryError::Empty)
+        ImageBuffer::from_raw(image.width(), image.height(), image.pixels()).ok_or(PictureError::Empty)?;
+    Rgb8::new(width, height, cover(&view, width, height).into_raw()).ok_or(PictureError::Empty)
 }
 
 /// Reads a mask, one byte a pixel, fitted to this size as [`fit_image`] fits: 255 is painted anew, 0 is kept. What is see-through is
 /// kept.
-pub fn read_mask(source: &ImageSource, width: u32, height: u32) -> Result<Vec<u8>, GalleryError> {
+pub fn read_mask(source: &ImageSource, width: u32, height: u32) -> Result<Vec<u8>, PictureError> {
     let image = match source {
         ImageSource::Pixels(pixels) => Cow::Borrowed(not_empty(pixels)?),
         ImageSource::File(path) => Cow::Owned(rgb_over(&decode(path)?, 0)?),
@@ -66,12 +66,12 @@ pub fn read_mask(source: &ImageSource, width: u32, height: u32) -> Result<Vec<u8
     if (image.width(), image.height()) == (width, height) {
         return Ok(grey);
     }
-    let view: ImageBuffer<Luma<u8>, Vec<u8>> = ImageBuffer::from_raw(image.width(), image.height(), grey).ok_or(GalleryError::Empty)?;
+    let view: ImageBuffer<Luma<u8>, Vec<u8>> = ImageBuffer::from_raw(image.width(), image.height(), grey).ok_or(PictureError::Empty)?;
     Ok(cover(&view, width, height).into_raw())
 }
 
-fn not_empty(image: &Rgb8) -> Result<&Rgb8, GalleryError> {
-    if image.width() == 0 || image.height() == 0 { Err(GalleryError::Empty) } else { Ok(image) }
+fn not_empty(image: &Rgb8) -> Result<&Rgb8, PictureError> {
+    if image.width() == 0 || image.height() == 0 { Err(PictureError::Empty) } else { Ok(image) }
 }
 
 /// The middle part that has the wanted shape, scaled.
@@ -92,49 +92,49 @@ where
     imageops::resize(&*part, width, height, filter)
 }
 
-fn decode(path: &Path) -> Result<RgbaImage, GalleryError> {
+fn decode(path: &Path) -> Result<RgbaImage, PictureError> {
     let (decoder, orientation) = open(path)?;
     let mut image = DynamicImage::from_decoder(decoder).map_err(|error| refused(path, error))?;
     image.apply_orientation(orientation);
     Ok(image.into_rgba8())
 }
 
-fn refused(path: &Path, error: image::ImageError) -> GalleryError {
+fn refused(path: &Path, error: image::ImageError) -> PictureError {
     match error {
-        image::ImageError::IoError(error) if error.kind() != io::ErrorKind::UnexpectedEof => GalleryError::read(path, error),
-        error => GalleryError::not_a_picture(path, error),
+        image::ImageError::IoError(error) if error.kind() != io::ErrorKind::UnexpectedEof => PictureError::read(path, error),
+        error => PictureError::not_a_picture(path, error),
     }
 }
 
 /// A picture within the limits, and how it is to be turned.
-fn open(path: &Path) -> Result<(impl ImageDecoder, Orientation), GalleryError> {
-    let file = fs::metadata(path).map_err(|error| GalleryError::read(path, error))?;
+fn open(path: &Path) -> Result<(impl ImageDecoder, Orientation), PictureError> {
+    let file = fs::metadata(path).map_err(|error| PictureError::read(path, error))?;
     if !file.is_file() {
-        return Err(GalleryError::not_a_picture(path, "it is not a file"));
+        return Err(PictureError::not_a_picture(path, "it is not a file"));
     }
     let open = || ImageReader::open(path).and_then(ImageReader::with_guessed_format);
-    let mut reader = open().map_err(|error| GalleryError::read(path, error))?;
+    let mut reader = open().map_err(|error| PictureError::read(path, error))?;
     let mut limits = Limits::default();
     limits.max_alloc = Some(MOST_MEMORY);
     reader.limits(limits);
     let mut decoder = reader.into_decoder().map_err(|error| refused(path, error))?;
     let (width, height) = decoder.dimensions();
     if width > MAX_SIDE || height > MAX_SIDE || decoder.total_bytes() > MOST_MEMORY {
-        return Err(GalleryError::TooLarge { path: path.to_path_buf(), width, height, max: MAX_SIDE });
+        return Err(PictureError::TooLarge { path: path.to_path_buf(), width, height, max: MAX_SIDE });
     }
     // A damaged note on how to turn a picture is no reason to refuse it.
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     Ok((decoder, orientation))
 }
 
-fn rgb_over(image: &RgbaImage, ground: u8) -> Result<Rgb8, GalleryError> {
+fn rgb_over(image: &RgbaImage, ground: u8) -> Result<Rgb8, PictureError> {
     let mut pixels = Vec::with_capacity(image.as_raw().len() / 4 * 3);
     for pixel in image.pixels() {
         let [red, green, blue, alpha] = pixel.0.map(u32::from);
         let over = |value: u32| ((value * alpha + u32::from(ground) * (255 - alpha) + 127) / 255) as u8;
         pixels.extend([over(red), over(green), over(blue)]);
     }
-    let image = Rgb8::new(image.width(), image.height(), pixels).ok_or(GalleryError::Empty)?;
+    let image = Rgb8::new(image.width(), image.height(), pixels).ok_or(PictureError::Empty)?;
     not_empty(&image)?;
     Ok(image)
 }
@@ -216,9 +216,9 @@ mod tests {
     #[test]
     fn empty_pixels_are_refused() {
         let empty = Rgb8::new(0, 5, Vec::new()).unwrap();
-        assert!(matches!(fit_image(&empty, 4, 4), Err(GalleryError::Empty)));
-        assert!(matches!(read_image(&ImageSource::Pixels(empty.clone())), Err(GalleryError::Empty)));
-        assert!(matches!(read_mask(&ImageSource::Pixels(empty), 4, 4), Err(GalleryError::Empty)));
+        assert!(matches!(fit_image(&empty, 4, 4), Err(PictureError::Empty)));
+        assert!(matches!(read_image(&ImageSource::Pixels(empty.clone())), Err(PictureError::Empty)));
+        assert!(matches!(read_mask(&ImageSource::Pixels(empty), 4, 4), Err(PictureError::Empty)));
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
             drop(writer);
             fs::write(&path, bytes).unwrap();
             let error = read_image(&ImageSource::File(path.clone())).unwrap_err();
-            assert!(matches!(error, GalleryError::TooLarge { .. }), "{error}");
+            assert!(matches!(error, PictureError::TooLarge { .. }), "{error}");
         }
     }
 }

@@ -1,13 +1,13 @@
-//! The models in memory: what, where, since when; to go back to, to keep, to let go.
+//! List of resident models with their commands, and the settings of preloading and reserve.
 
 use std::collections::BTreeMap;
 
 use eframe::egui::{Align, Button, Frame, Label, Layout, Margin, RichText, Ui, vec2};
 
-use crate::gui::command::{Command, Commands};
+use crate::gui::command::Commands;
 use crate::gui::icons::Icon;
-use crate::gui::memory::MemoryCommand;
-use crate::gui::memory::{MOST_GIB, MOST_PERCENT};
+use crate::gui::memory::command::Command;
+use crate::gui::memory::state::{MAX_RESERVE_GIB, MAX_RESERVE_PERCENT};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
@@ -16,14 +16,14 @@ use atelier_core::format::{GIB, memory_size, time_ago};
 use atelier_core::placement::Reserve;
 use atelier_engine::Resident;
 
-/// Draws whether the chosen model is in memory, and the others that are.
-pub(crate) fn beside_the_chosen(ui: &mut Ui, state: &State, commands: &mut Commands) {
+/// Draws the state of the chosen model, and the other resident models.
+pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     if state.shared.recipe.files.is_empty() && state.shared.residency.models.is_empty() {
         return;
     }
     let chosen = state.shared.chosen_resident();
-    // A line of one height, whatever it says: nothing below moves.
+    // A line of constant height, so that nothing below moves.
     ui.allocate_ui_with_layout(vec2(ui.available_width(), widgets::ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
         ui.spacing_mut().item_spacing.x = 0.0;
         if let Some(model) = chosen {
@@ -31,7 +31,7 @@ pub(crate) fn beside_the_chosen(ui: &mut Ui, state: &State, commands: &mut Comma
         }
         let (words, hover) = match chosen {
             Some(model) => (format!("In memory · {}", summary(model, state.memory.now_secs)), details(model)),
-            None if state.memory.loading => ("Loading…".to_owned(), MemoryCommand::SetWarm(true).tooltip().to_owned()),
+            None if state.memory.preloading.is_loading() => ("Loading…".to_owned(), Command::SetPreload(true).tooltip().to_owned()),
             None => ("Not in memory".to_owned(), "It is loaded when a picture needs it.".to_owned()),
         };
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
@@ -47,11 +47,11 @@ pub(crate) fn beside_the_chosen(ui: &mut Ui, state: &State, commands: &mut Comma
     }
 }
 
-/// Draws the list with its heading and what is set about it.
-pub(crate) fn section(ui: &mut Ui, state: &State, commands: &mut Commands) {
+/// Draws the list with its heading and settings.
+pub(crate) fn resident_models(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     heading(ui, "In memory", |_| {});
-    if state.memory.loading {
+    if state.memory.preloading.is_loading() {
         let name = state.shared.model_name(&state.shared.recipe.files);
         ui.add(Label::new(RichText::new(format!("Loading {name}…")).size(theme::SMALL).color(palette.weak)).truncate())
             .on_hover_text("It is loaded before you ask for a picture, so that Generate waits less.");
@@ -59,7 +59,7 @@ pub(crate) fn section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     for model in &state.shared.residency.models {
         ui.push_id(model.id, |ui| entry(ui, state, commands, model));
     }
-    if state.shared.residency.models.is_empty() && !state.memory.loading {
+    if state.shared.residency.models.is_empty() && !state.memory.preloading.is_loading() {
         ui.add(Label::new(RichText::new("No model yet. Models stay here between pictures.").color(palette.weak)).wrap());
     }
     for (device, bytes) in &state.shared.residency.unreturned_bytes {
@@ -92,17 +92,17 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident) 
         });
 }
 
-/// To let it go, and to keep it: from the right.
+/// Buttons to unload and to keep a model, from the right.
 fn buttons(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident, name: &str) {
-    let unload = Command::Memory(MemoryCommand::Unload(model.id));
+    let unload = Command::Unload(model.id);
     command_control(ui, state, commands, unload, |ui| bare_icon(ui, Icon::Close, &format!("Unload {name}")));
-    let keep = Command::Memory(MemoryCommand::Keep(model.id, !model.kept));
+    let keep = Command::Keep(model.id, !model.kept);
     let (icon, label) =
         if model.kept { (Icon::Pinned, format!("No longer keep {name} in memory")) } else { (Icon::Pin, format!("Keep {name} in memory")) };
     command_control(ui, state, commands, keep, |ui| bare_icon(ui, icon, &label));
 }
 
-/// Its name; where it is not the one that is used next, a button that goes back to it.
+/// Name of a model: a label if it is the chosen one, else a button that chooses it.
 fn use_button(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident, name: &str) {
     let (palette, wide) = (theme::palette(ui), ui.available_width());
     let shown = widgets::middle_elided(ui, name, wide - 14.0);
@@ -114,21 +114,22 @@ fn use_button(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resid
         return;
     }
     let button = |ui: &mut Ui| {
-        // A text at the right end keeps the name at the left one.
+        // A text at the right end keeps the name at the left.
         let button = Button::new(RichText::new(shown).color(palette.text)).right_text("").frame_when_inactive(false);
         ui.add(button.min_size(vec2(wide, widgets::ROW_HEIGHT))).accessible_name(format!("Use {name}"))
     };
     ui.spacing_mut().button_padding.x = 4.0;
-    command_control(ui, state, commands, Command::Memory(MemoryCommand::Use(model.id)), button).on_hover_text(details(model));
+    command_control(ui, state, commands, Command::Use(model.id), button).on_hover_text(details(model));
 }
 
-/// Where it is, and when it was used.
+/// Memory by device, and the time since the last use.
 fn summary(model: &Resident, now_secs: u64) -> String {
     let mut by_device: BTreeMap<&str, u64> = BTreeMap::new();
     for part in &model.parts {
         *by_device.entry(&part.device).or_default() += part.bytes;
     }
-    let mut words: Vec<String> = by_device.iter().map(|(device, bytes)| format!("{} {}", place(device), memory_size(*bytes))).collect();
+    let mut words: Vec<String> =
+        by_device.iter().map(|(device, bytes)| format!("{} {}", memory_name(device), memory_size(*bytes))).collect();
     if words.is_empty() {
         words.push("Its weights are read when they are needed".to_owned());
     }
@@ -136,11 +137,11 @@ fn summary(model: &Resident, now_secs: u64) -> String {
     words.join(" · ")
 }
 
-/// Every part, a line each.
+/// All parts of a model, a line each.
 fn details(model: &Resident) -> String {
     let part = |part: &atelier_engine::ResidentPart| {
         let shared = if part.shared { ", shared with another model" } else { "" };
-        format!("{}: {} in {}{shared}", part.module.label(), memory_size(part.bytes), place(&part.device))
+        format!("{}: {} in {}{shared}", part.module.label(), memory_size(part.bytes), memory_name(&part.device))
     };
     let mut lines: Vec<String> = model.parts.iter().map(part).collect();
     if model.encodings_found > 0 {
@@ -149,26 +150,26 @@ fn details(model: &Resident) -> String {
     lines.join("\n")
 }
 
-fn place(device: &str) -> &str {
+fn memory_name(device: &str) -> &str {
     if device == "CPU" { "RAM" } else { device }
 }
 
 fn settings(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let memory = &state.memory;
-    let mut warm = memory.warm;
-    let set = |warm| Command::Memory(MemoryCommand::SetWarm(warm));
-    row(ui, set(warm).label(), |ui| ui.checkbox(&mut warm, "The chosen model").on_hover_text(set(warm).tooltip()));
-    if warm != memory.warm {
-        commands.push(set(warm));
+    let mut preload = memory.preloading.enabled;
+    let set = Command::SetPreload;
+    row(ui, set(preload).label(), |ui| ui.checkbox(&mut preload, "The chosen model").on_hover_text(set(preload).tooltip()));
+    if preload != memory.preloading.enabled {
+        commands.push(set(preload));
     }
     let reserve = memory.reserve;
-    let hover = MemoryCommand::SetReserve(reserve).tooltip();
+    let hover = Command::SetReserve(reserve).tooltip();
     let (mut percent, mut most) = (reserve.percent, reserve.most_bytes as f64 / GIB as f64);
-    slider_row(ui, "Leave free %", &mut percent, 0..=MOST_PERCENT, &widgets::WHOLE, hover);
+    slider_row(ui, "Leave free %", &mut percent, 0..=MAX_RESERVE_PERCENT, &widgets::WHOLE, hover);
     let scale = widgets::Scale { step: 0.5, decimals: 1, logarithmic: true };
-    slider_row(ui, "At most GiB", &mut most, 0.0..=MOST_GIB as f64, &scale, hover);
+    slider_row(ui, "At most GiB", &mut most, 0.0..=MAX_RESERVE_GIB as f64, &scale, hover);
     let wanted = Reserve { percent, most_bytes: (most * GIB as f64) as u64 };
     if wanted != reserve {
-        commands.push(Command::Memory(MemoryCommand::SetReserve(wanted)));
+        commands.push(Command::SetReserve(wanted));
     }
 }

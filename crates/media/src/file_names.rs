@@ -8,7 +8,7 @@ const WORDS: usize = 6;
 const CHARACTERS: usize = 48;
 
 /// Names for a picture, the first free one to be taken: the plain one, then numbered ones.
-pub(crate) fn names(now: OffsetDateTime, prompt: &str, seed: i64) -> impl Iterator<Item = String> {
+pub(crate) fn file_names(now: OffsetDateTime, prompt: &str, seed: i64) -> impl Iterator<Item = String> {
     let time = now.format(format_description!("[year]-[month]-[day] [hour]-[minute]-[second]")).unwrap_or_default();
     let parts = [time, words(prompt), seed.to_string()];
     let stem = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
@@ -17,7 +17,7 @@ pub(crate) fn names(now: OffsetDateTime, prompt: &str, seed: i64) -> impl Iterat
 
 /// The first words, without what a file system or a reader may trip over.
 fn words(prompt: &str) -> String {
-    // What stands in angle brackets is for the engine: `<lora:ink:0.5>`.
+    // Tags in angle brackets are for the engine: `<lora:ink:0.5>`.
     let mut depth = 0_usize;
     let kept = prompt.chars().map(|c| match c {
         '<' => {
@@ -34,14 +34,14 @@ fn words(prompt: &str) -> String {
     let kept: String = kept.collect();
     let mut name = String::new();
     for word in kept.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).take(WORDS) {
-        let room = CHARACTERS.saturating_sub(name.chars().count() + 1);
-        if room == 0 || (word.chars().count() > room && !name.is_empty()) {
+        let left = CHARACTERS.saturating_sub(name.chars().count() + 1);
+        if left == 0 || (word.chars().count() > left && !name.is_empty()) {
             break;
         }
         if !name.is_empty() {
             name.push(' ');
         }
-        name.extend(word.chars().take(room));
+        name.extend(word.chars().take(left));
     }
     name.trim_matches(['.', ' ', ',', ';']).to_owned()
 }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     fn first(prompt: &str, seed: i64) -> String {
-        names(datetime!(2026-11-20 19:30:05 UTC), prompt, seed).next().unwrap()
+        file_names(datetime!(2026-11-20 19:30:05 UTC), prompt, seed).next().unwrap()
     }
 
     #[test]
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_next_names_are_numbered() {
-        let names: Vec<String> = names(datetime!(2026-11-20 19:30:05 UTC), "a", 1).take(3).collect();
+        let names: Vec<String> = file_names(datetime!(2026-11-20 19:30:05 UTC), "a", 1).take(3).collect();
         assert_eq!(names[1..], ["2026-11-20 19-30-05 a 1 (2).png", "2026-11-20 19-30-05 a 1 (3).png"]);
     }
 

@@ -1,6 +1,6 @@
-//! A device's memory as a bar: what is on it from left to right, where it ends, and what sticks out.
+//! Memory bar of a device: uses from left to right, limit, and excess.
 //!
-//! Over the limit is seen in three ways: the bar's end is red, hatched, and higher than the rest. Pure but for painting.
+//! Excess is shown in three ways, so that no colour is needed to see it: red, hatched, and higher than the rest. Pure but for painting.
 
 use eframe::egui::{Color32, Id, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
 
@@ -8,53 +8,54 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
 use atelier_core::device::Device;
-use atelier_core::format::memory_size;
+use atelier_core::format::{GIB, memory_size};
 use atelier_core::placement::{Budgets, MemoryUse, Phase};
 
-/// Seconds in which a bar grows or shrinks.
+/// Duration of a bar's change of length, in seconds.
 pub(crate) const MOVE_SECS: f32 = 0.12;
-/// Points between two hatching lines.
+
+/// Distance of hatching lines, in points.
 const HATCH: f32 = 5.0;
 
 /// A device's memory in one phase, in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bar {
-    /// All that the device has; 0 where it does not say.
+    /// Memory of the device; 0 if it does not say.
     pub(crate) total: u64,
-    /// Other programs.
+    /// Memory used by other programs.
     pub(crate) others: u64,
-    /// What is predicted for Atelier; where nothing is, what it holds now.
+    /// Predicted use by Atelier; without a prediction, its resident weights.
     pub(crate) used: MemoryUse,
-    /// Other models in memory, as far as they can stay.
+    /// Resident weights of other models, as far as they can stay.
     pub(crate) models: u64,
     /// The most that Atelier may use.
     pub(crate) limit: u64,
-    /// Where a budget ends, counted from where other programs end.
+    /// Budget, on top of the memory used by other programs.
     pub(crate) budget: Option<u64>,
-    /// What the last run took.
+    /// Measured use of the last run.
     pub(crate) measured: Option<u64>,
-    /// The phase that is shown.
+    /// Phase that is shown.
     pub(crate) phase: Option<Phase>,
 }
 
 impl Bar {
-    /// The bar of this device in a phase; `None`: in the one that takes most.
+    /// Bar of a device in a phase; `None`: in the phase with the highest use.
     pub(crate) fn of(state: &State, device: &Device, phase: Option<Phase>) -> Self {
         let board = &state.devices.board;
         let prediction = board.prediction.as_ref().and_then(|it| it.device(&device.name));
-        let room = board.room(&device.name);
-        let budget = board.placement.as_ref().zip(room).and_then(|(it, room)| it.budgets.bytes(&room.device));
+        let capacity = board.capacity(&device.name);
+        let budget = board.placement.as_ref().zip(capacity).and_then(|(it, capacity)| it.budgets.bytes(&capacity.device));
         let phase = prediction.map(|it| phase.unwrap_or(it.peak().0));
-        let held = board.held.get(&device.name).copied().unwrap_or(0);
+        let held = board.resident_bytes.get(&device.name).copied().unwrap_or(0);
         let used = match (prediction, phase) {
             (Some(it), Some(phase)) => it.in_phase(phase),
             _ => MemoryUse { resident_bytes: held, ..MemoryUse::default() },
         };
-        let free = room.map_or(device.memory_free_bytes, |room| room.device.memory_free_bytes);
-        let usual = || room.map_or(free, |room| room.limit_bytes(&Budgets::default()));
+        let free = capacity.map_or(device.memory_free_bytes, |capacity| capacity.device.memory_free_bytes);
+        let usual = || capacity.map_or(free, |capacity| capacity.limit_bytes(&Budgets::default()));
         let limit = prediction.map_or_else(usual, |it| it.limit_bytes);
-        // Where nothing is predicted, all that is held is shown as one.
-        let models = if prediction.is_some() { state.devices.held_by_other_models(&state.shared, &device.name) } else { 0 };
+        // Without a prediction all resident weights are one part.
+        let models = if prediction.is_some() { state.devices.bytes_of_other_models(&state.shared, &device.name) } else { 0 };
         Self {
             total: device.memory_total_bytes,
             others: device.memory_total_bytes.saturating_sub(free),
@@ -62,28 +63,28 @@ impl Bar {
             models: models.min(limit.saturating_sub(used.total_bytes())),
             limit,
             budget,
-            measured: phase.and_then(|phase| board.measured(&device.name, phase)),
+            measured: phase.and_then(|phase| board.measured_bytes(&device.name, phase)),
             phase,
         }
     }
 
-    /// By how many bytes it is over.
+    /// Bytes above the limit.
     pub(crate) fn over(&self) -> u64 {
         self.used.total_bytes().saturating_sub(self.limit)
     }
 
-    /// What is in use altogether.
+    /// Bytes used in total.
     pub(crate) fn sum(&self) -> u64 {
         self.others.saturating_add(self.used.total_bytes()).saturating_add(self.models)
     }
 
-    /// The bytes that the whole width stands for.
+    /// Bytes that the full width stands for.
     pub(crate) fn scale(&self) -> u64 {
         let budget = self.others.saturating_add(self.budget.unwrap_or(0));
         self.total.max(self.sum()).max(budget).max(1)
     }
 
-    /// What lies on it from left to right.
+    /// Parts from left to right: name, bytes, colour.
     fn parts(&self, palette: &Palette) -> [(&'static str, u64, Color32); 7] {
         let MemoryUse { resident_bytes, staged_bytes, compute_bytes, overhead_bytes, shared_bytes } = self.used;
         [
@@ -97,7 +98,7 @@ impl Bar {
         ]
     }
 
-    /// Everything in words, a line each.
+    /// All parts in words, a line each.
     pub(crate) fn words(&self, palette: &Palette) -> String {
         let mut lines: Vec<String> = self
             .parts(palette)
@@ -122,7 +123,7 @@ impl Bar {
     }
 }
 
-/// Paints a bar into this rectangle; its parts glide to new sizes.
+/// Paints a bar into this rectangle; its parts are animated to new sizes.
 pub(crate) fn paint(ui: &Ui, rect: Rect, bar: &Bar, id: Id, dim: bool) {
     let palette = theme::palette(ui);
     let painter = ui.painter_at(rect.expand2(vec2(2.0, 8.0)));
@@ -131,7 +132,7 @@ pub(crate) fn paint(ui: &Ui, rect: Rect, bar: &Bar, id: Id, dim: bool) {
     let scale = bar.scale();
     let x = |bytes: u64| rect.left() + rect.width() * (bytes as f64 / scale as f64) as f32;
     let radius = (rect.height() / 4.0).min(4.0);
-    // What the device has; what sticks out of it lies on nothing.
+    // The device's memory; excess is drawn beyond it.
     let has = Rect::from_min_max(rect.min, pos2(if bar.total > 0 { x(bar.total) } else { rect.right() }, rect.bottom()));
     painter.rect_filled(has, radius, palette.field);
     let (mut bytes, mut left) = (0_u64, rect.left());
@@ -144,7 +145,7 @@ pub(crate) fn paint(ui: &Ui, rect: Rect, bar: &Bar, id: Id, dim: bool) {
             if n == 2 {
                 hatch(painter, piece, Stroke::new(1.0, fade(palette.resident)), false);
             }
-            // A hair between the parts.
+            // A hairline between the parts.
             painter.vline(right, rect.y_range(), Stroke::new(1.0, palette.panel));
         }
         left = right;
@@ -157,11 +158,11 @@ pub(crate) fn paint(ui: &Ui, rect: Rect, bar: &Bar, id: Id, dim: bool) {
         hatch(painter, end, Stroke::new(1.5, palette.panel), true);
         painter.rect_stroke(end, 2.0, Stroke::new(1.5, fade(palette.error)), StrokeKind::Inside);
         if bar.total > 0 && bar.sum() > bar.total {
-            // Where the device ends.
+            // End of the device's memory.
             painter.vline(x(bar.total), (rect.top() - 3.0)..=(rect.bottom() + 3.0), Stroke::new(2.0, palette.strong));
         }
     } else if bar.budget.is_none() && bar.limit > 0 && bar.others.saturating_add(bar.limit) < bar.total {
-        // What is kept for other programs.
+        // Reserve for other programs.
         let from = x(bar.others.saturating_add(bar.limit));
         painter.extend(Shape::dashed_line(&[pos2(from, rect.top()), pos2(from, rect.bottom())], Stroke::new(1.0, palette.weak), 2.0, 2.0));
     }
@@ -171,13 +172,13 @@ pub(crate) fn paint(ui: &Ui, rect: Rect, bar: &Bar, id: Id, dim: bool) {
     }
 }
 
-/// The sign for what was measured: a small wedge that points at the bar from below.
+/// Marker of a measured value: a small wedge that points at the bar from below.
 pub(crate) fn marker(painter: &Painter, at: Pos2, color: Color32) {
     painter.add(Shape::convex_polygon(vec![at, at + vec2(3.5, 5.0), at + vec2(-3.5, 5.0)], color, Stroke::NONE));
     painter.vline(at.x, (at.y - 4.0)..=at.y, Stroke::new(1.5, color));
 }
 
-/// Slanting lines over a rectangle; the other way round for what must not be mistaken.
+/// Hatches a rectangle; `back` slants the lines the other way.
 pub(crate) fn hatch(painter: &Painter, rect: Rect, stroke: Stroke, back: bool) {
     let painter = painter.with_clip_rect(rect.intersect(painter.clip_rect()));
     let (height, mut x) = (rect.height(), rect.left() - rect.height());
@@ -188,7 +189,7 @@ pub(crate) fn hatch(painter: &Painter, rect: Rect, stroke: Stroke, back: bool) {
     }
 }
 
-/// The meaning of the colours, in one line.
+/// Legend of the colours, in one line.
 pub(crate) fn legend(ui: &mut Ui) {
     let palette = theme::palette(ui);
     let all = [
@@ -221,7 +222,12 @@ pub(crate) fn legend(ui: &mut Ui) {
     });
 }
 
-/// Small text.
+/// Text in the small size.
 pub(crate) fn small(text: impl Into<String>, color: Color32) -> eframe::egui::RichText {
     eframe::egui::RichText::new(text).size(theme::SMALL).color(color)
+}
+
+/// GiB with one decimal.
+pub(crate) fn gib_with_tenth(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / GIB as f64)
 }

@@ -46,13 +46,13 @@ impl MoveOutcome {
 
 impl CardMove {
     /// Changes the placement.
-    pub fn make(&self, placement: &mut Placement) {
-        let seat = placement.assignment(self.module).clone();
+    pub fn apply(&self, placement: &mut Placement) {
+        let assignment = placement.assignment(self.module).clone();
         let moved = match (self.part, &self.to) {
-            (CardPart::Weights, home) => Assignment { weights: home.clone(), ..seat },
-            (CardPart::Runtime, WeightLocation::Device(device)) if seat.weights.is(&seat.runs_on) => Assignment::at(device),
-            (CardPart::Runtime, WeightLocation::Device(device)) => Assignment { runs_on: device.clone(), ..seat },
-            (CardPart::Runtime, WeightLocation::Disk) => seat,
+            (CardPart::Weights, location) => Assignment { weights: location.clone(), ..assignment },
+            (CardPart::Runtime, WeightLocation::Device(device)) if assignment.weights.is(&assignment.runs_on) => Assignment::at(device),
+            (CardPart::Runtime, WeightLocation::Device(device)) => Assignment { runs_on: device.clone(), ..assignment },
+            (CardPart::Runtime, WeightLocation::Disk) => assignment,
         };
         placement.set(self.module, moved);
     }
@@ -63,21 +63,21 @@ impl CardMove {
         placement: &Placement,
         devices: &[Device],
         needs: Option<&Needs>,
-        rooms: &[DeviceCapacity],
+        capacities: &[DeviceCapacity],
     ) -> MoveOutcome {
-        let seat = placement.assignment(self.module);
+        let assignment = placement.assignment(self.module);
         match (self.part, &self.to) {
             (CardPart::Runtime, WeightLocation::Disk) => return MoveOutcome::Impossible("Nothing runs on a disk; it only keeps weights."),
-            (CardPart::Runtime, WeightLocation::Device(device)) if seat.runs_on == *device => return MoveOutcome::Unchanged,
-            (CardPart::Weights, home) if seat.weights == *home => return MoveOutcome::Unchanged,
+            (CardPart::Runtime, WeightLocation::Device(device)) if assignment.runs_on == *device => return MoveOutcome::Unchanged,
+            (CardPart::Weights, location) if assignment.weights == *location => return MoveOutcome::Unchanged,
             (_, WeightLocation::Device(name)) if devices.iter().any(|device| device.name == *name && is_unreachable(device)) => {
                 return MoveOutcome::Impossible("This device does not answer now.");
             }
             _ => {}
         }
         let mut moved = placement.clone();
-        self.make(&mut moved);
-        let prediction = needs.map(|needs| Prediction::of(&moved, needs, rooms));
+        self.apply(&mut moved);
+        let prediction = needs.map(|needs| Prediction::of(&moved, needs, capacities));
         match prediction {
             Some(Ok(it)) if it.missing_bytes > 0 => MoveOutcome::Exceeds(it.missing_bytes),
             Some(Ok(_)) | None => MoveOutcome::Fits,
@@ -113,6 +113,6 @@ pub(crate) fn changes_between(from: (&Placement, &Prediction), to: (&Placement, 
 
 /// True when both placements agree on these modules, on budgets and on streaming.
 pub(crate) fn is_same_placement(one: &Placement, other: &Placement, modules: impl IntoIterator<Item = Module>) -> bool {
-    let seats = modules.into_iter().all(|module| one.assignment(module) == other.assignment(module));
-    seats && one.budgets == other.budgets && one.stream_layers == other.stream_layers
+    let assignments = modules.into_iter().all(|module| one.assignment(module) == other.assignment(module));
+    assignments && one.budgets == other.budgets && one.stream_layers == other.stream_layers
 }

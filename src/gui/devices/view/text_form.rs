@@ -1,26 +1,25 @@
-//! The placement as sd-cli takes it, to be read, changed and copied; the board follows, and the other way round.
+//! Placement as the flags of sd-cli: an editable second view of the board.
 
 use eframe::egui::{Align, Label, Layout, Margin, RichText, TextEdit, Ui, vec2};
 
-use crate::gui::command::{Command, Commands};
-use crate::gui::devices::board::BoardCommand;
+use crate::gui::command::Commands;
+use crate::gui::devices::command::Command;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
-use crate::gui::theme;
-use crate::gui::widgets;
 use crate::gui::widgets::{bold, command_button, icon_button};
+use crate::gui::{theme, widgets};
 use atelier_core::placement::Module;
 use atelier_core::recipe::PlacementText;
 
-/// Draws the text form.
+/// Draws the fields and the buttons to copy.
 pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let before = &state.shared.recipe.placement;
     let mut text = before.clone();
     ui.spacing_mut().item_spacing.y = 5.0;
     ui.allocate_ui_with_layout(vec2(ui.available_width(), widgets::ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
-        command_button(ui, state, commands, Command::Board(BoardCommand::CopyCommand));
-        command_button(ui, state, commands, Command::Board(BoardCommand::CopyFlags));
+        command_button(ui, state, commands, Command::CopyCommand);
+        command_button(ui, state, commands, Command::CopyFlags);
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             ui.label(bold("As text").color(palette.strong));
             let words = "What sd-cli takes. A whole command can be pasted into any field.";
@@ -43,16 +42,16 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.checkbox(&mut text.stream_layers, "Stream layers (--stream-layers)").on_hover_text(told);
         split(ui, state, &mut text);
     });
-    if !state.devices.board.left_out.is_empty() {
+    if !state.devices.paste_omissions.is_empty() {
         left_out(ui, state, commands);
     }
     if text != *before {
         let pasted = pasted(before, &text);
-        commands.push(Command::Board(pasted.map_or(BoardCommand::Text(text), BoardCommand::Paste)));
+        commands.push(pasted.map_or(Command::Text(text), Command::Paste));
     }
 }
 
-/// Which devices make the pictures of a batch together. Where the diffusion module runs comes first: what is there goes to the others.
+/// Choice of the devices that a batch is split over. The diffusion module's device comes first: the engine copies its weights to the others.
 fn split(ui: &mut Ui, state: &State, text: &mut PlacementText) {
     let Some(placement) = state.devices.board.placement.as_ref().filter(|_| state.devices.board.devices.len() > 1) else { return };
     ui.add_space(18.0);
@@ -76,11 +75,11 @@ fn split(ui: &mut Ui, state: &State, text: &mut PlacementText) {
     }
 }
 
-/// A whole command that has come into one of the fields.
+/// A whole command line pasted into one of the fields; `None` if the edited field holds a placement.
 fn pasted(before: &PlacementText, now: &PlacementText) -> Option<String> {
     let fields = [(&before.backend, &now.backend), (&before.params_backend, &now.params_backend), (&before.max_vram, &now.max_vram)];
     let changed = fields.into_iter().find(|(before, now)| before != now)?.1;
-    // No placement has a word that begins with a dash and a letter.
+    // Words of a placement never begin with a dash and a letter.
     let is_option = |word: &str| word.trim_start_matches('-').starts_with(char::is_alphabetic) && word.starts_with('-');
     changed.split_whitespace().any(is_option).then(|| changed.clone())
 }
@@ -114,14 +113,14 @@ fn field(ui: &mut Ui, width: f32, label: &str, flag: &str, text: &mut String, hi
     });
 }
 
-/// What of a pasted command did not reach the recipe.
+/// List of the parts of a pasted command that did not reach the recipe.
 fn left_out(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     ui.horizontal_top(|ui| {
-        icon_button(ui, state, commands, Icon::Close, Command::Board(BoardCommand::DismissLeftOut));
+        icon_button(ui, state, commands, Icon::Close, Command::DismissLeftOut);
         ui.vertical(|ui| {
             ui.label(RichText::new("Not taken over from the command:").color(palette.warn));
-            for words in &state.devices.board.left_out {
+            for words in &state.devices.paste_omissions {
                 ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)).wrap());
             }
         });

@@ -10,7 +10,7 @@ const PROMPT_STEP: usize = 64;
 
 /// Fields of a recipe that its memory depends on.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::gui) struct Asked {
+pub(in crate::gui) struct EstimateKey {
     files: ModelFiles,
     loras: Vec<Lora>,
     size_px: (u32, u32),
@@ -25,7 +25,7 @@ pub(in crate::gui) struct Asked {
     references: usize,
 }
 
-impl Asked {
+impl EstimateKey {
     pub(in crate::gui) fn of(recipe: &Recipe) -> Self {
         let steps = |prompt: &str| prompt.chars().count().div_ceil(PROMPT_STEP);
         Self {
@@ -64,14 +64,14 @@ mod tests {
     fn a_seed_is_no_reason_to_ask_again_and_a_size_is() {
         let recipe = Recipe { prompt: "a lake".into(), ..Recipe::default() };
         let same = Recipe { seed: 7, steps: 4, prompt: "a lake at dawn".into(), ..recipe.clone() };
-        assert_eq!(Asked::of(&recipe), Asked::of(&same));
+        assert_eq!(EstimateKey::of(&recipe), EstimateKey::of(&same));
         for other in [
             Recipe { width: 768, ..recipe.clone() },
             Recipe { vae_tiling: true, ..recipe.clone() },
             Recipe { guidance: 1.0, ..recipe.clone() },
             Recipe { prompt: "a lake ".repeat(20), ..recipe.clone() },
         ] {
-            assert_ne!(Asked::of(&recipe), Asked::of(&other));
+            assert_ne!(EstimateKey::of(&recipe), EstimateKey::of(&other));
         }
     }
 

@@ -8,7 +8,7 @@ pub(super) fn split(line: &str) -> Option<Vec<String>> {
     if is_for_windows(line) { split_for_windows(line) } else { shell_words::split(line).ok() }
 }
 
-/// Whether a backslash outside single quotes parts a Windows path, or a line goes on after `^` or a backtick.
+/// True where a backslash outside single quotes parts a Windows path, or a line goes on after `^` or a backtick.
 fn is_for_windows(line: &str) -> bool {
     let (mut quote, mut before) = (None, ['\n'; 2]);
     let mut chars = line.chars().peekable();
@@ -16,7 +16,7 @@ fn is_for_windows(line: &str) -> bool {
         match (quote, c) {
             (None, '^' | '`') if ends_line(&mut chars) => return true,
             (None | Some('"'), '\\') if before[1] == ':' && before[0].is_ascii_alphabetic() => return true,
-            // What a Unix shell's backslash guards is no quotation mark.
+            // A character after a Unix shell's backslash is no quotation mark.
             (None | Some('"'), '\\') => drop(chars.next()),
             (None, '"' | '\'') => quote = Some(c),
             (Some(open), _) if open == c => quote = None,
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quotation_mark_that_is_never_closed_is_told() {
+    fn a_quotation_mark_that_is_never_closed_is_refused() {
         assert_eq!(split("sd -p 'a cat"), None);
         assert_eq!(split("sd -m C:\\m.gguf -p \"a cat"), None);
     }

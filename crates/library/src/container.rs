@@ -1,0 +1,66 @@
+//! The terms in which the readers of safetensors and GGUF files describe a file: its tensors, its metadata, its faults.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::dtype::Dtype;
+
+/// No header is longer; safetensors' own rule, which fits GGUF too.
+pub(crate) const MAX_HEADER_BYTES: u64 = 100_000_000;
+/// Texts in the metadata that are longer are left out; a chat template has a few thousand characters.
+pub(crate) const MAX_TEXT_BYTES: u64 = 65_536;
+
+/// The longest text of the metadata that is kept under this name: how often each word came in the pictures that a LoRA was trained on.
+pub(crate) const TAGS: (&str, u64) = ("ss_tag_frequency", 1 << 20);
+
+/// A tensor as its file describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorInfo {
+    /// Its name in the file.
+    pub name: String,
+    /// Its number type.
+    pub dtype: Dtype,
+    /// Its dimensions in PyTorch's order: the last one lies together in memory.
+    pub shape: Vec<u64>,
+    /// Where its bytes begin, counted from the file's first byte.
+    pub offset: u64,
+    /// How many bytes it has.
+    pub bytes: u64,
+}
+
+impl TensorInfo {
+    /// The number of its values.
+    #[must_use]
+    pub fn values(&self) -> u64 {
+        self.shape.iter().product()
+    }
+}
+
+/// What a reader of one container finds wrong, without the file's name.
+#[derive(Debug)]
+pub(crate) enum Flaw {
+    Io(io::Error),
+    /// The file would have to be at least this long.
+    CutShort {
+        promised_bytes: u64,
+    },
+    Damaged(String),
+    Unsupported(String),
+}
+
+impl From<io::Error> for Flaw {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// What a reader of one container finds.
+pub(crate) struct Contents {
+    pub(crate) tensors: Vec<TensorInfo>,
+    pub(crate) metadata: BTreeMap<String, String>,
+}
+
+/// A tensor's name, short enough for a sentence.
+pub(crate) fn shown(name: &str) -> String {
+    if name.chars().count() <= 80 { name.to_owned() } else { name.chars().take(79).chain(['…']).collect() }
+}

@@ -1,0 +1,175 @@
+//! Commands of the Devices view, each with its label, tooltip and enabled state. Their effects are in [`crate::gui::devices::update`].
+
+use crate::gui::devices::board::{CardMove, CardPart, MoveOutcome, Suggestion};
+use crate::gui::devices::state::State;
+use crate::gui::shared::Shared;
+use atelier_core::placement::Module;
+use atelier_core::recipe::PlacementText;
+use atelier_engine::ServerAddress;
+
+/// Command of the Devices view.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Move a card, or its weights.
+    Move(CardMove),
+    /// Pin or unpin a module.
+    Pin(Module),
+    /// Set a device's budget in GiB; `None` removes it.
+    Budget(String, Option<f64>),
+    /// Move everything from the first device to the second, which is the same card with another backend.
+    Backend(String, String),
+    /// Show the plan.
+    ShowPlan,
+    /// Apply the plan.
+    ApplyPlan,
+    /// Hide the plan.
+    DismissPlan,
+    /// Apply the remedy with this index.
+    Remedy(usize),
+    /// Apply the error card's remedy with this index and repeat the failed picture with its seed.
+    RemedyAgain(usize),
+    /// Replace the placement's text.
+    Text(PlacementText),
+    /// Apply a pasted command line of sd-cli.
+    Paste(String),
+    /// Hide the list of what a pasted command left out.
+    DismissLeftOut,
+    /// Copy the placement as flags.
+    CopyFlags,
+    /// Copy the whole recipe as a command of sd-cli.
+    CopyCommand,
+    /// Open, edit or close the field for a placement's name.
+    TypeName(Option<String>),
+    /// Save the placement under the typed name.
+    SaveNamed,
+    /// Apply a saved placement of this model.
+    UseNamed(String),
+    /// Delete a saved placement of this model.
+    DeleteNamed(String),
+    /// Open, edit or close the field for a server's address.
+    TypeServer(Option<String>),
+    /// Add the server with the typed address.
+    AddServer,
+    /// Test a server's answer, speed and devices.
+    TestServer(ServerAddress),
+    /// Connect to a server again.
+    RetryServer(ServerAddress),
+    /// Remove a server.
+    RemoveServer(ServerAddress),
+    /// Copy the shell command for an SSH tunnel to a server.
+    CopyTunnel(ServerAddress),
+}
+
+impl Command {
+    /// Text of its button or menu entry, also its accessible name.
+    #[must_use]
+    pub const fn label(&self) -> &'static str {
+        self.words().0
+    }
+
+    /// Tooltip: its effect in a sentence.
+    #[must_use]
+    pub const fn tooltip(&self) -> &'static str {
+        self.words().1
+    }
+
+    /// Label and tooltip.
+    const fn words(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Move(CardMove { part: CardPart::Runtime, .. }) => ("Run here", "Run this module on this device."),
+            Self::Move(CardMove { part: CardPart::Weights, .. }) => {
+                ("Let the weights live here", "Let the weights wait here. They are copied to where the module runs, while it runs.")
+            }
+            Self::Pin(_) => ("Pin", "Pinned: a suggestion leaves this module where it is. Press P on its card."),
+            Self::Budget(_, Some(_)) => {
+                ("Set a budget", "Use no more than this of the device. Drag the handle on the bar, or type a number.")
+            }
+            Self::Budget(_, None) => ("Remove the budget", "Use all that is free on this device."),
+            Self::Backend(..) => ("Use this backend", "The same card, through another backend."),
+            Self::ShowPlan => (
+                "Suggest a placement",
+                "Show the best placement round what is pinned, with its reasons. Nothing changes until you apply it.",
+            ),
+            Self::ApplyPlan => ("Apply fit", "Place everything as suggested."),
+            Self::DismissPlan => ("Not now", "Keep the placement as it is."),
+            Self::Remedy(_) => ("Apply", "Change this, so that it fits."),
+            Self::RemedyAgain(_) => ("Apply and run the same seed", "Change this, and make the same picture again with the same seed."),
+            Self::Text(_) => ("Change the placement", "The same placement, as sd-cli takes it."),
+            Self::Paste(_) => ("Paste a command", "Take over a whole sd-cli command: its model, prompt, sizes and placement."),
+            Self::DismissLeftOut => ("Put this list away", "Put this list away."),
+            Self::CopyFlags => ("Copy flags", "Copy the placement as flags of sd-cli."),
+            Self::CopyCommand => ("Copy as sd-cli command", "Copy model, prompt, settings and placement as one command of sd-cli."),
+            Self::TypeName(_) => ("Save this placement", "Keep this placement under a name, for this model."),
+            Self::SaveNamed => ("Save", "Keep the placement under this name."),
+            Self::UseNamed(_) => ("Use this placement", "Place everything as it was saved under this name."),
+            Self::DeleteNamed(_) => ("Delete this placement", "Forget this placement."),
+            Self::TypeServer(_) => ("Add a remote device", "Borrow the devices of another machine on which `atelier serve-device` runs."),
+            Self::AddServer => ("Add", "Borrow the devices of this server."),
+            Self::TestServer(_) => ("Test", "Find out whether it answers, how fast, and what it lends."),
+            Self::RetryServer(_) => ("Try again", "Ask this server again."),
+            Self::RemoveServer(_) => ("Remove this server", "Do not borrow from this server any more."),
+            Self::CopyTunnel(_) => {
+                ("Copy SSH command", "Copy a command that makes an encrypted way to this server. Then add 127.0.0.1 with the same port.")
+            }
+        }
+    }
+
+    /// Enabled state.
+    ///
+    /// # Errors
+    /// The reason why it is disabled, as a sentence for a person.
+    pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
+        let board = &state.board;
+        match self {
+            Self::Move(card_move) => match board.outcome(card_move) {
+                MoveOutcome::Fits | MoveOutcome::Exceeds(_) => Ok(()),
+                MoveOutcome::Unchanged => Err("It is here already."),
+                MoveOutcome::Impossible(reason) => Err(reason),
+            },
+            Self::ShowPlan => match &board.suggestion {
+                Suggestion::Plan(_) => Ok(()),
+                Suggestion::AlreadyBest => Err("This placement is the best round what is pinned."),
+                Suggestion::NothingFits(_) => Err("Nothing fits round what is pinned."),
+                Suggestion::Unknown => Err("It is not known yet what this model takes."),
+            },
+            Self::ApplyPlan | Self::DismissPlan => board.visible_plan().map(drop).ok_or("There is no suggestion."),
+            Self::Remedy(index) => board.remedies.get(*index).map(drop).ok_or("It fits already."),
+            Self::RemedyAgain(index) => {
+                let remedy = shared.error.as_ref().and_then(|error| error.remedies.get(*index));
+                remedy.map(drop).ok_or("This message is gone.")
+            }
+            Self::TypeName(Some(_)) | Self::CopyCommand if board.modules.is_empty() => Err("Choose a model first."),
+            Self::SaveNamed => {
+                let name = state.name_input.as_deref().unwrap_or_default().trim();
+                (!name.is_empty()).then_some(()).ok_or("Type a name first.")
+            }
+            Self::AddServer => {
+                let address = state.server_input.as_deref().unwrap_or_default().trim();
+                match address.parse::<ServerAddress>() {
+                    Ok(address) if state.servers.iter().any(|server| server.address == address) => Err("It is in the list already."),
+                    Ok(_) => Ok(()),
+                    Err(_) => Err("Type its address as host:port, for example 192.168.1.20:50052."),
+                }
+            }
+            Self::TestServer(address) => {
+                let testing = state.servers.iter().any(|server| server.address == *address && server.testing);
+                (!testing).then_some(()).ok_or("The test is under way.")
+            }
+            Self::Pin(_)
+            | Self::Budget(..)
+            | Self::Backend(..)
+            | Self::Text(_)
+            | Self::Paste(_)
+            | Self::DismissLeftOut
+            | Self::CopyFlags
+            | Self::CopyCommand
+            | Self::TypeName(_)
+            | Self::UseNamed(_)
+            | Self::DeleteNamed(_)
+            | Self::TypeServer(_)
+            | Self::RetryServer(_)
+            | Self::RemoveServer(_)
+            | Self::CopyTunnel(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Requests of the Devices view to the engine (devices, servers, estimates), and what its answers change. Nothing here waits.
+
+use crate::gui::context::{Context, log_if_busy};
+use crate::gui::devices::board::{EstimateKey, ServerState, test_summary};
+use crate::gui::devices::state::State;
+use crate::gui::shared::{ErrorCard, Job, Screen};
+use atelier_core::device::Device;
+use atelier_core::placement::Placement;
+use atelier_core::recipe::Recipe;
+use atelier_engine::{Estimate, Failure, JobId, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress};
+
+/// Seconds without a change of the recipe before an estimate is requested.
+const ESTIMATE_DELAY_SECS: f64 = 0.15;
+/// Seconds between two lists of devices while the view is on the screen.
+const LIST_INTERVAL_SECS: f64 = 3.0;
+
+/// Requests the devices and connects to the servers of the settings.
+pub(crate) fn start(state: &mut State, context: &Context<'_>) {
+    list_devices(state, context);
+    let servers: Vec<ServerAddress> = state.servers.iter().map(|server| server.address.clone()).collect();
+    for server in servers {
+        add_server(state, server, context);
+    }
+}
+
+/// Requests the list of devices.
+pub(crate) fn list_devices(state: &mut State, context: &Context<'_>) {
+    state.device_list.pending = log_if_busy(context.engine.list_devices());
+}
+
+/// Connects to a server, also after a failure.
+pub(crate) fn add_server(state: &mut State, address: ServerAddress, context: &Context<'_>) {
+    if let Some(server) = state.server_mut(&address) {
+        server.state = ServerState::Connecting;
+    }
+    log_if_busy(context.engine.add_server(address));
+}
+
+/// Brings the board up to date and sends the requests that are due. Returns true if an estimate was requested.
+pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
+    let now = context.egui.time();
+    let on_screen = context.shared.screen == Screen::Devices;
+    if on_screen && !state.was_on_screen {
+        list_devices(state, context);
+        if state.board.estimate_error.is_some() {
+            // A missing file may be back.
+            state.estimate.requested = None;
+        }
+    }
+    state.was_on_screen = on_screen;
+    let requested = request_estimate(state, now, context);
+    if let Some(secs) = state.board.refresh(&context.shared.recipe, now) {
+        context.egui.request_repaint_after_secs(secs as f32);
+    }
+    let listed_at = *state.device_list.listed_at_secs.get_or_insert(now);
+    if on_screen {
+        let due_in = listed_at + LIST_INTERVAL_SECS - now;
+        if due_in > 0.0 {
+            context.egui.request_repaint_after_secs(due_in as f32);
+        } else if !state.device_list.pending {
+            list_devices(state, context);
+        }
+    }
+    requested
+}
+
+/// Requests an estimate of the recipe once it stays unchanged. Returns true if the request was sent.
+fn request_estimate(state: &mut State, now: f64, context: &Context<'_>) -> bool {
+    let recipe = &context.shared.recipe;
+    let key = EstimateKey::of(recipe);
+    let (board, estimate) = (&mut state.board, &mut state.estimate);
+    let answered = board.estimate.is_some() || board.estimate_error.is_some();
+    if estimate.requested.as_ref() == Some(&key) && (answered || estimate.pending) {
+        estimate.changed.reset();
+        board.estimate_pending = estimate.pending;
+        return false;
+    }
+    if recipe.files.is_empty() {
+        board.estimate_pending = false;
+        return false;
+    }
+    board.estimate_pending = true;
+    // The first request has nothing to wait for.
+    let delay = if estimate.requested.is_none() { 0.0 } else { ESTIMATE_DELAY_SECS };
+    if let Some(secs) = estimate.changed.remaining_secs(|it| *it == key, || key.clone(), now, delay) {
+        context.egui.request_repaint_after_secs(secs);
+        return false;
+    }
+    // Memory needs do not depend on the placement, and must be known while its text has errors: the last readable one is sent.
+    let placement = board.placement.as_ref().map(Placement::text).unwrap_or_default();
+    let sent = log_if_busy(context.engine.estimate(Recipe { placement, ..recipe.clone() }));
+    if sent {
+        (estimate.requested, estimate.pending) = (Some(key), true);
+        estimate.changed.reset();
+    }
+    sent
+}
+
+/// The engine has estimated a recipe, or failed to.
+pub(crate) fn estimated(state: &mut State, recipe: &Recipe, result: Result<Estimate, Failure>, context: &Context<'_>) {
+    let key = EstimateKey::of(recipe);
+    if state.estimate.requested.as_ref() != Some(&key) {
+        return;
+    }
+    state.estimate.pending = false;
+    if EstimateKey::of(&context.shared.recipe) != key {
+        state.estimate.requested = None;
+        return;
+    }
+    let board = &mut state.board;
+    board.estimate_pending = false;
+    (board.estimate, board.estimate_error) = match result {
+        Ok(estimate) => (Some(estimate), None),
+        Err(failure) => (None, Some(format!("{} {}", failure.advice.sentence, failure.advice.hint).trim().to_owned())),
+    };
+    board.mark_stale();
+}
+
+/// A job has begun.
+pub(crate) fn job_began(state: &mut State) {
+    state.device_list.job_began = true;
+}
+
+/// The engine has listed the devices.
+pub(crate) fn devices_listed(state: &mut State, mut devices: Vec<Device>, context: &Context<'_>) {
+    let list = &mut state.device_list;
+    (list.pending, list.listed_at_secs) = (false, None);
+    devices.retain(|device| !list.removed.contains(&device.name));
+    let before_loading = std::mem::take(&mut list.job_began);
+    let board = &mut state.board;
+    if !before_loading && context.shared.jobs.running().is_some_and(|job| job.begun) {
+        // Memory that the running job uses is free again for the next one.
+        for device in &mut devices {
+            if let Some(before) = board.devices.iter().find(|before| before.name == device.name) {
+                device.memory_free_bytes = before.memory_free_bytes;
+                device.memory_allocated_bytes = before.memory_allocated_bytes;
+            }
+        }
+    }
+    board.set_devices(devices);
+    if !state.pins_known {
+        state.pins_known = true;
+        board.pin_explicit(&context.shared.recipe.placement);
+    }
+}
+
+/// A server has answered a request for its devices.
+pub(crate) fn server_answered(state: &mut State, address: &ServerAddress, added: Result<Vec<Device>, RemoteError>, context: &Context<'_>) {
+    for device in added.iter().flatten() {
+        state.device_list.removed.remove(&device.name);
+    }
+    if let Some(server) = state.server_mut(address) {
+        server.state = match added {
+            Ok(devices) => ServerState::Connected(devices.into_iter().map(|device| device.name).collect()),
+            Err(problem) => ServerState::Unreachable(problem.to_string()),
+        };
+    }
+    list_devices(state, context);
+}
+
+/// The test of a server is over.
+pub(crate) fn server_tested(state: &mut State, address: &ServerAddress, report: &Result<RemoteReport, RemoteError>) {
+    if let Some(server) = state.server_mut(address) {
+        server.testing = false;
+        server.test_result = Some(report.as_ref().map(test_summary).map_err(ToString::to_string));
+    }
+}
+
+/// The engine has measured the memory of a job.
+pub(crate) fn job_measured(state: &mut State, job: JobId, peaks: Vec<Peak>, context: &mut Context<'_>) {
+    let Some(job) = context.shared.jobs.get_mut(job) else { return };
+    state.board.set_measured(&job.recipe, peaks);
+}
+
+/// The engine has reported its resident models.
+pub(crate) fn residency_changed(state: &mut State, residency: &Residency) {
+    state.board.resident_bytes = residency.held_bytes();
+    state.board.mark_stale();
+}
+
+/// Adds remedies to the card of a job that ran out of memory; none if the recipe has changed since.
+pub(crate) fn add_remedies(state: &State, card: &mut ErrorCard, met: &OutOfMemory, job: &Job) {
+    if !state.board.is_current_for(&job.recipe) {
+        return;
+    }
+    card.remedies = state.board.remedies_after(met);
+    let mut failed = job.recipe.clone();
+    failed.seed = job.progress.seed(0).unwrap_or(failed.seed);
+    card.failed = Some(Box::new(failed));
+}

@@ -1,0 +1,105 @@
+//! Budget of a device: handle on the memory bar, number and buttons.
+
+use eframe::egui::{
+    Align, Button, CursorIcon, DragValue, EventFilter, Id, Key, Layout, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
+};
+
+use crate::gui::command::Commands;
+use crate::gui::devices::command::Command;
+use crate::gui::devices::view::memory_bar::{Bar, small};
+use crate::gui::icons::Icon;
+use crate::gui::state::State;
+use crate::gui::widgets::{bare_icon, command_control};
+use crate::gui::{icons, theme};
+use atelier_core::device::Device;
+use atelier_core::format::{GIB, memory_size};
+
+/// Step of an arrow key for a budget, in GiB: without and with Shift.
+pub(crate) const KEY_STEPS: [f64; 2] = [0.1, 1.0];
+
+/// Handle on the bar that sets the budget by dragging and by keys.
+pub(crate) fn handle(ui: &mut Ui, commands: &mut Commands, device: &Device, bar: &Bar, rect: Rect) {
+    let palette = theme::palette(ui);
+    let Some(budget) = bar.budget else { return };
+    let id = Id::unique(("budget", &device.name));
+    let per_byte = f64::from(rect.width()) / bar.scale() as f64;
+    let x = rect.left() + (bar.others.saturating_add(budget) as f64 * per_byte) as f32;
+    let grip = Rect::from_center_size(pos2(x, rect.center().y), vec2(12.0, rect.height() + 10.0));
+    let response = ui.interact(grip, id, Sense::click_and_drag()).on_hover_cursor(CursorIcon::ResizeHorizontal);
+    let gib_now = budget as f64 / GIB as f64;
+    let name = format!("Budget of {}", device.name);
+    response.widget_info(|| WidgetInfo { value: Some(gib_now), ..WidgetInfo::labeled(Role::Slider, true, &name) });
+    let most = bar.total.max(GIB / 10) as f64 / GIB as f64;
+    let set = |commands: &mut Commands, gib: f64| {
+        let gib = (gib.clamp(0.1, most) * 10.0).round() / 10.0;
+        if (gib - gib_now).abs() > 0.04 {
+            commands.push(Command::Budget(device.name.clone(), Some(gib)));
+        }
+    };
+    if response.dragged()
+        && let Some(pointer) = response.interact_pointer_pos()
+    {
+        let bytes = f64::from(pointer.x - rect.left()) / per_byte - bar.others as f64;
+        set(commands, bytes / GIB as f64);
+    }
+    if response.has_focus() {
+        ui.memory_mut(|it| it.set_focus_lock_filter(id, EventFilter { horizontal_arrows: true, ..EventFilter::default() }));
+        let (left, right, shift, delete) = ui.input(|input| {
+            let pressed = |key| input.num_presses(key) as f64;
+            (pressed(Key::ArrowLeft), pressed(Key::ArrowRight), input.modifiers.shift, input.key_pressed(Key::Delete))
+        });
+        let step = if shift { KEY_STEPS[1] } else { KEY_STEPS[0] };
+        if left != right {
+            set(commands, gib_now + (right - left) * step);
+        }
+        if delete {
+            commands.push(Command::Budget(device.name.clone(), None));
+        }
+    }
+    let hot = response.hovered() || response.dragged() || response.has_focus();
+    let color = if hot { palette.accent_hover } else { palette.strong };
+    let painter = ui.painter();
+    painter.vline(x, (rect.top() - 4.0)..=(rect.bottom() + 2.0), Stroke::new(2.0, color));
+    painter.rect_filled(Rect::from_center_size(pos2(x, rect.top() - 4.0), vec2(9.0, 5.0)), 2.0, color);
+    response.on_hover_text(format!("Budget: {}. Drag, or use the arrow keys; Delete removes it.", memory_size(budget)));
+}
+
+pub(crate) fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device, bar: &Bar) {
+    let palette = theme::palette(ui);
+    let wide = ui.available_width();
+    ui.allocate_ui_with_layout(vec2(wide, 22.0), Layout::left_to_right(Align::Center), |ui| {
+        ui.spacing_mut().interact_size.y = 20.0;
+        if let Some(budget) = bar.budget {
+            let label = ui.label(small("Budget", palette.weak));
+            let before = (budget as f64 / GIB as f64 * 10.0).round() / 10.0;
+            let mut gib = before;
+            let most = (bar.total.max(GIB / 10) as f64 / GIB as f64).max(before);
+            let number = DragValue::new(&mut gib).range(0.1..=most).speed(0.05).fixed_decimals(1).suffix(" GiB");
+            let set = Command::Budget(device.name.clone(), Some(0.0));
+            ui.add(number).labelled_by(label.id).on_hover_text(set.tooltip());
+            if (gib - before).abs() > 0.04 {
+                commands.push(Command::Budget(device.name.clone(), Some((gib * 10.0).round() / 10.0)));
+            }
+            let remove = Command::Budget(device.name.clone(), None);
+            command_control(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &format!("Remove the budget of {}", device.name)));
+        } else {
+            // Starts at all that is free, which changes nothing yet.
+            let gib = (bar.limit as f64 / GIB as f64 * 10.0).floor() / 10.0;
+            let set = Command::Budget(device.name.clone(), Some(gib.max(0.1)));
+            let name = format!("Set a budget for {}", device.name);
+            command_control(ui, state, commands, set, |ui| {
+                ui.spacing_mut().button_padding.x = 4.0;
+                ui.add(Button::new(small("Set a budget", palette.weak)).frame_when_inactive(false)).accessible_name(name)
+            });
+        }
+        if bar.over() > 0 {
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                if wide > 190.0 {
+                    ui.label(small(format!("+{}", memory_size(bar.over())), palette.error)).on_hover_text("So much is missing.");
+                }
+                let (rect, _) = ui.allocate_exact_size(vec2(14.0, 14.0), Sense::hover());
+                icons::paint(ui.painter(), rect, Icon::Warning, Stroke::new(1.0, palette.error));
+            });
+        }
+    });
+}

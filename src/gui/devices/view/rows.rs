@@ -1,0 +1,133 @@
+//! The board: column headers, and a row with the card of each module.
+
+use eframe::egui::{Align2, DragAndDrop, FontId, Id, Pos2, Rect, Sense, Shape, Stroke, Ui, UiBuilder, pos2, vec2};
+
+use crate::gui::command::Commands;
+use crate::gui::devices::board::{Board, CardPart};
+use crate::gui::devices::view::card_paint::{CardContent, RUNTIME_HEIGHT, WEIGHTS_HEIGHT, paint_ghost};
+use crate::gui::devices::view::drag::{DraggedCard, glide, in_the_air, lift, zones};
+use crate::gui::devices::view::grid::{COLUMN_WIDTH, DISK_SHARE, EDGE, GAP, Grid, PART_GAP, ROW_GAP};
+use crate::gui::devices::view::names::module_title;
+use crate::gui::devices::view::{card, column_header};
+use crate::gui::state::State;
+use crate::gui::theme;
+use atelier_core::placement::{Module, WeightLocation};
+
+pub(crate) fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    let board = &state.devices.board;
+    let (locations, modules) = (card::locations(board), &board.modules);
+    let available = ui.available_size();
+    let parts = locations.len() as f32 - 1.0 + DISK_SHARE;
+    let width = ((available.x - 2.0 * EDGE - GAP * (locations.len() as f32 - 1.0)) / parts).clamp(COLUMN_WIDTH.0, COLUMN_WIDTH.1);
+    let rows = modules.len() as f32 * (RUNTIME_HEIGHT + WEIGHTS_HEIGHT + PART_GAP + ROW_GAP);
+    let height = (column_header::HEIGHT + rows + 10.0).max(available.y - 6.0);
+    let wide = width * parts + GAP * (locations.len() as f32 - 1.0) + 2.0 * EDGE;
+    let (area, _) = ui.allocate_exact_size(vec2(wide.max(available.x), height), Sense::hover());
+    let mut left = area.left() + EDGE;
+    let columns = locations.into_iter().map(|location| {
+        let width = if location == WeightLocation::Disk { width * DISK_SHARE } else { width };
+        let rect = Rect::from_min_size(pos2(left, area.top()), vec2(width, height));
+        left += width + GAP;
+        (location, rect)
+    });
+    let grid = Grid { columns: columns.collect(), rows_top: area.top() + column_header::HEIGHT };
+    for (location, rect) in &grid.columns {
+        ui.painter().rect_filled(*rect, 10.0, palette.panel);
+        let head = Rect::from_min_size(rect.min, vec2(rect.width(), column_header::HEIGHT));
+        match board.devices.iter().find(|device| location.is(&device.name)) {
+            Some(device) => column_header::head(ui, state, commands, device, head),
+            None => column_header::disk_head(ui, head),
+        }
+    }
+    if modules.is_empty() {
+        let at = pos2(area.center().x, grid.rows_top + 60.0);
+        let words = "Choose a model, and its parts appear here as cards.";
+        ui.painter().text(at, Align2::CENTER_CENTER, words, FontId::proportional(theme::TITLE), palette.weak);
+    }
+    let lifted = DragAndDrop::payload::<DraggedCard>(ui.ctx());
+    for (row, module) in modules.iter().enumerate() {
+        let Some(content) = CardContent::of(board, *module) else { continue };
+        let held = lifted.as_deref().filter(|lifted| lifted.module == *module);
+        match held {
+            Some(held) => zones(ui, board, commands, &grid, row, held),
+            None => ghosts(ui, board, &grid, row, *module),
+        }
+        cards_of(ui, state, commands, &grid, row, *module, &content, held, area.min);
+        if let Some(held) = held {
+            in_the_air(ui, &content, held);
+        }
+    }
+}
+
+/// Both halves of a module's card, with an arrow between them if they are apart.
+#[expect(clippy::too_many_arguments, reason = "all of them belong to one row of the board")]
+fn cards_of(
+    ui: &mut Ui,
+    state: &State,
+    commands: &mut Commands,
+    grid: &Grid,
+    row: usize,
+    module: Module,
+    content: &CardContent,
+    held: Option<&DraggedCard>,
+    origin: Pos2,
+) {
+    let Some(assignment) = state.devices.board.placement.as_ref().map(|it| it.assignment(module).clone()) else { return };
+    let Some(runs) = grid.rect(&WeightLocation::Device(assignment.runs_on.clone()), row, CardPart::Runtime) else { return };
+    let Some(weights) = grid.rect(&assignment.weights, row, CardPart::Weights) else { return };
+    // The halves of an undivided card touch.
+    let weights = if content.joined { weights.with_min_y(runs.bottom() - 1.0) } else { weights };
+    let runs = glide(ui, Id::unique(("glide", module, CardPart::Runtime)), runs, origin);
+    let weights = glide(ui, Id::unique(("glide", module, CardPart::Weights)), weights, origin);
+    if !content.joined {
+        way(ui, runs, weights);
+    }
+    // A child UI, so that the cards do not enlarge the board.
+    let mut ui = ui.new_child(UiBuilder::new().max_rect(ui.max_rect()));
+    let lifts_both = held.is_some_and(|held| held.part == CardPart::Runtime);
+    ui.set_opacity(if lifts_both { 0.35 } else { 1.0 });
+    let response = card::runs(&mut ui, state, commands, module, runs, content);
+    lift(&response, module, CardPart::Runtime, runs);
+    let lifts_weights = held.is_some_and(|held| held.part == CardPart::Weights || content.joined);
+    ui.set_opacity(if lifts_weights { 0.35 } else { 1.0 });
+    let response = card::weights(&mut ui, state, commands, module, weights, content);
+    lift(&response, module, CardPart::Weights, weights);
+}
+
+/// Arrow from weights to the device that they are copied to.
+fn way(ui: &Ui, runs: Rect, weights: Rect) {
+    let palette = theme::palette(ui);
+    let to_the_right = weights.center().x < runs.center().x;
+    let (from, to) = if to_the_right { (weights.right_center(), runs.left_bottom()) } else { (weights.left_center(), runs.right_bottom()) };
+    let to = to - vec2(0.0, 10.0);
+    let bend = vec2((to.x - from.x) * 0.5, 0.0);
+    let stroke = Stroke::new(2.0, palette.staged);
+    let curve = eframe::egui::epaint::CubicBezierShape::from_points_stroke(
+        [from, from + bend, to - bend, to],
+        false,
+        eframe::egui::Color32::TRANSPARENT,
+        stroke,
+    );
+    ui.painter().add(curve);
+    let back = if to_the_right { -6.0 } else { 6.0 };
+    let head = vec![to, to + vec2(back, -4.0), to + vec2(back, 4.0)];
+    ui.painter().add(Shape::convex_polygon(head, palette.staged, Stroke::NONE));
+}
+
+/// The plan's places for a card, where they differ from its own.
+fn ghosts(ui: &Ui, board: &Board, grid: &Grid, row: usize, module: Module) {
+    let palette = theme::palette(ui);
+    let (Some(plan), Some(now)) = (board.visible_plan(), board.placement.as_ref().map(|it| it.assignment(module))) else { return };
+    let then = plan.placement.assignment(module);
+    if then.runs_on != now.runs_on
+        && let Some(rect) = grid.rect(&WeightLocation::Device(then.runs_on.clone()), row, CardPart::Runtime)
+    {
+        paint_ghost(ui.painter(), rect, &format!("{} here", module_title(module)), &palette);
+    }
+    if then.weights != now.weights
+        && let Some(rect) = grid.rect(&then.weights, row, CardPart::Weights)
+    {
+        paint_ghost(ui.painter(), rect, "weights here", &palette);
+    }
+}

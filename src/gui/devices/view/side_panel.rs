@@ -1,0 +1,126 @@
+//! Side panel: fit and suggestion, resident models, saved placements, servers.
+
+use eframe::egui::{Button, Frame, Label, Margin, RichText, ScrollArea, Sense, Stroke, Ui, vec2};
+
+use crate::gui::command::Commands;
+use crate::gui::devices::board::{Board, Suggestion};
+use crate::gui::devices::command::Command;
+use crate::gui::devices::view::{input_line, servers, suggestion};
+use crate::gui::icons::Icon;
+use crate::gui::memory::view as memory;
+use crate::gui::state::State;
+use crate::gui::widgets::{bare_icon, command_control, heading};
+use crate::gui::{icons, theme, widgets};
+use atelier_core::format::memory_size;
+
+/// Space between the panel's edge and its controls, in points.
+const EDGE: i8 = 16;
+
+/// Draws the panel.
+pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    ScrollArea::vertical().id_salt("board side scroll").auto_shrink([false, false]).show(ui, |ui| {
+        let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
+        Frame::new().inner_margin(margin).show(ui, |ui| {
+            verdict(ui, state, commands);
+            notes(ui, &state.devices.board);
+            memory::resident_models(ui, state, commands);
+            named(ui, state, commands);
+            servers::servers(ui, state, commands);
+        });
+    });
+}
+
+/// Model and size of the next picture, fit of its placement, and the planner's answer.
+fn verdict(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let (palette, board, recipe) = (theme::palette(ui), &state.devices.board, &state.shared.recipe);
+    heading(ui, "Memory", |_| {});
+    if board.modules.is_empty() {
+        ui.label(RichText::new("Choose a model under Create to see what it takes.").color(palette.weak));
+        return;
+    }
+    let name = if state.shared.uses_builtin() { state.shared.model_name(&recipe.files) } else { board.model_key.clone() };
+    let what = format!("{name} at {} × {}", recipe.width, recipe.height);
+    ui.add(Label::new(RichText::new(what).color(palette.weak)).truncate()).on_hover_text(&name);
+    if let Some(failure) = &board.estimate_error {
+        line(ui, Icon::Warning, palette.warn, failure);
+        return;
+    }
+    if board.text_errors.iter().any(Option::is_some) {
+        let words = "The text below the board cannot be read; the board shows the placement without it. Correct the text, or move a card.";
+        line(ui, Icon::Warning, palette.warn, words);
+    }
+    match &board.prediction {
+        // As high as the answer, so that nothing below moves under the pointer.
+        None => line(ui, Icon::Dots, palette.weak, "Finding out what this model takes…"),
+        Some(prediction) if prediction.fits() => {
+            let words = if board.estimate_pending { "It fitted; looking again…" } else { "Everything fits." };
+            line(ui, Icon::Check, palette.compute, words);
+        }
+        Some(_) => {
+            for (device, phase, bytes) in board.shortfalls() {
+                line(ui, Icon::Warning, palette.error, &format!("{device} lacks {} in the {} phase.", memory_size(bytes), phase.label()));
+            }
+        }
+    }
+    ui.add_space(2.0);
+    match (board.visible_plan(), &board.suggestion) {
+        (Some(plan), _) => suggestion::plan_card(ui, state, commands, plan),
+        (None, Suggestion::NothingFits(shortage)) => suggestion::shortage_card(ui, state, commands, shortage),
+        (None, _) => {
+            let show = Command::ShowPlan;
+            command_control(ui, state, commands, show.clone(), |ui| {
+                ui.add(Button::new(show.label()).min_size(vec2(ui.available_width(), 28.0)))
+            });
+        }
+    }
+}
+
+fn line(ui: &mut Ui, icon: Icon, color: eframe::egui::Color32, words: &str) {
+    let palette = theme::palette(ui);
+    ui.horizontal_top(|ui| {
+        let (rect, _) = ui.allocate_exact_size(vec2(16.0, 18.0), Sense::hover());
+        icons::paint(ui.painter(), rect, icon, Stroke::new(1.0, color));
+        ui.add(Label::new(RichText::new(words).color(palette.strong)).wrap());
+    });
+}
+
+fn notes(ui: &mut Ui, board: &Board) {
+    let palette = theme::palette(ui);
+    for note in &board.notes {
+        ui.add_space(2.0);
+        line(ui, Icon::Warning, palette.warn, note);
+    }
+}
+
+/// Saved placements of this model.
+fn named(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    heading(ui, "Saved placements", |ui| {
+        let next = if state.devices.name_input.is_some() { None } else { Some(String::new()) };
+        widgets::icon_button(ui, state, commands, Icon::Plus, Command::TypeName(next));
+    });
+    for named in state.devices.placements_of_model() {
+        ui.horizontal(|ui| {
+            let used = named.text == state.shared.recipe.placement;
+            let command = Command::UseNamed(named.name.clone());
+            let wide = ui.available_width() - widgets::ROW_HEIGHT - ui.spacing().item_spacing.x;
+            command_control(ui, state, commands, command, |ui| {
+                let name = format!("Use this placement: {}", named.name);
+                ui.add(Button::selectable(used, &named.name).truncate().min_size(vec2(wide, widgets::ROW_HEIGHT))).accessible_name(name)
+            });
+            let name = format!("Delete {}", named.name);
+            let command = Command::DeleteNamed(named.name.clone());
+            command_control(ui, state, commands, command, |ui| bare_icon(ui, Icon::Close, &name));
+        });
+    }
+    match &state.devices.name_input {
+        Some(typed) => {
+            let hint = "Name of this placement";
+            input_line::input_line(ui, state, commands, typed, hint, Command::TypeName, &Command::SaveNamed);
+        }
+        None if state.devices.placements_of_model().next().is_none() => {
+            ui.label(RichText::new("None yet. Save the placement to come back to it.").color(palette.weak));
+        }
+        None => {}
+    }
+}

@@ -1,0 +1,63 @@
+//! Commands for resident models, each with its label, tooltip and enabled state. Their effects are in [`crate::gui::memory::update`].
+
+use crate::gui::shared::Shared;
+use atelier_core::placement::Reserve;
+use atelier_engine::ResidentId;
+
+/// Command for resident models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Choose this model for the next picture.
+    Use(ResidentId),
+    /// Protect a model from eviction, or no longer.
+    Keep(ResidentId, bool),
+    /// Free a model's memory.
+    Unload(ResidentId),
+    /// Switch preloading on or off.
+    SetPreload(bool),
+    /// Set the memory of each device that is left to other programs.
+    SetReserve(Reserve),
+}
+
+impl Command {
+    /// Text of its button or menu entry, also its accessible name.
+    #[must_use]
+    pub const fn label(&self) -> &'static str {
+        self.words().0
+    }
+
+    /// Tooltip: its effect in a sentence.
+    #[must_use]
+    pub const fn tooltip(&self) -> &'static str {
+        self.words().1
+    }
+
+    /// Label and tooltip.
+    const fn words(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Use(_) => ("Use this model", "Go on with this model. It is in memory, so its next picture waits for nothing."),
+            Self::Keep(_, true) => ("Keep in memory", "Keep this model in memory, whatever others need."),
+            Self::Keep(_, false) => ("No longer keep in memory", "Kept in memory. Press to let it go when others need the room."),
+            Self::Unload(_) => ("Unload", "Give its memory back. It is loaded again when a picture needs it."),
+            Self::SetPreload(_) => ("Load ahead", "Load the chosen model before a picture is asked for, so that Generate waits less."),
+            Self::SetReserve(_) => {
+                ("Leave free", "How much of each graphics card is left to other programs. Of RAM, 2 GiB or a tenth always stay free.")
+            }
+        }
+    }
+
+    /// Enabled state.
+    ///
+    /// # Errors
+    /// The reason why it is disabled, as a sentence for a person.
+    pub fn enabled(&self, shared: &Shared) -> Result<(), &'static str> {
+        let resident =
+            |id: &ResidentId| shared.residency.models.iter().find(|model| model.id == *id).ok_or("It is not in memory any more.");
+        match self {
+            Self::Use(id) => (!shared.is_chosen(&resident(id)?.files)).then_some(()).ok_or("It is in use for the next picture."),
+            Self::Keep(id, _) => resident(id).map(drop),
+            Self::Unload(id) => (!resident(id)?.in_use).then_some(()).ok_or("A picture is being made with it. Cancel that first, or wait."),
+            Self::SetPreload(_) | Self::SetReserve(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Effects of the commands for resident models, and preloading of the chosen model. Nothing here waits.
+
+use std::time::SystemTime;
+
+use crate::gui::context::{Context, log_if_busy};
+use crate::gui::files::FileTask;
+use crate::gui::memory::command::Command;
+use crate::gui::memory::state::{MAX_RESERVE_GIB, MAX_RESERVE_PERCENT, State};
+use crate::gui::shared::with_model_of;
+use crate::gui::workers::Workers;
+use crate::studio::preloading::{PreloadAction, PreloadCandidate};
+use atelier_core::format::GIB;
+use atelier_core::placement::Reserve;
+use atelier_core::recipe::Recipe;
+use atelier_engine::ResidentId;
+
+/// Looks for the crash marker of the last run, and tells the engine the reserve of the settings.
+pub(crate) fn start(state: &State, context: &mut Context<'_>) {
+    if let Some(marker) = state.preloading.marker_to_check() {
+        context.workers.file(FileTask::CheckCrashMarker(marker.to_owned()));
+    }
+    if state.reserve != Reserve::default() {
+        log_if_busy(context.engine.set_reserve(state.reserve));
+    }
+}
+
+/// Carries out a command.
+pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
+    match command {
+        Command::Use(id) => use_resident(id, context),
+        Command::Keep(id, keep) => {
+            log_if_busy(context.engine.keep_model(id, keep));
+        }
+        Command::Unload(id) => {
+            // A model that a person unloads is not preloaded again.
+            if context.shared.chosen_resident().is_some_and(|model| model.id == id) {
+                state.preloading.suppress(&context.shared.recipe);
+            }
+            log_if_busy(context.engine.unload_model(id));
+        }
+        Command::SetPreload(enabled) => state.preloading.enabled = enabled,
+        Command::SetReserve(reserve) => {
+            let reserve =
+                Reserve { percent: reserve.percent.min(MAX_RESERVE_PERCENT), most_bytes: reserve.most_bytes.min(MAX_RESERVE_GIB * GIB) };
+            if log_if_busy(context.engine.set_reserve(reserve)) {
+                state.reserve = reserve;
+            }
+        }
+    }
+}
+
+/// Chooses a resident model with the settings of its last use. Words, seed and other choices that are not about the model stay.
+fn use_resident(id: ResidentId, context: &mut Context<'_>) {
+    let shared = &mut *context.shared;
+    let Some(files) = shared.residency.models.iter().find(|model| model.id == id).map(|model| model.files.clone()) else { return };
+    let now = shared.recipe.clone();
+    shared.recent_recipes.remember(&now);
+    let last = shared.recent_recipes.of(&files).cloned();
+    if shared.is_builtin(&files) {
+        shared.use_builtin();
+    } else {
+        if shared.uses_builtin() {
+            shared.use_own_files();
+        }
+        shared.recipe.files.clone_from(&files);
+    }
+    if let Some(last) = last {
+        let placement = last.placement.clone();
+        shared.recipe = Recipe { placement, ..with_model_of(now, last) };
+    }
+}
+
+/// Ends a preloading, so that its crash marker does not outlive it: the engine has reported its resident models, or the window closes.
+pub(crate) fn end_preloading(state: &mut State, workers: &Workers) {
+    if let Some(marker) = state.preloading.end() {
+        workers.file(FileTask::DeleteCrashMarker(marker));
+    }
+}
+
+/// The crash marker of the last run has been looked for.
+pub(crate) fn crash_marker_checked(state: &mut State, existed: bool, context: &mut Context<'_>) {
+    if state.preloading.marker_checked(existed, &context.shared.recipe) {
+        let name = context.shared.model_name(&context.shared.recipe.files);
+        context.notice(format!("Atelier ended while it loaded {name}. It is not loaded by itself this time."));
+    }
+}
+
+/// The crash marker is on the disk, or cannot be: now the model may be loaded.
+pub(crate) fn crash_marker_written(state: &mut State, context: &Context<'_>) {
+    if let Some(recipe) = state.preloading.marker_written() {
+        log_if_busy(context.engine.preload(Some(*recipe)));
+    }
+}
+
+/// Preloads the chosen model once its choice stands. `fits`: its placement fits into memory; `None` while that is not known.
+pub(crate) fn refresh(state: &mut State, fits: Option<bool>, context: &mut Context<'_>) {
+    state.now_secs = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let candidate = PreloadCandidate { recipe: &context.shared.recipe, fits, is_resident: context.shared.chosen_resident().is_some() };
+    match state.preloading.next_action(candidate, context.egui.time()) {
+        PreloadAction::None => {}
+        PreloadAction::Wait(secs) => context.egui.request_repaint_after_secs(secs),
+        PreloadAction::WriteMarker(marker) => context.workers.file(FileTask::WriteCrashMarker(marker)),
+        PreloadAction::Preload(recipe) => {
+            log_if_busy(context.engine.preload(recipe.map(|recipe| *recipe)));
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Reads and writes the settings file, whole or not at all.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::Settings;
+use super::stored::{StoredSettings, VERSION};
+use atelier_core::paths;
+
+/// Largest settings file that is read, in bytes.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// Settings could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("Your settings could not be written to {path}: {source}. Check that the folder exists and may be written to.", path = path.display())]
+pub struct SettingsError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Reads the settings. The defaults where there is no file yet, or none that can be read; then the old one is kept as `.bad`.
+#[must_use]
+pub fn load(path: &Path) -> Settings {
+    match read(path) {
+        Ok(settings) => settings,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Settings::default(),
+        Err(error) => {
+            let backup = bad_path(path);
+            match fs::rename(path, &backup) {
+                Ok(()) => tracing::warn!("settings start afresh; the old file is kept at {}: {error}", backup.display()),
+                Err(moved) => tracing::warn!("settings start afresh: {error}; the old file could not be kept: {moved}"),
+            }
+            Settings::default()
+        }
+    }
+}
+
+fn read(path: &Path) -> io::Result<Settings> {
+    if fs::metadata(path)?.len() > MAX_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too large"));
+    }
+    let stored: StoredSettings = serde_json::from_slice(&fs::read(path)?)?;
+    if stored.version != VERSION {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("version {} is not known", stored.version)));
+    }
+    Ok(stored.into())
+}
+
+/// `settings.json.bad`, or `.bad2` and so on where that is taken: nothing that was kept is overwritten.
+fn bad_path(path: &Path) -> PathBuf {
+    let name = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let first = name(".bad");
+    if !first.exists() {
+        return first;
+    }
+    (2..100).map(|n| name(&format!(".bad{n}"))).find(|it| !it.exists()).unwrap_or(first)
+}
+
+/// Writes the settings whole or not at all.
+///
+/// # Errors
+/// Where the folder cannot be written to.
+pub fn save(path: &Path, settings: &Settings) -> Result<(), SettingsError> {
+    write(path, settings).map_err(|source| SettingsError { path: path.to_owned(), source })
+}
+
+fn write(path: &Path, settings: &Settings) -> io::Result<()> {
+    let text = serde_json::to_vec_pretty(&StoredSettings::from(settings))?;
+    paths::write_atomic_bytes(path, &text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{NamedPlacement, PreviewChoice, ThemeChoice, WindowPlace};
+    use atelier_core::placement::{Module, Reserve};
+    use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Sampler, Scheduler};
+
+    fn full() -> Settings {
+        let mut recipe = Recipe {
+            prompt: "ein Haus am See, 湖, \"quoted\"\nand a second line".into(),
+            negative_prompt: "fog".into(),
+            width: 768,
+            height: 1024,
+            steps: 9,
+            guidance: 1.0,
+            sampler: Some(Sampler::Dpmpp2sA),
+            scheduler: Some(Scheduler::SgmUniform),
+            eta: Some(0.5),
+            flow_shift: Some(3.0),
+            clip_skip: Some(2),
+            seed: i64::MAX,
+            batch_count: 4,
+            vae_tiling: true,
+            flash_attention: false,
+            init: Some(InitImage { image: ImageSource::File("/tmp/start.png".into()), strength: 0.5 }),
+            mask: Some(ImageSource::File("/tmp/mask.png".into())),
+            loras: vec![Lora { path: "/tmp/lora.safetensors".into(), strength: -0.5 }],
+            placement: PlacementText { backend: "all=cpu".into(), max_vram: "6".into(), ..PlacementText::default() },
+            ..Recipe::default()
+        };
+        for role in FileRole::ALL {
+            recipe.files.set(role, format!("/models/{}.gguf", role.key()));
+        }
+        Settings {
+            theme: ThemeChoice::Dark,
+            preview: PreviewChoice::Fine,
+            pictures_folder: Some("/tmp/pictures".into()),
+            wgpu: true,
+            window: Some(WindowPlace { x: Some(-5.0), y: None, width: 1440.0, height: 900.0, maximized: false }),
+            builtin: true,
+            recipe,
+            pins: Some([Module::Te, Module::Vae].into()),
+            placements: vec![NamedPlacement {
+                model: "z.gguf".into(),
+                name: "two cards".into(),
+                text: PlacementText { backend: "all=cuda0,te=cuda1".into(), stream_layers: true, ..PlacementText::default() },
+                pins: [Module::Te].into(),
+            }],
+            servers: vec!["studio.local:50052".into()],
+            preload: false,
+            reserve: Reserve { percent: 20, most_bytes: 3 << 30 },
+        }
+    }
+
+    #[test]
+    fn everything_comes_back_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new folder/settings.json");
+        save(&path, &full()).unwrap();
+        assert_eq!(load(&path), full());
+        let files: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().collect();
+        assert_eq!(files.len(), 1, "nothing temporary is left");
+    }
+
+    #[test]
+    fn a_missing_file_means_the_defaults() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(load(&folder.path().join("settings.json")), Settings::default());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_kept_beside_and_never_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        for (round, text) in ["{ not json", r#"{"version": 99}"#, "[]"].into_iter().enumerate() {
+            fs::write(&path, text).unwrap();
+            assert_eq!(load(&path), Settings::default());
+            assert!(!path.exists());
+            let kept = fs::read_dir(folder.path()).unwrap().count();
+            assert_eq!(kept, round + 1, "each old file is kept");
+        }
+        assert_eq!(fs::read_to_string(folder.path().join("settings.json.bad")).unwrap(), "{ not json");
+    }
+
+    #[test]
+    fn an_unknown_word_loses_one_setting_and_not_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        let text = r#"{"version":1,"theme":"sepia","future":[1],"window":{"x":1e30,"y":0,"width":1,"height":1,"maximized":false},
+            "recipe":{"prompt":"kept","sampler":"of the future","files":{"vae":"/v","novel":"/n"},"steps":0,"guidance":-3,"seed":-9}}"#;
+        fs::write(&path, text).unwrap();
+        let settings = load(&path);
+        assert_eq!((settings.theme, settings.window), (ThemeChoice::System, None));
+        assert_eq!(settings.recipe.prompt, "kept");
+        assert_eq!((settings.recipe.sampler, settings.recipe.steps, settings.recipe.seed), (None, 1, -1));
+        assert_eq!(settings.recipe.guidance, Recipe::default().guidance);
+        assert_eq!(settings.recipe.files.iter().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_says_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("file"), "").unwrap();
+        let error = save(&folder.path().join("file/settings.json"), &Settings::default()).unwrap_err().to_string();
+        assert!(error.contains("Check that the folder"), "{error}");
+    }
+}
