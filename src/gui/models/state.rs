@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atelier_engine::Residency;
-use atelier_library::downloads::{JobSnapshot, HubFile, Repository};
+use atelier_library::downloads::{HubFile, JobSnapshot, Repository};
 use atelier_library::{Availability, CardVariant, Licence, ModelCard};
 
 use crate::gui::models::filter::{CardStatus, Filter, Sort, visible_cards};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use atelier_library::downloads::{JobSnapshot, HubFile, Repository, Token};
+use atelier_library::downloads::{HubFile, JobSnapshot, Repository, Token};
 use atelier_library::{Problem, Runnable, Usage};
 
 use super::snapshot::LibrarySnapshot;

@@ -35,7 +35,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-pub use event::{Cause, JobSnapshot, Event, Failure, FileProgress, PauseReason, Progress, Stage, Status};
+pub use event::{Cause, Event, Failure, FileProgress, JobSnapshot, PauseReason, Progress, Stage, Status};
 pub use hub::{HubFile, Repository};
 pub use index::DownloadedFile;
 pub use job::{FileRequest, Job, Source, UnpackList};

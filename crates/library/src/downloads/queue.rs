@@ -20,7 +20,7 @@ use super::job::{FileRequest, Job};
 use super::journal::{self, Remembered, StoredFile, StoredJob, StoredState};
 use super::outbox::Outbox;
 use super::probe::probe;
-use super::queued_job::{QueuedJob, FollowUp};
+use super::queued_job::{FollowUp, QueuedJob};
 use super::transfer::{self, Context, FileTask, Transferred};
 use super::transfer_error::{TransferError, lost};
 use super::web::Web;

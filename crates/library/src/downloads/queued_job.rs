@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
-use super::event::{JobSnapshot, FileProgress, Progress, Stage, Status};
+use super::event::{FileProgress, JobSnapshot, Progress, Stage, Status};
 use super::job::{FileRequest, Job};
 use super::journal::{StoredFile, StoredJob, StoredState};
 use super::part;
