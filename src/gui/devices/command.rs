@@ -93,7 +93,9 @@ impl Command {
             Self::ApplyPlan => ("Apply fit", "Place everything as suggested."),
             Self::DismissPlan => ("Not now", "Keep the placement as it is."),
             Self::ApplyRemedy(_) => ("Apply", "Change this, so that it fits."),
-            Self::RepeatWithRemedy(_) => ("Apply and run the same seed", "Change this, and make the same picture again with the same seed."),
+            Self::RepeatWithRemedy(_) => {
+                ("Apply and run the same seed", "Change this, and make the same picture again with the same seed.")
+            }
             Self::SetText(_) => ("Change the placement", "The same placement, as sd-cli takes it."),
             Self::PasteCommand(_) => ("Paste a command", "Take over a whole sd-cli command: its model, prompt, sizes and placement."),
             Self::DismissPasteOmissions => ("Put this list away", "Put this list away."),
@@ -103,7 +105,9 @@ impl Command {
             Self::SavePlacement => ("Save", "Keep the placement under this name."),
             Self::UsePlacement(_) => ("Use this placement", "Place everything as it was saved under this name."),
             Self::DeletePlacement(_) => ("Delete this placement", "Forget this placement."),
-            Self::SetServerInput(_) => ("Add a remote device", "Borrow the devices of another machine on which `atelier serve-device` runs."),
+            Self::SetServerInput(_) => {
+                ("Add a remote device", "Borrow the devices of another machine on which `atelier serve-device` runs.")
+            }
             Self::AddServer => ("Add", "Borrow the devices of this server."),
             Self::TestServer(_) => ("Test", "Find out whether it answers, how fast, and what it lends."),
             Self::RetryServer(_) => ("Try again", "Ask this server again."),

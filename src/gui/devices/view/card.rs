@@ -17,7 +17,14 @@ use atelier_core::format::memory_size;
 use atelier_core::placement::{Module, WeightLocation};
 
 /// Shows the runtime half of a card with its buttons, menus and keys.
-pub(crate) fn runtime_half(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, content: &CardContent) -> Response {
+pub(crate) fn runtime_half(
+    ui: &mut Ui,
+    state: &State,
+    commands: &mut Commands,
+    module: Module,
+    rect: Rect,
+    content: &CardContent,
+) -> Response {
     let palette = theme::palette(ui);
     let board = &state.devices.board;
     let id = Id::unique(("card", module));
@@ -59,7 +66,14 @@ pub(crate) fn runtime_half(ui: &mut Ui, state: &State, commands: &mut Commands, 
 }
 
 /// Shows the weights half of a card with its menu and keys.
-pub(crate) fn weights_half(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, content: &CardContent) -> Response {
+pub(crate) fn weights_half(
+    ui: &mut Ui,
+    state: &State,
+    commands: &mut Commands,
+    module: Module,
+    rect: Rect,
+    content: &CardContent,
+) -> Response {
     let palette = theme::palette(ui);
     let response = ui.interact(rect, Id::unique(("weights", module)), Sense::click_and_drag());
     let Some(assignment) = state.devices.board.placement.as_ref().map(|it| it.assignment(module).clone()) else { return response };

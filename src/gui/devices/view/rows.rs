@@ -5,7 +5,7 @@ use eframe::egui::{Align2, DragAndDrop, FontId, Id, Pos2, Rect, Sense, Shape, St
 use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, CardPart};
 use crate::gui::devices::view::card_paint::{CardContent, RUNTIME_HEIGHT, WEIGHTS_HEIGHT, paint_planned};
-use crate::gui::devices::view::drag::{DraggedCard, animated_rect, paint_dragged_card, start_drag, drop_zones};
+use crate::gui::devices::view::drag::{DraggedCard, animated_rect, drop_zones, paint_dragged_card, start_drag};
 use crate::gui::devices::view::grid::{COLUMN_WIDTH, DISK_SHARE, EDGE, GAP, Grid, PART_GAP, ROW_GAP};
 use crate::gui::devices::view::names::module_title;
 use crate::gui::devices::view::{card, column_header};
