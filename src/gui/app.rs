@@ -12,14 +12,13 @@ use crate::gui::autosave::Autosave;
 use crate::gui::command::{Command, Commands};
 use crate::gui::context::{Context, Notices};
 use crate::gui::files::{DialogKind, DialogResult, Report};
-use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared, ThemeChoice};
+use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared};
 use crate::gui::state::State;
 use crate::gui::window::Options;
 use crate::gui::workers::{Wake, Workers};
 use crate::gui::{create, devices, frame, memory, models, theme};
 use crate::settings::Settings;
 use crate::studio::library_service::LibraryService;
-use atelier_core::advice::Advice;
 use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
 use atelier_library::Builtin;
@@ -74,12 +73,7 @@ impl App {
         let workers = Workers::start(Arc::clone(&wake))?;
         let builtin = options.builtin.as_deref().ok().map(atelier_library::builtin_card);
         let library = options.library.clone().map(|it| LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
-        let theme = match settings.dark {
-            None => ThemeChoice::System,
-            Some(true) => ThemeChoice::Dark,
-            Some(false) => ThemeChoice::Light,
-        };
-        theme::set_theme(ctx, theme);
+        theme::set_theme(ctx, settings.theme);
         let (recipe, custom_recipe) = first_recipe(&settings, options.builtin.as_deref().ok());
         let pictures_folder = settings.pictures_folder.clone().unwrap_or_else(|| options.pictures_folder.clone());
         let state = State {
@@ -90,16 +84,16 @@ impl App {
                 custom_recipe,
                 recent_recipes: RecentRecipes::default(),
                 unplaced: Vec::new(),
-                missing: std::collections::BTreeSet::new(),
+                missing_files: std::collections::BTreeSet::new(),
                 jobs: Jobs::default(),
                 residency: Residency::default(),
                 error: None,
                 dialog_open: false,
-                theme,
+                theme: settings.theme,
             },
             notices: Notices::default(),
             closing: Closing::No,
-            create: create::State::new(settings.preview.into(), pictures_folder),
+            create: create::State::new(settings.preview, pictures_folder),
             devices: devices::State::from_settings(&settings),
             models: models::State::new(builtin, options.library.is_some()),
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
@@ -138,11 +132,11 @@ impl App {
                 models.fit_queries.drop_pending();
             }
             models::update::refresh(models, &devices.board.devices, context);
-            models::fit_queries::refresh(models, devices, context);
+            models::update::refresh_fits(models, devices, context);
             memory::update::refresh(memory, devices.fits(context.shared), context);
         });
         self.closing(ctx);
-        self.autosave.refresh(ctx, &self.state, &mut self.workers);
+        self.autosave.refresh(ctx, &self.state, &self.workers);
         if let Some(secs) = self.state.notices.expire(ctx.time()) {
             ctx.request_repaint_after_secs(secs as f32);
         }
@@ -167,8 +161,8 @@ impl App {
     /// Writes what is left to write, but not for longer than a few seconds.
     pub fn finish(mut self) {
         self.engine.cancel_all();
-        memory::update::end_preloading(&mut self.state.memory, &mut self.workers);
-        self.autosave.save(&self.state, &mut self.workers);
+        memory::update::end_preloading(&mut self.state.memory, &self.workers);
+        self.autosave.save(&self.state, &self.workers);
         // What comes in goes on from there at the next start.
         if !self.library.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
             tracing::error!("the downloads did not stop before the window closed");
@@ -191,7 +185,7 @@ impl App {
         let mut context = Context {
             egui: ctx,
             engine: &self.engine,
-            workers: &mut self.workers,
+            workers: &self.workers,
             library: self.library.as_ref(),
             notices,
             shared,
@@ -310,9 +304,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
         },
         Event::Devices(found) => devices::requests::devices_listed(devices, found, context),
         Event::Server { server, added } => devices::requests::server_answered(devices, &server, added, context),
-        Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => {
-            models::fit_queries::set_estimate(models, estimate.ok())
-        }
+        Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => models::update::estimated(models, estimate.ok()),
         Event::Estimated { recipe, estimate } => devices::requests::estimated(devices, &recipe, estimate, context),
         Event::Measured { job, peaks } => devices::requests::job_measured(devices, job, peaks, context),
         Event::Waiting { job, behind } => {
@@ -336,8 +328,8 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
     match end {
         End::Done { notes, .. } if !notes.is_empty() => context.notice(notes.join(" ")),
         End::Done { .. } | End::Cancelled => {}
-        End::Failed(Failure { advice: Advice { sentence, hint }, log, cause }) => {
-            let mut card = ErrorCard { details: log, ..ErrorCard::new(sentence, hint) };
+        End::Failed(Failure { advice, log, cause }) => {
+            let mut card = ErrorCard { details: log, ..ErrorCard::of(advice) };
             if let (Some(Cause::OutOfMemory(met)), Some(job)) = (cause, ended) {
                 devices::requests::add_remedies(devices, &mut card, &met, &job);
             }
@@ -353,7 +345,7 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::CrashMarkerChecked(existed) => memory::update::crash_marker_checked(memory, existed, context),
         Report::CrashMarkerWritten => memory::update::crash_marker_written(memory, context),
         Report::Identified(files) => create::update::identified(files, context),
-        Report::Missing(paths) => context.shared.missing = paths.into_iter().collect(),
+        Report::Missing(paths) => context.shared.missing_files = paths.into_iter().collect(),
         Report::Stored(id, result) => create::update::stored(create, id, result, context),
         Report::Saved(Ok(path)) => context.notice(format!("Saved as {}", path.display())),
         Report::Saved(Err(error)) => {

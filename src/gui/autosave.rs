@@ -4,12 +4,10 @@ use std::path::PathBuf;
 
 use eframe::egui;
 
-use crate::gui::create::state::PreviewChoice;
 use crate::gui::files::FileTask;
-use crate::gui::shared::ThemeChoice;
 use crate::gui::state::State;
 use crate::gui::workers::Workers;
-use crate::settings::{Settings, StoredPreview, WindowPlace};
+use crate::settings::{Settings, WindowPlace};
 use atelier_core::recipe::Recipe;
 
 /// Seconds after the last change until the settings are written.
@@ -32,7 +30,7 @@ impl Autosave {
     }
 
     /// Writes the settings once they have not changed for a moment.
-    pub(crate) fn refresh(&mut self, ctx: &egui::Context, state: &State, workers: &mut Workers) {
+    pub(crate) fn refresh(&mut self, ctx: &egui::Context, state: &State, workers: &Workers) {
         self.window = window_place(ctx, self.window);
         let now = ctx.time();
         if self.settings(state) == self.written {
@@ -50,7 +48,7 @@ impl Autosave {
     }
 
     /// Writes the settings now, where they changed.
-    pub(crate) fn save(&mut self, state: &State, workers: &mut Workers) {
+    pub(crate) fn save(&mut self, state: &State, workers: &Workers) {
         let settings = self.settings(state);
         self.changed_at_secs = None;
         if settings == self.written {
@@ -66,16 +64,8 @@ impl Autosave {
     pub(crate) fn settings(&self, state: &State) -> Settings {
         let shared = &state.shared;
         Settings {
-            dark: match shared.theme {
-                ThemeChoice::System => None,
-                ThemeChoice::Light => Some(false),
-                ThemeChoice::Dark => Some(true),
-            },
-            preview: match state.create.preview {
-                PreviewChoice::Off => StoredPreview::Off,
-                PreviewChoice::Quick => StoredPreview::Quick,
-                PreviewChoice::Fine => StoredPreview::Fine,
-            },
+            theme: shared.theme,
+            preview: state.create.preview,
             pictures_folder: self.written.pictures_folder.clone(),
             wgpu: self.written.wgpu,
             window: self.window.and_then(WindowPlace::sane),

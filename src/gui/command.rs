@@ -9,9 +9,10 @@ use crate::gui::create;
 use crate::gui::devices;
 use crate::gui::memory;
 use crate::gui::models;
-use crate::gui::shared::{Screen, ThemeChoice};
+use crate::gui::shared::Screen;
 use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
+use crate::settings::ThemeChoice;
 
 /// A command to the window.
 #[derive(Clone, Debug, PartialEq)]

@@ -18,7 +18,7 @@ const NOTICE_SECS: f64 = 5.0;
 pub(crate) struct Context<'a> {
     pub(crate) egui: &'a egui::Context,
     pub(crate) engine: &'a Handle,
-    pub(crate) workers: &'a mut Workers,
+    pub(crate) workers: &'a Workers,
     /// `None` where this person has no library.
     pub(crate) library: Option<&'a LibraryService>,
     pub(crate) notices: &'a mut Notices,

@@ -13,6 +13,7 @@ pub mod devices;
 pub mod files;
 mod frame;
 mod icons;
+pub mod identify;
 pub mod memory;
 pub mod models;
 mod overlays;

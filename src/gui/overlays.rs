@@ -31,16 +31,16 @@ pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
                 icons::paint(ui.painter(), rect, Icon::Warning, (1.0, palette.error).into());
                 ui.vertical(|ui| {
                     ui.set_width(ui.available_width() - 32.0);
-                    ui.add(Label::new(bold(&error.sentence).color(palette.strong)).wrap());
-                    ui.add(Label::new(RichText::new(&error.hint).color(palette.text)).wrap());
+                    ui.add(Label::new(bold(&error.advice.sentence).color(palette.strong)).wrap());
+                    ui.add(Label::new(RichText::new(&error.advice.hint).color(palette.text)).wrap());
                 });
                 icon_button(ui, state, commands, Icon::Close, Command::DismissError);
             });
             ui.add_space(2.0);
             if !error.remedies.is_empty() {
-                let words = format!("{}:", devices::Command::RemedyAgain(0).label());
+                let words = format!("{}:", devices::Command::RepeatWithRemedy(0).label());
                 ui.label(RichText::new(words).color(palette.weak));
-                devices::view::remedies(ui, state, commands, &error.remedies, |index| devices::Command::RemedyAgain(index));
+                devices::view::remedies(ui, state, commands, &error.remedies, |index| devices::Command::RepeatWithRemedy(index));
             }
             if !error.details.is_empty() {
                 CollapsingHeader::new("Details")

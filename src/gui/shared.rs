@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use crate::gui::create::progress::Progress;
 use crate::gui::devices::board::Remedy;
+use crate::settings::ThemeChoice;
+use atelier_core::advice::Advice;
 use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
 use atelier_engine::{JobId, Residency, Resident};
 use atelier_library::Builtin;
@@ -30,7 +32,7 @@ pub struct Shared {
     /// Files whose role could not be guessed; the person is asked.
     pub unplaced: Vec<PathBuf>,
     /// Files in use that are not where they were.
-    pub missing: BTreeSet<PathBuf>,
+    pub missing_files: BTreeSet<PathBuf>,
     /// Jobs that run and wait.
     pub jobs: Jobs,
     /// The models in memory.
@@ -50,22 +52,22 @@ impl Shared {
         self.builtin.as_ref().is_ok_and(|builtin| builtin.is_in(&self.recipe))
     }
 
-    /// Whether a picture can be made; where not, what is missing.
+    /// Whether a picture can be made.
     ///
     /// # Errors
-    /// A sentence for a person that says what is missing.
-    pub fn ready(&self) -> Result<(), &'static str> {
+    /// The first requirement that is not met.
+    pub fn ready(&self) -> Result<(), UnmetRequirement> {
         use FileRole::{ClipG, ClipL, Diffusion, Llm, Model, T5xxl};
         let files = &self.recipe.files;
         if files.get(Model).is_none() && files.get(Diffusion).is_none() {
-            return Err("Choose a model to start.");
+            return Err(UnmetRequirement::Model);
         }
         if files.get(Model).is_none() && [Llm, ClipL, ClipG, T5xxl].iter().all(|role| files.get(*role).is_none()) {
-            return Err("Add the text encoder that belongs to this model.");
+            return Err(UnmetRequirement::TextEncoder);
         }
-        // The built-in model has an idea of its own where nothing is said.
+        // The built-in model was trained with empty prompts too.
         if self.recipe.prompt.trim().is_empty() && self.recipe.init.is_none() && !self.uses_builtin() {
-            return Err("Describe the picture first.");
+            return Err(UnmetRequirement::Prompt);
         }
         Ok(())
     }
@@ -130,6 +132,29 @@ impl Shared {
             self.use_own_files();
         }
         self.recipe.files.set(role, path);
+    }
+}
+
+/// The first requirement of a picture that is not met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnmetRequirement {
+    /// There is neither a whole model nor a diffusion model.
+    Model,
+    /// A diffusion model has no text encoder.
+    TextEncoder,
+    /// The prompt is empty, and there is no start picture.
+    Prompt,
+}
+
+impl UnmetRequirement {
+    /// What to do about it, as a sentence.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Model => "Choose a model to start.",
+            Self::TextEncoder => "Add the text encoder that belongs to this model.",
+            Self::Prompt => "Describe the picture first.",
+        }
     }
 }
 
@@ -213,50 +238,6 @@ impl Screen {
     }
 }
 
-/// Light, dark, or as the system has it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ThemeChoice {
-    /// As the system has it.
-    #[default]
-    System,
-    /// Dark text on light.
-    Light,
-    /// Light text on dark.
-    Dark,
-}
-
-impl ThemeChoice {
-    /// The words on the button that leads to it.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::System => "System theme",
-            Self::Light => "Light theme",
-            Self::Dark => "Dark theme",
-        }
-    }
-
-    /// What it means.
-    #[must_use]
-    pub const fn tooltip(self) -> &'static str {
-        match self {
-            Self::System => "Light or dark, as your system has it.",
-            Self::Light => "Dark text on a light ground.",
-            Self::Dark => "Light text on a dark ground, easy on the eyes beside pictures.",
-        }
-    }
-
-    /// The one that the theme button leads to.
-    #[must_use]
-    pub const fn next(self) -> Self {
-        match self {
-            Self::System => Self::Light,
-            Self::Light => Self::Dark,
-            Self::Dark => Self::System,
-        }
-    }
-}
-
 /// A job that waits or runs.
 pub struct Job {
     /// Its number.
@@ -325,16 +306,14 @@ impl Jobs {
     }
 }
 
-/// What went wrong, in words for a person.
+/// An error as it is shown: over the canvas, until it is dismissed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorCard {
-    /// What went wrong.
-    pub sentence: String,
-    /// What to do next.
-    pub hint: String,
-    /// What helps somebody who mends it.
+    /// The error and what to do about it.
+    pub advice: Advice,
+    /// The engine's last log lines, for somebody who can help.
     pub details: Vec<String>,
-    /// What would help, with a button each.
+    /// Changes of the placement that would help, with a button each.
     pub remedies: Vec<Remedy>,
     /// The recipe that failed, with the seed that it had.
     pub failed: Option<Box<Recipe>>,
@@ -344,13 +323,19 @@ impl ErrorCard {
     /// A card without details.
     #[must_use]
     pub fn new(sentence: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { sentence: sentence.into(), hint: hint.into(), details: Vec::new(), remedies: Vec::new(), failed: None }
+        Self::of(Advice::new(sentence, hint))
+    }
+
+    /// A card of this advice, without details.
+    #[must_use]
+    pub fn of(advice: Advice) -> Self {
+        Self { advice, details: Vec::new(), remedies: Vec::new(), failed: None }
     }
 
     /// All of it as text.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let mut text = format!("{}\n{}\n", self.sentence, self.hint);
+        let mut text = format!("{}\n{}\n", self.advice.sentence, self.advice.hint);
         for line in &self.details {
             text.push_str(line);
             text.push('\n');

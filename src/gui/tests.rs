@@ -11,9 +11,9 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 
 use crate::gui::create::session::PictureFile;
-use crate::gui::shared::{Closing, ThemeChoice};
+use crate::gui::shared::Closing;
 use crate::gui::{App, LibraryOptions, Options};
-use crate::settings::{self, Settings};
+use crate::settings::{self, Settings, ThemeChoice};
 use atelier_core::placement::Module;
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PictureInfo, Recipe, Rgb8};
 use atelier_engine::{

@@ -10,7 +10,7 @@ use eframe::egui::{
     ThemePreference, Ui, Visuals, style, vec2,
 };
 
-use crate::gui::shared::ThemeChoice;
+use crate::settings::ThemeChoice;
 
 /// Size of what is said beside, in points. These four are all there are: more would tell nothing more, and each costs a moment when it is
 /// first drawn.
@@ -264,6 +264,38 @@ fn visuals(theme: Theme, palette: Palette) -> Visuals {
     visuals.text_cursor.stroke = Stroke::new(1.5, palette.accent);
     visuals.disabled_alpha = 0.45;
     visuals
+}
+
+impl ThemeChoice {
+    /// The words on the button that leads to it.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::System => "System theme",
+            Self::Light => "Light theme",
+            Self::Dark => "Dark theme",
+        }
+    }
+
+    /// What it means.
+    #[must_use]
+    pub const fn tooltip(self) -> &'static str {
+        match self {
+            Self::System => "Light or dark, as your system has it.",
+            Self::Light => "Dark text on a light ground.",
+            Self::Dark => "Light text on a dark ground, easy on the eyes beside pictures.",
+        }
+    }
+
+    /// The one that the theme button leads to.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        match self {
+            Self::System => Self::Light,
+            Self::Light => Self::Dark,
+            Self::Dark => Self::System,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,10 +7,11 @@ use crate::gui::create;
 use crate::gui::create::viewport::canvas_rect;
 use crate::gui::icons::Icon;
 use crate::gui::models::queue;
-use crate::gui::shared::{Screen, ThemeChoice};
+use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{command_control, icon_button};
+use crate::settings::ThemeChoice;
 
 /// Draws the bar.
 pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {

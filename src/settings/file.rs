@@ -77,7 +77,7 @@ fn write(path: &Path, settings: &Settings) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{NamedPlacement, StoredPreview, WindowPlace};
+    use crate::settings::{NamedPlacement, PreviewChoice, ThemeChoice, WindowPlace};
     use atelier_core::placement::{Module, Reserve};
     use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Sampler, Scheduler};
 
@@ -108,8 +108,8 @@ mod tests {
             recipe.files.set(role, format!("/models/{}.gguf", role.key()));
         }
         Settings {
-            dark: Some(true),
-            preview: StoredPreview::Fine,
+            theme: ThemeChoice::Dark,
+            preview: PreviewChoice::Fine,
             pictures_folder: Some("/tmp/pictures".into()),
             wgpu: true,
             window: Some(WindowPlace { x: Some(-5.0), y: None, width: 1440.0, height: 900.0, maximized: false }),
@@ -166,7 +166,7 @@ mod tests {
             "recipe":{"prompt":"kept","sampler":"of the future","files":{"vae":"/v","novel":"/n"},"steps":0,"guidance":-3,"seed":-9}}"#;
         fs::write(&path, text).unwrap();
         let settings = load(&path);
-        assert_eq!((settings.dark, settings.window), (None, None));
+        assert_eq!((settings.theme, settings.window), (ThemeChoice::System, None));
         assert_eq!(settings.recipe.prompt, "kept");
         assert_eq!((settings.recipe.sampler, settings.recipe.steps, settings.recipe.seed), (None, 1, -1));
         assert_eq!(settings.recipe.guidance, Recipe::default().guidance);

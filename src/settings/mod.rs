@@ -19,10 +19,10 @@ pub use file::{SettingsError, load, save};
 /// Settings of the window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// `light`, `dark`; `None` is as the system has it.
-    pub dark: Option<bool>,
+    /// Light, dark, or as the system has it.
+    pub theme: ThemeChoice,
     /// Preview of forming pictures.
-    pub preview: StoredPreview,
+    pub preview: PreviewChoice,
     /// Folder of finished pictures; `None` is the usual one.
     pub pictures_folder: Option<PathBuf>,
     /// Draw with wgpu instead of OpenGL.
@@ -84,10 +84,21 @@ impl WindowPlace {
     }
 }
 
-/// Preview of forming pictures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StoredPreview {
+/// Light, dark, or as the system has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThemeChoice {
+    /// As the system has it.
+    #[default]
+    System,
+    /// Dark text on light.
+    Light,
+    /// Light text on dark.
+    Dark,
+}
+
+/// Preview of forming pictures, as a person chooses it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PreviewChoice {
     /// Not at all.
     Off,
     /// Rough and free.

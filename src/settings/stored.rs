@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{NamedPlacement, Settings, StoredPreview, WindowPlace};
+use super::{NamedPlacement, PreviewChoice, Settings, ThemeChoice, WindowPlace};
 use atelier_core::placement::{Module, Reserve, module_named};
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe};
 
@@ -216,15 +216,15 @@ impl From<StoredRecipe> for Recipe {
 
 impl From<&Settings> for StoredSettings {
     fn from(settings: &Settings) -> Self {
-        let theme = match settings.dark {
-            None => "system",
-            Some(true) => "dark",
-            Some(false) => "light",
+        let theme = match settings.theme {
+            ThemeChoice::System => "system",
+            ThemeChoice::Light => "light",
+            ThemeChoice::Dark => "dark",
         };
         let preview = match settings.preview {
-            StoredPreview::Off => "off",
-            StoredPreview::Quick => "quick",
-            StoredPreview::Fine => "fine",
+            PreviewChoice::Off => "off",
+            PreviewChoice::Quick => "quick",
+            PreviewChoice::Fine => "fine",
         };
         Self {
             version: VERSION,
@@ -247,15 +247,15 @@ impl From<&Settings> for StoredSettings {
 impl From<StoredSettings> for Settings {
     fn from(stored: StoredSettings) -> Self {
         Self {
-            dark: match stored.theme.as_str() {
-                "dark" => Some(true),
-                "light" => Some(false),
-                _ => None,
+            theme: match stored.theme.as_str() {
+                "light" => ThemeChoice::Light,
+                "dark" => ThemeChoice::Dark,
+                _ => ThemeChoice::System,
             },
             preview: match stored.preview.as_str() {
-                "off" => StoredPreview::Off,
-                "fine" => StoredPreview::Fine,
-                _ => StoredPreview::Quick,
+                "off" => PreviewChoice::Off,
+                "fine" => PreviewChoice::Fine,
+                _ => PreviewChoice::Quick,
             },
             pictures_folder: stored.pictures_folder,
             wgpu: stored.renderer == "wgpu",

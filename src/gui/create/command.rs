@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use eframe::egui::{Key, Modifiers};
 
 use crate::gui::create::session::PictureId;
-use crate::gui::create::state::{PreviewChoice, State};
+use crate::gui::create::state::State;
 use crate::gui::create::viewport::View;
-use crate::gui::shared::Shared;
+use crate::gui::shared::{Shared, UnmetRequirement};
 use crate::gui::shortcut::Shortcut;
+use crate::settings::PreviewChoice;
 use atelier_core::recipe::{FileRole, Recipe};
 use atelier_engine::JobId;
 
@@ -189,7 +190,7 @@ impl Command {
     /// A sentence for a person that says what is missing.
     pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         match self {
-            Self::Generate => shared.ready(),
+            Self::Generate => shared.ready().map_err(UnmetRequirement::sentence),
             Self::Cancel => shared.jobs.running().map(drop).ok_or("Nothing is forming now."),
             Self::ClearQueue => shared.jobs.waiting().next().map(drop).ok_or("Nothing waits."),
             Self::CancelJob(id) => shared.jobs.at_work().find(|job| job.id == *id).map(drop).ok_or("It is over."),

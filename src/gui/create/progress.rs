@@ -119,7 +119,7 @@ impl Progress {
         match self.phase {
             _ if !self.behind.is_empty() => format!("Waiting for the memory of {}", self.behind.join(", ")),
             None => "Getting ready".into(),
-            Some(Phase::Loading { module: None, .. }) => "Reading the model".into(),
+            Some(Phase::Loading { module: None, .. }) => "Loading the model".into(),
             Some(Phase::Loading { module: Some(module), bytes_done, bytes_total }) => {
                 let name = if module == Module::Diffusion { "diffusion model" } else { module.label() };
                 if bytes_total == 0 {
@@ -128,14 +128,14 @@ impl Progress {
                     format!("Loading the {name} · {} of {}", file_size_rounded(bytes_done), file_size_rounded(bytes_total))
                 }
             }
-            Some(Phase::Encoding) => "Reading the prompt".into(),
+            Some(Phase::Encoding) => "Encoding the prompt".into(),
             Some(Phase::Denoising { picture }) => match self.step {
                 Some(step) => format!("{}Step {} of {}", batch(picture), (step.done + 1).min(step.total), step.total),
-                None => format!("{}Starting to draw", batch(picture)),
+                None => format!("{}Sampling", batch(picture)),
             },
-            Some(Phase::Decoding { picture }) => format!("{}Developing", batch(picture)),
-            Some(Phase::Upscaling { tiles: 0, .. }) => "Enlarging".into(),
-            Some(Phase::Upscaling { tile, tiles }) => format!("Enlarging · tile {} of {tiles}", (tile + 1).min(tiles)),
+            Some(Phase::Decoding { picture }) => format!("{}Decoding", batch(picture)),
+            Some(Phase::Upscaling { tiles: 0, .. }) => "Upscaling".into(),
+            Some(Phase::Upscaling { tile, tiles }) => format!("Upscaling · tile {} of {tiles}", (tile + 1).min(tiles)),
         }
     }
 

@@ -9,7 +9,7 @@ use eframe::egui::{TextureHandle, Vec2, vec2};
 use crate::gui::create::session::{PictureId, Session};
 use crate::gui::create::viewport::View;
 use crate::gui::shared::Shared;
-use crate::settings::StoredPreview;
+use crate::settings::PreviewChoice;
 use atelier_engine::{JobId, Preview, PreviewOptions};
 use atelier_library::{Builtin, PreviewWay};
 
@@ -107,18 +107,6 @@ pub struct FormingPicture {
     pub height: u32,
 }
 
-/// How pictures are shown while they form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PreviewChoice {
-    /// Not at all.
-    Off,
-    /// Rough and free.
-    #[default]
-    Quick,
-    /// Through the tiny autoencoder.
-    Fine,
-}
-
 impl PreviewChoice {
     /// All of them, from nothing to most.
     pub const ALL: [Self; 3] = [Self::Off, Self::Quick, Self::Fine];
@@ -140,16 +128,6 @@ impl PreviewChoice {
             Self::Off => "Show the picture only when it is finished.",
             Self::Quick => "A rough look while it forms. Costs next to nothing.",
             Self::Fine => "A sharper look after each step, through the tiny autoencoder where there is one. A little slower.",
-        }
-    }
-}
-
-impl From<StoredPreview> for PreviewChoice {
-    fn from(stored: StoredPreview) -> Self {
-        match stored {
-            StoredPreview::Off => Self::Off,
-            StoredPreview::Quick => Self::Quick,
-            StoredPreview::Fine => Self::Fine,
         }
     }
 }

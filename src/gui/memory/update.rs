@@ -71,7 +71,7 @@ fn use_resident(id: ResidentId, context: &mut Context<'_>) {
 }
 
 /// Ends a preloading, so that its crash marker does not outlive it: the engine has reported its resident models, or the window closes.
-pub(crate) fn end_preloading(state: &mut State, workers: &mut Workers) {
+pub(crate) fn end_preloading(state: &mut State, workers: &Workers) {
     if let Some(marker) = state.preloading.end() {
         workers.file(FileTask::DeleteCrashMarker(marker));
     }

@@ -48,7 +48,8 @@ fn the_button_says_what_is_missing_until_there_is_a_model_and_a_prompt() {
     recipe.files.set(FileRole::Diffusion, "/models/z.gguf");
     assert!(Studio::open(recipe.clone()).sees("Add the text encoder that belongs to this model."));
     recipe.files.set(FileRole::Llm, "/models/q.gguf");
-    assert!(Studio::open(recipe.clone()).sees("Describe the picture first."));
+    let studio = Studio::open(recipe.clone());
+    assert!(studio.sees("Describe the picture first.") && studio.sees("Describe it in the prompt, then press Generate."));
     recipe.prompt = "a lake".into();
     let studio = Studio::open(recipe);
     assert!(!studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
@@ -351,7 +352,7 @@ fn dropped_files_go_where_they_belong() {
 #[test]
 fn a_file_that_has_gone_is_marked() {
     let mut studio = Studio::open(ready());
-    studio.until("the check", |app| app.state.shared.missing.contains(Path::new("/models/sd15.safetensors")));
+    studio.until("the check", |app| app.state.shared.missing_files.contains(Path::new("/models/sd15.safetensors")));
     assert!(studio.sees("Not there any more"));
 }
 
@@ -429,7 +430,7 @@ fn settings_are_written_a_moment_after_a_change_and_at_the_end() {
         assert!(Instant::now() < deadline, "no settings were written");
         studio.harness.step();
     }
-    assert_eq!(settings::load(&path).dark, Some(false));
+    assert_eq!(settings::load(&path).theme, ThemeChoice::Light);
 
     studio.press(Modifiers::COMMAND, Key::L);
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text(" in winter");
@@ -478,10 +479,11 @@ fn crowded(size: [f32; 2]) -> Studio {
     studio.press(Modifiers::COMMAND, Key::Enter);
     let app = studio.harness.state_mut().as_mut().unwrap();
     app.state.shared.error = Some(crate::gui::shared::ErrorCard {
-        sentence: "A sentence that is long enough to be wrapped on a small screen, because it does not fit.".into(),
-        hint: "A hint that is long enough to be wrapped as well, because it explains what to do next in full.".into(),
         details: vec!["a line".into()],
-        ..crate::gui::shared::ErrorCard::new("", "")
+        ..crate::gui::shared::ErrorCard::new(
+            "A sentence that is long enough to be wrapped on a small screen, because it does not fit.",
+            "A hint that is long enough to be wrapped as well, because it explains what to do next in full.",
+        )
     });
     app.state.shared.unplaced.push("/models/dreamy.safetensors".into());
     studio.harness.run_ok();

@@ -6,6 +6,7 @@ use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::viewport::{self, View};
 use crate::gui::icons::Icon;
+use crate::gui::shared::UnmetRequirement;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bold, command_button};
@@ -134,7 +135,9 @@ fn words(state: &State) -> (&'static str, &'static str) {
     }
     match state.shared.ready() {
         Ok(()) => ("Ready when you are", "Press Generate and watch your picture take shape here."),
-        Err("Describe the picture first.") => ("What would you like to see?", "Describe it in the prompt, then press Generate."),
-        Err(_) => ("Almost there", "This model comes in parts, and one is still missing."),
+        Err(UnmetRequirement::Prompt) => ("What would you like to see?", "Describe it in the prompt, then press Generate."),
+        Err(UnmetRequirement::Model | UnmetRequirement::TextEncoder) => {
+            ("Almost there", "This model comes in parts, and one is still missing.")
+        }
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands)
 fn builtin(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Ok(builtin) = &state.shared.builtin else { return };
     let (palette, manifest) = (theme::palette(ui), builtin.manifest());
-    let missing = builtin.files().iter().any(|(_, path)| state.shared.missing.contains(path));
+    let missing = builtin.files().iter().any(|(_, path)| state.shared.missing_files.contains(path));
     Frame::new()
         .fill(palette.field)
         .stroke((1.0, if missing { palette.warn } else { palette.line }))
@@ -104,7 +104,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole, path: &Path) {
     let palette = theme::palette(ui);
-    let missing = state.shared.missing.contains(path);
+    let missing = state.shared.missing_files.contains(path);
     ui.push_id(role, |ui| {
         Frame::new()
             .fill(palette.field)

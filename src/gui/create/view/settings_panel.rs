@@ -8,7 +8,6 @@ use eframe::egui::{
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::state::PreviewChoice;
 use crate::gui::create::view::{model, size, source};
 use crate::gui::devices;
 use crate::gui::icons::Icon;
@@ -17,6 +16,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, slider_row};
+use crate::settings::PreviewChoice;
 use atelier_core::recipe::{Recipe, Sampler, Scheduler};
 
 /// Space between the panel's edge and its controls, in points.
@@ -60,8 +60,8 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         devices::view::compact(ui, state, commands);
     }
     devices::view::shortage_hint(ui, state, commands);
-    if let Err(reason) = state.shared.ready() {
-        ui.label(RichText::new(reason).color(palette.weak));
+    if let Err(unmet) = state.shared.ready() {
+        ui.label(RichText::new(unmet.sentence()).color(palette.weak));
     } else if let Some(advice) = state.shared.advice() {
         ui.label(RichText::new(advice).color(palette.warn));
     }
@@ -148,7 +148,7 @@ fn text_box(ui: &mut Ui, salt: &str, most: f32, add: impl FnOnce(&mut Ui)) {
 }
 
 fn sampling(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
-    heading(ui, "Drawing", |_| {});
+    heading(ui, "Sampling", |_| {});
     slider_row(
         ui,
         "Steps",
@@ -265,7 +265,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     0.05,
                     "CLIP layers that are left out at the end. Some SD 1.5 models want 2.",
                 );
-                let tiling = "Develop the picture in tiles: needs less memory, takes a little longer.";
+                let tiling = "Decode the picture in tiles: needs less memory, takes a little longer.";
                 row(ui, "VAE tiling", |ui| ui.checkbox(&mut recipe.vae_tiling, "Save memory").on_hover_text(tiling));
                 let flash = "Needs less memory, and is often faster. Switch it off where pictures come out broken.";
                 row(ui, "Attention", |ui| ui.checkbox(&mut recipe.flash_attention, "Flash attention").on_hover_text(flash));

@@ -102,7 +102,7 @@ pub(crate) fn lora_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, comm
                     .on_hover_text("How strongly it works: 1 is what it was made for, 0 is not at all.")
                     .accessible_name(format!("Strength of {name}"));
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                    let missing = state.shared.missing.contains(&lora.path);
+                    let missing = state.shared.missing_files.contains(&lora.path);
                     let palette = theme::palette(ui);
                     let name = widgets::middle_elided(ui, &name, ui.available_width());
                     let text = RichText::new(name).color(if missing { palette.warn } else { palette.text });
