@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::gui::create::progress::Progress;
 use crate::gui::devices::board::Remedy;
+pub use crate::gui::screen::Screen;
 use crate::settings::ThemeChoice;
 use atelier_core::advice::Advice;
 use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
@@ -198,43 +199,6 @@ impl RecentRecipes {
     #[must_use]
     pub fn of(&self, files: &ModelFiles) -> Option<&Recipe> {
         self.0.iter().find(|it| same_paths(&it.files, files))
-    }
-}
-
-/// What the window shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Screen {
-    /// Prompt and pictures.
-    #[default]
-    Create,
-    /// Where everything runs.
-    Devices,
-    /// The models that there are.
-    Models,
-}
-
-impl Screen {
-    /// All of them, in the order of their keys.
-    pub const ALL: [Self; 3] = [Self::Create, Self::Devices, Self::Models];
-
-    /// The word shown.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Create => "Create",
-            Self::Devices => "Devices",
-            Self::Models => "Models",
-        }
-    }
-
-    /// What is there.
-    #[must_use]
-    pub const fn tooltip(self) -> &'static str {
-        match self {
-            Self::Create => "Describe a picture and watch it form.",
-            Self::Models => "See which models you have, get more, and keep them tidy.",
-            Self::Devices => "See where each part of the model runs, what that takes, and change it.",
-        }
     }
 }
 
