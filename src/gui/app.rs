@@ -171,7 +171,7 @@ impl App {
                 models.fit_queries.drop_pending();
             }
             models::update::refresh(models, &devices.board.devices, context);
-            models::fit_queries::refresh(models, devices, context);
+            models::update::refresh_fits(models, devices, context);
             memory::update::refresh(memory, devices.fits(context.shared), context);
         });
         self.closing(ctx);
@@ -325,9 +325,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
         },
         Event::Devices(found) => devices::requests::devices_listed(devices, found, context),
         Event::Server { server, added } => devices::requests::server_answered(devices, &server, added, context),
-        Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => {
-            models::fit_queries::set_estimate(models, estimate.ok())
-        }
+        Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => models::update::estimated(models, estimate.ok()),
         Event::Estimated { recipe, estimate } => devices::requests::estimated(devices, &recipe, estimate, context),
         Event::Measured { job, peaks } => devices::requests::job_measured(devices, job, peaks, context),
         Event::Waiting { job, behind } => {

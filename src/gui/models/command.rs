@@ -2,12 +2,15 @@
 
 use std::path::PathBuf;
 
+use atelier_library::downloads::Status;
+use atelier_library::{Availability, ModelKind};
 use eframe::egui::{Key, Modifiers};
 
+use crate::gui::models::filter::{Filter, Sort};
 use crate::gui::models::state::State;
-use crate::gui::models::{Availability, DownloadsState, FileCheck, Filter, ModelKind, Sort, Status, TokenState};
 use crate::gui::shared::Shared;
 use crate::gui::shortcut::Shortcut;
+use crate::studio::library_service::{DownloadsState, FileCheck, TokenState};
 
 /// A command of the Models view.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,8 @@
 //! Filter, search and order of the cards. Pure; computed after a change, not for each frame.
 
+use atelier_library::{Availability, ModelCard, ModelKind};
+
 use crate::gui::models::fit::FitLevel;
-use crate::gui::models::{Availability, ModelCard, ModelKind};
 
 /// Filter of the cards; each field that is `None` lets all cards pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

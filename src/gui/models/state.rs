@@ -8,14 +8,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atelier_engine::Residency;
-use atelier_library::Licence;
+use atelier_library::downloads::{HubFile, JobSnapshot, Repository};
+use atelier_library::{Availability, CardVariant, Licence, ModelCard};
 
 use crate::gui::models::filter::{CardStatus, Filter, Sort, visible_cards};
 use crate::gui::models::fit::{FitLevel, FitPrediction, MachineMemory};
 use crate::gui::models::fit_queries::FitQueries;
-use crate::gui::models::{
-    Availability, CardVariant, DownloadsState, Entry, FileCheck, HubFile, LibrarySnapshot, ModelCard, RemovalPreview, Repository,
-};
+use crate::studio::library_service::{DownloadsState, FileCheck, LibrarySnapshot, RemovalPreview};
 
 /// State of the Models view.
 #[derive(Default)]
@@ -43,7 +42,7 @@ pub struct State {
     /// Names of chosen variants, by model.
     pub chosen_variants: BTreeMap<String, String>,
     /// The download queue, in its order.
-    pub queue: Vec<Entry>,
+    pub queue: Vec<JobSnapshot>,
     /// Availability of downloads.
     pub downloads: DownloadsState,
     /// The Hugging Face page.
@@ -137,7 +136,7 @@ impl State {
     }
 
     /// Replaces the download queue.
-    pub fn set_queue(&mut self, queue: Vec<Entry>) {
+    pub fn set_queue(&mut self, queue: Vec<JobSnapshot>) {
         let ids: Vec<String> = queue.iter().map(|it| it.id.clone()).collect();
         self.is_dirty |= ids != self.queued_ids;
         (self.queue, self.queued_ids) = (queue, ids);
@@ -237,7 +236,7 @@ impl State {
 
     /// The first download of a card in the queue's order.
     #[must_use]
-    pub fn download_of(&self, card: &ModelCard) -> Option<&Entry> {
+    pub fn download_of(&self, card: &ModelCard) -> Option<&JobSnapshot> {
         self.queue.iter().find(|entry| card.job_ids.contains(&entry.id))
     }
 
@@ -297,7 +296,7 @@ impl State {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::gui::models::ModelKind;
+    use atelier_library::ModelKind;
 
     /// A card of the catalogue, for tests.
     pub(in crate::gui::models) fn card(id: &str, name: &str, bytes: Option<u64>) -> ModelCard {

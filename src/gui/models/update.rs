@@ -4,20 +4,21 @@ use std::path::Path;
 
 use atelier_core::device::Device;
 use atelier_core::recipe::Lora;
-use atelier_library::Runnable;
+use atelier_engine::Estimate;
 use atelier_library::downloads::{Status, Token};
+use atelier_library::{Availability, ModelCard, ModelKind, Runnable};
 use eframe::egui;
 
-use crate::gui::context::Context;
+use crate::gui::context::{Context, log_if_busy};
 use crate::gui::create::update::parse_path;
+use crate::gui::devices;
 use crate::gui::files::{DialogKind, DialogResult, FileTask};
 use crate::gui::models::command::Command;
 use crate::gui::models::filter::Filter;
 use crate::gui::models::fit::MachineMemory;
 use crate::gui::models::state::{HubPage, LicencePrompt, LicensedAction, State};
-use crate::gui::models::{Availability, FileCheck, ModelCard, ModelKind};
 use crate::gui::shared::Screen;
-use crate::studio::library_service::{LibraryEvent, LibraryRequest};
+use crate::studio::library_service::{FileCheck, LibraryEvent, LibraryRequest};
 
 /// Recomputes the shown cards after a change, and tells the service about this machine's memory.
 pub(crate) fn refresh(state: &mut State, devices: &[Device], context: &Context<'_>) {
@@ -35,6 +36,32 @@ pub(crate) fn refresh(state: &mut State, devices: &[Device], context: &Context<'
     state.was_on_screen = is_on_screen;
 }
 
+/// Updates the predictions after a change of the devices, and asks the engine about the next model: the one whose details are shown, then
+/// those on the screen. Nothing is asked while a job runs or the Devices view waits for an estimate.
+pub(crate) fn refresh_fits(state: &mut State, devices: &devices::State, context: &Context<'_>) {
+    if state.fit_queries.set_devices(&devices.board.devices) {
+        for (id, prediction) in state.fit_queries.predictions() {
+            state.set_prediction(&id, prediction);
+        }
+    }
+    let is_idle = context.shared.jobs.is_empty() && !devices.board.estimate_pending;
+    if context.shared.screen != Screen::Models || !is_idle {
+        return;
+    }
+    let cards = state.open_card().into_iter().chain(state.visible_cards());
+    let Some(query) = state.fit_queries.next(cards, &context.shared.recipe) else { return };
+    if log_if_busy(context.engine.estimate(query.recipe.clone())) {
+        state.fit_queries.set_pending(query);
+    }
+}
+
+/// Handles the engine's answer to the pending query; `None` where it failed.
+pub(crate) fn estimated(state: &mut State, estimate: Option<Estimate>) {
+    if let Some((id, prediction)) = state.fit_queries.set_answer(estimate) {
+        state.set_prediction(&id, prediction);
+    }
+}
+
 /// Sends a request where this person has a library.
 fn send(context: &Context<'_>, request: LibraryRequest) {
     if let Some(library) = context.library {
@@ -43,11 +70,11 @@ fn send(context: &Context<'_>, request: LibraryRequest) {
 }
 
 /// Handles the result of a folder dialog.
-pub(crate) fn dialog_closed(purpose: DialogKind, answer: DialogResult, context: &mut Context<'_>) {
-    match answer {
+pub(crate) fn dialog_closed(kind: DialogKind, result: DialogResult, context: &mut Context<'_>) {
+    match result {
         DialogResult::Paths(paths) => {
             let Some(folder) = paths.into_iter().next() else { return };
-            let is_root = purpose == DialogKind::ModelsRoot;
+            let is_root = kind == DialogKind::ModelsRoot;
             send(context, if is_root { LibraryRequest::SetModelsRoot(Some(folder)) } else { LibraryRequest::Add(vec![folder]) });
         }
         DialogResult::Cancelled => {}
