@@ -104,7 +104,7 @@ impl App {
     /// A window for this engine.
     ///
     /// # Errors
-    /// Where the system has no threads to give.
+    /// Fails if the system can start no thread.
     pub fn new(ctx: &egui::Context, engine: Handle, options: &Options, settings: Settings) -> std::io::Result<Self> {
         theme::install(ctx);
         let waker = ctx.clone();
@@ -202,7 +202,7 @@ impl App {
         self.engine.cancel_all();
         memory::update::end_preloading(&mut self.state.memory, &self.workers);
         self.autosave.save(&self.state, &self.workers);
-        // What comes in goes on from there at the next start.
+        // Downloads resume at the next start.
         if !self.library.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
             tracing::error!("the downloads did not stop before the window closed");
         }
@@ -315,7 +315,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
         }
         Event::Preview { job, preview } => create::update::preview(create, job, preview, context),
         Event::Picture { job, picture } => create::update::picture(create, job, &picture, context),
-        // What the system lacks.
+        // A warning without a job is about the system, so the person sees it.
         Event::Log { job: None, level: LogLevel::Warn, text } => context.notice(text),
         Event::Log { job: _, level, text } => match level {
             LogLevel::Debug => tracing::debug!("{text}"),

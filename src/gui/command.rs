@@ -65,10 +65,10 @@ macro_rules! define_command {
                 }
             }
 
-            /// Whether it can be done now; where not, what is missing.
+            /// `Ok` if it can be done now.
             ///
             /// # Errors
-            /// A sentence for a person that says what is missing.
+            /// The sentence about the first thing that is missing.
             pub(crate) fn enabled(&self, state: &State) -> Result<(), &'static str> {
                 match self {
                     $(Self::$Screen(command) => command.enabled(&state.$screen, &state.shared),)*

@@ -1,4 +1,4 @@
-//! What the window looks like. Panels read the state and push commands; they never do.
+//! Layout of the window and its keys. Panels read the state and push commands; they change nothing.
 //!
 //! Not here: files, network, threads, the engine. Colours live in `theme` alone. Every control has a tooltip and an accessible name.
 

@@ -1,4 +1,4 @@
-//! What lies over the canvas: the error card, notices, the hint while files are dragged, and the question before closing.
+//! Overlays of the views: error card, notices, the hint while files are dragged, and the question before closing.
 
 use eframe::egui::{
     Align, Align2, Area, CollapsingHeader, Frame, Id, Label, Layout, Margin, Modal, Order, Rect, RichText, ScrollArea, Ui, UiBuilder, vec2,
@@ -80,7 +80,7 @@ pub(crate) fn notice(ui: &mut Ui, state: &State, canvas: Rect) {
         });
 }
 
-/// What happens to files that are dragged over the window, while they are.
+/// Effect of a drop, shown while files are dragged over the window.
 pub(crate) fn drop_hint(ui: &mut Ui, screen: Screen) {
     if ui.input(|input| input.raw.hovered_files.is_empty()) {
         return;

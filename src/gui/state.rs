@@ -18,7 +18,7 @@ macro_rules! define_state {
             pub shared: Shared,
             /// Short lines that go away by themselves.
             pub notices: Notices,
-            /// Whether the window is being closed.
+            /// State of closing the window.
             pub closing: Closing,
             $(#[doc = concat!("State of the ", $label, " view.")] pub $screen: $screen::State,)*
             $(#[doc = concat!("State of the section ", stringify!($section), ".")] pub $section: $section::State,)*

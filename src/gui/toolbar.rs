@@ -58,7 +58,7 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
     });
 }
 
-/// What comes in, wherever one is: a press leads to it.
+/// Progress of the downloads, a button that leads to them.
 fn coming_in(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(total) = queue::summary(&state.models.queue).filter(|_| state.shared.screen != Screen::Models) else { return };
     gap(ui);
@@ -94,7 +94,7 @@ fn gap(ui: &mut Ui) {
     ui.add_space(8.0);
 }
 
-/// What is shown, in a line.
+/// Title of the canvas: size, seed and steps.
 fn title(state: &State) -> String {
     if state.create.session.following()
         && let Some(forming) = &state.create.forming

@@ -44,10 +44,10 @@ impl WindowCommand {
         }
     }
 
-    /// Whether it can be done now; where not, what is missing.
+    /// `Ok` if it can be done now.
     ///
     /// # Errors
-    /// A sentence for a person that says what is missing.
+    /// The sentence about the first thing that is missing.
     pub(crate) fn enabled(self, shared: &Shared) -> Result<(), &'static str> {
         match self {
             Self::CopyError | Self::DismissError => shared.error.as_ref().map(drop).ok_or("There is no message."),
