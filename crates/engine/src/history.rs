@@ -92,7 +92,7 @@ impl History {
     }
 
     /// What each device takes for itself, in bytes, by its name.
-    pub(crate) fn slack(&self, devices: &[Device]) -> BTreeMap<String, u64> {
+    pub(crate) fn overhead(&self, devices: &[Device]) -> BTreeMap<String, u64> {
         let stored = self.lock();
         devices.iter().map(|device| (device.name.clone(), stored.slack_of(device))).collect()
     }
@@ -227,16 +227,16 @@ mod tests {
     fn slack_is_the_usual_until_it_is_measured_and_then_the_middle_of_what_was() {
         let devices = [device("CUDA0", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu)];
         let measured = History::default();
-        assert_eq!(measured.slack(&devices), [("CUDA0".to_owned(), USUAL_SLACK), ("CPU".to_owned(), 0)].into());
+        assert_eq!(measured.overhead(&devices), [("CUDA0".to_owned(), USUAL_SLACK), ("CPU".to_owned(), 0)].into());
         for bytes in [300, 900, 200, MOST_SLACK + 1] {
             let slack = [("CUDA0".to_owned(), bytes), ("CPU".to_owned(), bytes)].into();
             measured.learn(&Recipe::default(), &[], &devices, &slack);
         }
-        assert_eq!(measured.slack(&devices), [("CUDA0".to_owned(), 300), ("CPU".to_owned(), 0)].into());
+        assert_eq!(measured.overhead(&devices), [("CUDA0".to_owned(), 300), ("CPU".to_owned(), 0)].into());
         let other = Device { description: "Another card".into(), ..devices[0].clone() };
-        assert_eq!(measured.slack(&[other])["CUDA0"], USUAL_SLACK);
+        assert_eq!(measured.overhead(&[other])["CUDA0"], USUAL_SLACK);
         let simulated = Device { description: crate::ffi::SIMULATED_DESCRIPTION.into(), ..devices[0].clone() };
-        assert_eq!(measured.slack(&[simulated])["CUDA0"], 0);
+        assert_eq!(measured.overhead(&[simulated])["CUDA0"], 0);
     }
 
     #[test]
@@ -273,13 +273,13 @@ mod tests {
             History::open(&file).learn(&Recipe::default(), std::slice::from_ref(&peak), &devices, &slack);
         }
         let again = History::open(&file);
-        assert_eq!(again.slack(&devices)["CUDA0"], 5);
+        assert_eq!(again.overhead(&devices)["CUDA0"], 5);
         {
             let stored = again.lock();
             assert_eq!((stored.runs.len(), stored.slack["CUDA0"].samples.len()), (RUNS, SAMPLES));
             assert_eq!((stored.runs[0].peaks[0].measured_bytes, stored.runs[0].peaks[0].predicted_bytes), (7, Some(8)));
         }
         std::fs::write(&file, "{").unwrap();
-        assert_eq!(History::open(&file).slack(&devices)["CUDA0"], USUAL_SLACK);
+        assert_eq!(History::open(&file).overhead(&devices)["CUDA0"], USUAL_SLACK);
     }
 }

@@ -3,8 +3,8 @@
 //! Callers hold a [`Handle`]; they send [`Request`]s and read [`Event`]s, both plain data. Not here: egui, the command line, files that a
 //! person sees. Only `ffi` below contains `unsafe`.
 
-mod batch;
 mod cache;
+mod checks;
 mod devices;
 mod drivers;
 mod engine_end;
@@ -12,15 +12,16 @@ mod estimate;
 mod event_mailbox;
 mod failure;
 mod ffi;
+mod fingerprint;
 mod handle;
 mod history;
+mod job;
 mod placement;
 pub mod protocol;
 mod remote;
-mod run;
 mod scheduler;
-mod sink;
 mod start;
+mod state;
 mod threads;
 
 pub use devices::{NotAdded, simulate_devices};

@@ -20,7 +20,6 @@ use crate::protocol::{RememberedTexts, Residency, Resident, ResidentId, Resident
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{DevicePrediction, Module, Placement, Prediction, Reserve, budget_on};
 use key::Key;
-pub(super) use key::{Fingerprint, fingerprints};
 use policy::{Bytes, Decision, Memory, Part, Policy};
 
 /// How often a job that waits for another one's memory looks whether it was cancelled.
@@ -62,13 +61,13 @@ struct Loaded {
 
 /// What a job asks for.
 pub(super) struct LeaseRequest<'a> {
-    pub(super) load: &'a ContextParams,
-    pub(super) budgeted: &'a ContextBudgets,
+    pub(super) params: &'a ContextParams,
+    pub(super) budgets: &'a ContextBudgets,
     pub(super) placement: &'a Placement,
     /// What it takes, where that is known...
     pub(super) prediction: Option<&'a Prediction>,
     /// ...else what a picture like this one took, where one was made; else it is guessed from the sizes of the files.
-    pub(super) taken: Option<&'a Bytes>,
+    pub(super) measured: Option<&'a Bytes>,
 }
 
 /// What may be used of the devices; it can change from job to job without loading anything again.
@@ -117,7 +116,7 @@ impl LeaseRequest<'_> {
     /// The most that it takes of each device at once.
     fn bytes(&self) -> Bytes {
         let Some(prediction) = self.prediction else {
-            return self.taken.cloned().unwrap_or_else(|| key::guessed_bytes(self.load, self.placement));
+            return self.measured.cloned().unwrap_or_else(|| key::guessed_bytes(self.params, self.placement));
         };
         let most = |device: &DevicePrediction| {
             let peak = device.peak().1;
@@ -210,7 +209,7 @@ impl Cache {
         sink: &dyn JobCallbacks,
         waits: &dyn Fn(&[String]),
     ) -> Result<Lease<'_>, CallError> {
-        let key = Key::new(want.load);
+        let key = Key::new(want.params);
         let mut state = self.lock();
         let found = state.find(&key);
         let id = match found {
@@ -223,13 +222,13 @@ impl Cache {
         let need = want.bytes();
         state = self.make_room(state, id, &need, sink, waits)?;
         if found.is_none()
-            && let Err(error) = state.open(id, key, want.load, &self.encodings, sink)
+            && let Err(error) = state.open(id, key, want.params, &self.encodings, sink)
         {
             self.give_up(state, id);
             return Err(error);
         }
         let Some(loaded) = state.contexts.get(&id) else { unreachable!("it was found or opened above, and is in use") };
-        let (context, limits) = (Arc::clone(&loaded.context), want.budgeted.limits(&loaded.devices_before));
+        let (context, limits) = (Arc::clone(&loaded.context), want.budgets.limits(&loaded.devices_before));
         drop(state);
         let lease = Lease { cache: self, id, context, is_poisoned: false };
         match lease.context.set_limits(&limits) {

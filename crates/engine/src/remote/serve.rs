@@ -17,7 +17,7 @@ use super::handshake::{Answer, Misunderstood, Purpose, read_hello, write_answer}
 use super::probe;
 use crate::devices;
 use crate::ffi;
-use crate::run::cpu_threads;
+use crate::checks::cpu_threads;
 use atelier_core::device::{Device, DeviceKind};
 
 /// How long a stranger may take to say who it is.
