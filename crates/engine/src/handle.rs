@@ -8,23 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::engine_end::{Dispatcher, EngineEnd};
+use crate::engine_end::{Busy, Dispatcher, EngineEnd};
 use crate::event_mailbox::EventMailbox;
 use crate::protocol::{Control, Event, JobId, Query, Request, ResidentId, ServerAddress, Task};
 use crate::threads::is_engine_thread;
 use atelier_core::placement::Reserve;
 use atelier_core::recipe::Recipe;
-
-/// The engine cannot take a request now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Busy {
-    /// Too many jobs are open.
-    #[error("the queue is full; wait until some pictures are done")]
-    Full,
-    /// The engine's thread has ended.
-    #[error("the engine has stopped; restart Atelier")]
-    Gone,
-}
 
 /// Transport of requests to the engine. Dropping it tells the engine that no request will follow.
 pub(crate) trait RequestSender: Send + Sync {

@@ -25,8 +25,8 @@ mod state;
 mod threads;
 
 pub use devices::{NotAdded, simulate_devices};
-pub use engine_end::{EngineEnd, EventSender, NextQuery, QueryReceiver};
-pub use handle::{Busy, Handle, channel};
+pub use engine_end::{Busy, EngineEnd, EventSender, NextQuery, QueryReceiver};
+pub use handle::{Handle, channel};
 pub use protocol::{
     Begin, Cause, Control, DEFAULT_PORT, End, Estimate, Event, Failure, JobId, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, Picture,
     Preview, PreviewOptions, Query, RememberedTexts, RemoteError, Request, Residency, Resident, ResidentId, ResidentPart, ServerAddress,

@@ -94,10 +94,12 @@ mod tests {
 
     #[test]
     fn an_empty_placement_names_the_first_gpu_and_a_partial_one_keeps_it_for_the_rest() {
-        let texts = |backend, params| resolved(backend, params, "").map(|resolved| {
-            let text = resolved.placement.text();
-            (text.backend, text.params_backend)
-        });
+        let texts = |backend, params| {
+            resolved(backend, params, "").map(|resolved| {
+                let text = resolved.placement.text();
+                (text.backend, text.params_backend)
+            })
+        };
         assert_eq!(texts("", ""), Ok(("all=CUDA0".into(), String::new())));
         assert_eq!(texts("te=cpu", "diffusion=cpu,te=DISK"), Ok(("all=CUDA0,te=CPU".into(), "diffusion=CPU,te=disk".into())));
         assert!(texts("cuda7", "").is_err());
@@ -133,7 +135,12 @@ mod tests {
 
     #[test]
     fn a_split_batch_is_the_same_as_if_each_shard_had_been_written() {
-        let text = PlacementText { backend: "all=cuda0,te=cpu".into(), max_vram: "3".into(), split_batch: "cuda0,cuda1".into(), ..PlacementText::default() };
+        let text = PlacementText {
+            backend: "all=cuda0,te=cpu".into(),
+            max_vram: "3".into(),
+            split_batch: "cuda0,cuda1".into(),
+            ..PlacementText::default()
+        };
         let shards = ResolvedPlacement::resolve(&text, &devices()).unwrap().shards(&devices());
         assert_eq!(shards.len(), 2);
         for shard in shards {

@@ -36,17 +36,16 @@ pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cach
         match query {
             Query::Estimate(recipe) => {
                 let _devices = devices::lock_list();
-                let answer = catch_unwind(AssertUnwindSafe(|| {
-                    estimate(&mut estimates, history, &recipe, &devices::list(), outdated.as_ref())
-                }))
-                .unwrap_or_else(|_| {
-                        estimates = fresh();
-                        let failure = Failure::new(
-                            "Atelier made a mistake while it looked at this model.",
-                            "If it happens again, please report it with the model's name.",
-                        );
-                        Err(failure.into())
-                    });
+                let answer =
+                    catch_unwind(AssertUnwindSafe(|| estimate(&mut estimates, history, &recipe, &devices::list(), outdated.as_ref())))
+                        .unwrap_or_else(|_| {
+                            estimates = fresh();
+                            let failure = Failure::new(
+                                "Atelier made a mistake while it looked at this model.",
+                                "If it happens again, please report it with the model's name.",
+                            );
+                            Err(failure.into())
+                        });
                 let estimate = match answer {
                     Ok(estimate) => Ok(estimate),
                     Err(EstimateError::Failed(failure)) => Err(*failure),

@@ -17,12 +17,7 @@ pub(crate) struct Upscaler(NonNull<ggml_sys::atelier_upscaler>);
 
 impl Upscaler {
     /// Opens a model: reads its header; weights are read at the first image.
-    pub(crate) fn new(
-        path: &Path,
-        threads: u32,
-        placement: &Placement,
-        callbacks: &dyn JobCallbacks,
-    ) -> Result<Self, CallError> {
+    pub(crate) fn new(path: &Path, threads: u32, placement: &Placement, callbacks: &dyn JobCallbacks) -> Result<Self, CallError> {
         let mut strings = Strings::default();
         let path = strings.path(Some(path))?;
         let placement = placement.text();

@@ -262,9 +262,11 @@ fn finish(
     if progress.is_over() {
         let devices = &generator.plan.placement.placement.split_batch;
         let device = |index: usize| devices.get(index).map_or("A device", String::as_str);
-        output.notes.extend(failures.map(|(index, failure)| {
-            format!("{} stopped, and the others made its pictures. {}", device(index), failure.advice.sentence)
-        }));
+        output.notes.extend(
+            failures.map(|(index, failure)| {
+                format!("{} stopped, and the others made its pictures. {}", device(index), failure.advice.sentence)
+            }),
+        );
         return Ok(output);
     }
     match failures.next() {

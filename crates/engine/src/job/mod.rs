@@ -8,6 +8,7 @@ mod error;
 mod generate;
 mod monitor;
 mod plan;
+mod predict;
 mod preload;
 mod shard;
 mod upscale;
@@ -26,8 +27,8 @@ use error::JobError;
 use generate::{Generator, JobOutput};
 use monitor::JobMonitor;
 use plan::{GenerationPlan, prepare};
+use predict::predict_shards;
 pub(crate) use preload::preload;
-use shard::predict_shards;
 use upscale::{UpscaleParams, upscale};
 
 /// Runs a job and returns its end.

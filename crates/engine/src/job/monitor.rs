@@ -265,7 +265,9 @@ impl JobCallbacks for JobMonitor {
 /// Removes the source file and line number with which the engine begins its lines.
 fn without_source_position(line: &str) -> &str {
     line.split_once(" - ")
-        .filter(|(position, _)| position.split_once(':').is_some_and(|(file, line)| file.contains('.') && line.trim().parse::<u32>().is_ok()))
+        .filter(|(position, _)| {
+            position.split_once(':').is_some_and(|(file, line)| file.contains('.') && line.trim().parse::<u32>().is_ok())
+        })
         .map_or(line, |(_, rest)| rest)
         .trim()
 }

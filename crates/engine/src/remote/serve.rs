@@ -15,9 +15,9 @@ use std::time::Duration;
 use super::dial::our_version;
 use super::handshake::{Answer, Misunderstood, Purpose, read_hello, write_answer};
 use super::probe;
+use crate::checks::cpu_threads;
 use crate::devices;
 use crate::ffi;
-use crate::checks::cpu_threads;
 use atelier_core::device::{Device, DeviceKind};
 
 /// How long a stranger may take to say who it is.
