@@ -90,7 +90,7 @@ impl Handle {
     /// Submits a job and returns its number.
     ///
     /// # Errors
-    /// Where too many jobs are open or the engine is gone; then no event will carry the number.
+    /// If too many jobs are open or the engine is gone; then no event will carry the number.
     pub fn submit(&self, task: Task) -> Result<JobId, Busy> {
         let job = JobId(self.next_job.fetch_add(1, Ordering::Relaxed));
         self.events.open(job);
@@ -101,7 +101,7 @@ impl Handle {
     /// Queries the memory that a recipe takes; `Event::Estimated` answers, unless a newer query replaces this one.
     ///
     /// # Errors
-    /// Where the engine is gone.
+    /// If the engine is gone.
     pub fn estimate(&self, recipe: Recipe) -> Result<(), Busy> {
         self.requests.send(Request::Query(Query::Estimate(Box::new(recipe))))
     }
@@ -109,7 +109,7 @@ impl Handle {
     /// Queries the devices; `Event::Devices` answers.
     ///
     /// # Errors
-    /// Where the engine is gone.
+    /// If the engine is gone.
     pub fn list_devices(&self) -> Result<(), Busy> {
         self.requests.send(Request::Query(Query::Devices))
     }
@@ -117,7 +117,7 @@ impl Handle {
     /// Connects to a server; `Event::Server` answers.
     ///
     /// # Errors
-    /// Where the engine is gone.
+    /// If the engine is gone.
     pub fn add_server(&self, server: ServerAddress) -> Result<(), Busy> {
         self.control(Control::AddServer(server))
     }
@@ -125,7 +125,7 @@ impl Handle {
     /// Frees every model that no job uses; `Event::Residency` answers.
     ///
     /// # Errors
-    /// Where the engine is gone.
+    /// If the engine is gone.
     pub fn unload(&self) -> Result<(), Busy> {
         self.control(Control::UnloadAll)
     }
@@ -133,7 +133,7 @@ impl Handle {
     /// Frees one model, unless a job uses it; `Event::Residency` answers.
     ///
     /// # Errors
-    /// Where the engine is gone.
+    /// If the engine is gone.
     pub fn unload_model(&self, model: ResidentId) -> Result<(), Busy> {
         self.control(Control::Unload(model))
     }
@@ -141,7 +141,7 @@ impl Handle {
     /// Exempts a model from eviction, or no longer; `Event::Residency` answers.
     ///
     /// # Errors
-    /// Where the engine is gone.
+    /// If the engine is gone.
     pub fn keep_model(&self, model: ResidentId, keep: bool) -> Result<(), Busy> {
         self.control(Control::Keep { model, keep })
     }
@@ -149,7 +149,7 @@ impl Handle {
     /// Sets the memory of each device that stays free for other programs.
     ///
     /// # Errors
-    /// Where the engine is gone.
+    /// If the engine is gone.
     pub fn set_reserve(&self, reserve: Reserve) -> Result<(), Busy> {
         self.control(Control::SetReserve(reserve))
     }
@@ -157,7 +157,7 @@ impl Handle {
     /// Begins to load the model of a recipe, so that its first picture waits less; `None` stops a preload.
     ///
     /// # Errors
-    /// Where the engine is gone.
+    /// If the engine is gone.
     pub fn preload(&self, recipe: Option<Recipe>) -> Result<(), Busy> {
         self.control(Control::Preload(recipe.map(Box::new)))
     }

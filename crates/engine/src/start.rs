@@ -13,7 +13,7 @@ use crate::threads::{STACK_BYTES, mark_engine_thread};
 
 /// Starts the engine. `wake` is called, from any thread, whenever a new event can be read. Dropping the handle stops the engine.
 ///
-/// Where the system gives no thread, the handle refuses every job.
+/// The handle refuses every job if the system gives no thread.
 #[must_use]
 pub fn start(wake: impl Fn() + Send + Sync + 'static) -> Handle {
     start_with(wake, None)

@@ -4,20 +4,20 @@ use crate::ffi::Limits;
 use atelier_core::device::Device;
 use atelier_core::placement::{Module, budget_on};
 
-/// What may be used of the devices; it can change from job to job without loading anything again.
+/// Budgets of a context; they can change from job to job without loading anything again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ContextBudgets {
     pub(crate) budgets: Vec<Budget>,
     pub(crate) stream_layers: bool,
 }
 
-/// The most that a module may use of the device it runs on.
+/// Maximum memory of a module on the device it runs on.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Budget {
     pub(crate) module: Module,
     /// A device's whole name.
     pub(crate) device: String,
-    /// GiB; negative: what is free less that many.
+    /// GiB; negative: the free memory less that many.
     pub(crate) gib: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What makes two models the same, and two modules of theirs.
+//! Identity of models, and of the modules that two of them can share.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub(super) struct Key {
     fingerprints: Vec<(FileRole, Fingerprint)>,
 }
 
-/// Everything on which a module's weights depend that another model could have too.
+/// Everything on which the weights of a module depend; models with equal values can share them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shareable {
     fingerprints: Vec<(FileRole, Fingerprint)>,
@@ -37,13 +37,13 @@ impl Key {
         &self.params.files
     }
 
-    /// What a person calls it, for want of better: the name of its largest part's file.
+    /// The name of its main file, for a person.
     pub(super) fn name(&self) -> String {
         let main = self.params.files.main();
         main.and_then(Path::file_stem).map_or_else(|| "another model".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// What another model must agree in so that both can use one module. `None`: the module is not of files of its own.
+    /// The part of the key on which the weights of one module depend. `None`: the module has no files of its own.
     pub(super) fn shareable(&self, module: Module) -> Option<Shareable> {
         let roles: &[FileRole] = match module {
             // PhotoMaker reaches into the text encoder.
@@ -51,7 +51,7 @@ impl Key {
             Module::Vae => &AUTOENCODERS,
             _ => return None,
         };
-        // What such files leave out comes from the whole model's file.
+        // Weights that such files lack come from the whole model's file.
         if module == Module::Te && self.params.files.get(FileRole::Model).is_some() {
             return None;
         }
@@ -78,7 +78,7 @@ impl Key {
     }
 }
 
-/// What a model may take of each device, by the sizes of its files alone.
+/// Bytes of a model on each device, estimated from the sizes of its files alone.
 pub(super) fn guessed_bytes(params: &ContextParams, placement: &Placement) -> Bytes {
     let mut bytes = Bytes::new();
     for (role, path) in params.files.iter() {

@@ -54,13 +54,13 @@ impl Lease<'_> {
         &self.context
     }
 
-    /// The context can no longer be trusted; nor can those that share modules with it.
+    /// Frees the context, and those that share modules with it, after their last use: they can no longer be trusted.
     pub(super) fn discard(mut self) {
         self.is_poisoned = true;
     }
 
-    /// As [`discard`](Self::discard); also, every other context that nobody uses leaves this device, unless it is kept. Returns whether one
-    /// went.
+    /// As [`discard`](Self::discard); also evicts every other context that nobody uses from this device, unless it is kept. Returns true
+    /// where one was evicted.
     pub(super) fn discard_for_room(self, device: &str) -> bool {
         let (cache, id) = (self.cache, self.id);
         let others = cache.lock().holders(device, id);
@@ -70,7 +70,7 @@ impl Lease<'_> {
         others.difference(&left).next().is_some()
     }
 
-    /// What other models hold of each device now.
+    /// Bytes of other models on each device now.
     pub(super) fn others(&self) -> BTreeMap<String, u64> {
         let state = self.cache.lock();
         let mut all = state.policy.held();
@@ -84,13 +84,13 @@ impl Lease<'_> {
         all
     }
 
-    /// Reads the weights that the first picture would read.
-    pub(super) fn preload(&self, sink: &dyn JobCallbacks) -> Result<(), CallError> {
+    /// Reads the weights of the context's own modules.
+    pub(super) fn preload(&self, callbacks: &dyn JobCallbacks) -> Result<(), CallError> {
         let own: Vec<Module> = {
             let state = self.cache.lock();
             state.policy.held_by(self.id).filter(|(owner, _)| *owner == self.id).map(|(_, module)| module).collect()
         };
-        self.context.preload(&own, sink)
+        self.context.preload(&own, callbacks)
     }
 }
 
@@ -115,14 +115,14 @@ impl Drop for Lease<'_> {
 
 impl Cache {
     /// The context for these files and settings, opened now where it is not there, with room made for it, and held to its budgets.
-    /// `waits` is told which models hold the memory that it waits for.
+    /// Calls `waits` with the names of the models whose memory it waits for.
     pub(super) fn lease(
         &self,
-        want: &LeaseRequest<'_>,
-        sink: &dyn JobCallbacks,
+        request: &LeaseRequest<'_>,
+        callbacks: &dyn JobCallbacks,
         waits: &dyn Fn(&[String]),
     ) -> Result<Lease<'_>, CallError> {
-        let key = Key::new(want.params);
+        let key = Key::new(request.params);
         let mut state = self.lock();
         let found = state.find(&key);
         let id = match found {
@@ -132,16 +132,16 @@ impl Cache {
             }
             None => state.reserve_entry(&key),
         };
-        let need = want.bytes();
-        state = self.make_room(state, id, &need, sink, waits)?;
+        let need = request.bytes();
+        state = self.make_room(state, id, &need, callbacks, waits)?;
         if found.is_none()
-            && let Err(error) = state.open(id, key, want.params, &self.encodings, sink)
+            && let Err(error) = state.open(id, key, request.params, &self.encodings, callbacks)
         {
             self.give_up(state, id);
             return Err(error);
         }
         let Some(loaded) = state.contexts.get(&id) else { unreachable!("it was found or opened above, and is in use") };
-        let (context, limits) = (Arc::clone(&loaded.context), want.budgets.limits(&loaded.devices_before));
+        let (context, limits) = (Arc::clone(&loaded.context), request.budgets.limits(&loaded.devices_before));
         drop(state);
         let lease = Lease { cache: self, id, context, is_poisoned: false };
         match lease.context.set_limits(&limits) {
@@ -158,7 +158,7 @@ impl Cache {
         mut state: MutexGuard<'a, Models>,
         id: ResidentId,
         need: &Bytes,
-        sink: &dyn JobCallbacks,
+        callbacks: &dyn JobCallbacks,
         waits: &dyn Fn(&[String]),
     ) -> Result<MutexGuard<'a, Models>, CallError> {
         let mut waited_for = Vec::new();
@@ -167,7 +167,7 @@ impl Cache {
             match state.policy.decide(&missing, &memory, Some(id)) {
                 Decision::Admit | Decision::Try => return Ok(state),
                 Decision::Evict(victim) => state.evict(victim),
-                Decision::Wait(_) if sink.cancelled() => {
+                Decision::Wait(_) if callbacks.cancelled() => {
                     self.give_up(state, id);
                     return Err(CallError::cancelled());
                 }
@@ -182,7 +182,7 @@ impl Cache {
         }
     }
 
-    /// Ends a use that did not come to a lease.
+    /// Ends a use without a lease.
     fn give_up(&self, mut state: MutexGuard<'_, Models>, id: ResidentId) {
         state.policy.end_use(id);
         if !state.contexts.contains_key(&id) {
@@ -205,8 +205,8 @@ impl Cache {
     /// Frees every context that nobody uses and that holds something on this device, unless it is kept.
     fn evict_from(&self, device: &str) {
         let mut state = self.lock();
-        let all_of_it = BTreeMap::from([(device.to_owned(), Memory { free_bytes: 0, reserve_bytes: 1 })]);
-        while let Some(id) = state.policy.surplus(&all_of_it) {
+        let all_of_device = BTreeMap::from([(device.to_owned(), Memory { free_bytes: 0, reserve_bytes: 1 })]);
+        while let Some(id) = state.policy.surplus(&all_of_device) {
             state.evict(id);
         }
     }
@@ -216,32 +216,32 @@ impl Cache {
         self.lock().unload(id);
     }
 
-    /// Whether a context must stay until it is let go.
-    pub(super) fn keep(&self, id: ResidentId, kept: bool) {
-        self.lock().policy.keep(id, kept);
+    /// Exempts a context from eviction, or no longer.
+    pub(super) fn keep(&self, id: ResidentId, keep: bool) {
+        self.lock().policy.keep(id, keep);
     }
 
-    /// How much of each device is left to other programs.
+    /// Sets the memory of each device that stays free for other programs.
     pub(super) fn set_reserve(&self, reserve: Reserve) {
         self.lock().reserve = reserve;
     }
 
-    /// Frees contexts where other programs need the memory. Returns whether one went.
+    /// Evicts contexts where other programs need the memory. Returns true where one was evicted.
     pub(super) fn evict_for_others(&self) -> bool {
         let mut state = self.lock();
-        let mut went = false;
+        let mut evicted = false;
         if state.contexts.is_empty() {
             return false;
         }
         while let Some(id) = state.policy.surplus(&state.memory()) {
             state.evict(id);
-            went = true;
+            evicted = true;
         }
-        went
+        evicted
     }
 
-    /// The devices of the resident model as they were before it was opened, and what each took for itself since then: what is not free any
-    /// more, less the buffers that are counted. Nothing without a model or beside another one, or where only memory that is counted was used.
+    /// The devices of the only resident model as they were before it was opened, and the overhead of each: bytes that are no longer free, less
+    /// the buffers that are counted. Nothing where there is another number of models, or only RAM was used.
     pub(super) fn overhead(&self) -> (Vec<Device>, BTreeMap<String, u64>) {
         let state = self.lock();
         let mut contexts = state.contexts.values();
@@ -260,7 +260,7 @@ impl Cache {
         (used, overhead)
     }
 
-    /// What is in memory, the latest used first.
+    /// The models in memory, the latest used first.
     pub(super) fn residency(&self) -> Residency {
         let state = self.lock();
         let models = state.policy.by_use().into_iter().filter_map(|id| state.resident(id)).collect();

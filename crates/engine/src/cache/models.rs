@@ -19,7 +19,7 @@ pub(super) struct Models {
     /// Those that `policy` knows, and those of which others borrow.
     pub(super) contexts: BTreeMap<ResidentId, Loaded>,
     pub(super) reserve: Reserve,
-    /// By device: what evicted models held there and was not free afterwards.
+    /// Bytes by device that evicted models held and the driver did not return.
     pub(super) unreturned: Bytes,
 }
 
@@ -27,12 +27,12 @@ pub(super) struct Models {
 pub(super) struct Loaded {
     pub(super) key: Key,
     pub(super) context: Arc<Context>,
-    /// The devices as they were just before: what was free then is what the model and everything it needs could have.
+    /// The devices just before it was opened: their free memory is what it and its buffers can use.
     pub(super) devices_before: Vec<Device>,
     pub(super) used_at: SystemTime,
     /// Text encodings found and not found, as they were when it was last used.
     pub(super) encodings: (u64, u64),
-    /// It failed, or shares with one that did: it goes as soon as nobody uses it, and nobody finds it any more.
+    /// It failed, or shares parts with a model that did: it is not used again, and freed after its last use.
     is_poisoned: bool,
     /// Modules whose weights were freed although the context stays, because others borrow from it.
     freed: BTreeSet<Module>,
@@ -44,7 +44,7 @@ impl Models {
         found.next().map(|(id, _)| *id)
     }
 
-    /// A new entry, in use, with the parts that it will hold: room is made for it before it is opened, and what it borrows must stay.
+    /// Reserves an entry before opening, so that eviction counts its parts as used.
     pub(super) fn reserve_entry(&mut self, key: &Key) -> ResidentId {
         let id = self.policy.new_id();
         let lent = |module| self.lender(key, module).unwrap_or(id);
@@ -68,12 +68,12 @@ impl Models {
         &mut self,
         id: ResidentId,
         key: Key,
-        load: &ContextParams,
+        params: &ContextParams,
         encodings: &ConditioningCache,
-        sink: &dyn JobCallbacks,
+        callbacks: &dyn JobCallbacks,
     ) -> Result<(), CallError> {
         let devices_before = devices::list();
-        let mut context = Context::new(load, encodings, &key.encoders(), sink)?;
+        let mut context = Context::new(params, encodings, &key.encoders(), callbacks)?;
         let mut parts: BTreeSet<Part> = self.policy.held_by(id).collect();
         let borrowed: Vec<Part> = parts.iter().copied().filter(|(owner, _)| *owner != id).collect();
         for (owner, module) in borrowed {
@@ -100,7 +100,7 @@ impl Models {
         }
     }
 
-    /// What is needed beside what the model holds already.
+    /// `need` less the bytes that the model holds already.
     pub(super) fn missing(&self, id: ResidentId, need: &Bytes) -> Bytes {
         let mut missing = need.clone();
         for (_, bytes) in self.policy.parts(id) {
@@ -123,7 +123,7 @@ impl Models {
         memory.collect()
     }
 
-    /// A model goes, and what its device does not give back is noted.
+    /// Evicts a model, and notes the bytes that the driver does not return.
     pub(super) fn evict(&mut self, id: ResidentId) {
         let before = devices::list();
         let mut held = Bytes::new();
@@ -159,7 +159,7 @@ impl Models {
         }
     }
 
-    /// A model failed: it and those that share parts with it go as soon as nobody uses them.
+    /// Marks a model that failed, and those that share parts with it, to be freed after their last use.
     pub(super) fn poison(&mut self, id: ResidentId) {
         let parts: Vec<Part> = self.policy.held_by(id).collect();
         let sharing: BTreeSet<ResidentId> =
@@ -171,7 +171,7 @@ impl Models {
         }
     }
 
-    /// Drops what is is_poisoned and unused, and frees what nobody holds.
+    /// Drops poisoned models that are not used, and frees weights that no model holds.
     pub(super) fn collect(&mut self) {
         let is_poisoned: Vec<ResidentId> = self.contexts.iter().filter(|(_, loaded)| loaded.is_poisoned).map(|(id, _)| *id).collect();
         for id in is_poisoned {
@@ -198,7 +198,7 @@ impl Models {
         });
     }
 
-    /// Other models that hold something on this device.
+    /// Other models with weights on this device.
     pub(super) fn holders(&self, device: &str, but: ResidentId) -> BTreeSet<ResidentId> {
         let holds = |id: &ResidentId| self.policy.parts(*id).any(|(_, bytes)| bytes.get(device).is_some_and(|bytes| *bytes > 0));
         self.policy.by_use().into_iter().filter(|id| *id != but && holds(id)).collect()

@@ -68,7 +68,7 @@ impl EstimateRequest {
         if u64::from(recipe.width) * u64::from(recipe.height) > MAX_PIXELS {
             return Err(Failure::new("This picture is larger than Atelier can estimate.", "Choose a smaller size.").into());
         }
-        // Where weights live and what may be used changes nothing about what is needed.
+        // Locations of weights and budgets change nothing about what is needed.
         recipe.placement = PlacementText::default();
         let tiling = is_tiled(&recipe);
         Ok(Self { recipe, size_multiple, tiling, references })

@@ -65,7 +65,7 @@ pub(crate) fn run(
         && recipe.placement.split_batch.is_empty()
     {
         let (devices, overhead) = engine.cache.overhead();
-        engine.history.learn(recipe, &peaks, &devices, &overhead);
+        engine.history.record(recipe, &peaks, &devices, &overhead);
     }
     if !peaks.is_empty() {
         monitor.send(Event::Measured { job, peaks });

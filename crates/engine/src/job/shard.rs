@@ -44,7 +44,7 @@ impl BatchShard {
 
     /// Looks up the bytes that a job like this one took.
     pub(super) fn recall(&mut self, engine: &EngineState, recipe: &Recipe) {
-        self.measured = engine.history.taken(&Recipe { placement: self.text.clone(), ..recipe.clone() });
+        self.measured = engine.history.measured_bytes(&Recipe { placement: self.text.clone(), ..recipe.clone() });
     }
 }
 
