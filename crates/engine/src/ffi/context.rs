@@ -2,7 +2,9 @@
 
 use std::ffi::CString;
 use std::ptr::{NonNull, null_mut};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::callbacks::{JobCallbacks, RawCallbacks, copy_rgb, module_number, module_of};
 use super::conditioning_cache::ConditioningCache;
@@ -27,7 +29,7 @@ struct Raw {
 
 impl Raw {
     fn lock(&self) -> MutexGuard<'_, ()> {
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
+        self.busy.lock()
     }
 }
 
@@ -176,7 +178,7 @@ impl Context {
     /// Hits and misses of its text encodings in the cache; `None` while the context or one of its lenders computes.
     pub(crate) fn conditioning_counts(&self) -> Option<(u64, u64)> {
         let all = self.lenders.iter().chain([&self.raw]);
-        let _locks = all.map(|raw| raw.busy.try_lock().ok()).collect::<Option<Vec<_>>>()?;
+        let _locks = all.map(|raw| raw.busy.try_lock()).collect::<Option<Vec<_>>>()?;
         let (mut hits, mut misses) = (0, 0);
         // SAFETY: a live context, locked; two locals to be written.
         unsafe { ggml_sys::atelier_context_conditioning_counts(self.pointer(), &raw mut hits, &raw mut misses) };

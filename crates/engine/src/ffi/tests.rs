@@ -2,8 +2,8 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use testkit::{broken, tiny};
 
 use super::{CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, Status, force_hook};
@@ -14,7 +14,7 @@ use atelier_core::recipe::{FileRole, Recipe, Rgb8};
 /// Serialises the tests: the engine's callbacks and the hook's settings are global.
 fn lock_engine() -> MutexGuard<'static, ()> {
     static LOCK: Mutex<()> = Mutex::new(());
-    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
+    LOCK.lock()
 }
 
 #[derive(Debug, Default)]
