@@ -38,9 +38,9 @@ pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
             });
             ui.add_space(2.0);
             if !error.remedies.is_empty() {
-                let words = format!("{}:", devices::Command::RemedyAgain(0).label());
+                let words = format!("{}:", devices::Command::RepeatWithRemedy(0).label());
                 ui.label(RichText::new(words).color(palette.weak));
-                devices::view::remedies(ui, state, commands, &error.remedies, |index| devices::Command::RemedyAgain(index));
+                devices::view::remedies(ui, state, commands, &error.remedies, |index| devices::Command::RepeatWithRemedy(index));
             }
             if !error.details.is_empty() {
                 CollapsingHeader::new("Details")

@@ -106,7 +106,7 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
         });
     } else {
         let best = board.remedies.get(..1).unwrap_or_default();
-        suggestion::remedies(ui, state, commands, best, |index| Command::Remedy(index));
+        suggestion::remedies(ui, state, commands, best, |index| Command::ApplyRemedy(index));
     }
 }
 
@@ -132,7 +132,7 @@ mod tests {
         let devices = vec![device("GPU0", DeviceKind::Gpu), device("GPU1", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu)];
         let mut board = Board::default();
         (board.devices, board.modules, board.placement) = (devices, vec![Module::Diffusion, Module::Te], Some(placement));
-        let told: Vec<_> = in_use(&board).into_iter().map(|it| (it.name.as_str(), modules_on(&board, it).join(", "))).collect();
-        assert_eq!(told, [("GPU0", "diffusion, text encoder".to_owned()), ("CPU", "text encoder weights".to_owned())]);
+        let summary: Vec<_> = in_use(&board).into_iter().map(|it| (it.name.as_str(), modules_on(&board, it).join(", "))).collect();
+        assert_eq!(summary, [("GPU0", "diffusion, text encoder".to_owned()), ("CPU", "text encoder weights".to_owned())]);
     }
 }
