@@ -38,7 +38,7 @@ fn deep_on(placement: PlacementText) -> Recipe {
     Recipe { files: deep().clone(), placement, ..recipe() }
 }
 
-/// What the engine said of graphs that it cut: into how many segments, or with what budget it streams them.
+/// Log lines of graphs that were cut: the number of segments, or the budget with which they are streamed.
 fn cuts(said: &Said) -> Vec<&str> {
     let lines = said.events.iter().filter_map(|event| if let Event::Log { text, .. } = event { Some(text.as_str()) } else { None });
     lines.filter(|line| line.contains("graph cut max_vram") || line.contains("streaming budget")).collect()

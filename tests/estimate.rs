@@ -1,4 +1,4 @@
-//! What recipes take: what the engine would allocate against what it does allocate.
+//! Estimates of recipes: bytes that the engine would allocate against those that it does allocate.
 //!
 //! Counted on simulated devices: what is counted there is what the engine asked of a device, to the byte.
 
@@ -29,7 +29,7 @@ fn on(backend: &str, params_backend: &str, max_vram: &str) -> Recipe {
     Recipe { files: deep().clone(), placement, ..recipe() }
 }
 
-/// What is predicted for each device and phase where no device takes anything for itself.
+/// Predicted bytes of each device and phase, on devices without overhead.
 fn predicted(recipe: &Recipe, estimate: &Estimate, devices: &[Device]) -> BTreeMap<(String, Phase), u64> {
     let rooms: Vec<DeviceCapacity> = devices.iter().map(|device| DeviceCapacity::new(device.clone(), 0)).collect();
     let placement = Placement::parse(&recipe.placement, devices).unwrap();

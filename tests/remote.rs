@@ -29,7 +29,7 @@ type Moment = fn(&Event) -> bool;
 /// Longer than anything here takes on the slowest machine: reaching it is a failure.
 const LIMIT: Duration = Duration::from_mins(3);
 
-/// What a server said on standard error.
+/// Standard error of a server.
 #[derive(Default)]
 struct Words {
     text: Mutex<String>,

@@ -1,4 +1,4 @@
-//! What stays in memory between jobs, what models share, and what goes when there is no room.
+//! Residency: models that stay in memory between jobs, parts that they share, and eviction where there is no room.
 //!
 //! The devices belong to the process: `GPU0` and `GPU1` of 1 GiB, `SMALL` with room for one tiny model, `MEDIUM` for one that makes a picture
 //! while another's weights stay, or so it seems by the sizes of their files, `NANO` and `PICO` with room for nothing.
@@ -49,7 +49,7 @@ fn stranger() -> ModelFiles {
     let make = || {
         let options = tiny::Options { seed: 78, ..tiny::Options::default() };
         let files = tiny::zimage(&folder("stranger"), &options).unwrap();
-        // What a model took is remembered by the names of its files.
+        // Measurements of a model are stored by the names of its files.
         let diffusion = files.diffusion.with_file_name("stranger.safetensors");
         std::fs::rename(&files.diffusion, &diffusion).unwrap();
         [(FileRole::Diffusion, diffusion), (FileRole::Llm, files.llm), (FileRole::Taesd, files.taesd)].into_iter().collect()
@@ -204,7 +204,7 @@ fn a_text_that_was_read_is_not_read_again_when_its_model_comes_back() {
     let back = it.engine.run(&a);
     assert_eq!(loaded(&back), BTreeSet::from([Module::Diffusion, Module::Vae]));
     assert!(back.pixels() == first);
-    // Where the encoder's weights live changes nothing about what it says. The decoder is borrowed; who lends it makes room.
+    // The location of the encoder's weights does not change its output. The decoder is borrowed; its lender makes room.
     let moved = it.engine.run(&on_disk);
     assert_eq!(loaded(&moved), BTreeSet::from([Module::Diffusion]));
     assert!(moved.pixels() == first);
@@ -339,7 +339,7 @@ fn batch(events: &[Event]) -> BTreeMap<(u32, i64), Vec<u8>> {
     by_index
 }
 
-/// Whether no step was told yet.
+/// No step was sent yet.
 static FIRST: AtomicBool = AtomicBool::new(true);
 
 #[test]

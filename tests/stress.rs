@@ -35,7 +35,7 @@ const TEXTS: [(&str, i64, u32, u32, f32); 4] =
     [("a lake", 1, 1, 1, 0.0), ("a lake", 2, 2, 1, 0.0), ("a hill", 3, 1, 2, 0.0), ("a wood", 4, 1, 1, 0.5)];
 const MODELS: usize = 4;
 
-/// What may come of a job beside being cancelled, where it is cancelled at all.
+/// Expected outcome of a job that is not cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     /// These pictures. Only a kept model may be in the way.
@@ -49,7 +49,7 @@ enum Outcome {
 struct Submitted {
     outcome: Outcome,
     pictures: Vec<Vec<u8>>,
-    /// Whether a model was kept from others at any time since then.
+    /// A model was exempt from eviction at any time since then.
     kept: bool,
     cancelled: bool,
     made: usize,
@@ -64,7 +64,7 @@ struct News {
     residency: Residency,
     ends: BTreeMap<&'static str, usize>,
     estimates: usize,
-    /// What must not have happened.
+    /// Events that must not happen.
     faults: Vec<String>,
 }
 
@@ -188,7 +188,7 @@ impl News {
 }
 
 impl Submitted {
-    /// What such an end is called, if it may be.
+    /// Name of an expected end; `None` for one that must not be.
     fn judge(&self, end: &End) -> Option<&'static str> {
         let no_room = |failure: &Failure| matches!(failure.cause, Some(Cause::OutOfMemory(_)));
         let mistake = |failure: &Failure| failure.advice.sentence.contains("mistake") || failure.advice.sentence.contains("engine stopped");
@@ -238,7 +238,7 @@ fn placement(backend: &str, params_backend: &str) -> PlacementText {
     PlacementText { backend: backend.into(), params_backend: params_backend.into(), ..PlacementText::default() }
 }
 
-/// Where those models run that can.
+/// Placements on which models can run.
 fn places() -> Vec<PlacementText> {
     let split = PlacementText { split_batch: "GPU0,GPU1".into(), ..placement("GPU0", "") };
     let whole: Vec<PlacementText> = [
@@ -257,7 +257,7 @@ fn places() -> Vec<PlacementText> {
     [whole, vec![split]].concat()
 }
 
-/// What an engine makes of a recipe that has nothing else to do.
+/// The outcome of a recipe in an idle engine.
 fn undisturbed(engine: &support::engine::Engine, recipe: &Recipe) -> Vec<Vec<u8>> {
     let alone = Recipe { placement: placement("cpu", ""), ..recipe.clone() };
     let said = engine.run(&alone);

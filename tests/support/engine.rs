@@ -30,7 +30,7 @@ pub(crate) struct Engine {
     caught: Arc<Caught>,
 }
 
-/// What one job said, in order.
+/// Events of one job, in order.
 pub(crate) struct Said {
     pub(crate) events: Vec<Event>,
 }
@@ -97,7 +97,7 @@ impl Engine {
         self.wait(|events| count(events) >= ends)
     }
 
-    /// What is in memory, once that is as it should be.
+    /// The residency, once `enough` holds.
     pub(crate) fn residency(&self, enough: impl Fn(&Residency) -> bool) -> Residency {
         let state = self.caught.events.lock().unwrap();
         let is_so = || enough(&self.caught.residency.lock().unwrap());
@@ -114,7 +114,7 @@ impl Engine {
         events.into_iter().find_map(|event| if let Event::Devices(devices) = event { Some(devices) } else { None }).unwrap()
     }
 
-    /// What a recipe takes.
+    /// The estimate of a recipe.
     pub(crate) fn estimate(&self, recipe: &Recipe) -> Result<Estimate, Box<Failure>> {
         self.handle.estimate(recipe.clone()).unwrap();
         let events = self.wait(|events| events.iter().any(|event| matches!(event, Event::Estimated { .. })));
@@ -125,7 +125,7 @@ impl Engine {
             .map_err(Box::new)
     }
 
-    /// What came of adding a server: its devices as they are named here, or why not.
+    /// The result of adding a server: its devices by their names here.
     pub(crate) fn add_server(&self, server: &str) -> Result<Vec<Device>, RemoteError> {
         self.handle.add_server(server.parse().unwrap()).unwrap();
         let events = self.wait(|events| events.iter().any(|event| matches!(event, Event::Server { .. })));
@@ -167,7 +167,7 @@ impl Said {
         self.events.iter().filter_map(|event| if let Event::Picture { picture, .. } = event { Some(picture) } else { None }).collect()
     }
 
-    /// What it took of the devices.
+    /// Peak memory of the job.
     pub(crate) fn peaks(&self) -> &[Peak] {
         let peaks = self.events.iter().find_map(|event| if let Event::Measured { peaks, .. } = event { Some(peaks) } else { None });
         peaks.expect("a job that ran says what it took")

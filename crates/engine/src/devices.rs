@@ -66,7 +66,7 @@ pub struct NotAdded {
 /// stay as long as the process.
 ///
 /// # Errors
-/// Where a device has one of the names.
+/// If a device has one of the names.
 pub fn simulate_devices(devices: &SimulatedDevices) -> Result<(), NotAdded> {
     let _adding = lock_list_to_add();
     devices

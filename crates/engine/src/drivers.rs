@@ -1,4 +1,4 @@
-//! What this system lacks for its graphics cards to be used, as a sentence that says what to install.
+//! Libraries that this system lacks for its graphics cards to be used, with the command that installs them.
 
 use super::ffi;
 

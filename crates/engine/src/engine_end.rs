@@ -11,13 +11,23 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::handle::Busy;
 use crate::protocol::{Control, End, Event, Failure, JobId, Query, Request, Task};
 use atelier_core::mailbox::Mailbox;
 use atelier_core::recipe::Recipe;
 
 /// Jobs that may be open; a person never queues so many.
 const MAX_JOBS: usize = 4096;
+
+/// The engine cannot take a request now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Busy {
+    /// Too many jobs are open.
+    #[error("the queue is full; wait until some pictures are done")]
+    Full,
+    /// The engine's thread has ended.
+    #[error("the engine has stopped; restart Atelier")]
+    Gone,
+}
 
 /// Input of the engine's thread.
 pub(crate) enum Input {

@@ -1,4 +1,4 @@
-//! From what the engine says when it fails to what a person can do about it. Pure.
+//! Advice for failures of the engine, from its status and its log lines. Pure.
 
 use crate::ffi::{CallError, Status};
 use crate::protocol::{Cause, Failure, OutOfMemory, RemoteError};
@@ -6,7 +6,7 @@ use crate::remote::last_error;
 use atelier_core::advice::Advice;
 use atelier_core::format::file_size;
 
-/// What a kind of failure looks like in the engine's words, and what to say instead. The first that matches wins.
+/// Fragments of the engine's log lines (stable-diffusion.cpp, ggml), and the advice for a person. The first that matches wins.
 const KNOWN: &[(&[&str], &str, &str)] = &[
     (
         &["out of memory", "failed to allocate", "alloc compute buffer failed", "alloc params backend buffer failed", "not enough memory"],

@@ -8,23 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::engine_end::{Dispatcher, EngineEnd};
+use crate::engine_end::{Busy, Dispatcher, EngineEnd};
 use crate::event_mailbox::EventMailbox;
 use crate::protocol::{Control, Event, JobId, Query, Request, ResidentId, ServerAddress, Task};
 use crate::threads::is_engine_thread;
 use atelier_core::placement::Reserve;
 use atelier_core::recipe::Recipe;
-
-/// The engine cannot take a request now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Busy {
-    /// Too many jobs are open.
-    #[error("the queue is full; wait until some pictures are done")]
-    Full,
-    /// The engine's thread has ended.
-    #[error("the engine has stopped; restart Atelier")]
-    Gone,
-}
 
 /// Transport of requests to the engine. Dropping it tells the engine that no request will follow.
 pub(crate) trait RequestSender: Send + Sync {
@@ -101,7 +90,7 @@ impl Handle {
     /// Submits a job and returns its number.
     ///
     /// # Errors
-    /// Where too many jobs are open or the engine is gone; then no event will carry the number.
+    /// If too many jobs are open or the engine is gone; then no event will carry the number.
     pub fn submit(&self, task: Task) -> Result<JobId, Busy> {
         let job = JobId(self.next_job.fetch_add(1, Ordering::Relaxed));
         self.events.open(job);
@@ -112,7 +101,7 @@ impl Handle {
     /// Queries the memory that a recipe takes; `Event::Estimated` answers, unless a newer query replaces this one.
     ///
     /// # Errors
-    /// Where the engine is gone.
+    /// If the engine is gone.
     pub fn estimate(&self, recipe: Recipe) -> Result<(), Busy> {
         self.requests.send(Request::Query(Query::Estimate(Box::new(recipe))))
     }
@@ -120,7 +109,7 @@ impl Handle {
     /// Queries the devices; `Event::Devices` answers.
     ///
     /// # Errors
-    /// Where the engine is gone.
+    /// If the engine is gone.
     pub fn list_devices(&self) -> Result<(), Busy> {
         self.requests.send(Request::Query(Query::Devices))
     }
@@ -128,7 +117,7 @@ impl Handle {
     /// Connects to a server; `Event::Server` answers.
     ///
     /// # Errors
-    /// Where the engine is gone.
+    /// If the engine is gone.
     pub fn add_server(&self, server: ServerAddress) -> Result<(), Busy> {
         self.control(Control::AddServer(server))
     }
@@ -136,7 +125,7 @@ impl Handle {
     /// Frees every model that no job uses; `Event::Residency` answers.
     ///
     /// # Errors
-    /// Where the engine is gone.
+    /// If the engine is gone.
     pub fn unload(&self) -> Result<(), Busy> {
         self.control(Control::UnloadAll)
     }
@@ -144,7 +133,7 @@ impl Handle {
     /// Frees one model, unless a job uses it; `Event::Residency` answers.
     ///
     /// # Errors
-    /// Where the engine is gone.
+    /// If the engine is gone.
     pub fn unload_model(&self, model: ResidentId) -> Result<(), Busy> {
         self.control(Control::Unload(model))
     }
@@ -152,7 +141,7 @@ impl Handle {
     /// Exempts a model from eviction, or no longer; `Event::Residency` answers.
     ///
     /// # Errors
-    /// Where the engine is gone.
+    /// If the engine is gone.
     pub fn keep_model(&self, model: ResidentId, keep: bool) -> Result<(), Busy> {
         self.control(Control::Keep { model, keep })
     }
@@ -160,7 +149,7 @@ impl Handle {
     /// Sets the memory of each device that stays free for other programs.
     ///
     /// # Errors
-    /// Where the engine is gone.
+    /// If the engine is gone.
     pub fn set_reserve(&self, reserve: Reserve) -> Result<(), Busy> {
         self.control(Control::SetReserve(reserve))
     }
@@ -168,7 +157,7 @@ impl Handle {
     /// Begins to load the model of a recipe, so that its first picture waits less; `None` stops a preload.
     ///
     /// # Errors
-    /// Where the engine is gone.
+    /// If the engine is gone.
     pub fn preload(&self, recipe: Option<Recipe>) -> Result<(), Busy> {
         self.control(Control::Preload(recipe.map(Box::new)))
     }

@@ -1,15 +1,15 @@
-//! What jobs took, kept: predicted beside measured; what each device takes for itself, which is learned from it; and what a model takes where
-//! nobody asked for an estimate.
+//! Measurements of jobs, stored: their peaks beside the predictions, the overhead of each device, and the memory of recipes without an estimate.
 //!
-//! A device's slack is what was free before a model was opened, less what is free after a picture, less the buffers that are counted:
-//! context, pools, workspaces. Other programs disturb that, so the middle of the last measurements counts. Simulated devices and the
-//! processor take nothing for themselves. Invariant: a file that cannot be read or written costs what was learned, and nothing else.
+//! The overhead of a device is the free memory before a model was opened, less the free memory after a picture, less the buffers that are
+//! counted: context, pools, workspaces. Other programs disturb that, so the median of the last measurements counts. Simulated devices and
+//! the processor have none. Invariant: a file that cannot be read or written costs the measurements, and nothing else.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::Peak;
@@ -18,16 +18,16 @@ use atelier_core::paths::write_atomic;
 use atelier_core::placement::Phase;
 use atelier_core::recipe::Recipe;
 
-/// What a graphics device takes for itself where nothing was measured: a driver's context, pools and workspaces.
-const USUAL_SLACK: u64 = 1229 << 20;
-/// More than any device takes for itself: another program's.
-const MOST_SLACK: u64 = 4 << 30;
+/// Overhead of a graphics device where nothing was measured: a driver's context, pools and workspaces.
+const DEFAULT_OVERHEAD: u64 = 1229 << 20;
+/// More than the overhead of any device: another program's memory.
+const MAX_OVERHEAD: u64 = 4 << 30;
 /// Measurements of a device that count.
-const SAMPLES: usize = 9;
-/// Jobs that are kept.
-const RUNS: usize = 200;
-/// Jobs of a model that say what it takes: one that found its text's encoding took less than the next one may.
-const ALIKE: usize = 4;
+const MAX_SAMPLES: usize = 9;
+/// Jobs that are stored.
+const MAX_RUNS: usize = 200;
+/// Jobs alike whose peaks count: one that found its text's encoding cached took less than the next one may.
+const MAX_ALIKE: usize = 4;
 
 /// The measurements; clones share them.
 #[derive(Clone, Default)]
@@ -41,20 +41,20 @@ pub(crate) struct History {
 #[serde(default)]
 struct Stored {
     /// By device, with what its maker calls it: another card may get the name.
-    slack: BTreeMap<String, Slack>,
+    slack: BTreeMap<String, Overhead>,
     /// The newest last.
     runs: Vec<Run>,
 }
 
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-struct Slack {
+struct Overhead {
     description: String,
     /// In bytes, the newest last.
     samples: Vec<u64>,
 }
 
-/// What a job took.
+/// Peaks of a job, with the parameters on which they depend.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Run {
     /// File names by role, without folders, and the bytes of all files: enough to know a model again.
@@ -85,20 +85,20 @@ struct Held {
 }
 
 impl History {
-    /// What was kept in this file; nothing where it cannot be read.
+    /// The measurements in this file; none if it cannot be read.
     pub(crate) fn open(file: &Path) -> Self {
         let read = std::fs::read(file).ok().and_then(|bytes| serde_json::from_slice::<Stored>(&bytes).ok());
         Self { stored: Arc::new(Mutex::new(read.unwrap_or_default())), file: Some(file.to_owned()) }
     }
 
-    /// What each device takes for itself, in bytes, by its name.
-    pub(crate) fn slack(&self, devices: &[Device]) -> BTreeMap<String, u64> {
+    /// Overhead of each device in bytes, by its name.
+    pub(crate) fn overhead(&self, devices: &[Device]) -> BTreeMap<String, u64> {
         let stored = self.lock();
-        devices.iter().map(|device| (device.name.clone(), stored.slack_of(device))).collect()
+        devices.iter().map(|device| (device.name.clone(), stored.overhead_of(device))).collect()
     }
 
-    /// The most bytes that a picture like this one took of each device, models of other jobs left out; `None` where none was made yet.
-    pub(crate) fn taken(&self, recipe: &Recipe) -> Option<BTreeMap<String, u64>> {
+    /// Peak bytes of jobs like this one on each device, without models of other jobs; `None` if there was none.
+    pub(crate) fn measured_bytes(&self, recipe: &Recipe) -> Option<BTreeMap<String, u64>> {
         let asked = run(recipe, &[]);
         let stored = self.lock();
         let alike: Vec<&Run> = stored.runs.iter().rev().filter(|it| it.is_like(&asked)).collect();
@@ -107,22 +107,22 @@ impl History {
         let enough = alike.iter().map(|it| pixels(it)).filter(|size| *size >= pixels(&asked)).min();
         let size = enough.or_else(|| alike.iter().map(|it| pixels(it)).max())?;
         let mut taken = BTreeMap::new();
-        for held in alike.into_iter().filter(|it| pixels(it) == size).take(ALIKE).flat_map(|it| &it.peaks) {
+        for held in alike.into_iter().filter(|it| pixels(it) == size).take(MAX_ALIKE).flat_map(|it| &it.peaks) {
             let most: &mut u64 = taken.entry(held.device.clone()).or_default();
             *most = held.measured_bytes.saturating_sub(held.others_bytes).max(*most);
         }
         Some(taken)
     }
 
-    /// A job on these devices took this; `slack` is what each device took for itself.
-    pub(crate) fn learn(&self, recipe: &Recipe, peaks: &[Peak], devices: &[Device], slack: &BTreeMap<String, u64>) {
+    /// Stores the peaks of a job on these devices, with the overhead of each.
+    pub(crate) fn record(&self, recipe: &Recipe, peaks: &[Peak], devices: &[Device], overhead: &BTreeMap<String, u64>) {
         let mut stored = self.lock();
-        for device in devices.iter().filter(|device| takes_for_itself(device)) {
-            if let Some(bytes) = slack.get(&device.name).filter(|bytes| **bytes <= MOST_SLACK) {
-                stored.add_slack(device, *bytes);
+        for device in devices.iter().filter(|device| has_overhead(device)) {
+            if let Some(bytes) = overhead.get(&device.name).filter(|bytes| **bytes <= MAX_OVERHEAD) {
+                stored.add_overhead(device, *bytes);
             }
         }
-        if stored.runs.len() >= RUNS {
+        if stored.runs.len() >= MAX_RUNS {
             stored.runs.remove(0);
         }
         stored.runs.push(run(recipe, peaks));
@@ -135,12 +135,12 @@ impl History {
     }
 
     fn lock(&self) -> MutexGuard<'_, Stored> {
-        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
+        self.stored.lock()
     }
 }
 
 impl Run {
-    /// Whether the other differs in the picture's size at most.
+    /// The other differs in the picture's size at most.
     fn is_like(&self, other: &Self) -> bool {
         let same_model = self.files == other.files && self.files_bytes == other.files_bytes;
         let same_places = (&self.backend, &self.params_backend, &self.max_vram) == (&other.backend, &other.params_backend, &other.max_vram);
@@ -150,30 +150,30 @@ impl Run {
 }
 
 impl Stored {
-    fn slack_of(&self, device: &Device) -> u64 {
-        if !takes_for_itself(device) {
+    fn overhead_of(&self, device: &Device) -> u64 {
+        if !has_overhead(device) {
             return 0;
         }
         let known = self.slack.get(&device.name).filter(|it| it.description == device.description);
         let mut samples = known.map(|it| it.samples.clone()).unwrap_or_default();
         samples.sort_unstable();
-        samples.get(samples.len() / 2).copied().unwrap_or(USUAL_SLACK)
+        samples.get(samples.len() / 2).copied().unwrap_or(DEFAULT_OVERHEAD)
     }
 
-    fn add_slack(&mut self, device: &Device, bytes: u64) {
+    fn add_overhead(&mut self, device: &Device, bytes: u64) {
         let it = self.slack.entry(device.name.clone()).or_default();
         if it.description != device.description {
-            *it = Slack { description: device.description.clone(), samples: Vec::new() };
+            *it = Overhead { description: device.description.clone(), samples: Vec::new() };
         }
         it.samples.push(bytes);
-        if it.samples.len() > SAMPLES {
+        if it.samples.len() > MAX_SAMPLES {
             it.samples.remove(0);
         }
     }
 }
 
-/// What is computed by a driver with memory of its own.
-fn takes_for_itself(device: &Device) -> bool {
+/// Devices whose driver has memory of its own.
+fn has_overhead(device: &Device) -> bool {
     match device.kind {
         DeviceKind::Gpu | DeviceKind::IntegratedGpu => device.description != super::ffi::SIMULATED_DESCRIPTION,
         DeviceKind::Remote => true,
@@ -224,30 +224,30 @@ mod tests {
     }
 
     #[test]
-    fn slack_is_the_usual_until_it_is_measured_and_then_the_middle_of_what_was() {
+    fn overhead_is_a_default_until_it_is_measured_and_then_the_median() {
         let devices = [device("CUDA0", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu)];
         let measured = History::default();
-        assert_eq!(measured.slack(&devices), [("CUDA0".to_owned(), USUAL_SLACK), ("CPU".to_owned(), 0)].into());
-        for bytes in [300, 900, 200, MOST_SLACK + 1] {
+        assert_eq!(measured.overhead(&devices), [("CUDA0".to_owned(), DEFAULT_OVERHEAD), ("CPU".to_owned(), 0)].into());
+        for bytes in [300, 900, 200, MAX_OVERHEAD + 1] {
             let slack = [("CUDA0".to_owned(), bytes), ("CPU".to_owned(), bytes)].into();
-            measured.learn(&Recipe::default(), &[], &devices, &slack);
+            measured.record(&Recipe::default(), &[], &devices, &slack);
         }
-        assert_eq!(measured.slack(&devices), [("CUDA0".to_owned(), 300), ("CPU".to_owned(), 0)].into());
+        assert_eq!(measured.overhead(&devices), [("CUDA0".to_owned(), 300), ("CPU".to_owned(), 0)].into());
         let other = Device { description: "Another card".into(), ..devices[0].clone() };
-        assert_eq!(measured.slack(&[other])["CUDA0"], USUAL_SLACK);
+        assert_eq!(measured.overhead(&[other])["CUDA0"], DEFAULT_OVERHEAD);
         let simulated = Device { description: crate::ffi::SIMULATED_DESCRIPTION.into(), ..devices[0].clone() };
-        assert_eq!(measured.slack(&[simulated])["CUDA0"], 0);
+        assert_eq!(measured.overhead(&[simulated])["CUDA0"], 0);
     }
 
     #[test]
-    fn what_a_picture_took_is_told_for_the_same_model_without_what_others_held() {
+    fn peaks_of_jobs_alike_are_returned_without_the_bytes_of_other_models() {
         let measured = History::default();
         let recipe = |side: u32| Recipe { width: side, height: side, ..Recipe::default() };
         let learn = |side: u32, bytes: u64, others: u64| {
             let peak = |phase, bytes| Peak { device: "CUDA0".into(), phase, bytes, others_bytes: others, predicted_bytes: None };
-            measured.learn(&recipe(side), &[peak(Phase::Load, 110), peak(Phase::Decode, bytes)], &[], &BTreeMap::new());
+            measured.record(&recipe(side), &[peak(Phase::Load, 110), peak(Phase::Decode, bytes)], &[], &BTreeMap::new());
         };
-        let taken = |recipe: &Recipe| measured.taken(recipe).map(|taken| taken["CUDA0"]);
+        let taken = |recipe: &Recipe| measured.measured_bytes(recipe).map(|taken| taken["CUDA0"]);
         assert_eq!(taken(&recipe(64)), None);
         learn(512, 900, 100);
         learn(512, 300, 0);
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(taken(&recipe(768)), Some(4000), "a larger one takes no less");
         assert_eq!(taken(&recipe(2048)), Some(4000), "better than nothing");
         assert_eq!(taken(&Recipe { vae_tiling: true, ..recipe(512) }), None);
-        for _ in 0..ALIKE {
+        for _ in 0..MAX_ALIKE {
             learn(512, 300, 0);
         }
         assert_eq!(taken(&recipe(512)), Some(300), "what is long ago counts no more");
@@ -268,18 +268,18 @@ mod tests {
         let file = folder.path().join("measured.json");
         let devices = [device("CUDA0", DeviceKind::Gpu)];
         let peak = Peak { device: "CUDA0".into(), phase: Phase::Decode, bytes: 7, others_bytes: 0, predicted_bytes: Some(8) };
-        for _ in 0..=RUNS {
+        for _ in 0..=MAX_RUNS {
             let slack = [("CUDA0".to_owned(), 5)].into();
-            History::open(&file).learn(&Recipe::default(), std::slice::from_ref(&peak), &devices, &slack);
+            History::open(&file).record(&Recipe::default(), std::slice::from_ref(&peak), &devices, &slack);
         }
         let again = History::open(&file);
-        assert_eq!(again.slack(&devices)["CUDA0"], 5);
+        assert_eq!(again.overhead(&devices)["CUDA0"], 5);
         {
             let stored = again.lock();
-            assert_eq!((stored.runs.len(), stored.slack["CUDA0"].samples.len()), (RUNS, SAMPLES));
+            assert_eq!((stored.runs.len(), stored.slack["CUDA0"].samples.len()), (MAX_RUNS, MAX_SAMPLES));
             assert_eq!((stored.runs[0].peaks[0].measured_bytes, stored.runs[0].peaks[0].predicted_bytes), (7, Some(8)));
         }
         std::fs::write(&file, "{").unwrap();
-        assert_eq!(History::open(&file).slack(&devices)["CUDA0"], USUAL_SLACK);
+        assert_eq!(History::open(&file).overhead(&devices)["CUDA0"], DEFAULT_OVERHEAD);
     }
 }

@@ -3,8 +3,8 @@
 //! Callers hold a [`Handle`]; they send [`Request`]s and read [`Event`]s, both plain data. Not here: egui, the command line, files that a
 //! person sees. Only `ffi` below contains `unsafe`.
 
-mod batch;
 mod cache;
+mod checks;
 mod devices;
 mod drivers;
 mod engine_end;
@@ -12,20 +12,21 @@ mod estimate;
 mod event_mailbox;
 mod failure;
 mod ffi;
+mod fingerprint;
 mod handle;
 mod history;
+mod job;
 mod placement;
 pub mod protocol;
 mod remote;
-mod run;
 mod scheduler;
-mod sink;
 mod start;
+mod state;
 mod threads;
 
 pub use devices::{NotAdded, simulate_devices};
-pub use engine_end::{EngineEnd, EventSender, NextQuery, QueryReceiver};
-pub use handle::{Busy, Handle, channel};
+pub use engine_end::{Busy, EngineEnd, EventSender, NextQuery, QueryReceiver};
+pub use handle::{Handle, channel};
 pub use protocol::{
     Begin, Cause, Control, DEFAULT_PORT, End, Estimate, Event, Failure, JobId, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, Picture,
     Preview, PreviewOptions, Query, RememberedTexts, RemoteError, Request, Residency, Resident, ResidentId, ResidentPart, ServerAddress,

@@ -1,46 +1,68 @@
-//! From the texts of a placement to the names and budgets that the engine gets. Pure.
+//! Placements as the engine uses them: every device by its whole name, with the budgets that hold there. Pure.
 
-use super::cache::Budget;
+use crate::cache::Budget;
+use crate::protocol::Failure;
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{self, Module, Placement, PlacementError, resolve_device};
+use atelier_core::placement::{self, Budgets, Module, Placement, PlacementError};
 use atelier_core::recipe::{ModelFiles, PlacementText};
+use atelier_core::sentences::sentence;
 
-/// A placement in the engine's words, with every device named.
-pub(crate) struct ResolvedPlacement {
-    pub(crate) backend: String,
-    pub(crate) params_backend: String,
-    /// One for each module whose device has one.
-    pub(crate) budgets: Vec<Budget>,
-    pub(crate) placement: Placement,
-}
-
-/// The modules that the engine can hold to a budget.
+/// Modules that the engine can hold to a budget.
 const BUDGETED: [Module; 4] = [Module::Diffusion, Module::Te, Module::ClipVision, Module::Vae];
 
+/// A placement on the devices of this machine, parsed once for each job.
+#[derive(Clone)]
+pub(crate) struct ResolvedPlacement {
+    pub(crate) placement: Placement,
+    /// One for each module whose device has one.
+    pub(crate) budgets: Vec<Budget>,
+}
+
 impl ResolvedPlacement {
-    /// Names the devices that the texts mean.
+    /// Parses the texts of a recipe.
     pub(crate) fn resolve(text: &PlacementText, devices: &[Device]) -> Result<Self, PlacementError> {
-        let placement = Placement::parse(text, devices)?;
-        // Every device is named: left to itself the engine would take the first that calls itself a GPU, a remote one included.
-        let PlacementText { backend, params_backend, .. } = placement.text();
-        let mut budgets = Vec::new();
-        for module in BUDGETED {
-            let device = resolve_device(&placement.assignment(module).runs_on, devices)?;
-            // A budget of the processor is for planning: the engine holds it to none.
-            if let Some(gib) = placement.budgets.gib(device).filter(|_| device.kind != DeviceKind::Cpu) {
-                budgets.push(Budget { module, device: device.name.clone(), gib });
-            }
-        }
-        Ok(Self { backend, params_backend, budgets, placement })
+        Placement::parse(text, devices).map(|placement| Self::new(placement, devices))
     }
 
-    /// What was asked for and has no effect where a model of these files runs, in sentences.
+    /// Finds the budgets of a placement, all of whose devices are among these.
+    fn new(placement: Placement, devices: &[Device]) -> Self {
+        let budget = |module| {
+            let runs_on = &placement.assignment(module).runs_on;
+            let device = devices.iter().find(|device| device.name == *runs_on)?;
+            // A budget of the processor is for planning: the engine holds it to none.
+            let gib = placement.budgets.gib(device).filter(|_| device.kind != DeviceKind::Cpu)?;
+            Some(Budget { module, device: device.name.clone(), gib })
+        };
+        let budgets = BUDGETED.into_iter().filter_map(budget).collect();
+        Self { placement, budgets }
+    }
+
+    /// The placement of each shard of a batch; one where nothing is split.
+    pub(crate) fn shards(&self, devices: &[Device]) -> Vec<Self> {
+        self.placement.shares().into_iter().map(|shard| Self::new(shard, devices)).collect()
+    }
+
+    /// The assignments of the modules alone: all of it that a context depends on.
+    pub(crate) fn assignments(&self) -> Placement {
+        let mut assignments = self.placement.clone();
+        assignments.budgets = Budgets::default();
+        assignments.stream_layers = false;
+        assignments.split_batch.clear();
+        assignments
+    }
+
+    /// Notes on what has no effect where a model of these files runs, in sentences.
     pub(crate) fn notes(&self, files: &ModelFiles, devices: &[Device]) -> Vec<String> {
         let always = [Module::Diffusion, Module::Te, Module::Vae];
         let more = files.modules().into_iter().filter(|module| !always.contains(module));
         let in_use: Vec<Module> = always.into_iter().chain(more).collect();
         placement::notes(&self.placement, devices, &in_use)
     }
+}
+
+/// The failure of a job whose placement cannot be resolved.
+pub(crate) fn placement_failure(error: &PlacementError) -> Failure {
+    Failure::new(sentence(&error.to_string()), "Change the placement, or leave it empty.")
 }
 
 #[cfg(test)]
@@ -64,7 +86,7 @@ mod tests {
         [device("CPU", DeviceKind::Cpu), device("CUDA0", DeviceKind::Gpu), device("CUDA1", DeviceKind::Gpu)]
     }
 
-    fn places(backend: &str, params: &str, max_vram: &str) -> Result<ResolvedPlacement, PlacementError> {
+    fn resolved(backend: &str, params: &str, max_vram: &str) -> Result<ResolvedPlacement, PlacementError> {
         let text =
             PlacementText { backend: backend.into(), params_backend: params.into(), max_vram: max_vram.into(), ..PlacementText::default() };
         ResolvedPlacement::resolve(&text, &devices())
@@ -72,11 +94,16 @@ mod tests {
 
     #[test]
     fn an_empty_placement_names_the_first_gpu_and_a_partial_one_keeps_it_for_the_rest() {
-        let places = |backend, params| places(backend, params, "").map(|places| (places.backend, places.params_backend));
-        assert_eq!(places("", ""), Ok(("all=CUDA0".into(), String::new())));
-        assert_eq!(places("te=cpu", "diffusion=cpu,te=DISK"), Ok(("all=CUDA0,te=CPU".into(), "diffusion=CPU,te=disk".into())));
-        assert!(places("cuda7", "").is_err());
-        assert!(places("disk", "").is_err());
+        let texts = |backend, params| {
+            resolved(backend, params, "").map(|resolved| {
+                let text = resolved.placement.text();
+                (text.backend, text.params_backend)
+            })
+        };
+        assert_eq!(texts("", ""), Ok(("all=CUDA0".into(), String::new())));
+        assert_eq!(texts("te=cpu", "diffusion=cpu,te=DISK"), Ok(("all=CUDA0,te=CPU".into(), "diffusion=CPU,te=disk".into())));
+        assert!(texts("cuda7", "").is_err());
+        assert!(texts("disk", "").is_err());
     }
 
     #[test]
@@ -84,7 +111,7 @@ mod tests {
         let devices = [device("RPC0", DeviceKind::Remote), device("CPU", DeviceKind::Cpu)];
         let backend = |text: &str| {
             let text = PlacementText { backend: text.into(), ..PlacementText::default() };
-            ResolvedPlacement::resolve(&text, &devices).unwrap().backend
+            ResolvedPlacement::resolve(&text, &devices).unwrap().placement.text().backend
         };
         assert_eq!((backend("").as_str(), backend("vae=rpc0").as_str()), ("all=CPU", "all=CPU,vae=RPC0"));
     }
@@ -92,8 +119,8 @@ mod tests {
     #[test]
     fn each_module_gets_the_budget_of_the_device_it_runs_on() {
         let budgets = |backend: &str, max_vram: &str| {
-            let places = places(backend, "", max_vram).unwrap();
-            places.budgets.into_iter().map(|it| (it.module, it.device, it.gib)).collect::<Vec<_>>()
+            let resolved = resolved(backend, "", max_vram).unwrap();
+            resolved.budgets.into_iter().map(|it| (it.module, it.device, it.gib)).collect::<Vec<_>>()
         };
         assert_eq!(
             budgets("all=cuda0,vae=cuda1,te=cpu", "cuda1=-1,3"),
@@ -103,16 +130,34 @@ mod tests {
         assert_eq!(budgets("all=cpu", "cpu=3"), []);
         assert_eq!(budgets("all=cuda0", "0"), []);
         assert_eq!(budgets("all=cuda0,vae=cuda1", "3,cuda0=0"), [(Module::Vae, "CUDA1".into(), 3.0)]);
-        assert!(matches!(places("", "", "cuda7=3"), Err(PlacementError::UnknownDevice { .. })));
+        assert!(matches!(resolved("", "", "cuda7=3"), Err(PlacementError::UnknownDevice { .. })));
+    }
+
+    #[test]
+    fn a_split_batch_is_the_same_as_if_each_shard_had_been_written() {
+        let text = PlacementText {
+            backend: "all=cuda0,te=cpu".into(),
+            max_vram: "3".into(),
+            split_batch: "cuda0,cuda1".into(),
+            ..PlacementText::default()
+        };
+        let shards = ResolvedPlacement::resolve(&text, &devices()).unwrap().shards(&devices());
+        assert_eq!(shards.len(), 2);
+        for shard in shards {
+            let written = ResolvedPlacement::resolve(&shard.placement.text(), &devices()).unwrap();
+            assert_eq!((&written.placement, &written.budgets), (&shard.placement, &shard.budgets));
+            let bare = shard.assignments();
+            assert_eq!(bare.text(), PlacementText { max_vram: String::new(), ..shard.placement.text() });
+        }
     }
 
     #[test]
     fn only_modules_that_the_files_bring_have_something_to_say() {
-        let places = places("controlnet=cuda1", "cpu", "cuda1=3").unwrap();
+        let resolved = resolved("controlnet=cuda1", "cpu", "cuda1=3").unwrap();
         let mut files = ModelFiles::default();
         files.set(FileRole::Model, "m");
-        assert!(places.notes(&files, &devices()).join(" ").contains("no module in use runs there"));
+        assert!(resolved.notes(&files, &devices()).join(" ").contains("no module in use runs there"));
         files.set(FileRole::Controlnet, "c");
-        assert_eq!(places.notes(&files, &devices()), Vec::<String>::new());
+        assert_eq!(resolved.notes(&files, &devices()), Vec::<String>::new());
     }
 }

@@ -9,44 +9,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
-
-use crate::cache::Cache;
-use crate::devices;
-use crate::engine_end::{EngineEnd, EventSender, Input};
-use crate::estimate::EstimateCache;
-use crate::history::History;
-use crate::protocol::{Control, End, Event, Failure, JobId, ServerAddress, Task};
-use crate::remote;
-use crate::run;
-use crate::sink::{JobSink, WarmSink};
+use crate::engine_end::{EngineEnd, Input};
+use crate::placement::ResolvedPlacement;
+use crate::protocol::{Control, End, Event, JobId, ServerAddress, Task};
+use crate::state::EngineState;
 use crate::threads::{Worker, Workers, mark_engine_thread, no_thread};
-use atelier_core::placement::{Module, Placement};
+use crate::{devices, job, remote};
+use atelier_core::placement::{Module, PlacementError};
 use atelier_core::recipe::{PlacementText, Recipe};
-use atelier_library::HeaderCache;
 
 /// Interval at which an idle engine looks whether other programs need the memory of its models.
 const EVICTION_INTERVAL: Duration = Duration::from_secs(5);
-
-/// State that jobs share.
-#[derive(Default)]
-pub(crate) struct Engine {
-    pub(crate) cache: Cache,
-    headers: Mutex<HeaderCache>,
-    pub(crate) estimates: EstimateCache,
-    pub(crate) history: History,
-}
-
-impl Engine {
-    /// State without models, with the measurements of before.
-    pub(crate) fn new(history: History) -> Self {
-        Self { history, ..Self::default() }
-    }
-
-    pub(crate) fn headers(&self) -> MutexGuard<'_, HeaderCache> {
-        self.headers.lock()
-    }
-}
 
 /// Devices that a job keeps others from.
 enum Needed {
@@ -58,21 +31,14 @@ enum Needed {
 
 impl Needed {
     /// The devices that compute for a recipe. The processor is shared, unless it runs `main`: its other work is short.
-    fn by(text: &PlacementText, main: Module) -> Self {
-        let Ok(placement) = Placement::parse(text, &devices::list()) else { return Self::All };
-        let devices = placement.shares().into_iter().flat_map(|share| {
-            let on = |module| share.assignment(module).runs_on.clone();
+    fn by(placement: Option<&ResolvedPlacement>, main: Module) -> Self {
+        let Some(placement) = placement else { return Self::All };
+        let devices = placement.placement.shares().into_iter().flat_map(|shard| {
+            let on = |module| shard.assignment(module).runs_on.clone();
             let main = on(main);
             Module::ALL.map(on).into_iter().filter(move |name| *name == main || !name.eq_ignore_ascii_case("cpu"))
         });
         Self::Devices(devices.collect())
-    }
-
-    fn of(task: &Task) -> Self {
-        match task {
-            Task::Generate { recipe, .. } => Self::by(&recipe.placement, Module::Diffusion),
-            Task::Upscale { placement, .. } => Self::by(placement, Module::Upscaler),
-        }
     }
 
     fn collides(&self, other: &Self) -> bool {
@@ -85,7 +51,12 @@ impl Needed {
 
 /// Work that waits for its devices.
 enum Work {
-    Job(JobId, Task),
+    Job {
+        job: JobId,
+        task: Task,
+        /// `None` where it names a device that is not known yet: a server before it in the queue may add one.
+        placement: Option<ResolvedPlacement>,
+    },
     AddServer(ServerAddress),
 }
 
@@ -107,18 +78,18 @@ struct Running {
 }
 
 struct Scheduler {
-    engine: Arc<Engine>,
+    engine: Arc<EngineState>,
     end: EngineEnd,
     waiting: VecDeque<(Work, Needed)>,
     running: Vec<Running>,
     workers: Workers,
     /// The model to load once nothing else needs its devices.
-    next_preload: Option<Box<Recipe>>,
+    next_preload: Option<(Box<Recipe>, Option<ResolvedPlacement>)>,
     preload: Option<Preload>,
 }
 
 /// Serves requests until the handle is gone and every job has ended.
-pub(crate) fn run(end: EngineEnd, engine: Engine) {
+pub(crate) fn run(end: EngineEnd, engine: EngineState) {
     mark_engine_thread();
     let mut scheduler = Scheduler {
         engine: Arc::new(engine),
@@ -133,8 +104,9 @@ pub(crate) fn run(end: EngineEnd, engine: Engine) {
     while is_open || !scheduler.running.is_empty() || scheduler.preload.is_some() {
         match scheduler.end.next_within(EVICTION_INTERVAL) {
             Some(Input::Job(job, task)) => {
-                let needed = Needed::of(&task);
-                scheduler.waiting.push_back((Work::Job(job, task), needed));
+                let placement = scheduler.resolve(text_of(&task));
+                let needed = Needed::by(placement.as_ref(), main_module(&task));
+                scheduler.waiting.push_back((Work::Job { job, task, placement }, needed));
             }
             Some(Input::Control(control)) => scheduler.control(control),
             Some(Input::JobEnded(job)) => {
@@ -186,7 +158,10 @@ impl Scheduler {
                 let same = |preload: &Preload| recipe.as_ref().is_some_and(|recipe| recipe.opens_like(&preload.recipe));
                 if !self.preload.as_ref().is_some_and(same) {
                     self.stop_preload();
-                    self.next_preload = recipe;
+                    self.next_preload = recipe.map(|recipe| {
+                        let placement = self.resolve(&recipe.placement);
+                        (recipe, placement)
+                    });
                 }
             }
         }
@@ -202,7 +177,7 @@ impl Scheduler {
             // A preload is either of the model of this job, and nearly there, or in its way.
             let in_the_way = self.preload.as_ref().filter(|preload| preload.needed.collides(needed));
             if let Some(preload) = in_the_way
-                && !matches!(work, Work::Job(_, Task::Generate { recipe, .. }) if recipe.opens_like(&preload.recipe))
+                && !matches!(work, Work::Job { task: Task::Generate { recipe, .. }, .. } if recipe.opens_like(&preload.recipe))
             {
                 preload.cancel.store(true, Ordering::Relaxed);
             }
@@ -211,7 +186,7 @@ impl Scheduler {
                 continue;
             }
             match self.waiting.remove(at) {
-                Some((Work::Job(job, task), needed)) => self.begin_job(job, task, needed),
+                Some((Work::Job { job, task, placement }, needed)) => self.begin_job(job, task, placement, needed),
                 Some((Work::AddServer(server), _)) => {
                     let _adding = devices::lock_list_to_add();
                     let added = remote::add(&server);
@@ -223,12 +198,14 @@ impl Scheduler {
         self.begin_preload();
     }
 
-    fn begin_job(&mut self, job: JobId, task: Task, needed: Needed) {
+    fn begin_job(&mut self, job: JobId, task: Task, placement: Option<ResolvedPlacement>, needed: Needed) {
         let Some(cancel) = self.end.start(job) else { return };
+        let placement = resolved_by_now(placement, text_of(&task));
+        let needed = placement.as_ref().map_or(needed, |placement| Needed::by(Some(placement), main_module(&task)));
         let (engine, sender, dispatcher) = (Arc::clone(&self.engine), self.end.sender(), Arc::clone(self.end.dispatcher()));
         let work = move || {
             let _devices = devices::lock_list();
-            let end = one_job(&engine, job, &task, sender.clone(), cancel);
+            let end = job::run(&engine, job, &task, placement, sender.clone(), cancel);
             sender.send(Event::End { job, end });
             sender.send(Event::Residency(engine.cache.residency()));
         };
@@ -240,19 +217,20 @@ impl Scheduler {
     }
 
     fn begin_preload(&mut self) {
-        let Some(recipe) = self.next_preload.take() else { return };
-        let needed = Needed::by(&recipe.placement, Module::Diffusion);
+        let Some((recipe, placement)) = self.next_preload.take() else { return };
+        let needed = Needed::by(placement.as_ref(), Module::Diffusion);
         let others = self.waiting.iter().map(|(_, needed)| needed).chain(self.running.iter().map(|running| &running.needed));
         if self.preload.is_some() || others.into_iter().any(|other| needed.collides(other)) {
-            self.next_preload = Some(recipe);
+            self.next_preload = Some((recipe, placement));
             return;
         }
         let (engine, sender, dispatcher) = (Arc::clone(&self.engine), self.end.sender(), Arc::clone(self.end.dispatcher()));
+        let placement = resolved_by_now(placement, &recipe.placement);
         let (cancel, wanted) = (Arc::new(AtomicBool::new(false)), recipe.clone());
-        let sink = WarmSink::new(Arc::clone(&cancel));
+        let cancelled = Arc::clone(&cancel);
         let work = move || {
             let _devices = devices::lock_list();
-            if catch_unwind(AssertUnwindSafe(|| run::preload(&engine, &wanted, &sink))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| job::preload(&engine, &wanted, placement, cancelled))).is_err() {
                 engine.cache.clear();
             }
             sender.send(Event::Residency(engine.cache.residency()));
@@ -278,39 +256,33 @@ impl Scheduler {
         }
     }
 
+    /// Resolves a placement at the engine's door, unless devices are still to be added.
+    fn resolve(&self, text: &PlacementText) -> Option<ResolvedPlacement> {
+        let is_settled = !self.waiting.iter().any(|(work, _)| matches!(work, Work::AddServer(_)));
+        is_settled.then(|| ResolvedPlacement::resolve(text, &devices::list()).ok()).flatten()
+    }
+
     fn send_residency(&self) {
         self.end.send(Event::Residency(self.engine.cache.residency()));
     }
 }
 
-fn one_job(engine: &Engine, job: JobId, task: &Task, sender: EventSender, cancel: Arc<AtomicBool>) -> End {
-    let sink = JobSink::new(job, sender, cancel);
-    let outcome = catch_unwind(AssertUnwindSafe(|| match task {
-        Task::Generate { recipe, preview } => run::generate(engine, job, recipe, *preview, &sink),
-        Task::Upscale { image, model, allow_pickle, placement, threads } => {
-            run::upscale(engine, job, image, (model, *allow_pickle), placement, *threads, &sink)
-        }
-    }));
-    let end = outcome.unwrap_or_else(|_| {
-        engine.cache.clear();
-        End::Failed(Failure {
-            log: sink.log_lines(),
-            ..Failure::new(
-                "Atelier made a mistake while it worked on this picture.",
-                "The model was unloaded; generate again. If it happens again, please report it with the details.",
-            )
-        })
-    });
-    let peaks = sink.peaks();
-    // What several devices took together says nothing of one.
-    if let (Task::Generate { recipe, .. }, End::Done { .. }) = (task, &end)
-        && recipe.placement.split_batch.is_empty()
-    {
-        let (devices, overhead) = engine.cache.overhead();
-        engine.history.learn(recipe, &peaks, &devices, &overhead);
+/// The placement of work that begins; resolved now where it could not be before.
+fn resolved_by_now(placement: Option<ResolvedPlacement>, text: &PlacementText) -> Result<ResolvedPlacement, PlacementError> {
+    placement.map_or_else(|| ResolvedPlacement::resolve(text, &devices::list()), Ok)
+}
+
+const fn text_of(task: &Task) -> &PlacementText {
+    match task {
+        Task::Generate { recipe, .. } => &recipe.placement,
+        Task::Upscale { placement, .. } => placement,
     }
-    if !peaks.is_empty() {
-        sink.send(Event::Measured { job, peaks });
+}
+
+/// The module that does most of the work.
+const fn main_module(task: &Task) -> Module {
+    match task {
+        Task::Generate { .. } => Module::Diffusion,
+        Task::Upscale { .. } => Module::Upscaler,
     }
-    end
 }

@@ -7,12 +7,13 @@ use crate::engine_end::EngineEnd;
 use crate::estimate;
 use crate::handle::{Connection, Handle};
 use crate::history::History;
-use crate::scheduler::{self, Engine};
+use crate::scheduler;
+use crate::state::EngineState;
 use crate::threads::{STACK_BYTES, mark_engine_thread};
 
 /// Starts the engine. `wake` is called, from any thread, whenever a new event can be read. Dropping the handle stops the engine.
 ///
-/// Where the system gives no thread, the handle refuses every job.
+/// The handle refuses every job if the system gives no thread.
 #[must_use]
 pub fn start(wake: impl Fn() + Send + Sync + 'static) -> Handle {
     start_with(wake, None)
@@ -38,7 +39,7 @@ fn start_with(wake: impl Fn() + Send + Sync + 'static, file: Option<PathBuf>) ->
 
 /// Queries have a thread of their own, which ends with this one: none may be in the engine when the process exits.
 fn run(end: EngineEnd, file: Option<&Path>) {
-    let engine = Engine::new(file.map(History::open).unwrap_or_default());
+    let engine = EngineState::new(file.map(History::open).unwrap_or_default());
     let (queries, sender) = (end.queries(), end.sender());
     let (cache, history) = (engine.estimates.clone(), engine.history.clone());
     let answering = move || {

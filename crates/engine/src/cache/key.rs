@@ -1,81 +1,58 @@
-//! What makes two models the same, and two modules of theirs.
+//! Identity of models, and of the modules that two of them can share.
 
-use std::fs::Metadata;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::path::Path;
 
 use super::policy::Bytes;
 use crate::ffi::ContextParams;
-use atelier_core::placement::{Module, Placement, WeightLocation, parse_backend, parse_params_backend};
-use atelier_core::recipe::{FileRole, Lora, ModelFiles};
+use crate::fingerprint::Fingerprint;
+use atelier_core::placement::{Module, Placement, WeightLocation};
+use atelier_core::recipe::{FileRole, ModelFiles};
 
 /// Files with the settings with which they were opened.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Key {
-    load: ContextParams,
+    params: ContextParams,
     fingerprints: Vec<(FileRole, Fingerprint)>,
 }
 
-/// A file as it was when its header was read: one that was replaced since is another model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fingerprint {
-    path: PathBuf,
-    bytes: u64,
-    modified: Option<SystemTime>,
-}
-
-impl Fingerprint {
-    fn of(path: &Path) -> Self {
-        let metadata = path.metadata().ok();
-        let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok());
-        Self { path: path.to_owned(), bytes: metadata.as_ref().map_or(0, Metadata::len), modified }
-    }
-}
-
-/// The files as they are now.
-pub(crate) fn fingerprints(files: &ModelFiles, loras: &[Lora]) -> Vec<Fingerprint> {
-    let paths = files.iter().map(|(_, path)| path).chain(loras.iter().map(|lora| lora.path.as_path()));
-    paths.map(Fingerprint::of).collect()
-}
-
-/// Everything on which a module's weights depend that another model could have too.
+/// Everything on which the weights of a module depend; models with equal values can share them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shareable {
     fingerprints: Vec<(FileRole, Fingerprint)>,
     threads: u32,
     flash_attention: bool,
     runs_on: String,
-    weights: String,
+    weights: WeightLocation,
 }
 
 const TEXT_ENCODERS: [FileRole; 5] = [FileRole::Llm, FileRole::LlmVision, FileRole::ClipL, FileRole::ClipG, FileRole::T5xxl];
 const AUTOENCODERS: [FileRole; 2] = [FileRole::Vae, FileRole::Taesd];
 
 impl Key {
-    pub(super) fn new(load: &ContextParams) -> Self {
-        Self { load: load.clone(), fingerprints: load.files.iter().map(|(role, path)| (role, Fingerprint::of(path))).collect() }
+    pub(super) fn new(params: &ContextParams) -> Self {
+        Self { params: params.clone(), fingerprints: params.files.iter().map(|(role, path)| (role, Fingerprint::of(path))).collect() }
     }
 
     pub(super) const fn files(&self) -> &ModelFiles {
-        &self.load.files
+        &self.params.files
     }
 
-    /// What a person calls it, for want of better: the name of its largest part's file.
+    /// The name of its main file, for a person.
     pub(super) fn name(&self) -> String {
-        let main = self.load.files.main();
+        let main = self.params.files.main();
         main.and_then(Path::file_stem).map_or_else(|| "another model".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// What another model must agree in so that both can use one module. `None`: the module is not of files of its own.
+    /// The part of the key on which the weights of one module depend. `None`: the module has no files of its own.
     pub(super) fn shareable(&self, module: Module) -> Option<Shareable> {
         let roles: &[FileRole] = match module {
             // PhotoMaker reaches into the text encoder.
-            Module::Te if self.load.files.get(FileRole::Photomaker).is_none() => &TEXT_ENCODERS,
+            Module::Te if self.params.files.get(FileRole::Photomaker).is_none() => &TEXT_ENCODERS,
             Module::Vae => &AUTOENCODERS,
             _ => return None,
         };
-        // What such files leave out comes from the whole model's file.
-        if module == Module::Te && self.load.files.get(FileRole::Model).is_some() {
+        // Weights that such files lack come from the whole model's file.
+        if module == Module::Te && self.params.files.get(FileRole::Model).is_some() {
             return None;
         }
         let fingerprints: Vec<(FileRole, Fingerprint)> =
@@ -83,9 +60,9 @@ impl Key {
         if fingerprints.is_empty() {
             return None;
         }
-        let runs_on = parse_backend(&self.load.backend).ok()?.place_of(module).to_owned();
-        let weights = parse_params_backend(&self.load.params_backend).ok()?.place_of(module).to_owned();
-        let ContextParams { threads, flash_attention, .. } = self.load;
+        let runs_on = self.params.placement.assignment(module).runs_on.clone();
+        let weights = self.params.placement.assignment(module).weights.clone();
+        let ContextParams { threads, flash_attention, .. } = self.params;
         Some(Shareable { fingerprints, threads, flash_attention, runs_on, weights })
     }
 }
@@ -95,16 +72,16 @@ impl Key {
     pub(super) fn encoders(&self) -> String {
         let reads = |role: FileRole| role == FileRole::Model || TEXT_ENCODERS.contains(&role);
         let fingerprints: Vec<&(FileRole, Fingerprint)> = self.fingerprints.iter().filter(|(role, _)| reads(*role)).collect();
-        let runs_on = parse_backend(&self.load.backend).map(|backend| backend.place_of(Module::Te).to_owned()).unwrap_or_default();
-        let ContextParams { threads, flash_attention, .. } = self.load;
+        let runs_on = &self.params.placement.assignment(Module::Te).runs_on;
+        let ContextParams { threads, flash_attention, .. } = self.params;
         format!("{fingerprints:?} {runs_on} {threads} {flash_attention}")
     }
 }
 
-/// What a model may take of each device, by the sizes of its files alone.
-pub(super) fn guessed_bytes(load: &ContextParams, placement: &Placement) -> Bytes {
+/// Bytes of a model on each device, estimated from the sizes of its files alone.
+pub(super) fn guessed_bytes(params: &ContextParams, placement: &Placement) -> Bytes {
     let mut bytes = Bytes::new();
-    for (role, path) in load.files.iter() {
+    for (role, path) in params.files.iter() {
         let seat = placement.assignment(role.module());
         let device = match &seat.weights {
             WeightLocation::Device(device) => device,

@@ -1,4 +1,4 @@
-//! Which models stay in memory, and which go when room is needed. Pure: no engine, no clock, no devices.
+//! Eviction: decides which models stay in memory. Pure: no engine, no clock, no devices.
 //!
 //! A model is a set of parts, some of which it may share with others; a part counts once, and leaves with the last model that holds it.
 //! Invariants, each of them a property test: a model in use never goes, nor one that is kept; the least recently used goes first; none goes
@@ -15,7 +15,7 @@ pub(super) type Part = (ResidentId, Module);
 /// Bytes by the whole name of a device.
 pub(super) type Bytes = BTreeMap<String, u64>;
 
-/// What to do so that a model has room.
+/// Next step to make room for a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     /// There is room.
@@ -32,11 +32,11 @@ pub(super) enum Decision {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Memory {
     pub(super) free_bytes: u64,
-    /// What must stay free for others.
+    /// Memory that must stay free for other programs.
     pub(super) reserve_bytes: u64,
 }
 
-/// The books of what is in memory.
+/// Parts, uses and bytes of the models in memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Policy {
     entries: BTreeMap<ResidentId, Entry>,
@@ -60,7 +60,7 @@ impl Entry {
 }
 
 impl Policy {
-    /// A number that no model has had.
+    /// A number that no model had before.
     pub(super) fn new_id(&mut self) -> ResidentId {
         self.next += 1;
         ResidentId(self.next)
@@ -82,7 +82,7 @@ impl Policy {
         }
     }
 
-    /// Somebody is done with a model.
+    /// A use of a model ends.
     pub(super) fn end_use(&mut self, id: ResidentId) {
         self.clock += 1;
         if let Some(entry) = self.entries.get_mut(&id) {
@@ -91,19 +91,19 @@ impl Policy {
         }
     }
 
-    /// Whether a model must stay until the person lets it go.
+    /// Exempts a model from eviction, or no longer.
     pub(super) fn keep(&mut self, id: ResidentId, kept: bool) {
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.kept = kept;
         }
     }
 
-    /// What a part takes; nothing while it is not in memory.
+    /// Sets the bytes of a part; none while it is not in memory.
     pub(super) fn set_bytes(&mut self, part: Part, bytes: Bytes) {
         self.bytes.insert(part, bytes);
     }
 
-    /// A model goes. What nobody holds now is forgotten and returned.
+    /// Removes a model. Returns the parts that no model holds now.
     pub(super) fn remove(&mut self, id: ResidentId) -> BTreeSet<Part> {
         let Some(entry) = self.entries.remove(&id) else { return BTreeSet::new() };
         debug_assert!(entry.users == 0, "a model in use goes");
@@ -167,7 +167,7 @@ impl Policy {
         self.entries.iter().filter(move |(other, entry)| **other != id && entry.parts.contains(&part)).map(|(other, _)| *other)
     }
 
-    /// What all models hold of each device.
+    /// Bytes of all models on each device.
     pub(super) fn held(&self) -> Bytes {
         let mut held = Bytes::new();
         for bytes in self.bytes.values() {
@@ -178,7 +178,7 @@ impl Policy {
         held
     }
 
-    /// What to do for a model that needs so much more than is there already. `itself` must not go to make room for itself.
+    /// The next step for a model that needs so many bytes more than it holds. `itself` must not be evicted to make room for itself.
     pub(super) fn decide(&self, need: &Bytes, memory: &BTreeMap<String, Memory>, itself: Option<ResidentId>) -> Decision {
         let lacking: BTreeSet<&str> =
             need.iter().filter(|(device, need)| lacks(memory, device, **need)).map(|(device, _)| device.as_str()).collect();
@@ -201,7 +201,7 @@ impl Policy {
         self.victim(&pressed, None)
     }
 
-    /// Whether a model in use holds a part that was read for this one: while it computes, the lender must be left alone.
+    /// A model in use holds a part that was read for this one: while it computes, the lender must be left alone.
     pub(super) fn lends_to_one_in_use(&self, owner: ResidentId) -> bool {
         self.lends_to_one_that_computes(owner, None)
     }

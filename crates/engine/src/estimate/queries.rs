@@ -1,27 +1,26 @@
 //! Answers to queries, on a thread of their own beside jobs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::{EstimateCache, EstimateError, Estimates, Outdated};
+use super::alternatives::alternatives;
+use super::cache::EstimateCache;
+use super::error::{EstimateError, Outdated};
+use super::estimates::Estimates;
+use super::request::EstimateRequest;
 use crate::engine_end::{EventSender, NextQuery, QueryReceiver};
 use crate::history::History;
-use crate::protocol::{Event, Failure, LogLevel, Query};
+use crate::protocol::{Estimate, Event, Failure, LogLevel, Query};
 use crate::{devices, drivers};
+use atelier_core::device::Device;
+use atelier_core::recipe::Recipe;
 
 /// Time for which models stay open for the next query: a tokenizer alone takes some 60 MB.
 const KEEP_OPEN: Duration = Duration::from_secs(20);
 
-impl Outdated for AtomicBool {
-    fn is_outdated(&self) -> bool {
-        self.load(Ordering::Relaxed)
-    }
-}
-
 /// Answers queries until the handle is gone.
 pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cache: &EstimateCache, history: &History) {
-    let fresh = || Estimates::new(cache.clone(), history.clone());
+    let fresh = || Estimates::new(cache.clone());
     let mut estimates = fresh();
     let mut is_first_list = true;
     loop {
@@ -37,15 +36,16 @@ pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cach
         match query {
             Query::Estimate(recipe) => {
                 let _devices = devices::lock_list();
-                let answer = catch_unwind(AssertUnwindSafe(|| estimates.estimate(&recipe, &devices::list(), outdated.as_ref())))
-                    .unwrap_or_else(|_| {
-                        estimates = fresh();
-                        let failure = Failure::new(
-                            "Atelier made a mistake while it looked at this model.",
-                            "If it happens again, please report it with the model's name.",
-                        );
-                        Err(failure.into())
-                    });
+                let answer =
+                    catch_unwind(AssertUnwindSafe(|| estimate(&mut estimates, history, &recipe, &devices::list(), outdated.as_ref())))
+                        .unwrap_or_else(|_| {
+                            estimates = fresh();
+                            let failure = Failure::new(
+                                "Atelier made a mistake while it looked at this model.",
+                                "If it happens again, please report it with the model's name.",
+                            );
+                            Err(failure.into())
+                        });
                 let estimate = match answer {
                     Ok(estimate) => Ok(estimate),
                     Err(EstimateError::Failed(failure)) => Err(*failure),
@@ -64,4 +64,18 @@ pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cach
             }
         }
     }
+}
+
+/// Memory of a recipe and of variants of it.
+fn estimate(
+    estimates: &mut Estimates,
+    history: &History,
+    recipe: &Recipe,
+    devices: &[Device],
+    outdated: &dyn Outdated,
+) -> Result<Estimate, EstimateError> {
+    let (request, placement) = EstimateRequest::resolve(&mut estimates.headers, recipe, devices)?;
+    let needs = estimates.needs(&request, &placement, devices, outdated)?;
+    let alternatives = alternatives(estimates, &request, &needs, &placement, devices, outdated)?;
+    Ok(Estimate { needs, alternatives, slack_bytes: history.overhead(devices) })
 }

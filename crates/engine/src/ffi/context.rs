@@ -2,12 +2,15 @@
 
 use std::ffi::CString;
 use std::ptr::{NonNull, null_mut};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::callbacks::{JobCallbacks, RawCallbacks, copy_rgb, module_number, module_of};
 use super::conditioning_cache::ConditioningCache;
 use super::error::CallError;
-use super::params::{ContextParams, GenerateParams, Limits, PreviewMode, RawContextParams, RawGenerateParams};
+use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams};
+use crate::protocol::PreviewOptions;
 use atelier_core::placement::Module;
 use atelier_core::recipe::Rgb8;
 
@@ -26,7 +29,7 @@ struct Raw {
 
 impl Raw {
     fn lock(&self) -> MutexGuard<'_, ()> {
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
+        self.busy.lock()
     }
 }
 
@@ -130,24 +133,23 @@ impl Context {
         raw.iter().take(count).filter_map(module_memory).collect()
     }
 
-    /// Generates one image. `preview` is the kind of previews and the number of steps between two of them.
+    /// Generates one image. `preview` asks for no more than the model's files can decode.
     pub(crate) fn generate(
         &self,
         params: &GenerateParams<'_>,
-        preview: Option<(PreviewMode, u32)>,
+        preview: PreviewOptions,
         callbacks: &dyn JobCallbacks,
     ) -> Result<Rgb8, CallError> {
         let _locks = self.lock_all();
         let raw = RawGenerateParams::new(params)?;
         let raw_callbacks = RawCallbacks::new(&callbacks);
-        let (mode, every) = preview.map_or((ggml_sys::preview_t::PREVIEW_NONE, 0), |(mode, every)| {
-            let every = i32::try_from(every).unwrap_or(i32::MAX).max(1);
-            match mode {
-                PreviewMode::Projection => (ggml_sys::preview_t::PREVIEW_PROJ, every),
-                PreviewMode::TinyAutoencoder => (ggml_sys::preview_t::PREVIEW_TAE, every),
-                PreviewMode::Adaptive => (ggml_sys::preview_t::PREVIEW_TAE, ggml_sys::ATELIER_PREVIEW_ADAPTIVE),
-            }
-        });
+        let steps = |every: u32| i32::try_from(every).unwrap_or(i32::MAX).max(1);
+        let (mode, every) = match preview {
+            PreviewOptions::Off => (ggml_sys::preview_t::PREVIEW_NONE, 0),
+            PreviewOptions::Projection { every } => (ggml_sys::preview_t::PREVIEW_PROJ, steps(every)),
+            PreviewOptions::TinyAutoencoder { every } => (ggml_sys::preview_t::PREVIEW_TAE, steps(every)),
+            PreviewOptions::Adaptive => (ggml_sys::preview_t::PREVIEW_TAE, ggml_sys::ATELIER_PREVIEW_ADAPTIVE),
+        };
         let mut image = ggml_sys::sd_image_t { width: 0, height: 0, channel: 0, data: null_mut() };
         // SAFETY: a live context, locked; `raw` owns what it points to, except pixels, which `params` borrows for longer than this call;
         // `raw_callbacks` borrows `callbacks`; `image` is a local to be written.
@@ -176,7 +178,7 @@ impl Context {
     /// Hits and misses of its text encodings in the cache; `None` while the context or one of its lenders computes.
     pub(crate) fn conditioning_counts(&self) -> Option<(u64, u64)> {
         let all = self.lenders.iter().chain([&self.raw]);
-        let _locks = all.map(|raw| raw.busy.try_lock().ok()).collect::<Option<Vec<_>>>()?;
+        let _locks = all.map(|raw| raw.busy.try_lock()).collect::<Option<Vec<_>>>()?;
         let (mut hits, mut misses) = (0, 0);
         // SAFETY: a live context, locked; two locals to be written.
         unsafe { ggml_sys::atelier_context_conditioning_counts(self.pointer(), &raw mut hits, &raw mut misses) };

@@ -25,7 +25,7 @@ pub(super) use conditioning_cache::{ConditioningCache, ConditioningCacheStats};
 pub(super) use context::{Context, ModuleMemory};
 pub(super) use error::{CallError, Status};
 pub(super) use estimate::{Estimator, ModuleEstimate, allocated_bytes, last_peaks};
-pub(super) use params::{ContextParams, GenerateParams, Limits, Mask, PreviewMode};
+pub(super) use params::{ContextParams, GenerateParams, Limits, Mask};
 #[cfg(test)]
 pub(super) use remote::set_response_timeout;
 pub(super) use remote::{add_server, serve, wire_versions};

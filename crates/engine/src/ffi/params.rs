@@ -7,6 +7,7 @@ use std::ptr::null;
 use ggml_sys::{sample_method_t, scheduler_t};
 
 use super::error::CallError;
+use atelier_core::placement::Placement;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Sampler, Scheduler};
 
 /// Parameters of a context. Jobs with equal values can share one.
@@ -15,10 +16,8 @@ pub(crate) struct ContextParams {
     pub(crate) files: ModelFiles,
     pub(crate) threads: u32,
     pub(crate) flash_attention: bool,
-    /// Device of each module ("te=cpu,diffusion=..."); never empty, since the engine's default is the first GPU, even a remote one.
-    pub(crate) backend: String,
-    /// Device, or "disk", where each module's weights are kept, in the same form.
-    pub(crate) params_backend: String,
+    /// Every device by its whole name, since the engine's default is the first GPU, even a remote one; without budgets and batch split.
+    pub(crate) placement: Placement,
 }
 
 /// Maximum bytes of its device that a module's graph may use, weights included; 0 is no limit. They can change between images.
@@ -61,16 +60,6 @@ pub(crate) struct Mask {
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) pixels: Vec<u8>,
-}
-
-/// Decoder of previews.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PreviewMode {
-    /// Linear projection of the latents, without a decoder.
-    Projection,
-    TinyAutoencoder,
-    /// The tiny autoencoder, as large and as often as a share of the image's time allows.
-    Adaptive,
 }
 
 /// Owner of the strings that C reads during a call.
@@ -136,8 +125,9 @@ impl RawContextParams {
         raw.taesd_path = role(FileRole::Taesd)?;
         raw.control_net_path = role(FileRole::Controlnet)?;
         raw.photo_maker_path = role(FileRole::Photomaker)?;
-        raw.backend = strings.text(&params.backend)?;
-        raw.params_backend = strings.text(&params.params_backend)?;
+        let placement = params.placement.text();
+        raw.backend = strings.text(&placement.backend)?;
+        raw.params_backend = strings.text(&placement.params_backend)?;
         raw.n_threads = i32::try_from(params.threads).unwrap_or(1).max(1);
         raw.diffusion_flash_attn = params.flash_attention;
         // With a VAE present, the tiny autoencoder only decodes previews.

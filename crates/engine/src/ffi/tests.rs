@@ -2,19 +2,19 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use testkit::{broken, tiny};
 
-use super::{CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, PreviewMode, Status, force_hook};
-use crate::protocol::{LogLevel, PhaseKind};
-use atelier_core::placement::Module;
+use super::{CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, Status, force_hook};
+use crate::protocol::{LogLevel, PhaseKind, PreviewOptions};
+use atelier_core::placement::{Module, Placement};
 use atelier_core::recipe::{FileRole, Recipe, Rgb8};
 
 /// Serialises the tests: the engine's callbacks and the hook's settings are global.
 fn lock_engine() -> MutexGuard<'static, ()> {
     static LOCK: Mutex<()> = Mutex::new(());
-    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
+    LOCK.lock()
 }
 
 #[derive(Debug, Default)]
@@ -50,8 +50,7 @@ fn context_params(files: &tiny::TinyFiles) -> ContextParams {
             .collect(),
         threads: 1,
         flash_attention: true,
-        backend: "CPU".into(),
-        params_backend: String::new(),
+        placement: Placement::all_on("CPU"),
     }
 }
 
@@ -77,7 +76,7 @@ fn picture(context: &mut Context, callbacks: &Recorder) -> Result<Rgb8, CallErro
         control: None,
         lora_key: "",
     };
-    context.generate(&params, Some((PreviewMode::Projection, 1)), callbacks)
+    context.generate(&params, PreviewOptions::Projection { every: 1 }, callbacks)
 }
 
 #[test]
@@ -132,7 +131,7 @@ fn a_text_with_a_nul_is_refused() {
     let _lock = lock_engine();
     let dir = tempfile::tempdir().unwrap();
     let mut params = context_params(&write_model(dir.path()));
-    params.backend = "CPU\0".into();
+    params.placement = Placement::all_on("CPU\0");
     assert_eq!(open(&params).err().map(|error| error.status), Some(Status::Failed));
 }
 

@@ -6,6 +6,7 @@ use std::ptr::{NonNull, null_mut};
 use super::callbacks::{JobCallbacks, RawCallbacks, copy_rgb};
 use super::error::CallError;
 use super::params::{Strings, raw_image};
+use atelier_core::placement::Placement;
 use atelier_core::recipe::Rgb8;
 
 /// Side of a tile in pixels: small enough for any device, large enough that overlaps cost little.
@@ -16,17 +17,12 @@ pub(crate) struct Upscaler(NonNull<ggml_sys::atelier_upscaler>);
 
 impl Upscaler {
     /// Opens a model: reads its header; weights are read at the first image.
-    pub(crate) fn new(
-        path: &Path,
-        threads: u32,
-        backend: &str,
-        params_backend: &str,
-        callbacks: &dyn JobCallbacks,
-    ) -> Result<Self, CallError> {
+    pub(crate) fn new(path: &Path, threads: u32, placement: &Placement, callbacks: &dyn JobCallbacks) -> Result<Self, CallError> {
         let mut strings = Strings::default();
         let path = strings.path(Some(path))?;
-        let backend = strings.text(backend)?;
-        let params_backend = strings.text(params_backend)?;
+        let placement = placement.text();
+        let backend = strings.text(&placement.backend)?;
+        let params_backend = strings.text(&placement.params_backend)?;
         let raw_callbacks = RawCallbacks::new(&callbacks);
         let threads = i32::try_from(threads).unwrap_or(1).max(1);
         let mut upscaler = null_mut();

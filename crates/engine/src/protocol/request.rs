@@ -61,7 +61,7 @@ pub enum Control {
     Keep {
         /// The model.
         model: ResidentId,
-        /// Whether it is exempt.
+        /// True exempts it.
         keep: bool,
     },
     /// Memory of each device that stays free for other programs.

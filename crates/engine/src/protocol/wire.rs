@@ -38,7 +38,7 @@ struct Header<M> {
 /// Writes a message as one frame.
 ///
 /// # Errors
-/// Where the pipe is broken; and, before anything is written, with `InvalidData` where the message cannot be carried: it is too large, a path
+/// If the pipe is broken; and, before anything is written, with `InvalidData` if the message cannot be carried: it is too large, a path
 /// is not UTF-8, or a number is infinite.
 pub fn write<M: Message>(to: &mut impl Write, mut message: M) -> io::Result<()> {
     let mut images = Vec::new();
@@ -61,7 +61,7 @@ pub fn write<M: Message>(to: &mut impl Write, mut message: M) -> io::Result<()> 
 /// Reads the next message; `None` where the pipe was closed between two frames.
 ///
 /// # Errors
-/// Where the pipe is broken or closed within a frame; with `InvalidData` where the bytes are no frame.
+/// If the pipe is broken or closed within a frame; with `InvalidData` if the bytes are no frame.
 pub fn read<M: Message>(from: &mut impl Read) -> io::Result<Option<M>> {
     let Some(length) = read_length(from)? else { return Ok(None) };
     if length > MAX_HEADER_BYTES {

@@ -1,4 +1,4 @@
-//! What both ends say before ggml's protocol begins.
+//! Handshake before ggml's protocol begins.
 //!
 //! The borrower: eight bytes that are Atelier's, one for what it wants, its wire version. The server: the same eight, one for its answer,
 //! its wire version, and where the borrower is welcome, the devices it lends. Lengths come first and are bounded. The first byte is none
@@ -18,16 +18,16 @@ const MOST_DEVICES: usize = 64 << 10;
 /// Characters of a name that a stranger chose.
 const MOST_NAME: usize = 80;
 
-/// What a borrower wants.
+/// Purpose of a client's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// To compute.
     Work,
     /// To look, and to measure the way.
-    Look,
+    Query,
 }
 
-/// What a server answers.
+/// Answer of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// These devices are lent.
@@ -38,7 +38,7 @@ pub(super) enum Answer {
     OtherVersion,
 }
 
-/// Why a greeting was not understood.
+/// A handshake that was not understood.
 #[derive(Debug)]
 pub(super) enum Misunderstood {
     /// The other end is not Atelier.
@@ -60,7 +60,7 @@ impl From<io::Error> for Misunderstood {
     }
 }
 
-/// What both ends must have in common: `rpc` is the shim's part of it.
+/// Version on which both ends must agree; `rpc` is the shim's part of it.
 pub(super) fn wire_version(rpc: &str, engine: &str) -> String {
     format!("{OURS}/{rpc}/{engine}")
 }
@@ -69,17 +69,17 @@ pub(super) fn write_hello(to: &mut impl Write, purpose: Purpose, version: &str) 
     let mut message = MAGIC.to_vec();
     message.push(match purpose {
         Purpose::Work => 1,
-        Purpose::Look => 2,
+        Purpose::Query => 2,
     });
     push_version(&mut message, version);
     to.write_all(&message)
 }
 
-/// What the borrower wants, and its wire version.
+/// The purpose of the client, and its wire version.
 pub(super) fn read_hello(from: &mut impl Read) -> Result<(Purpose, String), Misunderstood> {
     let purpose = match read_start(from)? {
         1 => Purpose::Work,
-        2 => Purpose::Look,
+        2 => Purpose::Query,
         _ => return Err(Misunderstood::Stranger),
     };
     Ok((purpose, read_version(from)?))
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_is_said_is_what_is_heard() {
-        for purpose in [Purpose::Work, Purpose::Look] {
+        for purpose in [Purpose::Work, Purpose::Query] {
             let mut wire = Vec::new();
             write_hello(&mut wire, purpose, "1/x").unwrap();
             assert_eq!(read_hello(&mut &wire[..]).unwrap(), (purpose, "1/x".into()));

@@ -23,7 +23,7 @@ use crate::{devices, ffi};
 /// Adds the devices of a server to this process and returns them. Adding a server again only asks whether it answers.
 pub(super) fn add(server: &ServerAddress) -> Result<Vec<Device>, RemoteError> {
     // A look first, because it can say what is wrong.
-    dial::look(server)?;
+    dial::query(server)?;
     ffi::add_server(server.as_str(), dial).map_err(|_| last_error().unwrap_or_else(|| RemoteError::Lost(server.to_string())))?;
     Ok(devices::of_server(server.as_str()))
 }
@@ -42,7 +42,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server: ServerAddress = listener.local_addr().unwrap().to_string().parse().unwrap();
         let serving = thread::spawn(move || {
-            for wanted in [Purpose::Look, Purpose::Work] {
+            for wanted in [Purpose::Query, Purpose::Work] {
                 let (mut stream, _) = listener.accept().unwrap();
                 assert_eq!(read_hello(&mut stream).unwrap().0, wanted);
                 write_answer(&mut stream, &Answer::Welcome(Vec::new()), &dial::our_version()).unwrap();

@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::dial::{greet, our_version};
+use super::dial::{connect, our_version};
 use super::handshake::Purpose;
 use crate::protocol::{NotAnAddress, RemoteError, ServerAddress};
 use atelier_core::device::Device;
@@ -20,10 +20,10 @@ const SLOW: Duration = Duration::from_millis(200);
 /// A parcel on a slow way takes its time.
 const PARCEL: Duration = Duration::from_secs(20);
 
-/// What was found at a server.
+/// Devices of a server, and the quality of the connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemoteReport {
-    /// What it lends.
+    /// The devices that it serves.
     pub devices: Vec<Device>,
     /// There and back, the median of a few.
     pub round_trip: Duration,
@@ -37,25 +37,30 @@ pub struct RemoteReport {
 /// a bad way: never call it on the window's thread.
 ///
 /// # Errors
-/// Where nothing of Atelier's answers, with a sentence that says what to do.
+/// If no server of Atelier's answers, with advice.
 pub fn probe(host: &str, port: u16) -> Result<RemoteReport, RemoteError> {
     let address: ServerAddress =
         format!("{host}:{port}").parse().map_err(|_: NotAnAddress| RemoteError::Unknown(format!("{host}:{port}")))?;
     let server = address.as_str();
-    let mut greeted = greet(server, Purpose::Look)?;
+    let mut connection = connect(server, Purpose::Query)?;
     let lost = |_: io::Error| RemoteError::Lost(server.to_owned());
-    greeted.stream.set_read_timeout(Some(PARCEL)).map_err(lost)?;
-    greeted.stream.set_write_timeout(Some(PARCEL)).map_err(lost)?;
-    let mut times = (0..PINGS).map(|_| send(&mut greeted.stream, 1)).collect::<io::Result<Vec<_>>>().map_err(lost)?;
+    connection.stream.set_read_timeout(Some(PARCEL)).map_err(lost)?;
+    connection.stream.set_write_timeout(Some(PARCEL)).map_err(lost)?;
+    let mut times = (0..PINGS).map(|_| send(&mut connection.stream, 1)).collect::<io::Result<Vec<_>>>().map_err(lost)?;
     times.sort_unstable();
     let round_trip = times.get(times.len() / 2).copied().unwrap_or_default();
-    let (mut bytes, mut took) = (SMALL, send(&mut greeted.stream, SMALL).map_err(lost)?);
+    let (mut bytes, mut took) = (SMALL, send(&mut connection.stream, SMALL).map_err(lost)?);
     if took < SLOW {
-        (bytes, took) = (LARGE, send(&mut greeted.stream, LARGE).map_err(lost)?);
+        (bytes, took) = (LARGE, send(&mut connection.stream, LARGE).map_err(lost)?);
     }
     // The answer travels back once.
     let one_way = took.saturating_sub(round_trip / 2).max(Duration::from_micros(1));
-    Ok(RemoteReport { devices: greeted.devices, round_trip, bandwidth: bytes as f64 / one_way.as_secs_f64(), wire_version: our_version() })
+    Ok(RemoteReport {
+        devices: connection.devices,
+        round_trip,
+        bandwidth: bytes as f64 / one_way.as_secs_f64(),
+        wire_version: our_version(),
+    })
 }
 
 /// Sends so many bytes and waits for the word that they arrived.

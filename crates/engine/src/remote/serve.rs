@@ -1,4 +1,4 @@
-//! Lending this machine's devices.
+//! Serving this machine's devices to another machine.
 //!
 //! Each connection is greeted on a thread of its own, so that one that says nothing keeps nobody else waiting. One borrower works at a
 //! time; those who only look are answered meanwhile.
@@ -8,30 +8,31 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
 
 use super::dial::our_version;
 use super::handshake::{Answer, Misunderstood, Purpose, read_hello, write_answer};
 use super::probe;
+use crate::checks::cpu_threads;
 use crate::devices;
 use crate::ffi;
-use crate::run::cpu_threads;
 use atelier_core::device::{Device, DeviceKind};
 
-/// How long a stranger may take to say who it is.
-const GREETING: Duration = Duration::from_secs(5);
-/// How long one borrower waits for another that is just leaving.
-const LEAVING: Duration = Duration::from_secs(3);
-/// How long a borrower may leave an answer unread.
-const WRITE: Duration = Duration::from_mins(1);
+/// Time limit of a handshake.
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
+/// Time for which a client waits for another that is just leaving.
+const LEAVING_LIMIT: Duration = Duration::from_secs(3);
+/// Time for which a client may leave an answer unread.
+const WRITE_LIMIT: Duration = Duration::from_mins(1);
 /// Connections at one time; more are a flood.
-const MOST_CONNECTIONS: usize = 32;
+const MAX_CONNECTIONS: usize = 32;
 /// Graphs are rebuilt by recursion.
 const STACK_BYTES: usize = 64 << 20;
 
-/// What to lend, and where.
+/// Devices to serve, and the address to listen at.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
     /// The address to listen at; a name or a number.
@@ -44,18 +45,18 @@ pub struct ServeOptions {
     pub cache: Option<PathBuf>,
     /// CPU threads; `None`: every core, or all but one where there are more than four.
     pub threads: Option<u32>,
-    /// Whether other machines may reach an address: there is no encryption and no login.
+    /// Allows an address that other machines can reach: there is no encryption and no login.
     pub allow_network: bool,
 }
 
-/// What happens while devices are lent.
+/// Events of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServeEvent {
     /// From now on connections are taken.
     Listening {
-        /// Where, with the port that was found.
+        /// The address, with the port that was chosen.
         address: SocketAddr,
-        /// What is lent.
+        /// The devices that are served.
         devices: Vec<Device>,
     },
     /// A borrower works.
@@ -66,7 +67,7 @@ pub enum ServeEvent {
     Refused(SocketAddr, Refusal),
 }
 
-/// Why someone was turned away.
+/// Reason why a connection was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// It spoke ggml's own protocol, or none.
@@ -97,15 +98,15 @@ pub enum ServeError {
     /// No such device.
     #[error("there is no device \"{name}\" on this machine; choose one of {known}")]
     Device {
-        /// What was asked for.
+        /// The name in the request.
         name: String,
-        /// What there is.
+        /// Names of the devices.
         known: String,
     },
     /// The port is taken, or not allowed.
     #[error("cannot listen at {address}: {error}")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
         /// The system's words.
         error: io::Error,
@@ -115,7 +116,7 @@ pub enum ServeError {
 /// Lends devices until the process ends; `tell` hears what happens, on any thread.
 ///
 /// # Errors
-/// Where it cannot begin.
+/// If it cannot begin.
 pub fn serve(options: &ServeOptions, tell: &(dyn Fn(ServeEvent) + Sync)) -> Result<Infallible, ServeError> {
     let devices = chosen(&options.devices, &devices::list())?;
     let address = address(options)?;
@@ -137,7 +138,7 @@ pub fn serve(options: &ServeOptions, tell: &(dyn Fn(ServeEvent) + Sync)) -> Resu
                 thread::sleep(Duration::from_millis(100));
                 continue;
             };
-            if connections.fetch_add(1, Ordering::SeqCst) >= MOST_CONNECTIONS {
+            if connections.fetch_add(1, Ordering::SeqCst) >= MAX_CONNECTIONS {
                 connections.fetch_sub(1, Ordering::SeqCst);
                 continue;
             }
@@ -197,8 +198,8 @@ impl Server<'_> {
         let refuse = |why| (self.tell)(ServeEvent::Refused(peer, why));
         let limited = stream
             .set_nodelay(true)
-            .and_then(|()| stream.set_read_timeout(Some(GREETING)))
-            .and_then(|()| stream.set_write_timeout(Some(GREETING)));
+            .and_then(|()| stream.set_read_timeout(Some(HANDSHAKE_LIMIT)))
+            .and_then(|()| stream.set_write_timeout(Some(HANDSHAKE_LIMIT)));
         if limited.is_err() {
             return;
         }
@@ -215,7 +216,7 @@ impl Server<'_> {
         }
         let welcome = |stream: &mut TcpStream| write_answer(stream, &Answer::Welcome(self.devices_now()), &ours).is_ok();
         match purpose {
-            Purpose::Look => {
+            Purpose::Query => {
                 if welcome(&mut stream) {
                     // It looked; whether it stayed to the end does not matter here.
                     let _ = probe::answer(&mut stream);
@@ -247,21 +248,21 @@ impl Server<'_> {
     }
 
     fn serve(&self, stream: TcpStream) -> Option<String> {
-        if let Err(error) = stream.set_read_timeout(None).and_then(|()| stream.set_write_timeout(Some(WRITE))) {
+        if let Err(error) = stream.set_read_timeout(None).and_then(|()| stream.set_write_timeout(Some(WRITE_LIMIT))) {
             return Some(error.to_string());
         }
         ffi::serve(stream, &self.names, cpu_threads(self.options.threads), self.options.cache.as_deref()).err().map(|error| error.message)
     }
 
-    /// Whether the devices are this borrower's now.
+    /// Reserves the devices for this client; false if another one has them.
     fn take(&self) -> bool {
-        let lent = self.lent.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut lent, _) = self.returned.wait_timeout_while(lent, LEAVING, |lent| *lent).unwrap_or_else(PoisonError::into_inner);
+        let mut lent = self.lent.lock();
+        self.returned.wait_while_for(&mut lent, |lent| *lent, LEAVING_LIMIT);
         !std::mem::replace(&mut *lent, true)
     }
 
     fn give_back(&self) {
-        *self.lent.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        *self.lent.lock() = false;
         self.returned.notify_one();
     }
 }

@@ -108,7 +108,7 @@ fn less_free_than_the_reserve_takes_one_model_after_the_other() {
     assert_eq!(policy.surplus(&pressed), None);
 }
 
-/// What can happen to the books.
+/// Operations on the policy.
 #[derive(Clone, Debug)]
 enum Op {
     /// A model needs so much of each device; it may borrow the encoder of the n-th open model.

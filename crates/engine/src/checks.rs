@@ -1,0 +1,53 @@
+//! Checks of a recipe that a job and an estimate share. Pure, but for the state of files.
+
+use std::thread;
+
+use crate::fingerprint::fingerprints;
+use atelier_core::recipe::{Lora, ModelFiles, Recipe};
+use atelier_library::snap;
+
+/// Pixels of a side; the engine has no limit of its own, memory sets one long before.
+const SIDES: (u32, u32) = (64, 16_384);
+/// Pixels up to which a picture is one tile for the VAE.
+pub(crate) const VAE_TILE: u32 = 256;
+/// Cores up to which all of them compute.
+const FEW_CORES: u32 = 4;
+
+/// Width and height in pixels after snapping to what the model can make.
+pub(crate) fn snapped_size(recipe: &Recipe, size_multiple: u32) -> (u32, u32) {
+    let side = |asked| snap(asked, size_multiple, SIDES.0, SIDES.1);
+    (side(recipe.width), side(recipe.height))
+}
+
+/// A picture of this size is decoded in tiles: with one tile or less there is nothing to cut, and the engine does not survive trying.
+pub(crate) fn is_tiled(recipe: &Recipe) -> bool {
+    recipe.vae_tiling && recipe.width.min(recipe.height) > VAE_TILE
+}
+
+/// Identity of a set of LoRAs: a file that was replaced is another.
+pub(crate) fn lora_key(loras: &[Lora]) -> String {
+    let strengths: Vec<f32> = loras.iter().map(|lora| lora.strength).collect();
+    if loras.is_empty() { String::new() } else { format!("{:?} {strengths:?}", fingerprints(&ModelFiles::default(), loras)) }
+}
+
+/// Threads of the CPU: `requested`, else all cores but one, which the interface needs.
+pub(crate) fn cpu_threads(requested: Option<u32>) -> u32 {
+    let cores = thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1));
+    requested.unwrap_or_else(|| default_threads(cores)).clamp(1, cores.max(1) * 4)
+}
+
+/// Few cores all compute, since threads that wait step aside for the interface (`vendor/ggml-sys`, `spin_wait`).
+const fn default_threads(cores: u32) -> u32 {
+    if cores <= FEW_CORES { cores } else { cores - 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_core_is_left_to_others_where_there_are_many() {
+        assert_eq!([1, 2, 4, 5, 16].map(default_threads), [1, 2, 4, 4, 15]);
+        assert_eq!(cpu_threads(Some(0)), 1);
+    }
+}

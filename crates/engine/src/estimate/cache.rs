@@ -1,0 +1,99 @@
+//! Answers of earlier estimates.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::request::EstimateRequest;
+use crate::ffi::ContextParams;
+use crate::fingerprint::{Fingerprint, fingerprints};
+use atelier_core::device::{Device, DeviceKind};
+use atelier_core::placement::{Assignment, Module, Needs, Placement, WeightLocation};
+use atelier_core::recipe::Recipe;
+use atelier_library::HeaderCache;
+
+/// Answers that are kept: sizes that a person tries, forwards and back.
+const MAX_ANSWERS: usize = 256;
+
+/// Answers of earlier estimates, the newest last; clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct EstimateCache {
+    answers: Arc<Mutex<Vec<(EstimateKey, Needs)>>>,
+}
+
+/// Everything that an answer depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct EstimateKey {
+    pub(super) request: EstimateRequest,
+    /// Weights where each module runs.
+    pub(super) params: ContextParams,
+    fingerprints: Vec<Fingerprint>,
+    /// Weights in RAM, on devices whose graphs can be cut; `None` where there is no such device.
+    pub(super) cut: Option<Placement>,
+}
+
+impl EstimateKey {
+    pub(super) fn new(request: &EstimateRequest, placement: &Placement, devices: &[Device]) -> Self {
+        let params = request.context_params(&weights_where_they_run(placement));
+        Self {
+            fingerprints: fingerprints(&params.files, &request.recipe.loras),
+            cut: weights_in_ram(placement, devices),
+            request: request.clone(),
+            params,
+        }
+    }
+
+    /// The key of an answer without the least that a module runs with.
+    pub(super) fn without_cut(self) -> Self {
+        Self { cut: None, ..self }
+    }
+}
+
+impl EstimateCache {
+    /// Memory of a recipe, where it was estimated before.
+    pub(crate) fn get(&self, headers: &mut HeaderCache, recipe: &Recipe, placement: &Placement, devices: &[Device]) -> Option<Needs> {
+        let request = EstimateRequest::new(headers, recipe).ok()?;
+        self.find(&EstimateKey::new(&request, placement, devices))
+    }
+
+    pub(super) fn find(&self, key: &EstimateKey) -> Option<Needs> {
+        let mut answers = self.answers.lock();
+        let index = answers.iter().position(|(known, _)| known == key)?;
+        let answer = answers.remove(index);
+        let needs = answer.1.clone();
+        answers.push(answer);
+        Some(needs)
+    }
+
+    pub(super) fn insert(&self, key: EstimateKey, needs: Needs) {
+        let mut answers = self.answers.lock();
+        if answers.len() >= MAX_ANSWERS {
+            answers.remove(0);
+        }
+        answers.push((key, needs));
+    }
+}
+
+/// Each module where it runs, with its weights there.
+fn weights_where_they_run(placement: &Placement) -> Placement {
+    let mut all = Placement::all_on("");
+    for module in Module::ALL {
+        all.set(module, Assignment::at(&placement.assignment(module).runs_on));
+    }
+    all
+}
+
+/// Each module on a device whose graphs can be cut, its own where that is one, with its weights in RAM. `None`: there is no such device.
+fn weights_in_ram(placement: &Placement, devices: &[Device]) -> Option<Placement> {
+    let is_cpu = |name: &str| devices.iter().any(|device| device.name == name && device.kind == DeviceKind::Cpu);
+    let ram = devices.iter().find(|device| device.kind == DeviceKind::Cpu)?;
+    let graphics = devices.iter().find(|device| device.kind.is_graphics());
+    let other = graphics.or_else(|| devices.iter().find(|device| device.kind == DeviceKind::Remote))?;
+    let mut all = Placement::all_on(&ram.name);
+    for module in Module::ALL {
+        let own = &placement.assignment(module).runs_on;
+        let runs_on = if is_cpu(own) { other.name.clone() } else { own.clone() };
+        all.set(module, Assignment { runs_on, weights: WeightLocation::Device(ram.name.clone()) });
+    }
+    Some(all)
+}

@@ -1,0 +1,177 @@
+//! Estimates of single recipes, with the models that are open for them.
+
+use parking_lot::Mutex;
+
+use super::cache::{EstimateCache, EstimateKey};
+use super::error::{EstimateError, Outdated};
+use super::request::EstimateRequest;
+use crate::failure;
+use crate::ffi::{CallError, ContextParams, Estimator, JobCallbacks, Limits, ModuleEstimate};
+use crate::fingerprint::{Fingerprint, fingerprints};
+use crate::protocol::{LogLevel, PhaseKind};
+use atelier_core::device::Device;
+use atelier_core::placement::{Module, ModuleNeeds, Needs, Phase, Placement};
+use atelier_core::recipe::Rgb8;
+use atelier_library::HeaderCache;
+
+/// Models that stay open: they hold headers and names only. One for each of the two ways, of the last three recipes.
+const MAX_OPEN: usize = 6;
+/// Limits that cut a graph as small as it can be.
+const SMALLEST: Limits = Limits { diffusion: 1, te: 1, clip_vision: 1, vae: 1, stream_layers: false };
+
+/// Models that are open for estimates, and the answers of earlier ones.
+#[derive(Default)]
+pub(super) struct Estimates {
+    pub(super) headers: HeaderCache,
+    /// The newest last.
+    open: Vec<OpenModel>,
+    cache: EstimateCache,
+}
+
+struct OpenModel {
+    params: ContextParams,
+    fingerprints: Vec<Fingerprint>,
+    estimator: Estimator,
+}
+
+impl Estimates {
+    pub(super) fn new(cache: EstimateCache) -> Self {
+        Self { cache, ..Self::default() }
+    }
+
+    /// Models are open, which takes memory.
+    pub(super) const fn is_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Closes the models; the answers stay.
+    pub(super) fn close(&mut self) {
+        self.open.clear();
+    }
+
+    /// Memory of a picture.
+    pub(super) fn needs(
+        &mut self,
+        request: &EstimateRequest,
+        placement: &Placement,
+        devices: &[Device],
+        outdated: &dyn Outdated,
+    ) -> Result<Needs, EstimateError> {
+        let key = EstimateKey::new(request, placement, devices);
+        if let Some(needs) = self.cache.find(&key) {
+            return Ok(needs);
+        }
+        let whole = self.run(request, &key.params, &Limits::default(), outdated)?;
+        let cut = match &key.cut {
+            Some(placement) => self.run(request, &request.context_params(placement), &SMALLEST, outdated)?,
+            None => Vec::new(),
+        };
+        let needs = assembled(&whole, &cut);
+        self.cache.insert(key, needs.clone());
+        Ok(needs)
+    }
+
+    /// Memory of a picture that takes no more than another, whose least is returned for its own: to be exact there would cost more than it
+    /// is worth for what is only offered.
+    pub(super) fn smaller_needs(
+        &mut self,
+        request: &EstimateRequest,
+        than: &Needs,
+        placement: &Placement,
+        devices: &[Device],
+        outdated: &dyn Outdated,
+    ) -> Result<Needs, EstimateError> {
+        let key = EstimateKey::new(request, placement, devices).without_cut();
+        let mut needs = if let Some(needs) = self.cache.find(&key) {
+            needs
+        } else {
+            let whole = assembled(&self.run(request, &key.params, &Limits::default(), outdated)?, &[]);
+            self.cache.insert(key, whole.clone());
+            whole
+        };
+        for (module, its) in &mut needs.modules {
+            its.least_bytes = than.modules.get(module).and_then(|than| than.least_bytes);
+        }
+        Ok(needs)
+    }
+
+    fn run(
+        &mut self,
+        request: &EstimateRequest,
+        params: &ContextParams,
+        limits: &Limits,
+        outdated: &dyn Outdated,
+    ) -> Result<Vec<ModuleEstimate>, EstimateError> {
+        let callbacks = EstimateCallbacks { outdated, log: Mutex::default() };
+        let placeholders = request.placeholders();
+        let result = self
+            .estimator(params, &callbacks)
+            .and_then(|estimator| estimator.run(&placeholders.generate_params(request), limits, &callbacks));
+        result.map_err(|error| {
+            // A model that failed half-way is not used again.
+            self.open.retain(|open| open.params != *params);
+            if outdated.is_outdated() { EstimateError::Outdated } else { failure::of_call(&error, callbacks.log.into_inner()).into() }
+        })
+    }
+
+    fn estimator(&mut self, params: &ContextParams, callbacks: &dyn JobCallbacks) -> Result<&mut Estimator, CallError> {
+        let fingerprints = fingerprints(&params.files, &[]);
+        let open = self.open.iter().position(|open| open.params == *params && open.fingerprints == fingerprints);
+        let open = match open {
+            Some(index) => self.open.remove(index),
+            None => OpenModel { params: params.clone(), fingerprints, estimator: Estimator::new(params, callbacks)? },
+        };
+        if self.open.len() == MAX_OPEN {
+            self.open.remove(0);
+        }
+        self.open.push(open);
+        self.open.last_mut().map(|open| &mut open.estimator).ok_or_else(|| unreachable!("one was pushed above"))
+    }
+}
+
+/// Callbacks of an estimate: warnings are kept, to explain a failure.
+struct EstimateCallbacks<'a> {
+    outdated: &'a dyn Outdated,
+    log: Mutex<Vec<String>>,
+}
+
+impl JobCallbacks for EstimateCallbacks<'_> {
+    fn log(&self, level: LogLevel, text: &str) {
+        if level >= LogLevel::Warn {
+            self.log.lock().push(text.to_owned());
+        }
+    }
+    fn phase(&self, _: PhaseKind) {}
+    fn load(&self, _: Option<Module>, _: u64, _: u64) {}
+    fn step(&self, _: u32, _: u32, _: f32, _: f32) {}
+    fn preview(&self, _: u32, _: Rgb8) {}
+    fn cancelled(&self) -> bool {
+        self.outdated.is_outdated()
+    }
+}
+
+/// Memory of the modules, from the two runs.
+fn assembled(whole: &[ModuleEstimate], cut: &[ModuleEstimate]) -> Needs {
+    let mut needs = Needs::default();
+    for need in whole.iter().filter(|need| counts(need)) {
+        let module: &mut ModuleNeeds = needs.modules.entry(need.module).or_default();
+        module.weight_bytes = module.weight_bytes.max(need.weight_bytes);
+        module.lora_bytes = module.lora_bytes.max(need.lora_bytes);
+        let compute = module.compute_bytes.entry(Phase::from(need.phase)).or_default();
+        *compute = (*compute).max(need.compute_bytes);
+    }
+    for (module, needs) in &mut needs.modules {
+        let of = |needs: &[ModuleEstimate]| {
+            let own = needs.iter().filter(|need| need.module == *module && counts(need));
+            own.fold((0, 0), |(graphs, peak), need| (need.graphs.max(graphs), need.peak_bytes.max(peak)))
+        };
+        let (pieces, least) = of(cut);
+        needs.least_bytes = (pieces > of(whole).0).then_some(least);
+    }
+    needs
+}
+
+/// A preview, which another job may have switched on, is no part of the picture.
+fn counts(need: &ModuleEstimate) -> bool {
+    !(need.module == Module::Vae && need.phase == PhaseKind::Denoising)
+}

@@ -1,0 +1,135 @@
+//! A recipe as far as memory is concerned, with placeholders for the pictures that it starts from.
+
+use super::error::EstimateError;
+use crate::checks::{cpu_threads, is_tiled, snapped_size};
+use crate::ffi::{ContextParams, GenerateParams, Mask};
+use crate::placement::placement_failure;
+use crate::protocol::Failure;
+use atelier_core::device::Device;
+use atelier_core::placement::Placement;
+use atelier_core::recipe::{PlacementText, Recipe, Rgb8, Sampler, Scheduler};
+use atelier_library::{Checked, HeaderCache};
+use atelier_media::image_size;
+
+/// Pixels of a picture that is larger than any that could be made: the engine copies pictures in RAM while it estimates.
+const MAX_PIXELS: u64 = 8192 * 8192;
+
+/// A recipe without what makes no difference to memory.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct EstimateRequest {
+    /// Its placement is empty.
+    pub(super) recipe: Recipe,
+    pub(super) size_multiple: u32,
+    pub(super) tiling: bool,
+    /// Sizes of the reference pictures.
+    references: Vec<(u32, u32)>,
+}
+
+/// Grey pictures in the sizes of those that a recipe starts from.
+pub(super) struct Placeholders {
+    picture: Rgb8,
+    mask: Mask,
+    references: Vec<Rgb8>,
+}
+
+impl EstimateRequest {
+    /// Checks a recipe as a job would, and resolves its placement.
+    pub(super) fn resolve(headers: &mut HeaderCache, recipe: &Recipe, devices: &[Device]) -> Result<(Self, Placement), EstimateError> {
+        let request = Self::new(headers, recipe)?;
+        let placement = Placement::parse(&recipe.placement, devices).map_err(|error| placement_failure(&error))?;
+        Ok((request, placement))
+    }
+
+    /// Checks a recipe as a job would.
+    pub(super) fn new(headers: &mut HeaderCache, recipe: &Recipe) -> Result<Self, EstimateError> {
+        let Checked { files, size_multiple, .. } =
+            headers.check(&recipe.files, &recipe.loras).map_err(|problem| Failure::from(problem.advice))?;
+        let references = recipe.reference_images.iter().map(image_size).collect::<Result<_, _>>();
+        let references = references.map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
+        let mut recipe = Recipe {
+            files,
+            steps: 1,
+            seed: 0,
+            batch_count: 1,
+            // Buffers depend on none of these; with one step these two always work.
+            sampler: Some(Sampler::Euler),
+            scheduler: Some(Scheduler::Discrete),
+            eta: None,
+            flow_shift: None,
+            distilled_guidance: 3.5,
+            // Buffers depend on the number of halves, not on their weights.
+            guidance: if recipe.uses_guidance() { 2.0 } else { 1.0 },
+            ..recipe.clone()
+        };
+        if let Some(init) = &mut recipe.init {
+            init.strength = 1.0;
+        }
+        (recipe.width, recipe.height) = snapped_size(&recipe, size_multiple);
+        if u64::from(recipe.width) * u64::from(recipe.height) > MAX_PIXELS {
+            return Err(Failure::new("This picture is larger than Atelier can estimate.", "Choose a smaller size.").into());
+        }
+        // Locations of weights and budgets change nothing about what is needed.
+        recipe.placement = PlacementText::default();
+        let tiling = is_tiled(&recipe);
+        Ok(Self { recipe, size_multiple, tiling, references })
+    }
+
+    /// The same with another size.
+    pub(super) fn with_size(&self, width: u32, height: u32) -> Self {
+        let recipe = Recipe { width, height, ..self.recipe.clone() };
+        let (width, height) = snapped_size(&recipe, self.size_multiple);
+        let recipe = Recipe { width, height, ..recipe };
+        Self { tiling: is_tiled(&recipe), recipe, ..self.clone() }
+    }
+
+    /// The same, decoded in tiles; `None` where that changes nothing.
+    pub(super) fn with_tiling(&self) -> Option<Self> {
+        let recipe = Recipe { vae_tiling: true, ..self.recipe.clone() };
+        (!self.tiling && is_tiled(&recipe)).then(|| Self { tiling: true, recipe, ..self.clone() })
+    }
+
+    /// Parameters of a context with this placement.
+    pub(super) fn context_params(&self, placement: &Placement) -> ContextParams {
+        ContextParams {
+            files: self.recipe.files.clone(),
+            threads: cpu_threads(self.recipe.threads),
+            flash_attention: self.recipe.flash_attention,
+            placement: placement.clone(),
+        }
+    }
+
+    /// Placeholders in the sizes of its pictures.
+    pub(super) fn placeholders(&self) -> Placeholders {
+        let (width, height) = (self.recipe.width, self.recipe.height);
+        let pixels = u64::from(width) * u64::from(height);
+        Placeholders {
+            picture: grey(width, height),
+            mask: Mask { width, height, pixels: vec![255; usize::try_from(pixels).unwrap_or(0)] },
+            references: self.references.iter().map(|(width, height)| grey(*width, *height)).collect(),
+        }
+    }
+}
+
+impl Placeholders {
+    /// Parameters of the picture that is estimated.
+    pub(super) fn generate_params<'a>(&'a self, request: &'a EstimateRequest) -> GenerateParams<'a> {
+        let recipe = &request.recipe;
+        GenerateParams {
+            recipe,
+            width: recipe.width,
+            height: recipe.height,
+            seed: 0,
+            vae_tiling: request.tiling,
+            init: recipe.init.as_ref().map(|_| &self.picture),
+            mask: recipe.mask.as_ref().filter(|_| recipe.init.is_some()).map(|_| &self.mask),
+            references: &self.references,
+            control: recipe.control.as_ref().map(|_| &self.picture),
+            lora_key: "",
+        }
+    }
+}
+
+fn grey(width: u32, height: u32) -> Rgb8 {
+    let bytes = u64::from(width) * u64::from(height) * 3;
+    Rgb8::new(width, height, vec![127; usize::try_from(bytes).unwrap_or(0)]).unwrap_or_else(|| unreachable!("as many bytes as pixels"))
+}

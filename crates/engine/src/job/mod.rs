@@ -1,0 +1,114 @@
+//! One job from its request to its end.
+//!
+//! `plan` checks a recipe, `shard` names the contexts that it needs, `generate` runs one of them and `batch` several. Invariant: [`run`]
+//! returns one `End`, also after a panic.
+
+mod batch;
+mod error;
+mod generate;
+mod monitor;
+mod plan;
+mod predict;
+mod preload;
+mod shard;
+mod upscale;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::engine_end::EventSender;
+use crate::placement::ResolvedPlacement;
+use crate::protocol::{End, Event, Failure, JobId, PreviewOptions, Task};
+use crate::state::EngineState;
+use atelier_core::placement::PlacementError;
+use atelier_core::recipe::{FileRole, Recipe};
+use error::JobError;
+use generate::{Generator, JobOutput};
+use monitor::JobMonitor;
+use plan::{GenerationPlan, prepare};
+use predict::predict_shards;
+pub(crate) use preload::preload;
+use upscale::{UpscaleParams, upscale};
+
+/// Runs a job and returns its end.
+pub(crate) fn run(
+    engine: &EngineState,
+    job: JobId,
+    task: &Task,
+    placement: Result<ResolvedPlacement, PlacementError>,
+    sender: EventSender,
+    cancel: Arc<AtomicBool>,
+) -> End {
+    let monitor = JobMonitor::new(job, sender, cancel);
+    let outcome = catch_unwind(AssertUnwindSafe(|| match task {
+        Task::Generate { recipe, preview } => generate(engine, job, recipe, placement, *preview, &monitor),
+        Task::Upscale { image, model, allow_pickle, placement: _, threads } => {
+            let params = UpscaleParams { image, model, allow_pickle: *allow_pickle, threads: *threads };
+            upscale(engine, job, &params, placement, &monitor)
+        }
+    }));
+    let end = match outcome {
+        Ok(end) => end.unwrap_or_else(End::from),
+        Err(_) => {
+            engine.cache.clear();
+            let failure = Failure::new(
+                "Atelier made a mistake while it worked on this picture.",
+                "The model was unloaded; generate again. If it happens again, please report it with the details.",
+            );
+            End::Failed(Failure { log: monitor.log_lines(), ..failure })
+        }
+    };
+    let peaks = monitor.peaks();
+    // Measurements of a batch that is split say nothing of one device.
+    if let (Task::Generate { recipe, .. }, End::Done { .. }) = (task, &end)
+        && recipe.placement.split_batch.is_empty()
+    {
+        let (devices, overhead) = engine.cache.overhead();
+        engine.history.record(recipe, &peaks, &devices, &overhead);
+    }
+    if !peaks.is_empty() {
+        monitor.send(Event::Measured { job, peaks });
+    }
+    end
+}
+
+/// Generates the pictures of a recipe.
+fn generate(
+    engine: &EngineState,
+    job: JobId,
+    recipe: &Recipe,
+    placement: Result<ResolvedPlacement, PlacementError>,
+    preview: PreviewOptions,
+    monitor: &JobMonitor,
+) -> Result<End, JobError> {
+    let mut plan = prepare(engine, recipe, placement)?;
+    predict_shards(engine, recipe, &mut plan);
+    if let [shard] = &plan.shards[..]
+        && let Some(prediction) = &shard.prediction
+    {
+        monitor.set_prediction(prediction.clone());
+    }
+    monitor.send(Event::Begin { job, begin: plan.begin.clone() });
+    monitor.send(Event::Devices(plan.devices.clone()));
+    let JobOutput { pictures, notes } = pictures(engine, job, &plan, preview, monitor)?;
+    Ok(End::Done { pictures, timings: monitor.timings(), notes })
+}
+
+fn pictures(
+    engine: &EngineState,
+    job: JobId,
+    plan: &GenerationPlan,
+    preview: PreviewOptions,
+    monitor: &JobMonitor,
+) -> Result<JobOutput, JobError> {
+    let Some(shard) = plan.shards.first() else { unreachable!("there is one context at least") };
+    let preview = preview.supported(plan.recipe.files.get(FileRole::Taesd).is_some());
+    let generator = Generator { engine, job, plan, preview, shard, monitor, callbacks: monitor };
+    if plan.shards.len() > 1 {
+        return batch::generate(&generator);
+    }
+    let (mut output, mut indices) = (JobOutput::default(), 0..u32::try_from(plan.begin.seeds.len()).unwrap_or(u32::MAX));
+    generator.run(&mut || indices.next(), &mut |info, note| output.add(info, note))?;
+    Ok(output)
+}

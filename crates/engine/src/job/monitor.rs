@@ -1,0 +1,300 @@
+//! Events, phase times, log lines and memory peaks of one job, from the callbacks of the engine.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::engine_end::EventSender;
+use crate::ffi::JobCallbacks;
+use crate::protocol::{Event, JobId, LogLevel, Peak, Phase, PhaseKind, Preview, Step, Timings};
+use atelier_core::placement::{self, Module, Prediction};
+use atelier_core::recipe::Rgb8;
+
+/// Log lines that explain a failure.
+const MAX_LOG_LINES: usize = 40;
+
+/// Turns callbacks into events of one job.
+pub(super) struct JobMonitor {
+    job: JobId,
+    sender: EventSender,
+    cancel: Arc<AtomicBool>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Index of the picture in the batch.
+    picture: u32,
+    /// The phase to which the time from `since` on belongs.
+    phase: PhaseKind,
+    since: Instant,
+    begun: Instant,
+    timings: Timings,
+    log: VecDeque<String>,
+    unused_loras: Vec<String>,
+    /// Peak bytes of each device in each phase.
+    peaks: BTreeMap<(String, placement::Phase), u64>,
+    prediction: Option<Prediction>,
+    /// Bytes of other models on each device when the job began.
+    others: BTreeMap<String, u64>,
+}
+
+impl JobMonitor {
+    pub(super) fn new(job: JobId, sender: EventSender, cancel: Arc<AtomicBool>) -> Self {
+        let now = Instant::now();
+        let state = State {
+            picture: 0,
+            phase: PhaseKind::Loading,
+            since: now,
+            begun: now,
+            timings: Timings::default(),
+            log: VecDeque::new(),
+            unused_loras: Vec::new(),
+            peaks: BTreeMap::new(),
+            prediction: None,
+            others: BTreeMap::new(),
+        };
+        Self { job, sender, cancel, state: Mutex::new(state) }
+    }
+
+    /// A monitor of the same job for one shard, with log lines, times and peaks of its own.
+    pub(super) fn for_shard(&self) -> Self {
+        Self::new(self.job, self.sender.clone(), Arc::clone(&self.cancel))
+    }
+
+    /// Adds the log lines and peaks of a shard, and of each phase its time where it is the longest.
+    pub(super) fn merge(&self, shard: &Self) {
+        shard.enter(PhaseKind::Loading);
+        let (mut state, shard) = (self.lock(), shard.lock());
+        for (place, bytes) in &shard.peaks {
+            let peak = state.peaks.entry(place.clone()).or_default();
+            *peak = (*bytes).max(*peak);
+        }
+        state.log.extend(shard.log.iter().cloned());
+        state.unused_loras.extend(shard.unused_loras.iter().cloned());
+        for (device, bytes) in &shard.others {
+            // To one shard the other's model is another model; to the job it is its own.
+            let others = state.others.entry(device.clone()).or_insert(*bytes);
+            *others = (*bytes).min(*others);
+        }
+        let (own, its) = (&mut state.timings, &shard.timings);
+        for (own, its) in [
+            (&mut own.load_secs, its.load_secs),
+            (&mut own.encode_secs, its.encode_secs),
+            (&mut own.denoise_secs, its.denoise_secs),
+            (&mut own.decode_secs, its.decode_secs),
+        ] {
+            *own = own.max(its);
+        }
+        state.since = Instant::now();
+    }
+
+    /// Sets the picture of the following events, by its index in the batch.
+    pub(super) fn set_picture(&self, picture: u32) {
+        self.lock().picture = picture;
+    }
+
+    /// Seconds in each phase until now.
+    pub(super) fn timings(&self) -> Timings {
+        let mut state = self.lock();
+        state.enter(PhaseKind::Loading);
+        Timings { total_secs: state.begun.elapsed().as_secs_f64(), ..state.timings }
+    }
+
+    /// The last log lines, oldest first.
+    pub(super) fn log_lines(&self) -> Vec<String> {
+        self.lock().log.iter().cloned().collect()
+    }
+
+    /// LoRA files of which the engine could use nothing.
+    pub(super) fn unused_loras(&self) -> Vec<String> {
+        self.lock().unused_loras.clone()
+    }
+
+    /// Sets the predicted memory of the job.
+    pub(super) fn set_prediction(&self, prediction: Prediction) {
+        self.lock().prediction = Some(prediction);
+    }
+
+    /// Sets the bytes of other models on each device, which the peaks include.
+    pub(super) fn set_others(&self, others: BTreeMap<String, u64>) {
+        self.lock().others = others;
+    }
+
+    /// Adds the peaks of one picture.
+    pub(super) fn add_peaks(&self, peaks: Vec<(String, PhaseKind, u64)>) {
+        let all = &mut self.lock().peaks;
+        for (device, phase, bytes) in peaks {
+            let peak = all.entry((device, placement::Phase::from(phase))).or_default();
+            *peak = bytes.max(*peak);
+        }
+    }
+
+    /// The peaks of all pictures, by device and phase.
+    pub(super) fn peaks(&self) -> Vec<Peak> {
+        let state = self.lock();
+        let others = |device: &str| state.others.get(device).copied().unwrap_or(0);
+        let predicted = |device: &str, phase| {
+            let it = state.prediction.as_ref()?.device(device)?.in_phase(phase);
+            // A device's overhead is in no buffer.
+            let own = it.resident_bytes.saturating_add(it.staged_bytes).saturating_add(it.compute_bytes);
+            Some(own.saturating_add(others(device)))
+        };
+        let peak = |((device, phase), bytes): (&(String, placement::Phase), &u64)| Peak {
+            device: device.clone(),
+            phase: *phase,
+            bytes: *bytes,
+            others_bytes: others(device).min(*bytes),
+            predicted_bytes: predicted(device, *phase),
+        };
+        state.peaks.iter().map(peak).collect()
+    }
+
+    /// Sends an event.
+    pub(super) fn send(&self, event: Event) {
+        self.sender.send(event);
+    }
+
+    /// Books the time from now on to another phase.
+    pub(super) fn enter(&self, phase: PhaseKind) {
+        self.lock().enter(phase);
+    }
+
+    /// Sends the beginning of a phase.
+    pub(super) fn send_phase(&self, phase: PhaseKind) {
+        let picture = self.lock().picture;
+        self.send(Event::Phase {
+            job: self.job,
+            phase: match phase {
+                PhaseKind::Loading => Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
+                PhaseKind::Encoding => Phase::Encoding,
+                PhaseKind::Denoising => Phase::Denoising { picture },
+                PhaseKind::Decoding => Phase::Decoding { picture },
+                PhaseKind::Upscaling => Phase::Upscaling { tile: 0, tiles: 0 },
+            },
+        });
+    }
+
+    /// Sends the progress of loading.
+    pub(super) fn send_load(&self, module: Option<Module>, bytes_done: u64, bytes_total: u64) {
+        self.send(Event::Phase { job: self.job, phase: Phase::Loading { module, bytes_done, bytes_total } });
+    }
+
+    /// Progress of the picture that is being denoised.
+    pub(super) fn picture_step(&self, done: u32, total: u32, fraction: f32, step_secs: f32) -> Step {
+        Step { picture: self.lock().picture, done, total, fraction, step_secs }
+    }
+
+    /// Sends the progress of denoising.
+    pub(super) fn send_step(&self, step: Step) {
+        self.send(Event::Step { job: self.job, step });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+}
+
+impl State {
+    /// Books the time since the last change to its phase.
+    fn enter(&mut self, phase: PhaseKind) {
+        let secs = self.since.elapsed().as_secs_f64();
+        self.since = Instant::now();
+        let booked = match self.phase {
+            PhaseKind::Loading => &mut self.timings.load_secs,
+            PhaseKind::Encoding => &mut self.timings.encode_secs,
+            PhaseKind::Denoising | PhaseKind::Upscaling => &mut self.timings.denoise_secs,
+            PhaseKind::Decoding => &mut self.timings.decode_secs,
+        };
+        *booked += secs;
+        self.phase = phase;
+    }
+}
+
+impl JobCallbacks for JobMonitor {
+    fn log(&self, level: LogLevel, text: &str) {
+        let text = without_source_position(text);
+        if level == LogLevel::Debug {
+            tracing::debug!(target: "engine", "{text}");
+            return;
+        }
+        {
+            let mut state = self.lock();
+            if state.log.len() == MAX_LOG_LINES {
+                state.log.pop_front();
+            }
+            state.log.push_back(text.to_owned());
+            if let Some(file) = unused_lora(text) {
+                state.unused_loras.push(file.to_owned());
+            }
+        }
+        self.send(Event::Log { job: Some(self.job), level, text: text.to_owned() });
+    }
+
+    fn phase(&self, phase: PhaseKind) {
+        self.enter(phase);
+        self.send_phase(phase);
+    }
+
+    fn load(&self, module: Option<Module>, done: u64, total: u64) {
+        self.enter(PhaseKind::Loading);
+        self.send_load(module, done, total);
+    }
+
+    fn step(&self, done: u32, total: u32, fraction: f32, secs: f32) {
+        let is_upscaling = self.lock().phase == PhaseKind::Upscaling;
+        if is_upscaling {
+            self.send(Event::Phase { job: self.job, phase: Phase::Upscaling { tile: done, tiles: total } });
+        } else {
+            self.send_step(self.picture_step(done, total, fraction, secs));
+        }
+    }
+
+    fn preview(&self, step: u32, image: Rgb8) {
+        let picture = self.lock().picture;
+        self.send(Event::Preview { job: self.job, preview: Preview { picture, step, image: Arc::new(image) } });
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+}
+
+/// Removes the source file and line number with which the engine begins its lines.
+fn without_source_position(line: &str) -> &str {
+    line.split_once(" - ")
+        .filter(|(position, _)| {
+            position.split_once(':').is_some_and(|(file, line)| file.contains('.') && line.trim().parse::<u32>().is_ok())
+        })
+        .map_or(line, |(_, rest)| rest)
+        .trim()
+}
+
+/// The file of a LoRA of which nothing could be applied, from the engine's line `Only (0 / 24) LoRA tensors have been applied, lora_file_path
+/// = x`.
+fn unused_lora(line: &str) -> Option<&str> {
+    line.contains("(0 / ").then(|| line.split_once("lora_file_path = ").map(|(_, file)| file))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_loses_its_place_in_the_source_and_nothing_else() {
+        assert_eq!(without_source_position("model_loader.cpp:12   - loading 3 - of 4"), "loading 3 - of 4");
+        assert_eq!(without_source_position("a - b"), "a - b");
+        assert_eq!(without_source_position("12:30 - b"), "12:30 - b");
+    }
+
+    #[test]
+    fn a_lora_of_which_nothing_fits_is_noticed() {
+        assert_eq!(
+            unused_lora("Only (0 / 24) LoRA tensors have been applied, lora_file_path = /x/y.safetensors"),
+            Some("/x/y.safetensors")
+        );
+        assert_eq!(unused_lora("Only (3 / 24) LoRA tensors have been applied, lora_file_path = /x"), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! A recipe after every check, with its pictures read.
+//!
+//! Here is checked everything that the engine would answer with an assert.
+
+use super::error::JobError;
+use super::shard::{BatchShard, shards};
+use crate::checks::{VAE_TILE, is_tiled, snapped_size};
+use crate::devices;
+use crate::ffi::Mask;
+use crate::placement::ResolvedPlacement;
+use crate::protocol::{Begin, Failure};
+use crate::state::EngineState;
+use atelier_core::device::Device;
+use atelier_core::placement::PlacementError;
+use atelier_core::recipe::{FileRole, ImageSource, Recipe, Rgb8};
+use atelier_library::Checked;
+use atelier_media::{fit_image, read_image, read_mask};
+
+const STEPS: (u32, u32) = (1, 1000);
+/// Pictures of one job; more than anyone looks through.
+const MAX_PICTURES: u32 = 1000;
+
+/// Input of a job that generates pictures.
+pub(super) struct GenerationPlan {
+    /// With files, sizes and numbers as they are used.
+    pub(super) recipe: Recipe,
+    pub(super) begin: Begin,
+    pub(super) placement: ResolvedPlacement,
+    /// Each has a context of its own; more than one where several devices generate the pictures of a batch.
+    pub(super) shards: Vec<BatchShard>,
+    /// As they were before this job.
+    pub(super) devices: Vec<Device>,
+    pub(super) vae_tiling: bool,
+    pub(super) init: Option<Rgb8>,
+    pub(super) mask: Option<Mask>,
+    pub(super) references: Vec<Rgb8>,
+    pub(super) control: Option<Rgb8>,
+}
+
+/// Checks a recipe and reads its pictures.
+pub(super) fn prepare(
+    engine: &EngineState,
+    recipe: &Recipe,
+    placement: Result<ResolvedPlacement, PlacementError>,
+) -> Result<GenerationPlan, JobError> {
+    let Checked { files, size_multiple, mut notes, .. } =
+        engine.headers().check(&recipe.files, &recipe.loras).map_err(|problem| Failure::from(problem.advice))?;
+    let mut recipe = Recipe { files, ..recipe.clone() };
+    let vae_tiling = clamp_numbers(&mut recipe, size_multiple, &mut notes);
+    let (width, height) = (recipe.width, recipe.height);
+
+    let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
+    let fitted = |source: &ImageSource| {
+        fit_image(&read(source)?, width, height).map_err(|error| JobError::new(error.to_string(), "Choose another picture."))
+    };
+    let init = recipe.init.as_ref().map(|init| fitted(&init.image)).transpose()?;
+    if recipe.mask.is_some() && init.is_none() {
+        return Err(JobError::new("A mask needs a picture to lie over.", "Choose an init image, or remove the mask."));
+    }
+    let mask = recipe.mask.as_ref().map(|mask| read_mask(mask, width, height).map(|pixels| Mask { width, height, pixels }));
+    let mask = mask.transpose().map_err(|error| JobError::new(error.to_string(), "Choose another mask."))?;
+    let control = recipe.control.as_ref().map(|control| fitted(&control.image)).transpose()?;
+    if control.is_some() && recipe.files.get(FileRole::Controlnet).is_none() {
+        return Err(JobError::new("A control picture needs a ControlNet.", "Choose a ControlNet file, or remove the control picture."));
+    }
+    let references = recipe.reference_images.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+
+    let devices = devices::list();
+    let placement = placement?;
+    notes.extend(placement.notes(&recipe.files, &devices));
+    let mut shards = shards(&recipe, &placement, &devices);
+
+    let first = if recipe.seed < 0 { i64::from(rand::random::<u32>()) } else { recipe.seed };
+    let count = recipe.batch_count.clamp(1, MAX_PICTURES);
+    if count != recipe.batch_count {
+        notes.push(format!("{count} pictures instead of {}.", recipe.batch_count));
+    }
+    let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
+    let begin = Begin { width, height, steps: steps_to_run(&recipe), seeds, notes };
+    shards.truncate(count as usize);
+    Ok(GenerationPlan { recipe, begin, placement, shards, devices, vae_tiling, init, mask, references, control })
+}
+
+/// Brings the numbers of a recipe into the range that the engine takes, with a note on each that changed. Returns whether the picture is
+/// decoded in tiles.
+fn clamp_numbers(recipe: &mut Recipe, size_multiple: u32, notes: &mut Vec<String>) -> bool {
+    let (width, height) = snapped_size(recipe, size_multiple);
+    if (width, height) != (recipe.width, recipe.height) {
+        notes.push(format!("The size is now {width} x {height}: this model makes multiples of {size_multiple} pixels."));
+    }
+    let steps = recipe.steps.clamp(STEPS.0, STEPS.1);
+    if steps != recipe.steps {
+        notes.push(format!("{steps} steps instead of {}.", recipe.steps));
+    }
+    recipe.steps = steps;
+    for (name, value, least, most) in
+        [("guidance", &mut recipe.guidance, 0.0, 100.0), ("distilled guidance", &mut recipe.distilled_guidance, 0.0, 100.0)]
+    {
+        let clamped = if value.is_finite() { value.clamp(least, most) } else { 1.0 };
+        if clamped.to_bits() != value.to_bits() {
+            notes.push(format!("{name} {clamped} instead of {value}."));
+            *value = clamped;
+        }
+    }
+    recipe.eta = recipe.eta.filter(|eta| eta.is_finite());
+    recipe.flow_shift = recipe.flow_shift.filter(|shift| shift.is_finite());
+    if let Some(init) = &mut recipe.init {
+        init.strength = if init.strength.is_finite() { init.strength.clamp(0.0, 1.0) } else { 0.75 };
+    }
+    (recipe.width, recipe.height) = (width, height);
+    let vae_tiling = is_tiled(recipe);
+    if recipe.vae_tiling && !vae_tiling {
+        notes.push(format!("VAE tiling is off: the picture is no larger than one tile of {VAE_TILE} pixels."));
+    }
+    vae_tiling
+}
+
+/// Steps that the engine runs: from an init image only the last ones.
+fn steps_to_run(recipe: &Recipe) -> u32 {
+    match &recipe.init {
+        Some(init) if init.strength < 1.0 => {
+            // As stable-diffusion.cpp counts them: the product cut to a whole number, one more step, never more than all.
+            let steps = (recipe.steps as f32 * init.strength) as u32;
+            (steps + 1).min(recipe.steps)
+        }
+        _ => recipe.steps,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atelier_core::recipe::InitImage;
+
+    #[test]
+    fn from_an_init_image_only_the_last_steps_run() {
+        let steps = |strength| {
+            let image = ImageSource::File("x.png".into());
+            steps_to_run(&Recipe { steps: 20, init: Some(InitImage { image, strength }), ..Recipe::default() })
+        };
+        assert_eq!((steps(0.75), steps(0.0), steps(0.999), steps(1.0)), (16, 1, 20, 20));
+    }
+}

@@ -1,0 +1,57 @@
+//! Contexts that generate the pictures of one job.
+
+use std::collections::BTreeMap;
+
+use crate::cache::{ContextBudgets, LeaseRequest};
+use crate::checks::cpu_threads;
+use crate::ffi::ContextParams;
+use crate::placement::ResolvedPlacement;
+use crate::state::EngineState;
+use atelier_core::device::Device;
+use atelier_core::placement::{Placement, Prediction};
+use atelier_core::recipe::{PlacementText, Recipe};
+
+/// Parameters, budgets and predicted bytes of one context.
+pub(super) struct BatchShard {
+    pub(super) params: ContextParams,
+    budgets: ContextBudgets,
+    pub(super) placement: Placement,
+    /// As it was written; for one device of several, the canonical text. The key of measurements on disk.
+    text: PlacementText,
+    /// Memory of this job, where an estimate is known.
+    pub(super) prediction: Option<Prediction>,
+    /// Bytes of each device that a job like this one took, where no estimate is known.
+    pub(super) measured: Option<BTreeMap<String, u64>>,
+}
+
+impl BatchShard {
+    fn new(recipe: &Recipe, placement: &ResolvedPlacement, text: PlacementText) -> Self {
+        let params = ContextParams {
+            files: recipe.files.clone(),
+            threads: cpu_threads(recipe.threads),
+            flash_attention: recipe.flash_attention,
+            placement: placement.assignments(),
+        };
+        let budgets = ContextBudgets { budgets: placement.budgets.clone(), stream_layers: recipe.placement.stream_layers };
+        Self { params, budgets, placement: placement.placement.clone(), text, prediction: None, measured: None }
+    }
+
+    /// The request for a context of these parameters.
+    pub(super) fn lease_request(&self) -> LeaseRequest<'_> {
+        let Self { params, budgets, placement, text: _, prediction, measured } = self;
+        LeaseRequest { params, budgets, placement, prediction: prediction.as_ref(), measured: measured.as_ref() }
+    }
+
+    /// Looks up the bytes that a job like this one took.
+    pub(super) fn recall(&mut self, engine: &EngineState, recipe: &Recipe) {
+        self.measured = engine.history.measured_bytes(&Recipe { placement: self.text.clone(), ..recipe.clone() });
+    }
+}
+
+/// The contexts that generate the pictures of a checked recipe together.
+pub(super) fn shards(recipe: &Recipe, placement: &ResolvedPlacement, devices: &[Device]) -> Vec<BatchShard> {
+    match &placement.shards(devices)[..] {
+        [one] => vec![BatchShard::new(recipe, one, PlacementText { split_batch: String::new(), ..recipe.placement.clone() })],
+        several => several.iter().map(|shard| BatchShard::new(recipe, shard, shard.placement.text())).collect(),
+    }
+}
