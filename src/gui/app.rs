@@ -10,12 +10,13 @@ use eframe::egui;
 
 use crate::gui::autosave::Autosave;
 use crate::gui::command::{Command, Commands};
-use crate::gui::context::{Context, Notices};
+use crate::gui::context::Context;
 use crate::gui::features::with_features;
 use crate::gui::files::{DialogKind, DialogResult, Report};
+use crate::gui::notices::Notices;
+use crate::gui::options::Options;
 use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared};
 use crate::gui::state::State;
-use crate::gui::window::Options;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Workers};
 use crate::gui::{create, devices, frame, memory, models, theme};
@@ -164,7 +165,7 @@ impl App {
             self.with(ctx, |features, context| models::update::library_event(features.models, event, context));
         }
         self.with(ctx, |Features { create, devices, models, memory }, context| {
-            create::update::refresh_textures(create, context);
+            create::pictures::refresh_textures(create, context);
             create::update::refresh_files(create, context);
             if devices::requests::refresh(devices, context) {
                 // The newest question takes the place of others.
@@ -313,8 +314,8 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
                 job.progress.step(step);
             }
         }
-        Event::Preview { job, preview } => create::update::preview(create, job, preview, context),
-        Event::Picture { job, picture } => create::update::picture(create, job, &picture, context),
+        Event::Preview { job, preview } => create::pictures::preview(create, job, preview, context),
+        Event::Picture { job, picture } => create::pictures::picture(create, job, &picture, context),
         // A warning without a job is about the system, so the person sees it.
         Event::Log { job: None, level: LogLevel::Warn, text } => context.notice(text),
         Event::Log { job: _, level, text } => match level {
@@ -345,7 +346,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
 fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobId, end: End, context: &mut Context<'_>) {
     let ended = context.shared.jobs.remove(job);
     devices::requests::list_devices(devices, context);
-    create::update::job_ended(create, job, matches!(end, End::Done { .. }));
+    create::pictures::job_ended(create, job, matches!(end, End::Done { .. }));
     match end {
         End::Done { notes, .. } if !notes.is_empty() => context.notice(notes.join(" ")),
         End::Done { .. } | End::Cancelled => {}
@@ -367,18 +368,18 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::CrashMarkerWritten => memory::update::crash_marker_written(memory, context),
         Report::Identified(files) => create::update::identified(files, context),
         Report::Missing(paths) => context.shared.missing_files = paths.into_iter().collect(),
-        Report::Stored(id, result) => create::update::stored(create, id, result, context),
+        Report::Stored(id, result) => create::pictures::stored(create, id, result, context),
         Report::Saved(Ok(path)) => context.notice(format!("Saved as {}", path.display())),
         Report::Saved(Err(error)) => {
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Choose another folder, or make room on the disk."));
         }
-        Report::Loaded(id, result) => create::update::loaded(create, id, result, context),
-        Report::Thumbnail(path, result) => create::update::thumbnail_ready(create, path, result, context),
+        Report::Loaded(id, result) => create::pictures::loaded(create, id, result, context),
+        Report::Thumbnail(path, result) => create::pictures::thumbnail_ready(create, path, result, context),
         Report::FolderNotOpened(error) => {
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Open it in your file manager instead."));
         }
         Report::SettingsNotSaved(sentence) => context.notice(sentence),
-        Report::Picture { id, full, thumbnail } => create::update::picture_ready(create, id, full, thumbnail, context),
+        Report::Picture { id, full, thumbnail } => create::pictures::picture_ready(create, id, full, thumbnail, context),
         Report::ClipboardPicture(image) => {
             context.egui.copy_image(image);
             context.notice("Copied");
@@ -386,7 +387,7 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::ClipboardFailed(error) => {
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted?"));
         }
-        Report::Preview(job, picture, image) => create::update::preview_ready(create, job, picture, image, context),
+        Report::Preview(job, picture, image) => create::pictures::preview_ready(create, job, picture, image, context),
         Report::DialogClosed(kind, result) => dialog_closed(create, kind, result, context),
         Report::ServerTested(server, found) => devices::requests::server_tested(devices, &server, &found),
     }

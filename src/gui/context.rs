@@ -6,13 +6,11 @@ use eframe::egui;
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::files::DialogKind;
+use crate::gui::notices::Notices;
 use crate::gui::shared::Shared;
 use crate::gui::workers::Workers;
 use crate::studio::library_service::LibraryService;
 use atelier_engine::{Busy, Handle};
-
-/// Seconds that a notice is shown.
-const NOTICE_SECS: f64 = 5.0;
 
 /// Everything that a feature's `update` may use and change beside its own state.
 pub(crate) struct Context<'a> {
@@ -49,39 +47,4 @@ impl Context<'_> {
 /// Logs a request that the engine did not take. Returns true if it was sent.
 pub(crate) fn log_if_busy(request: Result<(), Busy>) -> bool {
     request.inspect_err(|busy| tracing::warn!("the engine was not asked: {busy}")).is_ok()
-}
-
-/// Short lines that go away by themselves; the newest is shown.
-#[derive(Debug, Default)]
-pub struct Notices(Option<Notice>);
-
-impl Notices {
-    /// The line that is shown.
-    #[must_use]
-    pub fn shown(&self) -> Option<&Notice> {
-        self.0.as_ref()
-    }
-
-    fn show(&mut self, now_secs: f64, text: impl Into<String>) {
-        self.0 = Some(Notice { text: text.into(), until_secs: now_secs + NOTICE_SECS });
-    }
-
-    /// Removes a line whose time is over; else the seconds until it is.
-    pub(crate) fn expire(&mut self, now_secs: f64) -> Option<f64> {
-        let left = self.0.as_ref()?.until_secs - now_secs;
-        if left <= 0.0 {
-            self.0 = None;
-            return None;
-        }
-        Some(left)
-    }
-}
-
-/// A short line that goes away by itself.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Notice {
-    /// The line.
-    pub text: String,
-    /// When it goes away, in seconds of `egui`'s clock.
-    pub until_secs: f64,
 }

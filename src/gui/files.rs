@@ -303,6 +303,13 @@ fn save_as(target: &Path, kept: Option<&Path>, recipe: &Recipe, pixels: Option<&
     Ok(target)
 }
 
+/// A path as a person pastes it: quoted, with spaces round it, or as a `file:` address.
+pub(crate) fn parse_path(path: &Path) -> PathBuf {
+    let Some(text) = path.to_str() else { return path.to_owned() };
+    let text = text.trim().trim_matches(['"', '\'']);
+    PathBuf::from(text.strip_prefix("file://").unwrap_or(text))
+}
+
 /// Reads a picture of any kind that Atelier knows.
 ///
 /// # Errors

@@ -17,6 +17,8 @@ mod icons;
 pub mod identify;
 pub mod memory;
 pub mod models;
+mod notices;
+mod options;
 mod overlays;
 mod pixels;
 pub mod screen;
@@ -34,6 +36,7 @@ pub(crate) mod workers;
 mod tests;
 
 pub use app::App;
-pub use window::{Options, WindowError, run};
+pub use options::Options;
+pub use window::{WindowError, run};
 
 pub use crate::studio::library_service::LibraryOptions;

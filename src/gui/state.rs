@@ -2,8 +2,8 @@
 //!
 //! Views read it; only the features' `update` and the frame loop change it.
 
-use crate::gui::context::Notices;
 use crate::gui::features::with_features;
+use crate::gui::notices::Notices;
 use crate::gui::shared::{Closing, Shared};
 use crate::gui::{create, devices, memory, models};
 

@@ -1,58 +1,21 @@
 //! The frame round the window: opening it, its icon, its place on the screen, and closing it.
 
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use eframe::egui;
 
-use crate::gui::{App, LibraryOptions};
+use crate::gui::app::App;
+use crate::gui::options::Options;
 use crate::settings::{self, Settings};
 use crate::studio::EngineWake;
-use atelier_core::paths::Paths;
 use atelier_engine::Handle;
-use atelier_library::Builtin;
 
 /// The window's first size, in points.
 const FIRST_SIZE: [f32; 2] = [1360.0, 860.0];
 /// The window's smallest size, in points.
 const LEAST_SIZE: [f32; 2] = [820.0, 560.0];
 const ICON: &[u8] = include_bytes!("../../assets/icon.png");
-
-/// Options of the window, and its files.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The file of the settings; `None` keeps nothing.
-    pub settings_path: Option<PathBuf>,
-    /// Folder of finished pictures, unless the settings name another one.
-    pub pictures_folder: PathBuf,
-    /// Draw with wgpu instead of OpenGL, also where the settings do not say so. Without the feature `wgpu` this has no effect.
-    pub wgpu: bool,
-    /// The model that comes with the program; where it cannot be used, a sentence that says why.
-    pub builtin: Result<Arc<Builtin>, String>,
-    /// Options of the library; `None` has none.
-    pub library: Option<LibraryOptions>,
-}
-
-impl Options {
-    /// The usual places of this person; nothing is kept where the system names no home.
-    #[must_use]
-    pub fn usual() -> Self {
-        let builtin = Builtin::find().map(Arc::new).map_err(|error| error.to_string());
-        if let Err(sentence) = &builtin {
-            tracing::warn!("{sentence}");
-        }
-        let paths = Paths::find().ok();
-        let nowhere = || PathBuf::from("Pictures").join("Atelier");
-        Self {
-            settings_path: paths.as_ref().map(|it| it.settings_file.clone()),
-            pictures_folder: paths.as_ref().map_or_else(nowhere, |it| it.pictures.clone()),
-            wgpu: false,
-            builtin,
-            library: paths.map(LibraryOptions::usual),
-        }
-    }
-}
 
 /// The window could not be opened, or broke.
 #[derive(Debug, thiserror::Error)]
@@ -159,12 +122,5 @@ mod tests {
     fn the_icon_can_be_read() {
         let icon = icon().unwrap();
         assert!(icon.width == icon.height && icon.width >= 128);
-    }
-
-    #[test]
-    fn the_usual_places_are_the_persons_own() {
-        let options = Options::usual();
-        assert!(options.pictures_folder.ends_with("Atelier"));
-        assert!(options.settings_path.is_none_or(|path| path.ends_with("settings.json")));
     }
 }

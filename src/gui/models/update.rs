@@ -10,9 +10,8 @@ use atelier_library::{Availability, ModelCard, ModelKind, Runnable};
 use eframe::egui;
 
 use crate::gui::context::{Context, log_if_busy};
-use crate::gui::create::update::parse_path;
 use crate::gui::devices;
-use crate::gui::files::{DialogKind, DialogResult, FileTask};
+use crate::gui::files::{DialogKind, DialogResult, FileTask, parse_path};
 use crate::gui::models::command::Command;
 use crate::gui::models::filter::Filter;
 use crate::gui::models::fit::MachineMemory;

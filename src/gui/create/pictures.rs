@@ -1,0 +1,192 @@
+//! Pictures and previews of the Create view: from the engine to the disk and to the screen. Nothing here waits.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use eframe::egui::{ColorImage, TextureFilter, TextureOptions};
+
+use crate::gui::context::Context;
+use crate::gui::create::session::{PictureFile, PictureId};
+use crate::gui::create::state::{FormingPicture, State};
+use crate::gui::files::{FileError, FileTask, PixelTask};
+use crate::gui::shared::ErrorCard;
+use atelier_core::recipe::Rgb8;
+use atelier_engine::{JobId, Picture, Preview};
+
+/// Most thumbnails of files that are kept.
+const MOST_THUMBNAILS: usize = 16;
+
+/// Keeps the newest preview until it can be made ready for the screen. Of several pictures that form, one is shown.
+pub(crate) fn preview(state: &mut State, job: JobId, preview: Preview, context: &Context<'_>) {
+    if context.shared.jobs.running().is_some_and(|running| running.id == job) {
+        state.pending_preview = Some((job, preview));
+    }
+}
+
+/// A picture is finished: it is stored, and made ready for the screen.
+pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context: &mut Context<'_>) {
+    state.last_seed = Some(picture.info.seed);
+    let mut recipe = context.shared.jobs.get_mut(job).map(|job| job.recipe.clone()).unwrap_or_default();
+    recipe.width = picture.image.width();
+    recipe.height = picture.image.height();
+    let id = state.session.push(recipe.clone(), picture.info, Arc::clone(&picture.image));
+    context.workers.file(FileTask::Store {
+        id,
+        folder: state.pictures_folder.clone(),
+        recipe: Box::new(recipe),
+        info: picture.info,
+        pixels: Arc::clone(&picture.image),
+    });
+    context.workers.pixel(PixelTask::Picture {
+        id,
+        pixels: Arc::clone(&picture.image),
+        max_side_px: context.egui.input(|input| input.max_texture_side),
+        thumbnail: true,
+        copy: false,
+    });
+    if state.session.shown().is_some_and(|shown| shown.id == id) {
+        state.converting_picture = Some(id);
+    }
+    drop_preview(state, job);
+}
+
+/// A job has ended. A last preview stays until its picture is ready for the screen, so that nothing flickers.
+pub(crate) fn job_ended(state: &mut State, job: JobId, is_done: bool) {
+    let picture_comes = is_done && state.converting_picture.is_some();
+    if !picture_comes && state.forming.as_ref().is_some_and(|forming| forming.job == job) {
+        state.forming = None;
+    }
+    drop_preview(state, job);
+}
+
+fn drop_preview(state: &mut State, job: JobId) {
+    if state.pending_preview.as_ref().is_some_and(|(of, _)| *of == job) {
+        state.pending_preview = None;
+    }
+}
+
+/// Asks for the full picture that is shown, where the graphics card does not have it, and for the newest preview.
+pub(crate) fn refresh_textures(state: &mut State, context: &mut Context<'_>) {
+    if !state.is_converting_preview
+        && let Some((job, preview)) = state.pending_preview.take()
+    {
+        state.is_converting_preview = true;
+        context.workers.pixel(PixelTask::Preview(job, preview));
+    }
+    if state.converting_picture.is_some() {
+        return;
+    }
+    let Some(picture) = state.session.shown() else { return };
+    if state.session.texture(picture.id).is_some() {
+        return;
+    }
+    match (&picture.pixels, &picture.stored) {
+        (Some(pixels), _) => context.workers.pixel(PixelTask::Picture {
+            id: picture.id,
+            pixels: Arc::clone(pixels),
+            max_side_px: context.egui.input(|input| input.max_texture_side),
+            thumbnail: picture.thumbnail.is_none(),
+            copy: false,
+        }),
+        (None, PictureFile::At(path)) => context.workers.file(FileTask::Load(picture.id, path.clone())),
+        (None, PictureFile::Writing | PictureFile::Failed) => return,
+    }
+    state.converting_picture = Some(picture.id);
+}
+
+/// The picture was written, or could not be.
+pub(crate) fn stored(state: &mut State, id: PictureId, result: Result<PathBuf, FileError>, context: &mut Context<'_>) {
+    match result {
+        Ok(path) => {
+            if let Some(picture) = state.session.get_mut(id) {
+                picture.stored = PictureFile::At(path);
+            }
+            state.session.make_room();
+        }
+        Err(error) => {
+            if let Some(picture) = state.session.get_mut(id) {
+                picture.stored = PictureFile::Failed;
+            }
+            let hint = "The picture is still here: save it somewhere else with \"Save as\" before you close Atelier.";
+            context.shared.error = Some(ErrorCard::new(error.to_string(), hint));
+        }
+    }
+}
+
+/// The picture was read back, or could not be.
+pub(crate) fn loaded(state: &mut State, id: PictureId, result: Result<Arc<Rgb8>, FileError>, context: &mut Context<'_>) {
+    match result {
+        Ok(pixels) => context.workers.pixel(PixelTask::Picture {
+            id,
+            pixels,
+            max_side_px: context.egui.input(|input| input.max_texture_side),
+            thumbnail: false,
+            copy: false,
+        }),
+        Err(error) => {
+            state.converting_picture = None;
+            if let Some(picture) = state.session.get_mut(id) {
+                picture.stored = PictureFile::Failed;
+            }
+            context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted? Its settings are still here."));
+        }
+    }
+}
+
+/// A finished picture is ready for the screen.
+pub(crate) fn picture_ready(state: &mut State, id: PictureId, full: ColorImage, thumbnail: Option<ColorImage>, context: &Context<'_>) {
+    if state.converting_picture == Some(id) {
+        state.converting_picture = None;
+    }
+    if let Some(look) = thumbnail
+        && let Some(picture) = state.session.get_mut(id)
+    {
+        picture.thumbnail = Some(context.egui.load_texture("thumbnail", look, TextureOptions::LINEAR));
+    }
+    if state.session.shown().is_some_and(|shown| shown.id == id) {
+        let options = TextureOptions { mipmap_mode: Some(TextureFilter::Linear), ..TextureOptions::LINEAR };
+        let texture = context.egui.load_texture("picture", full, options);
+        state.session.keep_texture(id, texture);
+    }
+    // The finished picture takes the place of its preview; a next one of the batch brings a new preview.
+    if state.session.iter().next().is_some_and(|newest| newest.id == id) {
+        state.forming = None;
+    }
+}
+
+/// A preview is ready for the screen.
+pub(crate) fn preview_ready(state: &mut State, job: JobId, picture: u32, image: ColorImage, context: &mut Context<'_>) {
+    state.is_converting_preview = false;
+    let Some(running) = context.shared.jobs.get_mut(job) else { return };
+    let made = state.session.iter().next().is_some_and(|newest| running.progress.seed(picture) == Some(newest.info.seed));
+    if made {
+        return;
+    }
+    let (width, height) = running.progress.size_px().unwrap_or((image.size[0] as u32, image.size[1] as u32));
+    match &mut state.forming {
+        Some(forming) if forming.job == job => {
+            forming.texture.set(image, TextureOptions::LINEAR);
+            (forming.width, forming.height) = (width, height);
+        }
+        forming => {
+            let texture = context.egui.load_texture("forming", image, TextureOptions::LINEAR);
+            *forming = Some(FormingPicture { job, texture, width, height });
+        }
+    }
+}
+
+/// A thumbnail of a picture file is ready, or the file could not be read.
+pub(crate) fn thumbnail_ready(state: &mut State, path: PathBuf, result: Result<ColorImage, FileError>, context: &mut Context<'_>) {
+    match result {
+        Ok(look) => {
+            let texture = context.egui.load_texture("look", look, TextureOptions::LINEAR);
+            state.thumbnails.retain(|(of, _)| *of != path);
+            state.thumbnails.push((path, texture));
+            if state.thumbnails.len() > MOST_THUMBNAILS {
+                let (path, _) = state.thumbnails.remove(0);
+                state.requested_thumbnails.remove(&path);
+            }
+        }
+        Err(error) => context.notice(error.to_string()),
+    }
+}

@@ -1,0 +1,39 @@
+//! Short lines that go away by themselves.
+
+/// Seconds that a notice is shown.
+const NOTICE_SECS: f64 = 5.0;
+
+/// Short lines that go away by themselves; the newest is shown.
+#[derive(Debug, Default)]
+pub struct Notices(Option<Notice>);
+
+impl Notices {
+    /// The line that is shown.
+    #[must_use]
+    pub fn shown(&self) -> Option<&Notice> {
+        self.0.as_ref()
+    }
+
+    pub(crate) fn show(&mut self, now_secs: f64, text: impl Into<String>) {
+        self.0 = Some(Notice { text: text.into(), until_secs: now_secs + NOTICE_SECS });
+    }
+
+    /// Removes a line whose time is over; else the seconds until it is.
+    pub(crate) fn expire(&mut self, now_secs: f64) -> Option<f64> {
+        let left = self.0.as_ref()?.until_secs - now_secs;
+        if left <= 0.0 {
+            self.0 = None;
+            return None;
+        }
+        Some(left)
+    }
+}
+
+/// A short line that goes away by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notice {
+    /// The line.
+    pub text: String,
+    /// When it goes away, in seconds of `egui`'s clock.
+    pub until_secs: f64,
+}

@@ -1,0 +1,55 @@
+//! Options of the window.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::studio::library_service::LibraryOptions;
+use atelier_core::paths::Paths;
+use atelier_library::Builtin;
+
+/// Options of the window, and its files.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The file of the settings; `None` keeps nothing.
+    pub settings_path: Option<PathBuf>,
+    /// Folder of finished pictures, unless the settings name another one.
+    pub pictures_folder: PathBuf,
+    /// Draw with wgpu instead of OpenGL, also where the settings do not say so. Without the feature `wgpu` this has no effect.
+    pub wgpu: bool,
+    /// The model that comes with the program; where it cannot be used, a sentence that says why.
+    pub builtin: Result<Arc<Builtin>, String>,
+    /// Options of the library; `None` has none.
+    pub library: Option<LibraryOptions>,
+}
+
+impl Options {
+    /// The usual places of this person; nothing is kept where the system names no home.
+    #[must_use]
+    pub fn usual() -> Self {
+        let builtin = Builtin::find().map(Arc::new).map_err(|error| error.to_string());
+        if let Err(sentence) = &builtin {
+            tracing::warn!("{sentence}");
+        }
+        let paths = Paths::find().ok();
+        let nowhere = || PathBuf::from("Pictures").join("Atelier");
+        Self {
+            settings_path: paths.as_ref().map(|it| it.settings_file.clone()),
+            pictures_folder: paths.as_ref().map_or_else(nowhere, |it| it.pictures.clone()),
+            wgpu: false,
+            builtin,
+            library: paths.map(LibraryOptions::usual),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_places_are_the_persons_own() {
+        let options = Options::usual();
+        assert!(options.pictures_folder.ends_with("Atelier"));
+        assert!(options.settings_path.is_none_or(|path| path.ends_with("settings.json")));
+    }
+}
