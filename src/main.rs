@@ -43,7 +43,7 @@ fn window() -> ExitCode {
 /// Levels by target prefix; the default where the variable is not set or not a list of them.
 fn log_filter(variable: Option<&str>) -> Targets {
     let default = || Targets::new().with_default(LevelFilter::WARN).with_target("winit", LevelFilter::ERROR);
-    variable.and_then(|it| it.parse().ok()).unwrap_or_else(default)
+    variable.filter(|it| !it.trim().is_empty()).and_then(|it| it.parse().ok()).unwrap_or_else(default)
 }
 
 #[cfg(test)]
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn the_log_shows_warnings_unless_the_variable_names_levels() {
-        for variable in [None, Some("no such=level")] {
+        for variable in [None, Some(""), Some("no such=level")] {
             let filter = log_filter(variable);
             assert!(filter.would_enable("atelier_engine", &Level::WARN) && !filter.would_enable("atelier_engine", &Level::INFO));
             assert!(filter.would_enable("winit::platform", &Level::ERROR) && !filter.would_enable("winit::platform", &Level::WARN));
