@@ -106,7 +106,7 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
         });
     } else {
         let best = board.remedies.get(..1).unwrap_or_default();
-        suggestion::remedies(ui, state, commands, best, |index| Command::ApplyRemedy(index));
+        suggestion::remedies(ui, state, commands, best, Command::ApplyRemedy);
     }
 }
 
