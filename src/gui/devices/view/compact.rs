@@ -75,12 +75,12 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     let after = rect.left() + name.size().x + 8.0;
     painter.galley(pos2(rect.left(), y - name.size().y / 2.0), name, palette.text);
     let color = if bar.over() > 0 { palette.error } else { palette.weak };
-    let value = format!("{} / {} GiB", gib_with_tenth(bar.sum()), gib_with_tenth(bar.total));
+    let value = format!("{} / {} GiB", gib_with_tenth(bar.sum()), gib_with_tenth(bar.total_bytes));
     let value = painter.text(pos2(rect.right(), y), Align2::RIGHT_CENTER, value, FontId::proportional(theme::SMALL), color);
     let words = painter.with_clip_rect(Rect::from_x_y_ranges(after..=(value.left() - 8.0), rect.y_range()));
     words.text(pos2(after, y), Align2::LEFT_CENTER, on, FontId::proportional(theme::SMALL), palette.weak);
     let small = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 9.0), pos2(rect.right(), rect.bottom() - 3.0));
-    memory_bar::paint(ui, small, &Bar { measured: None, ..bar.clone() }, Id::unique(("small bar", &device.name)), board.estimate_pending);
+    memory_bar::paint(ui, small, &Bar { measured_bytes: None, ..bar.clone() }, Id::unique(("small bar", &device.name)), board.estimate_pending);
     let devices = command::Command::SetScreen(Screen::Devices);
     let hover = format!("{}\n{}", bar.words(&palette), widgets::tooltip(ui.ctx(), &devices));
     if response.on_hover_text(hover).clicked() {
