@@ -3,6 +3,7 @@
 use crate::gui::devices::board::{CardMove, CardPart, MoveOutcome, Suggestion};
 use crate::gui::devices::state::State;
 use crate::gui::shared::Shared;
+use crate::gui::shortcut::Shortcut;
 use atelier_core::placement::Module;
 use atelier_core::recipe::PlacementText;
 use atelier_engine::ServerAddress;
@@ -61,6 +62,9 @@ pub enum Command {
 }
 
 impl Command {
+    /// The keys.
+    pub const KEYS: &[(Self, Shortcut)] = &[];
+
     /// Text of its button or menu entry, also its accessible name.
     #[must_use]
     pub const fn label(&self) -> &'static str {
