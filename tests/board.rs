@@ -19,10 +19,10 @@ use screen::Area;
 use serde_json::json;
 use testkit::{real, tiny};
 
-/// How long the program may think, on a machine that does much else.
+/// Longest wait for the program, on a busy machine.
 const LONG: Duration = Duration::from_mins(2);
 
-/// Opens the window on a screen of this size with these settings and these devices, and goes to the Devices view.
+/// Opens the window on a screen of this size with these settings and devices, at the Devices view.
 fn open(home: &Path, size: (u32, u32), settings: serde_json::Value, devices: &str) -> Result<Desktop> {
     open_with(home, size, settings, devices, &[("ATELIER_BUILTIN", "none")])
 }
@@ -39,7 +39,7 @@ fn open_with(home: &Path, size: (u32, u32), mut settings: serde_json::Value, dev
     Ok(desktop)
 }
 
-/// The control whose name begins like this, once it is there.
+/// Waits for the control whose name begins like this.
 fn begins(desktop: &mut Desktop, name: &str) -> Result<Control> {
     desktop.wait(name, LONG, |desktop| desktop.find_by(|it| it.name.starts_with(name) && it.area.is_some()))
 }
@@ -67,14 +67,14 @@ fn a_card_dragged_to_another_device_runs_there() -> Result<()> {
     desktop.drag(from, (column.0, from.1))?;
     begins(&mut desktop, "Text encoder runs on GPU1")?;
     desktop.wait("the text", LONG, |desktop| desktop.find_by(|it| it.name == "Runs on" && it.value == "all=GPU0,te=GPU1"))?;
-    // What the board says is what the engine does.
+    // The board's prediction must equal the engine's use.
     begins(&mut desktop, "GPU1 encode: ")?;
     desktop.click("Generate")?;
     desktop.wait("a picture in the folder", LONG, |_| Ok(pictures(home.path()).pop()))?;
     for measured in ["GPU0 decode: ", "GPU1 encode: "] {
         let told = |it: &Control| it.name.starts_with(measured) && it.name.contains(", measured ");
         let told = desktop.wait(measured, LONG, |desktop| desktop.find_by(told))?;
-        // What was off by more than a twentieth of a per cent would be told.
+        // An error above a twentieth of a per cent would be shown.
         assert!(!told.name.contains('%'), "{}", told.name);
     }
     desktop.close()?;

@@ -173,9 +173,9 @@ impl Board {
 
     /// Predicted outcome of a move.
     #[must_use]
-    pub fn outcome(&self, wanted: &CardMove) -> &MoveOutcome {
+    pub fn outcome(&self, card_move: &CardMove) -> &MoveOutcome {
         const UNKNOWN: &MoveOutcome = &MoveOutcome::Impossible("The devices are still being looked for.");
-        self.outcomes.iter().find(|(it, _)| it == wanted).map_or(UNKNOWN, |(_, outcome)| outcome)
+        self.outcomes.iter().find(|(it, _)| it == card_move).map_or(UNKNOWN, |(_, outcome)| outcome)
     }
 
     /// True when the placement takes more memory than a device may give.
@@ -207,8 +207,8 @@ impl Board {
     }
 
     /// Shows or hides the plan until the placement changes.
-    pub fn set_plan_visible(&mut self, wanted: bool) {
-        self.plan_visibility = Some(wanted);
+    pub fn set_plan_visible(&mut self, visible: bool) {
+        self.plan_visibility = Some(visible);
     }
 
     /// Bytes of a device that the last run used in a phase, without other models; `None` if that was a run of another recipe or placement.

@@ -20,16 +20,16 @@ pub(crate) const KEY_STEPS: [f64; 2] = [0.1, 1.0];
 /// Handle on the bar that sets the budget by dragging and by keys.
 pub(crate) fn handle(ui: &mut Ui, commands: &mut Commands, device: &Device, bar: &Bar, rect: Rect) {
     let palette = theme::palette(ui);
-    let Some(budget) = bar.budget else { return };
+    let Some(budget) = bar.budget_bytes else { return };
     let id = Id::unique(("budget", &device.name));
     let per_byte = f64::from(rect.width()) / bar.scale() as f64;
-    let x = rect.left() + (bar.others.saturating_add(budget) as f64 * per_byte) as f32;
+    let x = rect.left() + (bar.other_programs_bytes.saturating_add(budget) as f64 * per_byte) as f32;
     let grip = Rect::from_center_size(pos2(x, rect.center().y), vec2(12.0, rect.height() + 10.0));
     let response = ui.interact(grip, id, Sense::click_and_drag()).on_hover_cursor(CursorIcon::ResizeHorizontal);
     let gib_now = budget as f64 / GIB as f64;
     let name = format!("Budget of {}", device.name);
     response.widget_info(|| WidgetInfo { value: Some(gib_now), ..WidgetInfo::labeled(Role::Slider, true, &name) });
-    let most = bar.total.max(GIB / 10) as f64 / GIB as f64;
+    let most = bar.total_bytes.max(GIB / 10) as f64 / GIB as f64;
     let set = |commands: &mut Commands, gib: f64| {
         let gib = (gib.clamp(0.1, most) * 10.0).round() / 10.0;
         if (gib - gib_now).abs() > 0.04 {
@@ -39,7 +39,7 @@ pub(crate) fn handle(ui: &mut Ui, commands: &mut Commands, device: &Device, bar:
     if response.dragged()
         && let Some(pointer) = response.interact_pointer_pos()
     {
-        let bytes = f64::from(pointer.x - rect.left()) / per_byte - bar.others as f64;
+        let bytes = f64::from(pointer.x - rect.left()) / per_byte - bar.other_programs_bytes as f64;
         set(commands, bytes / GIB as f64);
     }
     if response.has_focus() {
@@ -69,11 +69,11 @@ pub(crate) fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, de
     let wide = ui.available_width();
     ui.allocate_ui_with_layout(vec2(wide, 22.0), Layout::left_to_right(Align::Center), |ui| {
         ui.spacing_mut().interact_size.y = 20.0;
-        if let Some(budget) = bar.budget {
+        if let Some(budget) = bar.budget_bytes {
             let label = ui.label(small("Budget", palette.weak));
             let before = (budget as f64 / GIB as f64 * 10.0).round() / 10.0;
             let mut gib = before;
-            let most = (bar.total.max(GIB / 10) as f64 / GIB as f64).max(before);
+            let most = (bar.total_bytes.max(GIB / 10) as f64 / GIB as f64).max(before);
             let number = DragValue::new(&mut gib).range(0.1..=most).speed(0.05).fixed_decimals(1).suffix(" GiB");
             let set = Command::SetBudget(device.name.clone(), Some(0.0));
             ui.add(number).labelled_by(label.id).on_hover_text(set.tooltip());
@@ -84,7 +84,7 @@ pub(crate) fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, de
             command_control(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &format!("Remove the budget of {}", device.name)));
         } else {
             // Starts at all that is free, which changes nothing yet.
-            let gib = (bar.limit as f64 / GIB as f64 * 10.0).floor() / 10.0;
+            let gib = (bar.limit_bytes as f64 / GIB as f64 * 10.0).floor() / 10.0;
             let set = Command::SetBudget(device.name.clone(), Some(gib.max(0.1)));
             let name = format!("Set a budget for {}", device.name);
             command_control(ui, state, commands, set, |ui| {

@@ -123,9 +123,9 @@ fn keys(ui: &Ui, board: &Board, commands: &mut Commands, module: Module, own: Ca
         commands.push(Command::TogglePin(module));
     }
     if left != right
-        && let Some(wanted) = next_move(board, module, if shift { CardPart::Weights } else { own }, right)
+        && let Some(card_move) = next_move(board, module, if shift { CardPart::Weights } else { own }, right)
     {
-        commands.push(Command::Move(wanted));
+        commands.push(Command::Move(card_move));
     }
 }
 
@@ -140,7 +140,7 @@ fn next_move(board: &Board, module: Module, part: CardPart, to_the_right: bool) 
     let moves =
         |locations: &[WeightLocation]| -> Vec<CardMove> { locations.iter().map(|to| CardMove { module, part, to: to.clone() }).collect() };
     let candidates = if to_the_right { moves(locations.get(now + 1..)?) } else { moves(locations.get(..now)?).into_iter().rev().collect() };
-    candidates.into_iter().find(|wanted| board.outcome(wanted).is_allowed())
+    candidates.into_iter().find(|card_move| board.outcome(card_move).is_allowed())
 }
 
 /// Places with a column, from left to right.
@@ -159,14 +159,14 @@ fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pin
             if part == CardPart::Runtime && to == WeightLocation::Disk {
                 continue;
             }
-            let wanted = CardMove { module, part, to };
-            let outcome = board.outcome(&wanted);
+            let card_move = CardMove { module, part, to };
+            let outcome = board.outcome(&card_move);
             let note = match outcome {
                 MoveOutcome::Unchanged | MoveOutcome::Fits => String::new(),
                 MoveOutcome::Exceeds(bytes) => format!("{} too much", memory_size(*bytes)),
                 MoveOutcome::Impossible(_) => "not now".to_owned(),
             };
-            let name = place_name(board, &wanted.to);
+            let name = place_name(board, &card_move.to);
             let button = eframe::egui::Button::selectable(*outcome == MoveOutcome::Unchanged, &name)
                 .right_text(RichText::new(&note).color(palette.warn).size(theme::SMALL))
                 .min_size(vec2(210.0, 24.0));
@@ -174,11 +174,11 @@ fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pin
                 ui.add_enabled(!matches!(outcome, MoveOutcome::Impossible(_)), button).accessible_name(format!("{heading} {name}"));
             let response = match outcome {
                 MoveOutcome::Impossible(reason) => response.on_disabled_hover_text(*reason),
-                _ => response.on_hover_text(Command::Move(wanted.clone()).tooltip()),
+                _ => response.on_hover_text(Command::Move(card_move.clone()).tooltip()),
             };
             if response.clicked() {
                 if outcome.is_allowed() {
-                    commands.push(Command::Move(wanted));
+                    commands.push(Command::Move(card_move));
                 }
                 ui.close();
             }

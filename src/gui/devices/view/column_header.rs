@@ -31,9 +31,9 @@ pub(crate) fn header(ui: &mut Ui, state: &State, commands: &mut Commands, device
     let bar = Bar::of(state, device, phases::visible_phase(ui));
     let wide = ui.available_width();
     ui.allocate_ui_with_layout(vec2(wide, 19.0), Layout::right_to_left(Align::Center), |ui| {
-        if !unreachable && bar.total > 0 {
+        if !unreachable && bar.total_bytes > 0 {
             let unit = if wide > 190.0 { " GiB" } else { "" };
-            let text = format!("{} / {}{unit}", gib_with_tenth(bar.sum()), gib_with_tenth(bar.total));
+            let text = format!("{} / {}{unit}", gib_with_tenth(bar.sum()), gib_with_tenth(bar.total_bytes));
             let color = if bar.over() > 0 { palette.error } else { palette.text };
             ui.add(Label::new(small(text, color).size(theme::SMALL))).on_hover_text("GiB in use, of all there are.");
         }
@@ -55,13 +55,13 @@ pub(crate) fn header(ui: &mut Ui, state: &State, commands: &mut Commands, device
         return;
     }
     let (rect, response) = ui.allocate_exact_size(vec2(wide, BAR), Sense::hover());
-    let percent = bar.sum() as f64 * 100.0 / bar.total.max(1) as f64;
+    let percent = bar.sum() as f64 * 100.0 / bar.total_bytes.max(1) as f64;
     let over = if bar.over() > 0 { format!(", {} too much", memory_size(bar.over())) } else { String::new() };
     let name = format!("Memory of {}{over}", device.name);
     response.widget_info(|| WidgetInfo { value: Some(percent), ..WidgetInfo::labeled(Role::ProgressIndicator, true, &name) });
     response.on_hover_text(bar.words(&palette));
     memory_bar::paint(ui, rect, &bar, Id::unique(("bar", &device.name)), board.estimate_pending);
-    if bar.budget.is_some() {
+    if bar.budget_bytes.is_some() {
         budget::handle(ui, commands, device, &bar, rect);
     }
     ui.add_space(4.0);

@@ -76,12 +76,12 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     let after = rect.left() + name.size().x + 8.0;
     painter.galley(pos2(rect.left(), y - name.size().y / 2.0), name, palette.text);
     let color = if bar.over() > 0 { palette.error } else { palette.weak };
-    let value = format!("{} / {} GiB", gib_with_tenth(bar.sum()), gib_with_tenth(bar.total));
+    let value = format!("{} / {} GiB", gib_with_tenth(bar.sum()), gib_with_tenth(bar.total_bytes));
     let value = painter.text(pos2(rect.right(), y), Align2::RIGHT_CENTER, value, FontId::proportional(theme::SMALL), color);
     let words = painter.with_clip_rect(Rect::from_x_y_ranges(after..=(value.left() - 8.0), rect.y_range()));
     words.text(pos2(after, y), Align2::LEFT_CENTER, on, FontId::proportional(theme::SMALL), palette.weak);
     let small = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 9.0), pos2(rect.right(), rect.bottom() - 3.0));
-    memory_bar::paint(ui, small, &Bar { measured: None, ..bar.clone() }, Id::unique(("small bar", &device.name)), board.estimate_pending);
+    memory_bar::paint(ui, small, &Bar { measured_bytes: None, ..bar.clone() }, Id::unique(("small bar", &device.name)), board.estimate_pending);
     let devices = WindowCommand::SetScreen(Screen::Devices);
     let hover = format!("{}\n{}", bar.words(&palette), widgets::tooltip(ui.ctx(), &devices.into()));
     if response.on_hover_text(hover).clicked() {
@@ -107,7 +107,7 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
         });
     } else {
         let best = board.remedies.get(..1).unwrap_or_default();
-        suggestion::remedies(ui, state, commands, best, |index| Command::ApplyRemedy(index));
+        suggestion::remedies(ui, state, commands, best, Command::ApplyRemedy);
     }
 }
 

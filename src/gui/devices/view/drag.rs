@@ -42,8 +42,8 @@ pub(crate) fn drop_zones(ui: &mut Ui, board: &Board, commands: &mut Commands, gr
     for (location, _) in &grid.columns {
         for part in parts {
             let Some(rect) = grid.rect(location, row, *part) else { continue };
-            let wanted = CardMove { module: dragged.module, part: *part, to: location.clone() };
-            let outcome = board.outcome(&wanted);
+            let card_move = CardMove { module: dragged.module, part: *part, to: location.clone() };
+            let outcome = board.outcome(&card_move);
             let pointed = pointer.is_some_and(|pointer| rect.expand(2.0).contains(pointer) && ui.clip_rect().contains(pointer));
             let what = if *part == CardPart::Runtime { "Run here" } else { "Weights here" };
             let (words, color) = match outcome {
@@ -78,7 +78,7 @@ pub(crate) fn drop_zones(ui: &mut Ui, board: &Board, commands: &mut Commands, gr
                 if let Some(pointer) = pointer {
                     start_animation(ui, dragged, pointer);
                 }
-                commands.push(Command::Move(wanted));
+                commands.push(Command::Move(card_move));
             }
         }
     }

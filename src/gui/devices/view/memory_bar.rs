@@ -21,19 +21,19 @@ const HATCH: f32 = 5.0;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bar {
     /// Memory of the device; 0 if it does not say.
-    pub(crate) total: u64,
+    pub(crate) total_bytes: u64,
     /// Memory used by other programs.
-    pub(crate) others: u64,
+    pub(crate) other_programs_bytes: u64,
     /// Predicted use by Atelier; without a prediction, its resident weights.
     pub(crate) used: MemoryUse,
     /// Resident weights of other models, as far as they can stay.
-    pub(crate) models: u64,
+    pub(crate) other_models_bytes: u64,
     /// The most that Atelier may use.
-    pub(crate) limit: u64,
+    pub(crate) limit_bytes: u64,
     /// Budget, on top of the memory used by other programs.
-    pub(crate) budget: Option<u64>,
+    pub(crate) budget_bytes: Option<u64>,
     /// Measured use of the last run.
-    pub(crate) measured: Option<u64>,
+    pub(crate) measured_bytes: Option<u64>,
     /// Phase that is shown.
     pub(crate) phase: Option<Phase>,
 }
@@ -57,44 +57,44 @@ impl Bar {
         // Without a prediction all resident weights are one part.
         let models = if prediction.is_some() { state.devices.bytes_of_other_models(&state.shared, &device.name) } else { 0 };
         Self {
-            total: device.memory_total_bytes,
-            others: device.memory_total_bytes.saturating_sub(free),
+            total_bytes: device.memory_total_bytes,
+            other_programs_bytes: device.memory_total_bytes.saturating_sub(free),
             used,
-            models: models.min(limit.saturating_sub(used.total_bytes())),
-            limit,
-            budget,
-            measured: phase.and_then(|phase| board.measured_bytes(&device.name, phase)),
+            other_models_bytes: models.min(limit.saturating_sub(used.total_bytes())),
+            limit_bytes: limit,
+            budget_bytes: budget,
+            measured_bytes: phase.and_then(|phase| board.measured_bytes(&device.name, phase)),
             phase,
         }
     }
 
     /// Bytes above the limit.
     pub(crate) fn over(&self) -> u64 {
-        self.used.total_bytes().saturating_sub(self.limit)
+        self.used.total_bytes().saturating_sub(self.limit_bytes)
     }
 
     /// Bytes used in total.
     pub(crate) fn sum(&self) -> u64 {
-        self.others.saturating_add(self.used.total_bytes()).saturating_add(self.models)
+        self.other_programs_bytes.saturating_add(self.used.total_bytes()).saturating_add(self.other_models_bytes)
     }
 
     /// Bytes that the full width stands for.
     pub(crate) fn scale(&self) -> u64 {
-        let budget = self.others.saturating_add(self.budget.unwrap_or(0));
-        self.total.max(self.sum()).max(budget).max(1)
+        let budget = self.other_programs_bytes.saturating_add(self.budget_bytes.unwrap_or(0));
+        self.total_bytes.max(self.sum()).max(budget).max(1)
     }
 
     /// Parts from left to right: name, bytes, colour.
     fn parts(&self, palette: &Palette) -> [(&'static str, u64, Color32); 7] {
         let MemoryUse { resident_bytes, staged_bytes, compute_bytes, overhead_bytes, shared_bytes } = self.used;
         [
-            ("other programs", self.others, palette.others),
+            ("other programs", self.other_programs_bytes, palette.others),
             ("weights", resident_bytes, palette.resident),
             ("copied in", staged_bytes, palette.staged),
             ("compute", compute_bytes, palette.compute),
             ("set aside", overhead_bytes, palette.slack),
             ("integrated graphics", shared_bytes, palette.slack),
-            ("other models", self.models, palette.other_models),
+            ("other models", self.other_models_bytes, palette.other_models),
         ]
     }
 
@@ -109,11 +109,11 @@ impl Bar {
         if let Some(phase) = self.phase {
             lines.insert(0, format!("Predicted, {} phase:", phase.label()));
         }
-        lines.push(format!("{} in use of {}", memory_size(self.sum()), memory_size(self.total)));
-        if let Some(bytes) = self.budget {
+        lines.push(format!("{} in use of {}", memory_size(self.sum()), memory_size(self.total_bytes)));
+        if let Some(bytes) = self.budget_bytes {
             lines.push(format!("{}  budget", memory_size(bytes)));
         }
-        if let Some(bytes) = self.measured {
+        if let Some(bytes) = self.measured_bytes {
             lines.push(format!("{}  measured in the last run", memory_size(bytes)));
         }
         if self.over() > 0 {
@@ -133,7 +133,7 @@ pub(crate) fn paint(ui: &Ui, rect: Rect, bar: &Bar, id: Id, dim: bool) {
     let x = |bytes: u64| rect.left() + rect.width() * (bytes as f64 / scale as f64) as f32;
     let radius = (rect.height() / 4.0).min(4.0);
     // The device's memory; excess is drawn beyond it.
-    let has = Rect::from_min_max(rect.min, pos2(if bar.total > 0 { x(bar.total) } else { rect.right() }, rect.bottom()));
+    let has = Rect::from_min_max(rect.min, pos2(if bar.total_bytes > 0 { x(bar.total_bytes) } else { rect.right() }, rect.bottom()));
     painter.rect_filled(has, radius, palette.field);
     let (mut bytes, mut left) = (0_u64, rect.left());
     for (n, (_, part, color)) in bar.parts(&palette).into_iter().enumerate() {
@@ -152,22 +152,22 @@ pub(crate) fn paint(ui: &Ui, rect: Rect, bar: &Bar, id: Id, dim: bool) {
     }
     painter.rect_stroke(has, radius, Stroke::new(1.0, palette.line), StrokeKind::Inside);
     if bar.over() > 0 {
-        let end = Rect::from_x_y_ranges(x(bar.others.saturating_add(bar.limit))..=x(bar.sum()), rect.y_range());
+        let end = Rect::from_x_y_ranges(x(bar.other_programs_bytes.saturating_add(bar.limit_bytes))..=x(bar.sum()), rect.y_range());
         let end = Rect::from_min_max(end.min - vec2(0.0, 3.0), pos2(end.right().max(end.left() + 4.0), end.bottom() + 3.0));
         painter.rect_filled(end, 2.0, fade(palette.error));
         hatch(painter, end, Stroke::new(1.5, palette.panel), true);
         painter.rect_stroke(end, 2.0, Stroke::new(1.5, fade(palette.error)), StrokeKind::Inside);
-        if bar.total > 0 && bar.sum() > bar.total {
+        if bar.total_bytes > 0 && bar.sum() > bar.total_bytes {
             // End of the device's memory.
-            painter.vline(x(bar.total), (rect.top() - 3.0)..=(rect.bottom() + 3.0), Stroke::new(2.0, palette.strong));
+            painter.vline(x(bar.total_bytes), (rect.top() - 3.0)..=(rect.bottom() + 3.0), Stroke::new(2.0, palette.strong));
         }
-    } else if bar.budget.is_none() && bar.limit > 0 && bar.others.saturating_add(bar.limit) < bar.total {
+    } else if bar.budget_bytes.is_none() && bar.limit_bytes > 0 && bar.other_programs_bytes.saturating_add(bar.limit_bytes) < bar.total_bytes {
         // Reserve for other programs.
-        let from = x(bar.others.saturating_add(bar.limit));
+        let from = x(bar.other_programs_bytes.saturating_add(bar.limit_bytes));
         painter.extend(Shape::dashed_line(&[pos2(from, rect.top()), pos2(from, rect.bottom())], Stroke::new(1.0, palette.weak), 2.0, 2.0));
     }
-    if let Some(measured) = bar.measured {
-        let at = pos2(x(bar.others.saturating_add(measured)), rect.bottom());
+    if let Some(measured) = bar.measured_bytes {
+        let at = pos2(x(bar.other_programs_bytes.saturating_add(measured)), rect.bottom());
         marker(painter, at, palette.strong);
     }
 }
