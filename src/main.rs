@@ -4,14 +4,16 @@ use std::process::ExitCode;
 
 use atelier::cli;
 use atelier::studio::start_engine;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// Environment variable with the log filter, as of `env_logger`: `warn`, `atelier=debug`... Lines go to standard error.
 const LOG_VARIABLE: &str = "ATELIER_LOG";
 
 fn main() -> ExitCode {
-    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("warn,winit=error"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    tracing_subscriber::registry().with(lines).with(log_filter(std::env::var(LOG_VARIABLE).ok().as_deref())).init();
     let invocation = match cli::parse(std::env::args_os()).and_then(|it| cli::add_simulated_devices(&it).map(|()| it)) {
         Ok(invocation) => invocation,
         Err(code) => return code,
@@ -36,4 +38,28 @@ fn window() -> ExitCode {
 #[cfg(not(feature = "gui"))]
 fn window() -> ExitCode {
     cli::help()
+}
+
+/// Levels by target prefix; the default where the variable is not set or not a list of them.
+fn log_filter(variable: Option<&str>) -> Targets {
+    let default = || Targets::new().with_default(LevelFilter::WARN).with_target("winit", LevelFilter::ERROR);
+    variable.and_then(|it| it.parse().ok()).unwrap_or_else(default)
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::Level;
+
+    use super::*;
+
+    #[test]
+    fn the_log_shows_warnings_unless_the_variable_names_levels() {
+        for variable in [None, Some("no such=level")] {
+            let filter = log_filter(variable);
+            assert!(filter.would_enable("atelier_engine", &Level::WARN) && !filter.would_enable("atelier_engine", &Level::INFO));
+            assert!(filter.would_enable("winit::platform", &Level::ERROR) && !filter.would_enable("winit::platform", &Level::WARN));
+        }
+        let filter = log_filter(Some("warn,atelier=debug"));
+        assert!(filter.would_enable("atelier_engine::run", &Level::DEBUG) && !filter.would_enable("zbus", &Level::INFO));
+    }
 }

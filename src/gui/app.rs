@@ -11,10 +11,12 @@ use eframe::egui;
 use crate::gui::autosave::Autosave;
 use crate::gui::command::{Command, Commands};
 use crate::gui::context::{Context, Notices};
+use crate::gui::features::with_features;
 use crate::gui::files::{DialogKind, DialogResult, Report};
 use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared};
 use crate::gui::state::State;
 use crate::gui::window::Options;
+use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Workers};
 use crate::gui::{create, devices, frame, memory, models, theme};
 use crate::settings::Settings;
@@ -36,13 +38,50 @@ pub struct App {
     autosave: Autosave,
 }
 
-/// The features' own state, each on its own.
-struct Features<'a> {
-    create: &'a mut create::State,
-    devices: &'a mut devices::State,
-    models: &'a mut models::State,
-    memory: &'a mut memory::State,
+macro_rules! define_features {
+    (
+        screens { $($screen:ident $Screen:ident $label:literal $tooltip:literal $key:ident;)* }
+        sections { $($section:ident $Section:ident;)* }
+    ) => {
+        /// The features' own state, each on its own.
+        struct Features<'a> {
+            $($screen: &'a mut $screen::State,)*
+            $($section: &'a mut $section::State,)*
+        }
+
+        impl App {
+            /// Calls a feature with what it may change, then carries out the commands that it has for others.
+            fn with(&mut self, ctx: &egui::Context, call: impl FnOnce(Features<'_>, &mut Context<'_>)) {
+                let mut commands = Commands::default();
+                let mut context = Context {
+                    egui: ctx,
+                    engine: &self.engine,
+                    workers: &self.workers,
+                    library: self.library.as_ref(),
+                    notices: &mut self.state.notices,
+                    shared: &mut self.state.shared,
+                    commands: &mut commands,
+                };
+                let features = Features { $($screen: &mut self.state.$screen,)* $($section: &mut self.state.$section,)* };
+                call(features, &mut context);
+                for command in commands.into_vec() {
+                    self.update(ctx, command);
+                }
+            }
+
+            /// Hands a command to its feature.
+            fn update_feature(&mut self, ctx: &egui::Context, command: Command) {
+                match command {
+                    $(Command::$Screen(command) => self.with(ctx, |features, context| $screen::update::update(features.$screen, command, context)),)*
+                    $(Command::$Section(command) => self.with(ctx, |features, context| $section::update::update(features.$section, command, context)),)*
+                    Command::Window(command) => self.update_window(ctx, command),
+                }
+            }
+        }
+    };
 }
+
+with_features!(define_features);
 
 /// The recipe that the window opens with, and the person's own where that is another one. Who has chosen no model begins with the built-in
 /// one.
@@ -65,7 +104,7 @@ impl App {
     /// A window for this engine.
     ///
     /// # Errors
-    /// Where the system has no threads to give.
+    /// Fails if the system can start no thread.
     pub fn new(ctx: &egui::Context, engine: Handle, options: &Options, settings: Settings) -> std::io::Result<Self> {
         theme::install(ctx);
         let waker = ctx.clone();
@@ -163,7 +202,7 @@ impl App {
         self.engine.cancel_all();
         memory::update::end_preloading(&mut self.state.memory, &self.workers);
         self.autosave.save(&self.state, &self.workers);
-        // What comes in goes on from there at the next start.
+        // Downloads resume at the next start.
         if !self.library.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
             tracing::error!("the downloads did not stop before the window closed");
         }
@@ -178,25 +217,6 @@ impl App {
         self.autosave.settings(&self.state)
     }
 
-    /// Calls a feature with what it may change, then carries out the commands that it has for others.
-    fn with(&mut self, ctx: &egui::Context, call: impl FnOnce(Features<'_>, &mut Context<'_>)) {
-        let mut commands = Commands::default();
-        let State { shared, notices, closing: _, create, devices, models, memory } = &mut self.state;
-        let mut context = Context {
-            egui: ctx,
-            engine: &self.engine,
-            workers: &self.workers,
-            library: self.library.as_ref(),
-            notices,
-            shared,
-            commands: &mut commands,
-        };
-        call(Features { create, devices, models, memory }, &mut context);
-        for command in commands.into_vec() {
-            self.update(ctx, command);
-        }
-    }
-
     /// Carries out a command, where it can be done now.
     fn update(&mut self, ctx: &egui::Context, command: Command) {
         if let Err(reason) = command.enabled(&self.state) {
@@ -206,25 +226,26 @@ impl App {
             return;
         }
         ctx.request_repaint();
+        self.update_feature(ctx, command);
+    }
+
+    /// Carries out a command of the window itself.
+    fn update_window(&mut self, ctx: &egui::Context, command: WindowCommand) {
         match command {
-            Command::Create(command) => self.with(ctx, |features, context| create::update::update(features.create, command, context)),
-            Command::Devices(command) => self.with(ctx, |features, context| devices::update::update(features.devices, command, context)),
-            Command::Models(command) => self.with(ctx, |features, context| models::update::update(features.models, command, context)),
-            Command::Memory(command) => self.with(ctx, |features, context| memory::update::update(features.memory, command, context)),
-            Command::SetScreen(screen) => self.state.shared.screen = screen,
-            Command::SetTheme(theme) => {
+            WindowCommand::SetScreen(screen) => self.state.shared.screen = screen,
+            WindowCommand::SetTheme(theme) => {
                 self.state.shared.theme = theme;
                 theme::set_theme(ctx, theme);
             }
-            Command::DismissError => self.state.shared.error = None,
-            Command::CopyError => {
+            WindowCommand::DismissError => self.state.shared.error = None,
+            WindowCommand::CopyError => {
                 if let Some(error) = &self.state.shared.error {
                     ctx.copy_text(error.to_text());
                     self.with(ctx, |_, context| context.notice("Copied"));
                 }
             }
-            Command::StopAndClose => self.stop(ctx),
-            Command::StayOpen => self.state.closing = Closing::No,
+            WindowCommand::StopAndClose => self.stop(ctx),
+            WindowCommand::StayOpen => self.state.closing = Closing::No,
         }
     }
 
@@ -294,7 +315,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
         }
         Event::Preview { job, preview } => create::update::preview(create, job, preview, context),
         Event::Picture { job, picture } => create::update::picture(create, job, &picture, context),
-        // What the system lacks.
+        // A warning without a job is about the system, so the person sees it.
         Event::Log { job: None, level: LogLevel::Warn, text } => context.notice(text),
         Event::Log { job: _, level, text } => match level {
             LogLevel::Debug => tracing::debug!("{text}"),

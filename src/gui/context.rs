@@ -1,4 +1,4 @@
-//! What a feature's `update` works with beside its own state.
+//! Access of a feature's `update` to everything beside its own state.
 //!
 //! Invariant: nothing reachable from here waits; disks, dialogs and pixels have threads of their own, the engine and the library too.
 

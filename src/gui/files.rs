@@ -1,4 +1,4 @@
-//! What the window's threads do: files, dialogs, pixels. The threads themselves are in [`crate::gui::workers`].
+//! Tasks of the window's threads: files, dialogs, pixels. The threads themselves are in [`crate::gui::workers`].
 //!
 //! Tasks are answered by reports. Nothing here knows the state or draws.
 
@@ -23,22 +23,22 @@ use atelier_media::PictureError;
 /// A dialog that closes faster than this was never seen: no person is so quick.
 const NEVER_SEEN: Duration = Duration::from_millis(150);
 
-/// What the disk thread is asked.
+/// Task of the disk thread.
 #[derive(Debug)]
 pub enum FileTask {
-    /// Find out what these files are.
+    /// Identify these files.
     Identify(Vec<PathBuf>),
-    /// Which of these files are not there?
+    /// Find out which of these files are missing.
     Check(Vec<PathBuf>),
-    /// Keep a finished picture.
+    /// Write a finished picture.
     Store {
         /// Its number.
         id: PictureId,
-        /// Where pictures are kept.
+        /// Folder of finished pictures.
         folder: PathBuf,
-        /// How it was made.
+        /// Its recipe.
         recipe: Box<Recipe>,
-        /// Which picture of its batch.
+        /// Index in its batch, and seed.
         info: PictureInfo,
         /// Its pixels.
         pixels: Arc<Rgb8>,
@@ -47,35 +47,35 @@ pub enum FileTask {
     SaveAs {
         /// The file to write.
         target: PathBuf,
-        /// Where it is kept already, with all it knows about itself.
+        /// Its file, which is copied with all its metadata; `None` writes a new one.
         kept: Option<PathBuf>,
-        /// How it was made, for a picture that is not kept yet.
+        /// Its recipe, for a picture without a file.
         recipe: Box<Recipe>,
-        /// Its pixels, for a picture that is not kept yet.
+        /// Its pixels, for a picture without a file.
         pixels: Option<Arc<Rgb8>>,
     },
     /// Read a picture of the session back.
     Load(PictureId, PathBuf),
     /// Read a picture for the clipboard.
     Copy(PathBuf),
-    /// Make a small look at a picture file.
+    /// Read a thumbnail of a picture file.
     Thumbnail(PathBuf),
     /// Show a folder in the system's file manager, with this file marked where there is one.
     OpenFolder(PathBuf, Option<PathBuf>),
-    /// Keep the settings.
+    /// Write the settings.
     SaveSettings(PathBuf, Box<Settings>),
-    /// Is this mark there? It is removed.
+    /// Look for the crash marker, and delete it.
     CheckCrashMarker(PathBuf),
-    /// Leave this mark, which outlives the program's sudden end.
+    /// Write the crash marker.
     WriteCrashMarker(PathBuf),
-    /// Remove this mark.
+    /// Delete the crash marker.
     DeleteCrashMarker(PathBuf),
 }
 
-/// What the pixel thread is asked.
+/// Task of the pixel thread.
 #[derive(Debug)]
 pub enum PixelTask {
-    /// Make a finished picture ready for the screen.
+    /// Convert a finished picture for the screen.
     Picture {
         /// Its number.
         id: PictureId,
@@ -83,19 +83,19 @@ pub enum PixelTask {
         pixels: Arc<Rgb8>,
         /// Longest side that the graphics card takes, in pixels.
         max_side_px: usize,
-        /// Whether the filmstrip needs its small look too.
+        /// Also convert the thumbnail of the filmstrip.
         thumbnail: bool,
         /// For the clipboard instead of the screen.
         copy: bool,
     },
-    /// Make a forming picture ready for the screen.
+    /// Convert a preview for the screen.
     Preview(JobId, Preview),
 }
 
 /// Reports of the threads.
 #[derive(Debug)]
 pub enum Report {
-    /// What these files are.
+    /// Kinds of these files.
     Identified(Vec<(PathBuf, FileKind)>),
     /// Of the files asked about, those that are not there.
     Missing(Vec<PathBuf>),
@@ -105,38 +105,38 @@ pub enum Report {
     Saved(Result<PathBuf, FileError>),
     /// The picture was read back.
     Loaded(PictureId, Result<Arc<Rgb8>, FileError>),
-    /// A small look at a picture file.
+    /// Thumbnail of a picture file.
     Thumbnail(PathBuf, Result<ColorImage, FileError>),
     /// The folder could not be shown.
     FolderNotOpened(FileError),
-    /// The settings could not be kept.
+    /// The settings could not be written.
     SettingsNotSaved(String),
-    /// Whether the mark was there.
+    /// True if the crash marker existed; it is deleted.
     CrashMarkerChecked(bool),
-    /// The mark is there, or cannot be.
+    /// The crash marker is written, or cannot be.
     CrashMarkerWritten,
-    /// A finished picture, ready for the screen.
+    /// Finished picture, converted for the screen.
     Picture {
         /// Its number.
         id: PictureId,
         /// The picture, at most as large as the graphics card takes.
         full: ColorImage,
-        /// The small look for the filmstrip, where it was asked for.
+        /// Thumbnail of the filmstrip, if requested.
         thumbnail: Option<ColorImage>,
     },
-    /// A finished picture, ready for the clipboard.
+    /// Finished picture, converted for the clipboard.
     ClipboardPicture(ColorImage),
     /// The picture could not be read for the clipboard.
     ClipboardFailed(FileError),
-    /// A forming picture, ready for the screen.
+    /// Preview, converted for the screen.
     Preview(JobId, u32, ColorImage),
     /// A file dialog was closed.
     DialogClosed(DialogKind, DialogResult),
-    /// What was found at a server.
+    /// Result of the test of a server.
     ServerTested(ServerAddress, Result<RemoteReport, RemoteError>),
 }
 
-/// What a file dialog is for.
+/// Purpose of a file dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DialogKind {
     /// Model files of any role.
@@ -149,7 +149,7 @@ pub enum DialogKind {
     Mask,
     /// A LoRA.
     Lora,
-    /// Where to write this picture.
+    /// Target file of this picture.
     SaveAs(PictureId),
     /// A folder of models that is used in place.
     ModelsFolder,
@@ -157,12 +157,12 @@ pub enum DialogKind {
     ModelsRoot,
 }
 
-/// How a file dialog was closed.
+/// Result of a file dialog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DialogResult {
-    /// With these files.
+    /// These files were chosen.
     Paths(Vec<PathBuf>),
-    /// With Cancel.
+    /// It was cancelled.
     Cancelled,
     /// It never opened: the system has no file dialog.
     NoDialog,
@@ -176,7 +176,7 @@ pub enum FileError {
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// It is a picture file, and could not be read or written.
@@ -187,7 +187,7 @@ pub enum FileError {
     Open {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         reason: String,
     },
 }
@@ -275,13 +275,13 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
 /// Keeps a finished picture in the folder and returns its file.
 ///
 /// # Errors
-/// Where the folder cannot be written to.
+/// Fails if the folder cannot be written to.
 pub fn store_picture(folder: &Path, recipe: &Recipe, info: PictureInfo, pixels: &Rgb8) -> Result<PathBuf, FileError> {
     Ok(results::store_picture(folder, recipe, info, pixels)?)
 }
 
 fn save_as(target: &Path, kept: Option<&Path>, recipe: &Recipe, pixels: Option<&Rgb8>) -> Result<PathBuf, FileError> {
-    // What is written is a PNG, so that is what its name says.
+    // The file is a PNG, so its name ends so.
     let target = if target.extension().is_some_and(|it| it.eq_ignore_ascii_case("png")) {
         target.to_owned()
     } else {
@@ -306,7 +306,7 @@ fn save_as(target: &Path, kept: Option<&Path>, recipe: &Recipe, pixels: Option<&
 /// Reads a picture of any kind that Atelier knows.
 ///
 /// # Errors
-/// Where there is no such file or it is no picture.
+/// Fails if there is no such file, or if it is no picture.
 pub fn read_picture(path: &Path) -> Result<Rgb8, FileError> {
     Ok(atelier_media::read_image(&ImageSource::File(path.to_owned()))?)
 }

@@ -1,19 +1,43 @@
-//! What the window looks like. Panels read the state and push commands; they never do.
+//! Layout of the window and its keys. Panels read the state and push commands; they change nothing.
 //!
 //! Not here: files, network, threads, the engine. Colours live in `theme` alone. Every control has a tooltip and an accessible name.
 
 use eframe::egui::{self, CentralPanel, Context, Event, Frame, Margin, Panel, Popup, Ui};
 
 use crate::gui::command::{Command, Commands};
-use crate::gui::models;
 use crate::gui::shared::{Closing, Screen};
 use crate::gui::state::State;
+use crate::gui::window_command::WindowCommand;
 
-use crate::gui::create::view::{canvas, filmstrip, progress, settings_panel};
-use crate::gui::{create, devices, overlays, theme, toolbar};
+use crate::gui::create::view::{filmstrip, progress, settings_panel};
+use crate::gui::features::with_features;
+use crate::gui::{create, devices, models, overlays, theme, toolbar};
 
 /// Width of the panel on the left, in points.
 const SIDE_WIDTH: f32 = 344.0;
+
+macro_rules! define_panels {
+    (
+        screens { $($screen:ident $Screen:ident $label:literal $tooltip:literal $key:ident;)* }
+        sections { $($section:ident $Section:ident;)* }
+    ) => {
+        /// Draws the panel beside the view.
+        fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+            match state.shared.screen {
+                $(Screen::$Screen => $screen::view::side_panel(ui, state, commands),)*
+            }
+        }
+
+        /// Draws the view.
+        fn main_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+            match state.shared.screen {
+                $(Screen::$Screen => $screen::view::main_panel(ui, state, commands),)*
+            }
+        }
+    };
+}
+
+with_features!(define_panels);
 
 /// Draws the whole window.
 pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -23,13 +47,11 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         .exact_size(SIDE_WIDTH)
         .show_separator_line(false)
         .frame(Frame::new().fill(palette.panel))
-        .show(ui, |ui| match state.shared.screen {
-            Screen::Create => settings_panel::settings_panel(ui, state, commands),
-            Screen::Devices => {
+        .show(ui, |ui| {
+            if state.shared.screen == Screen::Devices {
                 settings_panel::generate_panel(ui, state, commands);
-                devices::view::side_panel(ui, state, commands);
             }
-            Screen::Models => models::view::side_panel(ui, state, commands),
+            side_panel(ui, state, commands);
         });
     CentralPanel::no_frame().frame(Frame::new().fill(palette.canvas)).show(ui, |ui| {
         Panel::top("toolbar")
@@ -53,11 +75,7 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         }
         CentralPanel::no_frame().show(ui, |ui| {
             let whole = ui.available_rect_before_wrap();
-            match state.shared.screen {
-                Screen::Create => canvas::canvas_panel(ui, state, commands),
-                Screen::Devices => devices::view::devices_panel(ui, state, commands),
-                Screen::Models => models::view::models_panel(ui, state, commands),
-            }
+            main_panel(ui, state, commands);
             overlays::error_card(ui, state, commands, whole);
             overlays::notice(ui, state, whole);
         });
@@ -106,6 +124,6 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
         && state.shared.error.is_some()
         && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
     {
-        commands.push(Command::DismissError);
+        commands.push(WindowCommand::DismissError);
     }
 }

@@ -4,7 +4,7 @@ use std::f32::consts::TAU;
 
 use eframe::egui::{Color32, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, pos2, vec2};
 
-/// What an icon shows.
+/// The icons, named after their shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Icon {
     Close,

@@ -55,7 +55,7 @@ fn names(path: &Path, hints: &[&str]) -> bool {
     hints.iter().any(|hint| name.contains(hint))
 }
 
-/// What a file without a header is for, judged by its name; `None` where the name does not say.
+/// Role of a file without a header, by its name; `None` if the name does not tell.
 #[must_use]
 pub fn guess_role(path: &Path) -> Option<FileRole> {
     use FileRole::{ClipG, ClipL, ClipVision, Controlnet, Diffusion, Llm, LlmVision, Model, Photomaker, T5xxl, Taesd, Upscaler, Vae};

@@ -10,6 +10,7 @@ mod command;
 mod context;
 pub mod create;
 pub mod devices;
+mod features;
 pub mod files;
 mod frame;
 mod icons;
@@ -18,6 +19,7 @@ pub mod memory;
 pub mod models;
 mod overlays;
 mod pixels;
+pub mod screen;
 pub mod shared;
 mod shortcut;
 pub mod state;
@@ -25,6 +27,7 @@ pub mod theme;
 mod toolbar;
 mod widgets;
 mod window;
+mod window_command;
 pub(crate) mod workers;
 
 #[cfg(test)]

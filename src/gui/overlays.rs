@@ -1,10 +1,10 @@
-//! What lies over the canvas: the error card, notices, the hint while files are dragged, and the question before closing.
+//! Overlays of the views: error card, notices, the hint while files are dragged, and the question before closing.
 
 use eframe::egui::{
     Align, Align2, Area, CollapsingHeader, Frame, Id, Label, Layout, Margin, Modal, Order, Rect, RichText, ScrollArea, Ui, UiBuilder, vec2,
 };
 
-use crate::gui::command::{Command, Commands};
+use crate::gui::command::Commands;
 use crate::gui::devices;
 use crate::gui::icons;
 use crate::gui::icons::Icon;
@@ -13,6 +13,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{bold, command_button, icon_button};
+use crate::gui::window_command::WindowCommand;
 
 /// Width of the error card, in points.
 const CARD_WIDTH: f32 = 520.0;
@@ -34,13 +35,13 @@ pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
                     ui.add(Label::new(bold(&error.advice.sentence).color(palette.strong)).wrap());
                     ui.add(Label::new(RichText::new(&error.advice.hint).color(palette.text)).wrap());
                 });
-                icon_button(ui, state, commands, Icon::Close, Command::DismissError);
+                icon_button(ui, state, commands, Icon::Close, WindowCommand::DismissError);
             });
             ui.add_space(2.0);
             if !error.remedies.is_empty() {
-                let words = format!("{}:", devices::Command::RemedyAgain(0).label());
+                let words = format!("{}:", devices::Command::RepeatWithRemedy(0).label());
                 ui.label(RichText::new(words).color(palette.weak));
-                devices::view::remedies(ui, state, commands, &error.remedies, |index| devices::Command::RemedyAgain(index));
+                devices::view::remedies(ui, state, commands, &error.remedies, |index| devices::Command::RepeatWithRemedy(index));
             }
             if !error.details.is_empty() {
                 CollapsingHeader::new("Details")
@@ -55,7 +56,7 @@ pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
                     })
                     .header_response
                     .on_hover_text("The engine's last lines, for somebody who can help.");
-                command_button(ui, state, commands, Command::CopyError);
+                command_button(ui, state, commands, WindowCommand::CopyError);
             }
         });
     });
@@ -79,7 +80,7 @@ pub(crate) fn notice(ui: &mut Ui, state: &State, canvas: Rect) {
         });
 }
 
-/// What happens to files that are dragged over the window, while they are.
+/// Effect of a drop, shown while files are dragged over the window.
 pub(crate) fn drop_hint(ui: &mut Ui, screen: Screen) {
     if ui.input(|input| input.raw.hovered_files.is_empty()) {
         return;
@@ -113,8 +114,8 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
                 ui.label(RichText::new("Finished pictures are kept, and so are your prompt and settings.").color(palette.weak));
                 ui.add_space(8.0);
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    command_button(ui, state, commands, Command::StopAndClose);
-                    theme::accented(ui, |ui| command_button(ui, state, commands, Command::StayOpen));
+                    command_button(ui, state, commands, WindowCommand::StopAndClose);
+                    theme::accented(ui, |ui| command_button(ui, state, commands, WindowCommand::StayOpen));
                 });
             }
             Closing::Stopping { .. } => {
@@ -125,6 +126,6 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
         }
     });
     if state.closing == Closing::Confirming && modal.should_close() {
-        commands.push(Command::StayOpen);
+        commands.push(WindowCommand::StayOpen);
     }
 }

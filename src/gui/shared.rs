@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::gui::create::progress::Progress;
 use crate::gui::devices::board::Remedy;
+pub use crate::gui::screen::Screen;
 use crate::settings::ThemeChoice;
 use atelier_core::advice::Advice;
 use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
@@ -39,20 +40,20 @@ pub struct Shared {
     pub residency: Residency,
     /// The last error, until it is dismissed.
     pub error: Option<ErrorCard>,
-    /// Whether a file dialog is open.
+    /// True while a file dialog is open.
     pub dialog_open: bool,
     /// Light, dark, or as the system has it.
     pub theme: ThemeChoice,
 }
 
 impl Shared {
-    /// Whether the next picture is made by the built-in model.
+    /// True if the recipe has the built-in model.
     #[must_use]
     pub fn uses_builtin(&self) -> bool {
         self.builtin.as_ref().is_ok_and(|builtin| builtin.is_in(&self.recipe))
     }
 
-    /// Whether a picture can be made.
+    /// `Ok` if a picture can be made.
     ///
     /// # Errors
     /// The first requirement that is not met.
@@ -81,13 +82,13 @@ impl Shared {
         (lone && files.get(Vae).is_none() && files.get(Taesd).is_none()).then_some("Most models like this one need a VAE too.")
     }
 
-    /// Whether the next picture is made with these files.
+    /// True if the recipe has these files.
     #[must_use]
     pub fn is_chosen(&self, files: &ModelFiles) -> bool {
         same_paths(files, &self.recipe.files)
     }
 
-    /// Whether these are the files of the built-in model.
+    /// True if these are the files of the built-in model.
     #[must_use]
     pub fn is_builtin(&self, files: &ModelFiles) -> bool {
         self.builtin.as_ref().is_ok_and(|builtin| same_paths(builtin.files(), files))
@@ -147,7 +148,7 @@ pub enum UnmetRequirement {
 }
 
 impl UnmetRequirement {
-    /// What to do about it, as a sentence.
+    /// The next step for the person, as a sentence.
     #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {
@@ -158,7 +159,7 @@ impl UnmetRequirement {
     }
 }
 
-/// The settings of another model, with what a person has said and what is not about the model.
+/// The recipe `other`, with prompt, seed, pictures and placement of `now`: everything that does not depend on the model.
 #[must_use]
 pub fn with_model_of(now: Recipe, other: Recipe) -> Recipe {
     Recipe {
@@ -175,7 +176,7 @@ pub fn with_model_of(now: Recipe, other: Recipe) -> Recipe {
     }
 }
 
-/// Whether these are the same files, whatever each is said to be for: the engine puts roles right.
+/// True if these are the same files, in whatever roles: the engine corrects roles.
 #[must_use]
 pub fn same_paths(one: &ModelFiles, other: &ModelFiles) -> bool {
     let paths = |files: &ModelFiles| files.iter().map(|(_, path)| path.to_owned()).collect::<BTreeSet<_>>();
@@ -201,58 +202,21 @@ impl RecentRecipes {
     }
 }
 
-/// What the window shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Screen {
-    /// Prompt and pictures.
-    #[default]
-    Create,
-    /// Where everything runs.
-    Devices,
-    /// The models that there are.
-    Models,
-}
-
-impl Screen {
-    /// All of them, in the order of their keys.
-    pub const ALL: [Self; 3] = [Self::Create, Self::Devices, Self::Models];
-
-    /// The word shown.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Create => "Create",
-            Self::Devices => "Devices",
-            Self::Models => "Models",
-        }
-    }
-
-    /// What is there.
-    #[must_use]
-    pub const fn tooltip(self) -> &'static str {
-        match self {
-            Self::Create => "Describe a picture and watch it form.",
-            Self::Models => "See which models you have, get more, and keep them tidy.",
-            Self::Devices => "See where each part of the model runs, what that takes, and change it.",
-        }
-    }
-}
-
 /// A job that waits or runs.
 pub struct Job {
     /// Its number.
     pub id: JobId,
-    /// What it makes.
+    /// Its recipe.
     pub recipe: Recipe,
-    /// Whether the engine has begun it.
+    /// True once the engine has begun it.
     pub begun: bool,
-    /// Whether it was asked to stop.
+    /// True once it is cancelled; it ends at the next step.
     pub stopping: bool,
-    /// How far it is.
+    /// Its progress.
     pub progress: Progress,
 }
 
-/// What runs and waits, in the order in which the engine takes it.
+/// Running and waiting jobs, in the order in which they were submitted.
 #[derive(Default)]
 pub struct Jobs(VecDeque<Job>);
 
@@ -299,7 +263,7 @@ impl Jobs {
         self.0.iter_mut()
     }
 
-    /// Whether nothing runs and nothing waits.
+    /// True without running or waiting jobs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -344,7 +308,7 @@ impl ErrorCard {
     }
 }
 
-/// Whether the window is being closed.
+/// State of closing the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Closing {
     /// It is open.

@@ -7,7 +7,7 @@ use eframe::egui::{Key, KeyboardShortcut, Modifiers};
 pub struct Shortcut {
     /// The key.
     pub keys: KeyboardShortcut,
-    /// Whether it works while text is being typed; keys that write text do not.
+    /// True if it works while text is being typed; keys that write text do not.
     pub while_typing: bool,
 }
 

@@ -3,23 +3,27 @@
 //! Views read it; only the features' `update` and the frame loop change it.
 
 use crate::gui::context::Notices;
+use crate::gui::features::with_features;
 use crate::gui::shared::{Closing, Shared};
 use crate::gui::{create, devices, memory, models};
 
-/// The state of the window.
-pub struct State {
-    /// State that several features read and change.
-    pub shared: Shared,
-    /// Short lines that go away by themselves.
-    pub notices: Notices,
-    /// Whether the window is being closed.
-    pub closing: Closing,
-    /// Prompt and pictures.
-    pub create: create::State,
-    /// Where everything runs, and what that takes.
-    pub devices: devices::State,
-    /// The models that there are, and what comes in.
-    pub models: models::State,
-    /// Settings of models in memory.
-    pub memory: memory::State,
+macro_rules! define_state {
+    (
+        screens { $($screen:ident $Screen:ident $label:literal $tooltip:literal $key:ident;)* }
+        sections { $($section:ident $Section:ident;)* }
+    ) => {
+        /// The state of the window.
+        pub struct State {
+            /// State that several features read and change.
+            pub shared: Shared,
+            /// Short lines that go away by themselves.
+            pub notices: Notices,
+            /// State of closing the window.
+            pub closing: Closing,
+            $(#[doc = concat!("State of the ", $label, " view.")] pub $screen: $screen::State,)*
+            $(#[doc = concat!("State of the section ", stringify!($section), ".")] pub $section: $section::State,)*
+        }
+    };
 }
+
+with_features!(define_state);

@@ -59,9 +59,9 @@ pub struct Palette {
     pub on_accent: Color32,
     /// Behind selected text.
     pub selection: Color32,
-    /// What went wrong.
+    /// Errors.
     pub error: Color32,
-    /// What needs a look.
+    /// Warnings.
     pub warn: Color32,
     /// On bars of memory: weights that live there.
     pub resident: Color32,
@@ -277,7 +277,7 @@ impl ThemeChoice {
         }
     }
 
-    /// What it means.
+    /// Its effect, in a sentence.
     #[must_use]
     pub const fn tooltip(self) -> &'static str {
         match self {

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Align, Button, Frame, Label, Layout, RichText, Ui, vec2};
 
-use crate::gui::command::{Command, Commands};
+use crate::gui::command::Commands;
 use crate::gui::create;
 use crate::gui::create::viewport::canvas_rect;
 use crate::gui::icons::Icon;
@@ -11,6 +11,7 @@ use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{command_control, icon_button};
+use crate::gui::window_command::WindowCommand;
 use crate::settings::ThemeChoice;
 
 /// Draws the bar.
@@ -23,7 +24,7 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             ThemeChoice::Light => Icon::Sun,
             ThemeChoice::Dark => Icon::Moon,
         };
-        icon_button(ui, state, commands, icon, Command::SetTheme(state.shared.theme.next()));
+        icon_button(ui, state, commands, icon, WindowCommand::SetTheme(state.shared.theme.next()));
         icon_button(ui, state, commands, Icon::Folder, create::Command::OpenFolder);
         coming_in(ui, state, commands);
         if state.create.canvas_size_px().is_some() && state.shared.screen == Screen::Create {
@@ -57,14 +58,14 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
     });
 }
 
-/// What comes in, wherever one is: a press leads to it.
+/// Progress of the downloads, a button that leads to them.
 fn coming_in(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(total) = queue::summary(&state.models.queue).filter(|_| state.shared.screen != Screen::Models) else { return };
     gap(ui);
     let palette = theme::palette(ui);
     let done =
         queue::summary_fraction(&state.models.queue).map_or_else(|| "Downloads".to_owned(), |it| format!("Downloads {:.0} %", it * 100.0));
-    command_control(ui, state, commands, Command::SetScreen(Screen::Models), |ui| {
+    command_control(ui, state, commands, WindowCommand::SetScreen(Screen::Models), |ui| {
         let button = Button::new(RichText::new(done).color(palette.text)).frame_when_inactive(false);
         ui.add(button).on_hover_text(&total).accessible_name("Go to the downloads")
     });
@@ -75,9 +76,9 @@ fn screens(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(theme::RADIUS + 1).inner_margin(2).show(ui, |ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
-        for screen in Screen::ALL {
+        for screen in Screen::ALL.iter().copied() {
             let here = state.shared.screen == screen;
-            command_control(ui, state, commands, Command::SetScreen(screen), |ui| {
+            command_control(ui, state, commands, WindowCommand::SetScreen(screen), |ui| {
                 let text = RichText::new(screen.label()).color(if here { palette.strong } else { palette.weak });
                 ui.add(Button::selectable(here, text).min_size(vec2(66.0, 22.0)))
             });
@@ -93,7 +94,7 @@ fn gap(ui: &mut Ui) {
     ui.add_space(8.0);
 }
 
-/// What is shown, in a line.
+/// Title of the canvas: size, seed and steps.
 fn title(state: &State) -> String {
     if state.create.session.following()
         && let Some(forming) = &state.create.forming

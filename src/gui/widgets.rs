@@ -114,13 +114,13 @@ pub(crate) fn row<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -
     .inner
 }
 
-/// How a slider looks and moves.
+/// Scale of a slider.
 pub(crate) struct Scale {
     /// Rounds to multiples of this.
     pub(crate) step: f64,
     /// Digits behind the point.
     pub(crate) decimals: usize,
-    /// Whether small numbers get as much room as large ones.
+    /// True gives small numbers as much room as large ones.
     pub(crate) logarithmic: bool,
 }
 

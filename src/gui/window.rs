@@ -19,18 +19,18 @@ const FIRST_SIZE: [f32; 2] = [1360.0, 860.0];
 const LEAST_SIZE: [f32; 2] = [820.0, 560.0];
 const ICON: &[u8] = include_bytes!("../../assets/icon.png");
 
-/// How the window opens and where it keeps things.
+/// Options of the window, and its files.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The file of the settings; `None` keeps nothing.
     pub settings_path: Option<PathBuf>,
-    /// Where finished pictures are kept, unless the settings name another folder.
+    /// Folder of finished pictures, unless the settings name another one.
     pub pictures_folder: PathBuf,
     /// Draw with wgpu instead of OpenGL, also where the settings do not say so. Without the feature `wgpu` this has no effect.
     pub wgpu: bool,
     /// The model that comes with the program; where it cannot be used, a sentence that says why.
     pub builtin: Result<Arc<Builtin>, String>,
-    /// How the library is kept; `None`: there is none.
+    /// Options of the library; `None` has none.
     pub library: Option<LibraryOptions>,
 }
 
@@ -67,7 +67,7 @@ pub enum WindowError {
 /// `start_engine` is called at once, on this thread, so that the engine starts while the window opens.
 ///
 /// # Errors
-/// Where the system cannot open a window.
+/// Fails if the system cannot open a window.
 pub fn run(options: &Options, start_engine: impl FnOnce(EngineWake) -> Handle) -> Result<(), WindowError> {
     let slot: Arc<OnceLock<egui::Context>> = Arc::default();
     let window = Arc::clone(&slot);
@@ -128,7 +128,7 @@ fn icon() -> Option<egui::IconData> {
     Some(egui::IconData { rgba: image.into_raw(), width, height })
 }
 
-/// What `eframe` drives; empty once it has been closed.
+/// Adapter to `eframe`; empty once the window is closed.
 struct Framed(Option<App>);
 
 impl eframe::App for Framed {

@@ -27,7 +27,7 @@ impl Workers {
     /// Starts the threads.
     ///
     /// # Errors
-    /// Where the system has no thread to give.
+    /// Fails if the system can start no thread.
     pub(crate) fn start(wake: Wake) -> io::Result<Self> {
         let reports = Arc::new(Mailbox::new(move || wake()));
         let files = WorkerQueue::start("files", &reports, file_task)?;

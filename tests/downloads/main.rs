@@ -152,7 +152,8 @@ impl Home {
 
     /// Waits until so many bytes of a job are there.
     fn wait_for_bytes(&self, id: &str, bytes: u64) {
-        self.wait(|event| matches!(event, Event::Progress { id: it, progress } if it == id && progress.bytes >= bytes).then_some(()));
+        let has_bytes = || self.queue().snapshot().iter().any(|it| it.id == id && it.progress.bytes >= bytes);
+        self.wait(|event| (*event == Event::QueueChanged && has_bytes()).then_some(()));
     }
 }
 

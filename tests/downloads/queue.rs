@@ -58,7 +58,7 @@ fn quitting_keeps_the_queue_its_order_and_every_byte() {
     paused(&home, "a");
     home.restart();
     // How far it was is known without asking anybody.
-    home.wait(|event| (*event == Event::Listed).then_some(()));
+    home.wait(|event| (*event == Event::QueueChanged).then_some(()));
     let progress = home.queue().snapshot().remove(0).progress;
     assert_eq!((progress.bytes, progress.total), (200_000, Some(BYTES as u64)));
     home.queue().resume("a").unwrap();
@@ -72,7 +72,7 @@ fn quitting_keeps_the_queue_its_order_and_every_byte() {
     let both = [("c".to_owned(), Status::Paused(PauseReason::ByPerson)), ("b".to_owned(), Status::Paused(PauseReason::ByPerson))];
     assert_eq!(order(&home), both);
     home.queue().reorder("c", None).unwrap();
-    home.wait(|event| (*event == Event::Listed && order(&home)[0].0 == "b").then_some(()));
+    home.wait(|event| (*event == Event::QueueChanged && order(&home)[0].0 == "b").then_some(()));
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn so_many_files_come_at_once_and_no_more() {
     server.wait_for(1000, || false);
     // Five progress reports on, there is still nothing else under way.
     for _ in 0..5 {
-        home.wait(|event| matches!(event, Event::Progress { .. }).then_some(()));
+        home.wait(|event| (*event == Event::QueueChanged).then_some(()));
     }
     assert_eq!(server.seen("/").len(), 2);
     let running = home.queue().snapshot().iter().filter(|it| it.status == Status::Running).count();

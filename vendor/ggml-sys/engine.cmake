@@ -11,3 +11,6 @@ endif()
 
 # Patches a source of ggml that cmake compiles.
 set(CMAKE_PROJECT_ggml_INCLUDE "${CMAKE_CURRENT_LIST_DIR}/spin_wait.cmake")
+
+# ggml-sys compiles some of the engine's sources.
+set(CMAKE_PROJECT_stable-diffusion_INCLUDE "${CMAKE_CURRENT_LIST_DIR}/engine_sources.cmake")

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::report::licence_text;
 use super::{CommandError, CommandRunner, Library, failed};
 use crate::cli::exit::Exit;
-use atelier_library::downloads::{Downloads, Event, Job, Options, Progress};
+use atelier_library::downloads::{Downloads, Event, Job, JobSnapshot, Options, Progress, Status};
 use atelier_library::{Catalogue, LibraryConfig, Link, Manifest, Problem, download_job};
 
 /// Longest time until a press of Ctrl-C is acknowledged.
@@ -108,9 +108,12 @@ impl CommandRunner<'_> {
             }
             let Some(event) = downloads.next_within(POLL_INTERVAL) else { continue };
             match event {
-                Event::Progress { id, progress } if open.contains(&id) => {
-                    self.report.reporter.bytes(&id, progress.bytes, progress.total);
-                    self.report.printer.json(&line(&id, "loading", &progress))?;
+                Event::QueueChanged => {
+                    let running = |it: &JobSnapshot| it.status == Status::Running && open.contains(&it.id);
+                    for JobSnapshot { id, progress, .. } in downloads.snapshot().into_iter().filter(running) {
+                        self.report.reporter.bytes(&id, progress.bytes, progress.total);
+                        self.report.printer.json(&line(&id, "loading", &progress))?;
+                    }
                 }
                 Event::Paused { id, why } if open.contains(&id) => {
                     // Nobody is there to resume it: the person comes back with the same command.

@@ -28,11 +28,11 @@ pub enum Command {
     ClearQueue,
     /// Put the cursor into the prompt.
     FocusPrompt,
-    /// The recipe was edited.
+    /// Replace the recipe with an edited one.
     ChangeRecipe(Box<Recipe>),
     /// Exchange width and height.
     SwapSides,
-    /// Draw a seed and keep it.
+    /// Draw a random seed and keep it.
     RollSeed,
     /// Keep the last seed, or draw a new one for each picture again.
     LockSeed,
@@ -50,7 +50,7 @@ pub enum Command {
     ClearFile(FileRole),
     /// Move the file from one role to another.
     MoveFile(FileRole, FileRole),
-    /// Take files that were dropped or typed, whatever they are.
+    /// Identify files that were dropped or typed and put each in its place.
     TakePaths(Vec<PathBuf>),
     /// Give a file whose role could not be guessed its role; `None` leaves it out.
     PlaceFile(PathBuf, Option<FileRole>),
@@ -66,7 +66,7 @@ pub enum Command {
     ClearMask,
     /// Show the file dialog for a LoRA.
     AddLora,
-    /// How pictures are shown while they form.
+    /// Set the preview of forming pictures.
     SetPreview(PreviewChoice),
     /// Show this picture of the session.
     Show(PictureId),
@@ -184,10 +184,10 @@ impl Command {
         }
     }
 
-    /// Whether it can be done now; where not, what is missing.
+    /// `Ok` if it can be done now.
     ///
     /// # Errors
-    /// A sentence for a person that says what is missing.
+    /// The sentence about the first thing that is missing.
     pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         match self {
             Self::Generate => shared.ready().map_err(UnmetRequirement::sentence),

@@ -1,13 +1,13 @@
-//! How far a job is, in numbers and in words. Pure: events in, sentences out.
+//! Progress of a job in numbers and in words. Pure: engine events in, sentences out.
 
 use atelier_core::format::{duration, file_size_rounded};
 use atelier_core::placement::Module;
 use atelier_engine::{Begin, Phase, Step};
 
-/// How much the newest step counts for the pace, against all before it.
+/// Weight of the newest step in the smoothed seconds per step, 0 to 1.
 const PACE_WEIGHT: f32 = 0.4;
 
-/// How far a job is.
+/// Progress of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
     begin: Option<Begin>,
@@ -20,7 +20,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The job has started.
+    /// Folds in the beginning of the job.
     pub fn begin(&mut self, begin: Begin) {
         self.begin = Some(begin);
     }
@@ -30,7 +30,7 @@ impl Progress {
         self.behind = behind;
     }
 
-    /// The job has come to another phase, or further in this one.
+    /// Folds in a change of phase, or progress within it.
     pub fn phase(&mut self, phase: Phase) {
         self.behind.clear();
         if let Phase::Denoising { picture } = phase
@@ -41,7 +41,7 @@ impl Progress {
         self.phase = Some(phase);
     }
 
-    /// A step has ended, or gone further.
+    /// Folds in a step that ended or progressed.
     pub fn step(&mut self, step: Step) {
         let ended = self.step.is_none_or(|last| (last.picture, last.done) != (step.picture, step.done));
         if ended && step.step_secs > 0.0 {
@@ -58,7 +58,7 @@ impl Progress {
         self.begin.as_ref().map(|begin| (begin.width, begin.height))
     }
 
-    /// What was changed or ignored, in sentences for a person.
+    /// Settings that the engine changed or ignored, a sentence each.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         self.begin.as_ref().map_or(&[], |begin| &begin.notes)
@@ -87,7 +87,7 @@ impl Progress {
         ((picture as f32 + within.min(1.0)) / self.pictures() as f32).min(1.0)
     }
 
-    /// How much is done, 0 to 1; `None` while nobody can say.
+    /// Fraction of the phase that is done, 0 to 1; `None` if unknown.
     #[must_use]
     pub fn fraction(&self) -> Option<f32> {
         match self.phase? {
@@ -109,7 +109,7 @@ impl Progress {
         Some(all * (1.0 - self.denoised()) * self.pace_secs)
     }
 
-    /// What happens now: "Step 4 of 20".
+    /// Phase and step in words: "Step 4 of 20".
     #[must_use]
     pub fn what(&self) -> String {
         let batch = |picture: u32| match self.pictures() {
@@ -139,7 +139,7 @@ impl Progress {
         }
     }
 
-    /// How fast, and how long still: "1.2 s a step · 19 s left".
+    /// Seconds per step and seconds left, in words: "1.2 s a step · 19 s left".
     #[must_use]
     pub fn pace(&self) -> Option<String> {
         let left = self.left_secs()?;

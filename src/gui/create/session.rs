@@ -1,4 +1,4 @@
-//! The pictures of this session: their order, which one is shown, and how much memory they may take.
+//! Pictures of this session: order, selection, and bounds of their memory.
 //!
 //! Invariants: a picture's pixels are let go only when its file is written; ids only grow; `shown` is always a picture that is here.
 
@@ -17,7 +17,7 @@ const MOST_BYTES: usize = 256 << 20;
 /// Pictures whose full size is kept on the graphics card.
 const MOST_TEXTURES: usize = 3;
 
-/// A picture's number in this session.
+/// Number of a picture, unique in this session and rising.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PictureId(pub u64);
 
@@ -27,7 +27,7 @@ pub struct SessionPicture {
     pub id: PictureId,
     /// Everything needed to make it again: with its own seed, and alone.
     pub recipe: Recipe,
-    /// Which picture of its batch, and its seed.
+    /// Index in its batch, and seed.
     pub info: PictureInfo,
     /// Width in pixels.
     pub width: u32,
@@ -35,13 +35,13 @@ pub struct SessionPicture {
     pub height: u32,
     /// Its pixels, until they are written and room is needed.
     pub pixels: Option<Arc<Rgb8>>,
-    /// Whether it is on the disk.
+    /// Its file.
     pub stored: PictureFile,
-    /// How it looks in the filmstrip, once that is drawn.
+    /// Texture of the filmstrip; `None` until it is converted.
     pub thumbnail: Option<TextureHandle>,
 }
 
-/// Whether a picture is on the disk.
+/// The file of a finished picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PictureFile {
     /// It is being written.
@@ -84,7 +84,7 @@ impl Session {
         id
     }
 
-    /// Lets go of what is written and old.
+    /// Drops old pictures and pixels beyond the bounds, if they are on the disk.
     pub fn make_room(&mut self) {
         while self.pictures.len() > MOST_PICTURES && matches!(self.pictures.back().map(|it| &it.stored), Some(PictureFile::At(_))) {
             self.pictures.pop_back();
@@ -108,13 +108,13 @@ impl Session {
         self.pictures.iter()
     }
 
-    /// How many there are.
+    /// Number of pictures.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pictures.len()
     }
 
-    /// Whether there are none.
+    /// True without pictures.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pictures.is_empty()
@@ -131,7 +131,7 @@ impl Session {
         self.pictures.iter_mut().find(|it| it.id == id)
     }
 
-    /// Whether the forming picture is shown, then the newest.
+    /// True if no picture is selected: the forming one is shown, then the newest.
     #[must_use]
     pub fn following(&self) -> bool {
         self.selected.is_none()
@@ -172,7 +172,7 @@ impl Session {
         Some(self.pictures.get(self.shown_at()? + 1)?.id)
     }
 
-    /// How many are still being written.
+    /// Number of pictures that are still being written.
     #[must_use]
     pub fn writing(&self) -> usize {
         self.pictures.iter().filter(|it| it.stored == PictureFile::Writing).count()

@@ -19,17 +19,17 @@ pub struct State {
     pub session: Session,
     /// The forming picture as it looks now.
     pub forming: Option<FormingPicture>,
-    /// How the canvas looks at the picture.
+    /// Zoom and position of the canvas.
     pub view: View,
-    /// How pictures are shown while they form.
+    /// Preview of forming pictures.
     pub preview: PreviewChoice,
     /// The seed that was used last, to be kept on demand.
     pub last_seed: Option<i64>,
-    /// Where finished pictures are kept.
+    /// Folder of finished pictures.
     pub pictures_folder: PathBuf,
     /// The path that is being typed, where the field for it is open.
     pub typed_path: Option<String>,
-    /// Small looks at the start picture and the mask.
+    /// Thumbnails of the start picture and the mask, by file.
     pub thumbnails: Vec<(PathBuf, TextureHandle)>,
     /// Asks the prompt to take the keyboard in the next frame.
     pub focus_prompt: bool,
@@ -37,7 +37,7 @@ pub struct State {
     pub(crate) pending_preview: Option<(JobId, Preview)>,
     pub(crate) is_converting_preview: bool,
     pub(crate) converting_picture: Option<PictureId>,
-    /// The files that were last looked for on the disk.
+    /// Files of the recipe when the disk was last checked for them.
     pub(crate) checked_files: Vec<PathBuf>,
     pub(crate) requested_thumbnails: BTreeSet<PathBuf>,
 }
@@ -64,7 +64,7 @@ impl State {
         }
     }
 
-    /// How the next picture is shown while it forms.
+    /// Preview options of the next job.
     #[must_use]
     pub fn preview_options(&self, shared: &Shared) -> PreviewOptions {
         let own_colours =
@@ -97,7 +97,7 @@ impl State {
 
 /// The forming picture as it looks now.
 pub struct FormingPicture {
-    /// Which job.
+    /// Its job.
     pub job: JobId,
     /// Its pixels; often smaller than the picture will be.
     pub texture: TextureHandle,
@@ -121,7 +121,7 @@ impl PreviewChoice {
         }
     }
 
-    /// What it means.
+    /// Its effect, in a sentence.
     #[must_use]
     pub const fn tooltip(self) -> &'static str {
         match self {

@@ -18,9 +18,9 @@ use atelier_engine::{JobId, Picture, Preview, Task};
 
 /// Seeds that are drawn stay short enough to be read out.
 const SEEDS: std::ops::Range<i64> = 0..1_000_000_000;
-/// How much of a new start picture is painted anew.
+/// Strength of a new start picture, 0 (kept) to 1 (ignored).
 const START_STRENGTH: f32 = 0.75;
-/// Small looks at files that are kept.
+/// Most thumbnails of files that are kept.
 const MOST_THUMBNAILS: usize = 16;
 
 /// Carries out a command.

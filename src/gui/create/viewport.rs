@@ -1,4 +1,4 @@
-//! How the canvas looks at a picture: whole, or at some scale about some point. Pure geometry.
+//! Zoom and position of the canvas: the whole picture, or a scale about a point. Pure geometry.
 //!
 //! Invariant: the point of the picture under the pointer stays under it while zooming.
 
@@ -6,10 +6,10 @@ use eframe::egui::{Context, Id, Pos2, Rect, Vec2, pos2};
 
 /// Smallest and largest scale, in points of the screen for a pixel of the picture.
 const SCALE_RANGE: (f32, f32) = (0.02, 32.0);
-/// How much one press of a zoom key changes the scale.
+/// Factor of one press of a zoom key.
 pub(crate) const KEY_STEP: f32 = 1.25;
 
-/// How the canvas looks at a picture.
+/// Zoom and position of the canvas.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum View {
     /// The whole picture, as large as fits; a small one is enlarged four times at most.
@@ -50,7 +50,7 @@ impl View {
         }
     }
 
-    /// Where on the screen the picture is drawn.
+    /// Rectangle of the picture on the screen, in points.
     #[must_use]
     pub fn rect(self, size_px: Vec2, canvas: Rect) -> Rect {
         let scale = self.scale(size_px, canvas);

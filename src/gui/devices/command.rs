@@ -3,6 +3,7 @@
 use crate::gui::devices::board::{CardMove, CardPart, MoveOutcome, Suggestion};
 use crate::gui::devices::state::State;
 use crate::gui::shared::Shared;
+use crate::gui::shortcut::Shortcut;
 use atelier_core::placement::Module;
 use atelier_core::recipe::PlacementText;
 use atelier_engine::ServerAddress;
@@ -13,11 +14,11 @@ pub enum Command {
     /// Move a card, or its weights.
     Move(CardMove),
     /// Pin or unpin a module.
-    Pin(Module),
+    TogglePin(Module),
     /// Set a device's budget in GiB; `None` removes it.
-    Budget(String, Option<f64>),
+    SetBudget(String, Option<f64>),
     /// Move everything from the first device to the second, which is the same card with another backend.
-    Backend(String, String),
+    ChangeBackend(String, String),
     /// Show the plan.
     ShowPlan,
     /// Apply the plan.
@@ -25,29 +26,29 @@ pub enum Command {
     /// Hide the plan.
     DismissPlan,
     /// Apply the remedy with this index.
-    Remedy(usize),
+    ApplyRemedy(usize),
     /// Apply the error card's remedy with this index and repeat the failed picture with its seed.
-    RemedyAgain(usize),
+    RepeatWithRemedy(usize),
     /// Replace the placement's text.
-    Text(PlacementText),
+    SetText(PlacementText),
     /// Apply a pasted command line of sd-cli.
-    Paste(String),
+    PasteCommand(String),
     /// Hide the list of what a pasted command left out.
-    DismissLeftOut,
+    DismissPasteOmissions,
     /// Copy the placement as flags.
     CopyFlags,
     /// Copy the whole recipe as a command of sd-cli.
     CopyCommand,
     /// Open, edit or close the field for a placement's name.
-    TypeName(Option<String>),
+    SetNameInput(Option<String>),
     /// Save the placement under the typed name.
-    SaveNamed,
+    SavePlacement,
     /// Apply a saved placement of this model.
-    UseNamed(String),
+    UsePlacement(String),
     /// Delete a saved placement of this model.
-    DeleteNamed(String),
+    DeletePlacement(String),
     /// Open, edit or close the field for a server's address.
-    TypeServer(Option<String>),
+    SetServerInput(Option<String>),
     /// Add the server with the typed address.
     AddServer,
     /// Test a server's answer, speed and devices.
@@ -57,10 +58,13 @@ pub enum Command {
     /// Remove a server.
     RemoveServer(ServerAddress),
     /// Copy the shell command for an SSH tunnel to a server.
-    CopyTunnel(ServerAddress),
+    CopySshCommand(ServerAddress),
 }
 
 impl Command {
+    /// The keys.
+    pub const KEYS: &[(Self, Shortcut)] = &[];
+
     /// Text of its button or menu entry, also its accessible name.
     #[must_use]
     pub const fn label(&self) -> &'static str {
@@ -80,35 +84,39 @@ impl Command {
             Self::Move(CardMove { part: CardPart::Weights, .. }) => {
                 ("Let the weights live here", "Let the weights wait here. They are copied to where the module runs, while it runs.")
             }
-            Self::Pin(_) => ("Pin", "Pinned: a suggestion leaves this module where it is. Press P on its card."),
-            Self::Budget(_, Some(_)) => {
+            Self::TogglePin(_) => ("Pin", "Pinned: a suggestion leaves this module where it is. Press P on its card."),
+            Self::SetBudget(_, Some(_)) => {
                 ("Set a budget", "Use no more than this of the device. Drag the handle on the bar, or type a number.")
             }
-            Self::Budget(_, None) => ("Remove the budget", "Use all that is free on this device."),
-            Self::Backend(..) => ("Use this backend", "The same card, through another backend."),
+            Self::SetBudget(_, None) => ("Remove the budget", "Use all that is free on this device."),
+            Self::ChangeBackend(..) => ("Use this backend", "The same card, through another backend."),
             Self::ShowPlan => (
                 "Suggest a placement",
                 "Show the best placement round what is pinned, with its reasons. Nothing changes until you apply it.",
             ),
             Self::ApplyPlan => ("Apply fit", "Place everything as suggested."),
             Self::DismissPlan => ("Not now", "Keep the placement as it is."),
-            Self::Remedy(_) => ("Apply", "Change this, so that it fits."),
-            Self::RemedyAgain(_) => ("Apply and run the same seed", "Change this, and make the same picture again with the same seed."),
-            Self::Text(_) => ("Change the placement", "The same placement, as sd-cli takes it."),
-            Self::Paste(_) => ("Paste a command", "Take over a whole sd-cli command: its model, prompt, sizes and placement."),
-            Self::DismissLeftOut => ("Put this list away", "Put this list away."),
+            Self::ApplyRemedy(_) => ("Apply", "Change this, so that it fits."),
+            Self::RepeatWithRemedy(_) => {
+                ("Apply and run the same seed", "Change this, and make the same picture again with the same seed.")
+            }
+            Self::SetText(_) => ("Change the placement", "The same placement, as sd-cli takes it."),
+            Self::PasteCommand(_) => ("Paste a command", "Take over a whole sd-cli command: its model, prompt, sizes and placement."),
+            Self::DismissPasteOmissions => ("Put this list away", "Put this list away."),
             Self::CopyFlags => ("Copy flags", "Copy the placement as flags of sd-cli."),
             Self::CopyCommand => ("Copy as sd-cli command", "Copy model, prompt, settings and placement as one command of sd-cli."),
-            Self::TypeName(_) => ("Save this placement", "Keep this placement under a name, for this model."),
-            Self::SaveNamed => ("Save", "Keep the placement under this name."),
-            Self::UseNamed(_) => ("Use this placement", "Place everything as it was saved under this name."),
-            Self::DeleteNamed(_) => ("Delete this placement", "Forget this placement."),
-            Self::TypeServer(_) => ("Add a remote device", "Borrow the devices of another machine on which `atelier serve-device` runs."),
+            Self::SetNameInput(_) => ("Save this placement", "Keep this placement under a name, for this model."),
+            Self::SavePlacement => ("Save", "Keep the placement under this name."),
+            Self::UsePlacement(_) => ("Use this placement", "Place everything as it was saved under this name."),
+            Self::DeletePlacement(_) => ("Delete this placement", "Forget this placement."),
+            Self::SetServerInput(_) => {
+                ("Add a remote device", "Borrow the devices of another machine on which `atelier serve-device` runs.")
+            }
             Self::AddServer => ("Add", "Borrow the devices of this server."),
             Self::TestServer(_) => ("Test", "Find out whether it answers, how fast, and what it lends."),
             Self::RetryServer(_) => ("Try again", "Ask this server again."),
             Self::RemoveServer(_) => ("Remove this server", "Do not borrow from this server any more."),
-            Self::CopyTunnel(_) => {
+            Self::CopySshCommand(_) => {
                 ("Copy SSH command", "Copy a command that makes an encrypted way to this server. Then add 127.0.0.1 with the same port.")
             }
         }
@@ -133,13 +141,13 @@ impl Command {
                 Suggestion::Unknown => Err("It is not known yet what this model takes."),
             },
             Self::ApplyPlan | Self::DismissPlan => board.visible_plan().map(drop).ok_or("There is no suggestion."),
-            Self::Remedy(index) => board.remedies.get(*index).map(drop).ok_or("It fits already."),
-            Self::RemedyAgain(index) => {
+            Self::ApplyRemedy(index) => board.remedies.get(*index).map(drop).ok_or("It fits already."),
+            Self::RepeatWithRemedy(index) => {
                 let remedy = shared.error.as_ref().and_then(|error| error.remedies.get(*index));
                 remedy.map(drop).ok_or("This message is gone.")
             }
-            Self::TypeName(Some(_)) | Self::CopyCommand if board.modules.is_empty() => Err("Choose a model first."),
-            Self::SaveNamed => {
+            Self::SetNameInput(Some(_)) | Self::CopyCommand if board.modules.is_empty() => Err("Choose a model first."),
+            Self::SavePlacement => {
                 let name = state.name_input.as_deref().unwrap_or_default().trim();
                 (!name.is_empty()).then_some(()).ok_or("Type a name first.")
             }
@@ -155,21 +163,21 @@ impl Command {
                 let testing = state.servers.iter().any(|server| server.address == *address && server.testing);
                 (!testing).then_some(()).ok_or("The test is under way.")
             }
-            Self::Pin(_)
-            | Self::Budget(..)
-            | Self::Backend(..)
-            | Self::Text(_)
-            | Self::Paste(_)
-            | Self::DismissLeftOut
+            Self::TogglePin(_)
+            | Self::SetBudget(..)
+            | Self::ChangeBackend(..)
+            | Self::SetText(_)
+            | Self::PasteCommand(_)
+            | Self::DismissPasteOmissions
             | Self::CopyFlags
             | Self::CopyCommand
-            | Self::TypeName(_)
-            | Self::UseNamed(_)
-            | Self::DeleteNamed(_)
-            | Self::TypeServer(_)
+            | Self::SetNameInput(_)
+            | Self::UsePlacement(_)
+            | Self::DeletePlacement(_)
+            | Self::SetServerInput(_)
             | Self::RetryServer(_)
             | Self::RemoveServer(_)
-            | Self::CopyTunnel(_) => Ok(()),
+            | Self::CopySshCommand(_) => Ok(()),
         }
     }
 }

@@ -19,12 +19,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             change_placement(state, context, |placement| card_move.apply(placement));
             set_pinned(state, card_move.module, true);
         }
-        Command::Pin(module) => set_pinned(state, module, !state.board.pins.contains(&module)),
-        Command::Budget(device, gib) => {
+        Command::TogglePin(module) => set_pinned(state, module, !state.board.pins.contains(&module)),
+        Command::SetBudget(device, gib) => {
             let gib = gib.unwrap_or(0.0);
             change_placement(state, context, |placement| placement.budgets = placement.budgets.clone().with(&device, gib));
         }
-        Command::Backend(from, to) => {
+        Command::ChangeBackend(from, to) => {
             state.board.choose_backend(&from, &to);
             change_placement(state, context, |placement| change_backend(placement, &from, &to));
         }
@@ -37,18 +37,18 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 context.shared.recipe.placement = PlacementText { split_batch, ..plan.placement.text() };
             }
         }
-        Command::Remedy(index) => {
+        Command::ApplyRemedy(index) => {
             if let Some(remedy) = state.board.remedies.get(index) {
                 remedy.apply(&mut context.shared.recipe);
             }
         }
-        Command::RemedyAgain(index) => repeat_with_remedy(index, context),
-        Command::Text(text) => {
+        Command::RepeatWithRemedy(index) => repeat_with_remedy(index, context),
+        Command::SetText(text) => {
             state.board.pin_explicit(&text);
             context.shared.recipe.placement = text;
         }
-        Command::Paste(line) => paste(state, &line, context),
-        Command::DismissLeftOut => state.paste_omissions.clear(),
+        Command::PasteCommand(line) => paste(state, &line, context),
+        Command::DismissPasteOmissions => state.paste_omissions.clear(),
         Command::CopyFlags => {
             context.egui.copy_text(flags(&context.shared.recipe.placement));
             context.notice("Copied");
@@ -58,11 +58,11 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             context.egui.copy_text(written.line);
             context.notice([vec!["Copied.".to_owned()], written.left_out].concat().join(" "));
         }
-        Command::TypeName(name) => state.name_input = name,
-        Command::SaveNamed => save_placement(state, context),
-        Command::UseNamed(name) => use_saved_placement(state, &name, context),
-        Command::DeleteNamed(name) => state.delete_placement(&name),
-        Command::TypeServer(text) => state.server_input = text,
+        Command::SetNameInput(name) => state.name_input = name,
+        Command::SavePlacement => save_placement(state, context),
+        Command::UsePlacement(name) => use_saved_placement(state, &name, context),
+        Command::DeletePlacement(name) => state.delete_placement(&name),
+        Command::SetServerInput(text) => state.server_input = text,
         Command::AddServer => add_server(state, context),
         Command::TestServer(address) => {
             if let Some(server) = state.server_mut(&address) {
@@ -72,7 +72,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::RetryServer(address) => requests::add_server(state, address, context),
         Command::RemoveServer(address) => remove_server(state, &address, context),
-        Command::CopyTunnel(address) => {
+        Command::CopySshCommand(address) => {
             context.egui.copy_text(ssh_tunnel_command(&address));
             context.notice("Copied");
         }

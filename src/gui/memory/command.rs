@@ -1,6 +1,8 @@
 //! Commands for resident models, each with its label, tooltip and enabled state. Their effects are in [`crate::gui::memory::update`].
 
+use crate::gui::memory::state::State;
 use crate::gui::shared::Shared;
+use crate::gui::shortcut::Shortcut;
 use atelier_core::placement::Reserve;
 use atelier_engine::ResidentId;
 
@@ -20,6 +22,9 @@ pub enum Command {
 }
 
 impl Command {
+    /// The keys.
+    pub const KEYS: &[(Self, Shortcut)] = &[];
+
     /// Text of its button or menu entry, also its accessible name.
     #[must_use]
     pub const fn label(&self) -> &'static str {
@@ -50,7 +55,7 @@ impl Command {
     ///
     /// # Errors
     /// The reason why it is disabled, as a sentence for a person.
-    pub fn enabled(&self, shared: &Shared) -> Result<(), &'static str> {
+    pub fn enabled(&self, _: &State, shared: &Shared) -> Result<(), &'static str> {
         let resident =
             |id: &ResidentId| shared.residency.models.iter().find(|model| model.id == *id).ok_or("It is not in memory any more.");
         match self {

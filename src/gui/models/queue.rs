@@ -1,7 +1,7 @@
 //! Texts and fractions of the download queue. Pure.
 
 use atelier_core::format::file_size;
-use atelier_library::downloads::{Entry, PauseReason, Status};
+use atelier_library::downloads::{JobSnapshot, PauseReason, Status};
 
 /// Word for a download's status.
 #[must_use]
@@ -16,7 +16,7 @@ pub const fn status_word(status: &Status) -> &'static str {
 
 /// Line for a download: amount, rate and time left, or why it stands still.
 #[must_use]
-pub fn status_line(entry: &Entry) -> String {
+pub fn status_line(entry: &JobSnapshot) -> String {
     let progress = &entry.progress;
     match &entry.status {
         Status::Waiting if progress.bytes > 0 => format!("Waits its turn at {}", amount(progress.bytes, progress.total)),
@@ -30,7 +30,7 @@ pub fn status_line(entry: &Entry) -> String {
 
 /// Line for the whole queue; `None` where it is empty.
 #[must_use]
-pub fn summary(entries: &[Entry]) -> Option<String> {
+pub fn summary(entries: &[JobSnapshot]) -> Option<String> {
     if entries.is_empty() {
         return None;
     }
@@ -49,14 +49,14 @@ pub fn summary(entries: &[Entry]) -> Option<String> {
 
 /// Completed part of a download, from 0 to 1; `None` while its size is unknown.
 #[must_use]
-pub fn fraction(entry: &Entry) -> Option<f32> {
+pub fn fraction(entry: &JobSnapshot) -> Option<f32> {
     let total = entry.progress.total.filter(|it| *it > 0)?;
     Some((entry.progress.bytes as f64 / total as f64).clamp(0.0, 1.0) as f32)
 }
 
 /// Completed part of all running and waiting downloads, from 0 to 1; `None` while a size is unknown.
 #[must_use]
-pub fn summary_fraction(entries: &[Entry]) -> Option<f32> {
+pub fn summary_fraction(entries: &[JobSnapshot]) -> Option<f32> {
     let open = || entries.iter().filter(|it| matches!(it.status, Status::Running | Status::Waiting));
     let total: u64 = open().map(|it| it.progress.total).sum::<Option<u64>>().filter(|it| *it > 0)?;
     let bytes: u64 = open().map(|it| it.progress.bytes).sum();
@@ -95,9 +95,9 @@ mod tests {
     use super::*;
     use atelier_library::downloads::Progress;
 
-    fn entry(status: Status, bytes: u64, rate: f64) -> Entry {
+    fn entry(status: Status, bytes: u64, rate: f64) -> JobSnapshot {
         let progress = Progress { bytes, total: Some(10_000_000), rate, seconds_left: Some(90), files: Vec::new() };
-        Entry { id: "a".into(), name: "A".into(), status, progress }
+        JobSnapshot { id: "a".into(), name: "A".into(), status, progress }
     }
 
     #[test]

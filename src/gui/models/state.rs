@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atelier_engine::Residency;
-use atelier_library::downloads::{Entry, HubFile, Repository};
+use atelier_library::downloads::{HubFile, JobSnapshot, Repository};
 use atelier_library::{Availability, CardVariant, Licence, ModelCard};
 
 use crate::gui::models::filter::{CardStatus, Filter, Sort, visible_cards};
@@ -42,7 +42,7 @@ pub struct State {
     /// Names of chosen variants, by model.
     pub chosen_variants: BTreeMap<String, String>,
     /// The download queue, in its order.
-    pub queue: Vec<Entry>,
+    pub queue: Vec<JobSnapshot>,
     /// Availability of downloads.
     pub downloads: DownloadsState,
     /// The Hugging Face page.
@@ -136,7 +136,7 @@ impl State {
     }
 
     /// Replaces the download queue.
-    pub fn set_queue(&mut self, queue: Vec<Entry>) {
+    pub fn set_queue(&mut self, queue: Vec<JobSnapshot>) {
         let ids: Vec<String> = queue.iter().map(|it| it.id.clone()).collect();
         self.is_dirty |= ids != self.queued_ids;
         (self.queue, self.queued_ids) = (queue, ids);
@@ -236,7 +236,7 @@ impl State {
 
     /// The first download of a card in the queue's order.
     #[must_use]
-    pub fn download_of(&self, card: &ModelCard) -> Option<&Entry> {
+    pub fn download_of(&self, card: &ModelCard) -> Option<&JobSnapshot> {
         self.queue.iter().find(|entry| card.job_ids.contains(&entry.id))
     }
 

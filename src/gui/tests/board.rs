@@ -1,4 +1,4 @@
-//! The Devices view, used as a person uses it, with the test in the engine's place.
+//! Tests of the Devices view through its controls; the test plays the engine.
 
 use eframe::egui::{Pos2, pos2, vec2};
 
@@ -29,8 +29,8 @@ pub(crate) fn machine() -> Vec<Device> {
     vec![device("CPU", DeviceKind::Cpu, 32, 24), device("GPU0", DeviceKind::Gpu, 12, 11), device("GPU1", DeviceKind::Gpu, 6, 6)]
 }
 
-/// What a module takes, in tenths of a GiB.
-fn takes(weights: u64, phase: placement::Phase, compute: u64, can_be_cut: bool) -> ModuleNeeds {
+/// Needs of a module with weights and compute in tenths of a GiB.
+fn module_needs(weights: u64, phase: placement::Phase, compute: u64, can_be_cut: bool) -> ModuleNeeds {
     let tenths = |tenths: u64| tenths * GIB / 10;
     ModuleNeeds {
         weight_bytes: tenths(weights),
@@ -40,13 +40,13 @@ fn takes(weights: u64, phase: placement::Phase, compute: u64, can_be_cut: bool) 
     }
 }
 
-/// 6.0 of diffusion, 4.0 of text encoder, 0.2 of VAE; decoding takes `decode`, or half a GiB in tiles.
+/// Estimate in GiB: 6.0 of diffusion, 4.0 of text encoder, 0.2 of VAE. Decoding needs `decode` tenths, or half a GiB in tiles.
 pub(crate) fn estimate(decode: u64) -> Estimate {
     let needs = |decode| Needs {
         modules: [
-            (Module::Diffusion, takes(60, placement::Phase::Denoise, 7, true)),
-            (Module::Te, takes(40, placement::Phase::Encode, 2, true)),
-            (Module::Vae, takes(2, placement::Phase::Decode, decode, false)),
+            (Module::Diffusion, module_needs(60, placement::Phase::Denoise, 7, true)),
+            (Module::Te, module_needs(40, placement::Phase::Encode, 2, true)),
+            (Module::Vae, module_needs(2, placement::Phase::Decode, decode, false)),
         ]
         .into(),
     };
@@ -62,32 +62,32 @@ pub(crate) fn recipe() -> Recipe {
     recipe
 }
 
-/// The Devices view of this machine, with a model of which decoding takes so many tenths of a GiB.
-fn board_with(settings: Settings, devices: Vec<Device>, decode: u64) -> Studio {
+/// Opens the Devices view with these devices and the estimate of [`estimate`].
+fn open_board_with(settings: Settings, devices: Vec<Device>, decode: u64) -> Studio {
     let mut studio = Studio::with(settings, Err("The built-in model is not there.".into()), [1440.0, 900.0]);
     studio.press(Modifiers::COMMAND, Key::Num2);
     assert_eq!(studio.app().state.shared.screen, Screen::Devices);
     studio.port.send(Event::Devices(devices));
-    studio.tell(decode);
+    studio.answer_estimate(decode);
     studio
 }
 
-fn board(decode: u64) -> Studio {
-    board_with(Settings { recipe: recipe(), ..Settings::default() }, machine(), decode)
+fn open_board(decode: u64) -> Studio {
+    open_board_with(Settings { recipe: recipe(), ..Settings::default() }, machine(), decode)
 }
 
 impl Studio {
-    /// Answers what the engine was asked about the recipe as it is now.
-    pub(crate) fn tell(&mut self, decode: u64) {
-        self.rest();
+    /// Answers the request for an estimate of the present recipe.
+    pub(crate) fn answer_estimate(&mut self, decode: u64) {
+        self.settle();
         let recipe = Box::new(self.app().state.shared.recipe.clone());
         self.port.send(Event::Estimated { recipe, estimate: Ok(estimate(decode)) });
-        self.rest();
+        self.settle();
         assert!(!self.app().state.devices.board.estimate_pending && self.app().state.devices.board.prediction.is_some());
     }
 
-    /// Lets questions go out and plans be made.
-    pub(crate) fn rest(&mut self) {
+    /// Runs frames until requests are sent and plans made.
+    pub(crate) fn settle(&mut self) {
         self.harness.run_steps(3);
         self.harness.run_ok();
     }
@@ -101,18 +101,18 @@ impl Studio {
         (&text.backend, &text.params_backend, &text.max_vram)
     }
 
-    /// The middle of the control whose name begins like this.
-    fn middle(&self, name: &str) -> Pos2 {
+    /// Center of the control whose name contains this.
+    fn center_of(&self, name: &str) -> Pos2 {
         let found = self.harness.query_all_by_label_contains(name).find(|node| node.accesskit_node().role() != Role::Label);
         found.unwrap_or_else(|| panic!("there is no {name}")).rect().center()
     }
 
-    /// Where a column is, by its title.
-    fn column(&self, title: &str) -> f32 {
+    /// Horizontal position inside the column with this title.
+    fn column_x(&self, title: &str) -> f32 {
         self.harness.get_by_label(title).rect().left() + 60.0
     }
 
-    /// Drags from one point to another, a little at a time, as a hand does.
+    /// Drags from one point to another in several steps, as a hand does.
     fn drag(&mut self, from: Pos2, to: Pos2) {
         self.harness.drag_at(from);
         self.harness.step();
@@ -121,7 +121,7 @@ impl Studio {
             self.harness.step();
         }
         self.harness.drop_at(to);
-        self.rest();
+        self.settle();
     }
 
     fn focus(&mut self, name: &str) {
@@ -132,13 +132,13 @@ impl Studio {
 
 #[test]
 fn a_batch_is_split_over_the_devices_that_are_ticked() {
-    let mut studio = board(10);
+    let mut studio = open_board(10);
     for (tick, split) in
         [("Batch on GPU1", "GPU1"), ("Batch on GPU0", "GPU0,GPU1"), ("Batch on CPU", "GPU0,CPU,GPU1"), ("Batch on GPU1", "GPU0,CPU")]
     {
         let at = studio.harness.get_by_label(tick);
         at.click();
-        studio.rest();
+        studio.settle();
         let mut devices: Vec<&str> = studio.app().state.shared.recipe.placement.split_batch.split(',').collect();
         let mut expected: Vec<&str> = split.split(',').collect();
         assert_eq!(devices.first(), expected.first(), "what runs there goes to the others");
@@ -150,7 +150,7 @@ fn a_batch_is_split_over_the_devices_that_are_ticked() {
 
 #[test]
 fn the_board_shows_every_part_with_what_it_takes_and_stays_quiet_where_all_is_well() {
-    let studio = board(10);
+    let studio = open_board(10);
     for name in [
         "Diffusion runs on GPU0, 717 MiB of compute",
         "Weights of the diffusion live in GPU0, 6.0 GiB",
@@ -162,16 +162,16 @@ fn the_board_shows_every_part_with_what_it_takes_and_stays_quiet_where_all_is_we
         assert!(studio.sees(name), "{name}");
     }
     assert!(studio.sees("GPU0 lacks 205 MiB in the decode phase."));
-    let studio = board(5);
+    let studio = open_board(5);
     assert!(studio.sees("Everything fits.") && studio.app().state.devices.board.visible_plan().is_none());
     studio.harness.check_accessibility();
 }
 
 #[test]
 fn a_card_dragged_to_a_device_runs_there_and_takes_its_weights_along() {
-    let mut studio = board(5);
-    let from = studio.middle("Text encoder runs on");
-    let to = pos2(studio.column("GPU1"), from.y);
+    let mut studio = open_board(5);
+    let from = studio.center_of("Text encoder runs on");
+    let to = pos2(studio.column_x("GPU1"), from.y);
     studio.drag(from, to);
     assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU1"));
     assert_eq!(studio.text(), ("all=GPU0,te=GPU1", "", ""));
@@ -181,40 +181,40 @@ fn a_card_dragged_to_a_device_runs_there_and_takes_its_weights_along() {
 
 #[test]
 fn one_gesture_lets_a_module_run_on_a_gpu_with_its_weights_in_ram() {
-    let mut studio = board(5);
-    let from = studio.middle("Diffusion runs on");
-    let to = pos2(studio.column("CPU · RAM"), studio.middle("Weights of the diffusion").y);
+    let mut studio = open_board(5);
+    let from = studio.center_of("Diffusion runs on");
+    let to = pos2(studio.column_x("CPU · RAM"), studio.center_of("Weights of the diffusion").y);
     studio.drag(from, to);
     assert_eq!(studio.assignment(Module::Diffusion), Assignment { runs_on: "GPU0".into(), weights: WeightLocation::Device("CPU".into()) });
     assert_eq!(studio.text().1, "diffusion=CPU");
     // The weights can be dragged on by themselves, also to the disk.
-    let from = studio.middle("Weights of the diffusion");
-    studio.drag(from, pos2(studio.column("Disk"), from.y));
+    let from = studio.center_of("Weights of the diffusion");
+    studio.drag(from, pos2(studio.column_x("Disk"), from.y));
     assert_eq!(studio.text().1, "diffusion=disk");
 }
 
 #[test]
 fn what_cannot_be_is_refused_and_letting_go_elsewhere_changes_nothing() {
-    let mut studio = board(5);
-    let from = studio.middle("Diffusion runs on");
-    for to in [pos2(studio.column("Disk"), from.y), from + vec2(0.0, 420.0)] {
+    let mut studio = open_board(5);
+    let from = studio.center_of("Diffusion runs on");
+    for to in [pos2(studio.column_x("Disk"), from.y), from + vec2(0.0, 420.0)] {
         studio.drag(from, to);
         assert_eq!(studio.text(), ("", "", ""));
     }
     // Escape takes the card back while it is in the air.
     studio.harness.drag_at(from);
     studio.harness.step();
-    studio.harness.hover_at(pos2(studio.column("GPU1"), from.y));
+    studio.harness.hover_at(pos2(studio.column_x("GPU1"), from.y));
     studio.harness.run_steps(2);
     studio.press(Modifiers::NONE, Key::Escape);
-    studio.harness.drop_at(pos2(studio.column("GPU1"), from.y));
-    studio.rest();
+    studio.harness.drop_at(pos2(studio.column_x("GPU1"), from.y));
+    studio.settle();
     assert_eq!(studio.text(), ("", "", ""));
 }
 
 #[test]
 fn arrow_keys_move_the_card_and_with_shift_its_weights_and_p_pins_it() {
-    let mut studio = board(5);
+    let mut studio = open_board(5);
     studio.focus("Text encoder runs on");
     studio.press(Modifiers::NONE, Key::ArrowRight);
     assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU1"));
@@ -235,7 +235,7 @@ fn arrow_keys_move_the_card_and_with_shift_its_weights_and_p_pins_it() {
 
 #[test]
 fn enter_opens_a_menu_with_every_place() {
-    let mut studio = board(5);
+    let mut studio = open_board(5);
     studio.focus("VAE runs on");
     studio.press(Modifiers::NONE, Key::Enter);
     studio.click("Runs on GPU1");
@@ -247,16 +247,16 @@ fn enter_opens_a_menu_with_every_place() {
 
 #[test]
 fn the_text_and_the_board_are_in_step_and_a_wrong_text_leaves_the_board_as_it_is() {
-    let mut studio = board(5);
+    let mut studio = open_board(5);
     let field = studio.harness.get_by_role_and_label(Role::TextInput, "Runs on");
     field.focus();
     studio.harness.run_ok();
     studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").type_text("te=gpu1");
-    studio.rest();
+    studio.settle();
     assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU1"));
     assert_eq!(studio.app().state.devices.board.pins.iter().copied().collect::<Vec<_>>(), [Module::Te], "what is said is pinned");
     studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").type_text("9");
-    studio.rest();
+    studio.settle();
     assert_eq!(studio.text().0, "te=gpu19");
     assert!(studio.sees("there is no device \"gpu19\""));
     assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU1"));
@@ -269,7 +269,7 @@ fn the_text_and_the_board_are_in_step_and_a_wrong_text_leaves_the_board_as_it_is
 
 #[test]
 fn what_a_model_takes_is_asked_without_a_wrong_placement_and_again_after_a_failure() {
-    let settings = Settings { recipe: Recipe { placement: text("te=GPU9"), ..recipe() }, ..Settings::default() };
+    let settings = Settings { recipe: Recipe { placement: placement_text("te=GPU9"), ..recipe() }, ..Settings::default() };
     let mut studio = Studio::with(settings, Err("None.".into()), [1440.0, 900.0]);
     let queries = studio.port.queries();
     let asked = || loop {
@@ -279,30 +279,30 @@ fn what_a_model_takes_is_asked_without_a_wrong_placement_and_again_after_a_failu
             None => panic!("nobody was asked"),
         }
     };
-    studio.rest();
+    studio.settle();
     let question = asked();
     assert_eq!(question.placement.backend, "");
     let failure = Failure::new("There is no file z-Q8_0.gguf.", "");
     studio.port.send(Event::Devices(machine()));
     studio.port.send(Event::Estimated { recipe: question, estimate: Err(failure) });
-    studio.rest();
+    studio.settle();
     studio.press(Modifiers::COMMAND, Key::Num2);
-    studio.rest();
+    studio.settle();
     assert!(studio.sees("the board shows the placement without it") || studio.sees("There is no file z-Q8_0.gguf."));
     let question = asked();
     studio.port.send(Event::Estimated { recipe: question, estimate: Ok(estimate(5)) });
-    studio.rest();
+    studio.settle();
     assert!(studio.sees("the board shows the placement without it") && studio.sees("Everything fits."));
 }
 
 #[test]
 fn a_pasted_command_brings_its_model_and_placement_and_lists_what_it_could_not_say() {
-    let mut studio = board(5);
+    let mut studio = open_board(5);
     studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").focus();
     studio.harness.run_ok();
     let line = "sd-cli --diffusion-model /m/other.gguf --llm /m/l.gguf -p 'a fox' -W 768 --backend te=cpu --color-purple 3";
     studio.harness.event(egui::Event::Paste(line.into()));
-    studio.rest();
+    studio.settle();
     let recipe = &studio.app().state.shared.recipe;
     assert_eq!((recipe.prompt.as_str(), recipe.width, recipe.placement.backend.as_str()), ("a fox", 768, "te=cpu"));
     assert_eq!(recipe.files.get(FileRole::Diffusion), Some(Path::new("/m/other.gguf")));
@@ -313,7 +313,7 @@ fn a_pasted_command_brings_its_model_and_placement_and_lists_what_it_could_not_s
 
 #[test]
 fn too_much_is_said_with_bytes_and_phase_and_the_suggestion_mends_it() {
-    let mut studio = board(65);
+    let mut studio = open_board(65);
     assert!(studio.sees("Memory of GPU0, 5.7 GiB too much"));
     assert!(studio.sees("GPU0 lacks 5.7 GiB in the decode phase."));
     let plan = studio.app().state.devices.board.visible_plan().expect("the plan is shown unasked").placement.text();
@@ -321,11 +321,11 @@ fn too_much_is_said_with_bytes_and_phase_and_the_suggestion_mends_it() {
     assert!(studio.app().state.devices.board.visible_plan().is_none());
     studio.click("Suggest a placement");
     studio.click("Apply fit");
-    studio.rest();
+    studio.settle();
     assert_eq!(studio.app().state.shared.recipe.placement, plan);
     assert!(studio.sees("Everything fits.") && matches!(studio.app().state.devices.board.suggestion, Suggestion::AlreadyBest));
     // In Create, too, it is a hint and no wall.
-    let mut studio = board(65);
+    let mut studio = open_board(65);
     studio.press(Modifiers::COMMAND, Key::Num1);
     assert!(studio.sees("GPU0 lacks 5.7 GiB"));
     let (_, recipe, _) = studio.generate();
@@ -334,16 +334,16 @@ fn too_much_is_said_with_bytes_and_phase_and_the_suggestion_mends_it() {
 
 #[test]
 fn a_suggestion_leaves_a_pinned_module_where_it_is() {
-    let mut studio = board(10);
+    let mut studio = open_board(10);
     let free = studio.app().state.devices.board.visible_plan().unwrap().placement.clone();
     assert_ne!(free.assignment(Module::Vae), &Assignment::at("GPU0"), "unpinned, the VAE makes room");
     studio.click("Pin the VAE");
-    studio.rest();
+    studio.settle();
     let plan = studio.app().state.devices.board.visible_plan().unwrap();
     assert_eq!(plan.placement.assignment(Module::Vae), &Assignment::at("GPU0"));
     assert!(plan.reasons.iter().any(|reason| reason.contains("(pinned)")), "{:?}", plan.reasons);
     studio.click("Unpin the VAE");
-    studio.rest();
+    studio.settle();
     assert_eq!(studio.app().state.devices.board.visible_plan().unwrap().placement, free);
 }
 
@@ -352,20 +352,20 @@ fn where_nothing_fits_the_changes_that_help_are_buttons() {
     let mut devices = machine();
     devices.truncate(2);
     devices[0].memory_free_bytes = 9 * GIB;
-    let mut studio = board_with(Settings { recipe: recipe(), ..Settings::default() }, devices, 120);
+    let mut studio = open_board_with(Settings { recipe: recipe(), ..Settings::default() }, devices, 120);
     assert!(studio.sees("No placement fits"), "{:?}", studio.app().state.devices.board.suggestion);
     studio.click("Decode in tiles");
     assert!(studio.app().state.shared.recipe.vae_tiling);
-    studio.tell(5);
+    studio.answer_estimate(5);
     assert!(!studio.sees("No placement fits"));
 }
 
 #[test]
 fn a_budget_is_set_moved_typed_and_taken_away() {
-    let mut studio = board(5);
+    let mut studio = open_board(5);
     studio.click("Set a budget for GPU0");
     assert_eq!(studio.text().2, "GPU0=11");
-    studio.rest();
+    studio.settle();
     let slider = studio.harness.get_by_role_and_label(Role::Slider, "Budget of GPU0");
     let at = slider.rect().center();
     slider.focus();
@@ -387,14 +387,14 @@ fn a_budget_is_set_moved_typed_and_taken_away() {
 
 #[test]
 fn running_out_of_memory_becomes_a_card_whose_button_makes_the_same_picture_again() {
-    let mut studio = board(5);
+    let mut studio = open_board(5);
     let (job, ..) = studio.generate();
     studio.begin(job, vec![4711]);
     let met = OutOfMemory { device: "GPU0".into(), phase: PhaseKind::Decoding, bytes_wanted: 6 * GIB, bytes_free: GIB };
     let failure =
         Failure { cause: Some(Cause::OutOfMemory(met)), ..Failure::new("GPU0 has no room for 6.0 GiB while decoding.", "Let it fit.") };
     studio.port.send(Event::End { job, end: End::Failed(failure) });
-    studio.rest();
+    studio.settle();
     assert!(studio.sees("GPU0 has no room for 6.0 GiB while decoding.") && studio.sees("Apply and run the same seed"));
     let remedies = studio.app().state.shared.error.as_ref().unwrap().remedies.len();
     assert!((1..=3).contains(&remedies), "{remedies}");
@@ -409,7 +409,7 @@ fn running_out_of_memory_becomes_a_card_whose_button_makes_the_same_picture_agai
 
 #[test]
 fn placements_are_kept_by_name_and_by_model_and_across_a_restart() {
-    let mut studio = board(5);
+    let mut studio = open_board(5);
     studio.focus("Text encoder runs on");
     studio.press(Modifiers::NONE, Key::ArrowRight);
     studio.click("Save this placement");
@@ -423,7 +423,7 @@ fn placements_are_kept_by_name_and_by_model_and_across_a_restart() {
     studio.harness.state_mut().take().unwrap().finish();
 
     let settings = settings::load(&path);
-    let mut studio = board_with(settings.clone(), machine(), 5);
+    let mut studio = open_board_with(settings.clone(), machine(), 5);
     studio.click("Use this placement: two cards");
     assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU1"));
     assert!(studio.app().state.devices.board.pins.contains(&Module::Te));
@@ -432,12 +432,12 @@ fn placements_are_kept_by_name_and_by_model_and_across_a_restart() {
     // Another model has placements of its own.
     let mut other = settings;
     other.recipe.files.set(FileRole::Diffusion, "/models/other.gguf");
-    assert!(!board_with(other, machine(), 5).sees("two cards"));
+    assert!(!open_board_with(other, machine(), 5).sees("two cards"));
 }
 
 #[test]
 fn a_server_that_does_not_answer_is_grey_and_can_be_asked_again() {
-    let mut studio = board(5);
+    let mut studio = open_board(5);
     studio.click("Add a remote device");
     assert!(studio.sees("Nothing is encrypted"));
     studio.harness.get_by_role_and_label(Role::TextInput, "Address, such as 192.168.1.20:50052").type_text("studio.local");
@@ -454,29 +454,29 @@ fn a_server_that_does_not_answer_is_grey_and_can_be_asked_again() {
     assert_eq!(server.as_str(), "studio.local:50052");
     let problem = RemoteError::Unreachable(server.to_string());
     studio.port.send(Event::Server { server: server.clone(), added: Err(problem) });
-    studio.rest();
+    studio.settle();
     assert!(studio.sees("Nothing answers at studio.local:50052"));
     studio.click("Try again");
     assert_eq!(asked(&studio), server);
     let lent = device("RPC0", DeviceKind::Remote, 24, 23);
     studio.port.send(Event::Server { server: server.clone(), added: Ok(vec![lent.clone()]) });
     studio.port.send(Event::Devices([machine(), vec![lent.clone()]].concat()));
-    studio.rest();
+    studio.settle();
     assert!(studio.sees("Lends RPC0."));
     // It goes away: its column stays, grey, and takes nothing.
     let silent = Device { memory_total_bytes: 0, memory_free_bytes: 0, ..lent };
     studio.port.send(Event::Devices([machine(), vec![silent]].concat()));
-    studio.rest();
+    studio.settle();
     assert!(studio.sees("It does not answer now."));
-    let from = studio.middle("Text encoder runs on");
-    studio.drag(from, pos2(studio.column("RPC0"), from.y));
+    let from = studio.center_of("Text encoder runs on");
+    studio.drag(from, pos2(studio.column_x("RPC0"), from.y));
     assert_eq!(studio.text(), ("", "", ""));
     studio.click("Remove studio.local:50052");
     assert!(studio.app().state.devices.servers.is_empty());
     // The engine knows its devices until the program ends; a person does not see them any more.
     let lent = device("RPC0", DeviceKind::Remote, 24, 23);
     studio.port.send(Event::Devices([machine(), vec![lent.clone()]].concat()));
-    studio.rest();
+    studio.settle();
     assert!(studio.harness.query_by_label("RPC0").is_none());
     // Borrowed again, they are there again.
     studio.click("Add a remote device");
@@ -485,13 +485,13 @@ fn a_server_that_does_not_answer_is_grey_and_can_be_asked_again() {
     studio.press(Modifiers::NONE, Key::Enter);
     studio.port.send(Event::Server { server, added: Ok(vec![lent.clone()]) });
     studio.port.send(Event::Devices([machine(), vec![lent]].concat()));
-    studio.rest();
+    studio.settle();
     assert!(studio.harness.query_by_label("RPC0").is_some());
 }
 
 #[test]
 fn what_was_measured_stands_beside_what_was_predicted_and_what_stays_is_not_counted_twice() {
-    let mut studio = board(5);
+    let mut studio = open_board(5);
     let (job, ..) = studio.generate();
     studio.begin(job, vec![1]);
     // 10.2 of weights stay; decoding took 0.5 more, and 0.1 more than predicted.
@@ -511,10 +511,10 @@ fn what_was_measured_stands_beside_what_was_predicted_and_what_stays_is_not_coun
     assert!(studio.sees("GPU0 decode: 10.7 GiB, measured 10.8 GiB (0.9 % more)"));
     // Of another size or another place it says nothing.
     studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.width = 768;
-    studio.tell(5);
+    studio.answer_estimate(5);
     assert!(!studio.sees(", measured "));
     studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.width = recipe().width;
-    studio.tell(5);
+    studio.answer_estimate(5);
     assert!(studio.sees(", measured "));
     let mut devices = machine();
     devices[1].memory_free_bytes = 11 * GIB - 102 * GIB / 10;
@@ -524,7 +524,7 @@ fn what_was_measured_stands_beside_what_was_predicted_and_what_stays_is_not_coun
         ResidentPart { module: Module::Diffusion, device: "GPU0".into(), bytes: 102 * GIB / 10, owner: ResidentId(1), shared: false };
     let model = Resident { parts: vec![part], ..memory::resident(1, recipe().files) };
     studio.port.send(Event::Residency(Residency { models: vec![model], ..Residency::default() }));
-    studio.rest();
+    studio.settle();
     assert!(studio.sees("Everything fits."), "its own weights are in nobody's way");
 }
 
@@ -535,24 +535,24 @@ fn a_card_that_two_backends_offer_is_one_column_with_a_choice() {
     for device in &mut devices[1..3] {
         device.card = Some("0000:01:00.0".into());
     }
-    let settings = Settings { recipe: Recipe { placement: text("all=GPU0"), ..recipe() }, ..Settings::default() };
-    let mut studio = board_with(settings, devices, 5);
+    let settings = Settings { recipe: Recipe { placement: placement_text("all=GPU0"), ..recipe() }, ..Settings::default() };
+    let mut studio = open_board_with(settings, devices, 5);
     assert!(studio.harness.query_by_label("GPU0").is_some() && studio.harness.query_by_label("Vulkan0").is_none());
     studio.harness.get_by_role_and_label(Role::ComboBox, "Backend of Some GPU").click();
     studio.harness.run_ok();
     studio.click("Vulkan0");
-    studio.rest();
+    studio.settle();
     assert_eq!(studio.text().0, "all=Vulkan0");
     assert!(studio.harness.query_by_label("GPU0").is_none());
 }
 
-fn text(backend: &str) -> atelier_core::recipe::PlacementText {
+fn placement_text(backend: &str) -> atelier_core::recipe::PlacementText {
     atelier_core::recipe::PlacementText { backend: backend.into(), ..Default::default() }
 }
 
 #[test]
 fn every_move_has_an_outcome_before_it_is_made() {
-    let studio = board(65);
+    let studio = open_board(65);
     let board = &studio.app().state.devices.board;
     let to = |part, to| board.outcome(&CardMove { module: Module::Vae, part, to }).clone();
     assert_eq!(to(CardPart::Runtime, WeightLocation::Device("GPU0".into())), MoveOutcome::Unchanged);
@@ -567,7 +567,7 @@ fn a_small_window_has_room_for_the_board() {
     let settings = Settings { recipe: recipe(), ..Settings::default() };
     let mut studio = Studio::with(settings, Err("None.".into()), [1024.0, 700.0]);
     studio.port.send(Event::Devices(machine()));
-    studio.tell(5);
+    studio.answer_estimate(5);
     studio.harness.get_by_role_and_label(Role::Button, "GPU0: diffusion, text encoder, VAE").click();
     studio.harness.run_ok();
     assert_eq!(studio.app().state.shared.screen, Screen::Devices);

@@ -1,4 +1,4 @@
-//! Models in memory, as a person sees and uses them, with the test in the engine's place.
+//! Tests of resident models and preloading through the controls; the test plays the engine.
 
 use crate::gui::tests::board::{machine, recipe};
 use crate::gui::tests::*;
@@ -19,21 +19,21 @@ pub(crate) fn resident(id: u64, files: ModelFiles) -> Resident {
     Resident { id: ResidentId(id), files, parts, used_at_secs: 0, in_use: false, kept: false, encodings_found: 3, encodings_made: 1 }
 }
 
-fn of(models: &[Resident]) -> Event {
+fn residency(models: &[Resident]) -> Event {
     Event::Residency(Residency { models: models.to_vec(), ..Residency::default() })
 }
 
-/// A window whose engine has named its devices and said what the model takes.
-fn known(settings: Settings) -> Studio {
+/// Opens a window whose engine has listed its devices and estimated the recipe.
+fn open_with_estimate(settings: Settings) -> Studio {
     let mut studio = Studio::with(settings, Err("None.".into()), [1440.0, 900.0]);
     studio.port.send(Event::Devices(machine()));
-    studio.tell(5);
+    studio.answer_estimate(5);
     studio
 }
 
 impl Studio {
-    /// Lets a second pass, then takes everything that was asked.
-    fn asked(&mut self) -> Vec<Request> {
+    /// Lets a second pass, then takes all requests.
+    fn requests(&mut self) -> Vec<Request> {
         self.until("the start", |app| app.state.memory.preloading.has_checked_marker());
         self.harness.run_steps(90);
         self.until("the note", |app| !app.state.memory.preloading.is_awaiting_marker());
@@ -49,64 +49,64 @@ impl Studio {
         }
     }
 
-    /// The models that were to be loaded beforehand, in order.
-    fn warmed(&mut self) -> Vec<Option<ModelFiles>> {
-        let warm = |request| match request {
+    /// Requests to preload, in order.
+    fn preload_requests(&mut self) -> Vec<Option<ModelFiles>> {
+        let preload = |request| match request {
             Request::Control(Control::Preload(recipe)) => Some(recipe.map(|recipe| recipe.files)),
             _ => None,
         };
-        self.asked().into_iter().filter_map(warm).collect()
+        self.requests().into_iter().filter_map(preload).collect()
     }
 }
 
 #[test]
 fn the_chosen_model_is_loaded_once_it_is_known_to_fit_and_not_again() {
-    let mut studio = known(Settings { recipe: recipe(), ..Settings::default() });
-    assert_eq!(studio.warmed(), [Some(recipe().files)]);
+    let mut studio = open_with_estimate(Settings { recipe: recipe(), ..Settings::default() });
+    assert_eq!(studio.preload_requests(), [Some(recipe().files)]);
     assert!(studio.sees("Loading…"));
-    studio.port.send(of(&[resident(1, recipe().files)]));
+    studio.port.send(residency(&[resident(1, recipe().files)]));
     studio.harness.run_ok();
     assert!(!studio.sees("Loading") && studio.sees("In memory · RAM 512 MiB · GPU0 2.0 GiB"));
     // Words, seeds and sizes load nothing; nor does a model that a person has unloaded come back by itself.
     let recipe = &mut studio.harness.state_mut().as_mut().unwrap().state.shared.recipe;
     recipe.seed = 7;
     recipe.prompt = "a long prompt ".repeat(20);
-    studio.tell(5);
-    studio.port.send(of(&[]));
-    assert_eq!(studio.warmed(), []);
+    studio.answer_estimate(5);
+    studio.port.send(residency(&[]));
+    assert_eq!(studio.preload_requests(), []);
     // Not even where that was before it could be loaded.
-    studio.port.send(of(&[resident(2, files("sd15"))]));
+    studio.port.send(residency(&[resident(2, files("sd15"))]));
     studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.files = files("sd15");
     studio.harness.run_ok();
     studio.click("Unload sd15");
-    studio.tell(5);
-    assert_eq!(studio.warmed(), []);
+    studio.answer_estimate(5);
+    assert_eq!(studio.preload_requests(), []);
     // Another place is another loading.
     studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.placement.backend = "te=cpu".into();
-    studio.tell(5);
-    assert_eq!(studio.warmed().len(), 1);
+    studio.answer_estimate(5);
+    assert_eq!(studio.preload_requests().len(), 1);
 }
 
 #[test]
 fn nothing_is_loaded_that_does_not_fit_is_unknown_or_was_not_wanted() {
     let unknown = Settings { recipe: recipe(), ..Settings::default() };
     let mut studio = Studio::with(unknown.clone(), Err("None.".into()), [1440.0, 900.0]);
-    assert_eq!(studio.warmed(), [], "what it takes is not known yet");
+    assert_eq!(studio.preload_requests(), [], "what it takes is not known yet");
     studio.port.send(Event::Devices(machine()));
-    studio.tell(30);
+    studio.answer_estimate(30);
     assert!(studio.app().state.devices.board.exceeds_memory());
-    assert_eq!(studio.warmed(), []);
-    let mut off = known(Settings { preload: false, ..unknown });
-    assert_eq!(off.warmed(), []);
+    assert_eq!(studio.preload_requests(), []);
+    let mut off = open_with_estimate(Settings { preload: false, ..unknown });
+    assert_eq!(off.preload_requests(), []);
 }
 
 #[test]
 fn a_model_whose_loading_ended_the_program_is_not_loaded_by_itself_at_the_next_start() {
-    let mut studio = known(Settings { recipe: recipe(), ..Settings::default() });
-    assert_eq!(studio.warmed().len(), 1);
+    let mut studio = open_with_estimate(Settings { recipe: recipe(), ..Settings::default() });
+    assert_eq!(studio.preload_requests().len(), 1);
     let mark = studio.folder.path().join("loading-ahead");
     assert!(mark.exists(), "noted before it begins");
-    studio.port.send(of(&[resident(1, recipe().files)]));
+    studio.port.send(residency(&[resident(1, recipe().files)]));
     studio.until("the mark to be gone", |_| !mark.exists());
 
     std::fs::write(&mark, "").unwrap();
@@ -115,33 +115,33 @@ fn a_model_whose_loading_ended_the_program_is_not_loaded_by_itself_at_the_next_s
     again.until("the start", |app| app.state.memory.preloading.has_checked_marker());
     assert!(again.sees("Atelier ended while it loaded z-Q8_0.") && !mark.exists());
     again.port.send(Event::Devices(machine()));
-    again.tell(5);
-    assert_eq!(again.warmed(), []);
+    again.answer_estimate(5);
+    assert_eq!(again.preload_requests(), []);
     // Another choice is loaded as ever.
     again.harness.state_mut().as_mut().unwrap().state.shared.recipe.placement.backend = "te=cpu".into();
-    again.tell(5);
-    assert_eq!(again.warmed().len(), 1);
+    again.answer_estimate(5);
+    assert_eq!(again.preload_requests().len(), 1);
 }
 
 #[test]
 fn switching_it_off_stops_the_loading_and_the_switch_is_kept() {
-    let mut studio = known(Settings { recipe: recipe(), ..Settings::default() });
-    assert_eq!(studio.warmed().len(), 1);
+    let mut studio = open_with_estimate(Settings { recipe: recipe(), ..Settings::default() });
+    assert_eq!(studio.preload_requests().len(), 1);
     studio.press(Modifiers::COMMAND, Key::Num2);
     studio.harness.get_by_role_and_label(Role::CheckBox, "The chosen model").click();
     studio.harness.run_ok();
-    assert_eq!(studio.warmed(), [None]);
+    assert_eq!(studio.preload_requests(), [None]);
     assert!(!studio.app().settings().preload);
 }
 
 #[test]
 fn the_list_says_what_is_where_and_its_buttons_reach_the_engine() {
-    let mut studio = known(Settings { recipe: recipe(), preload: false, ..Settings::default() });
+    let mut studio = open_with_estimate(Settings { recipe: recipe(), preload: false, ..Settings::default() });
     studio.press(Modifiers::COMMAND, Key::Num2);
     assert!(studio.sees("No model yet."));
     let (one, mut two) = (resident(1, files("sd15")), resident(2, recipe().files));
     (two.in_use, two.kept) = (true, true);
-    studio.port.send(of(&[two.clone(), one.clone()]));
+    studio.port.send(residency(&[two.clone(), one.clone()]));
     studio.harness.run_ok();
     assert!(studio.sees("RAM 512 MiB · GPU0 2.0 GiB · in use") && studio.sees("days ago"));
     assert_eq!(studio.app().state.devices.board.resident_bytes, [("CPU".to_owned(), GIB), ("GPU0".to_owned(), 4 * GIB)].into());
@@ -157,7 +157,7 @@ fn the_list_says_what_is_where_and_its_buttons_reach_the_engine() {
     ]
     .map(Request::Control);
     let asked: Vec<_> =
-        studio.asked().into_iter().filter(|it| matches!(it, Request::Control(Control::Unload(_) | Control::Keep { .. }))).collect();
+        studio.requests().into_iter().filter(|it| matches!(it, Request::Control(Control::Unload(_) | Control::Keep { .. }))).collect();
     assert_eq!(asked, expected);
     studio.harness.check_accessibility();
 }
@@ -174,18 +174,18 @@ fn weights_that_two_models_share_count_once() {
 
 #[test]
 fn going_back_to_a_model_brings_its_settings_and_keeps_the_words() {
-    let mut studio = known(Settings { recipe: Recipe { steps: 9, ..recipe() }, preload: false, ..Settings::default() });
+    let mut studio = open_with_estimate(Settings { recipe: Recipe { steps: 9, ..recipe() }, preload: false, ..Settings::default() });
     let (job, ..) = studio.generate();
     studio.done(job);
     let state = &mut studio.harness.state_mut().as_mut().unwrap().state;
     (state.shared.recipe.files, state.shared.recipe.steps, state.shared.recipe.prompt) = (files("sd15"), 30, "a castle".into());
-    studio.port.send(of(&[resident(1, recipe().files), resident(2, files("sd15"))]));
-    studio.rest();
+    studio.port.send(residency(&[resident(1, recipe().files), resident(2, files("sd15"))]));
+    studio.settle();
     assert!(studio.sees("Also in memory"));
     studio.click("Use z-Q8_0");
     let now = &studio.app().state.shared.recipe;
     assert_eq!((&now.files, now.steps, now.prompt.as_str()), (&recipe().files, 9, "a castle"));
-    studio.rest();
+    studio.settle();
     studio.click("Use sd15");
     assert_eq!(studio.app().state.shared.recipe.steps, 30);
 }
@@ -194,12 +194,12 @@ fn going_back_to_a_model_brings_its_settings_and_keeps_the_words() {
 fn what_is_left_to_other_programs_is_told_at_once_kept_and_told_again_at_the_next_start() {
     let reserve = Reserve { percent: 25, most_bytes: 4 * GIB };
     let mut studio = Studio::with(Settings { recipe: recipe(), reserve, ..Settings::default() }, Err("None.".into()), [1440.0, 900.0]);
-    assert!(studio.asked().contains(&Request::Control(Control::SetReserve(reserve))));
+    assert!(studio.requests().contains(&Request::Control(Control::SetReserve(reserve))));
     studio.press(Modifiers::COMMAND, Key::Num2);
     studio.harness.get_by_role_and_label(Role::Slider, "Leave free %").focus();
     studio.harness.run_ok();
     studio.press(Modifiers::NONE, Key::ArrowRight);
     let wanted = Reserve { percent: 26, ..reserve };
-    assert!(studio.asked().contains(&Request::Control(Control::SetReserve(wanted))));
+    assert!(studio.requests().contains(&Request::Control(Control::SetReserve(wanted))));
     assert_eq!(studio.app().settings().reserve, wanted);
 }

@@ -94,7 +94,7 @@ impl Worker {
         let mut has_completed = false;
         while let Some(event) = self.downloads.as_ref().and_then(Downloads::try_next) {
             match event {
-                Event::Listed | Event::Progress { .. } | Event::Paused { .. } | Event::Failed { .. } | Event::Cancelled { .. } => {
+                Event::QueueChanged | Event::Paused { .. } | Event::Failed { .. } | Event::Cancelled { .. } => {
                     has_changed = true;
                 }
                 Event::Done { id } => {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atelier_core::mailbox::Mailbox;
-use atelier_library::downloads::{Entry, HubFile, Repository, Token};
+use atelier_library::downloads::{HubFile, JobSnapshot, Repository, Token};
 use atelier_library::{Problem, Runnable, Usage};
 
 use super::snapshot::LibrarySnapshot;
@@ -68,7 +68,7 @@ pub enum LibraryEvent {
     /// The library as a whole; replaces every snapshot before it.
     Snapshot(Arc<LibrarySnapshot>),
     /// The download queue, in its order.
-    Queue(Vec<Entry>),
+    Queue(Vec<JobSnapshot>),
     /// Availability of downloads.
     DownloadsState(DownloadsState),
     /// Repositories found for a search text, or a sentence.

@@ -48,7 +48,7 @@ mod tests {
         };
         let found = Some("https://example.org/a.gguf?x=1&y=2".to_owned());
         assert_eq!(read("a.url", "[InternetShortcut]\r\nURL=https://example.org/a.gguf?x=1&y=2\r\n"), found);
-        assert_eq!(read("a.desktop", "[Desktop Entry]\nType=Link\nURL = https://example.org/a.gguf?x=1&y=2\n"), found);
+        assert_eq!(read("a.desktop", "[Desktop JobSnapshot]\nType=Link\nURL = https://example.org/a.gguf?x=1&y=2\n"), found);
         let plist = "<plist><dict><key>URL</key><string>https://example.org/a.gguf?x=1&amp;y=2</string></dict></plist>";
         assert_eq!(read("a.webloc", plist), found);
         assert_eq!((read("a.txt", "URL=https://example.org"), read("b.url", "nothing")), (None, None));

@@ -7,12 +7,14 @@
 
 mod layout;
 mod patch;
+mod vocab;
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use patch::Patch;
+use vocab::Vocabulary;
 
 /// The engine whose internals the shim knows.
 const ENGINE: &str = "diffusion-rs-sys 0.1.20";
@@ -82,6 +84,10 @@ fn main() {
         build.file(write_patched(&engine, source, &out));
     }
     build.file(out.join("layout.cpp"));
+    // As in engine_sources.cmake.
+    if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
+        build.file(write_vocabularies(&engine, &out));
+    }
     // As a whole archive, or the linker keeps the engine's own objects instead of the patched ones.
     build.cargo_metadata(false).compile("atelier_shim");
     println!("cargo:rustc-link-search=native={}", out.display());
@@ -149,6 +155,31 @@ fn write_patched(engine: &Path, source: &str, out: &Path) -> PathBuf {
     let target = out.join(source);
     write(&target, &text);
     target
+}
+
+/// Writes the vocabularies as files, and `vocab.cpp` beside headers that include them; returns its path.
+fn write_vocabularies(engine: &Path, out: &Path) -> PathBuf {
+    let from = engine.join("src/tokenizers/vocab");
+    let to = out.join("vocab");
+    fs::create_dir_all(&to).unwrap_or_else(|error| panic!("{} cannot be made: {error}", to.display()));
+    let entries = fs::read_dir(&from).unwrap_or_else(|error| panic!("{ENGINE} has moved: {} cannot be read: {error}", from.display()));
+    for entry in entries.flatten() {
+        let header = entry.path();
+        let name = entry.file_name();
+        if header.extension().is_none_or(|it| it != "hpp") {
+            continue;
+        }
+        let bytes = fs::read(&header).unwrap_or_else(|error| panic!("{} cannot be read: {error}", header.display()));
+        let vocabulary = Vocabulary::parse(&bytes)
+            .unwrap_or_else(|error| panic!("{ENGINE} has moved: {}: {error}; see vendor/ggml-sys/build/vocab.rs", header.display()));
+        let data = to.join(&name).with_extension("bin");
+        fs::write(&data, &vocabulary.bytes).unwrap_or_else(|error| panic!("{} cannot be written: {error}", data.display()));
+        write(&to.join(&name), &vocabulary.cpp(&data.to_string_lossy()));
+    }
+    for name in ["vocab.cpp", "vocab.h"] {
+        write(&to.join(name), &read(&from.join(name)));
+    }
+    to.join("vocab.cpp")
 }
 
 fn variable(name: &str) -> String {

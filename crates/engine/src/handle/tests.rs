@@ -1,12 +1,19 @@
+use std::io::{self, PipeWriter};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::*;
 use crate::engine_end::NextQuery;
 use crate::event_mailbox::MAX_LOG_LINES;
-use crate::protocol::{End, LogLevel, Preview, PreviewOptions, Step};
+use crate::protocol::{End, LogLevel, Preview, PreviewOptions, Step, wire};
 use atelier_core::recipe::{Recipe, Rgb8};
+
+/// Longer than anything here takes on the slowest machine.
+const LONG: Duration = Duration::from_mins(1);
 
 fn task() -> Task {
     Task::Generate { recipe: Box::new(Recipe::default()), preview: PreviewOptions::Off }
@@ -80,7 +87,7 @@ fn an_engine_that_dies_fails_what_is_open() {
 #[test]
 fn a_reader_that_waits_is_woken() {
     let (handle, end) = channel(|| {});
-    let sender = std::thread::spawn(move || end.send(Event::Devices(Vec::new())));
+    let sender = thread::spawn(move || end.send(Event::Devices(Vec::new())));
     assert_eq!(handle.next_within(Duration::from_secs(30)), Some(Event::Devices(Vec::new())));
     sender.join().unwrap();
 }
@@ -96,4 +103,101 @@ fn a_query_receiver_reports_a_query_a_timeout_and_the_end() {
     assert!(matches!(next(), NextQuery::Timeout));
     drop(handle);
     assert!(matches!(next(), NextQuery::Closed));
+}
+
+/// Sends requests into a pipe.
+struct PipeSender(Mutex<PipeWriter>);
+
+impl RequestSender for PipeSender {
+    fn send(&self, request: Request) -> Result<(), Busy> {
+        wire::write(&mut *self.0.lock(), request).map_err(|_| Busy::Gone)
+    }
+}
+
+#[test]
+fn an_engine_behind_two_pipes_is_like_one_in_the_process() {
+    let (mut requests, request_writer) = io::pipe().unwrap();
+    let (mut events, event_writer) = io::pipe().unwrap();
+    let event_writer = Mutex::new(event_writer);
+    let dispatcher = Dispatcher::new(move |event| wire::write(&mut *event_writer.lock(), event).unwrap());
+    let end = EngineEnd::new(Arc::clone(&dispatcher));
+    let receiving = thread::spawn(move || {
+        while let Some(request) = wire::read(&mut requests).unwrap() {
+            dispatcher.receive(request).unwrap();
+        }
+        dispatcher.close();
+    });
+    let mailbox = Arc::new(EventMailbox::new(|| {}));
+    let handle = Handle::new(PipeSender(Mutex::new(request_writer)), Arc::clone(&mailbox));
+    let delivering = thread::spawn(move || {
+        while let Some(event) = wire::read(&mut events).unwrap() {
+            mailbox.deliver(event);
+        }
+    });
+
+    let (running, waiting) = (handle.submit(task()).unwrap(), handle.submit(task()).unwrap());
+    assert!(matches!(end.next(), Some(Request::Job { job, .. }) if job == running));
+    let cancel = end.start(running).unwrap();
+    end.send(preview(running, 1));
+    assert_eq!(handle.next_within(LONG), Some(preview(running, 1)));
+    // One that waits ends without the engine's thread.
+    handle.cancel(waiting);
+    assert_eq!(handle.next_within(LONG), Some(Event::End { job: waiting, end: End::Cancelled }));
+    // The flag of one that runs is set while the engine's thread is busy.
+    handle.cancel(running);
+    handle.estimate(Recipe::default()).unwrap();
+    assert!(matches!(end.queries().next_within(Some(LONG)), NextQuery::Query(Query::Estimate(_), _)));
+    assert!(cancel.load(Ordering::Relaxed), "requests arrive in order");
+    end.send(Event::End { job: running, end: End::Cancelled });
+    assert_eq!(handle.next_within(LONG), Some(Event::End { job: running, end: End::Cancelled }));
+
+    drop(handle);
+    assert!(matches!(end.next(), Some(Request::Job { job, .. }) if job == waiting) && end.start(waiting).is_none());
+    assert!(end.next().is_none());
+    receiving.join().unwrap();
+    drop(end);
+    delivering.join().unwrap();
+}
+
+#[test]
+fn a_newer_estimate_outdates_the_one_that_is_being_made() {
+    let (handle, end) = channel(|| {});
+    let queries = end.queries();
+    handle.estimate(Recipe::default()).unwrap();
+    let (_, outdated) = queries.next().unwrap();
+    assert!(!outdated.load(Ordering::Relaxed));
+    let newest = Recipe { steps: 9, ..Recipe::default() };
+    handle.estimate(Recipe::default()).unwrap();
+    handle.estimate(newest.clone()).unwrap();
+    assert!(outdated.load(Ordering::Relaxed));
+    assert!(matches!(queries.next(), Some((Query::Estimate(recipe), _)) if *recipe == newest));
+    assert!(matches!(queries.next_within(Some(Duration::ZERO)), NextQuery::Timeout));
+}
+
+#[test]
+fn devices_are_listed_after_the_changes_before_unless_a_job_runs() {
+    let (handle, end) = channel(|| {});
+    let queries = end.queries();
+    let is_listed = || matches!(queries.next_within(Some(Duration::ZERO)), NextQuery::Query(Query::Devices, _));
+    handle.unload().unwrap();
+    handle.list_devices().unwrap();
+    assert!(!is_listed());
+    end.finish_unload();
+    assert!(is_listed());
+    handle.unload().unwrap();
+    handle.list_devices().unwrap();
+    let job = handle.submit(task()).unwrap();
+    assert!(!is_listed());
+    end.start(job).unwrap();
+    assert!(is_listed());
+}
+
+#[test]
+fn a_preview_after_the_end_of_its_job_is_dropped() {
+    let (handle, end) = channel(|| {});
+    let job = handle.submit(task()).unwrap();
+    end.send(preview(job, 1));
+    end.send(Event::End { job, end: End::Cancelled });
+    end.send(preview(job, 2));
+    assert_eq!(drain(&handle), [Event::End { job, end: End::Cancelled }]);
 }

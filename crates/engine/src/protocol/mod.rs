@@ -10,6 +10,7 @@ mod failure;
 mod remote_error;
 mod request;
 mod residency;
+pub mod wire;
 
 pub use address::{DEFAULT_PORT, NotAnAddress, ServerAddress};
 pub use atelier_core::placement::PhaseKind;

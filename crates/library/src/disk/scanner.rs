@@ -5,13 +5,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use atelier_core::advice::Advice;
+use atelier_core::mailbox::Mailbox;
+use parking_lot::Mutex;
 
 use super::DiskFile;
 use super::cache::FactsCache;
@@ -20,12 +21,12 @@ use super::layout::{Folder, same_folder};
 use super::walk::{Found, walk};
 use super::watch::Watch;
 
-/// Orders that may wait; a newer one makes the older ones needless.
-const MAX_REQUESTS: usize = 64;
 /// Headers that are read between two states.
 const BATCH: usize = 16;
 /// How long it must be quiet before the disk is looked at again.
 const QUIET: Duration = Duration::from_millis(300);
+/// The longest sleep of the thread without a request.
+const IDLE: Duration = Duration::from_hours(1);
 /// Where it never gets quiet, it is looked at after this.
 const AT_LATEST: Duration = Duration::from_secs(3);
 
@@ -67,31 +68,35 @@ impl ScanResult {
     }
 }
 
+#[derive(Clone, Debug, PartialEq)]
 enum ScanRequest {
-    /// Look at these from now on.
+    /// Scan these folders from now on.
     Folders { models_root: PathBuf, added: Vec<PathBuf> },
-    /// Something changed, or the person wants to be sure.
+    /// Scan again: something changed, or the person wants to be sure.
     Again,
 }
 
 /// The caller's end. Dropping it ends the thread.
 pub struct Scanner {
-    /// `None` only while dropping.
-    sender: Option<SyncSender<ScanRequest>>,
     shared: Arc<Shared>,
+    latest: Mutex<Arc<ScanResult>>,
     thread: Option<JoinHandle<()>>,
 }
 
+/// Mailboxes in both directions: requests, and results, of which the newest counts.
 struct Shared {
-    result: Mutex<Arc<ScanResult>>,
-    arrived: Condvar,
+    requests: Mailbox<ScanRequest>,
+    results: Mailbox<Arc<ScanResult>>,
     stop: AtomicBool,
-    wake: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Arc<ScanResult>> {
-        self.result.lock().unwrap_or_else(PoisonError::into_inner)
+    fn request(&self, request: ScanRequest) {
+        // Another scan makes an unread wish for one needless; folders replace folders.
+        self.requests.send_replacing(request.clone(), |unread| match unread {
+            ScanRequest::Again => true,
+            ScanRequest::Folders { .. } => matches!(request, ScanRequest::Folders { .. }),
+        });
     }
 }
 
@@ -108,15 +113,12 @@ impl Scanner {
         look: impl Fn(&Path) -> FileStatus + Send + 'static,
         wake: impl Fn() + Send + Sync + 'static,
     ) -> Self {
-        let (sender, requests) = sync_channel(MAX_REQUESTS);
-        let shared =
-            Arc::new(Shared { result: Mutex::default(), arrived: Condvar::new(), stop: AtomicBool::new(false), wake: Box::new(wake) });
-        let changes = sender.clone();
+        let shared = Arc::new(Shared { requests: Mailbox::new(|| {}), results: Mailbox::new(wake), stop: AtomicBool::new(false) });
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new().name("library".into()).spawn(move || {
             let watch = options.watch.then(|| {
-                // Where many orders wait already, one of them will see the change.
-                let changed = move || drop(changes.try_send(ScanRequest::Again));
+                let shared = Arc::clone(&theirs);
+                let changed = move || shared.request(ScanRequest::Again);
                 Box::new(changed) as Box<dyn Fn() + Send>
             });
             let mut worker = Worker {
@@ -124,37 +126,45 @@ impl Scanner {
                 cache: FactsCache::open(&options.cache_file),
                 look: Box::new(look),
                 shared: theirs,
-                requests,
                 result: ScanResult::default(),
                 watch: None,
             };
             worker.run(watch);
         });
         // A system without threads for this has none for the engine either; then the library stays empty.
-        Self { sender: Some(sender), shared, thread: thread.ok() }
+        Self { shared, latest: Mutex::default(), thread: thread.ok() }
     }
 
-    /// What is known now.
+    /// The newest result.
     #[must_use]
     pub fn result(&self) -> Arc<ScanResult> {
-        Arc::clone(&self.shared.lock())
+        let mut latest = self.latest.lock();
+        while let Some(newer) = self.shared.results.try_next() {
+            *latest = newer;
+        }
+        Arc::clone(&latest)
     }
 
-    /// The first state after this one, or `None` where none comes within the time.
+    /// The first result after this state, or `None` where none comes within the time.
     #[must_use]
     pub fn after(&self, state: u64, within: Duration) -> Option<Arc<ScanResult>> {
         let end = Instant::now() + within;
-        let mut result = self.shared.lock();
+        let mut result = self.result();
         while result.state <= state {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() || self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
                 return None;
             }
-            // Looks up now and then, should the thread have ended.
-            let pause = left.min(Duration::from_millis(500));
-            result = self.shared.arrived.wait_timeout(result, pause).unwrap_or_else(PoisonError::into_inner).0;
+            // In short waits, because the thread may end.
+            if let Some(newer) = self.shared.results.next_within(left.min(Duration::from_millis(500))) {
+                let mut latest = self.latest.lock();
+                if newer.state > latest.state {
+                    *latest = newer;
+                }
+            }
+            result = self.result();
         }
-        Some(Arc::clone(&result))
+        Some(result)
     }
 
     /// Waits until every file was looked into. For commands; the window never waits.
@@ -169,31 +179,20 @@ impl Scanner {
 
     /// Looks at these folders from now on.
     pub fn set_folders(&self, models_root: PathBuf, added: Vec<PathBuf>) {
-        self.request(ScanRequest::Folders { models_root, added });
+        self.shared.request(ScanRequest::Folders { models_root, added });
     }
 
     /// Looks at everything again.
     pub fn rescan(&self) {
-        self.request(ScanRequest::Again);
-    }
-
-    fn request(&self, request: ScanRequest) {
-        if let Some(sender) = &self.sender {
-            // A full channel holds an order to look again, which is as good; only folders must not be lost.
-            if let Err(error) = sender.try_send(request) {
-                tracing::warn!("the library is busy: {error}");
-            }
-        }
+        self.shared.request(ScanRequest::Again);
     }
 }
 
 impl Drop for Scanner {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::SeqCst);
-        if let Some(sender) = self.sender.take() {
-            // Wakes the thread, which then sees the flag. A full channel keeps it awake anyway.
-            let _ = sender.try_send(ScanRequest::Again);
-        }
+        // Wakes the thread, which then sees the flag.
+        self.shared.request(ScanRequest::Again);
         if let Some(thread) = self.thread.take() {
             // What went wrong there was told when it did.
             let _ = thread.join();
@@ -217,7 +216,6 @@ struct Worker {
     cache: FactsCache,
     look: Box<dyn Fn(&Path) -> FileStatus + Send>,
     shared: Arc<Shared>,
-    requests: Receiver<ScanRequest>,
     result: ScanResult,
     watch: Option<Watch>,
 }
@@ -231,9 +229,8 @@ impl Worker {
         loop {
             let mut again = self.scan();
             while !again {
-                match self.requests.recv() {
-                    Ok(request) => again = self.handle(request),
-                    Err(_) => return,
+                if let Some(request) = self.shared.requests.next_within(IDLE) {
+                    again = self.handle(request);
                 }
                 if self.stopped() {
                     return;
@@ -254,9 +251,9 @@ impl Worker {
     fn wait_for_quiet(&mut self) {
         let latest = Instant::now() + AT_LATEST;
         while !self.stopped() && Instant::now() < latest {
-            match self.requests.recv_timeout(QUIET) {
-                Ok(request) => drop(self.handle(request)),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+            match self.shared.requests.next_within(QUIET) {
+                Some(request) => drop(self.handle(request)),
+                None => return,
             }
         }
     }
@@ -332,7 +329,7 @@ impl Worker {
             if self.stopped() {
                 break;
             }
-            if let Ok(request) = self.requests.try_recv() {
+            if let Some(request) = self.shared.requests.try_next() {
                 self.save();
                 return self.handle(request);
             }
@@ -360,9 +357,7 @@ impl Worker {
 
     fn publish(&mut self) {
         self.result.state += 1;
-        *self.shared.lock() = Arc::new(self.result.clone());
-        self.shared.arrived.notify_all();
-        (self.shared.wake)();
+        self.shared.results.send_replacing(Arc::new(self.result.clone()), |_| true);
     }
 }
 

@@ -7,15 +7,8 @@ use super::hub::{HubFile, Repository};
 /// Something happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// The queue has changed; [`super::Downloads::snapshot`] has it.
-    Listed,
-    /// Bytes have arrived. Only the newest of a job is kept for a slow reader.
-    Progress {
-        /// The job.
-        id: String,
-        /// How far it is.
-        progress: Progress,
-    },
+    /// A job, its status or its progress has changed; [`super::Downloads::snapshot`] has the newest.
+    QueueChanged,
     /// A job waits for a person.
     Paused {
         /// The job.
@@ -186,7 +179,7 @@ pub enum Cause {
 
 /// A job as the queue has it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct JobSnapshot {
     /// What programs call it.
     pub id: String,
     /// What people call it.

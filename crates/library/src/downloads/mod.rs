@@ -11,7 +11,7 @@ mod hub;
 mod index;
 mod job;
 mod journal;
-mod mailbox;
+mod outbox;
 mod part;
 mod probe;
 mod progress_counter;
@@ -35,13 +35,13 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-pub use event::{Cause, Entry, Event, Failure, FileProgress, PauseReason, Progress, Stage, Status};
+pub use event::{Cause, Event, Failure, FileProgress, JobSnapshot, PauseReason, Progress, Stage, Status};
 pub use hub::{HubFile, Repository};
 pub use index::DownloadedFile;
 pub use job::{FileRequest, Job, Source, UnpackList};
 pub use token::{Token, TokenStore};
 
-use mailbox::Mailbox;
+use outbox::{Outbox, PanicGuard};
 use queue::{Command, Queue};
 
 /// The server of models, where the environment names no other.
@@ -190,7 +190,7 @@ pub fn downloaded_files(journal: &Path) -> Vec<DownloadedFile> {
 pub struct Downloads {
     /// `None` only while dropping.
     sender: Option<mpsc::Sender<Command>>,
-    mailbox: Arc<Mailbox>,
+    outbox: Arc<Outbox>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -211,18 +211,18 @@ impl Downloads {
         let web = web::Web::new(&options.endpoint, options.token.clone(), &options.proxy, &options.retry_policy);
         let web = web.map_err(StartError::Network)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().thread_name("download-disk").build().map_err(folder)?;
-        let mailbox = Arc::new(Mailbox::new(wake));
+        let outbox = Arc::new(Outbox::new(wake));
         let (sender, commands) = mpsc::channel(COMMANDS);
-        let box_of_thread = Arc::clone(&mailbox);
+        let outbox_of_thread = Arc::clone(&outbox);
         let journal = options.journal.clone();
         let thread = std::thread::Builder::new().name("downloads".into()).spawn(move || {
             let _lock = lock;
-            let _guard = mailbox::Guard(Arc::clone(&box_of_thread));
-            let queue = Queue::new(options, web, box_of_thread);
+            let _guard = PanicGuard(Arc::clone(&outbox_of_thread));
+            let queue = Queue::new(options, web, outbox_of_thread);
             runtime.block_on(queue.run(commands));
         });
         let thread = thread.map_err(|source| StartError::Folder { path: journal, source })?;
-        Ok(Self { sender: Some(sender), mailbox, thread: Some(thread) })
+        Ok(Self { sender: Some(sender), outbox, thread: Some(thread) })
     }
 
     /// Adds a job at the end of the queue. One whose name is there already goes on, with the files of the new one.
@@ -303,19 +303,19 @@ impl Downloads {
     /// The next event, if there is one.
     #[must_use]
     pub fn try_next(&self) -> Option<Event> {
-        self.mailbox.pop()
+        self.outbox.try_next()
     }
 
     /// The next event; `None` where none comes in time.
     #[must_use]
     pub fn next_within(&self, limit: Duration) -> Option<Event> {
-        self.mailbox.pop_within(limit)
+        self.outbox.next_within(limit)
     }
 
     /// The queue as it is now, in its order.
     #[must_use]
-    pub fn snapshot(&self) -> Vec<Entry> {
-        self.mailbox.entries()
+    pub fn snapshot(&self) -> Vec<JobSnapshot> {
+        self.outbox.snapshot()
     }
 }
 

@@ -6,20 +6,21 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinSet, spawn_blocking};
 
-use super::event::{Cause, Event, Failure, PauseReason, Stage, Status};
+use super::event::{Cause, Event, Failure, JobSnapshot, PauseReason, Stage, Status};
 use super::finalize::{finish, remove_all};
 use super::hub;
 use super::job::{FileRequest, Job};
 use super::journal::{self, Remembered, StoredFile, StoredJob, StoredState};
-use super::mailbox::Mailbox;
+use super::outbox::Outbox;
 use super::probe::probe;
-use super::queued_job::{QueuedJob, Then};
+use super::queued_job::{FollowUp, QueuedJob};
 use super::transfer::{self, Context, FileTask, Transferred};
 use super::transfer_error::{TransferError, lost};
 use super::web::Web;
@@ -49,7 +50,7 @@ pub(super) enum Command {
 }
 
 /// What has ended.
-enum Ended {
+enum TaskResult {
     File { queued: u64, index: usize, result: Result<Transferred, TransferError> },
     Closed { queued: u64, result: io::Result<()> },
     Removed { queued: u64 },
@@ -60,10 +61,10 @@ enum Ended {
 pub(super) struct Queue {
     jobs: Vec<QueuedJob>,
     context: Arc<Context>,
-    mailbox: Arc<Mailbox>,
+    outbox: Arc<Outbox>,
     at_once: usize,
     journal: PathBuf,
-    tasks: JoinSet<Ended>,
+    tasks: JoinSet<TaskResult>,
     /// Which file a task brings, for one that ends by a panic.
     of_task: HashMap<Id, (u64, usize)>,
     next_number: u64,
@@ -75,12 +76,12 @@ pub(super) struct Queue {
     ends: Vec<Event>,
     ends_written: Vec<Event>,
     /// Whether there is something new to see in the list.
-    listed: bool,
+    unpublished: bool,
 }
 
 impl Queue {
     /// The queue as it was when the last process stopped.
-    pub(super) fn new(options: Options, web: Web, mailbox: Arc<Mailbox>) -> Self {
+    pub(super) fn new(options: Options, web: Web, outbox: Arc<Outbox>) -> Self {
         let journal = journal::path(&options.journal);
         let Remembered { jobs, index } = journal::read(&journal);
         let context = Context {
@@ -93,7 +94,7 @@ impl Queue {
         let mut queue = Self {
             jobs: Vec::new(),
             context: Arc::new(context),
-            mailbox,
+            outbox,
             at_once: options.at_once.max(1),
             journal,
             tasks: JoinSet::new(),
@@ -103,7 +104,7 @@ impl Queue {
             writing: false,
             ends: Vec::new(),
             ends_written: Vec::new(),
-            listed: true,
+            unpublished: true,
         };
         for stored in jobs {
             queue.append(stored);
@@ -121,9 +122,9 @@ impl Queue {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         loop {
-            self.start_what_may();
+            self.start_transfers();
             self.write_soon();
-            self.show();
+            self.publish();
             let running = !self.of_task.is_empty();
             tokio::select! {
                 biased;
@@ -148,7 +149,7 @@ impl Queue {
             tracing::error!(%error, "the download queue could not be remembered");
         }
         self.ends_written.append(&mut self.ends);
-        self.tell_ends();
+        self.send_ends();
     }
 
     fn handle(&mut self, command: Command) {
@@ -166,10 +167,10 @@ impl Queue {
             }
             Command::Cancel(id) => {
                 if let Some(queued) = self.jobs.iter_mut().find(|queued| queued.job.id == id) {
-                    queued.then = Then::Cancel;
+                    queued.follow_up = FollowUp::Cancel;
                     queued.stop();
                     let number = queued.number;
-                    self.go_on(number);
+                    self.follow_up(number);
                 }
             }
             Command::Reorder { id, before } => self.reorder(&id, before.as_deref()),
@@ -179,21 +180,21 @@ impl Queue {
                 let context = Arc::clone(&self.context);
                 self.tasks.spawn(async move {
                     let answer = hub::search(&context.web, &text).await;
-                    Ended::Answered(Event::Found { text, answer })
+                    TaskResult::Answered(Event::Found { text, answer })
                 });
             }
             Command::Probe(url) => {
                 let context = Arc::clone(&self.context);
                 self.tasks.spawn(async move {
                     let answer = probe(&context.web, &url).await;
-                    Ended::Answered(Event::Probed { url, answer })
+                    TaskResult::Answered(Event::Probed { url, answer })
                 });
             }
             Command::ListRepository(repo) => {
                 let context = Arc::clone(&self.context);
                 self.tasks.spawn(async move {
                     let answer = hub::files(&context.web, &repo).await;
-                    Ended::Answered(Event::RepositoryFiles { repo, answer })
+                    TaskResult::Answered(Event::RepositoryFiles { repo, answer })
                 });
             }
         }
@@ -207,27 +208,27 @@ impl Queue {
             self.append(StoredJob { job, state: StoredState::Waiting, files: Vec::new() });
             return self.changed();
         };
-        if queued.job == job && matches!(queued.then, Then::Nothing) {
+        if queued.job == job && matches!(queued.follow_up, FollowUp::Nothing) {
             if !queued.closing {
                 queued.status = Status::Waiting;
             }
         } else {
-            queued.then = Then::Replace(Box::new(job));
+            queued.follow_up = FollowUp::Replace(Box::new(job));
             queued.stop();
             let number = queued.number;
-            self.go_on(number);
+            self.follow_up(number);
         }
         self.changed();
     }
 
     fn pause(&mut self, which: impl Fn(&QueuedJob) -> bool) {
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         for queued in self.jobs.iter_mut().filter(|queued| queued.is_open() && which(queued)) {
             queued.stop();
             queued.status = Status::Paused(PauseReason::ByPerson);
-            told.push(Event::Paused { id: queued.job.id.clone(), why: PauseReason::ByPerson });
+            events.push(Event::Paused { id: queued.job.id.clone(), why: PauseReason::ByPerson });
         }
-        self.tell(told);
+        self.send(events);
     }
 
     fn reorder(&mut self, id: &str, before: Option<&str>) {
@@ -239,23 +240,23 @@ impl Queue {
     }
 
     /// Tells these once whoever asks sees them in the list too.
-    fn tell(&mut self, events: Vec<Event>) {
+    fn send(&mut self, events: Vec<Event>) {
         if events.is_empty() {
             return;
         }
         self.changed();
-        self.show();
+        self.publish();
         for event in events {
-            self.mailbox.push(event);
+            self.outbox.send(event);
         }
     }
 
     fn changed(&mut self) {
-        (self.unwritten, self.listed) = (true, true);
+        (self.unwritten, self.unpublished) = (true, true);
     }
 
     /// Starts what may run now, in the queue's order.
-    fn start_what_may(&mut self) {
+    fn start_transfers(&mut self) {
         let mut free = self.at_once.saturating_sub(self.of_task.len());
         let mut coming: Vec<FileRequest> = Vec::new();
         for queued in &self.jobs {
@@ -298,11 +299,11 @@ impl Queue {
                 let (context, number) = (Arc::clone(&self.context), queued.number);
                 let task = self
                     .tasks
-                    .spawn(async move { Ended::File { queued: number, index, result: transfer::bring(context, file_task).await } });
+                    .spawn(async move { TaskResult::File { queued: number, index, result: transfer::bring(context, file_task).await } });
                 self.of_task.insert(task.id(), (number, index));
             }
             let status = if queued.is_idle() { Status::Waiting } else { Status::Running };
-            self.listed |= status != queued.status;
+            self.unpublished |= status != queued.status;
             queued.status = status;
             if queued.is_whole() && queued.is_idle() {
                 whole.push(queued.number);
@@ -313,16 +314,16 @@ impl Queue {
         }
     }
 
-    fn ended(&mut self, ended: Result<(Id, Ended), tokio::task::JoinError>) {
+    fn ended(&mut self, ended: Result<(Id, TaskResult), tokio::task::JoinError>) {
         match ended {
             Ok((id, ended)) => {
                 self.of_task.remove(&id);
                 match ended {
-                    Ended::File { queued, index, result } => self.file_ended(queued, index, result),
-                    Ended::Closed { queued, result } => self.closed(queued, result),
-                    Ended::Removed { queued } => self.removed(queued),
-                    Ended::Written(result) => self.written(result),
-                    Ended::Answered(event) => self.mailbox.push(event),
+                    TaskResult::File { queued, index, result } => self.file_ended(queued, index, result),
+                    TaskResult::Closed { queued, result } => self.closed(queued, result),
+                    TaskResult::Removed { queued } => self.removed(queued),
+                    TaskResult::Written(result) => self.written(result),
+                    TaskResult::Answered(event) => self.outbox.send(event),
                 }
             }
             Err(error) => {
@@ -339,9 +340,9 @@ impl Queue {
         let Some((file_state, wanted)) = queued.file_states.get_mut(index).zip(queued.job.files.get(index)) else { return };
         file_state.stop = None;
         file_state.counter.set_stage(Stage::Waiting);
-        let open = matches!(queued.status, Status::Waiting | Status::Running) && matches!(queued.then, Then::Nothing);
+        let open = matches!(queued.status, Status::Waiting | Status::Running) && matches!(queued.follow_up, FollowUp::Nothing);
         let id = queued.job.id.clone();
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         match result {
             Ok(Transferred { kept, now, unpacked }) => {
                 file_state.counter.set_stage(Stage::Done);
@@ -361,34 +362,34 @@ impl Queue {
                 queued.stop();
                 let why = PauseReason::DiskFull { needed, free };
                 queued.status = Status::Paused(why.clone());
-                told.push(Event::Paused { id, why });
+                events.push(Event::Paused { id, why });
             }
             Err(TransferError::Failed(failure)) if open => {
                 queued.stop();
                 queued.status = Status::Failed(failure.clone());
-                told.push(Event::Failed { id, failure });
+                events.push(Event::Failed { id, failure });
             }
             // It was stopped, or its job was paused or had failed before.
             Err(_) => {}
         }
-        self.tell(told);
-        self.go_on(number);
+        self.send(events);
+        self.follow_up(number);
     }
 
     /// Does what follows once nothing of a job runs any longer.
-    fn go_on(&mut self, number: u64) {
+    fn follow_up(&mut self, number: u64) {
         let Some(queued) = self.jobs.iter_mut().find(|queued| queued.number == number) else { return };
         if !queued.is_idle() || queued.closing {
             return;
         }
-        match std::mem::take(&mut queued.then) {
-            Then::Nothing => {}
-            Then::Replace(job) => {
+        match std::mem::take(&mut queued.follow_up) {
+            FollowUp::Nothing => {}
+            FollowUp::Replace(job) => {
                 *queued = QueuedJob::new(number, StoredJob { job: *job, state: StoredState::Waiting, files: Vec::new() });
                 self.changed();
             }
-            Then::Cancel => {
-                queued.then = Then::Cancel;
+            FollowUp::Cancel => {
+                queued.follow_up = FollowUp::Cancel;
                 queued.closing = true;
                 let root = self.context.root.clone();
                 let files = queued
@@ -402,7 +403,7 @@ impl Queue {
                 self.tasks.spawn(async move {
                     // A panic in there leaves files behind, and nothing else.
                     let _ = spawn_blocking(move || remove_all(&root, &folder, files)).await;
-                    Ended::Removed { queued: number }
+                    TaskResult::Removed { queued: number }
                 });
             }
         }
@@ -424,15 +425,15 @@ impl Queue {
         self.tasks.spawn(async move {
             let done = spawn_blocking(move || finish(&folder, &archives, manifest.as_deref()));
             let result = done.await.unwrap_or_else(|error| Err(io::Error::other(error)));
-            Ended::Closed { queued: number, result }
+            TaskResult::Closed { queued: number, result }
         });
     }
 
     fn closed(&mut self, number: u64, result: io::Result<()>) {
         let Some(queued) = self.jobs.iter_mut().find(|queued| queued.number == number) else { return };
         queued.closing = false;
-        if !matches!(queued.then, Then::Nothing) {
-            return self.go_on(number);
+        if !matches!(queued.follow_up, FollowUp::Nothing) {
+            return self.follow_up(number);
         }
         let id = queued.job.id.clone();
         match result {
@@ -449,18 +450,18 @@ impl Queue {
                     "Check that the folder may be written to, and try again.",
                 );
                 queued.status = Status::Failed(failure.clone());
-                self.tell(vec![Event::Failed { id, failure }]);
+                self.send(vec![Event::Failed { id, failure }]);
             }
         }
     }
 
     fn removed(&mut self, number: u64) {
         let Some(queued) = self.jobs.extract_if(.., |queued| queued.number == number).next() else { return };
-        self.tell(vec![Event::Cancelled { id: queued.job.id }]);
+        self.send(vec![Event::Cancelled { id: queued.job.id }]);
     }
 
     fn text(&self) -> Result<Vec<u8>, serde_json::Error> {
-        let jobs = self.jobs.iter().filter(|queued| !matches!(queued.then, Then::Cancel)).map(QueuedJob::stored).collect();
+        let jobs = self.jobs.iter().filter(|queued| !matches!(queued.follow_up, FollowUp::Cancel)).map(QueuedJob::stored).collect();
         journal::text(&Remembered { jobs, index: self.context.index().clone() })
     }
 
@@ -477,39 +478,38 @@ impl Queue {
                 let path = self.journal.clone();
                 self.tasks.spawn(async move {
                     let done = spawn_blocking(move || journal::write(&path, &text)).await;
-                    Ended::Written(done.unwrap_or_else(|error| Err(io::Error::other(error))))
+                    TaskResult::Written(done.unwrap_or_else(|error| Err(io::Error::other(error))))
                 });
             }
             Err(error) => {
                 tracing::error!(%error, "the download queue could not be remembered");
                 self.ends_written.append(&mut self.ends);
-                self.tell_ends();
+                self.send_ends();
             }
         }
     }
 
-    fn tell_ends(&mut self) {
-        self.show();
+    fn send_ends(&mut self) {
+        self.publish();
         for event in std::mem::take(&mut self.ends_written) {
-            self.mailbox.push(event);
+            self.outbox.send(event);
         }
     }
 
     fn written(&mut self, result: io::Result<()>) {
         self.writing = false;
-        self.tell_ends();
+        self.send_ends();
         if let Err(error) = result {
             tracing::error!(%error, "the download queue could not be remembered");
         }
     }
 
-    fn show(&mut self) {
-        if !self.listed {
+    fn publish(&mut self) {
+        if !self.unpublished {
             return;
         }
-        self.listed = false;
-        self.mailbox.show(self.jobs.iter().map(QueuedJob::entry).collect());
-        self.mailbox.push(Event::Listed);
+        self.unpublished = false;
+        self.outbox.publish(self.snapshot());
     }
 
     fn tick(&mut self) {
@@ -517,10 +517,11 @@ impl Queue {
         for queued in &mut self.jobs {
             queued.tick(now);
         }
-        self.mailbox.show(self.jobs.iter().map(QueuedJob::entry).collect());
-        for queued in self.jobs.iter().filter(|queued| queued.status == Status::Running) {
-            self.mailbox.push(Event::Progress { id: queued.job.id.clone(), progress: queued.progress() });
-        }
+        self.outbox.publish(self.snapshot());
+    }
+
+    fn snapshot(&self) -> Vec<JobSnapshot> {
+        self.jobs.iter().map(QueuedJob::snapshot).collect()
     }
 }
 

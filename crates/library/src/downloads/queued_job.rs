@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
-use super::event::{Entry, FileProgress, Progress, Stage, Status};
+use super::event::{FileProgress, JobSnapshot, Progress, Stage, Status};
 use super::job::{FileRequest, Job};
 use super::journal::{StoredFile, StoredJob, StoredState};
 use super::part;
@@ -23,7 +23,7 @@ pub(super) struct QueuedJob {
     pub(super) status: Status,
     pub(super) file_states: Vec<FileState>,
     /// What follows once nothing of it runs any longer.
-    pub(super) then: Then,
+    pub(super) follow_up: FollowUp,
     /// Whether its end is being written, or what it brought removed.
     pub(super) closing: bool,
     meter: Meter,
@@ -31,7 +31,7 @@ pub(super) struct QueuedJob {
 
 /// What follows once nothing of a job runs any longer.
 #[derive(Default)]
-pub(super) enum Then {
+pub(super) enum FollowUp {
     #[default]
     Nothing,
     Cancel,
@@ -52,7 +52,7 @@ impl QueuedJob {
         let StoredJob { job, state, files } = stored;
         let states = files.into_iter().chain(std::iter::repeat(StoredFile::Pending));
         let file_states = job.files.iter().zip(states).map(|(wanted, state)| FileState::new(wanted, &job.folder, state)).collect();
-        Self { number, job, status: state.into(), file_states, then: Then::Nothing, closing: false, meter: Meter::default() }
+        Self { number, job, status: state.into(), file_states, follow_up: FollowUp::Nothing, closing: false, meter: Meter::default() }
     }
 
     pub(super) fn stored(&self) -> StoredJob {
@@ -65,7 +65,7 @@ impl QueuedJob {
 
     /// Whether files of it may be started.
     pub(super) fn is_open(&self) -> bool {
-        matches!(self.status, Status::Waiting | Status::Running) && !self.closing && matches!(self.then, Then::Nothing)
+        matches!(self.status, Status::Waiting | Status::Running) && !self.closing && matches!(self.follow_up, FollowUp::Nothing)
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -112,8 +112,8 @@ impl QueuedJob {
     }
 
     /// The job for whoever shows it.
-    pub(super) fn entry(&self) -> Entry {
-        Entry { id: self.job.id.clone(), name: self.job.name.clone(), status: self.status.clone(), progress: self.progress() }
+    pub(super) fn snapshot(&self) -> JobSnapshot {
+        JobSnapshot { id: self.job.id.clone(), name: self.job.name.clone(), status: self.status.clone(), progress: self.progress() }
     }
 }
 

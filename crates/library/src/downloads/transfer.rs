@@ -5,9 +5,10 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use parking_lot::{Mutex, MutexGuard};
 use reqwest::{Response, StatusCode, header};
 use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
@@ -41,8 +42,8 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn index(&self) -> std::sync::MutexGuard<'_, DownloadIndex> {
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn index(&self) -> MutexGuard<'_, DownloadIndex> {
+        self.index.lock()
     }
 }
 

@@ -132,7 +132,11 @@ pub(super) fn unpack(archive: &Path, folder: &Path, list: &UnpackList, around: &
 }
 
 /// Brings a file to its place; and says whether it was written, and not there already: the process may have ended half-way before.
-fn unpack_one<R: Read + io::Seek>(zip: &mut ZipArchive<R>, entry: &Entry, around: &Around<'_>) -> Result<(Sha256, bool), UnpackError> {
+fn unpack_one<R: Read + io::Seek>(
+    zip: &mut ZipArchive<R>,
+    entry: &ArchiveEntry,
+    around: &Around<'_>,
+) -> Result<(Sha256, bool), UnpackError> {
     if fs::symlink_metadata(&entry.target).is_ok_and(|it| it.is_file() && it.len() == entry.bytes) {
         let packed = copy(zip, entry, around.stopped, &mut io::sink())?;
         if File::open(&entry.target).and_then(Sha256::of)? == packed {
@@ -155,14 +159,19 @@ fn unpack_one<R: Read + io::Seek>(zip: &mut ZipArchive<R>, entry: &Entry, around
     }
 }
 
-struct Entry {
+struct ArchiveEntry {
     index: usize,
     name: String,
     bytes: u64,
     target: PathBuf,
 }
 
-fn check<R: Read + io::Seek>(zip: &mut ZipArchive<R>, name: &FileName, folder: &Path, list: &UnpackList) -> Result<Entry, UnpackError> {
+fn check<R: Read + io::Seek>(
+    zip: &mut ZipArchive<R>,
+    name: &FileName,
+    folder: &Path,
+    list: &UnpackList,
+) -> Result<ArchiveEntry, UnpackError> {
     let wrong = |what: &str| UnpackError::Wrong(format!("\"{}\" in it {what}", name.as_str()));
     let target = list.place(name).map_err(UnpackError::Wrong)?.in_folder(folder);
     let index = zip.index_for_name(name.as_str()).ok_or_else(|| wrong("is missing"))?;
@@ -180,13 +189,13 @@ fn check<R: Read + io::Seek>(zip: &mut ZipArchive<R>, name: &FileName, folder: &
     if !is_inside(folder, &target)? {
         return Err(wrong("would leave the model's folder"));
     }
-    Ok(Entry { index, name: name.as_str().to_owned(), bytes, target })
+    Ok(ArchiveEntry { index, name: name.as_str().to_owned(), bytes, target })
 }
 
 /// Copies what is packed, and returns its sum.
 fn copy<R: Read + io::Seek>(
     zip: &mut ZipArchive<R>,
-    entry: &Entry,
+    entry: &ArchiveEntry,
     stopped: &dyn Fn() -> bool,
     to: &mut dyn Write,
 ) -> Result<Sha256, UnpackError> {

@@ -3,10 +3,10 @@
 //! Invariants: the token goes to the endpoint's own scheme, host and port and to nobody else, whatever a server redirects to; a redirect
 //! never leads from `https` to `http`. Nothing a server says is trusted beyond being compared.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, StatusCode, Url, redirect};
 use tokio::time::timeout;
@@ -88,7 +88,7 @@ impl Web {
 
     /// From now on this token is sent.
     pub(super) fn set_token(&self, token: Option<Token>) {
-        *self.token.lock().unwrap_or_else(PoisonError::into_inner) = token;
+        *self.token.lock() = token;
     }
 
     /// The server of the models, without a slash at its end.
@@ -138,7 +138,7 @@ impl Web {
                     request = request.header(header::IF_RANGE, value);
                 }
             }
-            let token = self.token.lock().unwrap_or_else(PoisonError::into_inner).clone().filter(|_| same_origin(&url, &self.endpoint));
+            let token = self.token.lock().clone().filter(|_| same_origin(&url, &self.endpoint));
             let with_token = token.is_some();
             if let Some(mut value) = token.and_then(|token| HeaderValue::from_str(&format!("Bearer {}", token.secret())).ok()) {
                 value.set_sensitive(true);

@@ -13,9 +13,9 @@ use crate::gui::widgets::{bold, command_button};
 
 /// Space round the whole picture, in points.
 const MARGIN: f32 = 14.0;
-/// How much a notch of the wheel zooms: the scale grows by e for so many points of scrolling.
+/// Points of scrolling that zoom by a factor of e.
 const WHEEL: f32 = 280.0;
-/// What the built-in model paints well.
+/// Prompts that the built-in model paints well.
 const EXAMPLES: [&str; 4] = [
     "a red sunset over snowy mountains, a lake, pine trees",
     "a sailing boat on a golden sea at sunrise",
@@ -96,7 +96,7 @@ fn menu(state: &State, commands: &mut Commands, response: &eframe::egui::Respons
     });
 }
 
-/// What to do next, in the middle of an empty canvas.
+/// Next step for the person, in the middle of an empty canvas.
 fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
     let palette = theme::palette(ui);
     let examples = state.shared.uses_builtin() && state.shared.jobs.is_empty();

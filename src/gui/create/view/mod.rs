@@ -7,3 +7,6 @@ pub(crate) mod progress;
 pub(crate) mod settings_panel;
 pub(crate) mod size;
 pub(crate) mod source;
+
+pub(crate) use canvas::canvas_panel as main_panel;
+pub(crate) use settings_panel::settings_panel as side_panel;

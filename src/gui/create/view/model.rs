@@ -13,6 +13,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{bare_icon, command_button, command_control, file_name, heading, icon_button};
+use crate::gui::window_command::WindowCommand;
 use atelier_core::recipe::FileRole;
 
 /// Height of a line in a file's row, in points.
@@ -78,7 +79,7 @@ fn builtin(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 /// The way to the library.
 fn browse(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let go = crate::gui::command::Command::SetScreen(Screen::Models);
+    let go = WindowCommand::SetScreen(Screen::Models);
     command_control(ui, state, commands, go, |ui| ui.button("Browse models").accessible_name("Browse models"));
 }
 

@@ -1,4 +1,4 @@
-//! How far the running job is: a thin line, and in words the phase, the step, the pace and the time left.
+//! Progress of the running jobs: a thin line, and in words phase, step, pace and time left.
 
 use eframe::egui::{Align, Layout, Rect, RichText, Role, Sense, Ui, WidgetInfo, vec2};
 
@@ -71,7 +71,7 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &Job, several:
     });
 }
 
-/// What tells a job from others that run beside it: the beginning of its prompt.
+/// Title of a job among several: the beginning of its prompt.
 fn title(job: &Job) -> String {
     const MOST: usize = 32;
     let prompt = job.recipe.prompt.trim();

@@ -194,7 +194,7 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
         let buttons = 2.0 * (widgets::ROW_HEIGHT + 2.0) + ui.spacing().item_spacing.x;
         let width = ui.available_width() - buttons;
         let id = Id::unique("seed text");
-        // What is typed is kept until the field is left, so that a half-typed number is not corrected under the cursor.
+        // The typed text stays until the field is left, so that a half-typed number is not corrected under the cursor.
         let typed = ui.data(|data| data.get_temp::<String>(id)).filter(|typed| typed.parse().unwrap_or(-1) == recipe.seed);
         let mut text = typed.clone().unwrap_or_else(|| if recipe.seed < 0 { String::new() } else { recipe.seed.to_string() });
         let what = "The number that the picture grows from: the same seed and settings make the same picture. Empty: a new one each time.";

@@ -1,4 +1,4 @@
-//! What the picture starts from: a picture with its mask, and LoRAs.
+//! Start picture, mask and LoRAs.
 
 use std::path::Path;
 

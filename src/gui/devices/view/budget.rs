@@ -33,7 +33,7 @@ pub(crate) fn handle(ui: &mut Ui, commands: &mut Commands, device: &Device, bar:
     let set = |commands: &mut Commands, gib: f64| {
         let gib = (gib.clamp(0.1, most) * 10.0).round() / 10.0;
         if (gib - gib_now).abs() > 0.04 {
-            commands.push(Command::Budget(device.name.clone(), Some(gib)));
+            commands.push(Command::SetBudget(device.name.clone(), Some(gib)));
         }
     };
     if response.dragged()
@@ -53,11 +53,11 @@ pub(crate) fn handle(ui: &mut Ui, commands: &mut Commands, device: &Device, bar:
             set(commands, gib_now + (right - left) * step);
         }
         if delete {
-            commands.push(Command::Budget(device.name.clone(), None));
+            commands.push(Command::SetBudget(device.name.clone(), None));
         }
     }
-    let hot = response.hovered() || response.dragged() || response.has_focus();
-    let color = if hot { palette.accent_hover } else { palette.strong };
+    let hovered = response.hovered() || response.dragged() || response.has_focus();
+    let color = if hovered { palette.accent_hover } else { palette.strong };
     let painter = ui.painter();
     painter.vline(x, (rect.top() - 4.0)..=(rect.bottom() + 2.0), Stroke::new(2.0, color));
     painter.rect_filled(Rect::from_center_size(pos2(x, rect.top() - 4.0), vec2(9.0, 5.0)), 2.0, color);
@@ -75,17 +75,17 @@ pub(crate) fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, de
             let mut gib = before;
             let most = (bar.total.max(GIB / 10) as f64 / GIB as f64).max(before);
             let number = DragValue::new(&mut gib).range(0.1..=most).speed(0.05).fixed_decimals(1).suffix(" GiB");
-            let set = Command::Budget(device.name.clone(), Some(0.0));
+            let set = Command::SetBudget(device.name.clone(), Some(0.0));
             ui.add(number).labelled_by(label.id).on_hover_text(set.tooltip());
             if (gib - before).abs() > 0.04 {
-                commands.push(Command::Budget(device.name.clone(), Some((gib * 10.0).round() / 10.0)));
+                commands.push(Command::SetBudget(device.name.clone(), Some((gib * 10.0).round() / 10.0)));
             }
-            let remove = Command::Budget(device.name.clone(), None);
+            let remove = Command::SetBudget(device.name.clone(), None);
             command_control(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &format!("Remove the budget of {}", device.name)));
         } else {
             // Starts at all that is free, which changes nothing yet.
             let gib = (bar.limit as f64 / GIB as f64 * 10.0).floor() / 10.0;
-            let set = Command::Budget(device.name.clone(), Some(gib.max(0.1)));
+            let set = Command::SetBudget(device.name.clone(), Some(gib.max(0.1)));
             let name = format!("Set a budget for {}", device.name);
             command_control(ui, state, commands, set, |ui| {
                 ui.spacing_mut().button_padding.x = 4.0;

@@ -7,7 +7,7 @@ use eframe::egui::{
 use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, CardMove, CardPart, MoveOutcome};
 use crate::gui::devices::command::Command;
-use crate::gui::devices::view::card_paint::{BUTTON, CardContent, RADIUS, paint_runs, paint_weights};
+use crate::gui::devices::view::card_paint::{BUTTON, CardContent, RADIUS, paint_runtime, paint_weights};
 use crate::gui::devices::view::names::place_name;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
@@ -17,7 +17,14 @@ use atelier_core::format::memory_size;
 use atelier_core::placement::{Module, WeightLocation};
 
 /// Shows the runtime half of a card with its buttons, menus and keys.
-pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, content: &CardContent) -> Response {
+pub(crate) fn runtime_half(
+    ui: &mut Ui,
+    state: &State,
+    commands: &mut Commands,
+    module: Module,
+    rect: Rect,
+    content: &CardContent,
+) -> Response {
     let palette = theme::palette(ui);
     let board = &state.devices.board;
     let id = Id::unique(("card", module));
@@ -27,7 +34,7 @@ pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: 
     let takes = content.compute.map_or_else(String::new, |bytes| format!(", {} of compute", memory_size(bytes)));
     let name = format!("{} runs on {}{takes}{}", content.title, assignment.runs_on, if pinned { ", pinned" } else { "" });
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
-    paint_runs(ui.painter(), rect, content, &palette, false, response.hovered());
+    paint_runtime(ui.painter(), rect, content, &palette, false, response.hovered());
     focus_ring(ui, &response, rect, &palette);
     keys(ui, board, commands, module, CardPart::Runtime, &response);
 
@@ -37,7 +44,7 @@ pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: 
     let (icon, color) = if pinned { (Icon::Pinned, palette.accent) } else { (Icon::Pin, palette.weak) };
     let what = if pinned { "Unpin" } else { "Pin" };
     let pin = small_button(ui, pin, id.with("pin"), icon, &format!("{what} the {}", module.label()), color);
-    let command = Command::Pin(module);
+    let command = Command::TogglePin(module);
     let hint = if pinned {
         "Pinned: a suggestion leaves it where it is. Press P to let it go."
     } else {
@@ -59,7 +66,14 @@ pub(crate) fn runs(ui: &mut Ui, state: &State, commands: &mut Commands, module: 
 }
 
 /// Shows the weights half of a card with its menu and keys.
-pub(crate) fn weights(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, rect: Rect, content: &CardContent) -> Response {
+pub(crate) fn weights_half(
+    ui: &mut Ui,
+    state: &State,
+    commands: &mut Commands,
+    module: Module,
+    rect: Rect,
+    content: &CardContent,
+) -> Response {
     let palette = theme::palette(ui);
     let response = ui.interact(rect, Id::unique(("weights", module)), Sense::click_and_drag());
     let Some(assignment) = state.devices.board.placement.as_ref().map(|it| it.assignment(module).clone()) else { return response };
@@ -106,17 +120,17 @@ fn keys(ui: &Ui, board: &Board, commands: &mut Commands, module: Module, own: Ca
         (input.key_pressed(Key::ArrowLeft), input.key_pressed(Key::ArrowRight), input.modifiers.shift, input.key_pressed(Key::P))
     });
     if pin {
-        commands.push(Command::Pin(module));
+        commands.push(Command::TogglePin(module));
     }
     if left != right
-        && let Some(wanted) = beside(board, module, if shift { CardPart::Weights } else { own }, right)
+        && let Some(wanted) = next_move(board, module, if shift { CardPart::Weights } else { own }, right)
     {
         commands.push(Command::Move(wanted));
     }
 }
 
 /// Move to the next possible place on the right or on the left.
-fn beside(board: &Board, module: Module, part: CardPart, to_the_right: bool) -> Option<CardMove> {
+fn next_move(board: &Board, module: Module, part: CardPart, to_the_right: bool) -> Option<CardMove> {
     let assignment = board.placement.as_ref()?.assignment(module);
     let locations: Vec<WeightLocation> = locations(board);
     let now = locations.iter().position(|location| match part {
@@ -171,7 +185,7 @@ fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pin
         }
         ui.separator();
     }
-    let command = Command::Pin(module);
+    let command = Command::TogglePin(module);
     let pin = ui.add(eframe::egui::Button::selectable(pinned, command.label()).min_size(vec2(210.0, 24.0)));
     if pin.on_hover_text(command.tooltip()).clicked() {
         commands.push(command);

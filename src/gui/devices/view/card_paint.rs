@@ -62,13 +62,13 @@ const fn corners(top: bool, bottom: bool) -> CornerRadius {
 }
 
 /// Paints the runtime half.
-pub(crate) fn paint_runs(painter: &Painter, rect: Rect, content: &CardContent, palette: &Palette, lifted: bool, hot: bool) {
-    let fill = if hot || lifted { palette.control } else { palette.raised };
+pub(crate) fn paint_runtime(painter: &Painter, rect: Rect, content: &CardContent, palette: &Palette, dragged: bool, hovered: bool) {
+    let fill = if hovered || dragged { palette.control } else { palette.raised };
     let corner = corners(true, !content.joined);
-    if lifted {
+    if dragged {
         painter.rect_filled(rect.translate(vec2(0.0, 5.0)).expand(2.0), corner, palette.shadow);
     }
-    painter.rect(rect, corner, fill, Stroke::new(1.0, if lifted { palette.accent } else { palette.line }), StrokeKind::Inside);
+    painter.rect(rect, corner, fill, Stroke::new(1.0, if dragged { palette.accent } else { palette.line }), StrokeKind::Inside);
     let color = |color: Color32| if content.dim { palette.weak } else { color };
     let inside = painter.with_clip_rect(rect.with_max_x(rect.right() - 2.0 * BUTTON - 2.0).intersect(painter.clip_rect()));
     let left = rect.left() + 11.0;
@@ -93,13 +93,13 @@ pub(crate) fn paint_runs(painter: &Painter, rect: Rect, content: &CardContent, p
 }
 
 /// Paints the weights half.
-pub(crate) fn paint_weights(painter: &Painter, rect: Rect, content: &CardContent, palette: &Palette, lifted: bool, hot: bool) {
-    let fill = if hot || lifted { palette.control } else { palette.raised };
+pub(crate) fn paint_weights(painter: &Painter, rect: Rect, content: &CardContent, palette: &Palette, dragged: bool, hovered: bool) {
+    let fill = if hovered || dragged { palette.control } else { palette.raised };
     let corner = corners(!content.joined, true);
-    if lifted && !content.joined {
+    if dragged && !content.joined {
         painter.rect_filled(rect.translate(vec2(0.0, 5.0)).expand(2.0), corner, palette.shadow);
     }
-    painter.rect(rect, corner, fill, Stroke::new(1.0, if lifted { palette.accent } else { palette.line }), StrokeKind::Inside);
+    painter.rect(rect, corner, fill, Stroke::new(1.0, if dragged { palette.accent } else { palette.line }), StrokeKind::Inside);
     let line = painter.with_clip_rect(rect.shrink(3.0).intersect(painter.clip_rect()));
     let words = match content.weights {
         Some(bytes) if content.joined => format!("{} weights", memory_size(bytes)),
@@ -118,7 +118,7 @@ fn dotted(painter: &Painter, at: eframe::egui::Pos2, dot: Color32, words: &str, 
 }
 
 /// Paints a planned card, dashed.
-pub(crate) fn paint_ghost(painter: &Painter, rect: Rect, words: &str, palette: &Palette) {
+pub(crate) fn paint_planned(painter: &Painter, rect: Rect, words: &str, palette: &Palette) {
     let rect = rect.shrink(1.0);
     painter.rect_filled(rect, RADIUS, palette.accent.gamma_multiply(0.12));
     let corners = [rect.left_top(), rect.right_top(), rect.right_bottom(), rect.left_bottom(), rect.left_top()];

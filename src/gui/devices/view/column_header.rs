@@ -21,35 +21,35 @@ pub(crate) const HEIGHT: f32 = 148.0;
 const BAR: f32 = 20.0;
 
 /// Draws the header of a device's column.
-pub(crate) fn head(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device, rect: Rect) {
+pub(crate) fn header(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device, rect: Rect) {
     let mut ui = ui.new_child(UiBuilder::new().max_rect(rect.shrink2(vec2(12.0, 9.0))).layout(Layout::top_down(Align::LEFT)));
     let ui = &mut ui;
     ui.spacing_mut().item_spacing = vec2(4.0, 3.0);
     let palette = theme::palette(ui);
     let board = &state.devices.board;
-    let silent = is_unreachable(device);
-    let bar = Bar::of(state, device, phases::phase_shown(ui));
+    let unreachable = is_unreachable(device);
+    let bar = Bar::of(state, device, phases::visible_phase(ui));
     let wide = ui.available_width();
     ui.allocate_ui_with_layout(vec2(wide, 19.0), Layout::right_to_left(Align::Center), |ui| {
-        if !silent && bar.total > 0 {
+        if !unreachable && bar.total > 0 {
             let unit = if wide > 190.0 { " GiB" } else { "" };
             let text = format!("{} / {}{unit}", gib_with_tenth(bar.sum()), gib_with_tenth(bar.total));
             let color = if bar.over() > 0 { palette.error } else { palette.text };
             ui.add(Label::new(small(text, color).size(theme::SMALL))).on_hover_text("GiB in use, of all there are.");
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            let color = if silent { palette.weak } else { palette.strong };
+            let color = if unreachable { palette.weak } else { palette.strong };
             ui.add(Label::new(bold(column_title(device)).size(theme::BODY).color(color)).truncate());
         });
     });
     let others = board.other_backends(device);
     if others.is_empty() {
-        ui.add(Label::new(small(&device.description, palette.weak)).truncate()).on_hover_text(kind_words(device));
+        ui.add(Label::new(small(&device.description, palette.weak)).truncate()).on_hover_text(description_with_kind(device));
     } else {
         backends(ui, commands, device, &others);
     }
     ui.add_space(if others.is_empty() { 5.0 } else { 0.0 });
-    if silent {
+    if unreachable {
         let text = "It does not answer now. Look under Remote devices.";
         ui.add(Label::new(small(text, palette.warn)).wrap());
         return;
@@ -70,7 +70,7 @@ pub(crate) fn head(ui: &mut Ui, state: &State, commands: &mut Commands, device: 
 }
 
 /// Draws the header of the disk's column.
-pub(crate) fn disk_head(ui: &mut Ui, rect: Rect) {
+pub(crate) fn disk_header(ui: &mut Ui, rect: Rect) {
     let mut ui = ui.new_child(UiBuilder::new().max_rect(rect.shrink2(vec2(12.0, 9.0))).layout(Layout::top_down(Align::LEFT)));
     ui.spacing_mut().item_spacing = vec2(4.0, 3.0);
     let palette = theme::palette(&ui);
@@ -80,7 +80,7 @@ pub(crate) fn disk_head(ui: &mut Ui, rect: Rect) {
     ui.add(Label::new(small("Takes no memory. Weights are read again each time they are needed.", palette.weak)).wrap());
 }
 
-fn kind_words(device: &Device) -> String {
+fn description_with_kind(device: &Device) -> String {
     let memory = if device.memory_total_bytes > 0 { format!(", {}", memory_size(device.memory_total_bytes)) } else { String::new() };
     format!("{}\n{}{memory}", device.description, device.kind.label())
 }
@@ -92,7 +92,7 @@ fn backends(ui: &mut Ui, commands: &mut Commands, device: &Device, others: &[&De
     ui.scope(|ui| {
         ui.spacing_mut().interact_size.y = 18.0;
         ui.spacing_mut().button_padding = vec2(6.0, 0.0);
-        let command = |other: &Device| Command::Backend(device.name.clone(), other.name.clone());
+        let command = |other: &Device| Command::ChangeBackend(device.name.clone(), other.name.clone());
         let combo = ComboBox::from_id_salt(("backend", &device.name))
             .icon(widgets::chevron)
             .width(wide)

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Align2, FontId, Id, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
-use crate::gui::command::{self, Commands};
+use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, Suggestion};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::memory_bar::{Bar, gib_with_tenth};
@@ -11,6 +11,7 @@ use crate::gui::devices::view::{memory_bar, suggestion};
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::widgets::command_button;
+use crate::gui::window_command::WindowCommand;
 use crate::gui::{theme, widgets};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::memory_size;
@@ -81,8 +82,8 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     words.text(pos2(after, y), Align2::LEFT_CENTER, on, FontId::proportional(theme::SMALL), palette.weak);
     let small = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 9.0), pos2(rect.right(), rect.bottom() - 3.0));
     memory_bar::paint(ui, small, &Bar { measured: None, ..bar.clone() }, Id::unique(("small bar", &device.name)), board.estimate_pending);
-    let devices = command::Command::SetScreen(Screen::Devices);
-    let hover = format!("{}\n{}", bar.words(&palette), widgets::tooltip(ui.ctx(), &devices));
+    let devices = WindowCommand::SetScreen(Screen::Devices);
+    let hover = format!("{}\n{}", bar.words(&palette), widgets::tooltip(ui.ctx(), &devices.into()));
     if response.on_hover_text(hover).clicked() {
         commands.push(devices);
     }
@@ -102,11 +103,11 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
             if board.visible_plan().is_some() {
                 command_button(ui, state, commands, Command::ApplyPlan);
             }
-            command_button(ui, state, commands, command::Command::SetScreen(Screen::Devices));
+            command_button(ui, state, commands, WindowCommand::SetScreen(Screen::Devices));
         });
     } else {
         let best = board.remedies.get(..1).unwrap_or_default();
-        suggestion::remedies(ui, state, commands, best, |index| Command::Remedy(index));
+        suggestion::remedies(ui, state, commands, best, |index| Command::ApplyRemedy(index));
     }
 }
 
@@ -132,7 +133,7 @@ mod tests {
         let devices = vec![device("GPU0", DeviceKind::Gpu), device("GPU1", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu)];
         let mut board = Board::default();
         (board.devices, board.modules, board.placement) = (devices, vec![Module::Diffusion, Module::Te], Some(placement));
-        let told: Vec<_> = in_use(&board).into_iter().map(|it| (it.name.as_str(), modules_on(&board, it).join(", "))).collect();
-        assert_eq!(told, [("GPU0", "diffusion, text encoder".to_owned()), ("CPU", "text encoder weights".to_owned())]);
+        let summary: Vec<_> = in_use(&board).into_iter().map(|it| (it.name.as_str(), modules_on(&board, it).join(", "))).collect();
+        assert_eq!(summary, [("GPU0", "diffusion, text encoder".to_owned()), ("CPU", "text encoder weights".to_owned())]);
     }
 }

@@ -7,7 +7,7 @@ use eframe::egui::{Align2, CursorIcon, FontId, Id, LayerId, Order, Pos2, Rect, S
 use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, CardMove, CardPart, MoveOutcome};
 use crate::gui::devices::command::Command;
-use crate::gui::devices::view::card_paint::{CardContent, RUNTIME_HEIGHT, WEIGHTS_HEIGHT, paint_runs, paint_weights};
+use crate::gui::devices::view::card_paint::{CardContent, RUNTIME_HEIGHT, WEIGHTS_HEIGHT, paint_runtime, paint_weights};
 use crate::gui::devices::view::grid::{Grid, PART_GAP};
 use crate::gui::theme;
 use atelier_core::format::memory_size;
@@ -26,7 +26,7 @@ pub(crate) struct DraggedCard {
     width: f32,
 }
 
-pub(crate) fn lift(response: &eframe::egui::Response, module: Module, part: CardPart, rect: Rect) {
+pub(crate) fn start_drag(response: &eframe::egui::Response, module: Module, part: CardPart, rect: Rect) {
     if response.drag_started()
         && let Some(pointer) = response.interact_pointer_pos()
     {
@@ -35,14 +35,14 @@ pub(crate) fn lift(response: &eframe::egui::Response, module: Module, part: Card
 }
 
 /// Drop zones of the dragged card, each with its outcome.
-pub(crate) fn zones(ui: &mut Ui, board: &Board, commands: &mut Commands, grid: &Grid, row: usize, held: &DraggedCard) {
+pub(crate) fn drop_zones(ui: &mut Ui, board: &Board, commands: &mut Commands, grid: &Grid, row: usize, dragged: &DraggedCard) {
     let palette = theme::palette(ui);
-    let parts: &[CardPart] = if held.part == CardPart::Runtime { &[CardPart::Runtime, CardPart::Weights] } else { &[CardPart::Weights] };
+    let parts: &[CardPart] = if dragged.part == CardPart::Runtime { &[CardPart::Runtime, CardPart::Weights] } else { &[CardPart::Weights] };
     let (pointer, released) = ui.input(|input| (input.pointer.latest_pos(), input.pointer.any_released()));
     for (location, _) in &grid.columns {
         for part in parts {
             let Some(rect) = grid.rect(location, row, *part) else { continue };
-            let wanted = CardMove { module: held.module, part: *part, to: location.clone() };
+            let wanted = CardMove { module: dragged.module, part: *part, to: location.clone() };
             let outcome = board.outcome(&wanted);
             let pointed = pointer.is_some_and(|pointer| rect.expand(2.0).contains(pointer) && ui.clip_rect().contains(pointer));
             let what = if *part == CardPart::Runtime { "Run here" } else { "Weights here" };
@@ -76,7 +76,7 @@ pub(crate) fn zones(ui: &mut Ui, board: &Board, commands: &mut Commands, grid: &
             }
             if pointed && released && outcome.is_allowed() {
                 if let Some(pointer) = pointer {
-                    start_glide(ui, held, pointer);
+                    start_animation(ui, dragged, pointer);
                 }
                 commands.push(Command::Move(wanted));
             }
@@ -85,23 +85,23 @@ pub(crate) fn zones(ui: &mut Ui, board: &Board, commands: &mut Commands, grid: &
 }
 
 /// Paints the dragged card under the pointer.
-pub(crate) fn in_the_air(ui: &Ui, content: &CardContent, held: &DraggedCard) {
+pub(crate) fn paint_dragged_card(ui: &Ui, content: &CardContent, dragged: &DraggedCard) {
     let Some(pointer) = ui.input(|input| input.pointer.latest_pos()) else { return };
     let palette = theme::palette(ui);
     let painter = ui.ctx().layer_painter(LayerId::new(Order::Tooltip, Id::unique("lifted card")));
-    let min = pointer - held.pointer_offset;
-    match held.part {
+    let min = pointer - dragged.pointer_offset;
+    match dragged.part {
         CardPart::Runtime => {
-            let rect = Rect::from_min_size(min, vec2(held.width, RUNTIME_HEIGHT));
-            paint_runs(&painter, rect, content, &palette, true, false);
+            let rect = Rect::from_min_size(min, vec2(dragged.width, RUNTIME_HEIGHT));
+            paint_runtime(&painter, rect, content, &palette, true, false);
             if content.joined {
-                let below = Rect::from_min_size(rect.left_bottom() - vec2(0.0, 1.0), vec2(held.width, WEIGHTS_HEIGHT + PART_GAP));
+                let below = Rect::from_min_size(rect.left_bottom() - vec2(0.0, 1.0), vec2(dragged.width, WEIGHTS_HEIGHT + PART_GAP));
                 paint_weights(&painter, below, content, &palette, true, false);
             }
         }
         CardPart::Weights => {
             let content = CardContent { joined: false, ..content.clone() };
-            paint_weights(&painter, Rect::from_min_size(min, vec2(held.width, WEIGHTS_HEIGHT)), &content, &palette, true, false);
+            paint_weights(&painter, Rect::from_min_size(min, vec2(dragged.width, WEIGHTS_HEIGHT)), &content, &palette, true, false);
         }
     }
     ui.ctx().request_repaint();
@@ -124,31 +124,31 @@ impl CardAnimation {
 }
 
 /// Present rectangle of a card that moves to `to`.
-pub(crate) fn glide(ui: &Ui, id: Id, to: Rect, origin: Pos2) -> Rect {
+pub(crate) fn animated_rect(ui: &Ui, id: Id, to: Rect, origin: Pos2) -> Rect {
     let now = ui.input(|input| input.time);
     let target = to.min - origin;
     let dropped: Option<Pos2> = ui.data_mut(|data| data.remove_temp(id.with("dropped")));
     let known: Option<CardAnimation> = ui.data(|data| data.get_temp(id));
-    let glide = match known {
+    let animation = match known {
         Some(known) if (known.to - target).length() < 0.5 => CardAnimation { to: target, ..known },
         Some(known) => CardAnimation { from: dropped.map_or_else(|| known.at(now), |at| at - origin), to: target, start_secs: now },
         None => CardAnimation { from: target, to: target, start_secs: now - MOVE_SECS },
     };
-    ui.data_mut(|data| data.insert_temp(id, glide));
-    if now - glide.start_secs < MOVE_SECS {
+    ui.data_mut(|data| data.insert_temp(id, animation));
+    if now - animation.start_secs < MOVE_SECS {
         ui.ctx().request_repaint();
     }
-    Rect::from_min_size(origin + glide.at(now), to.size())
+    Rect::from_min_size(origin + animation.at(now), to.size())
 }
 
 /// Starts the movement of a dropped card at the pointer.
-pub(crate) fn start_glide(ui: &Ui, held: &DraggedCard, pointer: Pos2) {
-    let min = pointer - held.pointer_offset;
-    let below = if held.part == CardPart::Runtime { vec2(0.0, RUNTIME_HEIGHT) } else { Vec2::ZERO };
+pub(crate) fn start_animation(ui: &Ui, dragged: &DraggedCard, pointer: Pos2) {
+    let min = pointer - dragged.pointer_offset;
+    let below = if dragged.part == CardPart::Runtime { vec2(0.0, RUNTIME_HEIGHT) } else { Vec2::ZERO };
     let all: HashMap<CardPart, Pos2> = [(CardPart::Runtime, min), (CardPart::Weights, min + below)].into();
     ui.data_mut(|data| {
         for (part, at) in all {
-            data.insert_temp(Id::unique(("glide", held.module, part)).with("dropped"), at);
+            data.insert_temp(Id::unique(("glide", dragged.module, part)).with("dropped"), at);
         }
     });
 }

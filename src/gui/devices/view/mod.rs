@@ -30,7 +30,7 @@ pub(crate) use side_panel::side_panel;
 pub(crate) use suggestion::remedies;
 
 /// Draws the view beside the side panel.
-pub(crate) fn devices_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+pub(crate) fn main_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let whole = ui.available_rect_before_wrap();
     let margin = Margin { left: 14, right: 14, top: 8, bottom: 12 };

@@ -19,19 +19,19 @@ pub(crate) fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
     };
     let (whole, _) = ui.allocate_exact_size(vec2(wide, 33.0), Sense::hover());
     let width = wide / Phase::ALL.len() as f32;
-    let shown = phase_shown(ui);
+    let shown = visible_phase(ui);
     for (n, phase) in Phase::ALL.into_iter().enumerate() {
         let rect = Rect::from_min_size(whole.min + vec2(width * n as f32, 0.0), vec2(width - 2.0, whole.height()));
         let used = prediction.in_phase(phase).total_bytes();
         let measured = board.measured_bytes(&device.name, phase);
         let response = ui.interact(rect, Id::unique(("phase", &device.name, phase)), Sense::click());
-        let told = match measured {
-            Some(bytes) => format!("{}, measured {}{}", memory_size(used), memory_size(bytes), error_words(bytes, used)),
+        let value_text = match measured {
+            Some(bytes) => format!("{}, measured {}{}", memory_size(used), memory_size(bytes), error_text(bytes, used)),
             None => memory_size(used),
         };
-        let name = format!("{} {}: {told}", device.name, phase.label());
+        let name = format!("{} {}: {value_text}", device.name, phase.label());
         response.widget_info(|| WidgetInfo::selected(Role::Button, true, shown == Some(phase), &name));
-        point_at(ui, &response, phase);
+        update_phase(ui, &response, phase);
         let over = used > prediction.limit_bytes;
         if shown == Some(phase) {
             ui.painter().rect_filled(rect, 4.0, palette.control);
@@ -47,7 +47,7 @@ pub(crate) fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
             palette.text
         };
         let painter = ui.painter_at(rect);
-        let label = if width < 46.0 { short(phase) } else { phase.label() };
+        let label = if width < 46.0 { short_label(phase) } else { phase.label() };
         painter.text(
             rect.min + vec2(4.0, 2.0),
             eframe::egui::Align2::LEFT_TOP,
@@ -71,7 +71,7 @@ pub(crate) fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
 }
 
 /// Error of a prediction in words: " (1.3 % more)"; empty if there is none.
-fn error_words(measured: u64, predicted: u64) -> String {
+fn error_text(measured: u64, predicted: u64) -> String {
     if predicted == 0 || measured == predicted {
         return String::new();
     }
@@ -80,7 +80,7 @@ fn error_words(measured: u64, predicted: u64) -> String {
     if percent.abs() < 0.05 { String::new() } else { format!(" ({:.1} % {word})", percent.abs()) }
 }
 
-const fn short(phase: Phase) -> &'static str {
+const fn short_label(phase: Phase) -> &'static str {
     match phase {
         Phase::Load => "load",
         Phase::Encode => "enc.",
@@ -89,35 +89,35 @@ const fn short(phase: Phase) -> &'static str {
     }
 }
 
-fn locked_id() -> Id {
+fn chosen_phase_id() -> Id {
     Id::unique("phase chosen")
 }
 
-fn pointed_id() -> Id {
+fn hovered_phase_id() -> Id {
     Id::unique("phase pointed at")
 }
 
 /// Phase that all bars show: the one under the pointer in this frame or the last, else the chosen one.
-pub(crate) fn phase_shown(ui: &Ui) -> Option<Phase> {
+pub(crate) fn visible_phase(ui: &Ui) -> Option<Phase> {
     let frame = ui.ctx().cumulative_frame_nr();
-    let pointed: Option<(Phase, u64)> = ui.data(|data| data.get_temp(pointed_id()));
+    let pointed: Option<(Phase, u64)> = ui.data(|data| data.get_temp(hovered_phase_id()));
     let pointed = pointed.filter(|(_, at)| frame <= at + 1).map(|(phase, _)| phase);
-    pointed.or_else(|| ui.data(|data| data.get_temp::<Option<Phase>>(locked_id())).flatten())
+    pointed.or_else(|| ui.data(|data| data.get_temp::<Option<Phase>>(chosen_phase_id())).flatten())
 }
 
-pub(crate) fn point_at(ui: &Ui, response: &Response, phase: Phase) {
+pub(crate) fn update_phase(ui: &Ui, response: &Response, phase: Phase) {
     let frame = ui.ctx().cumulative_frame_nr();
     if response.hovered() || response.has_focus() {
-        let before: Option<(Phase, u64)> = ui.data(|data| data.get_temp(pointed_id()));
+        let before: Option<(Phase, u64)> = ui.data(|data| data.get_temp(hovered_phase_id()));
         if before.map(|(phase, _)| phase) != Some(phase) {
             // Columns on the left are already drawn.
             ui.ctx().request_repaint();
         }
-        ui.data_mut(|data| data.insert_temp(pointed_id(), (phase, frame)));
+        ui.data_mut(|data| data.insert_temp(hovered_phase_id(), (phase, frame)));
     }
     if response.clicked() {
         ui.data_mut(|data| {
-            let chosen = data.get_temp_mut_or_default::<Option<Phase>>(locked_id());
+            let chosen = data.get_temp_mut_or_default::<Option<Phase>>(chosen_phase_id());
             *chosen = if *chosen == Some(phase) { None } else { Some(phase) };
         });
     }
@@ -126,9 +126,9 @@ pub(crate) fn point_at(ui: &Ui, response: &Response, phase: Phase) {
 /// Forgets the phase under the pointer once the pointer has left it.
 pub(crate) fn end_of_frame(ui: &Ui) {
     let frame = ui.ctx().cumulative_frame_nr();
-    let last: Option<(Phase, u64)> = ui.data(|data| data.get_temp(pointed_id()));
+    let last: Option<(Phase, u64)> = ui.data(|data| data.get_temp(hovered_phase_id()));
     if last.is_some_and(|(_, at)| at != frame) {
-        ui.data_mut(|data| data.remove::<(Phase, u64)>(pointed_id()));
+        ui.data_mut(|data| data.remove::<(Phase, u64)>(hovered_phase_id()));
         ui.ctx().request_repaint();
     }
 }
@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn an_error_is_told_in_per_cent_and_none_is_not_told() {
-        assert_eq!(error_words(1013, 1000), " (1.3 % more)");
-        assert_eq!(error_words(900, 1000), " (10.0 % less)");
-        assert_eq!((error_words(1000, 1000), error_words(5, 0)), (String::new(), String::new()));
+        assert_eq!(error_text(1013, 1000), " (1.3 % more)");
+        assert_eq!(error_text(900, 1000), " (10.0 % less)");
+        assert_eq!((error_text(1000, 1000), error_text(5, 0)), (String::new(), String::new()));
     }
 }

@@ -4,8 +4,8 @@ use eframe::egui::{Align2, DragAndDrop, FontId, Id, Pos2, Rect, Sense, Shape, St
 
 use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, CardPart};
-use crate::gui::devices::view::card_paint::{CardContent, RUNTIME_HEIGHT, WEIGHTS_HEIGHT, paint_ghost};
-use crate::gui::devices::view::drag::{DraggedCard, glide, in_the_air, lift, zones};
+use crate::gui::devices::view::card_paint::{CardContent, RUNTIME_HEIGHT, WEIGHTS_HEIGHT, paint_planned};
+use crate::gui::devices::view::drag::{DraggedCard, animated_rect, drop_zones, paint_dragged_card, start_drag};
 use crate::gui::devices::view::grid::{COLUMN_WIDTH, DISK_SHARE, EDGE, GAP, Grid, PART_GAP, ROW_GAP};
 use crate::gui::devices::view::names::module_title;
 use crate::gui::devices::view::{card, column_header};
@@ -36,8 +36,8 @@ pub(crate) fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.painter().rect_filled(*rect, 10.0, palette.panel);
         let head = Rect::from_min_size(rect.min, vec2(rect.width(), column_header::HEIGHT));
         match board.devices.iter().find(|device| location.is(&device.name)) {
-            Some(device) => column_header::head(ui, state, commands, device, head),
-            None => column_header::disk_head(ui, head),
+            Some(device) => column_header::header(ui, state, commands, device, head),
+            None => column_header::disk_header(ui, head),
         }
     }
     if modules.is_empty() {
@@ -45,24 +45,24 @@ pub(crate) fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let words = "Choose a model, and its parts appear here as cards.";
         ui.painter().text(at, Align2::CENTER_CENTER, words, FontId::proportional(theme::TITLE), palette.weak);
     }
-    let lifted = DragAndDrop::payload::<DraggedCard>(ui.ctx());
+    let dragged = DragAndDrop::payload::<DraggedCard>(ui.ctx());
     for (row, module) in modules.iter().enumerate() {
         let Some(content) = CardContent::of(board, *module) else { continue };
-        let held = lifted.as_deref().filter(|lifted| lifted.module == *module);
-        match held {
-            Some(held) => zones(ui, board, commands, &grid, row, held),
-            None => ghosts(ui, board, &grid, row, *module),
+        let dragged = dragged.as_deref().filter(|dragged| dragged.module == *module);
+        match dragged {
+            Some(dragged) => drop_zones(ui, board, commands, &grid, row, dragged),
+            None => planned_places(ui, board, &grid, row, *module),
         }
-        cards_of(ui, state, commands, &grid, row, *module, &content, held, area.min);
-        if let Some(held) = held {
-            in_the_air(ui, &content, held);
+        module_card(ui, state, commands, &grid, row, *module, &content, dragged, area.min);
+        if let Some(dragged) = dragged {
+            paint_dragged_card(ui, &content, dragged);
         }
     }
 }
 
 /// Both halves of a module's card, with an arrow between them if they are apart.
 #[expect(clippy::too_many_arguments, reason = "all of them belong to one row of the board")]
-fn cards_of(
+fn module_card(
     ui: &mut Ui,
     state: &State,
     commands: &mut Commands,
@@ -70,7 +70,7 @@ fn cards_of(
     row: usize,
     module: Module,
     content: &CardContent,
-    held: Option<&DraggedCard>,
+    dragged: Option<&DraggedCard>,
     origin: Pos2,
 ) {
     let Some(assignment) = state.devices.board.placement.as_ref().map(|it| it.assignment(module).clone()) else { return };
@@ -78,25 +78,25 @@ fn cards_of(
     let Some(weights) = grid.rect(&assignment.weights, row, CardPart::Weights) else { return };
     // The halves of an undivided card touch.
     let weights = if content.joined { weights.with_min_y(runs.bottom() - 1.0) } else { weights };
-    let runs = glide(ui, Id::unique(("glide", module, CardPart::Runtime)), runs, origin);
-    let weights = glide(ui, Id::unique(("glide", module, CardPart::Weights)), weights, origin);
+    let runs = animated_rect(ui, Id::unique(("glide", module, CardPart::Runtime)), runs, origin);
+    let weights = animated_rect(ui, Id::unique(("glide", module, CardPart::Weights)), weights, origin);
     if !content.joined {
-        way(ui, runs, weights);
+        weights_arrow(ui, runs, weights);
     }
     // A child UI, so that the cards do not enlarge the board.
     let mut ui = ui.new_child(UiBuilder::new().max_rect(ui.max_rect()));
-    let lifts_both = held.is_some_and(|held| held.part == CardPart::Runtime);
-    ui.set_opacity(if lifts_both { 0.35 } else { 1.0 });
-    let response = card::runs(&mut ui, state, commands, module, runs, content);
-    lift(&response, module, CardPart::Runtime, runs);
-    let lifts_weights = held.is_some_and(|held| held.part == CardPart::Weights || content.joined);
-    ui.set_opacity(if lifts_weights { 0.35 } else { 1.0 });
-    let response = card::weights(&mut ui, state, commands, module, weights, content);
-    lift(&response, module, CardPart::Weights, weights);
+    let drags_both = dragged.is_some_and(|dragged| dragged.part == CardPart::Runtime);
+    ui.set_opacity(if drags_both { 0.35 } else { 1.0 });
+    let response = card::runtime_half(&mut ui, state, commands, module, runs, content);
+    start_drag(&response, module, CardPart::Runtime, runs);
+    let drags_weights = dragged.is_some_and(|dragged| dragged.part == CardPart::Weights || content.joined);
+    ui.set_opacity(if drags_weights { 0.35 } else { 1.0 });
+    let response = card::weights_half(&mut ui, state, commands, module, weights, content);
+    start_drag(&response, module, CardPart::Weights, weights);
 }
 
 /// Arrow from weights to the device that they are copied to.
-fn way(ui: &Ui, runs: Rect, weights: Rect) {
+fn weights_arrow(ui: &Ui, runs: Rect, weights: Rect) {
     let palette = theme::palette(ui);
     let to_the_right = weights.center().x < runs.center().x;
     let (from, to) = if to_the_right { (weights.right_center(), runs.left_bottom()) } else { (weights.left_center(), runs.right_bottom()) };
@@ -116,18 +116,18 @@ fn way(ui: &Ui, runs: Rect, weights: Rect) {
 }
 
 /// The plan's places for a card, where they differ from its own.
-fn ghosts(ui: &Ui, board: &Board, grid: &Grid, row: usize, module: Module) {
+fn planned_places(ui: &Ui, board: &Board, grid: &Grid, row: usize, module: Module) {
     let palette = theme::palette(ui);
     let (Some(plan), Some(now)) = (board.visible_plan(), board.placement.as_ref().map(|it| it.assignment(module))) else { return };
     let then = plan.placement.assignment(module);
     if then.runs_on != now.runs_on
         && let Some(rect) = grid.rect(&WeightLocation::Device(then.runs_on.clone()), row, CardPart::Runtime)
     {
-        paint_ghost(ui.painter(), rect, &format!("{} here", module_title(module)), &palette);
+        paint_planned(ui.painter(), rect, &format!("{} here", module_title(module)), &palette);
     }
     if then.weights != now.weights
         && let Some(rect) = grid.rect(&then.weights, row, CardPart::Weights)
     {
-        paint_ghost(ui.painter(), rect, "weights here", &palette);
+        paint_planned(ui.painter(), rect, "weights here", &palette);
     }
 }

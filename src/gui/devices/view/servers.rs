@@ -17,11 +17,11 @@ pub(crate) fn servers(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     heading(ui, "Remote devices", |ui| {
         let next = if state.devices.server_input.is_some() { None } else { Some(String::new()) };
-        icon_button(ui, state, commands, Icon::Plus, Command::TypeServer(next));
+        icon_button(ui, state, commands, Icon::Plus, Command::SetServerInput(next));
     });
     if let Some(typed) = &state.devices.server_input {
         let add = Command::AddServer;
-        input_line::input_line(ui, state, commands, typed, "Address, such as 192.168.1.20:50052", Command::TypeServer, &add);
+        input_line::input_line(ui, state, commands, typed, "Address, such as 192.168.1.20:50052", Command::SetServerInput, &add);
         let words = "Nothing is encrypted and nobody is asked to log in: use this in a network that you trust, or go through SSH.";
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.warn)).wrap());
     }
@@ -41,12 +41,12 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, server: &RemoteSer
         ui,
         |ui| {
             ui.set_width(ui.available_width());
-            let silent = matches!(server.state, ServerState::Unreachable(_));
+            let unreachable = matches!(server.state, ServerState::Unreachable(_));
             ui.horizontal(|ui| {
                 let wide = ui.available_width() - widgets::ROW_HEIGHT - ui.spacing().item_spacing.x;
                 ui.allocate_ui(eframe::egui::vec2(wide, 22.0), |ui| {
                     ui.set_min_width(wide);
-                    let color = if silent { palette.weak } else { palette.text };
+                    let color = if unreachable { palette.weak } else { palette.text };
                     ui.add(Label::new(RichText::new(address.as_str()).color(color)).truncate());
                 });
                 let remove = Command::RemoveServer(address.clone());
@@ -63,7 +63,7 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, server: &RemoteSer
                 Some(Ok(found)) => {
                     ui.add(Label::new(RichText::new(found).size(theme::SMALL).color(palette.text)).wrap());
                 }
-                Some(Err(why)) if !silent => {
+                Some(Err(why)) if !unreachable => {
                     ui.add(Label::new(RichText::new(sentence(why)).size(theme::SMALL).color(palette.warn)).wrap());
                 }
                 Some(Err(_)) | None if server.testing => {
@@ -72,11 +72,11 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, server: &RemoteSer
                 Some(Err(_)) | None => {}
             }
             ui.horizontal_wrapped(|ui| {
-                if silent {
+                if unreachable {
                     command_button(ui, state, commands, Command::RetryServer(address.clone()));
                 }
                 command_button(ui, state, commands, Command::TestServer(address.clone()));
-                let copy = Command::CopyTunnel(address.clone());
+                let copy = Command::CopySshCommand(address.clone());
                 command_button(ui, state, commands, copy).on_hover_text(ssh_tunnel_command(address));
             });
         },

@@ -21,17 +21,17 @@ pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     ScrollArea::vertical().id_salt("board side scroll").auto_shrink([false, false]).show(ui, |ui| {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
-            verdict(ui, state, commands);
+            fit_section(ui, state, commands);
             notes(ui, &state.devices.board);
             memory::resident_models(ui, state, commands);
-            named(ui, state, commands);
+            saved_placements(ui, state, commands);
             servers::servers(ui, state, commands);
         });
     });
 }
 
 /// Model and size of the next picture, fit of its placement, and the planner's answer.
-fn verdict(ui: &mut Ui, state: &State, commands: &mut Commands) {
+fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let (palette, board, recipe) = (theme::palette(ui), &state.devices.board, &state.shared.recipe);
     heading(ui, "Memory", |_| {});
     if board.modules.is_empty() {
@@ -93,30 +93,30 @@ fn notes(ui: &mut Ui, board: &Board) {
 }
 
 /// Saved placements of this model.
-fn named(ui: &mut Ui, state: &State, commands: &mut Commands) {
+fn saved_placements(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     heading(ui, "Saved placements", |ui| {
         let next = if state.devices.name_input.is_some() { None } else { Some(String::new()) };
-        widgets::icon_button(ui, state, commands, Icon::Plus, Command::TypeName(next));
+        widgets::icon_button(ui, state, commands, Icon::Plus, Command::SetNameInput(next));
     });
     for named in state.devices.placements_of_model() {
         ui.horizontal(|ui| {
             let used = named.text == state.shared.recipe.placement;
-            let command = Command::UseNamed(named.name.clone());
+            let command = Command::UsePlacement(named.name.clone());
             let wide = ui.available_width() - widgets::ROW_HEIGHT - ui.spacing().item_spacing.x;
             command_control(ui, state, commands, command, |ui| {
                 let name = format!("Use this placement: {}", named.name);
                 ui.add(Button::selectable(used, &named.name).truncate().min_size(vec2(wide, widgets::ROW_HEIGHT))).accessible_name(name)
             });
             let name = format!("Delete {}", named.name);
-            let command = Command::DeleteNamed(named.name.clone());
+            let command = Command::DeletePlacement(named.name.clone());
             command_control(ui, state, commands, command, |ui| bare_icon(ui, Icon::Close, &name));
         });
     }
     match &state.devices.name_input {
         Some(typed) => {
             let hint = "Name of this placement";
-            input_line::input_line(ui, state, commands, typed, hint, Command::TypeName, &Command::SaveNamed);
+            input_line::input_line(ui, state, commands, typed, hint, Command::SetNameInput, &Command::SavePlacement);
         }
         None if state.devices.placements_of_model().next().is_none() => {
             ui.label(RichText::new("None yet. Save the placement to come back to it.").color(palette.weak));

@@ -45,7 +45,7 @@ pub(crate) fn shortage_card(ui: &mut Ui, state: &State, commands: &mut Commands,
             let words = "Close other programs that use this memory, or choose a smaller model.";
             ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
         }
-        remedies(ui, state, commands, &state.devices.board.remedies, |index| Command::Remedy(index));
+        remedies(ui, state, commands, &state.devices.board.remedies, |index| Command::ApplyRemedy(index));
     });
 }
 

@@ -30,16 +30,16 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let column = (ui.available_width() - 2.0 * gap) / 3.0;
     ui.horizontal_top(|ui| {
         let [backend, params, budget] = &state.devices.board.text_errors;
-        let told = "Which device each module runs on, such as all=cuda0,te=cpu. Empty: the best one.";
-        field(ui, column, "Runs on", "--backend", &mut text.backend, "auto", told, backend.as_deref());
-        let told = "Where the weights of each module live, such as diffusion=cpu,te=disk. Empty: where it runs.";
-        field(ui, column, "Weights live in", "--params-backend", &mut text.params_backend, "where it runs", told, params.as_deref());
-        let told = "The most memory to use, in GiB, such as 6 or cuda0=6. -1 leaves 1 GiB free. Empty: no budget.";
-        field(ui, column, "Budgets", "--max-vram", &mut text.max_vram, "none", told, budget.as_deref());
+        let hover = "Which device each module runs on, such as all=cuda0,te=cpu. Empty: the best one.";
+        field(ui, column, "Runs on", "--backend", &mut text.backend, "auto", hover, backend.as_deref());
+        let hover = "Where the weights of each module live, such as diffusion=cpu,te=disk. Empty: where it runs.";
+        field(ui, column, "Weights live in", "--params-backend", &mut text.params_backend, "where it runs", hover, params.as_deref());
+        let hover = "The most memory to use, in GiB, such as 6 or cuda0=6. -1 leaves 1 GiB free. Empty: no budget.";
+        field(ui, column, "Budgets", "--max-vram", &mut text.max_vram, "none", hover, budget.as_deref());
     });
-    let told = "Keep what fits of the diffusion weights and copy the rest at each step. Needs a budget, and weights in RAM.";
+    let hover = "Keep what fits of the diffusion weights and copy the rest at each step. Needs a budget, and weights in RAM.";
     ui.horizontal_wrapped(|ui| {
-        ui.checkbox(&mut text.stream_layers, "Stream layers (--stream-layers)").on_hover_text(told);
+        ui.checkbox(&mut text.stream_layers, "Stream layers (--stream-layers)").on_hover_text(hover);
         split(ui, state, &mut text);
     });
     if !state.devices.paste_omissions.is_empty() {
@@ -47,7 +47,7 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
     if text != *before {
         let pasted = pasted(before, &text);
-        commands.push(pasted.map_or(Command::Text(text), Command::Paste));
+        commands.push(pasted.map_or(Command::SetText(text), Command::PasteCommand));
     }
 }
 
@@ -60,8 +60,8 @@ fn split(ui: &mut Ui, state: &State, text: &mut PlacementText) {
     for device in state.devices.board.devices.iter().map(|device| &device.name) {
         let was = devices.contains(device);
         let mut is = was;
-        let told = format!("Pictures of a batch are made on {device} too, at the same time. What runs on the first device goes to each.");
-        ui.checkbox(&mut is, device).on_hover_text(told).accessible_name(format!("Batch on {device}"));
+        let hover = format!("Pictures of a batch are made on {device} too, at the same time. What runs on the first device goes to each.");
+        ui.checkbox(&mut is, device).on_hover_text(hover).accessible_name(format!("Batch on {device}"));
         if is && !was {
             devices.push(device.clone());
         } else if was && !is {
@@ -85,7 +85,7 @@ fn pasted(before: &PlacementText, now: &PlacementText) -> Option<String> {
 }
 
 #[expect(clippy::too_many_arguments, reason = "a field is its words")]
-fn field(ui: &mut Ui, width: f32, label: &str, flag: &str, text: &mut String, hint: &str, told: &str, error: Option<&str>) {
+fn field(ui: &mut Ui, width: f32, label: &str, flag: &str, text: &mut String, hint: &str, hover: &str, error: Option<&str>) {
     let palette = theme::palette(ui);
     ui.allocate_ui_with_layout(vec2(width, 0.0), Layout::top_down(Align::LEFT), |ui| {
         ui.set_width(width);
@@ -105,7 +105,7 @@ fn field(ui: &mut Ui, width: f32, label: &str, flag: &str, text: &mut String, hi
                 .font(eframe::egui::TextStyle::Monospace)
                 .hint_text(hint.to_owned())
                 .margin(Margin::symmetric(8, 4));
-            widgets::line_edit(ui, width, edit).on_hover_text(told).accessible_name(label);
+            widgets::line_edit(ui, width, edit).on_hover_text(hover).accessible_name(label);
         });
         if let Some(error) = error {
             ui.add(Label::new(RichText::new(error).size(theme::SMALL).color(palette.error)).wrap());
@@ -117,7 +117,7 @@ fn field(ui: &mut Ui, width: f32, label: &str, flag: &str, text: &mut String, hi
 fn left_out(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     ui.horizontal_top(|ui| {
-        icon_button(ui, state, commands, Icon::Close, Command::DismissLeftOut);
+        icon_button(ui, state, commands, Icon::Close, Command::DismissPasteOmissions);
         ui.vertical(|ui| {
             ui.label(RichText::new("Not taken over from the command:").color(palette.warn));
             for words in &state.devices.paste_omissions {

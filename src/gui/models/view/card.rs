@@ -10,7 +10,7 @@ use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::models;
 use crate::gui::models::view::{colour_of, downloads, named_button, small};
-use crate::gui::models::{Availability, CardStatus, Entry, ModelCard, ModelKind, Status, queue};
+use crate::gui::models::{Availability, CardStatus, JobSnapshot, ModelCard, ModelKind, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
@@ -84,7 +84,7 @@ pub(crate) fn card(ui: &mut Ui, state: &State, commands: &mut Commands, card: &M
 }
 
 /// Accessible name of the card.
-fn accessible_text(state: &State, card: &ModelCard, status: CardStatus, download: Option<&Entry>) -> String {
+fn accessible_text(state: &State, card: &ModelCard, status: CardStatus, download: Option<&JobSnapshot>) -> String {
     let word = download.map_or(card.availability.label(), |it| queue::status_word(&it.status));
     let mut words = vec![card.name.clone(), word.to_owned()];
     if status.in_memory {
@@ -100,7 +100,7 @@ fn accessible_text(state: &State, card: &ModelCard, status: CardStatus, download
 }
 
 /// Word with a coloured dot: in memory, status of its download, or availability.
-fn state_chip(ui: &mut Ui, card: &ModelCard, status: CardStatus, download: Option<&Entry>, palette: &Palette) {
+fn state_chip(ui: &mut Ui, card: &ModelCard, status: CardStatus, download: Option<&JobSnapshot>, palette: &Palette) {
     let (word, colour, hover) = if status.in_memory {
         ("in memory", palette.accent, "Its weights are in memory, so the next picture begins at once.")
     } else if let Some(download) = download {
@@ -177,7 +177,7 @@ fn fit_line(ui: &mut Ui, state: &State, card: &ModelCard, status: CardStatus, pa
 }
 
 /// Button of the most useful command, or the controls of its download.
-fn action(ui: &mut Ui, state: &State, commands: &mut Commands, card: &ModelCard, download: Option<&Entry>) {
+fn action(ui: &mut Ui, state: &State, commands: &mut Commands, card: &ModelCard, download: Option<&JobSnapshot>) {
     let view = &state.models;
     let id = card.id.clone();
     if let Some(download) = download {

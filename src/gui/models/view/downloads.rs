@@ -8,7 +8,7 @@ use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
 use crate::gui::models;
 use crate::gui::models::view::{named_icon, small};
-use crate::gui::models::{Cause, DownloadsState, Entry, Status, queue};
+use crate::gui::models::{Cause, DownloadsState, JobSnapshot, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{command_button, heading, icon_button};
@@ -21,7 +21,7 @@ const BAR_HEIGHT: f32 = 4.0;
 struct DraggedDownload(String);
 
 /// Progress bar of a download. `name`: part of its accessible name.
-pub(crate) fn bar(ui: &mut Ui, entry: &Entry, name: &str) {
+pub(crate) fn bar(ui: &mut Ui, entry: &JobSnapshot, name: &str) {
     let palette = theme::palette(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), BAR_HEIGHT), Sense::hover());
     let fraction = queue::fraction(entry);
@@ -42,7 +42,7 @@ pub(crate) fn bar(ui: &mut Ui, entry: &Entry, name: &str) {
 }
 
 /// Icon buttons of a download, from right to left.
-pub(crate) fn controls(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry) {
+pub(crate) fn controls(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &JobSnapshot) {
     let (id, name) = (entry.id.clone(), &entry.name);
     named_icon(ui, state, commands, Icon::Close, models::Command::Cancel(id.clone()), name);
     match entry.status {
@@ -53,7 +53,7 @@ pub(crate) fn controls(ui: &mut Ui, state: &State, commands: &mut Commands, entr
 }
 
 /// Buttons that help with a download that a gated server refused.
-pub(crate) fn advice(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry) {
+pub(crate) fn advice(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &JobSnapshot) {
     if let Status::Failed(failure) = &entry.status
         && let Cause::Gated { licence_url } = &failure.cause
     {
@@ -102,7 +102,7 @@ pub(crate) fn downloads_section(ui: &mut Ui, state: &State, commands: &mut Comma
     }
 }
 
-fn row(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &Entry, at: usize) {
+fn row(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &JobSnapshot, at: usize) {
     let palette = theme::palette(ui);
     let queue = &state.models.queue;
     let id = Id::unique(("download", &entry.id));

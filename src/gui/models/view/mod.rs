@@ -29,7 +29,7 @@ const DETAIL_WIDTH: f32 = 384.0;
 const MIN_WIDTH_FOR_BOTH: f32 = 720.0;
 
 /// The view, right of the side panel.
-pub(crate) fn models_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+pub(crate) fn main_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let whole = ui.available_rect_before_wrap();
     let view = &state.models;

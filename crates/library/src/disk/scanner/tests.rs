@@ -1,6 +1,7 @@
 use std::fs;
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc;
+use std::sync::{Condvar, Mutex};
 
 use testkit::tiny::{self, Options};
 

@@ -1,0 +1,404 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::path::PathBuf;
+use std::thread;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::protocol::{
+    Begin, Cause, End, Estimate, Failure, JobId, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, PreviewOptions, RememberedTexts,
+    RemoteError, Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Timings,
+};
+use atelier_core::device::{Device, DeviceKind};
+use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, PictureInfo, PlacementText, Sampler, Scheduler};
+
+/// Asserts that the samples hold every variant. A variant that is missing here does not compile.
+macro_rules! assert_every_variant {
+    ($samples:expr, $($pattern:pat),+ $(,)?) => {{
+        let found: BTreeSet<usize> = $samples.iter().map(|sample| {
+            let mut index = 0;
+            $(
+                if matches!(sample, $pattern) {
+                    return index;
+                }
+                index += 1;
+            )+
+            // Without a wildcard: a new variant is a compile error.
+            match sample { $($pattern => index),+ }
+        }).collect();
+        let count = [$(stringify!($pattern)),+].len();
+        assert_eq!(found, (0..count).collect::<BTreeSet<_>>(), "{:?}", [$(stringify!($pattern)),+]);
+    }};
+}
+
+const JOB: JobId = JobId(u64::MAX);
+
+fn image(width: u32, height: u32) -> Rgb8 {
+    Rgb8::new(width, height, (0..width * height * 3).map(|n| n as u8).collect()).unwrap()
+}
+
+fn files() -> ModelFiles {
+    FileRole::ALL.into_iter().map(|role| (role, PathBuf::from(format!("/models/{}.gguf", role.key())))).collect()
+}
+
+fn placement() -> PlacementText {
+    PlacementText {
+        backend: "all=CUDA0".into(),
+        params_backend: "te=disk".into(),
+        max_vram: "6".into(),
+        stream_layers: true,
+        split_batch: "CUDA0".into(),
+    }
+}
+
+/// A recipe in which every field differs from the default, with pixels wherever there can be some.
+fn recipe() -> Recipe {
+    Recipe {
+        files: files(),
+        prompt: "a \"lake\"\nand ünicode".into(),
+        negative_prompt: "fog".into(),
+        width: 64,
+        height: 128,
+        steps: 3,
+        guidance: 1.1,
+        distilled_guidance: 0.1,
+        sampler: Some(Sampler::Dpmpp2sA),
+        scheduler: Some(Scheduler::Karras),
+        eta: Some(0.3),
+        flow_shift: Some(3.7),
+        clip_skip: Some(2),
+        seed: i64::MIN,
+        batch_count: 2,
+        vae_tiling: true,
+        flash_attention: false,
+        init: Some(InitImage { image: ImageSource::Pixels(image(3, 2)), strength: 0.7 }),
+        mask: Some(ImageSource::Pixels(image(2, 2))),
+        reference_images: vec![ImageSource::File("ref.png".into()), ImageSource::Pixels(image(1, 5)), ImageSource::Pixels(image(0, 0))],
+        control: Some(ControlImage { image: ImageSource::Pixels(image(7, 1)), strength: 0.2 }),
+        loras: vec![Lora { path: "ink.safetensors".into(), strength: -0.9 }],
+        placement: placement(),
+        threads: Some(3),
+    }
+}
+
+fn tasks() -> Vec<Task> {
+    use PreviewOptions::{Adaptive, Off, Projection, TinyAutoencoder};
+    let previews = [Off, Projection { every: 1 }, TinyAutoencoder { every: 9 }, Adaptive];
+    assert_every_variant!(previews, Off, Projection { .. }, TinyAutoencoder { .. }, Adaptive);
+    let sources = [ImageSource::File("in.png".into()), ImageSource::Pixels(image(5, 4))];
+    assert_every_variant!(sources, ImageSource::File(_), ImageSource::Pixels(_));
+    let generate = previews.map(|preview| Task::Generate { recipe: Box::new(recipe()), preview });
+    let upscale =
+        sources.map(|image| Task::Upscale { image, model: "esrgan.pth".into(), allow_pickle: true, placement: placement(), threads: None });
+    let tasks: Vec<Task> = generate.into_iter().chain(upscale).collect();
+    assert_every_variant!(tasks, Task::Generate { .. }, Task::Upscale { .. });
+    tasks
+}
+
+fn requests() -> Vec<Request> {
+    let queries = [Query::Estimate(Box::new(recipe())), Query::Devices];
+    assert_every_variant!(queries, Query::Estimate(_), Query::Devices);
+    let controls = [
+        Control::Cancel(JOB),
+        Control::AddServer("studio.local:7".parse().unwrap()),
+        Control::UnloadAll,
+        Control::Unload(ResidentId(3)),
+        Control::Keep { model: ResidentId(4), keep: true },
+        Control::SetReserve(Reserve { percent: 7, most_bytes: u64::MAX }),
+        Control::Preload(Some(Box::new(recipe()))),
+        Control::Preload(None),
+    ];
+    assert_every_variant!(
+        controls,
+        Control::Cancel(_),
+        Control::AddServer(_),
+        Control::UnloadAll,
+        Control::Unload(_),
+        Control::Keep { .. },
+        Control::SetReserve(_),
+        Control::Preload(_),
+    );
+    let jobs = tasks().into_iter().map(|task| Request::Job { job: JOB, task });
+    let requests: Vec<Request> = jobs.chain(queries.map(Request::Query)).chain(controls.map(Request::Control)).collect();
+    assert_every_variant!(requests, Request::Job { .. }, Request::Query(_), Request::Control(_));
+    requests
+}
+
+fn remote_errors() -> Vec<RemoteError> {
+    use RemoteError::{Busy, Lost, NotAtelier, OtherVersion, Silent, Unknown, Unreachable};
+    let server = || "studio:1".to_owned();
+    let errors = vec![
+        Unknown(server()),
+        Unreachable(server()),
+        Silent(server()),
+        NotAtelier(server()),
+        OtherVersion { server: server(), theirs: "1/a".into(), ours: "1/b".into() },
+        Busy(server()),
+        Lost(server()),
+    ];
+    assert_every_variant!(errors, Unknown(_), Unreachable(_), Silent(_), NotAtelier(_), OtherVersion { .. }, Busy(_), Lost(_));
+    errors
+}
+
+fn failures() -> Vec<Failure> {
+    use PhaseKind::{Decoding, Denoising, Encoding, Loading, Upscaling};
+    let phases = [Loading, Encoding, Denoising, Decoding, Upscaling];
+    assert_every_variant!(phases, Loading, Encoding, Denoising, Decoding, Upscaling);
+    let missing =
+        phases.map(|phase| Cause::OutOfMemory(OutOfMemory { device: "GPU0".into(), phase, bytes_wanted: u64::MAX, bytes_free: 1 }));
+    let causes: Vec<Cause> = missing.into_iter().chain(remote_errors().into_iter().map(Cause::Remote)).collect();
+    assert_every_variant!(causes, Cause::OutOfMemory(_), Cause::Remote(_));
+    let caused = causes.into_iter().map(|cause| Failure { log: vec!["a line".into()], cause: Some(cause), ..Failure::new("No.", "Try.") });
+    caused.chain([Failure::default()]).collect()
+}
+
+fn device(kind: DeviceKind) -> Device {
+    Device {
+        name: "D0".into(),
+        description: "A card".into(),
+        kind,
+        card: Some("0000:01:00.0".into()),
+        memory_total_bytes: 8,
+        memory_free_bytes: 4,
+        memory_allocated_bytes: 2,
+    }
+}
+
+fn devices() -> Vec<Device> {
+    use DeviceKind::{Accelerator, Cpu, Gpu, IntegratedGpu, Remote};
+    let kinds = [Cpu, Gpu, IntegratedGpu, Accelerator, Remote];
+    assert_every_variant!(kinds, Cpu, Gpu, IntegratedGpu, Accelerator, Remote);
+    kinds.map(device).into()
+}
+
+fn estimate() -> Estimate {
+    let compute_bytes = placement::Phase::ALL.into_iter().zip(1..).collect();
+    let needs = ModuleNeeds { weight_bytes: 5, lora_bytes: 6, compute_bytes, least_bytes: Some(7) };
+    let needs = Needs { modules: Module::ALL.into_iter().map(|module| (module, needs.clone())).collect() };
+    let locations = [WeightLocation::Device("CPU".into()), WeightLocation::Disk];
+    assert_every_variant!(locations, WeightLocation::Device(_), WeightLocation::Disk);
+    let weights = locations.map(|location| Change::Weights { module: Module::Te, location });
+    let changes: Vec<Change> = [
+        Change::VaeTiling,
+        Change::Pieces { module: Module::Vae },
+        Change::RunsOn { module: Module::Vae, device: "CPU".into() },
+        Change::Budget { device: "GPU0".into(), gib: 0.1 + 0.2 },
+        Change::Size { width: 64, height: 32 },
+        Change::Quantisation { module: Module::Diffusion, name: "q4.gguf".into() },
+    ]
+    .into_iter()
+    .chain(weights)
+    .collect();
+    assert_every_variant!(
+        changes,
+        Change::VaeTiling,
+        Change::Weights { .. },
+        Change::RunsOn { .. },
+        Change::Pieces { .. },
+        Change::Budget { .. },
+        Change::Size { .. },
+        Change::Quantisation { .. },
+    );
+    Estimate { needs: needs.clone(), alternatives: vec![Alternative { changes, needs }], slack_bytes: BTreeMap::from([("GPU0".into(), 9)]) }
+}
+
+fn residency() -> Residency {
+    let part = ResidentPart { module: Module::Te, device: "CPU".into(), bytes: 1, owner: ResidentId(2), shared: true };
+    let model = Resident {
+        id: ResidentId(1),
+        files: files(),
+        parts: vec![part],
+        used_at_secs: 9,
+        in_use: true,
+        kept: true,
+        encodings_found: 1,
+        encodings_made: 2,
+    };
+    let encodings = RememberedTexts { found: 1, made: 2, bytes: 3 };
+    Residency { models: vec![model], unreturned_bytes: BTreeMap::from([("GPU0".into(), 5)]), encodings }
+}
+
+fn events() -> Vec<Event> {
+    let job = JOB;
+    let phases = [
+        Phase::Loading { module: Some(Module::Te), bytes_done: 1, bytes_total: 2 },
+        Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
+        Phase::Encoding,
+        Phase::Denoising { picture: 1 },
+        Phase::Decoding { picture: 2 },
+        Phase::Upscaling { tile: 1, tiles: 4 },
+    ];
+    assert_every_variant!(
+        phases,
+        Phase::Loading { .. },
+        Phase::Encoding,
+        Phase::Denoising { .. },
+        Phase::Decoding { .. },
+        Phase::Upscaling { .. }
+    );
+    let levels = [LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error];
+    assert_every_variant!(levels, LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error);
+    let info = PictureInfo { index: 1, seed: i64::MAX };
+    let timings =
+        Timings { load_secs: 0.1, encode_secs: 1.0 / 3.0, denoise_secs: 12.345_678_901_234_567, decode_secs: 1e-9, total_secs: 1e9 };
+    let ends: Vec<End> = [End::Done { pictures: vec![info], timings, notes: vec!["Hm.".into()] }, End::Cancelled]
+        .into_iter()
+        .chain(failures().into_iter().map(End::Failed))
+        .collect();
+    assert_every_variant!(ends, End::Done { .. }, End::Cancelled, End::Failed(_));
+    let peaks = placement::Phase::ALL.map(|phase| Peak {
+        device: "GPU0".into(),
+        phase,
+        bytes: 3,
+        others_bytes: 2,
+        predicted_bytes: Some(u64::MAX),
+    });
+    let server: ServerAddress = "[::1]:7".parse().unwrap();
+    let estimated = |estimate| Event::Estimated { recipe: Box::new(recipe()), estimate };
+    let mut events = vec![
+        Event::Begin { job, begin: Begin { width: 1, height: 2, steps: 3, seeds: vec![-1, 7], notes: vec!["No.".into()] } },
+        Event::Step { job, step: Step { picture: 1, done: 2, total: 3, fraction: 0.1, step_secs: 0.7 } },
+        Event::Preview { job, preview: Preview { picture: 1, step: 2, image: Arc::new(image(4, 4)) } },
+        Event::Picture { job, picture: Picture { info, image: Arc::new(image(300, 200)) } },
+        Event::Measured { job, peaks: peaks.into() },
+        Event::Waiting { job, behind: vec!["another".into()] },
+        Event::Residency(residency()),
+        Event::Devices(devices()),
+        Event::Server { server: server.clone(), added: Ok(devices()) },
+        estimated(Ok(estimate())),
+        estimated(Err(Failure::new("No.", "Try."))),
+    ];
+    events.extend(phases.map(|phase| Event::Phase { job, phase }));
+    events.extend(levels.map(|level| Event::Log { job: Some(job), level, text: "\"quoted\"\n\u{0}".into() }));
+    events.extend(remote_errors().into_iter().map(|error| Event::Server { server: server.clone(), added: Err(error) }));
+    events.extend(ends.into_iter().map(|end| Event::End { job, end }));
+    assert_every_variant!(
+        events,
+        Event::Begin { .. },
+        Event::Phase { .. },
+        Event::Step { .. },
+        Event::Preview { .. },
+        Event::Picture { .. },
+        Event::Log { .. },
+        Event::Estimated { .. },
+        Event::Measured { .. },
+        Event::Waiting { .. },
+        Event::Residency(_),
+        Event::Devices(_),
+        Event::Server { .. },
+        Event::End { .. },
+    );
+    events
+}
+
+/// Sends messages through a pipe of the system, read by another thread.
+fn through_a_pipe<M: Message + Clone + PartialEq + Debug + Send + 'static>(messages: &[M]) {
+    let (mut from, mut to) = io::pipe().unwrap();
+    let reader = thread::spawn(move || {
+        let mut received = Vec::new();
+        while let Some(message) = read::<M>(&mut from).unwrap() {
+            received.push(message);
+        }
+        received
+    });
+    for message in messages {
+        write(&mut to, message.clone()).unwrap();
+    }
+    drop(to);
+    let received = reader.join().unwrap();
+    assert_eq!(received.len(), messages.len());
+    for (received, sent) in received.iter().zip(messages) {
+        assert_eq!(received, sent);
+    }
+}
+
+#[test]
+fn every_request_crosses_a_pipe_and_comes_back_equal() {
+    through_a_pipe(&requests());
+}
+
+#[test]
+fn every_event_crosses_a_pipe_and_comes_back_equal() {
+    through_a_pipe(&events());
+}
+
+fn frame(message: Event) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write(&mut bytes, message).unwrap();
+    bytes
+}
+
+#[test]
+fn pixels_travel_as_bytes_behind_the_header() {
+    let image = image(300, 200);
+    let picture = Picture { info: PictureInfo { index: 0, seed: 1 }, image: Arc::new(image.clone()) };
+    let bytes = frame(Event::Picture { job: JOB, picture });
+    assert!(bytes.ends_with(image.pixels()) && bytes.len() < image.pixels().len() + 300, "{} bytes", bytes.len());
+}
+
+#[test]
+fn a_number_that_json_lacks_is_refused_before_anything_is_written() {
+    let mut bytes = Vec::new();
+    let request = Request::Query(Query::Estimate(Box::new(Recipe { guidance: f32::INFINITY, ..Recipe::default() })));
+    assert_eq!(write(&mut bytes, request).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    assert!(bytes.is_empty());
+}
+
+#[test]
+fn a_pipe_that_closes_is_the_end_between_frames_and_an_error_within_one() {
+    let bytes = frame(Event::Preview { job: JOB, preview: Preview { picture: 0, step: 1, image: Arc::new(image(2, 2)) } });
+    assert!(read::<Event>(&mut &bytes[..0]).unwrap().is_none());
+    for length in 1..bytes.len() {
+        assert_eq!(read::<Event>(&mut &bytes[..length]).unwrap_err().kind(), io::ErrorKind::UnexpectedEof, "{length} bytes");
+    }
+}
+
+#[test]
+fn sizes_are_checked_before_memory_is_taken_for_them() {
+    let framed = |length: u32, header: &str| [&length.to_le_bytes(), header.as_bytes()].concat();
+    let announced = |images: &str, message: &str| {
+        let header = format!("{{\"images\":{images},\"message\":{message}}}");
+        framed(u32::try_from(header.len()).unwrap(), &header)
+    };
+    let no_pixels = r#"{"Preview":{"job":1,"preview":{"picture":0,"step":1,"image":{"width":0,"height":0,"pixels":[]}}}}"#;
+    let many = format!("[{}[1,1]]", "[1,1],".repeat(MAX_IMAGES));
+    for bytes in [
+        framed(u32::MAX, "{}"),
+        announced("[[4294967295,4294967295]]", no_pixels),
+        announced("[[40000,40000]]", no_pixels),
+        announced(&many, no_pixels),
+        announced("[]", no_pixels),
+        announced("[[1,1],[1,1]]", no_pixels),
+        announced("[[1,1]]", r#"{"Devices":[]}"#),
+        announced("[]", "null"),
+    ] {
+        assert_eq!(
+            read::<Event>(&mut &bytes[..]).unwrap_err().kind(),
+            io::ErrorKind::InvalidData,
+            "{}",
+            String::from_utf8_lossy(&bytes[4..60])
+        );
+    }
+    // Announced within the bounds, and never sent.
+    let bytes = announced("[[30000,30000]]", no_pixels);
+    assert_eq!(read::<Event>(&mut &bytes[..]).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), length in 0_u32..64, is_framed in any::<bool>()) {
+        let bytes = if is_framed { [&length.to_le_bytes()[..], &bytes].concat() } else { bytes };
+        let _ = read::<Event>(&mut &bytes[..]);
+        let _ = read::<Request>(&mut &bytes[..]);
+    }
+
+    #[test]
+    fn a_changed_byte_panics_nowhere(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut bytes = frame(Event::Preview { job: JOB, preview: Preview { picture: 0, step: 1, image: Arc::new(image(2, 2)) } });
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        let _ = read::<Event>(&mut &bytes[..]);
+    }
+}

@@ -1,0 +1,25 @@
+//! The list of features.
+//!
+//! To add a view: a folder (`state`, `command`, `update`, `view`), its `mod` line in `gui/mod.rs`, a line in this list, and its first state in
+//! `App::new`. The list gives it a field of `State`, a variant of `Command` and `Screen`, its button and key, and its place in the frame loop.
+//!
+//! A screen has `State`, `Command` (with `KEYS`, `label`, `tooltip` and `enabled`), `update::update`, `view::side_panel` and
+//! `view::main_panel`; a section has the first three and is drawn by screens.
+
+/// Passes the features on to another macro: screens in the order of their buttons, with label, tooltip and key; then sections.
+macro_rules! with_features {
+    ($then:ident) => {
+        $then! {
+            screens {
+                create Create "Create" "Describe a picture and watch it form." Num1;
+                devices Devices "Devices" "See where each part of the model runs, what that takes, and change it." Num2;
+                models Models "Models" "See which models you have, get more, and keep them tidy." Num3;
+            }
+            sections {
+                memory Memory;
+            }
+        }
+    };
+}
+
+pub(crate) use with_features;

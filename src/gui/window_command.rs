@@ -1,0 +1,57 @@
+//! Commands of the window itself. Their effect is in [`crate::gui::app`].
+
+use crate::gui::screen::Screen;
+use crate::gui::shared::Shared;
+use crate::settings::ThemeChoice;
+
+/// A command of the window itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum WindowCommand {
+    /// Show another view.
+    SetScreen(Screen),
+    /// Set the theme.
+    SetTheme(ThemeChoice),
+    /// Put the error card away.
+    DismissError,
+    /// Put the error, with its log lines, on the clipboard.
+    CopyError,
+    /// Stop the forming picture and close.
+    StopAndClose,
+    /// Do not close.
+    StayOpen,
+}
+
+impl WindowCommand {
+    /// The words on its button or menu entry, which are its accessible name too.
+    pub(crate) fn label(self) -> &'static str {
+        self.words().0
+    }
+
+    /// Its effect, in a sentence.
+    pub(crate) fn tooltip(self) -> &'static str {
+        self.words().1
+    }
+
+    /// Label and tooltip.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::SetScreen(screen) => (screen.label(), screen.tooltip()),
+            Self::SetTheme(choice) => (choice.label(), choice.tooltip()),
+            Self::DismissError => ("Dismiss", "Put this message away."),
+            Self::CopyError => ("Copy details", "Copy this message and the engine's last lines, to ask somebody for help."),
+            Self::StopAndClose => ("Stop and close", "Stop the forming picture and close Atelier. Finished pictures are kept."),
+            Self::StayOpen => ("Keep going", "Keep Atelier open and let the picture finish."),
+        }
+    }
+
+    /// `Ok` if it can be done now.
+    ///
+    /// # Errors
+    /// The sentence about the first thing that is missing.
+    pub(crate) fn enabled(self, shared: &Shared) -> Result<(), &'static str> {
+        match self {
+            Self::CopyError | Self::DismissError => shared.error.as_ref().map(drop).ok_or("There is no message."),
+            Self::SetScreen(_) | Self::SetTheme(_) | Self::StopAndClose | Self::StayOpen => Ok(()),
+        }
+    }
+}
