@@ -3,21 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use atelier_core::paths::Paths;
 use atelier_library::downloads::Token;
 use atelier_library::{Catalogue, LibraryConfig, LibraryConfigError, Models};
 
 use super::message::Message;
 use super::snapshot::TokenState;
 use super::worker::Worker;
-
-/// Settings as saved, or default ones and a sentence where the file cannot be read.
-pub(super) fn read_config(paths: &Paths) -> (LibraryConfig, Option<String>) {
-    match LibraryConfig::read(&paths.library_file()) {
-        Ok(config) => (config, None),
-        Err(error) => (LibraryConfig::default(), Some(error.to_string())),
-    }
-}
 
 impl Worker {
     /// Changes the settings, here and in the file; false, after a notice, where they could not be written.
@@ -96,7 +87,7 @@ impl Worker {
 
     /// Reads the settings again, which the command line may have changed. Returns a sentence where the file cannot be read.
     pub(super) fn reload_config(&mut self) -> Option<String> {
-        let (config, problem) = read_config(&self.options.paths);
+        let (config, problem) = self.options.read_config();
         if problem.is_some() || config == self.config {
             return problem;
         }

@@ -6,7 +6,6 @@ use atelier_library::downloads::{Downloads, Event, HubFile, Job, Options, Refuse
 use atelier_library::{Link, Problem, download_job, parts_job};
 
 use super::message::{DownloadsState, LibraryEvent};
-use super::shortcut;
 use super::snapshot::TokenState;
 use super::worker::Worker;
 
@@ -81,37 +80,12 @@ impl Worker {
         self.with_downloads(|it| it.add(job));
     }
 
-    /// Downloads a link, lists a repository, or uses a folder in place.
-    pub(super) fn add(&mut self, path: &Path) {
-        let Some(text) = shortcut::url_as_path(path).or_else(|| shortcut::url_in_shortcut(path)) else {
-            if path.exists() {
-                self.add_folder(path);
-            } else if let Some(repo) = repository_name(path) {
-                self.open_repository(repo);
-            } else {
-                self.notice(format!("There is no file, folder or link {}.", path.display()));
-            }
-            return;
-        };
-        match Link::read(&text) {
-            Some(Link::Repository(repo)) => self.open_repository(repo),
-            Some(ref link @ Link::Direct(ref url)) if !link.names_a_file() => self.with_downloads(|it| it.probe(url)),
-            Some(link) => self.download_link(&link, None),
-            None => self.notice(format!("{text} leads to no file. Paste the address of a file, or of a repository on Hugging Face.")),
-        }
-    }
-
     /// `name`: file name given by the server, where it was asked.
-    fn download_link(&self, link: &Link, name: Option<&str>) {
+    pub(super) fn download_link(&self, link: &Link, name: Option<&str>) {
         let Some(job) = link.job(name) else { return self.notice("This link leads to no file that can be kept on a disk.") };
         let name = job.name.clone();
         self.with_downloads(|it| it.add(job));
         self.notice(format!("{name} is in the queue."));
-    }
-
-    fn open_repository(&self, repo: String) {
-        self.with_downloads(|it| it.list_repository(&repo));
-        self.send(LibraryEvent::RepositoryOpened(repo));
     }
 
     /// Forwards the events of the queue.
@@ -148,14 +122,6 @@ impl Worker {
             self.rescan();
         }
     }
-}
-
-/// A repository's bare name, `owner/name`, which reached the service as a path.
-fn repository_name(path: &Path) -> Option<String> {
-    let text = path.to_str()?;
-    let is_part = |it: &str| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-    let (owner, name) = text.split_once('/')?;
-    (is_part(owner) && is_part(name) && !owner.starts_with('.')).then(|| text.to_owned())
 }
 
 /// True for file names with an extension that Atelier opens.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use atelier_core::mailbox::Mailbox;
 use atelier_library::downloads::{HubFile, JobSnapshot, Repository, Token};
 use atelier_library::{Problem, Runnable, Usage};
 
@@ -153,8 +154,28 @@ pub struct CheckedFile {
     pub words: String,
 }
 
+/// The mailbox of the events, shared by the library thread, its helper threads and the reader.
+pub(super) struct EventSender(Mailbox<LibraryEvent>);
+
+impl EventSender {
+    pub(super) fn new(mailbox: Mailbox<LibraryEvent>) -> Self {
+        Self(mailbox)
+    }
+
+    /// Sends an event in place of the unread ones that it outdates.
+    pub(super) fn send(&self, event: LibraryEvent) {
+        let outdates = is_replaced_by(&event);
+        self.0.send_replacing(event, outdates);
+    }
+
+    /// The oldest unread event.
+    pub(super) fn try_next(&self) -> Option<LibraryEvent> {
+        self.0.try_next()
+    }
+}
+
 /// Predicate over unread events: true for those that `event` makes worthless.
-pub(super) fn is_replaced_by(event: &LibraryEvent) -> impl Fn(&LibraryEvent) -> bool + use<> {
+fn is_replaced_by(event: &LibraryEvent) -> impl Fn(&LibraryEvent) -> bool + use<> {
     enum Kind {
         Snapshot,
         Queue,

@@ -4,76 +4,37 @@
 //! newer snapshot, queue or check progress replaces an unread older one; every other event is read in order and never dropped. Not here:
 //! drawing, the engine, the state of a window.
 
+mod add;
 mod config;
+mod dispatch;
 mod downloads;
 mod files;
 mod message;
 mod notifier;
+mod options;
 mod shortcut;
 mod snapshot;
 mod worker;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use atelier_core::mailbox::Mailbox;
-use atelier_core::paths::Paths;
-use atelier_library::downloads::{Options, TokenStore};
-
 use atelier_library::ModelCard;
+
 pub use message::{CheckedFile, DownloadsState, FileCheck, LibraryEvent, LibraryRequest, RemovalPreview};
-use message::{Message, is_replaced_by};
+use message::{EventSender, Message};
+pub use options::LibraryOptions;
 pub use snapshot::{FolderSummary, LibrarySettings, LibrarySnapshot, TokenState};
 use worker::Worker;
-
-/// Folders and collaborators of the library service; tests replace some of them.
-#[derive(Clone)]
-pub struct LibraryOptions {
-    /// The folders of this person.
-    pub paths: Paths,
-    /// Watch the folders for changes.
-    pub watch: bool,
-    /// Changes the options of the download queue before it starts.
-    pub downloads: Arc<dyn Fn(&mut Options) + Send + Sync>,
-    /// Token store, by the folder of the downloads' journal; a test must not touch a person's keyring.
-    pub tokens: fn(&Path) -> TokenStore,
-    /// Moves a file or folder to the trash.
-    pub trash: fn(&Path) -> Result<(), String>,
-}
-
-impl std::fmt::Debug for LibraryOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LibraryOptions").field("paths", &self.paths).finish_non_exhaustive()
-    }
-}
-
-impl LibraryOptions {
-    /// Options of the shipped program for these folders.
-    #[must_use]
-    pub fn usual(paths: Paths) -> Self {
-        Self { paths, watch: true, downloads: Arc::new(|_| ()), tokens: TokenStore::new, trash: atelier_library::to_trash }
-    }
-}
 
 /// Handle of the library thread. Dropping it ends the thread, which then waits for nothing but what is being written.
 pub struct LibraryService {
     messages: Sender<Message>,
     events: Arc<EventSender>,
     ended: Receiver<()>,
-}
-
-/// The worker's end of the mailbox, shared with its helper threads.
-struct EventSender(Mailbox<LibraryEvent>);
-
-impl EventSender {
-    /// Sends an event in place of the unread ones that it outdates.
-    fn send(&self, event: LibraryEvent) {
-        let outdates = is_replaced_by(&event);
-        self.0.send_replacing(event, outdates);
-    }
 }
 
 impl LibraryService {
@@ -83,7 +44,7 @@ impl LibraryService {
     /// # Errors
     /// The system has no thread to give.
     pub fn start(options: LibraryOptions, builtin: Option<ModelCard>, wake: impl Fn() + Send + Sync + 'static) -> std::io::Result<Self> {
-        let events = Arc::new(EventSender(Mailbox::new(wake)));
+        let events = Arc::new(EventSender::new(Mailbox::new(wake)));
         let (messages, received) = channel();
         let (end, ended) = channel();
         let (worker_events, worker_messages) = (Arc::clone(&events), messages.clone());
@@ -105,7 +66,7 @@ impl LibraryService {
     /// The oldest unread event.
     #[must_use]
     pub fn try_next(&self) -> Option<LibraryEvent> {
-        self.events.0.try_next()
+        self.events.try_next()
     }
 
     /// Ends the thread; false where it did not end within `limit`.

@@ -1,24 +1,26 @@
-//! The library thread: handles one message after the other and sends events. Long work (checks, counting, the keyring) has threads of its own.
+//! State of the library thread, and what every operation on it needs: sending events, rescanning, rebuilding the models, publishing.
+//!
+//! The operations stand above, one file each ([`super::config`], [`super::downloads`], [`super::files`], [`super::add`]); [`super::dispatch`]
+//! calls them. Nothing here knows them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Instant;
 
 use atelier_library::disk::{ScanResult, Scanner};
 use atelier_library::downloads::Downloads;
-use atelier_library::{Catalogue, LibraryConfig, Models, Usage, downloaded, usage};
+use atelier_library::{Catalogue, LibraryConfig, ModelCard, Models, Usage, downloaded, usage};
 
-use super::config::read_config;
-use super::message::{LibraryEvent, LibraryRequest, Message};
+use super::message::{EventSender, LibraryEvent, Message};
 use super::notifier::CoalescedNotifier;
+use super::options::LibraryOptions;
 use super::snapshot::{LibrarySnapshot, SnapshotInputs, TokenState};
-use super::{EventSender, LibraryOptions};
-use atelier_library::ModelCard;
 
+/// State of the library thread.
 pub(super) struct Worker {
     pub(super) options: LibraryOptions,
     pub(super) events: Arc<EventSender>,
@@ -34,28 +36,28 @@ pub(super) struct Worker {
     builtin: Option<ModelCard>,
     pub(super) scanner: Scanner,
     pub(super) scan: Arc<ScanResult>,
-    scan_notifier: CoalescedNotifier<Message>,
+    pub(super) scan_notifier: CoalescedNotifier<Message>,
     pub(super) downloads_notifier: CoalescedNotifier<Message>,
-    usage: Option<Usage>,
+    pub(super) usage: Option<Usage>,
     /// Files that Atelier downloaded.
     downloaded: BTreeSet<PathBuf>,
-    is_counting: bool,
+    pub(super) is_counting: bool,
     pub(super) token: TokenState,
-    memory_bytes: Option<u64>,
+    pub(super) memory_bytes: Option<u64>,
     pub(super) problems: Vec<String>,
 }
 
 impl Worker {
-    /// Reads the settings and starts the scanner and the download queue. The catalogue is published at once.
+    /// Reads the settings, starts the scanner and publishes the catalogue. Downloads are not started yet.
     pub(super) fn open(options: LibraryOptions, builtin: Option<ModelCard>, events: Arc<EventSender>, messages: Sender<Message>) -> Self {
-        let (config, problem) = read_config(&options.paths);
+        let (config, problem) = options.read_config();
         let (catalogue, faults) = Catalogue::open(&options.paths.catalogues(), &[]);
         let problems: Vec<String> = problem.into_iter().chain(faults.iter().map(ToString::to_string)).collect();
         let scan_notifier = CoalescedNotifier::new(&messages, || Message::ScanChanged);
         let notifier = scan_notifier.clone();
         let scanner = Scanner::start(config.scanner(&options.paths, options.watch), move || notifier.notify());
         let models = Models { catalogue, installed: Vec::new(), loose: Vec::new(), problems: Vec::new() };
-        let mut worker = Self {
+        let worker = Self {
             downloads_notifier: CoalescedNotifier::new(&messages, || Message::DownloadsChanged),
             options,
             builtin,
@@ -77,73 +79,7 @@ impl Worker {
             problems,
         };
         worker.publish();
-        worker.start_downloads();
         worker
-    }
-
-    /// Handles messages until one says stop.
-    pub(super) fn run(mut self, messages: &Receiver<Message>) {
-        for message in messages {
-            match message {
-                Message::Request(request) => self.handle(request),
-                Message::ScanChanged => {
-                    self.scan_notifier.acknowledge();
-                    self.scan = self.scanner.result();
-                    self.rebuild();
-                }
-                Message::DownloadsChanged => {
-                    self.downloads_notifier.acknowledge();
-                    self.forward_download_events();
-                }
-                Message::UsageCounted(usage) => {
-                    (self.usage, self.is_counting) = (Some(usage), false);
-                    self.publish();
-                }
-                Message::TokenSaved(token, result) => self.token_saved(token, result),
-                Message::CheckEnded(id, files) => self.check_ended(id, files),
-                Message::Stop => break,
-            }
-        }
-        for (_, stop) in &self.checks {
-            stop.store(true, Ordering::SeqCst);
-        }
-    }
-
-    fn handle(&mut self, request: LibraryRequest) {
-        match request {
-            LibraryRequest::SetMemory(bytes) => {
-                self.memory_bytes = Some(bytes);
-                self.publish();
-            }
-            LibraryRequest::Download(name) => self.download(&name),
-            LibraryRequest::DownloadMissing(id) => self.download_missing(&id),
-            LibraryRequest::DownloadHubFile(repo, file) => self.download_hub_file(&repo, file),
-            LibraryRequest::Add(paths) => paths.iter().for_each(|it| self.add(it)),
-            LibraryRequest::PauseDownload(id) => self.with_downloads(|it| it.pause(&id)),
-            LibraryRequest::ResumeDownload(id) => self.with_downloads(|it| it.resume(&id)),
-            LibraryRequest::CancelDownload(id) => self.with_downloads(|it| it.cancel(&id)),
-            LibraryRequest::MoveDownload(id, before) => self.with_downloads(|it| it.reorder(&id, before.as_deref())),
-            LibraryRequest::StartDownloads => self.start_downloads(),
-            LibraryRequest::SearchHub(text) => self.with_downloads(|it| it.search(&text)),
-            LibraryRequest::ListRepository(repo) => self.with_downloads(|it| it.list_repository(&repo)),
-            LibraryRequest::ResolveModel(id) => self.send(LibraryEvent::Runnable(self.models.runnable(&id))),
-            LibraryRequest::AcceptLicence(id) => self.accept_licence(&id),
-            LibraryRequest::PreviewRemoval(id) => self.preview_removal(&id),
-            LibraryRequest::Remove(id) => self.remove(&id),
-            LibraryRequest::CheckFiles(id) => self.check_files(&id),
-            LibraryRequest::StopCheck(id) => self.stop_check(&id),
-            LibraryRequest::ForgetFolder(folder) => self.forget_folder(&folder),
-            LibraryRequest::SetModelsRoot(root) => self.set_models_root(root),
-            LibraryRequest::SetParallelFiles(files) => self.set_parallel_files(files),
-            LibraryRequest::SetToken(token) => self.save_token(token),
-            LibraryRequest::Rescan => {
-                self.reload_all();
-                self.rescan();
-            }
-            LibraryRequest::ReloadSettings => {
-                self.reload_config();
-            }
-        }
     }
 
     pub(super) fn send(&self, event: LibraryEvent) {
