@@ -25,6 +25,7 @@ mod header;
 mod installed_item;
 mod kind;
 mod link;
+mod link_text;
 mod lora;
 mod manifest;
 mod models;

@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use super::event::{Cause, Failure};
+use super::failure::{Cause, Failure};
 use super::web::{NoAnswer, Web, repository};
 use crate::Sha256;
 

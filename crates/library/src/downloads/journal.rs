@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{Cause, Failure, PauseReason, Status};
+use super::event::{PauseReason, Status};
+use super::failure::{Cause, Failure};
 use super::index::DownloadIndex;
 use super::job::Job;
 use atelier_core::paths;

@@ -2,10 +2,10 @@
 
 use reqwest::header::{self, HeaderMap};
 
-use super::event::{Cause, Failure};
+use super::failure::{Cause, Failure};
 use super::job::Source;
 use super::web::Web;
-use crate::link::{can_hold_a_model, name_in, unescaped};
+use crate::link_text::{can_hold_a_model, name_in, unescaped};
 
 /// What the file behind an address is called.
 pub(super) async fn probe(web: &Web, url: &str) -> Result<String, Failure> {

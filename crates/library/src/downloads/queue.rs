@@ -13,7 +13,8 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinSet, spawn_blocking};
 
-use super::event::{Cause, Event, Failure, JobSnapshot, PauseReason, Stage, Status};
+use super::event::{Event, JobSnapshot, PauseReason, Stage, Status};
+use super::failure::{Cause, Failure};
 use super::finalize::{finish, remove_all};
 use super::hub;
 use super::job::{FileRequest, Job};
@@ -21,10 +22,12 @@ use super::journal::{self, Remembered, StoredFile, StoredJob, StoredState};
 use super::outbox::Outbox;
 use super::probe::probe;
 use super::queued_job::{FollowUp, QueuedJob};
-use super::transfer::{self, Context, FileTask, Transferred};
+use super::task::{Context, FileTask};
+use super::transfer::{Transferred, transfer_file};
 use super::transfer_error::{TransferError, lost};
 use super::web::Web;
-use super::{Options, Token};
+use super::options::Options;
+use super::token::Token;
 use crate::MANIFEST;
 
 /// How often progress is told.
@@ -299,7 +302,7 @@ impl Queue {
                 let (context, number) = (Arc::clone(&self.context), queued.number);
                 let task = self
                     .tasks
-                    .spawn(async move { TaskResult::File { queued: number, index, result: transfer::bring(context, file_task).await } });
+                    .spawn(async move { TaskResult::File { queued: number, index, result: transfer_file(context, file_task).await } });
                 self.of_task.insert(task.id(), (number, index));
             }
             let status = if queued.is_idle() { Status::Waiting } else { Status::Running };

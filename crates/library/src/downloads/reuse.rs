@@ -3,10 +3,10 @@
 use std::io;
 use std::path::Path;
 
-use super::event::{Cause, Failure};
+use super::failure::{Cause, Failure};
 use super::index::{self, DownloadedFile};
 use super::part::{self, PartError, PartMetadata};
-use super::transfer::{Context, FileTask};
+use super::task::{Context, FileTask};
 use super::transfer_error::{TransferError, file_error};
 
 /// The file, where it is at hand, and whether it was brought to its place. `server` is what its server says of it, once it was asked.

@@ -4,26 +4,25 @@
 //! while the next bytes come in. A broken line is gone on with where it broke; bytes of another version are never put together.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use parking_lot::{Mutex, MutexGuard};
 use reqwest::{Response, StatusCode, header};
 use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 
-use super::event::{Cause, Failure, Stage};
-use super::index::{DownloadIndex, DownloadedFile};
-use super::job::{FileRequest, Source};
+use super::event::{Stage};
+use super::failure::{Cause, Failure};
+use super::index::DownloadedFile;
+use super::job::Source;
 use super::part::{Part, PartMetadata};
 use super::probe::is_page;
-use super::progress_counter::ProgressCounter;
+use super::task::{Context, FileTask};
 use super::reuse::{find_reusable, make_room};
 use super::transfer_error::{TransferError, file_error, lost, mismatch};
-use super::web::{self, Answer, NoAnswer, Rest, Web};
+use super::web::{self, Answer, NoAnswer, Rest};
 use super::writer::{Start, write};
-use super::{FreeSpace, RetryPolicy, unpack};
+use super::unpack;
 
 /// Chunks that wait for the disk.
 const WAITING_CHUNKS: usize = 64;
@@ -31,48 +30,6 @@ const WAITING_CHUNKS: usize = 64;
 const LEAST_BYTES: u64 = 1024;
 /// How often an answer may make no sense before it is believed.
 const ODD_TRIES: u32 = 3;
-
-/// What every transfer uses.
-pub(super) struct Context {
-    pub(super) web: Web,
-    pub(super) retry_policy: RetryPolicy,
-    pub(super) free_space: FreeSpace,
-    pub(super) root: PathBuf,
-    pub(super) index: Mutex<DownloadIndex>,
-}
-
-impl Context {
-    pub(super) fn index(&self) -> MutexGuard<'_, DownloadIndex> {
-        self.index.lock()
-    }
-}
-
-/// What is to be brought.
-#[derive(Clone)]
-pub(super) struct FileTask {
-    pub(super) wanted: FileRequest,
-    /// The job's folder.
-    pub(super) folder: PathBuf,
-    pub(super) licence_url: Option<String>,
-    /// Whether it waited for another job that brought a file from the same source.
-    pub(super) waited: bool,
-    pub(super) counter: Arc<ProgressCounter>,
-    pub(super) stop: watch::Receiver<bool>,
-}
-
-impl FileTask {
-    pub(super) fn target(&self) -> PathBuf {
-        self.wanted.filename.in_folder(&self.folder)
-    }
-
-    pub(super) fn name(&self) -> &str {
-        self.wanted.filename.as_str()
-    }
-
-    pub(super) fn stopped(&self) -> bool {
-        *self.stop.borrow()
-    }
-}
 
 /// A file that is in its place.
 pub(super) struct Transferred {
@@ -84,7 +41,7 @@ pub(super) struct Transferred {
 }
 
 /// Brings a file to its place.
-pub(super) async fn bring(context: Arc<Context>, task: FileTask) -> Result<Transferred, TransferError> {
+pub(super) async fn transfer_file(context: Arc<Context>, task: FileTask) -> Result<Transferred, TransferError> {
     let (kept, now) = Transfer { context: Arc::clone(&context), task: task.clone() }.run().await?;
     task.counter.set_total(Some(kept.size));
     task.counter.set_bytes(kept.size);

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use super::event::{Cause, Failure};
+use super::failure::{Cause, Failure};
 use super::part::PartError;
-use super::transfer::FileTask;
+use super::task::FileTask;
 use atelier_core::format::file_size;
 
 /// Why a file did not come.

@@ -11,7 +11,7 @@ use sha2::Digest as _;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::event::{Cause, Failure};
+use super::failure::{Cause, Failure};
 use super::index::is_inside;
 use super::job::UnpackList;
 use super::transfer_error::TransferError;

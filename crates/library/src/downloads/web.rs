@@ -11,10 +11,10 @@ use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, StatusCode, Url, redirect};
 use tokio::time::timeout;
 
-use super::event::{Cause, Failure};
+use super::failure::{Cause, Failure};
 use super::job::Source;
 use super::token::Token;
-use super::{ProxyChoice, RetryPolicy};
+use super::options::{ProxyChoice, RetryPolicy};
 use crate::Sha256;
 
 /// Redirects that are followed for one request.

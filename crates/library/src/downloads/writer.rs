@@ -5,10 +5,10 @@ use std::io;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::FreeSpace;
+use super::options::FreeSpace;
 use super::part::{Part, PartMetadata};
 use super::progress_counter::ProgressCounter;
-use super::transfer::FileTask;
+use super::task::FileTask;
 use super::transfer_error::{TransferError, file_error};
 
 /// After so many bytes the free space is looked at again.
