@@ -1,6 +1,6 @@
 //! Checks a set of files before the engine sees it: readable, whole, in the right role, complete, and made for each other.
 //!
-//! What passes here may still fail in the engine, with an error; what is refused here would have failed later, or ended the process.
+//! A set that passes may still fail in the engine, with an error; a set that is refused would have failed later, or ended the process.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub struct Checked {
     pub size_multiple: u32,
     /// The files in the roles that they have, which may be others than those they were given in.
     pub files: ModelFiles,
-    /// What was put right, in sentences for a person.
+    /// Corrections that were made, in sentences for a person.
     pub notes: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ impl HeaderCache {
     /// Checks a set of files, as [`check_files`] does.
     ///
     /// # Errors
-    /// Where the engine could not make a picture with them.
+    /// If the engine could not make a picture with them.
     pub fn check(&mut self, files: &ModelFiles, loras: &[Lora]) -> Result<Checked, Problem> {
         let mut known = BTreeMap::new();
         for (role, path) in files.iter() {
@@ -61,7 +61,7 @@ impl HeaderCache {
 /// A caller that checks often keeps a [`HeaderCache`].
 ///
 /// # Errors
-/// Where the engine could not make a picture with them; the problem says what to do.
+/// If the engine could not make a picture with them; the problem says what to do.
 pub fn check_files(files: &ModelFiles, loras: &[Lora]) -> Result<Checked, Problem> {
     HeaderCache::default().check(files, loras)
 }

@@ -1,4 +1,4 @@
-//! What a model file is, from its header: by the names and shapes of its tensors, by the rules that the engine goes by.
+//! Identification of a model file by its header: by the names and shapes of its tensors, by the rules of the engine.
 //!
 //! File names and metadata are not believed, save where two language models differ in nothing else. Pure: no files are read here.
 
@@ -9,16 +9,16 @@ use super::family::Family;
 use super::header::Header;
 use atelier_core::recipe::FileRole;
 
-/// What a model file is.
+/// Kind of a model file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileKind {
-    /// What it is for; `None` for LoRAs and what is not known.
+    /// Its role; `None` for LoRAs and unknown files.
     pub role: Option<FileRole>,
     /// The family, where the file alone tells.
     pub family: Option<Family>,
-    /// What to call it, without an article: `Qwen3-4B text encoder`.
+    /// Its name, without an article: `Qwen3-4B text encoder`.
     pub name: String,
-    /// How many values its tensors have together.
+    /// Number of values in all tensors.
     pub parameters: u64,
     /// The number type that most of its bytes have: `F16`, `Q4_K`.
     pub quantisation: String,
@@ -43,7 +43,7 @@ impl FileKind {
     }
 }
 
-/// Where the engine looks for the diffusion module in a whole model.
+/// Prefix of the diffusion module's tensors in a whole model.
 pub(crate) const DIFFUSION_PREFIX: &str = "model.diffusion_model.";
 
 /// Says what a file is.
@@ -323,7 +323,7 @@ impl<'a> Tensors<'a> {
         true
     }
 
-    /// What a language model is called, by its dimensions.
+    /// Name of a language model, by its dimensions.
     fn language_model(&self, kind: &FileKind, header: &Header) -> String {
         let architecture = header.metadata.get("general.architecture").map_or("", String::as_str);
         let layers = self.names().filter_map(layer_number).max().map_or(0, |it| it + 1);

@@ -7,7 +7,7 @@ use super::manifest::{FileName, Sha256};
 use super::link_text::{can_hold_a_model, name_in, unescaped};
 use super::naming::{letters, slug};
 
-/// What a link leads to.
+/// Target of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
     /// A file of a repository on Hugging Face.
@@ -55,7 +55,7 @@ impl Link {
         }
     }
 
-    /// Whether its address says what the file is called. Where it does not, its server is asked first ([`super::downloads::Downloads::look`]).
+    /// True if its address names the file. Otherwise its server is probed first ([`super::downloads::Downloads::probe`]).
     #[must_use]
     pub fn names_a_file(&self) -> bool {
         match self {

@@ -13,7 +13,7 @@ pub(crate) fn name_in(url: &str) -> Option<String> {
     unescaped(url.split(['?', '#']).next()?.rsplit('/').next()?)
 }
 
-/// Whether a file of this name can be a model, or an archive of one.
+/// True if a file of this name can be a model, or an archive of one.
 pub(crate) fn can_hold_a_model(name: &str) -> bool {
     let name = Path::new(name);
     is_model_file(name) || name.extension().is_some_and(|it| it.eq_ignore_ascii_case("zip"))

@@ -1,4 +1,4 @@
-//! What files were found to be, kept on the disk: a file of the same path, size and time is not read again.
+//! Cache of the status of files, on the disk: a file of the same path, size and time is not read again.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,7 +18,7 @@ const MOST_BYTES: u64 = 256 << 20;
 /// Beyond so many, what was not seen in the last look is forgotten.
 const MOST_FILES: usize = 20_000;
 
-/// What files were found to be.
+/// Status of files, by path, size and time.
 #[derive(Debug, Default)]
 pub struct FactsCache {
     path: PathBuf,
@@ -52,7 +52,7 @@ impl FactsCache {
         Self { path: path.to_owned(), files, changed: false }
     }
 
-    /// What this file is, if it was looked into before and is still the same.
+    /// The cached status; `None` if the file is not cached or has changed.
     pub fn get(&mut self, file: &Found) -> Option<FileStatus> {
         let entry = self.files.get_mut(&file.path)?;
         entry.seen = true;
@@ -71,7 +71,7 @@ impl FactsCache {
     /// Writes what is new.
     ///
     /// # Errors
-    /// Where the file cannot be written; then the same files are read again at the next start.
+    /// If the file cannot be written; then the same files are read again at the next start.
     pub fn save(&mut self) -> io::Result<()> {
         if !self.changed {
             return Ok(());

@@ -23,38 +23,38 @@ use super::watch::Watch;
 
 /// Headers that are read between two states.
 const BATCH: usize = 16;
-/// How long it must be quiet before the disk is looked at again.
+/// Quiet time before the next scan.
 const QUIET: Duration = Duration::from_millis(300);
 /// The longest sleep of the thread without a request.
 const IDLE: Duration = Duration::from_hours(1);
-/// Where it never gets quiet, it is looked at after this.
+/// Longest wait for quiet.
 const AT_LATEST: Duration = Duration::from_secs(3);
 
-/// What a scanner looks at.
+/// Folders and files of a scanner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScannerOptions {
     /// Atelier's own folder for models.
     pub models_root: PathBuf,
     /// Folders that the person added.
     pub added: Vec<PathBuf>,
-    /// Where it is kept what files are.
+    /// File of the cache of facts.
     pub cache_file: PathBuf,
-    /// Whether changes are noticed; a command that ends at once needs none.
+    /// True if changes are noticed; a command that ends at once needs none.
     pub watch: bool,
 }
 
-/// What is on the disk, as far as it is known.
+/// Result of a scan, as far as it has come.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScanResult {
     /// The folders, Atelier's own first.
     pub folders: Vec<Folder>,
     /// The files of all of them, each once.
     pub files: Vec<Arc<DiskFile>>,
-    /// What could not be looked at, in sentences.
+    /// Folders and files that could not be read, in sentences.
     pub problems: Vec<String>,
-    /// Whether every folder was listed.
+    /// True if every folder was listed.
     pub listed: bool,
-    /// Whether every file was looked into, too.
+    /// True if every file was looked into, too.
     pub complete: bool,
     /// Grows with each state.
     pub state: u64,
@@ -194,7 +194,7 @@ impl Drop for Scanner {
         // Wakes the thread, which then sees the flag.
         self.shared.request(ScanRequest::Again);
         if let Some(thread) = self.thread.take() {
-            // What went wrong there was told when it did.
+            // A panic there was reported when it happened.
             let _ = thread.join();
         }
     }

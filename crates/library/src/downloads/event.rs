@@ -1,4 +1,4 @@
-//! What the downloads tell, as plain data.
+//! Events and snapshots of the download queue, as plain data.
 
 use super::failure::Failure;
 use super::hub::{HubFile, Repository};
@@ -12,14 +12,14 @@ pub enum Event {
     Paused {
         /// The job.
         id: String,
-        /// Why.
+        /// The cause.
         why: PauseReason,
     },
     /// A job has ended without all of its files. What it has is kept for another try.
     Failed {
         /// The job.
         id: String,
-        /// Why.
+        /// The cause.
         failure: Failure,
     },
     /// A job has ended: its files are whole and in their places.
@@ -32,14 +32,14 @@ pub enum Event {
         /// The job.
         id: String,
     },
-    /// What was found on Hugging Face. Only the newest answer is kept for a slow reader.
+    /// Results of a search on Hugging Face. Only the newest answer is kept for a slow reader.
     Found {
-        /// What was searched for.
+        /// The text of the search.
         text: String,
         /// The repositories, or why there is no answer.
         answer: Result<Vec<Repository>, Failure>,
     },
-    /// What the file behind an address is called.
+    /// Name of the file at an address.
     Probed {
         /// The address.
         url: String,
@@ -55,7 +55,7 @@ pub enum Event {
     },
 }
 
-/// How far a job is.
+/// Progress of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
     /// Bytes that are there.
@@ -70,7 +70,7 @@ pub struct Progress {
     pub files: Vec<FileProgress>,
 }
 
-/// How far a file is.
+/// Progress of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileProgress {
     /// Its place in the job's folder.
@@ -79,17 +79,17 @@ pub struct FileProgress {
     pub bytes: u64,
     /// Its size in bytes, where it is known.
     pub total: Option<u64>,
-    /// What happens to it.
+    /// Its stage.
     pub stage: Stage,
 }
 
-/// What happens to a file.
+/// Stage of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stage {
     /// It waits for its turn.
     #[default]
     Waiting,
-    /// What is there already is read, to go on from there.
+    /// The bytes on disk are read, to resume after them.
     Checking,
     /// It comes in.
     Loading,
@@ -103,7 +103,7 @@ pub enum Stage {
     Done,
 }
 
-/// Why a job waits for a person.
+/// Reason for which a job waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PauseReason {
     /// A person paused it.
@@ -135,17 +135,17 @@ impl PauseReason {
 /// A job as the queue has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobSnapshot {
-    /// What programs call it.
+    /// Its id.
     pub id: String,
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
-    /// What it does now.
+    /// Its status.
     pub status: Status,
-    /// How far it is.
+    /// Its progress.
     pub progress: Progress,
 }
 
-/// What a job does now.
+/// Status of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Status {
     /// It waits for its turn.

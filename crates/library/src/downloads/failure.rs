@@ -20,14 +20,14 @@ impl Failure {
     }
 }
 
-/// What kind of failure it is.
+/// Kind of a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// No server answered, or it stopped answering.
     Unreachable,
     /// The server wants a licence accepted, or a token.
     Gated {
-        /// Where the licence can be read and accepted, if that is known.
+        /// Page on which the licence can be read and accepted, if known.
         licence_url: Option<String>,
     },
     /// The server has no such file.

@@ -1,6 +1,6 @@
-//! What the queue remembers from one start to the next.
+//! Journal of the queue, from one start to the next.
 //!
-//! How far a file is, is not written down: the part beside its place says so. One job that cannot be read loses one job, not all.
+//! The progress of a file is not in it: the part beside its path says so. One job that cannot be read loses one job, not all.
 
 use std::fs;
 use std::io;
@@ -128,7 +128,7 @@ struct File {
     index: serde_json::Value,
 }
 
-/// Where it is in the journal's folder.
+/// Path of the journal in its folder.
 pub(super) fn path(folder: &Path) -> PathBuf {
     folder.join("downloads.json")
 }

@@ -71,7 +71,7 @@ impl Downloads {
     /// Starts the queue where the last one stopped. Reads files. `wake` is called from any thread whenever an event can be read.
     ///
     /// # Errors
-    /// Where another process downloads, or the folder or the network's settings cannot be used.
+    /// If another process downloads, or the folder or the network's settings cannot be used.
     pub fn start(options: Options, wake: impl Fn() + Send + Sync + 'static) -> Result<Self, StartError> {
         let folder = |source| StartError::Folder { path: options.journal.clone(), source };
         fs::create_dir_all(&options.journal).map_err(folder)?;
@@ -101,7 +101,7 @@ impl Downloads {
     /// Adds a job at the end of the queue. One whose name is there already goes on, with the files of the new one.
     ///
     /// # Errors
-    /// Where it makes no sense, or nobody can take it.
+    /// If it makes no sense, or nobody can take it.
     pub fn add(&self, job: Job) -> Result<(), Refused> {
         job.check().map_err(Refused::Job)?;
         self.send(Command::Add(Box::new(job)))
@@ -110,7 +110,7 @@ impl Downloads {
     /// Stops a job where it is.
     ///
     /// # Errors
-    /// Where nobody can take the command; so with all that follow.
+    /// If nobody can take the command; so with all that follow.
     pub fn pause(&self, id: &str) -> Result<(), Refused> {
         self.send(Command::Pause(id.into()))
     }

@@ -13,7 +13,7 @@ const ENDPOINT: &str = "https://huggingface.co";
 /// Bytes that are free where a path is.
 pub type FreeSpace = Arc<dyn Fn(&Path) -> io::Result<u64> + Send + Sync>;
 
-/// How downloads are done.
+/// Settings of the queue.
 #[derive(Clone)]
 pub struct Options {
     /// The folder in which the queue is remembered.
@@ -28,7 +28,7 @@ pub struct Options {
     pub endpoint: String,
     /// The proxy.
     pub proxy: ProxyChoice,
-    /// How long is waited for what.
+    /// Timeouts and retries.
     pub retry_policy: RetryPolicy,
     /// Tells how much is free on a disk.
     pub free_space: FreeSpace,
@@ -65,7 +65,7 @@ pub enum ProxyChoice {
     Address(String),
 }
 
-/// How long is waited for what.
+/// Timeouts and retries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// For a connection.
@@ -117,7 +117,7 @@ pub enum StartError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// The endpoint, the proxy or the system's certificates cannot be used.

@@ -30,10 +30,10 @@ use super::options::Options;
 use super::token::Token;
 use crate::MANIFEST;
 
-/// How often progress is told.
+/// Interval of the snapshots while something runs.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What is asked of the queue.
+/// Command for the queue.
 pub(super) enum Command {
     Add(Box<Job>),
     Pause(String),
@@ -52,7 +52,7 @@ pub(super) enum Command {
     Probe(String),
 }
 
-/// What has ended.
+/// Result of a background task of the queue.
 enum TaskResult {
     File { queued: u64, index: usize, result: Result<Transferred, TransferError> },
     Closed { queued: u64, result: io::Result<()> },
@@ -68,17 +68,17 @@ pub(super) struct Queue {
     at_once: usize,
     journal: PathBuf,
     tasks: JoinSet<TaskResult>,
-    /// Which file a task brings, for one that ends by a panic.
+    /// File of each task, for one that ends by a panic.
     of_task: HashMap<Id, (u64, usize)>,
     next_number: u64,
-    /// Whether something is to be remembered, and whether that is being done.
+    /// True if the journal is out of date; true while it is being written.
     unwritten: bool,
     writing: bool,
     /// Ends that are told once they are remembered, and those whose remembering is on its way: whoever hears of a file must find it in the
     /// journal.
     ends: Vec<Event>,
     ends_written: Vec<Event>,
-    /// Whether there is something new to see in the list.
+    /// True if the snapshot is out of date.
     unpublished: bool,
 }
 
@@ -528,7 +528,7 @@ impl Queue {
     }
 }
 
-/// Whether two files are one, as far as that can be known before their servers are asked.
+/// True if two files are one, as far as that can be known before their servers are asked.
 fn is_same(one: &FileRequest, other: &FileRequest) -> bool {
     match (one.sha256, other.sha256) {
         (Some(one), Some(other)) => one == other,

@@ -45,7 +45,7 @@ pub(super) fn find_reusable(
     let waited_for = task.waited.then(|| PartMetadata { source: Some(wanted.source.clone()), ..PartMetadata::default() });
     let duplicates = context.index().duplicates(sum, server.or(waited_for.as_ref()));
     for duplicate in duplicates.into_iter().filter(|it| it.path != target && wanted.size.is_none_or(|bytes| bytes == it.size)) {
-        // Where it cannot be used it is fetched, which says what is wrong, if something is.
+        // A duplicate that cannot be used is downloaded; that reports the fault, if there is one.
         make_room(context, &target).map_err(|error| failed(error.into()))?;
         match index::link_or_copy(&duplicate, &target, &task.counter, || task.stopped()) {
             Ok(Some(kept)) => return Ok(Some((kept, true))),

@@ -34,7 +34,7 @@ pub(super) struct FileTask {
     /// The job's folder.
     pub(super) folder: PathBuf,
     pub(super) licence_url: Option<String>,
-    /// Whether it waited for another job that downloaded a file from the same source.
+    /// True if it waited for another job that downloaded a file from the same source.
     pub(super) waited: bool,
     pub(super) counter: Arc<ProgressCounter>,
     pub(super) stop: watch::Receiver<bool>,

@@ -28,15 +28,15 @@ use super::unpack;
 const WAITING_CHUNKS: usize = 64;
 /// Fewer bytes than this in the time of a stall are a stall too.
 const LEAST_BYTES: u64 = 1024;
-/// How often an answer may make no sense before it is believed.
+/// Number of nonsensical answers before one is believed.
 const ODD_TRIES: u32 = 3;
 
 /// A file that is in its place.
 pub(super) struct Transferred {
     pub(super) kept: DownloadedFile,
-    /// Whether it was brought, and not there already.
+    /// True if it was brought, and not there already.
     pub(super) now: bool,
-    /// What was taken out of it, where it is an archive.
+    /// Unpacked files, of an archive.
     pub(super) unpacked: Vec<DownloadedFile>,
 }
 
@@ -61,7 +61,7 @@ pub(super) async fn transfer_file(context: Arc<Context>, task: FileTask) -> Resu
     Ok(Transferred { kept, now, unpacked })
 }
 
-/// How an attempt went wrong.
+/// Failed attempt.
 enum AttemptError {
     /// For good.
     Failed(TransferError),
@@ -82,7 +82,7 @@ impl From<TransferError> for AttemptError {
     }
 }
 
-/// How an attempt went well.
+/// Successful attempt.
 enum Attempt {
     /// All bytes are there, and are to be checked.
     Whole(Box<Part>),
@@ -252,7 +252,7 @@ impl Transfer {
         answer.map_err(|error| self.line(error))
     }
 
-    /// What the server says of the file.
+    /// Metadata of the file, from the server's answer.
     fn metadata(&self, answer: &Answer) -> PartMetadata {
         let (headers, wanted) = (answer.response.headers(), &self.task.wanted);
         let said = match answer.response.status() {
@@ -269,7 +269,7 @@ impl Transfer {
         }
     }
 
-    /// How to go on with this answer, where `there` bytes of the version `old` are there; `None` where they are all of it.
+    /// The start of the writer for this answer, where `there` bytes of the version `old` are on disk; `None` if they are the whole file.
     fn judge(&self, answer: &Answer, old: &PartMetadata, now: &PartMetadata, there: u64) -> Result<Option<Start>, AttemptError> {
         let (status, name) = (answer.response.status(), self.task.name());
         if !matches!(status, StatusCode::OK | StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE) {
@@ -427,7 +427,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 /// Returns once the job does not want its file any longer.
 async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
-    // Where the queue itself is gone nobody wants it either.
+    // Without a queue the file is not wanted either.
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
