@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atelier_library::downloads::{Cause, Downloads, Event, PauseReason, Refused, Stage, StartError, Status, UnpackList};
+use atelier_library::downloads::{Cause, Downloads, Event, PauseReason, QueueError, Stage, StartError, Status, UnpackList};
 
 use super::server::{Fault, Server};
 use super::{Home, job, known, name, noise, sum, wanted};
@@ -256,7 +256,7 @@ fn one_process_downloads_at_a_time() {
     let home = Home::plain();
     assert!(matches!(Downloads::start(home.options.clone(), || {}), Err(StartError::InUse)));
     let two = vec![wanted("http://127.0.0.1:9/f".into(), "f"), wanted("http://127.0.0.1:9/g".into(), "F")];
-    assert!(matches!(home.queue().add(job("a", two)), Err(Refused::Job(_))));
+    assert!(matches!(home.queue().add(job("a", two)), Err(QueueError::Job(_))));
 }
 
 #[test]

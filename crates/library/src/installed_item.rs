@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::manifest::Sha256;
 use super::models::{Installed, Models};
-use super::removal::{Downloaded, Removal, RemovalError};
+use super::removal::{DownloadRecord, Removal, RemovalError};
 use super::verify::{Verified, verify, verify_loose};
 
 /// Something that was downloaded.
@@ -38,7 +38,7 @@ impl InstalledItem<'_> {
     ///
     /// # Errors
     /// If nothing may be deleted.
-    pub fn plan_removal(&self, models_root: &Path, models: &Models, downloaded: &[Downloaded]) -> Result<Removal, RemovalError> {
+    pub fn plan_removal(&self, models_root: &Path, models: &Models, downloaded: &[DownloadRecord]) -> Result<Removal, RemovalError> {
         match self {
             Self::Model(model) => Removal::plan(model, models_root, models, downloaded),
             Self::File(name, path) => Removal::plan_file(name, path, models_root, models, downloaded),

@@ -15,7 +15,7 @@ use super::usage::{all_files, manifest_of};
 
 /// A file that Atelier downloaded, as the journal of downloads has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Downloaded {
+pub struct DownloadRecord {
     /// Its path.
     pub path: PathBuf,
     /// Its size then, in bytes.
@@ -28,9 +28,9 @@ pub struct Downloaded {
 
 /// The files that Atelier downloaded, by the journal in this folder.
 #[must_use]
-pub fn downloaded(journal: &Path) -> Vec<Downloaded> {
+pub fn downloaded(journal: &Path) -> Vec<DownloadRecord> {
     let nanoseconds = |time: SystemTime| u64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok();
-    let of = |it: downloads::DownloadedFile| Downloaded {
+    let of = |it: downloads::DownloadedFile| DownloadRecord {
         modified: it.modified.and_then(nanoseconds),
         path: it.path,
         bytes: it.size,
@@ -121,7 +121,7 @@ impl Removal {
     ///
     /// # Errors
     /// If nothing may be deleted.
-    pub fn plan(model: &Installed, models_root: &Path, models: &Models, downloaded: &[Downloaded]) -> Result<Self, RemovalError> {
+    pub fn plan(model: &Installed, models_root: &Path, models: &Models, downloaded: &[DownloadRecord]) -> Result<Self, RemovalError> {
         let (id, folder) = (model.manifest.id.clone(), model.folder.clone());
         let plain = fs::symlink_metadata(&folder).is_ok_and(|it| it.is_dir());
         let real = |path: &Path| fs::canonicalize(path).ok();
@@ -148,7 +148,7 @@ impl Removal {
     ///
     /// # Errors
     /// If nothing may be deleted.
-    pub fn plan_file(id: &str, file: &Path, models_root: &Path, models: &Models, downloaded: &[Downloaded]) -> Result<Self, RemovalError> {
+    pub fn plan_file(id: &str, file: &Path, models_root: &Path, models: &Models, downloaded: &[DownloadRecord]) -> Result<Self, RemovalError> {
         let parent = file.parent().unwrap_or(models_root).to_owned();
         let real = |path: &Path| fs::canonicalize(path).ok();
         let inside = real(&parent).zip(real(models_root)).is_some_and(|(parent, root)| parent.starts_with(root));
@@ -179,8 +179,8 @@ impl Removal {
     }
 
     /// Lets a file go, or stay.
-    fn judge(&mut self, path: PathBuf, about: &fs::Metadata, models: &Models, downloaded: &[Downloaded]) {
-        let same = |it: &Downloaded| it.bytes == about.len() && it.modified.is_some() && it.modified == modified(about);
+    fn judge(&mut self, path: PathBuf, about: &fs::Metadata, models: &Models, downloaded: &[DownloadRecord]) {
+        let same = |it: &DownloadRecord| it.bytes == about.len() && it.modified.is_some() && it.modified == modified(about);
         let why = match downloaded.iter().find(|it| it.path == path) {
             Some(it) if about.is_file() && same(it) => user_of(&path, &self.model, models).map(Stays::UsedBy),
             Some(_) if about.is_file() => Some(Stays::Changed),

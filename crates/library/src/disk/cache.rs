@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::facts::FileStatus;
-use super::walk::Found;
+use super::walk::FileEntry;
 use atelier_core::paths;
 
 /// The version that this program writes; another one's cache is read as an empty one. To be raised whenever `identify` learns something.
@@ -53,14 +53,14 @@ impl FactsCache {
     }
 
     /// The cached status; `None` if the file is not cached or has changed.
-    pub fn get(&mut self, file: &Found) -> Option<FileStatus> {
+    pub fn get(&mut self, file: &FileEntry) -> Option<FileStatus> {
         let entry = self.files.get_mut(&file.path)?;
         entry.seen = true;
         (entry.bytes == file.bytes && Some(entry.modified) == file.modified).then(|| entry.about.clone())
     }
 
     /// Remembers what a file is. A file whose time the system does not tell is not remembered, nor is one that could not be read.
-    pub fn put(&mut self, file: &Found, about: &FileStatus) {
+    pub fn put(&mut self, file: &FileEntry, about: &FileStatus) {
         let passing = matches!(about, FileStatus::Unread | FileStatus::Faulty { fault: crate::Fault::Unreadable, .. });
         // JSON has no form for names that are no text.
         let (Some(modified), false, Some(_)) = (file.modified, passing, file.path.to_str()) else { return };

@@ -18,7 +18,7 @@ use super::DiskFile;
 use super::cache::FactsCache;
 use super::facts::{FileStatus, inspect_file};
 use super::layout::{Folder, same_folder};
-use super::walk::{Found, walk};
+use super::walk::{FileEntry, walk};
 use super::watch::Watch;
 
 /// Headers that are read between two states.
@@ -280,7 +280,7 @@ impl Worker {
     fn scan(&mut self) -> bool {
         let shared = Arc::clone(&self.shared);
         let go_on = move || !shared.stop.load(Ordering::SeqCst);
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<FileEntry> = Vec::new();
         let mut seen = std::collections::HashSet::new();
         let mut files = Vec::new();
         let mut problems = Vec::new();
@@ -361,7 +361,7 @@ impl Worker {
     }
 }
 
-fn disk_file(file: &Found, about: FileStatus) -> DiskFile {
+fn disk_file(file: &FileEntry, about: FileStatus) -> DiskFile {
     DiskFile { path: file.path.clone(), bytes: file.bytes, modified: file.modified, hint: file.hint, status: about }
 }
 

@@ -19,7 +19,7 @@ const MOST_PROBLEMS: usize = 20;
 
 /// A model file, by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FileEntry {
     /// Its path.
     pub path: PathBuf,
     /// Its size in bytes.
@@ -34,7 +34,7 @@ pub struct Found {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Walk {
     /// The files, by path.
-    pub files: Vec<Found>,
+    pub files: Vec<FileEntry>,
     /// Folders and files that could not be read, in sentences.
     pub problems: Vec<String>,
 }
@@ -106,7 +106,7 @@ impl Walker<'_> {
             if about.is_dir() {
                 inner.push((path, hint.or_else(|| self.hint(&name))));
             } else if about.is_file() && is_model_file(&path) {
-                self.found.files.push(Found { path, bytes: about.len(), modified: modified(&about), hint });
+                self.found.files.push(FileEntry { path, bytes: about.len(), modified: modified(&about), hint });
             }
         }
         for (path, hint) in inner {

@@ -19,7 +19,7 @@ const VERSION: u32 = 1;
 
 /// The queue, as it is remembered.
 #[derive(Default)]
-pub(super) struct Remembered {
+pub(super) struct StoredQueue {
     pub(super) jobs: Vec<StoredJob>,
     pub(super) index: DownloadIndex,
 }
@@ -134,10 +134,10 @@ pub(super) fn path(folder: &Path) -> PathBuf {
 }
 
 /// Reads what is remembered. A file that cannot be read is kept beside as `.bad`.
-pub(super) fn read(path: &Path) -> Remembered {
+pub(super) fn read(path: &Path) -> StoredQueue {
     let text = match fs::read(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Remembered::default(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return StoredQueue::default(),
         Err(error) => return bad(path, &error),
     };
     let file: File = match serde_json::from_slice(&text) {
@@ -152,19 +152,19 @@ pub(super) fn read(path: &Path) -> Remembered {
             None
         }
     };
-    Remembered { jobs: file.jobs.into_iter().filter_map(job).collect(), index: serde_json::from_value(file.index).unwrap_or_default() }
+    StoredQueue { jobs: file.jobs.into_iter().filter_map(job).collect(), index: serde_json::from_value(file.index).unwrap_or_default() }
 }
 
-fn bad(path: &Path, error: &dyn std::fmt::Display) -> Remembered {
+fn bad(path: &Path, error: &dyn std::fmt::Display) -> StoredQueue {
     tracing::warn!(path = %path.display(), %error, "the download queue could not be read and is kept aside");
     if let Err(error) = fs::rename(path, path.with_extension("json.bad")) {
         tracing::warn!(%error, "it could not be kept aside");
     }
-    Remembered::default()
+    StoredQueue::default()
 }
 
 /// The text that [`read`] reads.
-pub(super) fn text(remembered: &Remembered) -> Result<Vec<u8>, serde_json::Error> {
+pub(super) fn text(remembered: &StoredQueue) -> Result<Vec<u8>, serde_json::Error> {
     let jobs = remembered.jobs.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
     serde_json::to_vec(&File { version: VERSION, jobs, index: serde_json::to_value(&remembered.index)? })
 }

@@ -42,7 +42,7 @@ pub use failure::{Cause, Failure};
 pub use hub::{HubFile, Repository};
 pub use index::DownloadedFile;
 pub use job::{FileRequest, Job, Source, UnpackList};
-pub use options::{FreeSpace, Options, ProxyChoice, Refused, RetryPolicy, StartError};
+pub use options::{FreeSpace, Options, ProxyChoice, QueueError, RetryPolicy, StartError};
 pub use token::{Token, TokenStore};
 
 use outbox::{Outbox, PanicGuard};
@@ -102,8 +102,8 @@ impl Downloads {
     ///
     /// # Errors
     /// If it makes no sense, or nobody can take it.
-    pub fn add(&self, job: Job) -> Result<(), Refused> {
-        job.check().map_err(Refused::Job)?;
+    pub fn add(&self, job: Job) -> Result<(), QueueError> {
+        job.check().map_err(QueueError::Job)?;
         self.send(Command::Add(Box::new(job)))
     }
 
@@ -111,65 +111,65 @@ impl Downloads {
     ///
     /// # Errors
     /// If nobody can take the command; so with all that follow.
-    pub fn pause(&self, id: &str) -> Result<(), Refused> {
+    pub fn pause(&self, id: &str) -> Result<(), QueueError> {
         self.send(Command::Pause(id.into()))
     }
 
     /// Lets a paused job go on.
-    pub fn resume(&self, id: &str) -> Result<(), Refused> {
+    pub fn resume(&self, id: &str) -> Result<(), QueueError> {
         self.send(Command::Resume(id.into()))
     }
 
     /// Ends a job and removes what it has brought.
-    pub fn cancel(&self, id: &str) -> Result<(), Refused> {
+    pub fn cancel(&self, id: &str) -> Result<(), QueueError> {
         self.send(Command::Cancel(id.into()))
     }
 
     /// Tries a failed job again; what it has is kept.
-    pub fn retry(&self, id: &str) -> Result<(), Refused> {
+    pub fn retry(&self, id: &str) -> Result<(), QueueError> {
         self.send(Command::Resume(id.into()))
     }
 
     /// Puts a job before another one, or at the end.
-    pub fn reorder(&self, id: &str, before: Option<&str>) -> Result<(), Refused> {
+    pub fn reorder(&self, id: &str, before: Option<&str>) -> Result<(), QueueError> {
         self.send(Command::Reorder { id: id.into(), before: before.map(str::to_owned) })
     }
 
     /// Stops every job where it is.
-    pub fn pause_all(&self) -> Result<(), Refused> {
+    pub fn pause_all(&self) -> Result<(), QueueError> {
         self.send(Command::PauseAll)
     }
 
     /// From now on this token is sent to the endpoint.
-    pub fn set_token(&self, token: Option<Token>) -> Result<(), Refused> {
+    pub fn set_token(&self, token: Option<Token>) -> Result<(), QueueError> {
         self.send(Command::Token(token))
     }
 
     /// From now on so many files come at the same time.
-    pub fn set_at_once(&self, files: usize) -> Result<(), Refused> {
+    pub fn set_at_once(&self, files: usize) -> Result<(), QueueError> {
         self.send(Command::AtOnce(files))
     }
 
     /// Searches for models on Hugging Face; [`Event::Found`] answers.
-    pub fn search(&self, text: &str) -> Result<(), Refused> {
+    pub fn search(&self, text: &str) -> Result<(), QueueError> {
         self.send(Command::Search(text.into()))
     }
 
     /// Asks what the file behind an address is called; [`Event::Probed`] answers.
-    pub fn probe(&self, url: &str) -> Result<(), Refused> {
+    pub fn probe(&self, url: &str) -> Result<(), QueueError> {
         self.send(Command::Probe(url.into()))
     }
 
     /// Asks for the files of a repository (`owner/name`); [`Event::RepositoryFiles`] answers.
-    pub fn list_repository(&self, repo: &str) -> Result<(), Refused> {
+    pub fn list_repository(&self, repo: &str) -> Result<(), QueueError> {
         self.send(Command::ListRepository(repo.into()))
     }
 
-    fn send(&self, command: Command) -> Result<(), Refused> {
-        let sender = self.sender.as_ref().ok_or(Refused::Gone)?;
+    fn send(&self, command: Command) -> Result<(), QueueError> {
+        let sender = self.sender.as_ref().ok_or(QueueError::Gone)?;
         sender.try_send(command).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => Refused::Full,
-            mpsc::error::TrySendError::Closed(_) => Refused::Gone,
+            mpsc::error::TrySendError::Full(_) => QueueError::Full,
+            mpsc::error::TrySendError::Closed(_) => QueueError::Gone,
         })
     }
 

@@ -127,7 +127,7 @@ pub enum StartError {
 
 /// The queue cannot take a command now, or the job makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum QueueError {
     /// Too many commands wait.
     #[error("Too much is asked of the downloads at once; wait a moment.")]
     Full,

@@ -25,7 +25,7 @@ pub(super) struct QueuedJob {
     /// Action once none of its tasks runs any longer.
     pub(super) follow_up: FollowUp,
     /// True if its end is being written, or what it brought removed.
-    pub(super) closing: bool,
+    pub(super) is_finalizing: bool,
     meter: Meter,
 }
 
@@ -52,7 +52,7 @@ impl QueuedJob {
         let StoredJob { job, state, files } = stored;
         let states = files.into_iter().chain(std::iter::repeat(StoredFile::Pending));
         let file_states = job.files.iter().zip(states).map(|(wanted, state)| FileState::new(wanted, &job.folder, state)).collect();
-        Self { number, job, status: state.into(), file_states, follow_up: FollowUp::Nothing, closing: false, meter: Meter::default() }
+        Self { number, job, status: state.into(), file_states, follow_up: FollowUp::Nothing, is_finalizing: false, meter: Meter::default() }
     }
 
     pub(super) fn stored(&self) -> StoredJob {
@@ -65,7 +65,7 @@ impl QueuedJob {
 
     /// True if files of it may be started.
     pub(super) fn is_open(&self) -> bool {
-        matches!(self.status, Status::Waiting | Status::Running) && !self.closing && matches!(self.follow_up, FollowUp::Nothing)
+        matches!(self.status, Status::Waiting | Status::Running) && !self.is_finalizing && matches!(self.follow_up, FollowUp::Nothing)
     }
 
     pub(super) fn is_idle(&self) -> bool {
