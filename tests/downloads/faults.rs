@@ -57,7 +57,7 @@ fn run(seed: u64, hurts: bool) -> (u64, u64) {
         bodies.insert(at.to_string(), body);
     }
     for (id, body) in &bodies {
-        // Where nothing that comes is wrong, the size and hash need not be known.
+        // Without faults in the bytes, the size and hash need not be known.
         let url = server.at(&format!("/{id}"));
         let file =
             if hurts || id.len() == 1 { known(url, "f", body) } else { FileRequest { size: Some(body.len() as u64), ..wanted(url, "f") } };

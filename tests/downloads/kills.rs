@@ -12,7 +12,7 @@ use super::{LIMIT, job, known, noise, options, wanted};
 /// Names the folder and the server to the process that is killed.
 const FOLDER: &str = "ATELIER_TEST_KILLS_FOLDER";
 const SERVER: &str = "ATELIER_TEST_KILLS_SERVER";
-/// How often it is killed, where the usual few are not enough.
+/// Environment variable with the number of kills.
 const KILLS: &str = "ATELIER_TEST_KILLS";
 
 const BYTES: usize = 6 << 20;
@@ -85,7 +85,7 @@ fn a_process_that_is_killed_loses_nothing_that_was_on_the_disk() {
         for (place, body) in places.iter().zip(&bodies) {
             assert!(!place.exists() || std::fs::read(place).unwrap() == *body, "a file that is there is whole");
         }
-        // What was on the disk when it died is where the next one goes on; what was whole is at most asked about.
+        // The next process resumes from the bytes on disk; of complete files it asks at most.
         for (path, had) in ["/a", "/b"].iter().zip(before).filter(|it| it.1 < BYTES as u64) {
             let first = server.seen("/").into_iter().skip(asked).find(|it| it.path == *path);
             assert_eq!(first.map_or(had, |it| it.from().unwrap_or(0)), had, "{path}");

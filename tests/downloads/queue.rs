@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atelier_library::downloads::{Cause, Downloads, Event, PauseReason, Refused, Stage, StartError, Status, UnpackList};
+use atelier_library::downloads::{Cause, Downloads, Event, PauseReason, QueueError, Stage, StartError, Status, UnpackList};
 
 use super::server::{Fault, Server};
 use super::{Home, job, known, name, noise, sum, wanted};
@@ -57,7 +57,7 @@ fn quitting_keeps_the_queue_its_order_and_every_byte() {
     home.queue().pause("a").unwrap();
     paused(&home, "a");
     home.restart();
-    // How far it was is known without asking anybody.
+    // The progress is known without a request.
     home.wait(|event| (*event == Event::QueueChanged).then_some(()));
     let progress = home.queue().snapshot().remove(0).progress;
     assert_eq!((progress.bytes, progress.total), (200_000, Some(BYTES as u64)));
@@ -159,7 +159,7 @@ fn a_file_that_is_there_is_not_fetched_and_one_that_is_not_ours_is_put_aside() {
     fs::write(home.path("a/f"), "my own model").unwrap();
     home.run(job("a", vec![known(server.at("/f"), "f", &body)])).unwrap();
     assert_eq!((home.read("a/f"), home.read("a/f.old1")), (body.clone(), b"my own model".to_vec()));
-    // What Atelier downloaded and a fault damaged is replaced.
+    // A download that a fault damaged is replaced.
     fs::write(home.path("a/f"), "damaged").unwrap();
     home.run(job("a", vec![known(server.at("/f"), "f", &body)])).unwrap();
     assert_eq!((home.read("a/f"), home.files()), (body, vec!["a/f".to_owned(), "a/f.old1".into()]));
@@ -256,7 +256,7 @@ fn one_process_downloads_at_a_time() {
     let home = Home::plain();
     assert!(matches!(Downloads::start(home.options.clone(), || {}), Err(StartError::InUse)));
     let two = vec![wanted("http://127.0.0.1:9/f".into(), "f"), wanted("http://127.0.0.1:9/g".into(), "F")];
-    assert!(matches!(home.queue().add(job("a", two)), Err(Refused::Job(_))));
+    assert!(matches!(home.queue().add(job("a", two)), Err(QueueError::Job(_))));
 }
 
 #[test]

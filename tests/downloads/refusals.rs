@@ -175,7 +175,7 @@ fn the_hash_that_the_server_names_is_held_to() {
     always(&server, "/o/n/resolve/main/f", Fault::Redirect(server.at("/blob"), named(sum(b"another"))));
     assert_eq!(home.run(job("a", vec![from_hub("o/n", "f", "f")])).unwrap_err().cause, Cause::Mismatch);
     assert!(home.files().is_empty());
-    // Where the catalogue knows better, not a byte of it is fetched.
+    // With another size in the catalogue, not a byte of it is downloaded.
     let sent = server.sent();
     let wanted = FileRequest { sha256: Some(sum(&body)), ..from_hub("o/n", "f", "f") };
     assert_eq!(home.run(job("b", vec![wanted])).unwrap_err().cause, Cause::Mismatch);

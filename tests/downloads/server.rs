@@ -11,7 +11,7 @@ use std::time::Instant;
 /// Bytes that are written at a time.
 const BLOCK: usize = 16 << 10;
 
-/// What goes wrong with one request.
+/// Fault of one request.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
     /// Nothing.
@@ -52,10 +52,10 @@ pub(crate) struct Served {
     pub(crate) body: Arc<Vec<u8>>,
     /// With its quotes.
     pub(crate) etag: Option<String>,
-    /// What else the answer's head says.
+    /// Further headers of the answer.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) faults: VecDeque<Fault>,
-    /// What happens once the faults are used up, where it is not nothing.
+    /// Fault once the others are used up.
     pub(crate) always: Option<Fault>,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        // What waits in the system's buffers when a connection ends would count as sent.
+        // Bytes in the system's buffers when a connection ends would count as sent.
         socket2::SockRef::from(&listener).set_send_buffer_size(BLOCK).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let shared = Arc::new(Shared::default());

@@ -31,16 +31,16 @@ pub struct Assembly {
 /// A part that is not on the disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Missing {
-    /// What the file would be for.
+    /// Its role.
     pub role: FileRole,
-    /// What to call it in a sentence: `a text encoder (Qwen3-4B)`.
+    /// Its name in a sentence: `a text encoder (Qwen3-4B)`.
     pub what: String,
     /// The file of the catalogue that would fill the gap.
     pub offer: Option<Offer>,
 }
 
 impl Missing {
-    /// How much would have to be downloaded, in bytes, if only about.
+    /// Bytes to download, estimated where not exact; `None` if unknown.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         self.offer.as_ref().and_then(|it| it.file.bytes())
@@ -58,7 +58,7 @@ impl Missing {
         self.offer.as_ref().map(|it| it.model.as_str())
     }
 
-    /// What is missing and where it can be had, as a sentence.
+    /// A sentence that names the part and its source.
     #[must_use]
     pub fn sentence(&self) -> String {
         match &self.offer {
@@ -115,7 +115,7 @@ fn best<'a>(
     files.iter().map(Arc::as_ref).filter(|it| fits(facts, family, role, it)).max_by_key(worth)
 }
 
-/// Whether a file can be this part of a model, by the rules of `check`.
+/// True if a file can be this part of a model, by the rules of `check`.
 fn fits(main: &Facts, family: Family, role: FileRole, file: &DiskFile) -> bool {
     let Some(facts) = file.facts().filter(|it| it.role == Some(Role::Part(role))) else { return false };
     match role {

@@ -49,7 +49,7 @@ impl Builtin {
     /// resources, or in the source tree.
     ///
     /// # Errors
-    /// Where it is missing or not whole.
+    /// If it is missing or not whole.
     pub fn find() -> Result<Self, BuiltinError> {
         // A link to the program leads to where it was installed.
         let program = env::current_exe().and_then(|path| path.canonicalize()).ok();
@@ -68,7 +68,7 @@ impl Builtin {
     /// The model in this folder. Looks at its manifest, and at its files' names and sizes.
     ///
     /// # Errors
-    /// Where something is missing or has another size.
+    /// If something is missing or has another size.
     pub fn open(folder: &Path) -> Result<Self, BuiltinError> {
         let manifest = Manifest::read(&folder.join(MANIFEST))?;
         let files = manifest.locate(folder)?;
@@ -78,12 +78,12 @@ impl Builtin {
     /// Compares every file with its SHA-256. Reads all of them.
     ///
     /// # Errors
-    /// Where one is damaged.
+    /// If one is damaged.
     pub fn verify(&self) -> Result<(), BuiltinError> {
         Ok(self.manifest.verify(&self.folder)?)
     }
 
-    /// What it says of itself.
+    /// Its manifest.
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest
@@ -95,7 +95,7 @@ impl Builtin {
         &self.files
     }
 
-    /// Whether this recipe's model is the built-in one.
+    /// True if this recipe's model is the built-in one.
     #[must_use]
     pub fn is_in(&self, recipe: &Recipe) -> bool {
         recipe.files == self.files
@@ -108,7 +108,7 @@ impl Builtin {
     }
 }
 
-/// Where the built-in model can be, the first place first.
+/// Folders in which the built-in model can be, in the order of the search.
 fn folders(variable: Option<OsString>, program: Option<&Path>, source: &Path) -> Vec<PathBuf> {
     if let Some(folder) = variable.filter(|it| !it.is_empty()) {
         return vec![folder.into()];

@@ -14,7 +14,7 @@ use super::kind::{FileKind, identify};
 pub struct IdentifiedFile {
     /// Its header.
     pub header: Header,
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
 }
 

@@ -19,7 +19,7 @@ use split::{Piece, split};
 const SHIPPED: &str = include_str!("../../../assets/catalogue.json");
 /// Memory that making a picture takes beside the weights, about.
 pub const WORKING_BYTES: u64 = 1_500_000_000;
-/// What it is called in errors.
+/// Its name in errors.
 const SHIPPED_NAME: &str = "catalogue.json";
 
 /// Models that can be had.
@@ -127,7 +127,7 @@ impl Catalogue {
         let mut choices: Vec<(u64, &Manifest)> =
             self.entries.iter().filter(|it| it.recommended).filter_map(|it| Some((it.bytes()?, it))).collect();
         choices.sort_by_key(|(bytes, _)| *bytes);
-        // What computing itself takes beside the weights.
+        // Compute buffers beside the weights.
         let fitting = choices.partition_point(|(bytes, _)| bytes.saturating_add(WORKING_BYTES) <= memory);
         let (fit, large) = choices.split_at(fitting);
         let mut best: Vec<&Manifest> = Vec::new();

@@ -1,4 +1,4 @@
-//! Where a person keeps models and what they agreed to: one small file that the window and the command line share.
+//! Configuration of the library: folders, accepted licences and limits, in one small file that the window and the command line share.
 //!
 //! Apart from the window's settings, because a command must be able to add a folder while the window is open, and neither may undo what
 //! the other wrote: every change reads the file again.
@@ -16,32 +16,32 @@ use atelier_core::paths::{self, Paths};
 
 /// A file larger than this is not ours.
 const MOST_BYTES: u64 = 1 << 20;
-/// How many files come at the same time where nothing is set.
+/// Number of files downloaded at the same time by default.
 const USUALLY_AT_ONCE: usize = 3;
 
-/// Where a person keeps models and what they agreed to.
+/// Configuration of the library: folders, accepted licences and limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LibraryConfig {
-    /// Where downloaded models go; `None` is the usual folder.
+    /// Folder of downloaded models; `None` is the usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models_root: Option<PathBuf>,
     /// Folders that are used in place, and never changed.
     pub folders: Vec<PathBuf>,
     /// Models (by id) whose terms the person saw and accepted.
     pub accepted: BTreeSet<String>,
-    /// Whether the engine may open pickled upscalers (`.pth`).
+    /// True if the engine may open pickled upscalers (`.pth`).
     pub allow_pickles: bool,
-    /// How many files come at the same time; `None` is the usual number.
+    /// Number of files downloaded at the same time; `None` is the usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub downloads_at_once: Option<usize>,
-    /// What this version does not know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
 impl LibraryConfig {
-    /// Whether the person accepted the terms of the model of this name, `ID` or `ID:VARIANT`.
+    /// True if the person accepted the terms of the model of this name, `ID` or `ID:VARIANT`.
     #[must_use]
     pub fn has_accepted(&self, name: &str) -> bool {
         self.accepted.contains(model_of(name))
@@ -66,7 +66,7 @@ pub enum LibraryConfigError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// The file cannot be written.
@@ -74,19 +74,19 @@ pub enum LibraryConfigError {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// There is no such folder.
     #[error("{path} is no folder that can be read. Check its name, and that its disk is connected.", path = path.display())]
     NoFolder {
-        /// What was to be added.
+        /// The folder.
         path: PathBuf,
     },
     /// It is used already.
     #[error("{path} is used already.", path = path.display())]
     InUse {
-        /// What was to be added.
+        /// The folder.
         path: PathBuf,
     },
 }
@@ -95,7 +95,7 @@ impl LibraryConfig {
     /// Reads the file; a missing one means that nothing is set.
     ///
     /// # Errors
-    /// Where it is damaged or cannot be read.
+    /// If it is damaged or cannot be read.
     pub fn read(path: &Path) -> Result<Self, LibraryConfigError> {
         let failed = |source| LibraryConfigError::Read { path: path.to_owned(), source };
         let mut text = String::new();
@@ -109,7 +109,7 @@ impl LibraryConfig {
     /// Reads the file, changes it, and writes it.
     ///
     /// # Errors
-    /// Where it cannot be read or written, or the change is refused; then the file is as it was.
+    /// If it cannot be read or written, or the change is refused; then the file is as it was.
     pub fn change(path: &Path, change: impl FnOnce(&mut Self) -> Result<(), LibraryConfigError>) -> Result<Self, LibraryConfigError> {
         let mut places = Self::read(path)?;
         change(&mut places)?;
@@ -122,7 +122,7 @@ impl LibraryConfig {
     /// Adds a folder (or an `extra_model_paths.yaml`) that is used in place.
     ///
     /// # Errors
-    /// Where there is none, or it is used already.
+    /// If there is none, or it is used already.
     pub fn add_folder(&mut self, folder: &Path) -> Result<(), LibraryConfigError> {
         // The folder is named by words that hold from anywhere.
         let folder = absolute(folder).unwrap_or_else(|_| folder.to_owned());
@@ -145,19 +145,19 @@ impl LibraryConfig {
         self.folders.len() < before
     }
 
-    /// Where downloaded models go.
+    /// Folder of downloaded models.
     #[must_use]
     pub fn models_root(&self, paths: &Paths) -> PathBuf {
         self.models_root.clone().unwrap_or_else(|| paths.models.clone())
     }
 
-    /// How many files come at the same time: from 1 to 8.
+    /// Number of files downloaded at the same time: from 1 to 8.
     #[must_use]
     pub fn at_once(&self) -> usize {
         self.downloads_at_once.unwrap_or(USUALLY_AT_ONCE).clamp(1, 8)
     }
 
-    /// What a scanner looks at.
+    /// Folders and files of a scanner.
     #[must_use]
     pub fn scanner(&self, paths: &Paths, watch: bool) -> ScannerOptions {
         ScannerOptions { models_root: self.models_root(paths), added: self.folders.clone(), cache_file: paths.facts_file(), watch }

@@ -22,9 +22,9 @@ pub struct TensorInfo {
     pub dtype: Dtype,
     /// Its dimensions in PyTorch's order: the last one lies together in memory.
     pub shape: Vec<u64>,
-    /// Where its bytes begin, counted from the file's first byte.
+    /// Offset of its first byte in the file.
     pub offset: u64,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub bytes: u64,
 }
 
@@ -36,7 +36,7 @@ impl TensorInfo {
     }
 }
 
-/// What a reader of one container finds wrong, without the file's name.
+/// Fault that a reader of one container finds, without the file's name.
 #[derive(Debug)]
 pub(crate) enum Flaw {
     Io(io::Error),
@@ -54,7 +54,7 @@ impl From<io::Error> for Flaw {
     }
 }
 
-/// What a reader of one container finds.
+/// Tensors and metadata of a container.
 pub(crate) struct Contents {
     pub(crate) tensors: Vec<TensorInfo>,
     pub(crate) metadata: BTreeMap<String, String>,

@@ -10,7 +10,7 @@ use super::problem::Problem;
 /// The job that brings a model into its folder beneath the folder of models.
 ///
 /// # Errors
-/// Where the entry does not say where a file can be had.
+/// If the entry does not say where a file can be had.
 pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<Job, Problem> {
     let files = entry.files.iter().map(|file| wanted(entry, file)).collect::<Result<_, _>>()?;
     let manifest = entry.unpacked().to_json().map_err(|error| Problem::new(error.to_string(), "Please report this."))?;
@@ -28,7 +28,7 @@ pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<Job, Problem
 /// taken away like every other.
 ///
 /// # Errors
-/// Where the catalogue knows none of the missing files.
+/// If the catalogue knows none of the missing files.
 pub fn parts_job(id: &str, name: &str, missing: &[Missing], models_root: &Path) -> Result<Job, Problem> {
     let files: Vec<ModelFile> = missing.iter().filter_map(|it| Some(it.offer.as_ref()?.file.clone())).collect();
     if files.is_empty() {

@@ -22,7 +22,7 @@ const fn blocks(name: &'static str, gguf: u32, block_values: u64, block_bytes: u
     Row { name, gguf: Some(gguf), safetensors: None, block_values, block_bytes }
 }
 
-/// What the engine reads; types that were taken out of GGUF (4, 5, 31 to 33, 36 to 38) are left out.
+/// Types that the engine reads; those removed from GGUF (4, 5, 31 to 33, 36 to 38) are left out.
 static ROWS: [Row; 37] = [
     plain("F64", Some(28), Some("F64"), 8),
     plain("F32", Some(0), Some("F32"), 4),

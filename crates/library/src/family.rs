@@ -53,7 +53,7 @@ pub enum Family {
     Ltx,
 }
 
-/// What decodes a family's latents.
+/// Decoder of a family's latents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Latents {
     /// A VAE of the usual kind, with this many channels.
@@ -148,7 +148,7 @@ impl Family {
         }
     }
 
-    /// What it needs beside the diffusion module: of each group one.
+    /// Parts that it needs beside the diffusion module: one of each group.
     pub(crate) const fn needs(self) -> &'static [&'static [FileRole]] {
         use FileRole::{ClipG, ClipL, Llm, T5xxl, Taesd, Vae};
         const DECODER: &[FileRole] = &[Vae, Taesd];

@@ -10,7 +10,7 @@ use super::dtype::Dtype;
 const MAX_NAME_BYTES: u64 = 1024;
 /// ggml has four dimensions; the engine folds what is beyond into the last.
 const MAX_DIMENSIONS: u32 = 8;
-/// Where the file says nothing else.
+/// The default alignment of GGUF.
 const ALIGNMENT: u64 = 32;
 /// The fewest bytes that describe an entry of the metadata.
 const MIN_ENTRY_BYTES: u64 = 13;

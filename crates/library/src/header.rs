@@ -25,7 +25,7 @@ pub enum Format {
     Gguf,
 }
 
-/// What a model file says about itself. All tensors lie within the file and apart from each other.
+/// Header of a model file. All tensors lie within the file and apart from each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The container.
@@ -38,7 +38,7 @@ pub struct Header {
     pub file_bytes: u64,
 }
 
-/// Why a file cannot be used, in kinds that a program can tell apart.
+/// Kinds of faults of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
@@ -77,7 +77,7 @@ impl HeaderError {
 /// Reads the header of a safetensors or GGUF file.
 ///
 /// # Errors
-/// Where the file cannot be read, is damaged or cut short, or is something else; the error says which, and what to do.
+/// If the file cannot be read, is damaged or cut short, or is something else; the error says which, and what to do.
 pub fn read_header(path: &Path) -> Result<Header, HeaderError> {
     let name = file_name(path);
     let unreadable = |error: &io::Error| error_for(&name, Flaw::Io(io::Error::new(error.kind(), error.to_string())), 0);

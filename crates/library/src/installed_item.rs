@@ -1,10 +1,10 @@
-//! What Atelier downloaded, as it is checked and taken away: a model as a whole, or a file that came by a link.
+//! Downloaded items, as they are checked and removed: a model as a whole, or a file that came by a link.
 
 use std::path::{Path, PathBuf};
 
 use super::manifest::Sha256;
 use super::models::{Installed, Models};
-use super::removal::{Downloaded, Removal, RemovalError};
+use super::removal::{DownloadRecord, Removal, RemovalError};
 use super::verify::{Verified, verify, verify_loose};
 
 /// Something that was downloaded.
@@ -17,7 +17,7 @@ pub enum InstalledItem<'m> {
 }
 
 impl InstalledItem<'_> {
-    /// What programs call it.
+    /// Its id.
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
@@ -37,8 +37,8 @@ impl InstalledItem<'_> {
     /// Says what would happen where it is taken away.
     ///
     /// # Errors
-    /// Where nothing may be deleted.
-    pub fn plan_removal(&self, models_root: &Path, models: &Models, downloaded: &[Downloaded]) -> Result<Removal, RemovalError> {
+    /// If nothing may be deleted.
+    pub fn plan_removal(&self, models_root: &Path, models: &Models, downloaded: &[DownloadRecord]) -> Result<Removal, RemovalError> {
         match self {
             Self::Model(model) => Removal::plan(model, models_root, models, downloaded),
             Self::File(name, path) => Removal::plan_file(name, path, models_root, models, downloaded),

@@ -25,6 +25,7 @@ mod header;
 mod installed_item;
 mod kind;
 mod link;
+mod link_text;
 mod lora;
 mod manifest;
 mod models;
@@ -61,6 +62,6 @@ pub use manifest::{
 pub use models::{Installed, Loose, Models, Runnable, installed};
 pub use naming::name_of;
 pub use problem::Problem;
-pub use removal::{Downloaded, Removal, RemovalError, Stays, downloaded, to_trash};
+pub use removal::{DownloadRecord, Removal, RemovalError, Stays, downloaded, to_trash};
 pub use usage::{FolderUse, ModelUse, Usage, usage};
 pub use verify::{Verdict, Verified};

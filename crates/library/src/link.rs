@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use super::disk::is_model_file;
 use super::downloads::{FileRequest, Job, Source};
 use super::manifest::{FileName, Sha256};
+use super::link_text::{can_hold_a_model, name_in, unescaped};
 use super::naming::{letters, slug};
 
-/// What a link leads to.
+/// Target of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
     /// A file of a repository on Hugging Face.
@@ -55,7 +55,7 @@ impl Link {
         }
     }
 
-    /// Whether its address says what the file is called. Where it does not, its server is asked first ([`super::downloads::Downloads::look`]).
+    /// True if its address names the file. Otherwise its server is probed first ([`super::downloads::Downloads::probe`]).
     #[must_use]
     pub fn names_a_file(&self) -> bool {
         match self {
@@ -93,37 +93,11 @@ impl Link {
     }
 }
 
-/// What a file at this address is called, by the address.
-pub(crate) fn name_in(url: &str) -> Option<String> {
-    unescaped(url.split(['?', '#']).next()?.rsplit('/').next()?)
-}
-
 /// The address without the secret that some servers want in it.
 fn without_token(url: &str) -> String {
     let Some((path, query)) = url.split_once('?') else { return url.to_owned() };
     let kept: Vec<&str> = query.split('&').filter(|it| !it.starts_with("token=")).collect();
     if kept.is_empty() { path.to_owned() } else { format!("{path}?{}", kept.join("&")) }
-}
-
-/// Whether a file of this name can be a model, or an archive of one.
-pub(crate) fn can_hold_a_model(name: &str) -> bool {
-    let name = Path::new(name);
-    is_model_file(name) || name.extension().is_some_and(|it| it.eq_ignore_ascii_case("zip"))
-}
-
-/// A part of an address in plain text: `%20` is a space.
-pub(crate) fn unescaped(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let digit = |it: Option<u8>| char::from(it?).to_digit(16);
-            bytes.push(u8::try_from(digit(rest.next())? << 4 | digit(rest.next())?).ok()?);
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

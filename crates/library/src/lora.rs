@@ -1,4 +1,4 @@
-//! Whether a LoRA fits a model. The engine applies what it finds by name and ends the process where shapes contradict each other.
+//! Check of a LoRA against a model. The engine applies tensors by name and ends the process where shapes contradict each other.
 //!
 //! Pure: headers in, an answer out. LoHa and LoKr are let pass, because their shapes are products of several tensors.
 
@@ -19,7 +19,7 @@ const HALVES: [(&str, &str); 5] = [
     ("_lora.down.weight", "_lora.up.weight"),
 ];
 
-/// What stands before a tensor's name in a LoRA for the diffusion module.
+/// Prefixes of a tensor's name in a LoRA for the diffusion module.
 const PREFIXES: [&str; 8] =
     ["model.diffusion_model.", "diffusion_model.", "transformer.", "lora_unet_", "lora_transformer_", "lycoris_", "unet.", "unet_"];
 
@@ -141,7 +141,7 @@ impl Targets {
         self.by_name.get(&squashed(bare)).copied()
     }
 
-    /// Whether some matrix, or a part of a fused one, has this shape.
+    /// True if some matrix, or a part of a fused one, has this shape.
     fn have_shape(&self, rows: u64, columns: u64) -> bool {
         self.rows_by_columns.get(&columns).is_some_and(|most| rows <= *most)
     }

@@ -39,7 +39,7 @@ fn read(bytes: &[u8], file_bytes: u64) -> Result<Header, HeaderError> {
     }
     let kind = identify(&header);
     assert!(!kind.name.is_empty());
-    // What is kept of a file for long is short, whatever the file says.
+    // Cached facts of a file are short, whatever the file says.
     let facts = Facts::of(&header);
     assert!(serde_json::to_string(&facts).unwrap().len() < 100_000);
     Ok(header)

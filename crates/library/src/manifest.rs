@@ -33,16 +33,16 @@ const MOST_BYTES: u64 = 4 << 20;
 /// A model: its files, and the settings that suit it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// What programs call it: small letters, digits, `.`, `-` and `_`.
+    /// Its id: small letters, digits, `.`, `-` and `_`.
     #[serde(deserialize_with = "id")]
     pub id: String,
-    /// What people call it.
+    /// Its name for people.
     #[serde(deserialize_with = "words")]
     pub name: String,
     /// The family it belongs to (`Z-Image`), for people; the files' headers decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
-    /// What it is good for, in a sentence or two.
+    /// Its use, in a sentence or two.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The terms it comes under.
@@ -56,16 +56,16 @@ pub struct Manifest {
     /// The same model in other sizes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<Variant>,
-    /// Which of the variants this is, where it is one that was downloaded.
+    /// Name of the variant, in the manifest of a downloaded one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
-    /// Whether the exact size and sum of every file is known, from two places that do not depend on each other.
+    /// True if the exact size and sum of every file is known, from two places that do not depend on each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<bool>,
-    /// Whether it is a good first model, for those with the memory for it.
+    /// True if it is a good first model, for those with the memory for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recommended: bool,
-    /// What this version does not know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -73,9 +73,9 @@ pub struct Manifest {
 /// A file of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelFile {
-    /// What it is for.
+    /// Its role.
     pub role: Role,
-    /// Where it is in the model's folder.
+    /// Its path in the model's folder.
     pub filename: FileName,
     /// Its size in bytes; `None` where nobody has written it down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,30 +86,30 @@ pub struct ModelFile {
     /// Its SHA-256; `None` where nobody has written it down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Sha256>,
-    /// Where it can be downloaded.
+    /// Its address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(deserialize_with = "address")]
     pub url: Option<String>,
-    /// Where it is on Hugging Face.
+    /// Its repository and path on Hugging Face.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hf: Option<HuggingFace>,
-    /// Where it is a zip archive: what is taken out of it. The archive itself is not kept.
+    /// Files to unpack, of a zip archive. The archive itself is not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpack: Option<Unpack>,
-    /// What this version does not know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
-/// What is taken out of an archive; everything else in it is left alone.
+/// Files to unpack from an archive; everything else in it is left alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unpack {
     /// The files.
     pub files: Vec<Packed>,
-    /// Whether they go into the model's folder itself, without the archive's own folders.
+    /// True if they go into the model's folder itself, without the archive's own folders.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flat: bool,
-    /// What this version does not know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -119,9 +119,9 @@ pub struct Unpack {
 pub struct Packed {
     /// Its name as it stands in the archive, with `/`.
     pub name: FileName,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
-    /// What this version does not know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -138,7 +138,7 @@ pub struct HuggingFace {
     /// A commit, tag or branch; `None` is the main branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
-    /// What this version does not know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -146,18 +146,18 @@ pub struct HuggingFace {
 /// The same model in another size, such as a quantisation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
-    /// What tells it from the others: `Q4_K_M`.
+    /// Its name among the variants: `Q4_K_M`.
     #[serde(deserialize_with = "words")]
     pub name: String,
     /// The files that take the place of those of the same roles.
     pub files: Vec<ModelFile>,
-    /// What tells it apart for people: `half the size, nearly as good`.
+    /// The difference, for people: `half the size, nearly as good`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Whether the exact size and sum of every file is known, from two places that do not depend on each other.
+    /// True if the exact size and sum of every file is known, from two places that do not depend on each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<bool>,
-    /// What this version does not know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -166,7 +166,7 @@ impl Manifest {
     /// Reads a manifest.
     ///
     /// # Errors
-    /// Where it cannot be read, or something in it is wrong.
+    /// If it cannot be read, or something in it is wrong.
     pub fn read(path: &Path) -> Result<Self, ManifestError> {
         Self::parse(&read_text(path)?, path)
     }
@@ -174,7 +174,7 @@ impl Manifest {
     /// Reads the text of a manifest; `path` is only named in errors.
     ///
     /// # Errors
-    /// Where something in it is wrong.
+    /// If something in it is wrong.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ManifestError> {
         Self::parse_at(text, path, 1)
     }
@@ -227,7 +227,7 @@ impl Manifest {
     /// The model's parts in this folder, by role. Looks at names, links and sizes, not at contents.
     ///
     /// # Errors
-    /// Where one is missing, has another size, or lies outside.
+    /// If one is missing, has another size, or lies outside.
     pub fn locate(&self, folder: &Path) -> Result<ModelFiles, FaultyFile> {
         let mut parts = ModelFiles::default();
         for file in &self.files {
@@ -286,7 +286,7 @@ impl Manifest {
         model
     }
 
-    /// What its files take together on disk, where all of them say it, if only about.
+    /// Bytes of its files together, estimated where not exact; `None` if one is unknown.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         self.files.iter().map(ModelFile::bytes).try_fold(0u64, |sum, it| Some(sum.saturating_add(it?)))
@@ -295,7 +295,7 @@ impl Manifest {
     /// Compares every file in this folder with its SHA-256. Reads all of them.
     ///
     /// # Errors
-    /// Where one is missing or is another.
+    /// If one is missing or is another.
     pub fn verify(&self, folder: &Path) -> Result<(), FaultyFile> {
         for file in &self.files {
             let path = file.check_size(folder)?;
@@ -309,7 +309,7 @@ impl Manifest {
     }
 }
 
-/// Where a file can be had. Files with the same source are the same file.
+/// Origin of a file. Files of the same origin are the same file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Origin<'a> {
     /// A direct link.
@@ -332,7 +332,7 @@ impl ModelFile {
         self.size.or(self.about)
     }
 
-    /// Where it can be had; a repository goes before a link, because it takes a token.
+    /// Its origin; a repository goes before a link, because it takes a token.
     #[must_use]
     pub fn origin(&self) -> Option<Origin<'_>> {
         let hf = self.hf.as_ref().map(|hf| Origin::HuggingFace {
@@ -343,7 +343,7 @@ impl ModelFile {
         hf.or(self.url.as_deref().map(Origin::Url))
     }
 
-    /// Whether the other one is the same file: by its sum, else by where it comes from.
+    /// True if the other one is the same file: by its sum, else by where it comes from.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         match (self.sha256, other.sha256) {
@@ -370,7 +370,7 @@ impl ModelFile {
     }
 }
 
-/// What the model of these files is called, where a manifest beside them says so.
+/// Name of the model of these files, by the manifest beside them.
 #[must_use]
 pub fn model_name(files: &ModelFiles) -> Option<String> {
     let main = files.main()?;

@@ -21,7 +21,7 @@ use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe};
 /// A model in Atelier's own folder.
 #[derive(Debug)]
 pub struct Installed {
-    /// What its manifest says.
+    /// Its manifest.
     pub manifest: Manifest,
     /// Its folder.
     pub folder: PathBuf,
@@ -32,7 +32,7 @@ pub struct Installed {
 /// A model that loose files make.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loose {
-    /// What programs call it, made from the file's name.
+    /// Its id, made from the file's name.
     pub id: String,
     /// The file with its diffusion module.
     pub main: Arc<DiskFile>,
@@ -43,22 +43,22 @@ pub struct Loose {
 /// Everything that is known of models.
 #[derive(Debug)]
 pub struct Models {
-    /// What can be had.
+    /// The catalogue.
     pub catalogue: Catalogue,
-    /// What Atelier downloaded.
+    /// Downloaded models.
     pub installed: Vec<Installed>,
-    /// What loose files make.
+    /// Models of loose files.
     pub loose: Vec<Loose>,
     /// Manifests that are wrong, in sentences.
     pub problems: Vec<String>,
 }
 
-/// What the engine needs to run a model.
+/// Files and settings with which the engine runs a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Runnable {
-    /// What programs call it.
+    /// Its id.
     pub id: String,
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
     /// Its files.
     pub files: ModelFiles,
@@ -144,10 +144,10 @@ impl Models {
         self.installed.iter().find(|it| it.manifest.id == id)
     }
 
-    /// What the engine needs to run the model of this name.
+    /// Files and settings of the model of this name, for the engine.
     ///
     /// # Errors
-    /// Where there is none, or it is not whole; the problem says what to do.
+    /// If there is none, or it is not whole; the problem says what to do.
     pub fn runnable(&self, name: &str) -> Result<Runnable, Problem> {
         if let Some(it) = self.installed_as(name) {
             return it.runnable();
@@ -168,7 +168,7 @@ impl Models {
     /// The file of a downloaded upscaler.
     ///
     /// # Errors
-    /// Where there is none of this name, or it is not whole.
+    /// If there is none of this name, or it is not whole.
     pub fn upscaler(&self, name: &str) -> Result<PathBuf, Problem> {
         let Some(it) = self.installed_as(name) else { return Err(self.runnable(name).err().unwrap_or_else(|| self.unknown(name))) };
         let files = it.whole_files()?;
@@ -197,10 +197,10 @@ impl Models {
 }
 
 impl Installed {
-    /// What the engine needs to run it.
+    /// Its files and settings, for the engine.
     ///
     /// # Errors
-    /// Where a file is not as it should be, or it is no model but a part of one.
+    /// If a file is not as it should be, or it is no model but a part of one.
     pub fn runnable(&self) -> Result<Runnable, Problem> {
         let Manifest { id, name, defaults, .. } = &self.manifest;
         let files = self.whole_files()?;
@@ -226,10 +226,10 @@ impl Installed {
 }
 
 impl Loose {
-    /// What the engine needs to run it.
+    /// Its files and settings, for the engine.
     ///
     /// # Errors
-    /// Where files are missing.
+    /// If files are missing.
     pub fn runnable(&self, catalogue: &Catalogue) -> Result<Runnable, Problem> {
         let name = file_name(&self.main.path);
         if let Some(missing) = self.assembly.missing.first() {

@@ -1,9 +1,9 @@
-//! What models are called: by people, after their files, and by programs.
+//! Names of models: for people, after their files, and ids.
 
 use std::collections::HashSet;
 use std::path::Path;
 
-/// What a person calls a model of this file: its name without the ending; where everybody calls his file so, the folder's that it came in.
+/// Name for people of a model of this file: its name without the extension; of a name that everybody uses, the name of its folder.
 #[must_use]
 pub fn name_of(path: &Path) -> String {
     const EVERYBODYS: [&str; 5] = ["diffusion_pytorch_model", "model", "pytorch_model", "pytorch_lora_weights", "adapter_model"];

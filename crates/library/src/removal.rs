@@ -15,8 +15,8 @@ use super::usage::{all_files, manifest_of};
 
 /// A file that Atelier downloaded, as the journal of downloads has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Downloaded {
-    /// Where it was put.
+pub struct DownloadRecord {
+    /// Its path.
     pub path: PathBuf,
     /// Its size then, in bytes.
     pub bytes: u64,
@@ -28,9 +28,9 @@ pub struct Downloaded {
 
 /// The files that Atelier downloaded, by the journal in this folder.
 #[must_use]
-pub fn downloaded(journal: &Path) -> Vec<Downloaded> {
+pub fn downloaded(journal: &Path) -> Vec<DownloadRecord> {
     let nanoseconds = |time: SystemTime| u64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok();
-    let of = |it: downloads::DownloadedFile| Downloaded {
+    let of = |it: downloads::DownloadedFile| DownloadRecord {
         modified: it.modified.and_then(nanoseconds),
         path: it.path,
         bytes: it.size,
@@ -39,7 +39,7 @@ pub fn downloaded(journal: &Path) -> Vec<Downloaded> {
     downloads::downloaded_files(journal).into_iter().map(of).collect()
 }
 
-/// What would happen where a model is taken away.
+/// Plan of the removal of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removal {
     /// The model's id.
@@ -50,15 +50,15 @@ pub struct Removal {
     pub going: Vec<PathBuf>,
     /// The files that stay, and why.
     pub staying: Vec<(PathBuf, Stays)>,
-    /// What they take, in bytes. Bytes that have a second name on the disk come free with that.
+    /// Size of the files that go, in bytes. Bytes that have a second name on the disk come free with that.
     pub bytes: u64,
-    /// Whether the folder goes as a whole, because nothing else is in it.
+    /// True if the folder goes as a whole, because nothing else is in it.
     whole: bool,
     /// The manifest, which goes with the files.
     manifest: Option<PathBuf>,
 }
 
-/// Why a file stays.
+/// Reason for which a file stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stays {
     /// Atelier did not download it.
@@ -70,7 +70,7 @@ pub enum Stays {
 }
 
 impl Stays {
-    /// Why, for a person.
+    /// The reason, for a person.
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
@@ -89,13 +89,13 @@ pub enum RemovalError {
     NotOurs {
         /// The model's id.
         model: String,
-        /// Where it is.
+        /// Its path.
         folder: PathBuf,
     },
     /// It is no folder of Atelier's.
     #[error("{folder} is not in Atelier's own folder of models, so nothing is deleted.", folder = folder.display())]
     Outside {
-        /// Where it is.
+        /// Its path.
         folder: PathBuf,
     },
     /// It is Atelier's, and stays all the same.
@@ -103,7 +103,7 @@ pub enum RemovalError {
     Stays {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         why: Stays,
     },
     /// The trash did not take it.
@@ -111,7 +111,7 @@ pub enum RemovalError {
     Trash {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         why: String,
     },
 }
@@ -120,8 +120,8 @@ impl Removal {
     /// Says what would happen.
     ///
     /// # Errors
-    /// Where nothing may be deleted.
-    pub fn plan(model: &Installed, models_root: &Path, models: &Models, downloaded: &[Downloaded]) -> Result<Self, RemovalError> {
+    /// If nothing may be deleted.
+    pub fn plan(model: &Installed, models_root: &Path, models: &Models, downloaded: &[DownloadRecord]) -> Result<Self, RemovalError> {
         let (id, folder) = (model.manifest.id.clone(), model.folder.clone());
         let plain = fs::symlink_metadata(&folder).is_ok_and(|it| it.is_dir());
         let real = |path: &Path| fs::canonicalize(path).ok();
@@ -147,8 +147,8 @@ impl Removal {
     /// Says what would happen where a file is taken away that was downloaded by itself, from a link.
     ///
     /// # Errors
-    /// Where nothing may be deleted.
-    pub fn plan_file(id: &str, file: &Path, models_root: &Path, models: &Models, downloaded: &[Downloaded]) -> Result<Self, RemovalError> {
+    /// If nothing may be deleted.
+    pub fn plan_file(id: &str, file: &Path, models_root: &Path, models: &Models, downloaded: &[DownloadRecord]) -> Result<Self, RemovalError> {
         let parent = file.parent().unwrap_or(models_root).to_owned();
         let real = |path: &Path| fs::canonicalize(path).ok();
         let inside = real(&parent).zip(real(models_root)).is_some_and(|(parent, root)| parent.starts_with(root));
@@ -179,8 +179,8 @@ impl Removal {
     }
 
     /// Lets a file go, or stay.
-    fn judge(&mut self, path: PathBuf, about: &fs::Metadata, models: &Models, downloaded: &[Downloaded]) {
-        let same = |it: &Downloaded| it.bytes == about.len() && it.modified.is_some() && it.modified == modified(about);
+    fn judge(&mut self, path: PathBuf, about: &fs::Metadata, models: &Models, downloaded: &[DownloadRecord]) {
+        let same = |it: &DownloadRecord| it.bytes == about.len() && it.modified.is_some() && it.modified == modified(about);
         let why = match downloaded.iter().find(|it| it.path == path) {
             Some(it) if about.is_file() && same(it) => user_of(&path, &self.model, models).map(Stays::UsedBy),
             Some(_) if about.is_file() => Some(Stays::Changed),
@@ -197,7 +197,7 @@ impl Removal {
     /// Takes the model away, by `trash`.
     ///
     /// # Errors
-    /// Where the trash does not take a file; those before it are in the trash.
+    /// If the trash does not take a file; those before it are in the trash.
     pub fn carry_out(&self, trash: &mut dyn FnMut(&Path) -> Result<(), String>) -> Result<(), RemovalError> {
         let mut take = |path: &Path| trash(path).map_err(|why| RemovalError::Trash { path: path.to_owned(), why });
         if self.whole {
@@ -222,7 +222,7 @@ fn user_of(path: &Path, except: &str, models: &Models) -> Option<String> {
 /// Moves a file or folder to the system's trash.
 ///
 /// # Errors
-/// Where the system has none for this disk, or does not take it; in its words.
+/// The system's message, if it has no trash for this disk or refuses the file.
 pub fn to_trash(path: &Path) -> Result<(), String> {
     trash::delete(path).map_err(|error| error.to_string())
 }

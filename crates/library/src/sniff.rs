@@ -1,9 +1,9 @@
 //! Names what is not a model by its first bytes: what a browser saved, what an archive holds, what PyTorch pickled.
 
-/// How many of a file's first bytes are looked at.
+/// Number of first bytes that are examined.
 pub(crate) const BYTES: usize = 512;
 
-/// What a file is instead of a model.
+/// Kind of a file that is no model.
 pub(crate) struct Other {
     /// With an article: `a PNG picture`.
     pub(crate) what: &'static str,

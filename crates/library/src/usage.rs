@@ -1,4 +1,4 @@
-//! What models take on disk. A file that has several names (hard links, as shared files of downloads have) is counted once.
+//! Disk usage of models. A file that has several names (hard links, as shared files of downloads have) is counted once.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
@@ -8,7 +8,7 @@ use super::disk::{Layout, ScanResult, walk};
 use super::manifest::MANIFEST;
 use super::models::Models;
 
-/// What is taken on disk.
+/// Disk usage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// By model, the largest first.
@@ -19,31 +19,31 @@ pub struct Usage {
     pub total: u64,
 }
 
-/// What a model takes.
+/// Disk usage of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelUse {
     /// The model's id.
     pub id: String,
     /// Its files, in bytes.
     pub bytes: u64,
-    /// How many of these bytes another model has in common with it; they stay where it goes.
+    /// Bytes that another model has in common with it; they stay where it goes.
     pub shared: u64,
 }
 
-/// What a folder takes.
+/// Disk usage of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderUse {
     /// The folder.
     pub path: PathBuf,
-    /// Who laid it out.
+    /// Its layout.
     pub layout: Layout,
     /// Its model files.
     pub files: usize,
-    /// What they take, in bytes.
+    /// Their size in bytes.
     pub bytes: u64,
 }
 
-/// Which bytes on which disk a name stands for.
+/// Identity of the bytes behind a name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Identity {
     #[cfg(unix)]
@@ -126,7 +126,7 @@ pub(crate) fn all_files(folder: &Path) -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
-/// Where a model's manifest is.
+/// Path of a model's manifest.
 pub(crate) fn manifest_of(folder: &Path) -> PathBuf {
     folder.join(MANIFEST)
 }

@@ -1,4 +1,4 @@
-//! Whether a model's files are what they should be: every byte is read, with progress, and it can be stopped.
+//! Verification of a model's files: every byte is read, with progress, and it can be stopped.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::header::read_header;
 use super::manifest::{FaultyFile, Manifest, ModelFile, Sha256};
 
-/// What came of a file.
+/// Verdict on a file.
 #[derive(Debug)]
 pub enum Verdict {
     /// It is the file that it should be.
@@ -25,7 +25,7 @@ pub enum Verdict {
 pub struct Verified {
     /// The file.
     pub path: PathBuf,
-    /// What came of it.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn verify_loose(path: PathBuf, expected: Option<Sha256>, watch: &mut 
         (Ok(_), Some(_)) => Verdict::Wrong(FaultyFile::Contents { path: path.clone() }),
         (Ok(sum), None) => match read_header(&path) {
             Err(error) if is_header_wrong(&error) => Verdict::Damaged(error.to_string()),
-            // What is no safetensors or GGUF file has no header that could tell.
+            // Files other than safetensors and GGUF have no header to check.
             _ => Verdict::Unknown(sum),
         },
     };

@@ -28,7 +28,7 @@ use atelier_core::format::file_size;
 use atelier_core::paths::Paths;
 use atelier_library::disk::{ScanResult, inspect_file};
 use atelier_library::{
-    Downloaded, InstalledItem, LibraryConfig, ModelCard, Models, Problem, Verdict, card_named, downloaded, model_cards, usage,
+    DownloadRecord, InstalledItem, LibraryConfig, ModelCard, Models, Problem, Verdict, card_named, downloaded, model_cards, usage,
 };
 
 /// System that a command runs on; tests give their own.
@@ -156,7 +156,7 @@ impl CommandRunner<'_> {
     }
 
     /// The downloaded models and files of these names; all without names.
-    fn select<'m>(models: &'m Models, root: &Path, known: &[Downloaded], names: &[String]) -> Result<Vec<InstalledItem<'m>>, CommandError> {
+    fn select<'m>(models: &'m Models, root: &Path, known: &[DownloadRecord], names: &[String]) -> Result<Vec<InstalledItem<'m>>, CommandError> {
         let by_link = |path: &Path| path.starts_with(root) && !models.installed.iter().any(|it| path.starts_with(&it.folder));
         if names.is_empty() {
             let loose = known.iter().filter(|it| by_link(&it.path) && it.path.is_file());

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use atelier_library::downloads::{Downloads, Event, HubFile, Job, Options, Refused, StartError};
+use atelier_library::downloads::{Downloads, Event, HubFile, Job, Options, QueueError, StartError};
 use atelier_library::{Link, Problem, download_job, parts_job};
 
 use super::message::{DownloadsState, LibraryEvent};
@@ -38,7 +38,7 @@ impl Worker {
     }
 
     /// Runs a command of the queue; sends a notice where the queue refuses it or cannot be used.
-    pub(super) fn with_downloads(&self, command: impl FnOnce(&Downloads) -> Result<(), Refused>) {
+    pub(super) fn with_downloads(&self, command: impl FnOnce(&Downloads) -> Result<(), QueueError>) {
         match self.downloads.as_ref().map(command) {
             Some(Ok(())) => {}
             Some(Err(error)) => self.notice(error.to_string()),

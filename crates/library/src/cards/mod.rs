@@ -62,7 +62,7 @@ impl ModelKind {
     }
 }
 
-/// Where a model is, and whether it can be used.
+/// Place of a model, and its readiness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Availability {
     /// It came with Atelier.
@@ -111,13 +111,13 @@ impl Availability {
         }
     }
 
-    /// Whether it can be used now.
+    /// True if it can be used now.
     #[must_use]
     pub const fn is_ready(self) -> bool {
         matches!(self, Self::BuiltIn | Self::OnDisk | Self::InPlace)
     }
 
-    /// Whether some of it is on this machine.
+    /// True if some of it is on this machine.
     #[must_use]
     pub const fn is_here(self) -> bool {
         !matches!(self, Self::Catalogue)
@@ -150,7 +150,7 @@ pub struct CardVariant {
     pub description: String,
     /// Bytes on disk, estimated if not downloaded; `None` if unknown.
     pub bytes: Option<u64>,
-    /// Whether it is on this disk.
+    /// True if it is on this disk.
     pub on_disk: bool,
 }
 
@@ -159,7 +159,7 @@ pub struct CardVariant {
 pub struct ModelCard {
     /// The name that commands use; the path of a loose file that belongs to no model.
     pub id: String,
-    /// Whether it is a file that belongs to no model; its id is its path.
+    /// True if it is a file that belongs to no model; its id is its path.
     pub is_loose_file: bool,
     /// The name for people.
     pub name: String,
@@ -171,7 +171,7 @@ pub struct ModelCard {
     pub description: String,
     /// Its terms, where they are known.
     pub licence: Option<Licence>,
-    /// Where it is, and whether it can be used.
+    /// Its place and readiness.
     pub availability: Availability,
     /// Its files.
     pub files: Vec<CardFile>,
@@ -185,9 +185,9 @@ pub struct ModelCard {
     pub variants: Vec<CardVariant>,
     /// The settings that suit it.
     pub defaults: Defaults,
-    /// Whether the catalogue lacks the exact size or sum of one of its files.
+    /// True if the catalogue lacks the exact size or sum of one of its files.
     pub is_estimate: bool,
-    /// Whether it is a good first model.
+    /// True if it is a good first model.
     pub recommended: bool,
     /// Time of its newest file, in nanoseconds since 1970.
     pub added_nanos: Option<u64>,
@@ -197,7 +197,7 @@ pub struct ModelCard {
     pub trainer_notes: Vec<(&'static str, String)>,
     /// Its folder, where it is on this disk.
     pub folder: Option<PathBuf>,
-    /// Whether Atelier downloaded it, so that it can be checked and deleted.
+    /// True if Atelier downloaded it, so that it can be checked and deleted.
     pub downloaded: bool,
     /// Bytes on disk that another model has in common with it.
     pub shared_bytes: u64,
@@ -212,20 +212,20 @@ pub struct ModelCard {
 }
 
 impl ModelCard {
-    /// Whether every one of these words, in small letters, is somewhere in its id, name, family, description, licence, kind, trigger words
+    /// True if every one of these words, in small letters, is somewhere in its id, name, family, description, licence, kind, trigger words
     /// or files' names.
     #[must_use]
     pub fn has(&self, words: &[String]) -> bool {
         words.iter().all(|word| self.search_text.contains(word))
     }
 
-    /// Whether every word of this text is somewhere in it, as with [`Self::has`].
+    /// True if every word of this text is somewhere in it, as with [`Self::has`].
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         text.to_lowercase().split_whitespace().all(|word| self.search_text.contains(word))
     }
 
-    /// Whether a model of these files is this one: the file with the diffusion module decides.
+    /// True if a model of these files is this one: the file with the diffusion module decides.
     #[must_use]
     pub fn is_of(&self, files: &ModelFiles) -> bool {
         let main = files.main();
@@ -238,7 +238,7 @@ impl ModelCard {
         self.missing.iter().try_fold(0u64, |sum, it| Some(sum.saturating_add(it.bytes()?)))
     }
 
-    /// Whether one of the missing parts can be downloaded.
+    /// True if one of the missing parts can be downloaded.
     #[must_use]
     pub fn can_be_completed(&self) -> bool {
         self.missing.iter().any(|it| it.offer.is_some())

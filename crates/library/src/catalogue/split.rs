@@ -3,7 +3,7 @@
 /// A part of a catalogue's text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// What stands between two commas of the array, and the line (from 1) on which it begins.
+    /// The text between two commas of the array, and the line (from 1) on which it begins.
     Entry { text: &'a str, line: usize },
     /// The text is no array here.
     Wrong { line: usize, what: &'static str },

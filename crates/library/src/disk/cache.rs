@@ -1,4 +1,4 @@
-//! What files were found to be, kept on the disk: a file of the same path, size and time is not read again.
+//! Cache of the status of files, on the disk: a file of the same path, size and time is not read again.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::facts::FileStatus;
-use super::walk::Found;
+use super::walk::FileEntry;
 use atelier_core::paths;
 
 /// The version that this program writes; another one's cache is read as an empty one. To be raised whenever `identify` learns something.
@@ -18,7 +18,7 @@ const MOST_BYTES: u64 = 256 << 20;
 /// Beyond so many, what was not seen in the last look is forgotten.
 const MOST_FILES: usize = 20_000;
 
-/// What files were found to be.
+/// Status of files, by path, size and time.
 #[derive(Debug, Default)]
 pub struct FactsCache {
     path: PathBuf,
@@ -52,15 +52,15 @@ impl FactsCache {
         Self { path: path.to_owned(), files, changed: false }
     }
 
-    /// What this file is, if it was looked into before and is still the same.
-    pub fn get(&mut self, file: &Found) -> Option<FileStatus> {
+    /// The cached status; `None` if the file is not cached or has changed.
+    pub fn get(&mut self, file: &FileEntry) -> Option<FileStatus> {
         let entry = self.files.get_mut(&file.path)?;
         entry.seen = true;
         (entry.bytes == file.bytes && Some(entry.modified) == file.modified).then(|| entry.about.clone())
     }
 
     /// Remembers what a file is. A file whose time the system does not tell is not remembered, nor is one that could not be read.
-    pub fn put(&mut self, file: &Found, about: &FileStatus) {
+    pub fn put(&mut self, file: &FileEntry, about: &FileStatus) {
         let passing = matches!(about, FileStatus::Unread | FileStatus::Faulty { fault: crate::Fault::Unreadable, .. });
         // JSON has no form for names that are no text.
         let (Some(modified), false, Some(_)) = (file.modified, passing, file.path.to_str()) else { return };
@@ -71,7 +71,7 @@ impl FactsCache {
     /// Writes what is new.
     ///
     /// # Errors
-    /// Where the file cannot be written; then the same files are read again at the next start.
+    /// If the file cannot be written; then the same files are read again at the next start.
     pub fn save(&mut self) -> io::Result<()> {
         if !self.changed {
             return Ok(());

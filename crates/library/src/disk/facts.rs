@@ -1,4 +1,4 @@
-//! What a look at a file's header tells, short enough to be kept for thousands of files.
+//! Facts from a file's header, short enough to be cached for thousands of files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,13 +21,13 @@ const MOST_CHARACTERS: usize = 300;
 /// Endings of files that Python pickled, which can run programs where they are opened.
 const PICKLES: [&str; 5] = ["ckpt", "pt", "pth", "bin", "pkl"];
 
-/// What is known of a file.
+/// Result of the inspection of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileStatus {
     /// Nothing yet.
     Unread,
-    /// What its header tells.
+    /// The facts of its header.
     Known(Arc<Facts>),
     /// It is a pickle: opening it can run a program that its author chose, so it is listed and not looked into.
     Pickle,
@@ -41,16 +41,16 @@ pub enum FileStatus {
     },
 }
 
-/// What a header tells.
+/// Facts from a header.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// What the file is for.
+    /// Role of the file.
     pub role: Option<Role>,
     /// The family, where the file alone tells.
     pub family: Option<Family>,
-    /// What to call it: `Qwen3-4B text encoder`.
+    /// Its name: `Qwen3-4B text encoder`.
     pub name: String,
-    /// How many values its tensors have together.
+    /// Number of values in all tensors.
     pub parameters: u64,
     /// The number type that most of its bytes have: `F16`, `Q4_K`.
     pub quantisation: String,
@@ -64,17 +64,17 @@ pub struct Facts {
     pub latent_channels: Option<u64>,
     /// The text encoder that a diffusion module reads, by its role and width.
     pub reads: Option<(FileRole, u64)>,
-    /// What its trainer wrote down.
+    /// Notes of its trainer.
     pub training: Training,
 }
 
-/// What the trainer of a model or LoRA wrote into the file, as kohya's scripts (`ss_...`) and the `modelspec` convention have it.
+/// Notes of the trainer of a model or LoRA, in the metadata of kohya's scripts (`ss_...`) and of the `modelspec` convention.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Training {
-    /// What its author calls it.
+    /// Title.
     pub title: Option<String>,
-    /// Who made it.
+    /// Author.
     pub author: Option<String>,
     /// Words that call up what was trained.
     pub trigger_words: Vec<String>,
@@ -84,7 +84,7 @@ pub struct Training {
     pub base_model: Option<String>,
     /// Rank of a LoRA.
     pub rank: Option<u64>,
-    /// How to use it, in its author's words.
+    /// Instructions, in its author's words.
     pub usage: Option<String>,
 }
 
@@ -104,7 +104,7 @@ pub fn inspect_file(path: &Path) -> FileStatus {
 }
 
 impl Facts {
-    /// What this header tells.
+    /// The facts of this header.
     #[must_use]
     pub fn of(header: &Header) -> Self {
         let kind = identify(header);

@@ -1,4 +1,4 @@
-//! How a folder of models is laid out: Atelier's own, ComfyUI's, A1111's or Forge's, or none in particular; and so where its files are and
+//! Layout of a folder of models (Atelier's own, ComfyUI's, A1111's or Forge's, or none in particular), and from it the places of files and
 //! what each inner folder is for.
 
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ const MOST_BYTES: u64 = 1 << 20;
 /// ComfyUI's list of further folders.
 const EXTRA_PATHS: &str = "extra_model_paths.yaml";
 
-/// Who laid a folder out.
+/// Program whose layout a folder has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// Atelier: one folder a model, each with a manifest.
@@ -42,7 +42,7 @@ impl Layout {
     }
 }
 
-/// What an inner folder is for.
+/// Purpose of an inner folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
     /// Files of one role.
@@ -56,7 +56,7 @@ pub enum Hint {
 pub struct Folder {
     /// The folder, as the person named it.
     pub path: PathBuf,
-    /// Who laid it out.
+    /// Its layout.
     pub layout: Layout,
     /// The folders to look through, and what each is for as a whole.
     pub roots: Vec<(PathBuf, Option<Hint>)>,
@@ -100,7 +100,7 @@ impl Folder {
     }
 }
 
-/// What a folder of this name holds, in the trees of ComfyUI, A1111 and Forge.
+/// Contents of a folder of this name, in the trees of ComfyUI, A1111 and Forge.
 pub(super) fn hint_of(folder: &str) -> Option<Hint> {
     let part = |role| Some(Hint::Role(Role::Part(role)));
     match folder.to_ascii_lowercase().as_str() {
@@ -156,7 +156,7 @@ fn at_home(path: &str) -> PathBuf {
     }
 }
 
-/// Whether two paths are the same folder, links followed.
+/// True if two paths are the same folder, links followed.
 #[must_use]
 pub(crate) fn same_folder(one: &Path, two: &Path) -> bool {
     one == two || matches!((fs::canonicalize(one), fs::canonicalize(two)), (Ok(one), Ok(two)) if one == two)

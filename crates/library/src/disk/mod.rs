@@ -1,4 +1,4 @@
-//! What lies on the disk: model files in Atelier's own folder and in folders that a person added, looked into by their headers.
+//! Scan of the disk: model files in Atelier's own folder and in folders that a person added, inspected by their headers.
 //!
 //! Invariants: nothing here writes, moves or deletes anything in those folders (`tests/architecture.rs` holds it; the one file that is
 //! written is Atelier's own cache); a pickle is listed and never opened; whatever a folder holds (loops, folders that may not be read,
@@ -21,7 +21,7 @@ pub(super) use layout::same_folder;
 pub use layout::{Folder, Hint, Layout};
 pub use scanner::{ScanResult, Scanner, ScannerOptions};
 pub(super) use walk::modified;
-pub use walk::{Found, Walk, is_model_file, walk};
+pub use walk::{FileEntry, Walk, is_model_file, walk};
 
 use super::manifest::Role;
 use atelier_core::recipe::FileRole;
@@ -29,20 +29,20 @@ use atelier_core::recipe::FileRole;
 /// A model file on the disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Its size in bytes.
     pub bytes: u64,
     /// When it was changed, in nanoseconds since 1970; `None` where the system does not tell.
     pub modified: Option<u64>,
-    /// What the folder that it lies in is for.
+    /// Purpose of its folder.
     pub hint: Option<Hint>,
-    /// What its header tells.
+    /// The facts of its header.
     pub status: FileStatus,
 }
 
 impl DiskFile {
-    /// What it is for: as its header tells, else as its folder does.
+    /// Its role: by its header, else by its folder.
     #[must_use]
     pub fn role(&self) -> Option<Role> {
         let of_folder = match self.hint {
@@ -55,7 +55,7 @@ impl DiskFile {
         }
     }
 
-    /// What its header tells, where it could be read.
+    /// The facts of its header; `None` where it was not read.
     #[must_use]
     pub const fn facts(&self) -> Option<&Arc<Facts>> {
         match &self.status {
@@ -64,7 +64,7 @@ impl DiskFile {
         }
     }
 
-    /// Whether a model can be built round it: it has a diffusion module.
+    /// True if a model can be built round it: it has a diffusion module.
     #[must_use]
     pub fn is_main(&self) -> bool {
         self.facts().is_some() && matches!(self.role(), Some(Role::Part(FileRole::Model | FileRole::Diffusion)))

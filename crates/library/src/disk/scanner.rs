@@ -18,43 +18,43 @@ use super::DiskFile;
 use super::cache::FactsCache;
 use super::facts::{FileStatus, inspect_file};
 use super::layout::{Folder, same_folder};
-use super::walk::{Found, walk};
+use super::walk::{FileEntry, walk};
 use super::watch::Watch;
 
 /// Headers that are read between two states.
 const BATCH: usize = 16;
-/// How long it must be quiet before the disk is looked at again.
+/// Quiet time before the next scan.
 const QUIET: Duration = Duration::from_millis(300);
 /// The longest sleep of the thread without a request.
 const IDLE: Duration = Duration::from_hours(1);
-/// Where it never gets quiet, it is looked at after this.
+/// Longest wait for quiet.
 const AT_LATEST: Duration = Duration::from_secs(3);
 
-/// What a scanner looks at.
+/// Folders and files of a scanner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScannerOptions {
     /// Atelier's own folder for models.
     pub models_root: PathBuf,
     /// Folders that the person added.
     pub added: Vec<PathBuf>,
-    /// Where it is kept what files are.
+    /// File of the cache of facts.
     pub cache_file: PathBuf,
-    /// Whether changes are noticed; a command that ends at once needs none.
+    /// True if changes are noticed; a command that ends at once needs none.
     pub watch: bool,
 }
 
-/// What is on the disk, as far as it is known.
+/// Result of a scan, as far as it has come.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScanResult {
     /// The folders, Atelier's own first.
     pub folders: Vec<Folder>,
     /// The files of all of them, each once.
     pub files: Vec<Arc<DiskFile>>,
-    /// What could not be looked at, in sentences.
+    /// Folders and files that could not be read, in sentences.
     pub problems: Vec<String>,
-    /// Whether every folder was listed.
+    /// True if every folder was listed.
     pub listed: bool,
-    /// Whether every file was looked into, too.
+    /// True if every file was looked into, too.
     pub complete: bool,
     /// Grows with each state.
     pub state: u64,
@@ -194,7 +194,7 @@ impl Drop for Scanner {
         // Wakes the thread, which then sees the flag.
         self.shared.request(ScanRequest::Again);
         if let Some(thread) = self.thread.take() {
-            // What went wrong there was told when it did.
+            // A panic there was reported when it happened.
             let _ = thread.join();
         }
     }
@@ -280,7 +280,7 @@ impl Worker {
     fn scan(&mut self) -> bool {
         let shared = Arc::clone(&self.shared);
         let go_on = move || !shared.stop.load(Ordering::SeqCst);
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<FileEntry> = Vec::new();
         let mut seen = std::collections::HashSet::new();
         let mut files = Vec::new();
         let mut problems = Vec::new();
@@ -361,7 +361,7 @@ impl Worker {
     }
 }
 
-fn disk_file(file: &Found, about: FileStatus) -> DiskFile {
+fn disk_file(file: &FileEntry, about: FileStatus) -> DiskFile {
     DiskFile { path: file.path.clone(), bytes: file.bytes, modified: file.modified, hint: file.hint, status: about }
 }
 

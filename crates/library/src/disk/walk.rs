@@ -19,23 +19,23 @@ const MOST_PROBLEMS: usize = 20;
 
 /// A model file, by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Where it is.
+pub struct FileEntry {
+    /// Its path.
     pub path: PathBuf,
     /// Its size in bytes.
     pub bytes: u64,
     /// When it was changed, in nanoseconds since 1970.
     pub modified: Option<u64>,
-    /// What the folder that it lies in is for.
+    /// Purpose of its folder.
     pub hint: Option<Hint>,
 }
 
-/// What a walk found.
+/// Result of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Walk {
     /// The files, by path.
-    pub files: Vec<Found>,
-    /// What could not be looked at, in sentences.
+    pub files: Vec<FileEntry>,
+    /// Folders and files that could not be read, in sentences.
     pub problems: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ impl Walker<'_> {
             if about.is_dir() {
                 inner.push((path, hint.or_else(|| self.hint(&name))));
             } else if about.is_file() && is_model_file(&path) {
-                self.found.files.push(Found { path, bytes: about.len(), modified: modified(&about), hint });
+                self.found.files.push(FileEntry { path, bytes: about.len(), modified: modified(&about), hint });
             }
         }
         for (path, hint) in inner {
@@ -139,7 +139,7 @@ impl Walker<'_> {
     }
 }
 
-/// Whether a file of this name can be a model.
+/// True if a file of this name can be a model.
 #[must_use]
 pub fn is_model_file(path: &Path) -> bool {
     const ENDINGS: [&str; 7] = ["safetensors", "sft", "gguf", "ckpt", "pt", "pth", "bin"];

@@ -17,7 +17,7 @@ impl Watch {
     /// Calls `changed`, from a thread of its own, whenever a model file in one of the watched folders comes, goes or changes.
     pub(super) fn new(changed: impl Fn() + Send + 'static) -> Self {
         let told = move |event: notify::Result<Event>| {
-            // What the system could not tell may have been anything.
+            // An error of the system may stand for any change.
             if event.map_or(true, |event| matters(&event)) {
                 changed();
             }

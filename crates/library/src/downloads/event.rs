@@ -1,7 +1,6 @@
-//! What the downloads tell, as plain data.
+//! Events and snapshots of the download queue, as plain data.
 
-use atelier_core::advice::Advice;
-
+use super::failure::Failure;
 use super::hub::{HubFile, Repository};
 
 /// Something happened.
@@ -13,14 +12,14 @@ pub enum Event {
     Paused {
         /// The job.
         id: String,
-        /// Why.
+        /// The cause.
         why: PauseReason,
     },
     /// A job has ended without all of its files. What it has is kept for another try.
     Failed {
         /// The job.
         id: String,
-        /// Why.
+        /// The cause.
         failure: Failure,
     },
     /// A job has ended: its files are whole and in their places.
@@ -33,14 +32,14 @@ pub enum Event {
         /// The job.
         id: String,
     },
-    /// What was found on Hugging Face. Only the newest answer is kept for a slow reader.
+    /// Results of a search on Hugging Face. Only the newest answer is kept for a slow reader.
     Found {
-        /// What was searched for.
+        /// The text of the search.
         text: String,
         /// The repositories, or why there is no answer.
         answer: Result<Vec<Repository>, Failure>,
     },
-    /// What the file behind an address is called.
+    /// Name of the file at an address.
     Probed {
         /// The address.
         url: String,
@@ -56,7 +55,7 @@ pub enum Event {
     },
 }
 
-/// How far a job is.
+/// Progress of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
     /// Bytes that are there.
@@ -71,7 +70,7 @@ pub struct Progress {
     pub files: Vec<FileProgress>,
 }
 
-/// How far a file is.
+/// Progress of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileProgress {
     /// Its place in the job's folder.
@@ -80,17 +79,17 @@ pub struct FileProgress {
     pub bytes: u64,
     /// Its size in bytes, where it is known.
     pub total: Option<u64>,
-    /// What happens to it.
+    /// Its stage.
     pub stage: Stage,
 }
 
-/// What happens to a file.
+/// Stage of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stage {
     /// It waits for its turn.
     #[default]
     Waiting,
-    /// What is there already is read, to go on from there.
+    /// The bytes on disk are read, to resume after them.
     Checking,
     /// It comes in.
     Loading,
@@ -104,7 +103,7 @@ pub enum Stage {
     Done,
 }
 
-/// Why a job waits for a person.
+/// Reason for which a job waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PauseReason {
     /// A person paused it.
@@ -133,64 +132,20 @@ impl PauseReason {
     }
 }
 
-/// A failed job.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{advice}")]
-pub struct Failure {
-    /// The fault, and a remedy.
-    pub advice: Advice,
-    /// The kind of failure.
-    pub cause: Cause,
-}
-
-impl Failure {
-    /// A failure of this kind: the fault, and a remedy, in a sentence each.
-    #[must_use]
-    pub fn new(cause: Cause, sentence: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { advice: Advice::new(sentence, hint), cause }
-    }
-}
-
-/// What kind of failure it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// No server answered, or it stopped answering.
-    Unreachable,
-    /// The server wants a licence accepted, or a token.
-    Gated {
-        /// Where the licence can be read and accepted, if that is known.
-        licence_url: Option<String>,
-    },
-    /// The server has no such file.
-    NotFound,
-    /// The server wants to be asked less often.
-    TooMany,
-    /// The server answered with something that makes no sense, or with another error.
-    Server,
-    /// The file that came is not the one that is wanted.
-    Mismatch,
-    /// The archive cannot be unpacked safely.
-    Archive,
-    /// The disk.
-    Disk,
-    /// The job itself makes no sense.
-    Job,
-}
-
 /// A job as the queue has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobSnapshot {
-    /// What programs call it.
+    /// Its id.
     pub id: String,
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
-    /// What it does now.
+    /// Its status.
     pub status: Status,
-    /// How far it is.
+    /// Its progress.
     pub progress: Progress,
 }
 
-/// What a job does now.
+/// Status of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Status {
     /// It waits for its turn.

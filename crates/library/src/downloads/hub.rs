@@ -1,10 +1,10 @@
-//! What there is on Hugging Face: search, and the files of a repository, by its public API.
+//! Search on Hugging Face, and the files of a repository, by its public API.
 //!
 //! Answers are bounded in bytes and in number, and hold only what is well-formed.
 
 use serde::Deserialize;
 
-use super::event::{Cause, Failure};
+use super::failure::{Cause, Failure};
 use super::web::{NoAnswer, Web, repository};
 use crate::Sha256;
 
@@ -22,13 +22,13 @@ const MOST_TEXT: usize = 200;
 pub struct Repository {
     /// Owner and name.
     pub id: String,
-    /// How often it was downloaded of late.
+    /// Number of recent downloads.
     pub downloads: u64,
-    /// How many people like it.
+    /// Number of likes.
     pub likes: u64,
-    /// Whether its licence must be accepted first.
+    /// True if its licence must be accepted first.
     pub gated: bool,
-    /// What it is for (`text-to-image`), where that is said.
+    /// Its task (`text-to-image`), where that is said.
     pub task: Option<String>,
     /// Its licence, as its tags name it (`apache-2.0`).
     pub licence: Option<String>,

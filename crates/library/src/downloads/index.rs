@@ -24,20 +24,20 @@ const MOST_FILES: usize = 4096;
 /// A file that was downloaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DownloadedFile {
-    /// Where it came from.
+    /// Its source.
     pub source: Source,
     /// Its hash, as it was checked or found.
     pub sha256: Sha256,
     /// Its size in bytes.
     pub size: u64,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// When it was last changed.
     pub modified: Option<SystemTime>,
     /// The server's `ETag`, where it names bytes.
     #[serde(default)]
     pub etag: Option<String>,
-    /// Whether it was taken out of an archive, which is what the source and the `ETag` are of.
+    /// True if it was taken out of an archive, which is what the source and the `ETag` are of.
     #[serde(default)]
     pub unpacked: bool,
 }
@@ -90,7 +90,7 @@ impl DownloadIndex {
         self.kept
     }
 
-    /// Whether Atelier downloaded the file of this name.
+    /// True if Atelier downloaded the file of this name.
     pub(super) fn holds(&self, path: &Path) -> bool {
         self.kept.iter().any(|it| it.path == path)
     }
@@ -178,11 +178,11 @@ fn read_blocks(path: &Path, stopped: impl Fn() -> bool, mut each: impl FnMut(&[u
     }
 }
 
-/// Whether a path lies beneath the folder of models, links considered; the folder itself is made.
+/// True if a path lies beneath the folder of models, links considered; the folder itself is made.
 pub(super) fn is_inside(root: &Path, path: &Path) -> io::Result<bool> {
     fs::create_dir_all(root)?;
     let root = fs::canonicalize(root)?;
-    // What is not there yet cannot be a link: the nearest folder that is there decides.
+    // A path that does not exist yet cannot be a link: the nearest folder that exists decides.
     let mut there = path;
     let mut rest = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! What can be downloaded: a job is the files of one model, and where they go.
+//! Download jobs: the files of one model, and their folder.
 //!
 //! These types are the journal's format too. Fields may be added with a default; none may change its meaning.
 
@@ -12,18 +12,18 @@ use crate::{FileName, Sha256};
 /// The files of a model, which are downloaded together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
-    /// What programs call it; one job of a name at a time.
+    /// Its id; one job of an id at a time.
     pub id: String,
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
-    /// Where its files go: a folder beneath the folder of models.
+    /// Folder of its files, beneath the folder of models.
     pub folder: PathBuf,
     /// Its files.
     pub files: Vec<FileRequest>,
     /// The text of the folder's `manifest.json`, which is written once all files are there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<String>,
-    /// Where its licence can be read, for a person who has yet to accept it.
+    /// Page of its licence, for a person who has yet to accept it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub licence_url: Option<String>,
 }
@@ -31,7 +31,7 @@ pub struct Job {
 /// A file that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRequest {
-    /// Where it comes from.
+    /// Its source.
     pub source: Source,
     /// Its place in the job's folder.
     pub filename: FileName,
@@ -41,12 +41,12 @@ pub struct FileRequest {
     /// Its SHA-256; `None` where only the server knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Sha256>,
-    /// Where it is an archive: what is unpacked from it. The archive itself is not kept.
+    /// Files to unpack, of an archive. The archive itself is not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpack: Option<UnpackList>,
 }
 
-/// Where a file comes from.
+/// Source of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -64,18 +64,18 @@ pub enum Source {
     },
 }
 
-/// What is unpacked from an archive. Everything else in it is left alone.
+/// Files to unpack from an archive. Everything else in it is left alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnpackList {
     /// Names as they stand in the archive, with `/`.
     pub names: Vec<FileName>,
-    /// Whether the files go into the job's folder itself, without the archive's own folders.
+    /// True if the files go into the job's folder itself, without the archive's own folders.
     #[serde(default)]
     pub flat: bool,
 }
 
 impl UnpackList {
-    /// Where an entry goes, as a place in the job's folder.
+    /// Path of an entry in the job's folder.
     pub(super) fn place(&self, name: &FileName) -> Result<FileName, String> {
         let inner = name.as_str();
         let place = if self.flat { inner.rsplit('/').next().unwrap_or(inner) } else { inner };
@@ -84,7 +84,7 @@ impl UnpackList {
 }
 
 impl Job {
-    /// Whether it can be done at all: something is wanted, and no two files have the same place.
+    /// Checks that there are files, and that no two of them have the same path.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.id.is_empty() || self.files.is_empty() {
             return Err("There is nothing to download.".into());
@@ -111,9 +111,9 @@ impl Job {
     }
 }
 
-/// What the name of a file has at its end while it is not whole.
+/// Extension of a file that is not complete.
 pub(super) const PART: &str = ".part";
-/// What the name of the note beside it has at its end.
+/// Extension of the metadata file beside it.
 pub(super) const NOTE: &str = ".part.json";
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! What the queue remembers from one start to the next.
+//! Journal of the queue, from one start to the next.
 //!
-//! How far a file is, is not written down: the part beside its place says so. One job that cannot be read loses one job, not all.
+//! The progress of a file is not in it: the part beside its path says so. One job that cannot be read loses one job, not all.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{Cause, Failure, PauseReason, Status};
+use super::event::{PauseReason, Status};
+use super::failure::{Cause, Failure};
 use super::index::DownloadIndex;
 use super::job::Job;
 use atelier_core::paths;
@@ -18,7 +19,7 @@ const VERSION: u32 = 1;
 
 /// The queue, as it is remembered.
 #[derive(Default)]
-pub(super) struct Remembered {
+pub(super) struct StoredQueue {
     pub(super) jobs: Vec<StoredJob>,
     pub(super) index: DownloadIndex,
 }
@@ -127,16 +128,16 @@ struct File {
     index: serde_json::Value,
 }
 
-/// Where it is in the journal's folder.
+/// Path of the journal in its folder.
 pub(super) fn path(folder: &Path) -> PathBuf {
     folder.join("downloads.json")
 }
 
 /// Reads what is remembered. A file that cannot be read is kept beside as `.bad`.
-pub(super) fn read(path: &Path) -> Remembered {
+pub(super) fn read(path: &Path) -> StoredQueue {
     let text = match fs::read(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Remembered::default(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return StoredQueue::default(),
         Err(error) => return bad(path, &error),
     };
     let file: File = match serde_json::from_slice(&text) {
@@ -151,19 +152,19 @@ pub(super) fn read(path: &Path) -> Remembered {
             None
         }
     };
-    Remembered { jobs: file.jobs.into_iter().filter_map(job).collect(), index: serde_json::from_value(file.index).unwrap_or_default() }
+    StoredQueue { jobs: file.jobs.into_iter().filter_map(job).collect(), index: serde_json::from_value(file.index).unwrap_or_default() }
 }
 
-fn bad(path: &Path, error: &dyn std::fmt::Display) -> Remembered {
+fn bad(path: &Path, error: &dyn std::fmt::Display) -> StoredQueue {
     tracing::warn!(path = %path.display(), %error, "the download queue could not be read and is kept aside");
     if let Err(error) = fs::rename(path, path.with_extension("json.bad")) {
         tracing::warn!(%error, "it could not be kept aside");
     }
-    Remembered::default()
+    StoredQueue::default()
 }
 
 /// The text that [`read`] reads.
-pub(super) fn text(remembered: &Remembered) -> Result<Vec<u8>, serde_json::Error> {
+pub(super) fn text(remembered: &StoredQueue) -> Result<Vec<u8>, serde_json::Error> {
     let jobs = remembered.jobs.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
     serde_json::to_vec(&File { version: VERSION, jobs, index: serde_json::to_value(&remembered.index)? })
 }

@@ -6,11 +6,13 @@
 //! are not fetched again; every run of a job ends once. Not here: egui, the engine, what a model is.
 
 mod event;
+mod failure;
 mod finalize;
 mod hub;
 mod index;
 mod job;
 mod journal;
+mod options;
 mod outbox;
 mod part;
 mod probe;
@@ -19,6 +21,7 @@ mod queue;
 mod queued_job;
 mod reuse;
 mod space;
+mod task;
 mod token;
 mod transfer;
 mod transfer_error;
@@ -27,158 +30,28 @@ mod web;
 mod writer;
 
 use std::fs::{self, File, TryLockError};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-pub use event::{Cause, Event, Failure, FileProgress, JobSnapshot, PauseReason, Progress, Stage, Status};
+pub use event::{Event, FileProgress, JobSnapshot, PauseReason, Progress, Stage, Status};
+pub use failure::{Cause, Failure};
 pub use hub::{HubFile, Repository};
 pub use index::DownloadedFile;
 pub use job::{FileRequest, Job, Source, UnpackList};
+pub use options::{FreeSpace, Options, ProxyChoice, QueueError, RetryPolicy, StartError};
 pub use token::{Token, TokenStore};
 
 use outbox::{Outbox, PanicGuard};
 use queue::{Command, Queue};
 
-/// The server of models, where the environment names no other.
-const ENDPOINT: &str = "https://huggingface.co";
 /// Commands that may wait; a person never gives so many.
 const COMMANDS: usize = 4096;
 /// Held while a process downloads, so that a second one does not.
 const LOCK: &str = "downloads.lock";
-
-/// Bytes that are free where a path is.
-pub type FreeSpace = Arc<dyn Fn(&Path) -> io::Result<u64> + Send + Sync>;
-
-/// How downloads are done.
-#[derive(Clone)]
-pub struct Options {
-    /// The folder in which the queue is remembered.
-    pub journal: PathBuf,
-    /// The folder of models; nothing is written outside it.
-    pub models_root: PathBuf,
-    /// Files that come at the same time.
-    pub at_once: usize,
-    /// The token for the endpoint.
-    pub token: Option<Token>,
-    /// The server of models; the token goes there and nowhere else.
-    pub endpoint: String,
-    /// The proxy.
-    pub proxy: ProxyChoice,
-    /// How long is waited for what.
-    pub retry_policy: RetryPolicy,
-    /// Tells how much is free on a disk.
-    pub free_space: FreeSpace,
-}
-
-impl Options {
-    /// The usual ones: three files at once; `HF_ENDPOINT`, tokens and proxies as the environment has them. Reads files, and the keyring
-    /// where a token was put there.
-    #[must_use]
-    pub fn new(journal: PathBuf, models_root: PathBuf) -> Self {
-        let endpoint = std::env::var("HF_ENDPOINT").ok().filter(|it| !it.is_empty());
-        Self {
-            token: Token::find(&TokenStore::new(&journal)),
-            journal,
-            models_root,
-            at_once: 3,
-            endpoint: endpoint.unwrap_or_else(|| ENDPOINT.into()),
-            proxy: ProxyChoice::System,
-            retry_policy: RetryPolicy::default(),
-            free_space: Arc::new(space::free_bytes),
-        }
-    }
-}
-
-/// By which way requests go.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum ProxyChoice {
-    /// As the system and the environment (`HTTPS_PROXY`, `NO_PROXY` ...) say.
-    #[default]
-    System,
-    /// Straight.
-    None,
-    /// Through the proxy at this address.
-    Address(String),
-}
-
-/// How long is waited for what.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RetryPolicy {
-    /// For a connection.
-    pub connect: Duration,
-    /// For the next bytes.
-    pub stall: Duration,
-    /// Before the second try; each further wait is twice as long.
-    pub first_wait: Duration,
-    /// No wait is longer than this, unless the server asks for it.
-    pub longest_wait: Duration,
-    /// The longest wait that a server may ask for; one that asks for more fails the job.
-    pub longest_asked: Duration,
-    /// Tries in a row that bring nothing, before the job fails.
-    pub tries: u32,
-}
-
-impl Default for RetryPolicy {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(15),
-            stall: Duration::from_secs(30),
-            first_wait: Duration::from_secs(1),
-            longest_wait: Duration::from_mins(1),
-            longest_asked: Duration::from_mins(10),
-            tries: 8,
-        }
-    }
-}
-
-impl RetryPolicy {
-    /// The wait after so many failed tries. `chance` is from 0 to 1: many who failed together should not come back together.
-    fn wait(&self, tries: u32, asked: Option<Duration>, chance: f64) -> Duration {
-        if let Some(asked) = asked {
-            return asked;
-        }
-        let doubled = self.first_wait.saturating_mul(1u32.checked_shl(tries.saturating_sub(1)).unwrap_or(u32::MAX));
-        doubled.min(self.longest_wait).mul_f64(0.5 + 0.5 * chance.clamp(0.0, 1.0))
-    }
-}
-
-/// Downloads cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// Another process downloads already.
-    #[error("Another Atelier is downloading. Use that one, or close it and try again.")]
-    InUse,
-    /// The folder of the journal cannot be used.
-    #[error("{path} cannot be used: {source}. Check that the folder may be written to.", path = path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The endpoint, the proxy or the system's certificates cannot be used.
-    #[error("{0}")]
-    Network(String),
-}
-
-/// The queue cannot take a command now, or the job makes no sense.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// Too many commands wait.
-    #[error("Too much is asked of the downloads at once; wait a moment.")]
-    Full,
-    /// The queue's thread has ended.
-    #[error("The downloads have stopped; restart Atelier.")]
-    Gone,
-    /// The job cannot be done.
-    #[error("{0}")]
-    Job(String),
-}
 
 /// The files that were downloaded and are remembered. Reads the journal; the queue need not run.
 #[must_use]
@@ -198,7 +71,7 @@ impl Downloads {
     /// Starts the queue where the last one stopped. Reads files. `wake` is called from any thread whenever an event can be read.
     ///
     /// # Errors
-    /// Where another process downloads, or the folder or the network's settings cannot be used.
+    /// If another process downloads, or the folder or the network's settings cannot be used.
     pub fn start(options: Options, wake: impl Fn() + Send + Sync + 'static) -> Result<Self, StartError> {
         let folder = |source| StartError::Folder { path: options.journal.clone(), source };
         fs::create_dir_all(&options.journal).map_err(folder)?;
@@ -228,75 +101,75 @@ impl Downloads {
     /// Adds a job at the end of the queue. One whose name is there already goes on, with the files of the new one.
     ///
     /// # Errors
-    /// Where it makes no sense, or nobody can take it.
-    pub fn add(&self, job: Job) -> Result<(), Refused> {
-        job.check().map_err(Refused::Job)?;
+    /// If it makes no sense, or nobody can take it.
+    pub fn add(&self, job: Job) -> Result<(), QueueError> {
+        job.check().map_err(QueueError::Job)?;
         self.send(Command::Add(Box::new(job)))
     }
 
     /// Stops a job where it is.
     ///
     /// # Errors
-    /// Where nobody can take the command; so with all that follow.
-    pub fn pause(&self, id: &str) -> Result<(), Refused> {
+    /// If nobody can take the command; so with all that follow.
+    pub fn pause(&self, id: &str) -> Result<(), QueueError> {
         self.send(Command::Pause(id.into()))
     }
 
     /// Lets a paused job go on.
-    pub fn resume(&self, id: &str) -> Result<(), Refused> {
+    pub fn resume(&self, id: &str) -> Result<(), QueueError> {
         self.send(Command::Resume(id.into()))
     }
 
     /// Ends a job and removes what it has brought.
-    pub fn cancel(&self, id: &str) -> Result<(), Refused> {
+    pub fn cancel(&self, id: &str) -> Result<(), QueueError> {
         self.send(Command::Cancel(id.into()))
     }
 
     /// Tries a failed job again; what it has is kept.
-    pub fn retry(&self, id: &str) -> Result<(), Refused> {
+    pub fn retry(&self, id: &str) -> Result<(), QueueError> {
         self.send(Command::Resume(id.into()))
     }
 
     /// Puts a job before another one, or at the end.
-    pub fn reorder(&self, id: &str, before: Option<&str>) -> Result<(), Refused> {
+    pub fn reorder(&self, id: &str, before: Option<&str>) -> Result<(), QueueError> {
         self.send(Command::Reorder { id: id.into(), before: before.map(str::to_owned) })
     }
 
     /// Stops every job where it is.
-    pub fn pause_all(&self) -> Result<(), Refused> {
+    pub fn pause_all(&self) -> Result<(), QueueError> {
         self.send(Command::PauseAll)
     }
 
     /// From now on this token is sent to the endpoint.
-    pub fn set_token(&self, token: Option<Token>) -> Result<(), Refused> {
+    pub fn set_token(&self, token: Option<Token>) -> Result<(), QueueError> {
         self.send(Command::Token(token))
     }
 
     /// From now on so many files come at the same time.
-    pub fn set_at_once(&self, files: usize) -> Result<(), Refused> {
+    pub fn set_at_once(&self, files: usize) -> Result<(), QueueError> {
         self.send(Command::AtOnce(files))
     }
 
     /// Searches for models on Hugging Face; [`Event::Found`] answers.
-    pub fn search(&self, text: &str) -> Result<(), Refused> {
+    pub fn search(&self, text: &str) -> Result<(), QueueError> {
         self.send(Command::Search(text.into()))
     }
 
     /// Asks what the file behind an address is called; [`Event::Probed`] answers.
-    pub fn probe(&self, url: &str) -> Result<(), Refused> {
+    pub fn probe(&self, url: &str) -> Result<(), QueueError> {
         self.send(Command::Probe(url.into()))
     }
 
     /// Asks for the files of a repository (`owner/name`); [`Event::RepositoryFiles`] answers.
-    pub fn list_repository(&self, repo: &str) -> Result<(), Refused> {
+    pub fn list_repository(&self, repo: &str) -> Result<(), QueueError> {
         self.send(Command::ListRepository(repo.into()))
     }
 
-    fn send(&self, command: Command) -> Result<(), Refused> {
-        let sender = self.sender.as_ref().ok_or(Refused::Gone)?;
+    fn send(&self, command: Command) -> Result<(), QueueError> {
+        let sender = self.sender.as_ref().ok_or(QueueError::Gone)?;
         sender.try_send(command).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => Refused::Full,
-            mpsc::error::TrySendError::Closed(_) => Refused::Gone,
+            mpsc::error::TrySendError::Full(_) => QueueError::Full,
+            mpsc::error::TrySendError::Closed(_) => QueueError::Gone,
         })
     }
 
@@ -329,19 +202,5 @@ impl Drop for Downloads {
         {
             tracing::error!("the thread of the downloads ended by a panic");
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_double_up_to_a_limit_and_never_meet() {
-        let retry_policy = RetryPolicy::default();
-        let secs = |tries, chance| retry_policy.wait(tries, None, chance).as_secs_f64();
-        assert_eq!((secs(1, 1.0), secs(2, 1.0), secs(5, 1.0), secs(7, 1.0), secs(400, 1.0)), (1.0, 2.0, 16.0, 60.0, 60.0));
-        assert_eq!((secs(1, 0.0), secs(7, 0.0)), (0.5, 30.0));
-        assert_eq!(retry_policy.wait(1, Some(Duration::from_secs(90)), 0.3), Duration::from_secs(90));
     }
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use atelier_core::mailbox::Mailbox;
 use parking_lot::Mutex;
 
-use super::event::{Cause, Event, Failure, JobSnapshot, Status};
+use super::event::{Event, JobSnapshot, Status};
+use super::failure::{Cause, Failure};
 
 pub(super) struct Outbox {
     events: Mailbox<Event>,

@@ -21,10 +21,10 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// A note longer than this is not ours.
 const MOST_NOTE_BYTES: u64 = 64 << 10;
 
-/// Which version of which file the bytes are of.
+/// Source and version of the bytes of a part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PartMetadata {
-    /// Where they come from.
+    /// Their source.
     pub(super) source: Option<Source>,
     /// The hash that was wanted.
     pub(super) wanted: Option<Sha256>,
@@ -44,12 +44,12 @@ impl PartMetadata {
         self.etag.as_deref().filter(|it| it.starts_with('"'))
     }
 
-    /// Whether bytes of this version can be gone on with: something will tell if the server has another one by then.
+    /// True if bytes of this version can be gone on with: something will tell if the server has another one by then.
     pub(super) fn can_resume(&self) -> bool {
         self.linked.is_some() || self.wanted.is_some() || self.strong_etag().is_some() || self.modified.is_some()
     }
 
-    /// Whether a server that says `now` still has the same version, as far as the two can be compared.
+    /// True if a server that says `now` still has the same version, as far as the two can be compared.
     pub(super) fn is_same(&self, now: &Self) -> bool {
         if self.total.is_some() && now.total.is_some() && self.total != now.total {
             return false;
@@ -64,14 +64,14 @@ impl PartMetadata {
         }
     }
 
-    /// Whether a server that says `now` certainly has the same version: it is named by what stands for the bytes.
+    /// True if a server that says `now` certainly has the same version: it is named by what stands for the bytes.
     pub(super) fn is_surely(&self, now: &Self) -> bool {
         let linked = self.linked.is_some() && self.linked == now.linked;
         self.is_same(now) && (linked || self.strong_etag().is_some() && self.strong_etag() == now.strong_etag())
     }
 }
 
-/// Why a part cannot be gone on with.
+/// Reason for which a part cannot be continued.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PartError {
     /// Another process, or another job, writes it.

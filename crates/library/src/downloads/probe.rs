@@ -1,13 +1,13 @@
-//! What a link leads to, where its address does not say: asked of its server, without the file.
+//! Probe of a link whose address names no file: a request to its server, without the file.
 
 use reqwest::header::{self, HeaderMap};
 
-use super::event::{Cause, Failure};
+use super::failure::{Cause, Failure};
 use super::job::Source;
 use super::web::Web;
-use crate::link::{can_hold_a_model, name_in, unescaped};
+use crate::link_text::{can_hold_a_model, name_in, unescaped};
 
-/// What the file behind an address is called.
+/// Name of the file at an address.
 pub(super) async fn probe(web: &Web, url: &str) -> Result<String, Failure> {
     let failure = |sentence: String, hint: &str, cause| Failure::new(cause, sentence, hint);
     let copy = "Copy the address of the download itself, and paste that.";
@@ -35,7 +35,7 @@ pub(super) async fn probe(web: &Web, url: &str) -> Result<String, Failure> {
     }
 }
 
-/// Whether a page was sent: what a server shows to who must sign in first, in the place of a file.
+/// True if a page was sent: what a server shows to who must sign in first, in the place of a file.
 pub(super) fn is_page(headers: &HeaderMap) -> bool {
     headers.get(header::CONTENT_TYPE).is_some_and(|it| it.as_bytes().to_ascii_lowercase().starts_with(b"text/html"))
 }

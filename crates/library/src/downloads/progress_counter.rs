@@ -1,4 +1,4 @@
-//! How far a file is, written by those who bring it and read by the queue.
+//! Progress of one file, written by its transfer and read by the queue.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -7,7 +7,7 @@ use super::event::Stage;
 /// Stands for a size that is not known.
 const UNKNOWN: u64 = u64::MAX;
 
-/// How far a file is.
+/// Progress of a file.
 pub(super) struct ProgressCounter {
     bytes: AtomicU64,
     total: AtomicU64,

@@ -3,6 +3,9 @@
 //! It runs on one thread and never blocks it: files are written, hashed and unpacked by threads of their own. A file that two jobs want
 //! is brought by the first, and given to the second once it is there.
 
+mod commands;
+mod endings;
+
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
@@ -13,24 +16,22 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinSet, spawn_blocking};
 
-use super::event::{Cause, Event, Failure, JobSnapshot, PauseReason, Stage, Status};
-use super::finalize::{finish, remove_all};
-use super::hub;
+use super::event::{Event, JobSnapshot, Stage, Status};
 use super::job::{FileRequest, Job};
-use super::journal::{self, Remembered, StoredFile, StoredJob, StoredState};
+use super::journal::{self, StoredQueue, StoredFile, StoredJob};
 use super::outbox::Outbox;
-use super::probe::probe;
 use super::queued_job::{FollowUp, QueuedJob};
-use super::transfer::{self, Context, FileTask, Transferred};
+use super::task::{Context, FileTask};
+use super::transfer::{Transferred, transfer_file};
 use super::transfer_error::{TransferError, lost};
 use super::web::Web;
-use super::{Options, Token};
-use crate::MANIFEST;
+use super::options::Options;
+use super::token::Token;
 
-/// How often progress is told.
+/// Interval of the snapshots while something runs.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What is asked of the queue.
+/// Command for the queue.
 pub(super) enum Command {
     Add(Box<Job>),
     Pause(String),
@@ -49,7 +50,7 @@ pub(super) enum Command {
     Probe(String),
 }
 
-/// What has ended.
+/// Result of a background task of the queue.
 enum TaskResult {
     File { queued: u64, index: usize, result: Result<Transferred, TransferError> },
     Closed { queued: u64, result: io::Result<()> },
@@ -65,17 +66,17 @@ pub(super) struct Queue {
     at_once: usize,
     journal: PathBuf,
     tasks: JoinSet<TaskResult>,
-    /// Which file a task brings, for one that ends by a panic.
+    /// File of each task, for one that ends by a panic.
     of_task: HashMap<Id, (u64, usize)>,
     next_number: u64,
-    /// Whether something is to be remembered, and whether that is being done.
+    /// True if the journal is out of date; true while it is being written.
     unwritten: bool,
     writing: bool,
     /// Ends that are told once they are remembered, and those whose remembering is on its way: whoever hears of a file must find it in the
     /// journal.
     ends: Vec<Event>,
     ends_written: Vec<Event>,
-    /// Whether there is something new to see in the list.
+    /// True if the snapshot is out of date.
     unpublished: bool,
 }
 
@@ -83,7 +84,7 @@ impl Queue {
     /// The queue as it was when the last process stopped.
     pub(super) fn new(options: Options, web: Web, outbox: Arc<Outbox>) -> Self {
         let journal = journal::path(&options.journal);
-        let Remembered { jobs, index } = journal::read(&journal);
+        let StoredQueue { jobs, index } = journal::read(&journal);
         let context = Context {
             web,
             retry_policy: options.retry_policy,
@@ -152,93 +153,6 @@ impl Queue {
         self.send_ends();
     }
 
-    fn handle(&mut self, command: Command) {
-        match command {
-            Command::Add(job) => self.add(*job),
-            Command::Pause(id) => self.pause(|queued| queued.job.id == id),
-            Command::PauseAll => self.pause(|_| true),
-            Command::Resume(id) => {
-                if let Some(queued) = self.jobs.iter_mut().find(|queued| queued.job.id == id)
-                    && matches!(queued.status, Status::Paused(_) | Status::Failed(_))
-                {
-                    queued.status = Status::Waiting;
-                    self.changed();
-                }
-            }
-            Command::Cancel(id) => {
-                if let Some(queued) = self.jobs.iter_mut().find(|queued| queued.job.id == id) {
-                    queued.follow_up = FollowUp::Cancel;
-                    queued.stop();
-                    let number = queued.number;
-                    self.follow_up(number);
-                }
-            }
-            Command::Reorder { id, before } => self.reorder(&id, before.as_deref()),
-            Command::Token(token) => self.context.web.set_token(token),
-            Command::AtOnce(files) => self.at_once = files.max(1),
-            Command::Search(text) => {
-                let context = Arc::clone(&self.context);
-                self.tasks.spawn(async move {
-                    let answer = hub::search(&context.web, &text).await;
-                    TaskResult::Answered(Event::Found { text, answer })
-                });
-            }
-            Command::Probe(url) => {
-                let context = Arc::clone(&self.context);
-                self.tasks.spawn(async move {
-                    let answer = probe(&context.web, &url).await;
-                    TaskResult::Answered(Event::Probed { url, answer })
-                });
-            }
-            Command::ListRepository(repo) => {
-                let context = Arc::clone(&self.context);
-                self.tasks.spawn(async move {
-                    let answer = hub::files(&context.web, &repo).await;
-                    TaskResult::Answered(Event::RepositoryFiles { repo, answer })
-                });
-            }
-        }
-    }
-
-    fn add(&mut self, mut job: Job) {
-        if job.folder.is_relative() {
-            job.folder = self.context.root.join(&job.folder);
-        }
-        let Some(queued) = self.jobs.iter_mut().find(|queued| queued.job.id == job.id) else {
-            self.append(StoredJob { job, state: StoredState::Waiting, files: Vec::new() });
-            return self.changed();
-        };
-        if queued.job == job && matches!(queued.follow_up, FollowUp::Nothing) {
-            if !queued.closing {
-                queued.status = Status::Waiting;
-            }
-        } else {
-            queued.follow_up = FollowUp::Replace(Box::new(job));
-            queued.stop();
-            let number = queued.number;
-            self.follow_up(number);
-        }
-        self.changed();
-    }
-
-    fn pause(&mut self, which: impl Fn(&QueuedJob) -> bool) {
-        let mut events = Vec::new();
-        for queued in self.jobs.iter_mut().filter(|queued| queued.is_open() && which(queued)) {
-            queued.stop();
-            queued.status = Status::Paused(PauseReason::ByPerson);
-            events.push(Event::Paused { id: queued.job.id.clone(), why: PauseReason::ByPerson });
-        }
-        self.send(events);
-    }
-
-    fn reorder(&mut self, id: &str, before: Option<&str>) {
-        let Some(from) = self.jobs.iter().position(|queued| queued.job.id == id) else { return };
-        let queued = self.jobs.remove(from);
-        let to = before.and_then(|before| self.jobs.iter().position(|queued| queued.job.id == before));
-        self.jobs.insert(to.unwrap_or(self.jobs.len()), queued);
-        self.changed();
-    }
-
     /// Tells these once whoever asks sees them in the list too.
     fn send(&mut self, events: Vec<Event>) {
         if events.is_empty() {
@@ -299,7 +213,7 @@ impl Queue {
                 let (context, number) = (Arc::clone(&self.context), queued.number);
                 let task = self
                     .tasks
-                    .spawn(async move { TaskResult::File { queued: number, index, result: transfer::bring(context, file_task).await } });
+                    .spawn(async move { TaskResult::File { queued: number, index, result: transfer_file(context, file_task).await } });
                 self.of_task.insert(task.id(), (number, index));
             }
             let status = if queued.is_idle() { Status::Waiting } else { Status::Running };
@@ -335,134 +249,9 @@ impl Queue {
         }
     }
 
-    fn file_ended(&mut self, number: u64, index: usize, result: Result<Transferred, TransferError>) {
-        let Some(queued) = self.jobs.iter_mut().find(|queued| queued.number == number) else { return };
-        let Some((file_state, wanted)) = queued.file_states.get_mut(index).zip(queued.job.files.get(index)) else { return };
-        file_state.stop = None;
-        file_state.counter.set_stage(Stage::Waiting);
-        let open = matches!(queued.status, Status::Waiting | Status::Running) && matches!(queued.follow_up, FollowUp::Nothing);
-        let id = queued.job.id.clone();
-        let mut events = Vec::new();
-        match result {
-            Ok(Transferred { kept, now, unpacked }) => {
-                file_state.counter.set_stage(Stage::Done);
-                file_state.state = if now { StoredFile::Downloaded } else { StoredFile::Existing };
-                let mut index = self.context.index();
-                // An archive is not kept, and so is nobody's twin.
-                if wanted.unpack.is_none() && now {
-                    index.add(kept);
-                }
-                for file in unpacked {
-                    index.add(file);
-                }
-                drop(index);
-                self.changed();
-            }
-            Err(TransferError::Full { needed, free }) if open => {
-                queued.stop();
-                let why = PauseReason::DiskFull { needed, free };
-                queued.status = Status::Paused(why.clone());
-                events.push(Event::Paused { id, why });
-            }
-            Err(TransferError::Failed(failure)) if open => {
-                queued.stop();
-                queued.status = Status::Failed(failure.clone());
-                events.push(Event::Failed { id, failure });
-            }
-            // It was stopped, or its job was paused or had failed before.
-            Err(_) => {}
-        }
-        self.send(events);
-        self.follow_up(number);
-    }
-
-    /// Does what follows once nothing of a job runs any longer.
-    fn follow_up(&mut self, number: u64) {
-        let Some(queued) = self.jobs.iter_mut().find(|queued| queued.number == number) else { return };
-        if !queued.is_idle() || queued.closing {
-            return;
-        }
-        match std::mem::take(&mut queued.follow_up) {
-            FollowUp::Nothing => {}
-            FollowUp::Replace(job) => {
-                *queued = QueuedJob::new(number, StoredJob { job: *job, state: StoredState::Waiting, files: Vec::new() });
-                self.changed();
-            }
-            FollowUp::Cancel => {
-                queued.follow_up = FollowUp::Cancel;
-                queued.closing = true;
-                let root = self.context.root.clone();
-                let files = queued
-                    .job
-                    .files
-                    .iter()
-                    .zip(&queued.file_states)
-                    .map(|(wanted, file_state)| (wanted.clone(), file_state.state))
-                    .collect();
-                let folder = queued.job.folder.clone();
-                self.tasks.spawn(async move {
-                    // A panic in there leaves files behind, and nothing else.
-                    let _ = spawn_blocking(move || remove_all(&root, &folder, files)).await;
-                    TaskResult::Removed { queued: number }
-                });
-            }
-        }
-    }
-
-    /// Writes the end of a job whose files are all there.
-    fn close(&mut self, number: u64) {
-        let Some(queued) = self.jobs.iter_mut().find(|queued| queued.number == number) else { return };
-        queued.closing = true;
-        let (folder, manifest) = (queued.job.folder.clone(), queued.job.manifest.clone());
-        let archives: Vec<PathBuf> = queued
-            .job
-            .files
-            .iter()
-            .zip(&queued.file_states)
-            .filter(|(wanted, file_state)| wanted.unpack.is_some() && file_state.state == StoredFile::Downloaded)
-            .map(|(wanted, _)| queued.target(wanted))
-            .collect();
-        self.tasks.spawn(async move {
-            let done = spawn_blocking(move || finish(&folder, &archives, manifest.as_deref()));
-            let result = done.await.unwrap_or_else(|error| Err(io::Error::other(error)));
-            TaskResult::Closed { queued: number, result }
-        });
-    }
-
-    fn closed(&mut self, number: u64, result: io::Result<()>) {
-        let Some(queued) = self.jobs.iter_mut().find(|queued| queued.number == number) else { return };
-        queued.closing = false;
-        if !matches!(queued.follow_up, FollowUp::Nothing) {
-            return self.follow_up(number);
-        }
-        let id = queued.job.id.clone();
-        match result {
-            Ok(()) => {
-                self.jobs.retain(|queued| queued.number != number);
-                self.ends.push(Event::Done { id });
-                self.changed();
-            }
-            Err(error) => {
-                let folder = &queued.job.folder;
-                let failure = Failure::new(
-                    Cause::Disk,
-                    format!("The files are there, but {} could not be written in {}: {error}.", MANIFEST, folder.display()),
-                    "Check that the folder may be written to, and try again.",
-                );
-                queued.status = Status::Failed(failure.clone());
-                self.send(vec![Event::Failed { id, failure }]);
-            }
-        }
-    }
-
-    fn removed(&mut self, number: u64) {
-        let Some(queued) = self.jobs.extract_if(.., |queued| queued.number == number).next() else { return };
-        self.send(vec![Event::Cancelled { id: queued.job.id }]);
-    }
-
     fn text(&self) -> Result<Vec<u8>, serde_json::Error> {
         let jobs = self.jobs.iter().filter(|queued| !matches!(queued.follow_up, FollowUp::Cancel)).map(QueuedJob::stored).collect();
-        journal::text(&Remembered { jobs, index: self.context.index().clone() })
+        journal::text(&StoredQueue { jobs, index: self.context.index().clone() })
     }
 
     /// Remembers the queue, unless that is being done: then once more when it is done.
@@ -525,7 +314,7 @@ impl Queue {
     }
 }
 
-/// Whether two files are one, as far as that can be known before their servers are asked.
+/// True if two files are one, as far as that can be known before their servers are asked.
 fn is_same(one: &FileRequest, other: &FileRequest) -> bool {
     match (one.sha256, other.sha256) {
         (Some(one), Some(other)) => one == other,

@@ -22,14 +22,14 @@ pub(super) struct QueuedJob {
     pub(super) job: Job,
     pub(super) status: Status,
     pub(super) file_states: Vec<FileState>,
-    /// What follows once nothing of it runs any longer.
+    /// Action once none of its tasks runs any longer.
     pub(super) follow_up: FollowUp,
-    /// Whether its end is being written, or what it brought removed.
-    pub(super) closing: bool,
+    /// True if its end is being written, or what it brought removed.
+    pub(super) is_finalizing: bool,
     meter: Meter,
 }
 
-/// What follows once nothing of a job runs any longer.
+/// Action once none of a job's tasks runs any longer.
 #[derive(Default)]
 pub(super) enum FollowUp {
     #[default]
@@ -52,7 +52,7 @@ impl QueuedJob {
         let StoredJob { job, state, files } = stored;
         let states = files.into_iter().chain(std::iter::repeat(StoredFile::Pending));
         let file_states = job.files.iter().zip(states).map(|(wanted, state)| FileState::new(wanted, &job.folder, state)).collect();
-        Self { number, job, status: state.into(), file_states, follow_up: FollowUp::Nothing, closing: false, meter: Meter::default() }
+        Self { number, job, status: state.into(), file_states, follow_up: FollowUp::Nothing, is_finalizing: false, meter: Meter::default() }
     }
 
     pub(super) fn stored(&self) -> StoredJob {
@@ -63,9 +63,9 @@ impl QueuedJob {
         }
     }
 
-    /// Whether files of it may be started.
+    /// True if files of it may be started.
     pub(super) fn is_open(&self) -> bool {
-        matches!(self.status, Status::Waiting | Status::Running) && !self.closing && matches!(self.follow_up, FollowUp::Nothing)
+        matches!(self.status, Status::Waiting | Status::Running) && !self.is_finalizing && matches!(self.follow_up, FollowUp::Nothing)
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -79,7 +79,7 @@ impl QueuedJob {
     /// Stops what runs for it.
     pub(super) fn stop(&self) {
         for stop in self.file_states.iter().filter_map(|file_state| file_state.stop.as_ref()) {
-            // Where nobody listens any longer nothing runs.
+            // Without a receiver nothing runs any longer.
             let _ = stop.send(true);
         }
     }
@@ -99,7 +99,7 @@ impl QueuedJob {
         self.meter.tick(now, fetched);
     }
 
-    /// How far it is.
+    /// Its progress.
     pub(super) fn progress(&self) -> Progress {
         let files: Vec<FileProgress> =
             self.job.files.iter().zip(&self.file_states).map(|(wanted, file_state)| file_state.progress(wanted)).collect();
@@ -164,7 +164,7 @@ impl Meter {
             return;
         }
         let of_late = bytes.saturating_sub(had) as f64 / secs;
-        // What was measured longer ago counts less and less.
+        // Older measurements count less and less.
         let weight = if self.rate == 0.0 { 1.0 } else { 1.0 - (-secs / RATE_SECS).exp() };
         self.rate += (of_late - self.rate) * weight;
     }

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::Path;
 
-use super::event::{Cause, Failure};
+use super::failure::{Cause, Failure};
 use super::index::{self, DownloadedFile};
 use super::part::{self, PartError, PartMetadata};
-use super::transfer::{Context, FileTask};
+use super::task::{Context, FileTask};
 use super::transfer_error::{TransferError, file_error};
 
 /// The file, where it is at hand, and whether it was brought to its place. `server` is what its server says of it, once it was asked.
@@ -45,7 +45,7 @@ pub(super) fn find_reusable(
     let waited_for = task.waited.then(|| PartMetadata { source: Some(wanted.source.clone()), ..PartMetadata::default() });
     let duplicates = context.index().duplicates(sum, server.or(waited_for.as_ref()));
     for duplicate in duplicates.into_iter().filter(|it| it.path != target && wanted.size.is_none_or(|bytes| bytes == it.size)) {
-        // Where it cannot be used it is fetched, which says what is wrong, if something is.
+        // A duplicate that cannot be used is downloaded; that reports the fault, if there is one.
         make_room(context, &target).map_err(|error| failed(error.into()))?;
         match index::link_or_copy(&duplicate, &target, &task.counter, || task.stopped()) {
             Ok(Some(kept)) => return Ok(Some((kept, true))),

@@ -1,4 +1,4 @@
-//! How much is free on a disk.
+//! Free space of a disk.
 
 use std::io;
 use std::path::Path;

@@ -62,7 +62,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Where a person's own token is kept: the system's keyring, or, where there is none, a file that nobody else may read.
+/// Store of a person's own token: the system's keyring, or, where there is none, a file that nobody else may read.
 #[derive(Clone)]
 pub struct TokenStore {
     path: PathBuf,
@@ -103,7 +103,7 @@ impl TokenStore {
     /// The store of this person; the folder holds the file, or remembers that the keyring has the token.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
-        // Where all folders were moved, everything stays in them.
+        // With all folders moved, everything stays in them.
         let portable = std::env::var_os(paths::HOME_VARIABLE).is_some_and(|it| !it.is_empty());
         Self { keyring: if portable { None } else { Some(Arc::new(SystemKeyring)) }, ..Self::in_folder(folder) }
     }
@@ -134,7 +134,7 @@ impl TokenStore {
     /// Keeps a token, or forgets the one that is kept. May wait for the person, as [`TokenStore::load`].
     ///
     /// # Errors
-    /// Where neither the keyring nor the file can be written.
+    /// If neither the keyring nor the file can be written.
     pub fn save(&self, token: Option<&Token>) -> io::Result<()> {
         let mark = self.mark();
         if let Some(keyring) = &self.keyring {
@@ -245,7 +245,7 @@ mod tests {
         let (none, some) = (fake(false), fake(true));
         store(&none).save(token("hf_file").as_ref()).unwrap();
         assert_eq!((store(&none).load(), names()), (token("hf_file"), vec!["token".into()]));
-        // What was in the file does not stay there once a keyring has it.
+        // The token leaves the file once a keyring has it.
         store(&some).save(token("hf_ring").as_ref()).unwrap();
         assert_eq!((store(&some).load(), names()), (token("hf_ring"), vec!["token.keyring".into()]));
         store(&some).save(None).unwrap();

@@ -4,87 +4,44 @@
 //! while the next bytes come in. A broken line is gone on with where it broke; bytes of another version are never put together.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use parking_lot::{Mutex, MutexGuard};
 use reqwest::{Response, StatusCode, header};
 use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 
-use super::event::{Cause, Failure, Stage};
-use super::index::{DownloadIndex, DownloadedFile};
-use super::job::{FileRequest, Source};
+use super::event::{Stage};
+use super::failure::{Cause, Failure};
+use super::index::DownloadedFile;
+use super::job::Source;
 use super::part::{Part, PartMetadata};
 use super::probe::is_page;
-use super::progress_counter::ProgressCounter;
+use super::task::{Context, FileTask};
 use super::reuse::{find_reusable, make_room};
 use super::transfer_error::{TransferError, file_error, lost, mismatch};
-use super::web::{self, Answer, NoAnswer, Rest, Web};
+use super::web::{self, Answer, NoAnswer, Rest};
 use super::writer::{Start, write};
-use super::{FreeSpace, RetryPolicy, unpack};
+use super::unpack;
 
 /// Chunks that wait for the disk.
 const WAITING_CHUNKS: usize = 64;
 /// Fewer bytes than this in the time of a stall are a stall too.
 const LEAST_BYTES: u64 = 1024;
-/// How often an answer may make no sense before it is believed.
+/// Number of nonsensical answers before one is believed.
 const ODD_TRIES: u32 = 3;
-
-/// What every transfer uses.
-pub(super) struct Context {
-    pub(super) web: Web,
-    pub(super) retry_policy: RetryPolicy,
-    pub(super) free_space: FreeSpace,
-    pub(super) root: PathBuf,
-    pub(super) index: Mutex<DownloadIndex>,
-}
-
-impl Context {
-    pub(super) fn index(&self) -> MutexGuard<'_, DownloadIndex> {
-        self.index.lock()
-    }
-}
-
-/// What is to be brought.
-#[derive(Clone)]
-pub(super) struct FileTask {
-    pub(super) wanted: FileRequest,
-    /// The job's folder.
-    pub(super) folder: PathBuf,
-    pub(super) licence_url: Option<String>,
-    /// Whether it waited for another job that brought a file from the same source.
-    pub(super) waited: bool,
-    pub(super) counter: Arc<ProgressCounter>,
-    pub(super) stop: watch::Receiver<bool>,
-}
-
-impl FileTask {
-    pub(super) fn target(&self) -> PathBuf {
-        self.wanted.filename.in_folder(&self.folder)
-    }
-
-    pub(super) fn name(&self) -> &str {
-        self.wanted.filename.as_str()
-    }
-
-    pub(super) fn stopped(&self) -> bool {
-        *self.stop.borrow()
-    }
-}
 
 /// A file that is in its place.
 pub(super) struct Transferred {
     pub(super) kept: DownloadedFile,
-    /// Whether it was brought, and not there already.
+    /// True if it was brought, and not there already.
     pub(super) now: bool,
-    /// What was taken out of it, where it is an archive.
+    /// Unpacked files, of an archive.
     pub(super) unpacked: Vec<DownloadedFile>,
 }
 
 /// Brings a file to its place.
-pub(super) async fn bring(context: Arc<Context>, task: FileTask) -> Result<Transferred, TransferError> {
+pub(super) async fn transfer_file(context: Arc<Context>, task: FileTask) -> Result<Transferred, TransferError> {
     let (kept, now) = Transfer { context: Arc::clone(&context), task: task.clone() }.run().await?;
     task.counter.set_total(Some(kept.size));
     task.counter.set_bytes(kept.size);
@@ -104,7 +61,7 @@ pub(super) async fn bring(context: Arc<Context>, task: FileTask) -> Result<Trans
     Ok(Transferred { kept, now, unpacked })
 }
 
-/// How an attempt went wrong.
+/// Failed attempt.
 enum AttemptError {
     /// For good.
     Failed(TransferError),
@@ -125,7 +82,7 @@ impl From<TransferError> for AttemptError {
     }
 }
 
-/// How an attempt went well.
+/// Successful attempt.
 enum Attempt {
     /// All bytes are there, and are to be checked.
     Whole(Box<Part>),
@@ -295,7 +252,7 @@ impl Transfer {
         answer.map_err(|error| self.line(error))
     }
 
-    /// What the server says of the file.
+    /// Metadata of the file, from the server's answer.
     fn metadata(&self, answer: &Answer) -> PartMetadata {
         let (headers, wanted) = (answer.response.headers(), &self.task.wanted);
         let said = match answer.response.status() {
@@ -312,7 +269,7 @@ impl Transfer {
         }
     }
 
-    /// How to go on with this answer, where `there` bytes of the version `old` are there; `None` where they are all of it.
+    /// The start of the writer for this answer, where `there` bytes of the version `old` are on disk; `None` if they are the whole file.
     fn judge(&self, answer: &Answer, old: &PartMetadata, now: &PartMetadata, there: u64) -> Result<Option<Start>, AttemptError> {
         let (status, name) = (answer.response.status(), self.task.name());
         if !matches!(status, StatusCode::OK | StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE) {
@@ -470,7 +427,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 /// Returns once the job does not want its file any longer.
 async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
-    // Where the queue itself is gone nobody wants it either.
+    // Without a queue the file is not wanted either.
     let _ = stop.wait_for(|stop| *stop).await;
 }
 

@@ -1,14 +1,14 @@
-//! Why a file did not come, in words for a person.
+//! Errors of a transfer, with advice.
 
 use std::io;
 use std::path::Path;
 
-use super::event::{Cause, Failure};
+use super::failure::{Cause, Failure};
 use super::part::PartError;
-use super::transfer::FileTask;
+use super::task::FileTask;
 use atelier_core::format::file_size;
 
-/// Why a file did not come.
+/// Error of a transfer.
 #[derive(Debug)]
 pub(super) enum TransferError {
     /// Its job does not want it now.

@@ -11,7 +11,7 @@ use sha2::Digest as _;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::event::{Cause, Failure};
+use super::failure::{Cause, Failure};
 use super::index::is_inside;
 use super::job::UnpackList;
 use super::transfer_error::TransferError;
@@ -26,7 +26,7 @@ const SMALL_BYTES: u64 = 1 << 20;
 /// Bytes that are unpacked at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Why an archive was not unpacked.
+/// Error of unpacking.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnpackError {
     /// Something in it is wrong.
@@ -58,7 +58,7 @@ impl From<ZipError> for UnpackError {
 }
 
 impl UnpackError {
-    /// What it means for the job. An archive that is wrong is removed: it would be wrong the next time too.
+    /// The error of the transfer. A faulty archive is removed: it would be faulty the next time too.
     pub(super) fn file_error(self, archive: &Path) -> TransferError {
         let failed = |sentence: String, hint: &str, cause| TransferError::Failed(Failure::new(cause, sentence, hint));
         let name = archive.file_name().unwrap_or_default().display();
@@ -83,11 +83,11 @@ impl UnpackError {
     }
 }
 
-/// What unpacking must know of the world around.
+/// Limits and callbacks of unpacking.
 pub(super) struct Around<'a> {
-    /// What the disk has room for, in bytes.
+    /// Free space of the disk, in bytes.
     pub(super) free: u64,
-    /// Whether nobody wants it any longer.
+    /// True once the job was stopped.
     pub(super) stopped: &'a dyn Fn() -> bool,
     /// Puts a file aside that is in the place of a new one.
     pub(super) make_room: &'a dyn Fn(&Path) -> io::Result<()>,

@@ -11,15 +11,15 @@ use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, StatusCode, Url, redirect};
 use tokio::time::timeout;
 
-use super::event::{Cause, Failure};
+use super::failure::{Cause, Failure};
 use super::job::Source;
 use super::token::Token;
-use super::{ProxyChoice, RetryPolicy};
+use super::options::{ProxyChoice, RetryPolicy};
 use crate::Sha256;
 
 /// Redirects that are followed for one request.
 const HOPS: usize = 10;
-/// What is read of an answer that is not a file.
+/// Largest answer that is not a file, in bytes.
 const MOST_WORDS: usize = 64 << 10;
 
 /// The client, the endpoint and the token.
@@ -38,11 +38,11 @@ pub(super) struct Answer {
     pub(super) linked: Option<Sha256>,
     /// The file's size in bytes, from there.
     pub(super) linked_size: Option<u64>,
-    /// Whether the token was sent at the last hop.
+    /// True if the token was sent at the last hop.
     pub(super) with_token: bool,
 }
 
-/// Why there is no answer.
+/// Reason for which there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoAnswer {
     /// Nobody answered, or the line broke; another try may help.
@@ -53,7 +53,7 @@ pub(super) enum NoAnswer {
     Nonsense(String),
 }
 
-/// Which part of a file is asked for.
+/// Range of a file to request.
 pub(super) struct Rest<'a> {
     /// The first byte.
     pub(super) from: u64,
@@ -63,7 +63,7 @@ pub(super) struct Rest<'a> {
 
 impl Web {
     /// # Errors
-    /// Where the endpoint is no address, or the system's certificates cannot be had.
+    /// If the endpoint is no address, or the system's certificates cannot be had.
     pub(super) fn new(endpoint: &str, token: Option<Token>, proxy: &ProxyChoice, retry_policy: &RetryPolicy) -> Result<Self, String> {
         // Another part of the program may have chosen the same one before.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -184,7 +184,7 @@ impl Web {
         next.map_err(|error| NoAnswer::QueuedJob(words(&error)))
     }
 
-    /// What a status that is no success means for a person. The second value is whether another try may help.
+    /// The failure for a status that is no success. The second value is true if another try may help.
     pub(super) fn refusal(&self, answer: &Answer, what: &str, repo: Option<&str>, licence_url: Option<&str>) -> (Failure, bool) {
         let (status, headers) = (answer.response.status(), answer.response.headers());
         let code = headers.get("x-error-code").and_then(|value| value.to_str().ok()).unwrap_or_default();

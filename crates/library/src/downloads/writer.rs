@@ -5,16 +5,16 @@ use std::io;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::FreeSpace;
+use super::options::FreeSpace;
 use super::part::{Part, PartMetadata};
 use super::progress_counter::ProgressCounter;
-use super::transfer::FileTask;
+use super::task::FileTask;
 use super::transfer_error::{TransferError, file_error};
 
 /// After so many bytes the free space is looked at again.
 const SPACE_EVERY: u64 = 64 << 20;
 
-/// How the writer begins.
+/// Start of the writer.
 pub(super) enum Start {
     Anew(PartMetadata),
     /// So many bytes of the answer are there already, and left out.

@@ -41,15 +41,15 @@ pub struct Defaults {
     /// CLIP layers left out from the end.
     #[serde(deserialize_with = "layers", skip_serializing_if = "Option::is_none")]
     pub clip_skip: Option<u32>,
-    /// How its pictures are best shown while they form.
+    /// Preview that suits it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<PreviewWay>,
-    /// What this version does not know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
-/// How a model's pictures are best shown while they form.
+/// Preview that suits a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PreviewWay {

@@ -1,4 +1,4 @@
-//! What can be wrong with a manifest, and with the files that it names.
+//! Faults of a manifest, and of the files that it names.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ pub enum ManifestError {
     Read {
         /// The manifest.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// Something in it is wrong.
@@ -21,7 +21,7 @@ pub enum ManifestError {
         path: PathBuf,
         /// The line, counted from 1.
         line: usize,
-        /// What is wrong, without a full stop.
+        /// The fault, without a full stop.
         what: String,
     },
 }
@@ -34,7 +34,7 @@ pub enum FaultyFile {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A link leads out of the model's folder.

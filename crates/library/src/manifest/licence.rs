@@ -13,26 +13,26 @@ pub enum Licence {
     Named {
         /// Their name.
         name: String,
-        /// Where they stand.
+        /// Their page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         url: Option<String>,
-        /// Whether they must be accepted, with an account, before the files can be had.
+        /// True if they must be accepted, with an account, before the files can be had.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         gated: bool,
-        /// Whether they forbid earning money with the pictures or the model.
+        /// True if they forbid earning money with the pictures or the model.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         non_commercial: bool,
-        /// Whether the person accepted them, in the manifest of a model that was downloaded.
+        /// True if the person accepted them, in the manifest of a model that was downloaded.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         accepted: bool,
-        /// What this version does not know.
+        /// Fields unknown to this version.
         #[serde(flatten)]
         other: Map<String, Value>,
     },
 }
 
 impl Licence {
-    /// What they are called.
+    /// Their name.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -40,7 +40,7 @@ impl Licence {
         }
     }
 
-    /// Where they stand, if the entry says so.
+    /// Their page, if the entry names one.
     #[must_use]
     pub fn url(&self) -> Option<&str> {
         match self {
@@ -49,7 +49,7 @@ impl Licence {
         }
     }
 
-    /// Whether a person should see them once before the model is used: they are gated, or forbid commercial use.
+    /// True if a person should see them once before the model is used: they are gated, or forbid commercial use.
     #[must_use]
     pub const fn asks(&self) -> bool {
         match self {
@@ -58,19 +58,19 @@ impl Licence {
         }
     }
 
-    /// Whether an account must have accepted them before the files can be had.
+    /// True if an account must have accepted them before the files can be had.
     #[must_use]
     pub const fn is_gated(&self) -> bool {
         matches!(self, Self::Named { gated: true, .. })
     }
 
-    /// Whether they forbid commercial use.
+    /// True if they forbid commercial use.
     #[must_use]
     pub const fn is_non_commercial(&self) -> bool {
         matches!(self, Self::Named { non_commercial: true, .. })
     }
 
-    /// Whether they must be shown before the model is used: they ask to be seen, and were not accepted yet.
+    /// True if they must be shown before the model is used: they ask to be seen, and were not accepted yet.
     #[must_use]
     pub const fn is_pending(&self) -> bool {
         self.asks() && !matches!(self, Self::Named { accepted: true, .. })

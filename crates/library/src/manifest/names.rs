@@ -44,7 +44,7 @@ impl TryFrom<String> for FileName {
     }
 }
 
-/// Whether Windows takes this name for a device, whatever its extension.
+/// True if Windows takes this name for a device, whatever its extension.
 fn is_device(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name).trim_end();
     let port = |it: &str| ["com", "lpt"].iter().any(|port| it.eq_ignore_ascii_case(port));
@@ -67,7 +67,7 @@ impl Sha256 {
     /// The sum of everything that can be read.
     ///
     /// # Errors
-    /// Where reading fails.
+    /// If reading fails.
     pub fn of(from: impl Read) -> io::Result<Self> {
         Self::of_watched(from, |_| Ok(()))
     }
@@ -75,7 +75,7 @@ impl Sha256 {
     /// The sum of everything that can be read. `watch` is told the bytes of each block, and ends the reading by an error.
     ///
     /// # Errors
-    /// Where reading fails, and what `watch` answers.
+    /// If reading fails, and what `watch` answers.
     pub fn of_watched(mut from: impl Read, mut watch: impl FnMut(u64) -> io::Result<()>) -> io::Result<Self> {
         let (mut sum, mut block) = (sha2::Sha256::new(), vec![0; BLOCK_BYTES]);
         loop {

@@ -1,10 +1,10 @@
-//! What a file of a model is for, in the words of the format.
+//! Roles of the files of a model, in the words of the format.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use atelier_core::recipe::FileRole;
 
-/// What a file of a model is for.
+/// Role of a file of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A part that the engine loads.
@@ -40,7 +40,7 @@ impl Role {
     pub(super) fn from_key(key: &str) -> Option<Self> {
         match key {
             "tae" => Some(Self::Part(FileRole::Taesd)),
-            // Where nothing more is said, the encoder is a language model, as new families have it.
+            // Without more detail the encoder is a language model, as new families have it.
             "text_encoder" => Some(Self::Part(FileRole::Llm)),
             "lora" => Some(Self::Lora),
             "embedding" => Some(Self::Embedding),

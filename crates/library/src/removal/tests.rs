@@ -9,7 +9,7 @@ use atelier_core::recipe::FileRole;
 /// Two downloaded models, of which the second shares a file with the first by a hard link.
 struct World {
     dir: tempfile::TempDir,
-    downloaded: Vec<Downloaded>,
+    downloaded: Vec<DownloadRecord>,
 }
 
 impl World {
@@ -31,7 +31,7 @@ impl World {
                     fs::write(&path, file.repeat(100)).unwrap();
                 }
                 let about = fs::metadata(&path).unwrap();
-                world.downloaded.push(Downloaded { path, bytes: about.len(), modified: modified(&about), sha256: None });
+                world.downloaded.push(DownloadRecord { path, bytes: about.len(), modified: modified(&about), sha256: None });
             }
         }
         world
@@ -110,7 +110,7 @@ fn what_atelier_did_not_download_is_not_deleted() {
     let downloaded = std::mem::take(&mut world.downloaded);
     let before = world.tree();
     assert!(matches!(world.plan("one"), Err(RemovalError::NotOurs { .. })));
-    world.downloaded = downloaded.into_iter().map(|it| Downloaded { modified: it.modified.map(|it| it + 1), ..it }).collect();
+    world.downloaded = downloaded.into_iter().map(|it| DownloadRecord { modified: it.modified.map(|it| it + 1), ..it }).collect();
     assert!(matches!(world.plan("one"), Err(RemovalError::NotOurs { .. })));
     assert_eq!(world.tree(), before);
     let models = world.models();
@@ -185,7 +185,7 @@ fn linked(world: &mut World) -> PathBuf {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, "ink").unwrap();
     let about = fs::metadata(&path).unwrap();
-    world.downloaded.push(Downloaded { path: path.clone(), bytes: 3, modified: modified(&about), sha256: None });
+    world.downloaded.push(DownloadRecord { path: path.clone(), bytes: 3, modified: modified(&about), sha256: None });
     path
 }
 

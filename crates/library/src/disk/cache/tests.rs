@@ -1,7 +1,7 @@
 use super::*;
 
-fn found(path: &str, bytes: u64, modified: u64) -> Found {
-    Found { path: path.into(), bytes, modified: Some(modified), hint: None }
+fn found(path: &str, bytes: u64, modified: u64) -> FileEntry {
+    FileEntry { path: path.into(), bytes, modified: Some(modified), hint: None }
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn a_file_is_known_until_its_size_or_time_changes_also_after_a_restart() {
     assert_eq!(cache.get(&file), Some(FileStatus::Pickle));
     assert_eq!(cache.get(&found("/m/a.gguf", 11, 1_000_000_007)), None);
     assert_eq!(cache.get(&found("/m/a.gguf", 10, 1_000_000_008)), None);
-    assert_eq!(cache.get(&Found { modified: None, ..file.clone() }), None);
+    assert_eq!(cache.get(&FileEntry { modified: None, ..file.clone() }), None);
     assert_eq!(cache.get(&found("/m/b.gguf", 1, 1)), None);
 }
 

@@ -69,7 +69,7 @@ fn loops_of_links_end_and_links_to_files_are_followed() {
     fs::create_dir(dir.path().join("closed")).unwrap();
     fs::set_permissions(dir.path().join("closed"), fs::Permissions::from_mode(0o000)).unwrap();
     let found = all(&Folder::recognise(dir.path()));
-    // Who may read everything (root) has no problem here.
+    // Root may read everything and has no problem here.
     let free = fs::read_dir(dir.path().join("closed")).is_ok();
     assert_eq!((found.files.len(), found.problems.len()), (2, usize::from(!free)));
     fs::set_permissions(dir.path().join("closed"), fs::Permissions::from_mode(0o755)).unwrap();

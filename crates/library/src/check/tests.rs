@@ -1,0 +1,202 @@
+use std::path::Path;
+
+use super::*;
+use testkit::tiny::{self, Format, Options, TinyFiles};
+
+fn roles(files: &TinyFiles) -> ModelFiles {
+    ModelFiles::from_iter([
+        (FileRole::Diffusion, files.diffusion.clone()),
+        (FileRole::Llm, files.llm.clone()),
+        (FileRole::Taesd, files.taesd.clone()),
+    ])
+}
+
+fn tiny(dir: &Path, options: &Options) -> ModelFiles {
+    roles(&tiny::zimage(dir, options).unwrap())
+}
+
+fn lora(path: PathBuf) -> Lora {
+    Lora { path, strength: 1.0 }
+}
+
+fn problem(files: &ModelFiles, loras: &[Lora]) -> Problem {
+    let problem = check_files(files, loras).unwrap_err();
+    assert!(problem.advice.sentence.ends_with('.') && problem.advice.hint.ends_with('.'), "{problem}");
+    problem
+}
+
+#[test]
+fn the_tiny_model_and_its_lora_pass_in_every_format() {
+    for format in [Format::Safetensors, Format::Gguf, Format::GgufQ8] {
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options { format, ..Options::default() };
+        let files = tiny(dir.path(), &options);
+        let checked = check_files(&files, &[lora(tiny::lora(dir.path(), &options).unwrap())]).unwrap();
+        assert_eq!((checked.family, checked.size_multiple), (Family::ZImage, 16));
+        assert_eq!((checked.files, checked.notes), (files, Vec::new()));
+    }
+}
+
+#[test]
+fn a_whole_sd15_checkpoint_needs_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("sd15.safetensors");
+    testkit::sd15(&path, 1, testkit::Contents::HeaderOnly).unwrap();
+    let files = ModelFiles::from_iter([(FileRole::Model, path.clone())]);
+    let loras = [lora(tiny::unmatched_lora(dir.path()).unwrap())];
+    let checked = check_files(&files, &loras).unwrap();
+    assert_eq!((checked.family, checked.size_multiple), (Family::Sd1, 64));
+    let moved = check_files(&ModelFiles::from_iter([(FileRole::Diffusion, path)]), &[]).unwrap();
+    assert_eq!(moved.files, files);
+    assert_eq!(moved.notes, ["sd15.safetensors is an SD1.5 full model; it is used as Full model."]);
+}
+
+#[test]
+fn a_diffusion_module_given_as_a_full_model_is_moved_and_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let right = tiny(dir.path(), &Options::default());
+    let mut files = right.clone();
+    files.set(FileRole::Model, files.get(FileRole::Diffusion).unwrap().to_owned());
+    files.remove(FileRole::Diffusion);
+    let checked = check_files(&files, &[]).unwrap();
+    assert_eq!(checked.files, right);
+    assert_eq!(checked.notes, ["tiny-zimage.safetensors is a Z-Image diffusion module; it is used as Diffusion."]);
+}
+
+#[test]
+fn two_files_that_were_exchanged_are_put_right() {
+    let dir = tempfile::tempdir().unwrap();
+    let right = tiny(dir.path(), &Options::default());
+    let sd15 = dir.path().join("sd15.safetensors");
+    testkit::sd15(&sd15, 1, testkit::Contents::HeaderOnly).unwrap();
+    let mut files = right.clone();
+    files.set(FileRole::Model, files.get(FileRole::Diffusion).unwrap().to_owned());
+    files.set(FileRole::Diffusion, sd15.clone());
+    let checked = check_files(&files, &[]).unwrap();
+    assert_eq!((checked.family, checked.notes.len()), (Family::ZImage, 2));
+    assert_eq!(checked.files.get(FileRole::Diffusion), right.get(FileRole::Diffusion));
+    assert_eq!(checked.files.get(FileRole::Model), Some(sd15.as_path()));
+}
+
+#[test]
+fn a_tiny_autoencoder_given_as_a_vae_is_moved() {
+    let dir = tempfile::tempdir().unwrap();
+    let right = tiny(dir.path(), &Options::default());
+    let mut files = right.clone();
+    files.set(FileRole::Vae, files.get(FileRole::Taesd).unwrap().to_owned());
+    files.remove(FileRole::Taesd);
+    let checked = check_files(&files, &[]).unwrap();
+    assert_eq!((checked.files, checked.notes.len()), (right, 1));
+}
+
+#[test]
+fn a_language_model_in_the_place_of_the_diffusion_module_is_called_by_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = roles(&testkit::broken::llm_as_diffusion(dir.path()).unwrap());
+    let problem = problem(&files, &[]);
+    assert_eq!(problem.advice.sentence, "tiny-qwen3.safetensors is a language model, and was chosen as Diffusion.");
+    assert_eq!(problem.advice.hint, "Choose it as Text encoder (LLM) instead.");
+}
+
+#[test]
+fn what_is_missing_is_listed() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut files = tiny(dir.path(), &Options::default());
+    files.remove(FileRole::Llm);
+    assert_eq!(problem(&files, &[]).advice.sentence, "This Z-Image model still needs a text encoder (Qwen3-4B).");
+    files.remove(FileRole::Taesd);
+    assert_eq!(problem(&files, &[]).advice.sentence, "This Z-Image model still needs a text encoder (Qwen3-4B) and a VAE.");
+    files.remove(FileRole::Diffusion);
+    assert_eq!(problem(&files, &[]).advice.sentence, "No model is chosen yet.");
+    files.set(FileRole::Llm, dir.path().join("tiny-qwen3.safetensors"));
+    assert_eq!(problem(&files, &[]).advice.sentence, "No model is chosen yet.");
+}
+
+#[test]
+fn a_vocabulary_smaller_than_the_tokenizer_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = roles(&testkit::broken::small_vocabulary(dir.path()).unwrap());
+    let sentence = problem(&files, &[]).advice.sentence;
+    assert_eq!(sentence, "tiny-qwen3.safetensors knows 151645 words, and the text encoder of Z-Image needs at least 151646.");
+    assert!(check_files(&tiny(dir.path(), &Options { vocabulary: 151_646, ..Options::default() }), &[]).is_ok());
+}
+
+#[test]
+fn an_encoder_of_another_width_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = roles(&testkit::broken::wrong_width(dir.path()).unwrap());
+    let sentence = problem(&files, &[]).advice.sentence;
+    assert_eq!(sentence, "tiny-qwen3.safetensors does not belong to this model: it is 16 wide, and the model reads 8.");
+}
+
+#[test]
+fn a_decoder_of_another_family_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let sd15 = dir.path().join("sd15.safetensors");
+    testkit::sd15(&sd15, 1, testkit::Contents::HeaderOnly).unwrap();
+    let mut files = tiny(dir.path(), &Options::default());
+    files.remove(FileRole::Diffusion);
+    files.remove(FileRole::Llm);
+    files.set(FileRole::Model, sd15);
+    assert!(problem(&files, &[]).advice.sentence.contains("cannot show the pictures of SD1.5"));
+}
+
+#[test]
+fn every_broken_diffusion_file_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut files = tiny(dir.path(), &Options::default());
+    for (what, path) in testkit::broken::diffusion_files(dir.path()).unwrap() {
+        let name = file_name(&path);
+        files.set(FileRole::Diffusion, path);
+        assert!(problem(&files, &[]).advice.sentence.starts_with(&name), "{what}");
+    }
+}
+
+#[test]
+fn loras_that_do_not_fit_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = tiny(dir.path(), &Options::default());
+    let sentence = |path| problem(&files, &[lora(path)]).advice.sentence;
+    assert_eq!(
+        sentence(tiny::unmatched_lora(dir.path()).unwrap()),
+        "unmatched-lora.safetensors was made for another model: nothing in it fits Z-Image."
+    );
+    assert!(sentence(testkit::broken::wide_lora(dir.path()).unwrap()).contains("does not fit this model"));
+    assert!(sentence(testkit::broken::truncated_in_data(dir.path()).unwrap()).contains("cut short"));
+    let taesd = files.get(FileRole::Taesd).unwrap().to_owned();
+    assert_eq!(sentence(taesd), "tiny-taesd.safetensors is a tiny autoencoder, not a LoRA.");
+}
+
+#[test]
+fn a_lora_chosen_as_a_model_is_sent_to_the_loras() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = tiny::lora(dir.path(), &Options::default()).unwrap();
+    let problem = problem(&ModelFiles::from_iter([(FileRole::Model, path)]), &[]);
+    assert_eq!(problem.advice.hint, "Add it to the LoRAs instead.");
+}
+
+#[test]
+fn sizes_are_snapped_to_the_nearest_multiple_within_bounds() {
+    assert_eq!(snap(512, 64, 64, 2048), 512);
+    assert_eq!(snap(500, 64, 64, 2048), 512);
+    assert_eq!(snap(480, 64, 64, 2048), 512);
+    assert_eq!(snap(479, 64, 64, 2048), 448);
+    assert_eq!(snap(1, 16, 64, 2048), 64);
+    assert_eq!(snap(9999, 16, 64, 2048), 2048);
+    assert_eq!(snap(9999, 64, 64, 2000), 1984);
+    assert_eq!(snap(7, 0, 1, 100), 7);
+    assert_eq!(snap(u32::MAX, 64, 64, u32::MAX), u32::MAX / 64 * 64);
+    assert_eq!(snap(5, 64, 70, 100), 128);
+}
+
+proptest::proptest! {
+    #[test]
+    fn a_snapped_size_is_a_multiple_within_bounds(value: u32, multiple in 1u32..256, min in 1u32..4096, room in 256u32..8192) {
+        let snapped = snap(value, multiple, min, min + room);
+        proptest::prop_assert_eq!(snapped % multiple, 0);
+        proptest::prop_assert!((min..=min + room).contains(&snapped));
+        if (min..=min + room).contains(&value) && value > min + multiple && value + multiple < min + room {
+            proptest::prop_assert!(value.abs_diff(snapped) <= multiple / 2);
+        }
+    }
+}
