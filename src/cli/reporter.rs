@@ -67,7 +67,7 @@ struct BarReporter<'a> {
 
 /// A bar, with what its looks depend on.
 struct Bar {
-    bar: ProgressBar,
+    widget: ProgressBar,
     template: &'static str,
     /// Name of the transfer; empty for stages.
     transfer: String,
@@ -80,17 +80,17 @@ impl BarReporter<'_> {
             self.finish();
         }
         let bar = self.bar.get_or_insert_with(|| {
-            let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr());
+            let widget = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr());
             if transfer.is_empty() {
-                bar.enable_steady_tick(TICK);
+                widget.enable_steady_tick(TICK);
             }
-            Bar { bar, template: "", transfer: transfer.to_owned() }
+            Bar { widget, template: "", transfer: transfer.to_owned() }
         });
         if bar.template != template {
             bar.template = template;
-            bar.bar.set_style(style(template));
+            bar.widget.set_style(style(template));
         }
-        &bar.bar
+        &bar.widget
     }
 }
 
@@ -99,7 +99,7 @@ impl Reporter for BarReporter<'_> {
         let Self { err, bar } = self;
         let mut write = || drop(writeln!(err, "{line}"));
         match bar {
-            Some(bar) => bar.bar.suspend(write),
+            Some(bar) => bar.widget.suspend(write),
             None => write(),
         }
     }
@@ -124,13 +124,13 @@ impl Reporter for BarReporter<'_> {
 
     fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {
-            bar.bar.finish_and_clear();
+            bar.widget.finish_and_clear();
         }
     }
 
     fn suspend(&mut self, write: &mut dyn FnMut()) {
         match &self.bar {
-            Some(bar) => bar.bar.suspend(write),
+            Some(bar) => bar.widget.suspend(write),
             None => write(),
         }
     }

@@ -41,7 +41,7 @@ pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
             if !error.remedies.is_empty() {
                 let words = format!("{}:", devices::Command::RepeatWithRemedy(0).label());
                 ui.label(RichText::new(words).color(palette.weak));
-                devices::view::remedies(ui, state, commands, &error.remedies, |index| devices::Command::RepeatWithRemedy(index));
+                devices::view::remedies(ui, state, commands, &error.remedies, devices::Command::RepeatWithRemedy);
             }
             if !error.details.is_empty() {
                 CollapsingHeader::new("Details")

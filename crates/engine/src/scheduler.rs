@@ -55,7 +55,7 @@ enum Work {
         job: JobId,
         task: Task,
         /// `None` where it names a device that is not known yet: a server before it in the queue may add one.
-        placement: Option<ResolvedPlacement>,
+        placement: Option<Box<ResolvedPlacement>>,
     },
     AddServer(ServerAddress),
 }
@@ -106,7 +106,7 @@ pub(crate) fn run(end: EngineEnd, engine: EngineState) {
             Some(Input::Job(job, task)) => {
                 let placement = scheduler.resolve(text_of(&task));
                 let needed = Needed::by(placement.as_ref(), main_module(&task));
-                scheduler.waiting.push_back((Work::Job { job, task, placement }, needed));
+                scheduler.waiting.push_back((Work::Job { job, task, placement: placement.map(Box::new) }, needed));
             }
             Some(Input::Control(control)) => scheduler.control(control),
             Some(Input::JobEnded(job)) => {
@@ -186,7 +186,7 @@ impl Scheduler {
                 continue;
             }
             match self.waiting.remove(at) {
-                Some((Work::Job { job, task, placement }, needed)) => self.begin_job(job, task, placement, needed),
+                Some((Work::Job { job, task, placement }, needed)) => self.begin_job(job, task, placement.map(|it| *it), needed),
                 Some((Work::AddServer(server), _)) => {
                     let _adding = devices::lock_list_to_add();
                     let added = remote::add(&server);

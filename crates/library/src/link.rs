@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::downloads::{FileRequest, Job, Source};
-use super::manifest::{FileName, Sha256};
 use super::link_text::{can_hold_a_model, name_in, unescaped};
+use super::manifest::{FileName, Sha256};
 use super::naming::{letters, slug};
 
 /// Target of a link.

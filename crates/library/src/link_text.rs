@@ -25,7 +25,7 @@ pub(crate) fn unescaped(text: &str) -> Option<String> {
     if !text.split('%').skip(1).all(is_escape) {
         return None;
     }
-    percent_decode_str(text).decode_utf8().ok().map(|it| it.into_owned())
+    percent_decode_str(text).decode_utf8().ok().map(std::borrow::Cow::into_owned)
 }
 
 #[cfg(test)]

@@ -148,7 +148,13 @@ impl Removal {
     ///
     /// # Errors
     /// If nothing may be deleted.
-    pub fn plan_file(id: &str, file: &Path, models_root: &Path, models: &Models, downloaded: &[DownloadRecord]) -> Result<Self, RemovalError> {
+    pub fn plan_file(
+        id: &str,
+        file: &Path,
+        models_root: &Path,
+        models: &Models,
+        downloaded: &[DownloadRecord],
+    ) -> Result<Self, RemovalError> {
         let parent = file.parent().unwrap_or(models_root).to_owned();
         let real = |path: &Path| fs::canonicalize(path).ok();
         let inside = real(&parent).zip(real(models_root)).is_some_and(|(parent, root)| parent.starts_with(root));

@@ -156,7 +156,12 @@ impl CommandRunner<'_> {
     }
 
     /// The downloaded models and files of these names; all without names.
-    fn select<'m>(models: &'m Models, root: &Path, known: &[DownloadRecord], names: &[String]) -> Result<Vec<InstalledItem<'m>>, CommandError> {
+    fn select<'m>(
+        models: &'m Models,
+        root: &Path,
+        known: &[DownloadRecord],
+        names: &[String],
+    ) -> Result<Vec<InstalledItem<'m>>, CommandError> {
         let by_link = |path: &Path| path.starts_with(root) && !models.installed.iter().any(|it| path.starts_with(&it.folder));
         if names.is_empty() {
             let loose = known.iter().filter(|it| by_link(&it.path) && it.path.is_file());

@@ -48,16 +48,15 @@ pub(crate) fn run(
             upscale(engine, job, &params, placement, &monitor)
         }
     }));
-    let end = match outcome {
-        Ok(end) => end.unwrap_or_else(End::from),
-        Err(_) => {
-            engine.cache.clear();
-            let failure = Failure::new(
-                "Atelier made a mistake while it worked on this picture.",
-                "The model was unloaded; generate again. If it happens again, please report it with the details.",
-            );
-            End::Failed(Failure { log: monitor.log_lines(), ..failure })
-        }
+    let end = if let Ok(end) = outcome {
+        end.unwrap_or_else(End::from)
+    } else {
+        engine.cache.clear();
+        let failure = Failure::new(
+            "Atelier made a mistake while it worked on this picture.",
+            "The model was unloaded; generate again. If it happens again, please report it with the details.",
+        );
+        End::Failed(Failure { log: monitor.log_lines(), ..failure })
     };
     let peaks = monitor.peaks();
     // Measurements of a batch that is split say nothing of one device.

@@ -51,7 +51,7 @@ impl RemoteError {
     /// Both clauses as sentences.
     #[must_use]
     pub fn advice(&self) -> Advice {
-        Advice::new(sentence(&self.problem()), sentence(&self.remedy()))
+        Advice::new(sentence(&self.problem()), sentence(self.remedy()))
     }
 
     /// The clause that says what happened.

@@ -127,11 +127,12 @@ fn without_pixels() -> Rgb8 {
 impl Message for Request {
     fn visit_images(&mut self, visit: &mut dyn FnMut(&mut Rgb8)) {
         match self {
-            Self::Job { job: _, task: Task::Generate { recipe, preview: _ } } => visit_recipe(recipe, visit),
             Self::Job { job: _, task: Task::Upscale { image, model: _, allow_pickle: _, placement: _, threads: _ } } => {
                 visit_source(image, visit);
             }
-            Self::Query(Query::Estimate(recipe)) | Self::Control(Control::Preload(Some(recipe))) => visit_recipe(recipe, visit),
+            Self::Job { job: _, task: Task::Generate { recipe, preview: _ } }
+            | Self::Query(Query::Estimate(recipe))
+            | Self::Control(Control::Preload(Some(recipe))) => visit_recipe(recipe, visit),
             Self::Query(Query::Devices)
             | Self::Control(
                 Control::Cancel(_)

@@ -93,9 +93,10 @@ struct Shared {
 impl Shared {
     fn request(&self, request: ScanRequest) {
         // Another scan makes an unread wish for one needless; folders replace folders.
-        self.requests.send_replacing(request.clone(), |unread| match unread {
+        let is_folders = matches!(request, ScanRequest::Folders { .. });
+        self.requests.send_replacing(request, |unread| match unread {
             ScanRequest::Again => true,
-            ScanRequest::Folders { .. } => matches!(request, ScanRequest::Folders { .. }),
+            ScanRequest::Folders { .. } => is_folders,
         });
     }
 }

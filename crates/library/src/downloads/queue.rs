@@ -18,15 +18,15 @@ use tokio::task::{Id, JoinSet, spawn_blocking};
 
 use super::event::{Event, JobSnapshot, Stage, Status};
 use super::job::{FileRequest, Job};
-use super::journal::{self, StoredQueue, StoredFile, StoredJob};
+use super::journal::{self, StoredFile, StoredJob, StoredQueue};
+use super::options::Options;
 use super::outbox::Outbox;
 use super::queued_job::{FollowUp, QueuedJob};
 use super::task::{Context, FileTask};
+use super::token::Token;
 use super::transfer::{Transferred, transfer_file};
 use super::transfer_error::{TransferError, lost};
 use super::web::Web;
-use super::options::Options;
-use super::token::Token;
 
 /// Interval of the snapshots while something runs.
 const TICK: Duration = Duration::from_millis(100);

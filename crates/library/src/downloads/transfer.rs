@@ -11,18 +11,18 @@ use reqwest::{Response, StatusCode, header};
 use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 
-use super::event::{Stage};
+use super::event::Stage;
 use super::failure::{Cause, Failure};
 use super::index::DownloadedFile;
 use super::job::Source;
 use super::part::{Part, PartMetadata};
 use super::probe::is_page;
-use super::task::{Context, FileTask};
 use super::reuse::{find_reusable, make_room};
+use super::task::{Context, FileTask};
 use super::transfer_error::{TransferError, file_error, lost, mismatch};
+use super::unpack;
 use super::web::{self, Answer, NoAnswer, Rest};
 use super::writer::{Start, write};
-use super::unpack;
 
 /// Chunks that wait for the disk.
 const WAITING_CHUNKS: usize = 64;

@@ -13,8 +13,8 @@ use tokio::time::timeout;
 
 use super::failure::{Cause, Failure};
 use super::job::Source;
-use super::token::Token;
 use super::options::{ProxyChoice, RetryPolicy};
+use super::token::Token;
 use crate::Sha256;
 
 /// Redirects that are followed for one request.

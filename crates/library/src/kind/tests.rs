@@ -89,8 +89,7 @@ fn families_are_told_with_and_without_the_prefix() {
     ];
     for (tensors, family) in signs {
         let bare = identify(&header(tensors));
-        let prefixed: Vec<(String, &[u64])> =
-            tensors.iter().map(|(name, shape)| (format!("{DIFFUSION_PREFIX}{name}"), *shape)).collect();
+        let prefixed: Vec<(String, &[u64])> = tensors.iter().map(|(name, shape)| (format!("{DIFFUSION_PREFIX}{name}"), *shape)).collect();
         let prefixed: Vec<(&str, &[u64])> = prefixed.iter().map(|(name, shape)| (name.as_str(), *shape)).collect();
         let prefixed = identify(&header(&prefixed));
         for kind in [bare, prefixed] {

@@ -81,7 +81,13 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     let words = painter.with_clip_rect(Rect::from_x_y_ranges(after..=(value.left() - 8.0), rect.y_range()));
     words.text(pos2(after, y), Align2::LEFT_CENTER, on, FontId::proportional(theme::SMALL), palette.weak);
     let small = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 9.0), pos2(rect.right(), rect.bottom() - 3.0));
-    memory_bar::paint(ui, small, &Bar { measured_bytes: None, ..bar.clone() }, Id::unique(("small bar", &device.name)), board.estimate_pending);
+    memory_bar::paint(
+        ui,
+        small,
+        &Bar { measured_bytes: None, ..bar.clone() },
+        Id::unique(("small bar", &device.name)),
+        board.estimate_pending,
+    );
     let devices = WindowCommand::SetScreen(Screen::Devices);
     let hover = format!("{}\n{}", bar.words(&palette), widgets::tooltip(ui.ctx(), &devices.into()));
     if response.on_hover_text(hover).clicked() {

@@ -161,7 +161,10 @@ pub(crate) fn paint(ui: &Ui, rect: Rect, bar: &Bar, id: Id, dim: bool) {
             // End of the device's memory.
             painter.vline(x(bar.total_bytes), (rect.top() - 3.0)..=(rect.bottom() + 3.0), Stroke::new(2.0, palette.strong));
         }
-    } else if bar.budget_bytes.is_none() && bar.limit_bytes > 0 && bar.other_programs_bytes.saturating_add(bar.limit_bytes) < bar.total_bytes {
+    } else if bar.budget_bytes.is_none()
+        && bar.limit_bytes > 0
+        && bar.other_programs_bytes.saturating_add(bar.limit_bytes) < bar.total_bytes
+    {
         // Reserve for other programs.
         let from = x(bar.other_programs_bytes.saturating_add(bar.limit_bytes));
         painter.extend(Shape::dashed_line(&[pos2(from, rect.top()), pos2(from, rect.bottom())], Stroke::new(1.0, palette.weak), 2.0, 2.0));
