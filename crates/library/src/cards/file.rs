@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use super::card::{Availability, CardFile, ModelCard, ModelKind};
 use super::model::{file_facts, trainer_notes};
-use super::{Availability, CardFile, ModelCard, ModelKind};
 use crate::disk::{DiskFile, FileStatus};
 use crate::family::Family;
 use crate::header::file_name;

@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::{Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCard, ModelKind, Sources};
+use super::card::{Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCard, ModelKind};
 use crate::builtin::Builtin;
 use crate::disk::{DiskFile, Facts, Training};
 use crate::header::file_name;
 use crate::manifest::{Manifest, ModelFile, Role};
 use crate::models::{Installed, Loose, Models, Runnable};
 use crate::naming::name_of;
+use crate::usage::ModelUse;
 use atelier_core::recipe::FileRole;
 
 /// The card of the model that comes with the program.
@@ -58,6 +59,14 @@ pub fn card_named(models: &Models, name: &str) -> Option<ModelCard> {
     }
     let loose = models.loose.iter().find(|it| it.id == name || it.main.path == Path::new(name));
     loose.map(|it| sources.of_loose(it)).or_else(|| models.catalogue.find(name).map(|it| sources.of_entry(&it)))
+}
+
+/// Facts about files beyond the models themselves, from which cards are filled in.
+pub(super) struct Sources<'a> {
+    pub(super) models: &'a Models,
+    pub(super) on_disk: HashMap<&'a Path, &'a DiskFile>,
+    pub(super) used: BTreeMap<&'a str, &'a ModelUse>,
+    pub(super) downloaded: &'a BTreeSet<PathBuf>,
 }
 
 impl Sources<'_> {

@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::catalogue::Catalogue;
-use crate::disk::FileStatus;
+use crate::disk::{DiskFile, FileStatus};
+use crate::manifest::Licence;
 
 fn shipped() -> Models {
     Models { catalogue: Catalogue::shipped(), installed: Vec::new(), loose: Vec::new(), problems: Vec::new() }

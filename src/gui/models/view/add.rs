@@ -5,7 +5,7 @@ use eframe::egui::{Align, Id, Key, Label, Layout, RichText, TextEdit, Ui, vec2};
 use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
 use crate::gui::models;
-use crate::gui::models::view::{named_icon, small};
+use crate::gui::models::view::controls::{named_icon, small};
 use crate::gui::models::{FolderSummary, TokenState};
 use crate::gui::state::State;
 use crate::gui::theme;

@@ -4,7 +4,7 @@ use eframe::egui::{Align, Frame, Id, Label, Layout, Margin, Modal, RichText, Scr
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::models;
-use crate::gui::models::view::small;
+use crate::gui::models::view::controls::small;
 use crate::gui::models::{LicensedAction, TokenState};
 use crate::gui::state::State;
 use crate::gui::theme;

@@ -7,7 +7,7 @@ use eframe::egui::{
 use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
 use crate::gui::models;
-use crate::gui::models::view::{named_icon, small};
+use crate::gui::models::view::controls::{named_icon, small};
 use crate::gui::models::{Cause, DownloadsState, JobSnapshot, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;

@@ -4,7 +4,8 @@ use eframe::egui::{Align, Layout, Rect, RichText, ScrollArea, Ui, UiBuilder, pos
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::models;
-use crate::gui::models::view::{EDGE, card, columns_id, named_button};
+use crate::gui::models::view::card;
+use crate::gui::models::view::controls::{EDGE, columns_id, named_button};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bold, command_button};

@@ -4,7 +4,7 @@ use eframe::egui::{Align, Button, Frame, Label, Layout, Margin, RichText, Scroll
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::models;
-use crate::gui::models::view::{EDGE, small};
+use crate::gui::models::view::controls::{EDGE, small};
 use crate::gui::models::{HubFile, Repository};
 use crate::gui::state::State;
 use crate::gui::theme;

@@ -2,6 +2,7 @@
 
 mod add;
 mod card;
+mod controls;
 mod detail;
 mod dialogs;
 mod downloads;
@@ -9,20 +10,17 @@ mod grid;
 mod hub;
 mod side;
 
-use eframe::egui::{CentralPanel, Color32, Context, Event, Frame, Id, Key, Margin, Modifiers, Panel, RichText, Ui};
+use eframe::egui::{CentralPanel, Context, Event, Frame, Key, Margin, Modifiers, Panel, Ui};
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::models;
-use crate::gui::models::FitLevel;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::theme::Palette;
 
+use controls::columns_id;
 pub(crate) use side::side_panel;
 
-/// Space round the grid, in points.
-const EDGE: f32 = 14.0;
 /// Width of the details, in points.
 const DETAIL_WIDTH: f32 = 384.0;
 /// Least width in which the details stand beside the grid, in points.
@@ -92,43 +90,4 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands, typing
             push(models::Command::MoveCursor(by));
         }
     }
-}
-
-/// Id under which egui stores the number of columns.
-fn columns_id() -> Id {
-    Id::unique("model columns")
-}
-
-/// Button whose accessible name ends with `of`, for commands that are on the screen several times.
-fn named_button(ui: &mut Ui, state: &State, commands: &mut Commands, command: models::Command, of: &str) -> eframe::egui::Response {
-    let name = name_of(&command, of);
-    let button = eframe::egui::Button::new(command.label());
-    crate::gui::widgets::command_control(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(name))
-}
-
-/// Icon button whose accessible name ends with `of`.
-fn named_icon(ui: &mut Ui, state: &State, commands: &mut Commands, icon: crate::gui::icons::Icon, command: models::Command, of: &str) {
-    let name = name_of(&command, of);
-    crate::gui::widgets::command_control(ui, state, commands, Command::Models(command), |ui| {
-        crate::gui::widgets::bare_icon(ui, icon, &name)
-    });
-}
-
-fn name_of(command: &models::Command, of: &str) -> String {
-    format!("{} {of}", command.label().trim_end_matches('…')).trim().to_owned()
-}
-
-/// Colour of a fit level.
-fn colour_of(fit: FitLevel, palette: &Palette) -> Color32 {
-    match fit {
-        FitLevel::Fits => palette.compute,
-        FitLevel::Tight => palette.warn,
-        FitLevel::TooBig => palette.error,
-        FitLevel::Unknown => palette.weak,
-    }
-}
-
-/// Text of the small size.
-fn small(text: impl Into<String>, colour: Color32) -> RichText {
-    RichText::new(text).size(theme::SMALL).color(colour)
 }

@@ -1,0 +1,274 @@
+//! A card: everything that a list of models shows of one of them. Plain data.
+
+use std::path::PathBuf;
+
+use crate::assemble::Missing;
+use crate::manifest::{Defaults, Licence, Role};
+use crate::models::Runnable;
+use atelier_core::recipe::ModelFiles;
+
+/// The id of the built-in model's card; no id of the library has a space.
+pub const BUILTIN_CARD_ID: &str = "built in";
+
+/// The purpose of a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ModelKind {
+    /// It makes pictures.
+    Model,
+    /// It adds a style or a subject to a model.
+    Lora,
+    /// It enlarges pictures.
+    Upscaler,
+    /// A part that other models need.
+    #[default]
+    Part,
+}
+
+impl ModelKind {
+    /// All kinds, models first.
+    pub const ALL: [Self; 4] = [Self::Model, Self::Lora, Self::Upscaler, Self::Part];
+
+    /// The word shown, for one of them.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Model => "Model",
+            Self::Lora => "LoRA",
+            Self::Upscaler => "Upscaler",
+            Self::Part => "Part",
+        }
+    }
+
+    /// The word shown, for all of them.
+    #[must_use]
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Model => "Models",
+            Self::Lora => "LoRAs",
+            Self::Upscaler => "Upscalers",
+            Self::Part => "Parts",
+        }
+    }
+}
+
+/// Place of a model, and its readiness.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Availability {
+    /// It came with Atelier.
+    BuiltIn,
+    /// Downloaded, and whole as far as names and sizes tell.
+    OnDisk,
+    /// Downloaded, and a file is missing or another.
+    Damaged,
+    /// In a folder of the person's.
+    InPlace,
+    /// A loose file that still needs others.
+    Incomplete,
+    /// It lies in a folder, and cannot be used.
+    Listed,
+    /// It can be downloaded.
+    #[default]
+    Catalogue,
+}
+
+impl Availability {
+    /// The word shown.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::BuiltIn => "built-in",
+            Self::OnDisk => "on disk",
+            Self::Damaged => "damaged",
+            Self::InPlace => "in place",
+            Self::Incomplete => "incomplete",
+            Self::Listed => "listed",
+            Self::Catalogue => "catalogue",
+        }
+    }
+
+    /// The sentence shown beside the word.
+    #[must_use]
+    pub const fn tooltip(self) -> &'static str {
+        match self {
+            Self::BuiltIn => "It came with Atelier and is always there.",
+            Self::OnDisk => "Atelier downloaded it; it can be used.",
+            Self::Damaged => "A file is missing or is not as it should be. Get it again.",
+            Self::InPlace => "It is used where it is, in a folder of yours, and never changed.",
+            Self::Incomplete => "It still needs other files before it can be used.",
+            Self::Listed => "It is on this disk and cannot be used here; its details say why.",
+            Self::Catalogue => "It can be downloaded.",
+        }
+    }
+
+    /// True if it can be used now.
+    #[must_use]
+    pub const fn is_ready(self) -> bool {
+        matches!(self, Self::BuiltIn | Self::OnDisk | Self::InPlace)
+    }
+
+    /// True if some of it is on this machine.
+    #[must_use]
+    pub const fn is_here(self) -> bool {
+        !matches!(self, Self::Catalogue)
+    }
+}
+
+/// A file of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardFile {
+    /// Its purpose.
+    pub role: Role,
+    /// Its name, which may have folders in it.
+    pub name: String,
+    /// Its path, if it is on this disk.
+    pub path: Option<PathBuf>,
+    /// Its size in bytes, estimated if not on this disk.
+    pub bytes: Option<u64>,
+    /// Contents, parameters and number type, as its header says; `None` where it was not read.
+    pub facts: Option<String>,
+}
+
+/// The same model in another size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardVariant {
+    /// The part of its name that differs: `Q4_K_M`; empty for the usual one.
+    pub name: String,
+    /// Its id on the disk.
+    pub id: String,
+    /// The difference, for people.
+    pub description: String,
+    /// Bytes on disk, estimated if not downloaded; `None` if unknown.
+    pub bytes: Option<u64>,
+    /// True if it is on this disk.
+    pub on_disk: bool,
+}
+
+/// A model, or a loose file, in a list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelCard {
+    /// The name that commands use; the path of a loose file that belongs to no model.
+    pub id: String,
+    /// True if it is a file that belongs to no model; its id is its path.
+    pub is_loose_file: bool,
+    /// The name for people.
+    pub name: String,
+    /// Its purpose.
+    pub kind: ModelKind,
+    /// Its family.
+    pub family: Option<String>,
+    /// Its use, in a sentence or two.
+    pub description: String,
+    /// Its terms, where they are known.
+    pub licence: Option<Licence>,
+    /// Its place and readiness.
+    pub availability: Availability,
+    /// Its files.
+    pub files: Vec<CardFile>,
+    /// Bytes on disk, estimated if not downloaded; `None` if unknown.
+    pub bytes: Option<u64>,
+    /// Parts that are not on this disk.
+    pub missing: Vec<Missing>,
+    /// Faults, in sentences, without the missing parts.
+    pub problems: Vec<String>,
+    /// Its sizes, the usual one first; empty where there is one only.
+    pub variants: Vec<CardVariant>,
+    /// The settings that suit it.
+    pub defaults: Defaults,
+    /// True if the catalogue lacks the exact size or sum of one of its files.
+    pub is_estimate: bool,
+    /// True if it is a good first model.
+    pub recommended: bool,
+    /// Time of its newest file, in nanoseconds since 1970.
+    pub added_nanos: Option<u64>,
+    /// Words of a prompt that evoke the trained subject.
+    pub trigger_words: Vec<String>,
+    /// The trainer's other notes, as heads and texts.
+    pub trainer_notes: Vec<(&'static str, String)>,
+    /// Its folder, where it is on this disk.
+    pub folder: Option<PathBuf>,
+    /// True if Atelier downloaded it, so that it can be checked and deleted.
+    pub downloaded: bool,
+    /// Bytes on disk that another model has in common with it.
+    pub shared_bytes: u64,
+    /// The ids of jobs that download it.
+    pub job_ids: Vec<String>,
+    /// The file with its diffusion module.
+    pub main_file: Option<PathBuf>,
+    /// Its files and settings for the engine, where it can be used now.
+    pub runnable: Option<Runnable>,
+    /// Everything that a search compares, in small letters: set by [`Self::with_search_text`].
+    pub search_text: String,
+}
+
+impl ModelCard {
+    /// True if every one of these words, in small letters, is somewhere in its id, name, family, description, licence, kind, trigger words
+    /// or files' names.
+    #[must_use]
+    pub fn has(&self, words: &[String]) -> bool {
+        words.iter().all(|word| self.search_text.contains(word))
+    }
+
+    /// True if every word of this text is somewhere in it, as with [`Self::has`].
+    #[must_use]
+    pub fn matches(&self, text: &str) -> bool {
+        text.to_lowercase().split_whitespace().all(|word| self.search_text.contains(word))
+    }
+
+    /// True if a model of these files is this one: the file with the diffusion module decides.
+    #[must_use]
+    pub fn is_of(&self, files: &ModelFiles) -> bool {
+        let main = files.main();
+        self.kind == ModelKind::Model && main.is_some() && main == self.main_file.as_deref()
+    }
+
+    /// Sum of the missing files, in bytes; `None` where one is unknown.
+    #[must_use]
+    pub fn missing_bytes(&self) -> Option<u64> {
+        self.missing.iter().try_fold(0u64, |sum, it| Some(sum.saturating_add(it.bytes()?)))
+    }
+
+    /// True if one of the missing parts can be downloaded.
+    #[must_use]
+    pub fn can_be_completed(&self) -> bool {
+        self.missing.iter().any(|it| it.offer.is_some())
+    }
+
+    /// Faults and missing parts, in sentences.
+    #[must_use]
+    pub fn problem_sentences(&self) -> Vec<String> {
+        self.problems.iter().cloned().chain(self.missing.iter().map(Missing::sentence)).collect()
+    }
+
+    /// The settings that suit it, as words and numbers.
+    #[must_use]
+    pub fn default_lines(&self) -> Vec<(&'static str, String)> {
+        let it = &self.defaults;
+        let size = it.width.zip(it.height).map(|(width, height)| format!("{width} × {height}"));
+        [
+            ("Size", size),
+            ("Steps", it.steps.map(|it| it.to_string())),
+            ("Guidance", it.cfg.map(|it| it.to_string())),
+            ("Distilled guidance", it.distilled_guidance.map(|it| it.to_string())),
+            ("Sampler", it.sampler.map(|it| it.label().to_owned())),
+            ("Scheduler", it.scheduler.map(|it| it.label().to_owned())),
+            ("Flow shift", it.flow_shift.map(|it| it.to_string())),
+        ]
+        .into_iter()
+        .filter_map(|(head, text)| Some((head, text?)))
+        .collect()
+    }
+
+    /// Fills [`Self::search_text`] from the other fields.
+    #[must_use]
+    pub fn with_search_text(mut self) -> Self {
+        let licence = self.licence.as_ref().map_or("", |it| it.name());
+        let family = self.family.as_deref().unwrap_or_default();
+        let mut text = [&self.id, &self.name, family, &self.description, licence, self.kind.label()].join("\n");
+        for line in self.files.iter().map(|it| &it.name).chain(&self.trigger_words) {
+            text.push('\n');
+            text.push_str(line);
+        }
+        self.search_text = text.to_lowercase();
+        self
+    }
+}
