@@ -64,7 +64,7 @@ fn a_vulkan_device_makes_the_picture_that_the_processor_makes() {
 #[cfg(target_os = "linux")]
 #[test]
 fn without_vulkans_loader_the_program_starts_and_says_what_to_install() {
-    // Where the system's linker looks before all other folders: a loader that is none.
+    // A folder that the linker searches before all others, with a loader that is none.
     let folder = folder("no-loader");
     std::fs::write(folder.join("libvulkan.so.1"), "").unwrap();
     let output = good(atelier(&["devices", "--json"]).env("LD_LIBRARY_PATH", folder).env(SHOWN.0, SHOWN.1).output().unwrap());

@@ -20,7 +20,7 @@ use testkit::tiny;
 
 /// A usual laptop's screen.
 const SCREEN: (u32, u32) = (1440, 900);
-/// How long the program may think, on a machine that does much else.
+/// Longest time for the program to answer on a busy machine.
 const LONG: Duration = Duration::from_mins(2);
 
 /// Opens the window of somebody who has no built-in model.

@@ -46,8 +46,8 @@ macro_rules! define_features {
     ) => {
         /// The features' own state, each on its own.
         struct Features<'a> {
-            $($screen: &'a mut $screen::State,)*
-            $($section: &'a mut $section::State,)*
+            $($screen: &'a mut crate::gui::$screen::State,)*
+            $($section: &'a mut crate::gui::$section::State,)*
         }
 
         impl App {
@@ -73,8 +73,8 @@ macro_rules! define_features {
             /// Hands a command to its feature.
             fn update_feature(&mut self, ctx: &egui::Context, command: Command) {
                 match command {
-                    $(Command::$Screen(command) => self.with(ctx, |features, context| $screen::update::update(features.$screen, command, context)),)*
-                    $(Command::$Section(command) => self.with(ctx, |features, context| $section::update::update(features.$section, command, context)),)*
+                    $(Command::$Screen(command) => self.with(ctx, |features, context| crate::gui::$screen::update::update(features.$screen, command, context)),)*
+                    $(Command::$Section(command) => self.with(ctx, |features, context| crate::gui::$section::update::update(features.$section, command, context)),)*
                     Command::Window(command) => self.update_window(ctx, command),
                 }
             }

@@ -8,7 +8,6 @@ use crate::gui::screen::Screen;
 use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
-use crate::gui::{create, devices, memory, models};
 
 macro_rules! define_command {
     (
@@ -18,19 +17,19 @@ macro_rules! define_command {
         /// A command to the window.
         #[derive(Clone, Debug, PartialEq)]
         pub(crate) enum Command {
-            $($Screen($screen::Command),)*
-            $($Section($section::Command),)*
+            $($Screen(crate::gui::$screen::Command),)*
+            $($Section(crate::gui::$section::Command),)*
             Window(WindowCommand),
         }
 
-        $(impl From<$screen::Command> for Command {
-            fn from(command: $screen::Command) -> Self {
+        $(impl From<crate::gui::$screen::Command> for Command {
+            fn from(command: crate::gui::$screen::Command) -> Self {
                 Self::$Screen(command)
             }
         })*
 
-        $(impl From<$section::Command> for Command {
-            fn from(command: $section::Command) -> Self {
+        $(impl From<crate::gui::$section::Command> for Command {
+            fn from(command: crate::gui::$section::Command) -> Self {
                 Self::$Section(command)
             }
         })*
@@ -40,8 +39,8 @@ macro_rules! define_command {
             pub(crate) fn keys() -> impl Iterator<Item = (Self, Shortcut)> {
                 let screens = Screen::ALL.iter().map(|screen| (WindowCommand::SetScreen(*screen).into(), screen.shortcut()));
                 let features = std::iter::empty()
-                    $(.chain($screen::Command::KEYS.iter().map(|(command, key)| (Self::$Screen(command.clone()), *key))))*
-                    $(.chain($section::Command::KEYS.iter().map(|(command, key)| (Self::$Section(command.clone()), *key))))*;
+                    $(.chain(crate::gui::$screen::Command::KEYS.iter().map(|(command, key)| (Self::$Screen(command.clone()), *key))))*
+                    $(.chain(crate::gui::$section::Command::KEYS.iter().map(|(command, key)| (Self::$Section(command.clone()), *key))))*;
                 screens.chain(features)
             }
 

@@ -11,7 +11,7 @@ use crate::gui::window_command::WindowCommand;
 
 use crate::gui::create::view::{filmstrip, progress, settings_panel};
 use crate::gui::features::with_features;
-use crate::gui::{create, devices, models, overlays, theme, toolbar};
+use crate::gui::{create, models, overlays, theme, toolbar};
 
 /// Width of the panel on the left, in points.
 const SIDE_WIDTH: f32 = 344.0;
@@ -24,14 +24,14 @@ macro_rules! define_panels {
         /// Draws the panel beside the view.
         fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             match state.shared.screen {
-                $(Screen::$Screen => $screen::view::side_panel(ui, state, commands),)*
+                $(Screen::$Screen => crate::gui::$screen::view::side_panel(ui, state, commands),)*
             }
         }
 
         /// Draws the view.
         fn main_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             match state.shared.screen {
-                $(Screen::$Screen => $screen::view::main_panel(ui, state, commands),)*
+                $(Screen::$Screen => crate::gui::$screen::view::main_panel(ui, state, commands),)*
             }
         }
     };

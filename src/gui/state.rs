@@ -5,7 +5,6 @@
 use crate::gui::features::with_features;
 use crate::gui::notices::Notices;
 use crate::gui::shared::{Closing, Shared};
-use crate::gui::{create, devices, memory, models};
 
 macro_rules! define_state {
     (
@@ -20,8 +19,8 @@ macro_rules! define_state {
             pub notices: Notices,
             /// State of closing the window.
             pub closing: Closing,
-            $(#[doc = concat!("State of the ", $label, " view.")] pub $screen: $screen::State,)*
-            $(#[doc = concat!("State of the section ", stringify!($section), ".")] pub $section: $section::State,)*
+            $(#[doc = concat!("State of the ", $label, " view.")] pub $screen: crate::gui::$screen::State,)*
+            $(#[doc = concat!("State of the section ", stringify!($section), ".")] pub $section: crate::gui::$section::State,)*
         }
     };
 }

@@ -64,7 +64,7 @@ fn bad_path(path: &Path) -> PathBuf {
 /// Writes the settings whole or not at all.
 ///
 /// # Errors
-/// Where the folder cannot be written to.
+/// If the folder cannot be written to.
 pub fn save(path: &Path, settings: &Settings) -> Result<(), SettingsError> {
     write(path, settings).map_err(|source| SettingsError { path: path.to_owned(), source })
 }

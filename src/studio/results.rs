@@ -41,7 +41,7 @@ impl Destination {
     /// Writes a finished picture and returns its path.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, picture: &Picture) -> Result<PathBuf, PictureError> {
         let Picture { info, image } = picture;
         match self {
@@ -65,7 +65,7 @@ impl Destination {
 /// Keeps a finished picture in a folder, under a name of its own, and returns its path.
 ///
 /// # Errors
-/// Where the folder cannot be written to.
+/// If the folder cannot be written to.
 pub fn store_picture(folder: &Path, recipe: &Recipe, info: PictureInfo, image: &Rgb8) -> Result<PathBuf, PictureError> {
     atelier_media::save_picture(folder, recipe, model_name(&recipe.files), info, image)
 }
@@ -73,7 +73,7 @@ pub fn store_picture(folder: &Path, recipe: &Recipe, info: PictureInfo, image: &
 /// Writes a finished picture to exactly this file, replacing one that is there.
 ///
 /// # Errors
-/// Where the file cannot be written.
+/// If the file cannot be written.
 pub fn write_picture(path: &Path, recipe: &Recipe, info: PictureInfo, image: &Rgb8) -> Result<(), PictureError> {
     atelier_media::write_picture(path, image, &Metadata::of(recipe, model_name(&recipe.files), info, image))
 }
@@ -81,7 +81,7 @@ pub fn write_picture(path: &Path, recipe: &Recipe, info: PictureInfo, image: &Rg
 /// Writes a preview into a folder and returns its path.
 ///
 /// # Errors
-/// Where the folder cannot be written to.
+/// If the folder cannot be written to.
 pub fn write_preview(folder: &Path, preview: &Preview) -> Result<PathBuf, PictureError> {
     let path = folder.join(format!("preview_{}_{:03}.png", preview.picture + 1, preview.step));
     atelier_media::write_picture(&path, &preview.image, &Metadata::default())?;

@@ -1,4 +1,4 @@
-//! Which file of a crate imports which, with re-exports followed to the file that has the name.
+//! Imports between the files of a crate, with re-exports followed to the file that has the name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
