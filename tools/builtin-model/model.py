@@ -127,7 +127,7 @@ class TimeEmbedder(nn.Module):
 
     def forward(self, time):
         """`time` [batch] in thousandths: 0 at pure noise, 1000 at the picture."""
-        frequencies = torch.exp(-math.log(10000.0) * torch.arange(128) / 128)
+        frequencies = torch.exp(-math.log(10000.0) * torch.arange(128, device=time.device) / 128)
         angles = time[:, None].float() * frequencies
         return self.mlp(torch.cat([angles.cos(), angles.sin()], dim=-1))
 
@@ -176,11 +176,12 @@ class Dit(nn.Module):
         nn.init.zeros_(self.final_layer.linear.weight)
         nn.init.zeros_(self.final_layer.adaLN_modulation[1].weight)
 
-    def _turns(self, text: int, rows: int, columns: int, kind: torch.dtype):
-        key = (text, rows, columns, kind)
+    def turns(self, text: int, rows: int, columns: int, like: torch.Tensor):
+        """Cosines and sines for this many text positions and patches, of the device and kind of `like`; kept."""
+        key = (text, rows, columns, like.device, like.dtype)
         if key not in self._angles:
             angles = rotations(positions(text, rows, columns))
-            self._angles[key] = (angles.cos().to(kind), angles.sin().to(kind))
+            self._angles[key] = (angles.cos().to(like), angles.sin().to(like))
         return self._angles[key]
 
     def forward(self, latents, time, text, lengths):
@@ -190,7 +191,7 @@ class Dit(nn.Module):
         time = self.t_embedder(time)
 
         words = self.cap_embedder(text)
-        kept = torch.arange(words.shape[1]) < lengths[:, None]
+        kept = torch.arange(words.shape[1], device=lengths.device) < lengths[:, None]
         words = torch.where(kept[..., None], words, self.cap_pad_token.to(words.dtype))
 
         x = latents.unflatten(3, (columns, PATCH)).unflatten(2, (rows, PATCH))  # batch, channel, row, y, column, x
@@ -200,7 +201,7 @@ class Dit(nn.Module):
         if filler:
             x = torch.cat([x, self.x_pad_token.to(x.dtype).expand(batch, filler, -1)], dim=1)
 
-        cos, sin = self._turns(words.shape[1], rows, columns, x.dtype)
+        cos, sin = self.turns(words.shape[1], rows, columns, x)
         text_length = words.shape[1]
         for block in self.context_refiner:
             words = block(words, cos[:text_length], sin[:text_length])

@@ -1,0 +1,98 @@
+"""Draws pictures and keeps their latents and captions only, in shards, for train.py.
+
+    python shards.py AUTOENCODER.pt SHARDS --count 40000 [--workers 1] [--scale 1.0]
+
+Shard N holds 500 pictures of one size: `N-WIDTHxHEIGHT.npy`, float16 [500, 16, height / 8, width / 8]; for squares the same pictures at half the side in
+a second file; and `N.json`, a list of captions for each picture, written last. Shards that are whole are left alone, so a stopped run goes on where it
+was, and training may begin before the last one is there. Every other picture is mirrored (captions name no sides). `--scale 2` draws everything twice as
+large, for a folder of its own.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import pathlib
+import time
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from captions import caption
+from draw import draw
+from model import Autoencoder
+from scenes import sample_scene
+
+SHARD = 500
+CAPTIONS = 8
+SEED = 20  # dataset.py and evaluate.py (held out) use others
+BATCH = 20
+# 1:1, 4:3, 3:2, 16:9 and upright, each of about 256 x 256 pixels. Three shards of four are square.
+SQUARE = (256, 256)
+OTHERS = ((304, 224), (224, 304), (320, 208), (208, 320), (336, 192), (192, 336))
+
+
+def size_of(shard: int, scale: float) -> tuple[int, int]:
+    """Width and height of a shard's pictures: the edges are multiples of 16, a patch of the DiT."""
+    width, height = SQUARE if shard % 4 != 1 else OTHERS[shard // 4 % len(OTHERS)]
+    return round(width * scale / 16) * 16, round(height * scale / 16) * 16
+
+
+def drawn(job):
+    """One picture [height, width, 3] of bytes with its captions."""
+    index, seed, width, height = job
+    rng = np.random.default_rng((seed, index))
+    scene = sample_scene(rng)
+    picture = draw(scene, width, height)
+    if index % 2:
+        picture = np.ascontiguousarray(picture[:, ::-1])
+    return picture, [caption(scene, rng) for _ in range(CAPTIONS)]
+
+
+def encoded(model, pictures: np.ndarray, halves: int, device: str) -> np.ndarray:
+    """Latents of bytes [count, height, width, 3], halved so often first."""
+    latents = []
+    with torch.inference_mode():
+        for start in range(0, len(pictures), BATCH):
+            batch = torch.from_numpy(pictures[start : start + BATCH]).to(device).permute(0, 3, 1, 2).float().div_(255)
+            for _ in range(halves):
+                batch = F.avg_pool2d(batch, 2)
+            latents.append(model.encode(batch.contiguous(memory_format=torch.channels_last)).half().cpu().numpy())
+    return np.concatenate(latents)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("autoencoder", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--count", type=int, default=40000)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--device", default="cpu")
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    model = Autoencoder.load(arguments.autoencoder).to(arguments.device, memory_format=torch.channels_last).eval()
+    began = time.time()
+    with multiprocessing.get_context("spawn").Pool(arguments.workers) as pool:
+        for shard in range(-(-arguments.count // SHARD)):
+            done = arguments.folder / f"{shard:05}.json"
+            if done.exists():
+                continue
+            width, height = size_of(shard, arguments.scale)
+            jobs = [(index, arguments.seed, width, height) for index in range(shard * SHARD, (shard + 1) * SHARD)]
+            pictures, texts = zip(*pool.imap(drawn, jobs, chunksize=10))
+            pictures = np.stack(pictures)
+            for halves in range(1 + (width == height)):
+                name = f"{shard:05}-{width >> halves}x{height >> halves}.npy"
+                np.save(arguments.folder / name, encoded(model, pictures, halves, arguments.device))
+            temporary = done.with_suffix(".tmp")
+            temporary.write_text(json.dumps(texts))
+            temporary.replace(done)
+            print(f"{(shard + 1) * SHARD} of {arguments.count}, {time.time() - began:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    main()
