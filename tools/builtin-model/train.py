@@ -11,6 +11,7 @@ shards.py writes meanwhile are taken in. OUT.csv is the loss curve. BF16 where t
 """
 
 import argparse
+import concurrent.futures
 import copy
 import csv
 import json
@@ -60,7 +61,7 @@ class Part:
             ids[n, : len(words)] = words
             lengths[n] = len(words)
         latents = np.stack([self.latents[shard][picture] for shard, picture, _ in chosen])
-        return torch.from_numpy(latents), torch.from_numpy(ids), torch.from_numpy(lengths)
+        return tuple(torch.from_numpy(array) for array in (latents, ids, lengths))
 
 
 class Shards:
@@ -153,11 +154,12 @@ def widen(saved: dict, used: torch.Tensor):
     saved.pop("optimisers", None)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def options(description: str) -> argparse.ArgumentParser:
+    """What every training of the DiT is told."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("shards", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("--minutes", type=float, required=True)
+    parser.add_argument("--minutes", type=float, required=True, help="of the whole run, what is done already counted in")
     parser.add_argument("--share", action="append", required=True, help="SIZE=SHARE of the steps, SIZE as 256x256 or `other`")
     parser.add_argument("--batch-tokens", type=int, default=24 * 256, help="picture tokens in a batch")
     parser.add_argument("--rate", type=float, default=1.0, help="factor on the learning rates")
@@ -167,98 +169,126 @@ def main():
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
-    arguments = parser.parse_args()
+    return parser
 
-    device = arguments.device
-    kind = precision(device)
-    wanted = {size: float(share) for size, share in (word.split("=") for word in arguments.share)}
-    shards = Shards(arguments.shards)
-    saved = None
-    if arguments.out.exists():
-        saved = torch.load(arguments.out, map_location="cpu")
-    elif arguments.start:
-        saved = torch.load(arguments.start, map_location="cpu")
-        saved = {"model": saved["ema"], "ema": copy.deepcopy(saved["ema"]), "used": saved["used"], "shape": saved["shape"], "spent": 0.0, "step": 0}
-    if saved:
-        widen(saved, vocabulary(arguments.shards))
-        shape, used, spent, step = Shape(**saved["shape"]), saved["used"], saved["spent"], saved["step"]
-    else:
-        shape, used, spent, step = Shape(layers=arguments.layers), vocabulary(arguments.shards), 0.0, 0
-    torch.manual_seed(arguments.seed + step)
-    rng = np.random.default_rng((arguments.seed, step))
-    model = build(shape, used)
-    if saved:
-        model.load_state_dict(saved["model"])
-    average = copy.deepcopy(model).eval().requires_grad_(False)
-    if saved:
-        average.load_state_dict(saved["ema"])
-    model.to(device)
-    average.to(device)
-    both = optimisers(model, kind)
-    if saved and "optimisers" in saved:
-        for (optimiser, _), state in zip(both, saved["optimisers"]):
+
+class Run:
+    """A training that can be stopped at any time and goes on from its last checkpoint."""
+
+    def __init__(self, options):
+        self.options, self.device, self.kind = options, options.device, precision(options.device)
+        self.shards = Shards(options.shards)
+        self.shares = {size: float(share) for size, share in (word.split("=") for word in options.share)}
+        shape, used = Shape(layers=options.layers), vocabulary(options.shards)
+        spent, self.step, saved = 0.0, 0, None
+        if options.out.exists():
+            saved = torch.load(options.out, map_location="cpu")
+            spent, self.step = saved["spent"], saved["step"]
+        elif options.start:
+            saved = torch.load(options.start, map_location="cpu")
+            saved = {"model": saved["ema"], "ema": dict(saved["ema"]), "used": saved["used"], "shape": saved["shape"]}
+        if saved:
+            widen(saved, used)
+            shape, used = Shape(**saved["shape"]), saved["used"]
+        torch.manual_seed(options.seed + self.step)
+        self.rng = np.random.default_rng((options.seed, self.step))
+        self.model = build(shape, used)
+        if saved:
+            self.model.load_state_dict(saved["model"])
+        self.average = copy.deepcopy(self.model).eval().requires_grad_(False)
+        if saved:
+            self.average.load_state_dict(saved["ema"])
+        self.model.to(self.device)
+        self.average.to(self.device)
+        self.optimisers = optimisers(self.model, self.kind)
+        for (optimiser, _), state in zip(self.optimisers, saved.get("optimisers", []) if saved else []):
             optimiser.load_state_dict(state)
-    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(used)} tokens known, {kind} on {device}, from step {step}", flush=True)
-    compiled = torch.compile(model["dit"], dynamic=False)
+        self.compiled = torch.compile(self.model["dit"], dynamic=False)
+        self.began = time.time() - spent
+        count = sum(p.numel() for p in self.model.parameters())
+        print(f"{count / 1e6:.2f} M parameters, {len(used)} tokens known, {self.kind} on {self.device}, from step {self.step}", flush=True)
 
-    budget = arguments.minutes * 60
-    began = stored = time.time()
-    began -= spent
-    log = open(arguments.out.with_suffix(".csv"), "a", newline="")
-    writer = csv.writer(log)
-    losses = {}
+    def spent(self) -> float:
+        """Seconds, those before the last stop counted in."""
+        return time.time() - self.began
 
-    def save():
-        state = {"model": model.state_dict(), "ema": average.state_dict(), "used": used, "shape": vars(shape)}
-        state["optimisers"] = [optimiser.state_dict() for optimiser, _ in both]
-        temporary = arguments.out.with_suffix(".tmp")
-        torch.save({**state, "spent": time.time() - began, "step": step}, temporary)
-        temporary.replace(arguments.out)
+    def save(self):
+        dit = self.model["dit"]
+        state = {"model": self.model.state_dict(), "ema": self.average.state_dict(), "used": self.model["text"].used.cpu(), "shape": vars(dit.shape)}
+        state["optimisers"] = [optimiser.state_dict() for optimiser, _ in self.optimisers]
+        temporary = self.options.out.with_suffix(".tmp")
+        torch.save({**state, "spent": self.spent(), "step": self.step}, temporary)
+        temporary.replace(self.options.out)
 
-    while (elapsed := time.time() - began) < budget:
+    def precise(self):
+        """The context in which modules compute."""
+        return torch.autocast(torch.device(self.device).type, self.kind, enabled=self.kind != torch.float32)
+
+    def draw(self, step: int):
+        """A batch for this step: its size in words, latents, token ids and their lengths."""
         if step % LOOK == 0:
-            shards.look()
-        sizes, shares = shards.shares(wanted)
-        factor = schedule(int(elapsed), int(budget), 30, arguments.cool) * arguments.rate
-        for optimiser, rate in both:
-            for group in optimiser.param_groups:
-                group["lr"] = rate * factor
-        size = sizes[rng.choice(len(sizes), p=shares)]
+            self.shards.look()
+        sizes, shares = self.shards.shares(self.shares)
+        size = sizes[self.rng.choice(len(sizes), p=shares)]
         columns, rows = (int(edge) // 16 for edge in size.split("x"))
-        count = max(1, arguments.batch_tokens // (rows * columns))
-        x, ids, lengths = (tensor.to(device) for tensor in shards.parts[size].draw(rng, count))
-        x = x.float()
+        return size, *self.shards.parts[size].draw(self.rng, max(1, self.options.batch_tokens // (rows * columns)))
+
+    def dit(self, latents, padding: int):
+        """The DiT that trains, compiled for what is drawn often: compiling for every size would take longer than it saves."""
+        rows, columns = (edge // 2 for edge in latents.shape[2:])
+        self.model["dit"].turns(padding, rows, columns, torch.empty(0, device=self.device, dtype=self.kind))
+        return self.compiled if rows == columns and padding == tokens.PADDING else self.model["dit"]
+
+    def go(self, loss_of):
+        """Trains for the minutes given. `loss_of(latents, ids, lengths)` is the loss of a batch."""
+        budget = self.options.minutes * 60
+        stored, losses = time.time(), {}
+        with open(self.options.out.with_suffix(".csv"), "a", newline="") as log, concurrent.futures.ThreadPoolExecutor(1) as ahead:
+            writer = csv.writer(log)
+            following = ahead.submit(self.draw, self.step)
+            while self.spent() < budget:
+                size, *batch = following.result()
+                following = ahead.submit(self.draw, self.step + 1)
+                latents, ids, lengths = (tensor.to(self.device) for tensor in batch)
+                factor = schedule(int(self.spent()), int(budget), 30, self.options.cool) * self.options.rate
+                for optimiser, rate in self.optimisers:
+                    optimiser.zero_grad()
+                    for group in optimiser.param_groups:
+                        group["lr"] = rate * factor
+                loss = loss_of(latents.float(), ids, lengths)
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+                for optimiser, _ in self.optimisers:
+                    optimiser.step()
+                self.step += 1
+                decay = min(self.options.average, 1 - 1 / (self.step + 1))
+                torch._foreach_lerp_(list(self.average.parameters()), list(self.model.parameters()), 1 - decay)
+                losses.setdefault(size, []).append(loss.detach())
+                if self.step % 25 == 0:
+                    means = {size: float(torch.stack(several).mean()) for size, several in losses.items()}
+                    for size, mean in means.items():
+                        writer.writerow([self.step, round(self.spent(), 1), size, round(mean, 5)])
+                    log.flush()
+                    print(f"{self.spent():6.0f} s  step {self.step}  " + "  ".join(f"{size} {mean:.4f}" for size, mean in means.items()), flush=True)
+                    losses = {}
+                if time.time() - stored > SAVE:
+                    self.save()
+                    stored = time.time()
+        self.save()
+
+
+def main():
+    run = Run(options(__doc__).parse_args())
+
+    def loss_of(x, ids, lengths):
         noise = torch.randn_like(x)
-        sigma = levels(count, rows * columns, device)
+        sigma = levels(len(x), x.shape[2] * x.shape[3] // 4, run.device)
         mix = torch.lerp(x, noise, sigma[:, None, None, None])
-        # What is drawn seldom is not worth compiling for on a processor.
-        often = rows == columns and ids.shape[1] == tokens.PADDING
-        dit = compiled if often or device != "cpu" else model["dit"]
-        with torch.autocast(torch.device(device).type, kind, enabled=kind != torch.float32):
-            model["dit"].turns(ids.shape[1], rows, columns, torch.empty(0, device=device, dtype=kind))
-            velocity = dit(mix, 1000 * (1 - sigma), model["text"](ids), lengths)
-        loss = (velocity.float() - (x - noise)).pow(2).mean()
-        for optimiser, _ in both:
-            optimiser.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        for optimiser, _ in both:
-            optimiser.step()
-        step += 1
-        decay = min(arguments.average, 1 - 1 / (step + 1))
-        torch._foreach_lerp_(list(average.parameters()), list(model.parameters()), 1 - decay)
-        losses.setdefault(size, []).append(loss.detach())
-        if step % 25 == 0:
-            means = {size: round(float(torch.stack(several).mean()), 5) for size, several in losses.items()}
-            for size, mean in means.items():
-                writer.writerow([step, round(time.time() - began, 1), size, mean])
-            log.flush()
-            print(f"{time.time() - began:6.0f} s  step {step}  " + "  ".join(f"{size} {mean:.4f}" for size, mean in means.items()), flush=True)
-            losses = {}
-        if time.time() - stored > SAVE:
-            save()
-            stored = time.time()
-    save()
+        with run.precise():
+            velocity = run.dit(x, ids.shape[1])(mix, 1000 * (1 - sigma), run.model["text"](ids), lengths)
+        return (velocity.float() - (x - noise)).pow(2).mean()
+
+    run.go(loss_of)
 
 
 if __name__ == "__main__":
