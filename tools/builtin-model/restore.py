@@ -20,11 +20,8 @@ from train import build
 def autoencoder(folder: pathlib.Path) -> Autoencoder:
     """The autoencoder without the zeros by which export.py widened its layers."""
     held = load_file(folder / "autoencoder.safetensors")
-    model = Autoencoder()
-    cut = {}
-    for name, tensor in model.state_dict().items():
-        wide = held[name].float()
-        cut[name] = wide[tuple(slice(0, edge) for edge in tensor.shape)].clone()
+    model = Autoencoder(whole=bool(held["decoder.layers.8.conv.0.weight"].any()))
+    cut = {name: held[name].float()[tuple(slice(0, edge) for edge in tensor.shape)].clone() for name, tensor in model.state_dict().items()}
     model.load_state_dict(cut)
     return model
 
@@ -53,7 +50,8 @@ def main():
     if (arguments.run / "dit.pt").exists():
         sys.exit(f"{arguments.run / 'dit.pt'} is there already")
     model, shape = landscapes(arguments.folder)
-    torch.save({"model": autoencoder(arguments.folder).state_dict(), "spent": 0.0}, arguments.run / "tae.pt")
+    latents = autoencoder(arguments.folder)
+    torch.save({"model": latents.state_dict(), "layout": latents.layout, "spent": 0.0}, arguments.run / "tae.pt")
     weights = model.state_dict()
     torch.save({"model": weights, "ema": weights, "used": model["text"].used, "shape": vars(shape), "spent": 0.0, "step": 0}, arguments.run / "dit.pt")
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(model['text'].used)} tokens known")

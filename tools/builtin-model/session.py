@@ -47,14 +47,15 @@ def join(folder: pathlib.Path, checkpoint: pathlib.Path):
     torch.save({"model": weights, "ema": weights, "used": saved["used"], "shape": saved["shape"], "spent": 0.0, "step": 0}, checkpoint)
 
 
-def call(script: str, *rest, **more):
-    return subprocess.run([sys.executable, HERE / script, *map(str, rest)], check=True, **more)
+def call(script: str, *rest):
+    subprocess.run([sys.executable, HERE / script, *map(str, rest)], check=True)
 
 
 def main():
     if sys.argv[1:2] == ["--join"]:
         return join(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))
-    own, _, passed = " ".join(sys.argv[1:]).partition(" -- ")
+    words = [*sys.argv[1:], "--"]
+    own, passed = words[: words.index("--")], words[words.index("--") + 1 : -1]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("work", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
@@ -64,8 +65,9 @@ def main():
     parser.add_argument("--count", type=int, default=400_000)
     parser.add_argument("--workers", type=int, default=14)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--evaluate", default="", help="options of evaluate.py, in one word")
-    arguments = parser.parse_args(own.split())
+    parser.add_argument("--measure", nargs=2, default=(12, 3), metavar=("STEPS", "GUIDANCE"))
+    parser.add_argument("--pictures", type=int, default=200, help="that are measured")
+    arguments = parser.parse_args(own)
     end = time.time() + arguments.minutes * 60
     work, out, device = arguments.work.resolve(), arguments.out.resolve(), ("--device", arguments.device)
     work.mkdir(parents=True, exist_ok=True)
@@ -86,13 +88,14 @@ def main():
         minutes = (before + end - time.time() - LAST) / 60
         teacher = work / "train-out.pt"
         start = teacher if arguments.script == "distill.py" and teacher.exists() else work / "dit.pt"
-        call(arguments.script, shards, trained, "--start", start, "--minutes", minutes, *device, *passed.split())
+        call(arguments.script, shards, trained, "--start", start, "--minutes", minutes, *device, *passed)
     finally:
         drawing.terminate()
     pack(trained, out)
     shutil.copy(trained.with_suffix(".csv"), out / "loss.csv")
-    table = ("--table", out / "attributes.md", "--sheet", out / "sheet.png")
-    call("evaluate.py", work / "tae.pt", trained, "--quick", *table, *device, *arguments.evaluate.split())
+    steps, guidance = arguments.measure
+    measured = ("--count", arguments.pictures, "--steps", steps, "--guidance", guidance, "--table", out / "attributes.md", "--sheet", out / "sheet.png")
+    call("evaluate.py", work / "tae.pt", trained, "--quick", *measured, *device)
 
 
 if __name__ == "__main__":

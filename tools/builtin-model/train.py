@@ -1,6 +1,6 @@
 """Trains the DiT and the text encoder together by rectified flow on latents.
 
-    python train.py SHARDS OUT.pt --minutes 30 --share 256x256=0.8 --share other=0.1 --share 128x128=0.1 [--start FILE.pt]
+    python train.py SHARDS OUT.pt --minutes 30 --share 256x256=0.8 --share other=0.1 --share 128x128=0.1 [--start FILE.pt] [--keep 0.5]
 
 With noise n, picture latent x and sigma in 0..1 the model sees (1 - sigma) x + sigma n at time 1000 (1 - sigma) and predicts x - n. Sigma is a
 logit-normal draw moved by a shift that grows with the picture: 3 at 256 x 256, as the engine's schedule has it. A tenth of the captions are empty, for
@@ -8,6 +8,9 @@ guidance.
 
 A run goes on from OUT.pt if it is there (weights, averages and optimisers), else from the averaged weights of --start, else from nothing. Shards that
 shards.py writes meanwhile are taken in. OUT.csv is the loss curve. BF16 where the processor multiplies it (or on CUDA), else F32.
+
+`--keep 0.5` lets the layers see a random half of each batch's patches, after the noise refiner saw them all: steps take less time, and the loss is that of
+the patches kept (V. Sehwag et al., "Stretching each dollar: diffusion training from scratch on a micro-budget", 2024). A last run without it must follow.
 """
 
 import argparse
@@ -23,7 +26,7 @@ import numpy as np
 import torch
 
 import tokens
-from model import Dit, Shape, TextEncoder
+from model import Dit, Shape, TextEncoder, patches
 from muon import Muon, schedule
 
 EMPTY = 0.1
@@ -278,15 +281,22 @@ class Run:
 
 
 def main():
-    run = Run(options(__doc__).parse_args())
+    parser = options(__doc__)
+    parser.add_argument("--keep", type=float, default=1.0, help="share of the patches that the layers see")
+    arguments = parser.parse_args()
+    run = Run(arguments)
 
     def loss_of(x, ids, lengths):
         noise = torch.randn_like(x)
-        sigma = levels(len(x), x.shape[2] * x.shape[3] // 4, run.device)
-        mix = torch.lerp(x, noise, sigma[:, None, None, None])
+        count = x.shape[2] * x.shape[3] // 4
+        sigma = levels(len(x), count, run.device)
+        mix, target, kept = torch.lerp(x, noise, sigma[:, None, None, None]), x - noise, None
+        if arguments.keep < 1:
+            kept = torch.randperm(count, device=run.device)[: int(count * arguments.keep)].sort().values
+            target = patches(target)[:, kept]
         with run.precise():
-            velocity = run.dit(x, ids.shape[1])(mix, 1000 * (1 - sigma), run.model["text"](ids), lengths)
-        return (velocity.float() - (x - noise)).pow(2).mean()
+            velocity = run.dit(x, ids.shape[1])(mix, 1000 * (1 - sigma), run.model["text"](ids), lengths, kept)
+        return (velocity.float() - target).pow(2).mean()
 
     run.go(loss_of)
 
