@@ -9,6 +9,7 @@ large, for a folder of its own.
 """
 
 import argparse
+import itertools
 import json
 import multiprocessing
 import os
@@ -75,18 +76,23 @@ def main():
     arguments.folder.mkdir(parents=True, exist_ok=True)
     model = Autoencoder.load(arguments.autoencoder).to(arguments.device, memory_format=torch.channels_last).eval()
     began = time.time()
+    missing = [shard for shard in range(-(-arguments.count // SHARD)) if not (arguments.folder / f"{shard:05}.json").exists()]
     with multiprocessing.get_context("spawn").Pool(arguments.workers) as pool:
-        for shard in range(-(-arguments.count // SHARD)):
-            done = arguments.folder / f"{shard:05}.json"
-            if done.exists():
-                continue
-            width, height = size_of(shard, arguments.scale)
-            jobs = [(index, arguments.seed, width, height) for index in range(shard * SHARD, (shard + 1) * SHARD)]
-            pictures, texts = zip(*pool.imap(drawn, jobs, chunksize=10))
+
+        def start(shard: int):
+            size = size_of(shard, arguments.scale)
+            return pool.map_async(drawn, [(index, arguments.seed, *size) for index in range(shard * SHARD, (shard + 1) * SHARD)], chunksize=10)
+
+        results = start(missing[0]) if missing else None
+        for shard, following in itertools.zip_longest(missing, missing[1:]):
+            pictures, texts = zip(*results.get())
+            results = following and start(following)  # drawn while this one is encoded
             pictures = np.stack(pictures)
+            height, width = pictures.shape[1:3]
             for halves in range(1 + (width == height)):
                 name = f"{shard:05}-{width >> halves}x{height >> halves}.npy"
                 np.save(arguments.folder / name, encoded(model, pictures, halves, arguments.device))
+            done = arguments.folder / f"{shard:05}.json"
             temporary = done.with_suffix(".tmp")
             temporary.write_text(json.dumps(texts))
             temporary.replace(done)

@@ -169,7 +169,8 @@ def options(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--cool", type=float, default=0.5, help="share of the run over which the rate falls to nothing; 0 for a run that others go on from")
     parser.add_argument("--average", type=float, default=0.99, help="of the exponential average, per step")
     parser.add_argument("--start", type=pathlib.Path)
-    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--layers", type=int, default=6, help="of a model that starts from nothing")
+    parser.add_argument("--text-width", type=int, default=48, help="likewise: the text encoder's file is 0.3 MB for each")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
     return parser
@@ -182,7 +183,7 @@ class Run:
         self.options, self.device, self.kind = options, options.device, precision(options.device)
         self.shards = Shards(options.shards)
         self.shares = {size: float(share) for size, share in (word.split("=") for word in options.share)}
-        shape, used = Shape(layers=options.layers), vocabulary(options.shards)
+        shape, used = Shape(layers=options.layers, text_width=options.text_width), vocabulary(options.shards)
         spent, self.step, saved = 0.0, 0, None
         if options.out.exists():
             saved = torch.load(options.out, map_location="cpu")
