@@ -7,6 +7,7 @@ loss and the share of attributes named rightly in pictures that were not trained
 """
 
 import argparse
+import collections
 import csv
 import itertools
 import multiprocessing
@@ -77,6 +78,16 @@ def example(index: int):
     return picture[:, ::-1].copy() if index % 2 else picture, [values.index(getattr(scene, name)) for name, values in ATTRIBUTES.items()]
 
 
+def batches(pool, seen: int, count: int):
+    """Batches of examples for ever, a few of them drawn ahead."""
+    ahead = collections.deque()
+    while True:
+        while len(ahead) < 8:
+            ahead.append(pool.map_async(example, range(seen, seen + count), chunksize=4))
+            seen += count
+        yield zip(*ahead.popleft().get())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=pathlib.Path)
@@ -90,12 +101,14 @@ def main():
     model.to(arguments.device, memory_format=torch.channels_last)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.02)
     curve = arguments.out.with_suffix(".csv")
-    seen = int(curve.read_text().split()[-1].split(",")[0]) if curve.exists() else 0
+    rows = curve.read_text().split() if curve.exists() else []
+    seen = int(rows[-1].split(",")[0]) if rows else 0
     began, rows = time.time(), []
     with multiprocessing.get_context("spawn").Pool(arguments.workers) as pool, open(curve, "a", newline="") as log:
-        examples = pool.imap(example, itertools.count(seen), chunksize=8)
-        while (elapsed := (time.time() - began) / 60) < arguments.minutes:
-            pictures, values = zip(*itertools.islice(examples, arguments.batch))
+        for pictures, values in batches(pool, seen, arguments.batch):
+            elapsed = (time.time() - began) / 60
+            if elapsed >= arguments.minutes:
+                break
             for group in optimiser.param_groups:
                 group["lr"] = 1e-3 * min(1.0, 2 * (1 - elapsed / arguments.minutes))
             batch = torch.from_numpy(np.stack(pictures)).to(arguments.device).permute(0, 3, 1, 2).float().div_(255)
