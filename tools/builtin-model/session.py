@@ -78,7 +78,7 @@ def main():
             join(arguments.carried, work / "dit.pt")
     shards = work / "shards"
     drawing = subprocess.Popen(
-        [sys.executable, HERE / "shards.py", work / "tae.pt", shards, "--count", str(arguments.count), "--workers", str(arguments.workers), *device]
+        [sys.executable, HERE / "shards.py", work / "tae.pt", shards, "--large", "--count", str(arguments.count), "--workers", str(arguments.workers), *device]
     )
     try:
         while len(list(shards.glob("*.json"))) < min(ENOUGH, arguments.count // 500) and drawing.poll() in (None, 0):

@@ -1,11 +1,11 @@
 """Draws pictures and keeps their latents and captions only, in shards, for train.py.
 
-    python shards.py AUTOENCODER.pt SHARDS --count 40000 [--workers 1] [--scale 1.0]
+    python shards.py AUTOENCODER.pt SHARDS --count 40000 [--workers 1] [--large]
 
-Shard N holds 500 pictures of one size: `N-WIDTHxHEIGHT.npy`, float16 [500, 16, height / 8, width / 8]; for squares the same pictures at half the side in
-a second file; and `N.json`, a list of captions for each picture, written last. Shards that are whole are left alone, so a stopped run goes on where it
-was, and training may begin before the last one is there. Every other picture is mirrored (captions name no sides). `--scale 2` draws everything twice as
-large, for a folder of its own.
+Shard N holds 500 pictures of one size: `N-WIDTHxHEIGHT.npy`, float16 [500, 16, height / 8, width / 8]; for squares of 256 the same pictures at half the
+side in a second file; and `N.json`, a list of captions for each picture, written last. Shards that are whole are left alone, so a stopped run goes on where it
+was, and training may begin before the last one is there. Every other picture is mirrored (captions name no sides). With `--large` every fourth shard is
+one and a half times or twice as large, in all aspect ratios in turn.
 """
 
 import argparse
@@ -34,10 +34,13 @@ SQUARE = (256, 256)
 OTHERS = ((304, 224), (224, 304), (320, 208), (208, 320), (336, 192), (192, 336))
 
 
-def size_of(shard: int, scale: float) -> tuple[int, int]:
+def size_of(shard: int, large: bool) -> tuple[int, int]:
     """Width and height of a shard's pictures: the edges are multiples of 16, a patch of the DiT."""
-    width, height = SQUARE if shard % 4 != 1 else OTHERS[shard // 4 % len(OTHERS)]
-    return round(width * scale / 16) * 16, round(height * scale / 16) * 16
+    turn, place = divmod(shard, 4)
+    if large and place == 3:
+        scale = (1.5, 2)[turn % 2]
+        return tuple(round(edge * scale / 16) * 16 for edge in (SQUARE, *OTHERS)[turn % 7])
+    return OTHERS[turn % len(OTHERS)] if place == 1 else SQUARE
 
 
 def drawn(job):
@@ -69,7 +72,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--count", type=int, default=40000)
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--large", action="store_true")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
@@ -80,7 +83,7 @@ def main():
     with multiprocessing.get_context("spawn").Pool(arguments.workers) as pool:
 
         def start(shard: int):
-            size = size_of(shard, arguments.scale)
+            size = size_of(shard, arguments.large)
             return pool.map_async(drawn, [(index, arguments.seed, *size) for index in range(shard * SHARD, (shard + 1) * SHARD)], chunksize=10)
 
         results = start(missing[0]) if missing else None
@@ -89,7 +92,7 @@ def main():
             results = following and start(following)  # drawn while this one is encoded
             pictures = np.stack(pictures)
             height, width = pictures.shape[1:3]
-            for halves in range(1 + (width == height)):
+            for halves in range(1 + ((width, height) == SQUARE)):
                 name = f"{shard:05}-{width >> halves}x{height >> halves}.npy"
                 np.save(arguments.folder / name, encoded(model, pictures, halves, arguments.device))
             done = arguments.folder / f"{shard:05}.json"

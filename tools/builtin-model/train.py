@@ -14,10 +14,12 @@ the patches kept (V. Sehwag et al., "Stretching each dollar: diffusion training 
 """
 
 import argparse
+import collections
 import concurrent.futures
 import copy
 import csv
 import json
+import math
 import pathlib
 import re
 import time
@@ -84,9 +86,10 @@ class Shards:
                 self.parts.setdefault(path.stem.split("-")[1], Part()).add(path, texts)
 
     def shares(self, wanted: dict[str, float]):
-        """Sizes that are there, and the share of the steps for each; "other" is shared by all that have none of their own."""
-        other = [size for size in self.parts if size not in wanted]
-        shares = {size: wanted.get(size, wanted.get("other", 0.0) / max(1, len(other))) for size in sorted(self.parts)}
+        """Sizes that are there, and the share of the steps for each. Those not named share alike in "large", of more than 300 patches, or "other"."""
+        groups = {size: size if size in wanted else "large" if math.prod(map(int, size.split("x"))) > 300 * 256 else "other" for size in self.parts}
+        members = collections.Counter(groups.values())
+        shares = {size: wanted.get(group, 0.0) / members[group] for size, group in sorted(groups.items())}
         shares = {size: share for size, share in shares.items() if share > 0}
         total = sum(shares.values())
         return list(shares), [share / total for share in shares.values()]
@@ -163,7 +166,7 @@ def options(description: str) -> argparse.ArgumentParser:
     parser.add_argument("shards", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--minutes", type=float, required=True, help="of the whole run, what is done already counted in")
-    parser.add_argument("--share", action="append", required=True, help="SIZE=SHARE of the steps, SIZE as 256x256 or `other`")
+    parser.add_argument("--share", action="append", required=True, help="SIZE=SHARE of the steps, SIZE as 256x256, `other` or `large`")
     parser.add_argument("--batch-tokens", type=int, default=24 * 256, help="picture tokens in a batch")
     parser.add_argument("--rate", type=float, default=1.0, help="factor on the learning rates")
     parser.add_argument("--cool", type=float, default=0.5, help="share of the run over which the rate falls to nothing; 0 for a run that others go on from")
@@ -242,10 +245,11 @@ class Run:
         return size, *self.shards.parts[size].draw(self.rng, max(1, self.options.batch_tokens // (rows * columns)))
 
     def dit(self, latents, padding: int):
-        """The DiT that trains, compiled for what is drawn often: compiling for every size would take longer than it saves."""
+        """The DiT that trains, compiled for the sizes that have a share of their own: compiling for all would take longer than it saves."""
         rows, columns = (edge // 2 for edge in latents.shape[2:])
         self.model["dit"].turns(padding, rows, columns, torch.empty(0, device=self.device, dtype=self.kind))
-        return self.compiled if rows == columns and padding == tokens.PADDING else self.model["dit"]
+        often = f"{columns * 16}x{rows * 16}" in self.shares and padding == tokens.PADDING
+        return self.compiled if often else self.model["dit"]
 
     def go(self, loss_of):
         """Trains for the minutes given. `loss_of(latents, ids, lengths)` is the loss of a batch."""
