@@ -22,7 +22,7 @@ def main():
     parser.add_argument("--scale", type=float, default=1.0)
     arguments = parser.parse_args()
     run = arguments.run.resolve()
-    data, latents = run / "data", run / "latents"
+    data, shards = run / "data", run / "shards"
     run.mkdir(parents=True, exist_ok=True)
 
     def stage(done, script, *rest):
@@ -38,12 +38,10 @@ def main():
 
     stage("drawn", "dataset.py", data)
     stage("autoencoder", "train_autoencoder.py", data, run / "tae.pt", *minutes(7))
-    for name, aspect, halves, count in (("square-1", "square", 1, 18000), ("square-0", "square", 0, 9000), ("wide-0", "wide", 0, 2000), ("tall-0", "tall", 0, 1000)):
-        stage(f"latents {name}", "encode.py", data, run / "tae.pt", latents, "--aspect", aspect, "--halves", halves, "--count", count)
-    stage("small", "train.py", data, latents, run / "small.pt", *minutes(24), "--part", "square-1=1", "--cool", 0.3)
-    parts = [word for part in ("square-0=0.8", "square-1=0.12", "wide-0=0.05", "tall-0=0.03") for word in ("--part", part)]
-    stage("large", "train.py", data, latents, run / "dit.pt", "--start", run / "small.pt", *minutes(41), *parts,
-          "--cool", 0.6, "--batch-tokens", 6144, "--shift", 3)  # fmt: skip
+    stage("shards", "shards.py", run / "tae.pt", shards, "--count", 24000, "--workers", 2)
+    stage("small", "train.py", shards, run / "small.pt", *minutes(24), "--share", "128x128=1", "--cool", 0.3, "--batch-tokens", 4096)
+    sizes = [word for share in ("256x256=0.8", "128x128=0.12", "other=0.08") for word in ("--share", share)]
+    stage("large", "train.py", shards, run / "dit.pt", "--start", run / "small.pt", *minutes(41), *sizes, "--cool", 0.6)
     stage("exported", "export.py", run / "tae.pt", run / "dit.pt", ASSETS)
     stage("measured", "evaluate.py", run / "tae.pt", run / "dit.pt", "--table", run / "attributes.md")
     if arguments.atelier:

@@ -1,9 +1,11 @@
 """Measures whether the attributes that captions ask for are in the model's pictures.
 
-    python evaluate.py AUTOENCODER.pt DIT.pt [--count 200] [--steps 12] [--guidance 3] [--side 256] [--table OUT.md]
+    python evaluate.py AUTOENCODER.pt DIT.pt [--count 200] [--steps 12] [--guidance 3] [--side 256] [--table OUT.md] [--sheet OUT.png]
+                       [--keep OUT.npz] [--quick]
 
 Held-out captions (seeds that training never drew), one picture each. An attribute counts where the caption names it; it is judged by measure.py. The
-same captions' own drawings are the ceiling, a model that was not trained is the floor.
+same captions' own drawings are the ceiling, a model that was not trained is the floor; `--quick` leaves both out and samples in BF16. `--keep` keeps the
+model's pictures for distance.py.
 """
 
 import argparse
@@ -21,7 +23,7 @@ from measure import ATTRIBUTES, measure, truth
 from model import Autoencoder
 from sampling import sample
 from scenes import sample_scene
-from train import build, load
+from train import build, load, precision
 
 HELD_OUT = 90  # no aspect of dataset.py uses this seed
 BATCH = 20
@@ -62,8 +64,9 @@ def held_out(count: int):
     return chosen
 
 
-def pictures(model, autoencoder, texts, side: int, steps: int, guidance: float, seed: int = 0):
-    """One picture [side, side, 3] of bytes for each text, in their order."""
+def pictures(model, autoencoder, texts, side: int, steps: int, guidance: float, seed: int = 0, kind=torch.float32):
+    """One picture [side, side, 3] of bytes for each text, in their order. Both modules lie on one device."""
+    device = next(model.parameters()).device
     made = [None] * len(texts)
     by_padding = collections.defaultdict(list)
     for n, text in enumerate(texts):
@@ -72,9 +75,10 @@ def pictures(model, autoencoder, texts, side: int, steps: int, guidance: float, 
         for start in range(0, len(group), BATCH):
             chosen = group[start : start + BATCH]
             noise = torch.stack([torch.randn(16, side // 8, side // 8, generator=torch.Generator().manual_seed(seed + n)) for n in chosen])
-            latents = sample(model, [texts[n] for n in chosen], noise, steps, guidance)
+            with torch.autocast(device.type, kind, enabled=kind != torch.float32):
+                latents = sample(model, [texts[n] for n in chosen], noise.to(device), steps, guidance).float()
             with torch.inference_mode():
-                decoded = autoencoder.decode(latents).clamp(0, 1).mul(255).round().byte().permute(0, 2, 3, 1).numpy()
+                decoded = autoencoder.decode(latents).clamp(0, 1).mul(255).round().byte().permute(0, 2, 3, 1).cpu().numpy()
             for n, picture in zip(chosen, decoded):
                 made[n] = picture
     return made
@@ -101,18 +105,20 @@ def main():
     parser.add_argument("--side", type=int, default=256)
     parser.add_argument("--table", type=pathlib.Path)
     parser.add_argument("--sheet", type=pathlib.Path)
+    parser.add_argument("--keep", type=pathlib.Path)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
 
-    autoencoder = Autoencoder.load(arguments.autoencoder)
-    autoencoder.eval()
+    autoencoder = Autoencoder.load(arguments.autoencoder).eval().to(arguments.device)
     model, shape = load(arguments.dit)
-    model.eval()
-    torch.manual_seed(0)
-    untrained = build(shape, model["text"].used).eval()
+    model.eval().to(arguments.device)
     chosen = held_out(arguments.count)
     texts = [text for _, text, _ in chosen]
     way = (arguments.side, arguments.steps, arguments.guidance)
-    made = pictures(model, autoencoder, texts, *way)
+    made = pictures(model, autoencoder, texts, *way, kind=precision(arguments.device) if arguments.quick else torch.float32)
+    if arguments.keep:
+        np.savez_compressed(arguments.keep, pictures=np.stack(made), texts=texts)
     if arguments.sheet:
         from PIL import Image
 
@@ -120,11 +126,12 @@ def main():
         Image.fromarray(np.concatenate(rows)).save(arguments.sheet)
         for n in range(0, min(len(made), 48)):
             print(n, texts[n])
-    results = {
-        "model": score(made, chosen),
-        "drawings (ceiling)": score([draw(scene, arguments.side, arguments.side) for scene, _, _ in chosen], chosen),
-        "untrained (floor)": score(pictures(untrained, autoencoder, texts, *way), chosen),
-    }
+    results = {"model": score(made, chosen)}
+    if not arguments.quick:
+        torch.manual_seed(0)
+        untrained = build(shape, model["text"].used.cpu()).eval().to(arguments.device)
+        results["drawings (ceiling)"] = score([draw(scene, arguments.side, arguments.side) for scene, _, _ in chosen], chosen)
+        results["untrained (floor)"] = score(pictures(untrained, autoencoder, texts, *way), chosen)
     _, counts = results["model"]
     lines = ["| attribute | asked | " + " | ".join(results) + " |", "|---|---|" + "---|" * len(results)]
     for key in sorted(counts):

@@ -72,6 +72,13 @@ def rotate(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tenso
     return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
 
 
+def patches(latents: torch.Tensor) -> torch.Tensor:
+    """Latents as the DiT's tokens: [batch, patches row by row, PATCH * PATCH * channels]."""
+    batch, _, height, width = latents.shape
+    x = latents.unflatten(3, (width // PATCH, PATCH)).unflatten(2, (height // PATCH, PATCH))  # batch, channel, row, y, column, x
+    return x.permute(0, 2, 4, 3, 5, 1).reshape(batch, (height // PATCH) * (width // PATCH), -1)
+
+
 class Attention(nn.Module):
     def __init__(self, width: int):
         super().__init__()
@@ -127,7 +134,7 @@ class TimeEmbedder(nn.Module):
 
     def forward(self, time):
         """`time` [batch] in thousandths: 0 at pure noise, 1000 at the picture."""
-        frequencies = torch.exp(-math.log(10000.0) * torch.arange(128) / 128)
+        frequencies = torch.exp(-math.log(10000.0) * torch.arange(128, device=time.device) / 128)
         angles = time[:, None].float() * frequencies
         return self.mlp(torch.cat([angles.cos(), angles.sin()], dim=-1))
 
@@ -176,42 +183,49 @@ class Dit(nn.Module):
         nn.init.zeros_(self.final_layer.linear.weight)
         nn.init.zeros_(self.final_layer.adaLN_modulation[1].weight)
 
-    def _turns(self, text: int, rows: int, columns: int, kind: torch.dtype):
-        key = (text, rows, columns, kind)
+    def turns(self, text: int, rows: int, columns: int, like: torch.Tensor):
+        """Cosines and sines for this many text positions and patches, of the device and kind of `like`; kept."""
+        key = (text, rows, columns, like.device, like.dtype)
         if key not in self._angles:
             angles = rotations(positions(text, rows, columns))
-            self._angles[key] = (angles.cos().to(kind), angles.sin().to(kind))
+            self._angles[key] = (angles.cos().to(like), angles.sin().to(like))
         return self._angles[key]
 
-    def forward(self, latents, time, text, lengths):
-        """Velocity like `latents`. `time` [batch] in thousandths, `text` [batch, padded, text_width], `lengths` [batch] of real tokens."""
-        batch, _, height, width = latents.shape
+    def forward(self, latents, time, text, lengths, kept=None):
+        """Velocity like `latents`. `time` [batch] in thousandths, `text` [batch, padded, text_width], `lengths` [batch] of real tokens.
+
+        With `kept`, sorted numbers of some patches, the layers see those alone (the refiner still sees all): the velocity of these patches
+        [batch, kept, numbers of a patch], for cheaper training."""
+        _, _, height, width = latents.shape
         rows, columns = height // PATCH, width // PATCH
         time = self.t_embedder(time)
 
         words = self.cap_embedder(text)
-        kept = torch.arange(words.shape[1]) < lengths[:, None]
-        words = torch.where(kept[..., None], words, self.cap_pad_token.to(words.dtype))
+        known = torch.arange(words.shape[1], device=lengths.device) < lengths[:, None]
+        words = torch.where(known[..., None], words, self.cap_pad_token.to(words.dtype))
 
-        x = latents.unflatten(3, (columns, PATCH)).unflatten(2, (rows, PATCH))  # batch, channel, row, y, column, x
-        x = x.permute(0, 2, 4, 3, 5, 1).reshape(batch, rows * columns, -1)
-        x = self.x_embedder(x)
+        x = self.x_embedder(patches(latents))
         filler = -(rows * columns) % MULTIPLE
         if filler:
-            x = torch.cat([x, self.x_pad_token.to(x.dtype).expand(batch, filler, -1)], dim=1)
+            x = torch.cat([x, self.x_pad_token.to(x.dtype).expand(len(x), filler, -1)], dim=1)
 
-        cos, sin = self._turns(words.shape[1], rows, columns, x.dtype)
         text_length = words.shape[1]
+        cos, sin = self.turns(text_length, rows, columns, x)
         for block in self.context_refiner:
             words = block(words, cos[:text_length], sin[:text_length])
         for block in self.noise_refiner:
             x = block(x, cos[text_length:], sin[text_length:], time)
+        if kept is not None:
+            x = x[:, kept]
+            cos, sin = (torch.cat([turn[:text_length], turn[text_length:][kept]]) for turn in (cos, sin))
         x = torch.cat([words.to(x.dtype), x], dim=1)
         for block in self.layers:
             x = block(x, cos, sin, time)
+        if kept is not None:
+            return self.final_layer(x[:, text_length:], time)
         x = self.final_layer(x[:, text_length : text_length + rows * columns], time)
-        x = x.view(batch, rows, columns, PATCH, PATCH, LATENT_CHANNELS).permute(0, 5, 1, 3, 2, 4)
-        return x.reshape(batch, LATENT_CHANNELS, height, width)
+        x = x.view(-1, rows, columns, PATCH, PATCH, LATENT_CHANNELS).permute(0, 5, 1, 3, 2, 4)
+        return x.reshape(latents.shape)
 
 
 class TextEncoder(nn.Module):
@@ -259,9 +273,11 @@ TAE_WIDTH = 64  # of every layer in the file; narrower ones are padded with zero
 class Autoencoder(nn.Module):
     """The tiny autoencoder's layout, trained narrower where pictures are largest: the rest of its channels are zero in the file."""
 
-    def __init__(self, full: int = 24, half: int = 40):
+    def __init__(self, full: int = 24, half: int = 40, whole: bool = False):
+        """`whole` gives the decoder all that the layout has room for; its file is as large and as quick to run as a narrow one's."""
         super().__init__()
         w = TAE_WIDTH
+        self.layout = {"full": full, "half": half, "whole": whole}
         self.encoder = nn.ModuleDict({"layers": nn.Sequential(
             _conv(3, full), Skip(),
             _conv(full, half, 2, False), Skip(), Skip(), Skip(),
@@ -270,11 +286,12 @@ class Autoencoder(nn.Module):
             _conv(w, LATENT_CHANNELS),
         )})  # fmt: skip
         up = nn.Upsample(scale_factor=2)
+        full, half, last = (w, w, TaeBlock) if whole else (full, half, lambda _: Skip())
         self.decoder = nn.ModuleDict({"layers": nn.Sequential(
             _conv(LATENT_CHANNELS, w), nn.ReLU(),
             TaeBlock(w), TaeBlock(w), TaeBlock(w), up, _conv(w, w, 1, False),
-            TaeBlock(w), TaeBlock(w), Skip(), up, _conv(w, half, 1, False),
-            TaeBlock(half), TaeBlock(half), Skip(), up, _conv(half, full, 1, False),
+            TaeBlock(w), TaeBlock(w), last(w), up, _conv(w, half, 1, False),
+            TaeBlock(half), TaeBlock(half), last(half), up, _conv(half, full, 1, False),
             TaeBlock(full), _conv(full, 3),
         )})  # fmt: skip
         for module in self.modules():
@@ -290,8 +307,9 @@ class Autoencoder(nn.Module):
     @classmethod
     def load(cls, path) -> "Autoencoder":
         """As train_autoencoder.py saved it."""
-        model = cls()
-        model.load_state_dict(torch.load(path)["model"])
+        saved = torch.load(path, map_location="cpu")
+        model = cls(**saved.get("layout", {}))
+        model.load_state_dict(saved["model"])
         return model
 
     def encode(self, pictures):

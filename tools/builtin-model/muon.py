@@ -8,23 +8,26 @@ replaced by its nearest orthogonal matrix, found by Newton-Schulz iterations. Th
 import torch
 
 
-def orthogonal(matrix: torch.Tensor, iterations: int = 5) -> torch.Tensor:
-    """The orthogonal factor of matrices [..., rows, columns], to within the quintic iteration's tolerance (singular values 0.7..1.2)."""
+def orthogonal(matrix: torch.Tensor, iterations: int = 5, kind: torch.dtype = torch.float32) -> torch.Tensor:
+    """The orthogonal factor of matrices [..., rows, columns], to within the quintic iteration's tolerance (singular values 0.7..1.2).
+
+    BF16 is precise enough for it, and faster where the machine multiplies it natively."""
     a, b, c = 3.4445, -4.7750, 2.0315
     turned = matrix.shape[-2] > matrix.shape[-1]
     x = matrix.mT if turned else matrix
-    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
+    x = (x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)).to(kind)
     for _ in range(iterations):
         gram = x @ x.mT
         x = a * x + (b * gram + c * gram @ gram) @ x
-    return x.mT if turned else x
+    return (x.mT if turned else x).to(matrix.dtype)
 
 
 class Muon(torch.optim.Optimizer):
     """Steps matrices [rows, columns] and kernels [out, in, 3, 3] (as [out, in * 9]); matrices of one shape go through the iteration together."""
 
-    def __init__(self, parameters, lr: float, momentum: float = 0.95, decay: float = 0.0, iterations: int = 5, split=None):
+    def __init__(self, parameters, lr: float, momentum: float = 0.95, decay: float = 0.0, iterations: int = 5, split=None, kind=torch.float32):
         super().__init__(parameters, dict(lr=lr, momentum=momentum, decay=decay, iterations=iterations))
+        self.kind = kind
         self.split = split or {}  # id of a parameter made of several matrices one below the other, to their number
 
     @torch.no_grad()
@@ -43,7 +46,7 @@ class Muon(torch.optim.Optimizer):
                     by_shape.setdefault(part.shape, []).append((parameter, part))
             steps = {}
             for shape, entries in by_shape.items():
-                found = orthogonal(torch.stack([part for _, part in entries]), group["iterations"])
+                found = orthogonal(torch.stack([part for _, part in entries]), group["iterations"], self.kind)
                 for (parameter, _), step in zip(entries, found * (0.2 * max(shape) ** 0.5)):
                     steps.setdefault(parameter, []).append(step)
             for parameter, parts in steps.items():

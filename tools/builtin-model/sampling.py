@@ -39,10 +39,11 @@ def engine_noise(seed: int, shape) -> torch.Tensor:
 
 def encode(model, prompts: list[str]):
     """Encoder states [batch, padded, width] and token counts [batch] of prompts that are padded to one length."""
+    device = model["text"].rows.device
     several = [tokens.tokens(prompt) for prompt in prompts]
-    lengths = torch.tensor([len(ids) for ids in several])
-    padding = tokens.padded(int(lengths.max()))
-    return model["text"](torch.tensor([ids + [0] * (padding - len(ids)) for ids in several])), lengths
+    lengths = torch.tensor([len(ids) for ids in several], device=device)
+    padding = tokens.padded(max(map(len, several)))
+    return model["text"](torch.tensor([ids + [0] * (padding - len(ids)) for ids in several], device=device)), lengths
 
 
 @torch.inference_mode()
@@ -54,10 +55,10 @@ def sample(model, prompts: list[str], noise: torch.Tensor, steps: int = 12, guid
     levels = sigmas(steps, shift)
     x = noise * levels[0]
     for now, following in zip(levels, levels[1:]):
-        time = torch.full((len(prompts),), 1000 * (1 - now))
-        velocity = model["dit"](x, time, text, lengths)
+        time = torch.full((len(prompts),), 1000 * (1 - now), device=x.device)
+        velocity = model["dit"](x, time, text, lengths).float()
         if guidance != 1:
-            without = model["dit"](x, time, blank, blank_lengths)
+            without = model["dit"](x, time, blank, blank_lengths).float()
             velocity = without + guidance * (velocity - without)
         x = x + (now - following) * velocity
     return x

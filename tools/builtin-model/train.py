@@ -1,63 +1,104 @@
 """Trains the DiT and the text encoder together by rectified flow on latents.
 
-    python train.py DATA LATENTS OUT.pt --minutes 30 --part square-1=1.0 [--part NAME=SHARE ...]
+    python train.py SHARDS OUT.pt --minutes 30 --share 256x256=0.8 --share other=0.1 --share 128x128=0.1 [--start FILE.pt] [--keep 0.5]
 
 With noise n, picture latent x and sigma in 0..1 the model sees (1 - sigma) x + sigma n at time 1000 (1 - sigma) and predicts x - n. Sigma is a
-logit-normal draw moved by the same shift that the engine's schedule uses. A tenth of the captions are empty, for guidance.
+logit-normal draw moved by a shift that grows with the picture: 3 at 256 x 256, as the engine's schedule has it. A tenth of the captions are empty, for
+guidance.
 
-A run goes on from OUT.pt if it is there (the same part of the same run), else from --start. OUT.csv is the loss curve.
+A run goes on from OUT.pt if it is there (weights, averages and optimisers), else from the averaged weights of --start, else from nothing. Shards that
+shards.py writes meanwhile are taken in. OUT.csv is the loss curve. BF16 where the processor multiplies it (or on CUDA), else F32.
+
+`--keep 0.5` lets the layers see a random half of each batch's patches, after the noise refiner saw them all: steps take less time, and the loss is that of
+the patches kept (V. Sehwag et al., "Stretching each dollar: diffusion training from scratch on a micro-budget", 2024). A last run without it must follow.
 """
 
 import argparse
+import collections
+import concurrent.futures
 import copy
 import csv
 import json
+import math
 import pathlib
+import re
 import time
 
 import numpy as np
 import torch
 
 import tokens
-from model import Dit, Shape, TextEncoder
+from model import Dit, Shape, TextEncoder, patches
 from muon import Muon, schedule
 
 EMPTY = 0.1
-EMA = 0.99
+LOOK = 200  # steps between two looks for new shards
+SAVE = 120  # seconds between two checkpoints
+SMALL = re.compile(r"\b(sun|sunshine|moon|moonlight)\b", re.IGNORECASE)  # captions drawn twice as often: what they name is small and learnt last
 
 
-class Captions:
-    """Token ids of every caption, padded and grouped by how many text positions the DiT pads them to."""
+class Part:
+    """The pictures of one size and their captions, grouped by how many text positions the DiT pads them to."""
 
-    def __init__(self, path: pathlib.Path, count: int):
-        texts = json.loads(path.read_text())[:count]
+    def __init__(self):
+        self.latents = []
         self.by_padding = {}
+
+    def add(self, path: pathlib.Path, texts):
+        shard = len(self.latents)
+        self.latents.append(np.load(path, mmap_mode="r"))
         for picture, several in enumerate(texts):
             for text in several:
                 ids = tokens.tokens(text)
-                self.by_padding.setdefault(tokens.padded(len(ids)), []).append((picture, ids))
-        total = sum(map(len, self.by_padding.values()))
-        self.paddings = sorted(self.by_padding)
-        self.shares = [len(self.by_padding[padding]) / total for padding in self.paddings]
+                self.by_padding.setdefault(tokens.padded(len(ids)), []).extend([(shard, picture, ids)] * (2 if SMALL.search(text) else 1))
 
     def draw(self, rng, count: int):
-        """Picture indices, ids [count, padding] and lengths of `count` captions of one padding."""
-        padding = self.paddings[rng.choice(len(self.paddings), p=self.shares)]
+        """Latents, ids [count, padding] and lengths of `count` captions of one padding."""
+        paddings = sorted(self.by_padding)
+        sizes = np.array([len(self.by_padding[padding]) for padding in paddings])
+        padding = paddings[rng.choice(len(paddings), p=sizes / sizes.sum())]
         chosen = [self.by_padding[padding][n] for n in rng.integers(0, len(self.by_padding[padding]), count)]
         ids = np.zeros((count, padding), np.int64)
         lengths = np.zeros(count, np.int64)
         empty = tokens.tokens("")
-        for n, (_, words) in enumerate(chosen):
+        for n, (_, _, words) in enumerate(chosen):
             words = empty if padding == tokens.PADDING and rng.random() < EMPTY else words
             ids[n, : len(words)] = words
             lengths[n] = len(words)
-        return np.array([picture for picture, _ in chosen]), torch.from_numpy(ids), torch.from_numpy(lengths)
+        latents = np.stack([self.latents[shard][picture] for shard, picture, _ in chosen])
+        return tuple(torch.from_numpy(array) for array in (latents, ids, lengths))
 
 
-def vocabulary(data: pathlib.Path) -> torch.Tensor:
-    """Every token id that any caption of the set uses, sorted, the chat frame's included."""
+class Shards:
+    """Everything that shards.py has written so far, by size ("256x256")."""
+
+    def __init__(self, folder: pathlib.Path):
+        self.folder, self.seen, self.parts = folder, set(), {}
+        self.look()
+
+    def look(self):
+        for done in sorted(self.folder.glob("*.json")):
+            if done.name in self.seen:
+                continue
+            self.seen.add(done.name)
+            texts = json.loads(done.read_text())
+            for path in self.folder.glob(f"{done.stem}-*.npy"):
+                self.parts.setdefault(path.stem.split("-")[1], Part()).add(path, texts)
+
+    def shares(self, wanted: dict[str, float]):
+        """Sizes that are there, and the share of the steps for each. Those not named share alike in "large", of more than 300 patches, or "other"."""
+        groups = {size: size if size in wanted else "large" if math.prod(map(int, size.split("x"))) > 300 * 256 else "other" for size in self.parts}
+        members = collections.Counter(groups.values())
+        shares = {size: wanted.get(group, 0.0) / members[group] for size, group in sorted(groups.items())}
+        shares = {size: share for size, share in shares.items() if share > 0}
+        total = sum(shares.values())
+        return list(shares), [share / total for share in shares.values()]
+
+
+def vocabulary(folder: pathlib.Path) -> torch.Tensor:
+    """Every token id that any caption of the shards uses, sorted, the chat frame's included."""
     used = set(tokens.tokens(""))
-    for path in sorted(data.glob("*.json")):
+    for path in sorted(folder.glob("*.json")):
         for several in json.loads(path.read_text()):
             for text in several:
                 used.update(tokens.tokens(text))
@@ -68,7 +109,7 @@ def build(shape: Shape, used: torch.Tensor) -> torch.nn.ModuleDict:
     return torch.nn.ModuleDict({"dit": Dit(shape), "text": TextEncoder(shape.text_width, used)})
 
 
-def optimisers(model):
+def optimisers(model, kind=torch.float32):
     """Muon for the blocks' matrices, Adam for embeddings, modulation, norms and the ends; with their peak rates."""
     split, matrices = {}, []
     for block in [*model["dit"].context_refiner, *model["dit"].noise_refiner, *model["dit"].layers]:
@@ -76,118 +117,197 @@ def optimisers(model):
         matrices += [block.feed_forward.w1.weight, block.feed_forward.w2.weight, block.feed_forward.w3.weight]
         split[id(block.attention.qkv.weight)] = 3
     rest = [p for p in model.parameters() if not any(p is m for m in matrices)]
-    return [(Muon(matrices, lr=4e-3, decay=0.1, split=split), 4e-3), (torch.optim.Adam(rest, lr=2e-3, betas=(0.9, 0.98), fused=True), 2e-3)]
+    return [
+        (Muon(matrices, lr=4e-3, decay=0.1, split=split, kind=kind), 4e-3),
+        (torch.optim.Adam(rest, lr=2e-3, betas=(0.9, 0.98), fused=True), 2e-3),
+    ]
 
 
-def shifted(sigma: torch.Tensor, shift: float) -> torch.Tensor:
+def precision(device: str) -> torch.dtype:
+    """BF16 where it is faster than F32."""
+    native = device != "cpu" or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    return torch.bfloat16 if native else torch.float32
+
+
+def levels(count: int, patches: int, device: str) -> torch.Tensor:
+    """Noise levels sigma [count] for pictures of so many patches."""
+    shift = 3.0 * (patches / 256) ** 0.3
+    sigma = torch.sigmoid(torch.randn(count, device=device))
     return shift * sigma / (1 + (shift - 1) * sigma)
 
 
 def load(path: pathlib.Path, ema: bool = True):
     """The model in a checkpoint, its averaged weights by default, and its shape."""
-    saved = torch.load(path)
+    saved = torch.load(path, map_location="cpu")
     shape = Shape(**saved["shape"])
     model = build(shape, saved["used"])
     model.load_state_dict(saved["ema" if ema else "model"])
     return model, shape
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=pathlib.Path)
-    parser.add_argument("latents", type=pathlib.Path)
+def widen(saved: dict, used: torch.Tensor):
+    """Gives a checkpoint's text encoder rows for the tokens of `used` that it never met, at random as a new one's are."""
+    known = saved["used"]
+    whole = torch.unique(torch.cat([known, used]))
+    if len(whole) == len(known):
+        return
+    place = torch.searchsorted(whole, known)
+    for weights in (saved["model"], saved["ema"]):
+        rows = torch.randn(len(whole), weights["text.rows"].shape[1]) * 0.5
+        rows[place] = weights["text.rows"]
+        weights["text.rows"], weights["text.used"] = rows, whole
+    saved["used"] = whole
+    saved.pop("optimisers", None)
+
+
+def options(description: str) -> argparse.ArgumentParser:
+    """What every training of the DiT is told."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("shards", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("--minutes", type=float, required=True)
-    parser.add_argument("--part", action="append", required=True, help="NAME=SHARE of the steps, NAME as encode.py wrote it")
-    parser.add_argument("--batch-tokens", type=int, default=64 * 64, help="picture tokens in a batch")
+    parser.add_argument("--minutes", type=float, required=True, help="of the whole run, what is done already counted in")
+    parser.add_argument("--share", action="append", required=True, help="SIZE=SHARE of the steps, SIZE as 256x256, `other` or `large`")
+    parser.add_argument("--batch-tokens", type=int, default=24 * 256, help="picture tokens in a batch")
     parser.add_argument("--rate", type=float, default=1.0, help="factor on the learning rates")
-    parser.add_argument("--cool", type=float, default=0.5, help="share of the run over which the rate falls to nothing")
-    parser.add_argument("--shift", type=float, default=2.0)
+    parser.add_argument("--cool", type=float, default=0.5, help="share of the run over which the rate falls to nothing; 0 for a run that others go on from")
+    parser.add_argument("--average", type=float, default=0.99, help="of the exponential average, per step")
     parser.add_argument("--start", type=pathlib.Path)
-    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--layers", type=int, default=6, help="of a model that starts from nothing")
+    parser.add_argument("--text-width", type=int, default=48, help="likewise: the text encoder's file is 0.3 MB for each")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="cpu")
+    return parser
+
+
+class Run:
+    """A training that can be stopped at any time and goes on from its last checkpoint."""
+
+    def __init__(self, options):
+        self.options, self.device, self.kind = options, options.device, precision(options.device)
+        self.shards = Shards(options.shards)
+        self.shares = {size: float(share) for size, share in (word.split("=") for word in options.share)}
+        shape, used = Shape(layers=options.layers, text_width=options.text_width), vocabulary(options.shards)
+        spent, self.step, saved = 0.0, 0, None
+        if options.out.exists():
+            saved = torch.load(options.out, map_location="cpu")
+            spent, self.step = saved["spent"], saved["step"]
+        elif options.start:
+            saved = torch.load(options.start, map_location="cpu")
+            saved = {"model": saved["ema"], "ema": dict(saved["ema"]), "used": saved["used"], "shape": saved["shape"]}
+        if saved:
+            widen(saved, used)
+            shape, used = Shape(**saved["shape"]), saved["used"]
+        torch.manual_seed(options.seed + self.step)
+        self.rng = np.random.default_rng((options.seed, self.step))
+        self.model = build(shape, used)
+        if saved:
+            self.model.load_state_dict(saved["model"])
+        self.average = copy.deepcopy(self.model).eval().requires_grad_(False)
+        if saved:
+            self.average.load_state_dict(saved["ema"])
+        self.model.to(self.device)
+        self.average.to(self.device)
+        self.optimisers = optimisers(self.model, self.kind)
+        for (optimiser, _), state in zip(self.optimisers, saved.get("optimisers", []) if saved else []):
+            optimiser.load_state_dict(state)
+        self.compiled = torch.compile(self.model["dit"], dynamic=False)
+        self.began = self.clock() - spent
+        count = sum(p.numel() for p in self.model.parameters())
+        print(f"{count / 1e6:.2f} M parameters, {len(used)} tokens known, {self.kind} on {self.device}, from step {self.step}", flush=True)
+
+    def clock(self) -> float:
+        """Seconds: on a processor those in which this program had it, so that other work delays a run and does not shorten it."""
+        return time.process_time() / torch.get_num_threads() if self.device == "cpu" else time.time()
+
+    def spent(self) -> float:
+        """Seconds on that clock, those before the last stop counted in."""
+        return self.clock() - self.began
+
+    def save(self):
+        dit = self.model["dit"]
+        state = {"model": self.model.state_dict(), "ema": self.average.state_dict(), "used": self.model["text"].used.cpu(), "shape": vars(dit.shape)}
+        state["optimisers"] = [optimiser.state_dict() for optimiser, _ in self.optimisers]
+        temporary = self.options.out.with_suffix(".tmp")
+        torch.save({**state, "spent": self.spent(), "step": self.step}, temporary)
+        temporary.replace(self.options.out)
+
+    def precise(self):
+        """The context in which modules compute."""
+        return torch.autocast(torch.device(self.device).type, self.kind, enabled=self.kind != torch.float32)
+
+    def draw(self, step: int):
+        """A batch for this step: its size in words, latents, token ids and their lengths."""
+        if step % LOOK == 0:
+            self.shards.look()
+        sizes, shares = self.shards.shares(self.shares)
+        size = sizes[self.rng.choice(len(sizes), p=shares)]
+        columns, rows = (int(edge) // 16 for edge in size.split("x"))
+        return size, *self.shards.parts[size].draw(self.rng, max(1, self.options.batch_tokens // (rows * columns)))
+
+    def dit(self, latents, padding: int):
+        """The DiT that trains, compiled for the sizes that have a share of their own: compiling for all would take longer than it saves."""
+        rows, columns = (edge // 2 for edge in latents.shape[2:])
+        self.model["dit"].turns(padding, rows, columns, torch.empty(0, device=self.device, dtype=self.kind))
+        often = f"{columns * 16}x{rows * 16}" in self.shares and padding == tokens.PADDING
+        return self.compiled if often else self.model["dit"]
+
+    def go(self, loss_of):
+        """Trains for the minutes given. `loss_of(latents, ids, lengths)` is the loss of a batch."""
+        budget = self.options.minutes * 60
+        stored, losses = time.time(), {}
+        with open(self.options.out.with_suffix(".csv"), "a", newline="") as log, concurrent.futures.ThreadPoolExecutor(1) as ahead:
+            writer = csv.writer(log)
+            following = ahead.submit(self.draw, self.step)
+            while self.spent() < budget:
+                size, *batch = following.result()
+                following = ahead.submit(self.draw, self.step + 1)
+                latents, ids, lengths = (tensor.to(self.device) for tensor in batch)
+                factor = schedule(int(self.spent()), int(budget), 30, self.options.cool) * self.options.rate
+                for optimiser, rate in self.optimisers:
+                    optimiser.zero_grad()
+                    for group in optimiser.param_groups:
+                        group["lr"] = rate * factor
+                loss = loss_of(latents.float(), ids, lengths)
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+                for optimiser, _ in self.optimisers:
+                    optimiser.step()
+                self.step += 1
+                decay = min(self.options.average, 1 - 1 / (self.step + 1))
+                torch._foreach_lerp_(list(self.average.parameters()), list(self.model.parameters()), 1 - decay)
+                losses.setdefault(size, []).append(loss.detach())
+                if self.step % 25 == 0:
+                    means = {size: float(torch.stack(several).mean()) for size, several in losses.items()}
+                    for size, mean in means.items():
+                        writer.writerow([self.step, round(self.spent(), 1), size, round(mean, 5)])
+                    log.flush()
+                    print(f"{self.spent():6.0f} s  step {self.step}  " + "  ".join(f"{size} {mean:.4f}" for size, mean in means.items()), flush=True)
+                    losses = {}
+                if time.time() - stored > SAVE:
+                    self.save()
+                    stored = time.time()
+        self.save()
+
+
+def main():
+    parser = options(__doc__)
+    parser.add_argument("--keep", type=float, default=1.0, help="share of the patches that the layers see")
     arguments = parser.parse_args()
+    run = Run(arguments)
 
-    torch.manual_seed(arguments.seed)
-    rng = np.random.default_rng(arguments.seed)
-    parts, captions, shares = {}, {}, []
-    for part in arguments.part:
-        name, share = part.split("=")
-        parts[name] = np.load(arguments.latents / f"{name}.npy", mmap_mode="r")
-        captions[name] = Captions(arguments.data / f"{name.split('-')[0]}.json", len(parts[name]))
-        shares.append(float(share))
-        print(name, parts[name].shape, dict(zip(captions[name].paddings, captions[name].shares)), flush=True)
-    shares = np.array(shares) / sum(shares)
-
-    shape = Shape(layers=arguments.layers)
-    spent, step = 0.0, 0
-    if arguments.out.exists():
-        saved = torch.load(arguments.out)
-        spent, step = saved["spent"], saved["step"]
-    elif arguments.start:
-        saved = torch.load(arguments.start)
-    else:
-        saved = None
-    if saved:
-        shape = Shape(**saved["shape"])
-    used = saved["used"] if saved else vocabulary(arguments.data)
-    model = build(shape, used)
-    if saved:
-        model.load_state_dict(saved["model" if spent else "ema"])
-    average = copy.deepcopy(model).eval().requires_grad_(False)
-    if saved:
-        average.load_state_dict(saved["ema"])
-    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(used)} tokens known", flush=True)
-    square = torch.compile(model["dit"], dynamic=False)
-
-    both = optimisers(model)
-    budget = arguments.minutes * 60
-    began = time.time() - spent
-    log = open(arguments.out.with_suffix(".csv"), "a", newline="")
-    writer = csv.writer(log)
-    losses = []
-
-    def save():
-        state = {"model": model.state_dict(), "ema": average.state_dict(), "used": used, "shape": vars(shape)}
-        temporary = arguments.out.with_suffix(".tmp")
-        torch.save({**state, "spent": time.time() - began, "step": step}, temporary)
-        temporary.replace(arguments.out)
-
-    while (elapsed := time.time() - began) < budget:
-        factor = schedule(int(elapsed), int(budget), 30, arguments.cool) * arguments.rate
-        for optimiser, rate in both:
-            for group in optimiser.param_groups:
-                group["lr"] = rate * factor
-        name = list(parts)[rng.choice(len(parts), p=shares)]
-        rows, columns = (edge // 2 for edge in parts[name].shape[2:])
-        count = max(1, arguments.batch_tokens // (rows * columns))
-        pictures, ids, lengths = captions[name].draw(rng, count)
-        x = torch.from_numpy(parts[name][pictures].astype(np.float32))
+    def loss_of(x, ids, lengths):
         noise = torch.randn_like(x)
-        sigma = shifted(torch.sigmoid(torch.randn(count)), arguments.shift)
-        mix = (1 - sigma[:, None, None, None]) * x + sigma[:, None, None, None] * noise
-        instant = 1000 * (1 - sigma)
-        target = x - noise
-        dit = square if rows == columns else model["dit"]
-        loss = (dit(mix, instant, model["text"](ids), lengths) - target).pow(2).mean()
-        for optimiser, _ in both:
-            optimiser.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        for optimiser, _ in both:
-            optimiser.step()
-        step += 1
-        decay = min(EMA, 1 - 1 / (step + 1))
-        torch._foreach_lerp_(list(average.parameters()), list(model.parameters()), 1 - decay)
-        losses.append(loss.item())
-        if step % 25 == 0:
-            writer.writerow([step, round(time.time() - began, 1), name, round(float(np.mean(losses)), 5)])
-            log.flush()
-            print(f"{time.time() - began:6.0f} s  step {step}  loss {np.mean(losses):.4f}", flush=True)
-            losses = []
-        if step % 100 == 0:
-            save()
-    save()
+        count = x.shape[2] * x.shape[3] // 4
+        sigma = levels(len(x), count, run.device)
+        mix, target, kept = torch.lerp(x, noise, sigma[:, None, None, None]), x - noise, None
+        if arguments.keep < 1:
+            kept = torch.randperm(count, device=run.device)[: int(count * arguments.keep)].sort().values
+            target = patches(target)[:, kept]
+        with run.precise():
+            velocity = run.dit(x, ids.shape[1])(mix, 1000 * (1 - sigma), run.model["text"](ids), lengths, kept)
+        return (velocity.float() - target).pow(2).mean()
+
+    run.go(loss_of)
 
 
 if __name__ == "__main__":

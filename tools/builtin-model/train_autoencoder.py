@@ -1,10 +1,11 @@
 """Trains the tiny autoencoder (both halves) on the drawn pictures.
 
-    python train_autoencoder.py DATA OUT.pt [--minutes 10]
+    python train_autoencoder.py DATA OUT.pt [--minutes 10] [--decoder-of FILE.pt]
 
 Loss: L1, L1 of the picture's gradients at two scales, and a pull of each latent channel towards mean 0 and deviation 1. Noise is added to the
 latents while training, so that the decoder forgives small errors and the DiT need not model what cannot be seen. A run goes on from OUT.pt if it
-is there; OUT.csv is the loss curve. Channels last and F32: on two cores without AMX this beats BF16.
+is there; OUT.csv is the loss curve. `--decoder-of` trains a whole decoder anew for another run's encoder, which is left as it is, so that a DiT that was
+trained on its latents goes on fitting. Channels last and F32: on two cores without AMX this beats BF16.
 """
 
 import argparse
@@ -51,18 +52,26 @@ def main():
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--decoder-of", type=pathlib.Path)
+    parser.add_argument("--batches", type=int, default=1, help="factor on the batch sizes")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
+    device = arguments.device
     torch.manual_seed(arguments.seed)
     rng = np.random.default_rng(arguments.seed)
     pictures = [np.load(path, mmap_mode="r") for path in sorted(arguments.data.glob("*.npy"))]
-    model = Autoencoder().to(memory_format=torch.channels_last)
-    kernels = [p for p in model.parameters() if p.ndim == 4 and min(p.shape[:2]) > 3]
-    rest = [p for p in model.parameters() if not any(p is k for k in kernels)]
+    model = Autoencoder(whole=arguments.decoder_of is not None)
+    if arguments.decoder_of:
+        model.encoder = Autoencoder.load(arguments.decoder_of).encoder.requires_grad_(False)
+    model.to(device, memory_format=torch.channels_last)
+    trained = [p for p in model.parameters() if p.requires_grad]
+    kernels = [p for p in trained if p.ndim == 4 and min(p.shape[:2]) > 3]
+    rest = [p for p in trained if not any(p is k for k in kernels)]
     optimisers = [(Muon(kernels, lr=1.5e-3), 1.5e-3), (torch.optim.Adam(rest, lr=1.5e-3, betas=(0.9, 0.98)), 1.5e-3)]
     spent = 0.0
     if arguments.out.exists():
-        saved = torch.load(arguments.out)
+        saved = torch.load(arguments.out, map_location=device)
         model.load_state_dict(saved["model"])
         spent = saved["spent"]
     budget = arguments.minutes * 60
@@ -70,13 +79,17 @@ def main():
     log = open(arguments.out.with_suffix(".csv"), "a", newline="")
     writer = csv.writer(log)
     step, means = 0, []
+
+    def save():
+        torch.save({"model": model.state_dict(), "layout": model.layout, "spent": time.time() - began}, arguments.out)
+
     while (elapsed := time.time() - began) < budget:
         size, count = (64, 24) if elapsed < budget * 0.85 else (128, 6)
         factor = schedule(int(elapsed), int(budget), 20, 0.6)
         for optimiser, rate in optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = rate * factor
-        batch = crops(pictures, rng, count, size)
+        batch = crops(pictures, rng, count * arguments.batches, size).to(device)
         latents = model.encode(batch)
         seen = model.decode(latents + NOISE * torch.randn_like(latents))
         small, small_seen = F.avg_pool2d(batch, 2), F.avg_pool2d(seen, 2)
@@ -98,8 +111,8 @@ def main():
             print(f"{time.time() - began:6.0f} s  step {step}  loss {row[0]:.4f}  L1 {row[1]:.4f}  PSNR {psnr:.2f}  moments {row[3]:.4f}", flush=True)
             means = []
         if step % 200 == 0:
-            torch.save({"model": model.state_dict(), "spent": time.time() - began}, arguments.out)
-    torch.save({"model": model.state_dict(), "spent": time.time() - began}, arguments.out)
+            save()
+    save()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,102 @@
+"""Everything that a machine with an accelerator does in the minutes for which it is lent.
+
+    python session.py WORK OUT --minutes 9 [--script train.py] [--carried FOLDER] -- OPTIONS OF THE SCRIPT
+    python session.py --join FOLDER DIT.pt
+
+Draws and encodes shards on all cores, trains meanwhile, measures, and leaves in OUT the averaged weights in parts of at most 15 MiB (F16), the loss curve,
+the table of attributes and a sheet. WORK is where a second call on the same machine finds shards and checkpoints again. Training starts from the parts in
+--carried, else from the shipped model. `--join` makes a checkpoint of parts, for evaluate.py, export.py and another session.
+"""
+
+import argparse
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import torch
+
+HERE = pathlib.Path(__file__).parent
+ASSETS = HERE.parent.parent / "assets" / "builtin-model"
+PART = 15 * 2**20
+ENOUGH = 16  # shards with which training may begin
+LAST = 75  # seconds kept for measuring and packing
+
+
+def pack(checkpoint: pathlib.Path, folder: pathlib.Path):
+    """The checkpoint's averaged weights in F16 as `dit.part0`, `dit.part1` ..."""
+    saved = torch.load(checkpoint, map_location="cpu")
+    small = {name: tensor.half() if tensor.is_floating_point() else tensor for name, tensor in saved["ema"].items()}
+    whole = folder / "whole.tmp"
+    torch.save({"ema": small, "used": saved["used"], "shape": saved["shape"]}, whole)
+    data = whole.read_bytes()
+    whole.unlink()
+    for n, start in enumerate(range(0, len(data), PART)):
+        (folder / f"dit.part{n}").write_bytes(data[start : start + PART])
+
+
+def join(folder: pathlib.Path, checkpoint: pathlib.Path):
+    """A checkpoint of what `pack` wrote."""
+    whole = checkpoint.with_suffix(".tmp")
+    parts = sorted(folder.glob("dit.part*"), key=lambda path: int(path.name.removeprefix("dit.part")))
+    whole.write_bytes(b"".join(part.read_bytes() for part in parts))
+    saved = torch.load(whole)
+    whole.unlink()
+    weights = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in saved["ema"].items()}
+    torch.save({"model": weights, "ema": weights, "used": saved["used"], "shape": saved["shape"], "spent": 0.0, "step": 0}, checkpoint)
+
+
+def call(script: str, *rest):
+    subprocess.run([sys.executable, HERE / script, *map(str, rest)], check=True)
+
+
+def main():
+    if sys.argv[1:2] == ["--join"]:
+        return join(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))
+    words = [*sys.argv[1:], "--"]
+    own, passed = words[: words.index("--")], words[words.index("--") + 1 : -1]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("work", type=pathlib.Path)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--minutes", type=float, required=True)
+    parser.add_argument("--script", default="train.py")
+    parser.add_argument("--carried", type=pathlib.Path)
+    parser.add_argument("--count", type=int, default=400_000)
+    parser.add_argument("--workers", type=int, default=14)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--measure", nargs=2, default=(12, 3), metavar=("STEPS", "GUIDANCE"))
+    parser.add_argument("--pictures", type=int, default=200, help="that are measured")
+    arguments = parser.parse_args(own)
+    end = time.time() + arguments.minutes * 60
+    work, out, device = arguments.work.resolve(), arguments.out.resolve(), ("--device", arguments.device)
+    work.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
+    if not (work / "dit.pt").exists():
+        call("restore.py", ASSETS, work)
+        if arguments.carried:
+            join(arguments.carried, work / "dit.pt")
+    shards = work / "shards"
+    drawing = subprocess.Popen(
+        [sys.executable, HERE / "shards.py", work / "tae.pt", shards, "--large", "--count", str(arguments.count), "--workers", str(arguments.workers), *device]
+    )
+    try:
+        while len(list(shards.glob("*.json"))) < min(ENOUGH, arguments.count // 500) and drawing.poll() in (None, 0):
+            time.sleep(1)
+        trained = work / arguments.script.replace(".py", "-out.pt")
+        before = torch.load(trained, map_location="cpu")["spent"] if trained.exists() else 0.0
+        minutes = (before + end - time.time() - LAST) / 60
+        teacher = work / "train-out.pt"
+        start = teacher if arguments.script == "distill.py" and teacher.exists() else work / "dit.pt"
+        call(arguments.script, shards, trained, "--start", start, "--minutes", minutes, *device, *passed)
+    finally:
+        drawing.terminate()
+    pack(trained, out)
+    shutil.copy(trained.with_suffix(".csv"), out / "loss.csv")
+    steps, guidance = arguments.measure
+    measured = ("--count", arguments.pictures, "--steps", steps, "--guidance", guidance, "--table", out / "attributes.md", "--sheet", out / "sheet.png")
+    call("evaluate.py", work / "tae.pt", trained, "--quick", *measured, *device)
+
+
+if __name__ == "__main__":
+    main()

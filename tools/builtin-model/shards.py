@@ -1,0 +1,107 @@
+"""Draws pictures and keeps their latents and captions only, in shards, for train.py.
+
+    python shards.py AUTOENCODER.pt SHARDS --count 40000 [--workers 1] [--large]
+
+Shard N holds 500 pictures of one size: `N-WIDTHxHEIGHT.npy`, float16 [500, 16, height / 8, width / 8]; for squares of 256 the same pictures at half the
+side in a second file; and `N.json`, a list of captions for each picture, written last. Shards that are whole are left alone, so a stopped run goes on where it
+was, and training may begin before the last one is there. Every other picture is mirrored (captions name no sides). With `--large` every fourth shard is
+one and a half times or twice as large, in all aspect ratios in turn.
+"""
+
+import argparse
+import itertools
+import json
+import multiprocessing
+import os
+import pathlib
+import time
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from captions import caption
+from draw import draw
+from model import Autoencoder
+from scenes import sample_scene
+
+SHARD = 500
+CAPTIONS = 8
+SEED = 20  # dataset.py and evaluate.py (held out) use others
+BATCH = 20
+# 1:1, 4:3, 3:2, 16:9 and upright, each of about 256 x 256 pixels. Three shards of four are square.
+SQUARE = (256, 256)
+OTHERS = ((304, 224), (224, 304), (320, 208), (208, 320), (336, 192), (192, 336))
+
+
+def size_of(shard: int, large: bool) -> tuple[int, int]:
+    """Width and height of a shard's pictures: the edges are multiples of 16, a patch of the DiT."""
+    turn, place = divmod(shard, 4)
+    if large and place == 3:
+        scale = (1.5, 2)[turn % 2]
+        return tuple(round(edge * scale / 16) * 16 for edge in (SQUARE, *OTHERS)[turn % 7])
+    return OTHERS[turn % len(OTHERS)] if place == 1 else SQUARE
+
+
+def drawn(job):
+    """One picture [height, width, 3] of bytes with its captions."""
+    index, seed, width, height = job
+    rng = np.random.default_rng((seed, index))
+    scene = sample_scene(rng)
+    picture = draw(scene, width, height)
+    if index % 2:
+        picture = np.ascontiguousarray(picture[:, ::-1])
+    return picture, [caption(scene, rng) for _ in range(CAPTIONS)]
+
+
+def encoded(model, pictures: np.ndarray, halves: int, device: str) -> np.ndarray:
+    """Latents of bytes [count, height, width, 3], halved so often first."""
+    latents = []
+    with torch.inference_mode():
+        for start in range(0, len(pictures), BATCH):
+            batch = torch.from_numpy(pictures[start : start + BATCH]).to(device).permute(0, 3, 1, 2).float().div_(255)
+            for _ in range(halves):
+                batch = F.avg_pool2d(batch, 2)
+            latents.append(model.encode(batch.contiguous(memory_format=torch.channels_last)).half().cpu().numpy())
+    return np.concatenate(latents)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("autoencoder", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--count", type=int, default=40000)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--large", action="store_true")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--device", default="cpu")
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    model = Autoencoder.load(arguments.autoencoder).to(arguments.device, memory_format=torch.channels_last).eval()
+    began = time.time()
+    missing = [shard for shard in range(-(-arguments.count // SHARD)) if not (arguments.folder / f"{shard:05}.json").exists()]
+    with multiprocessing.get_context("spawn").Pool(arguments.workers) as pool:
+
+        def start(shard: int):
+            size = size_of(shard, arguments.large)
+            return pool.map_async(drawn, [(index, arguments.seed, *size) for index in range(shard * SHARD, (shard + 1) * SHARD)], chunksize=10)
+
+        results = start(missing[0]) if missing else None
+        for shard, following in itertools.zip_longest(missing, missing[1:]):
+            pictures, texts = zip(*results.get())
+            results = following and start(following)  # drawn while this one is encoded
+            pictures = np.stack(pictures)
+            height, width = pictures.shape[1:3]
+            for halves in range(1 + ((width, height) == SQUARE)):
+                name = f"{shard:05}-{width >> halves}x{height >> halves}.npy"
+                np.save(arguments.folder / name, encoded(model, pictures, halves, arguments.device))
+            done = arguments.folder / f"{shard:05}.json"
+            temporary = done.with_suffix(".tmp")
+            temporary.write_text(json.dumps(texts))
+            temporary.replace(done)
+            print(f"{(shard + 1) * SHARD} of {arguments.count}, {time.time() - began:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    main()
