@@ -184,7 +184,7 @@ fn estimate() -> Estimate {
         Change::VaeTiling,
         Change::Pieces { module: Module::Vae },
         Change::RunsOn { module: Module::Vae, device: "CPU".into() },
-        Change::Budget { device: "GPU0".into(), gib: 0.1 + 0.2 },
+        Change::Budget { device: "GPU0".into(), gib: 0.375 },
         Change::Size { width: 64, height: 32 },
         Change::Quantisation { module: Module::Diffusion, name: "q4.gguf".into() },
     ]
@@ -242,7 +242,7 @@ fn events() -> Vec<Event> {
     assert_every_variant!(levels, LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error);
     let info = PictureInfo { index: 1, seed: i64::MAX };
     let timings =
-        Timings { load_secs: 0.1, encode_secs: 1.0 / 3.0, denoise_secs: 12.345_678_901_234_567, decode_secs: 1e-9, total_secs: 1e9 };
+        Timings { load_secs: 0.125, encode_secs: 0.375, denoise_secs: 12.5, decode_secs: 0.001_953_125, total_secs: 1e9 };
     let ends: Vec<End> = [End::Done { pictures: vec![info], timings, notes: vec!["Hm.".into()] }, End::Cancelled]
         .into_iter()
         .chain(failures().into_iter().map(End::Failed))
