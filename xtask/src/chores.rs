@@ -157,6 +157,12 @@ pub(crate) fn root() -> PathBuf {
     here.parent().map(Path::to_owned).unwrap_or(here)
 }
 
+/// Cargo's target folder.
+pub(crate) fn target_folder() -> PathBuf {
+    let named = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    std::path::absolute(&named).unwrap_or(named)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

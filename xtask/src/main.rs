@@ -1,7 +1,7 @@
 //! Atelier's chores, from a machine that has only Rust and a C compiler: `cargo xtask run | test | lint | bench`, and more in `help`.
 //!
 //! Each chore first searches the system for its requirements (`requirements`, `installed`, `display`), installs missing ones (`install`), then
-//! does its work (`chores`, `vulkan`). Only the standard library is used, so that this program itself builds in a second on any machine.
+//! does its work (`chores`, `vulkan`, `package`). Only the standard library is used, so that this program itself builds in a second on any machine.
 //! Not here: anything that the application or its tests call.
 
 mod chores;
@@ -9,6 +9,7 @@ mod display;
 mod install;
 mod installed;
 mod options;
+mod package;
 mod packages;
 mod requirements;
 mod stages;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Chore::Bench => chores::bench(&options),
         Chore::Sheet => chores::sheet(&options),
         Chore::Fresh => chores::fresh(&options),
+        Chore::Package => package::package(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

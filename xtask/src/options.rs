@@ -1,5 +1,9 @@
 //! The command line of `cargo xtask`.
 
+use std::path::PathBuf;
+
+use crate::package::Format;
+
 /// Output of `cargo xtask help`.
 pub(crate) const HELP: &str = "\
 Atelier's chores:
@@ -12,6 +16,7 @@ Atelier's chores:
   cargo xtask bench [-- ARGS]   measure; ARGS go to the benchmark
   cargo xtask sheet [-- FILE]   paint 24 prompts with the built-in model into one picture (docs/screenshots/builtin.png)
   cargo xtask fresh [-- ARGS]   do `test` and `run` in a new Debian, as root (ARGS go to tools/fresh-machine.sh)
+  cargo xtask package FORMATS   build for other machines and pack: deb, rpm, appimage, tar, windows, msi, macos
   cargo xtask help              print this
 
 Options, before `--`:
@@ -19,7 +24,8 @@ Options, before `--`:
   -y, --yes          install what is missing without asking (CI=true means the same)
       --no-check     do not look for what is missing
       --release      run: build with every optimisation
-      --features F   run, bench, sheet: build with these features (vulkan, cuda, metal, wgpu)";
+      --features F   run, bench, sheet: build with these features (vulkan, cuda, metal, wgpu)
+      --program FILE package: pack this program, which was built before";
 
 /// Subcommand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +38,7 @@ pub(crate) enum Chore {
     Bench,
     Sheet,
     Fresh,
+    Package,
 }
 
 /// A parsed command line.
@@ -44,6 +51,10 @@ pub(crate) struct Options {
     /// `test`: only the tests that require a build with Vulkan.
     pub(crate) vulkan: bool,
     pub(crate) features: Option<String>,
+    /// `package`: what to make.
+    pub(crate) formats: Vec<Format>,
+    /// `package`: a program that was built before.
+    pub(crate) program: Option<PathBuf>,
     /// Arguments after `--`.
     pub(crate) rest: Vec<String>,
 }
@@ -60,9 +71,20 @@ impl Options {
             Some("bench") => Chore::Bench,
             Some("sheet") => Chore::Sheet,
             Some("fresh") => Chore::Fresh,
+            Some("package") => Chore::Package,
             Some(other) => return Err(format!("There is no chore called `{other}`.")),
         };
-        let mut options = Self { chore, yes: false, check: true, release: false, vulkan: false, features: None, rest: Vec::new() };
+        let mut options = Self {
+            chore,
+            yes: false,
+            check: true,
+            release: false,
+            vulkan: false,
+            features: None,
+            formats: Vec::new(),
+            program: None,
+            rest: Vec::new(),
+        };
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--" => options.rest.extend(words.by_ref()),
@@ -74,6 +96,11 @@ impl Options {
                     let list = words.next().ok_or("`--features` is followed by a list, such as `--features vulkan`.")?;
                     options.features = Some(list);
                 }
+                "--program" if chore == Chore::Package => {
+                    let program = words.next().ok_or("`--program` is followed by the path of a built program.")?;
+                    options.program = Some(program.into());
+                }
+                name if chore == Chore::Package && Format::parse(name).is_some() => options.formats.extend(Format::parse(name)),
                 "-h" | "--help" => options.chore = Chore::Help,
                 other => return Err(format!("`{other}` is not an option here. What is meant for the program itself goes after `--`.")),
             }
@@ -110,6 +137,8 @@ mod tests {
         assert!(parse("test --release").unwrap_err().contains("`--release`"));
         assert!(parse("run --features").unwrap_err().contains("--features"));
         assert!(parse("run --vulkan").unwrap_err().contains("`--vulkan`"));
+        assert!(parse("package zip").unwrap_err().contains("`zip`"));
+        assert_eq!(parse("package deb --program x tar").unwrap().formats, [Format::Deb, Format::Tar]);
         assert!(parse("test --vulkan").unwrap().vulkan && !parse("test").unwrap().vulkan);
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Failure;
-use crate::chores::{cargo, finish, root};
+use crate::chores::{cargo, finish, target_folder};
 use crate::install::ensure_installed;
 use crate::installed::software_vulkan_driver;
 use crate::options::Options;
@@ -60,12 +60,6 @@ fn set_header_path(command: &mut Command) -> Result<(), Failure> {
         command.env("CMAKE_PREFIX_PATH", prepend_path("CMAKE_PREFIX_PATH", &prefix)?);
     }
     Ok(())
-}
-
-/// Cargo's target folder.
-fn target_folder() -> PathBuf {
-    let named = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    std::path::absolute(&named).unwrap_or(named)
 }
 
 /// A folder with `include`, for `CMake` to look into first; `None`: the system's own headers will do.

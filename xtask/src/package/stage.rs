@@ -1,0 +1,78 @@
+//! Staging: what every format contains, in one folder.
+//!
+//! ```text
+//! atelier, atelier.exe   the program
+//! builtin-model/         the model that comes with it
+//! LICENSE                Atelier's own
+//! licences.html          those of every dependency and of the engine
+//! ```
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::Failure;
+use crate::chores::root;
+pub(crate) use crate::requirements::Os as TargetSystem;
+
+/// A folder with everything that is installed.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    pub(crate) folder: PathBuf,
+    /// Version of the workspace, such as `0.1.0`.
+    pub(crate) version: String,
+}
+
+/// Name of the program's file on a system.
+pub(crate) const fn program_name(system: TargetSystem) -> &'static str {
+    match system {
+        TargetSystem::Windows => "atelier.exe",
+        TargetSystem::Linux | TargetSystem::Macos => "atelier",
+    }
+}
+
+/// Puts the program and what belongs to it into `folder`, which is emptied before.
+pub(crate) fn stage(program: &Path, system: TargetSystem, folder: &Path) -> Result<Staged, Failure> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(|error| Failure::new(format!("{} cannot be emptied: {error}", folder.display())))?;
+    }
+    super::create_folder(folder)?;
+    copy(program, &folder.join(program_name(system)))?;
+    copy_folder(&root().join("assets/builtin-model"), &folder.join("builtin-model"))?;
+    copy(&root().join("LICENSE"), &folder.join("LICENSE"))?;
+    Ok(Staged { folder: folder.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() })
+}
+
+/// Copies a file with its permissions.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+    let copied = fs::copy(from, to);
+    copied.map(drop).map_err(|error| Failure::new(format!("{} cannot be copied to {}: {error}", from.display(), to.display())))
+}
+
+/// Copies a folder with everything in it.
+pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<(), Failure> {
+    super::create_folder(to)?;
+    let entries = fs::read_dir(from).map_err(|error| Failure::new(format!("{} cannot be read: {error}", from.display())))?;
+    for entry in entries.flatten() {
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() { copy_folder(&path, &target)? } else { copy(&path, &target)? }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_staged_folder_holds_the_program_and_its_model_and_nothing_of_before() {
+        let root = tempfile::tempdir().unwrap();
+        let (program, folder) = (root.path().join("built"), root.path().join("stage"));
+        fs::write(&program, "program").unwrap();
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("old"), "").unwrap();
+        let staged = stage(&program, TargetSystem::Windows, &folder).unwrap();
+        assert_eq!(fs::read_to_string(staged.folder.join("atelier.exe")).unwrap(), "program");
+        assert!(staged.folder.join("builtin-model/manifest.json").is_file() && staged.folder.join("LICENSE").is_file());
+        assert!(!folder.join("old").exists());
+    }
+}
