@@ -4,6 +4,7 @@
 //! Formats for another system that also need a build of their own have `fn build(options: &Options) -> Result<PathBuf, Failure>`, which
 //! returns the program.
 
+mod licences;
 mod macos;
 mod msi;
 pub(crate) mod stage;
