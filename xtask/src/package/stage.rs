@@ -33,10 +33,7 @@ pub(crate) const fn program_name(system: TargetSystem) -> &'static str {
 
 /// Puts the program and what belongs to it into `folder`, which is emptied before.
 pub(crate) fn stage(program: &Path, system: TargetSystem, folder: &Path) -> Result<Staged, Failure> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(|error| Failure::new(format!("{} cannot be emptied: {error}", folder.display())))?;
-    }
-    super::create_folder(folder)?;
+    super::replace_folder(folder)?;
     copy(program, &folder.join(program_name(system)))?;
     copy_folder(&root().join("assets/builtin-model"), &folder.join("builtin-model"))?;
     copy(&root().join("LICENSE"), &folder.join("LICENSE"))?;
