@@ -1,0 +1,150 @@
+//! Convolution of images in planes (NCHW), as a product: rows are output channels, columns are output pixels, depth is the window.
+
+use std::ops::Range;
+
+use crate::entry::Kernels;
+use crate::gemm::{self, Right, Target, Thread};
+use crate::pack::{PANEL_MAX, WindowPosition};
+use crate::rows::Rows;
+
+/// Sizes of a convolution. Pairs are (horizontal, vertical).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Columns of the image.
+    pub width: usize,
+    /// Rows of the image.
+    pub height: usize,
+    /// Channels of the image, of all groups together.
+    pub channels: usize,
+    /// Channels of the result, of all groups together.
+    pub out_channels: usize,
+    /// Window.
+    pub kernel: (usize, usize),
+    /// Pixels from one window to the next.
+    pub stride: (usize, usize),
+    /// Zeros before the first column and row; as many as are needed after the last.
+    pub padding: (usize, usize),
+    /// Pixels from one value of the window to the next.
+    pub dilation: (usize, usize),
+    /// Columns and rows of the result.
+    pub out: (usize, usize),
+    /// Parts of the channels that do not see one another.
+    pub groups: usize,
+}
+
+/// One image's convolution.
+#[derive(Clone, Copy, Debug)]
+pub struct Convolution<'a> {
+    /// Sizes.
+    pub shape: &'a Shape,
+    /// A row for each output channel: `channels / groups` windows, each row by row.
+    pub weights: Rows,
+    /// `channels` planes of `height` rows of `width` values.
+    pub image: *const f32,
+    /// `out_channels` planes of `out.1` rows of `out.0` values.
+    pub out: *mut f32,
+}
+
+/// Computes one thread's part of a convolution.
+///
+/// # Safety
+/// The weights, image and result are valid for the sizes named, the result overlaps nothing, and no two threads have the same index.
+pub unsafe fn convolve(kernels: &Kernels, convolution: &Convolution<'_>, thread: Thread) {
+    let shape = flat(convolution.shape);
+    let pixels = shape.out.0 * shape.out.1;
+    let (channels, out_channels) = (shape.channels / shape.groups, shape.out_channels / shape.groups);
+    let depth = channels * shape.kernel.0 * shape.kernel.1;
+    // Threads divide pixels; the small images of deep layers have many channels instead.
+    let (mut rows, mut columns) = (0..out_channels, 0..pixels);
+    if pixels >= kernels.lanes * 6 * thread.count || out_channels < pixels {
+        columns = gemm::share(pixels, kernels.lanes, thread);
+    } else {
+        rows = gemm::share(out_channels, kernels.tile_rows, thread);
+    }
+    for group in 0..shape.groups {
+        // SAFETY: the group's rows, channels and planes are parts of what the caller promises.
+        unsafe {
+            let weights = convolution.weights.offset(group * out_channels * convolution.weights.stride);
+            let window = Window { image: convolution.image.add(group * channels * shape.width * shape.height), shape: &shape };
+            let out = convolution.out.add(group * out_channels * pixels);
+            let target = Target { out, stride: pixels, rows: rows.clone(), columns: columns.clone(), accumulate: false };
+            gemm::multiply(kernels, &weights, &window, depth, &target);
+        }
+    }
+}
+
+/// A window of one pixel that goes over every pixel sees one long row: panels then never end at an image's edge.
+fn flat(shape: &Shape) -> Shape {
+    let same = shape.kernel == (1, 1) && shape.stride == (1, 1) && shape.padding == (0, 0) && shape.out == (shape.width, shape.height);
+    let pixels = shape.width * shape.height;
+    if same { Shape { width: pixels, height: 1, out: (pixels, 1), ..*shape } } else { *shape }
+}
+
+/// The image as factor B: a column for each output pixel, depth over channels, rows and columns of the window.
+struct Window<'a> {
+    image: *const f32,
+    shape: &'a Shape,
+}
+
+impl Right for Window<'_> {
+    unsafe fn pack(&self, kernels: &Kernels, columns: Range<usize>, vectors: usize, depth: Range<usize>, to: *mut u32) {
+        let mut panel = PixelPanel { image: self.image, shape: self.shape, runs: [Run::default(); PANEL_MAX], run_count: 0, vectors, depth };
+        let width = self.shape.out.0;
+        let mut pixel = columns.start;
+        while pixel < columns.end {
+            let (row, column) = (pixel / width, pixel % width);
+            let length = (width - column).min(columns.end - pixel);
+            panel.runs[panel.run_count] = Run { row, column, length };
+            panel.run_count += 1;
+            pixel += length;
+        }
+        // SAFETY: as the caller promises.
+        unsafe { (kernels.pack_pixels)(&panel, to) };
+    }
+}
+
+/// Neighbouring output pixels of one row.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Run {
+    pub(crate) row: usize,
+    pub(crate) column: usize,
+    pub(crate) length: usize,
+}
+
+/// A panel to gather: its pixels, and the part of depth.
+#[derive(Debug)]
+pub(crate) struct PixelPanel<'a> {
+    /// First channel of the group.
+    pub(crate) image: *const f32,
+    pub(crate) shape: &'a Shape,
+    /// The pixels; a panel has at most as many runs as pixels.
+    pub(crate) runs: [Run; PANEL_MAX],
+    pub(crate) run_count: usize,
+    pub(crate) vectors: usize,
+    pub(crate) depth: Range<usize>,
+}
+
+impl PixelPanel<'_> {
+    /// The position at the start of the depth.
+    #[inline(always)]
+    pub(crate) fn start(&self) -> WindowPosition {
+        let (kernel_width, kernel_height) = self.shape.kernel;
+        let (row, column) = (self.depth.start / kernel_width, self.depth.start % kernel_width);
+        WindowPosition { channel: row / kernel_height, row: row % kernel_height, column }
+    }
+
+    /// The position after `position`.
+    #[inline(always)]
+    pub(crate) fn next(&self, mut position: WindowPosition) -> WindowPosition {
+        position.column += 1;
+        if position.column == self.shape.kernel.0 {
+            position.column = 0;
+            position.row += 1;
+            if position.row == self.shape.kernel.1 {
+                position.row = 0;
+                position.channel += 1;
+            }
+        }
+        position
+    }
+}

@@ -1,0 +1,195 @@
+//! The blocked product C = A B: `C[i][j] = sum over k of A[i][k] * B[k][j]`, with neighbours in j side by side.
+//!
+//! # Blocks
+//!
+//! The scheme is that of Goto and van de Geijn ("Anatomy of High-Performance Matrix Multiplication", 2008), in the form of BLIS (Van Zee and van
+//! de Geijn, "BLIS: A Framework for Rapidly Instantiating BLAS Functionality", 2015). A product of n^3 multiplications reads n^2 values, so its
+//! speed is that of the registers if each value, once it is near, is used often:
+//!
+//! ```text
+//! for each COLUMN_PANELS panels of B           a result block's columns
+//!   for each DEPTH_WORDS words of depth
+//!     pack that part of B into panels          0.5 MB, stays in the second cache
+//!     for each ROW_BLOCK rows of A
+//!       pack that part of A                    0.3 MB, stays in the second cache
+//!       for each panel of B                    3 vectors wide: 48 KB
+//!         for each tile of rows of A           8 rows: 8 KB, stays in the first cache
+//!           sums of 8 rows by 3 vectors        24 registers; one row of the panel and one broadcast value of A at a time
+//! ```
+//!
+//! Packing puts the values into the order in which the innermost loop reads them, so that it reads forward only, and converts them: to f32, or to
+//! bfloat16 in pairs of neighbours in k, which a word of 32 bits holds. So there is one loop for both, which moves words. Weights of any type are
+//! unpacked here, once for each block of rows or columns and not once for each product.
+//!
+//! The factors are traits, because that is where convolution and attention differ from a product of matrices: B of a convolution is the image,
+//! whose values under the window are gathered into panels as they are needed, so that the unfolded image (kernel width times height as large)
+//! never exists ("implicit im2col", Chetlur et al., "cuDNN: Efficient Primitives for Deep Learning", 2014).
+//!
+//! Each value of C is a sum in an order that depends on k alone. So the result does not depend on the number of threads.
+
+use std::ops::Range;
+
+use crate::entry::{Kernels, PANEL_VECTORS, Tile};
+use crate::pack::PANEL_MAX;
+use crate::scratch;
+
+/// Words of depth of a block.
+const DEPTH_WORDS: usize = 256;
+/// Values of depth of a block, with pairs.
+pub(crate) const DEPTH_MAX: usize = 2 * DEPTH_WORDS;
+/// Full panels of a block of B.
+const COLUMN_PANELS: usize = 10;
+/// Rows of a block of A.
+const ROW_BLOCK: usize = 256;
+/// Words between packed rows of A: a cache line more than they hold, so that the rows of a tile are in different sets of the first cache.
+const LEFT_STRIDE: usize = DEPTH_WORDS + 16;
+/// Rows of the largest tile.
+const TILE_ROWS_MAX: usize = 8;
+
+/// The factor A, of which each value is broadcast.
+pub(crate) trait Left {
+    /// Packs the values `depth` of `rows`, row by row, `stride` words apart.
+    ///
+    /// # Safety
+    /// The rows are readable and `to` is writable; `depth` is at most a block.
+    unsafe fn pack(&self, kernels: &Kernels, rows: Range<usize>, depth: Range<usize>, to: *mut u32, stride: usize);
+}
+
+/// The factor B, of which neighbours in a row are a vector.
+pub(crate) trait Right {
+    /// Packs a panel: for each word of `depth` a row of `vectors` vectors, of which the first `columns.len()` values count.
+    ///
+    /// # Safety
+    /// The columns are readable and `to` is writable; `depth` is at most a block.
+    unsafe fn pack(&self, kernels: &Kernels, columns: Range<usize>, vectors: usize, depth: Range<usize>, to: *mut u32);
+}
+
+/// Part of a result.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    /// `C[0][0]`.
+    pub(crate) out: *mut f32,
+    /// Values from one row to the next.
+    pub(crate) stride: usize,
+    /// Rows to compute.
+    pub(crate) rows: Range<usize>,
+    /// Columns to compute.
+    pub(crate) columns: Range<usize>,
+    /// Adds to what is there.
+    pub(crate) accumulate: bool,
+}
+
+/// Computes a part of C on the calling thread, over `depth` values of k.
+///
+/// # Safety
+/// The factors are readable and the target is writable for the rows, columns and depth named.
+pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl Right, depth: usize, target: &Target) {
+    let block_columns = COLUMN_PANELS * PANEL_VECTORS * kernels.lanes;
+    let depth_block = if kernels.pairs { DEPTH_MAX } else { DEPTH_WORDS };
+    let packed_right = scratch::words(&scratch::BLOCKS, block_columns * DEPTH_WORDS + ROW_BLOCK * LEFT_STRIDE);
+    // SAFETY: the scratch holds both blocks.
+    let packed_left = unsafe { packed_right.add(block_columns * DEPTH_WORDS) };
+    if depth == 0 && !target.accumulate {
+        for row in target.rows.clone() {
+            // SAFETY: part of the target.
+            unsafe { target.out.add(row * target.stride + target.columns.start).write_bytes(0, target.columns.len()) };
+        }
+    }
+    for first in target.columns.clone().step_by(block_columns) {
+        let columns = first..target.columns.end.min(first + block_columns);
+        for depth_first in (0..depth).step_by(depth_block) {
+            let depth = depth_first..depth.min(depth_first + depth_block);
+            let words = if kernels.pairs { depth.len().div_ceil(2) } else { depth.len() };
+            for (panel, vectors) in panels(kernels.lanes, &columns) {
+                // SAFETY: panels lie side by side, `DEPTH_WORDS` words for each of their columns.
+                unsafe { right.pack(kernels, panel.clone(), vectors, depth.clone(), packed_right.add((panel.start - first) * DEPTH_WORDS)) };
+            }
+            for row in target.rows.clone().step_by(ROW_BLOCK) {
+                let rows = row..target.rows.end.min(row + ROW_BLOCK);
+                // SAFETY: the scratch has a row of LEFT_STRIDE words for each.
+                unsafe { left.pack(kernels, rows.clone(), depth.clone(), packed_left, LEFT_STRIDE) };
+                for (panel, vectors) in panels(kernels.lanes, &columns) {
+                    for row in rows.clone().step_by(kernels.tile_rows) {
+                        // SAFETY: packed above; the tile's part of the target is inside its rows and columns.
+                        unsafe {
+                            let tile = Tile {
+                                rows: kernels.tile_rows.min(rows.end - row),
+                                vectors,
+                                words,
+                                left: packed_left.add((row - rows.start) * LEFT_STRIDE),
+                                left_stride: LEFT_STRIDE,
+                                right: packed_right.add((panel.start - first) * DEPTH_WORDS),
+                                out: target.out.add(row * target.stride + panel.start),
+                                out_stride: target.stride,
+                                accumulate: target.accumulate || depth_first > 0,
+                            };
+                            multiply_tile(kernels, tile, panel.len());
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Multiplies a tile of which the first `columns` columns belong to the target.
+///
+/// # Safety
+/// As [`Kernels::multiply_tile`], with a target of `columns` columns.
+unsafe fn multiply_tile(kernels: &Kernels, mut tile: Tile, columns: usize) {
+    // SAFETY: as the caller promises; the narrow tile is computed beside the target and copied.
+    unsafe {
+        if columns == tile.vectors * kernels.lanes {
+            return (kernels.multiply_tile)(&tile);
+        }
+        let mut whole = [0.0_f32; TILE_ROWS_MAX * PANEL_MAX];
+        let (out, out_stride, accumulate) = (tile.out, tile.out_stride, tile.accumulate);
+        tile.out = whole.as_mut_ptr();
+        tile.out_stride = PANEL_MAX;
+        tile.accumulate = false;
+        (kernels.multiply_tile)(&tile);
+        for row in 0..tile.rows {
+            for column in 0..columns {
+                let to = out.add(row * out_stride + column);
+                let value = whole[row * PANEL_MAX + column];
+                *to = if accumulate { *to + value } else { value };
+            }
+        }
+    }
+}
+
+/// The panels of a block: their columns and vectors. The last two share what is left, so that none is one vector wide beside a full one.
+fn panels(lanes: usize, columns: &Range<usize>) -> impl Iterator<Item = (Range<usize>, usize)> {
+    let mut rest = columns.clone();
+    std::iter::from_fn(move || {
+        let vectors = match rest.len().div_ceil(lanes) {
+            0 => return None,
+            4 => 2,
+            left => left.min(PANEL_VECTORS),
+        };
+        let panel = rest.start..rest.end.min(rest.start + vectors * lanes);
+        rest.start = panel.end;
+        Some((panel, vectors))
+    })
+}
+
+/// One thread's part of `0..total`, in whole `unit`s but for the last.
+pub(crate) fn share(total: usize, unit: usize, thread: Thread) -> Range<usize> {
+    let units = total.div_ceil(unit);
+    let at = |index: usize| total.min(units * index / thread.count * unit);
+    at(thread.index)..at(thread.index + 1)
+}
+
+/// The calling thread among those that compute one operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Thread {
+    /// From 0.
+    pub index: usize,
+    /// At least 1.
+    pub count: usize,
+}
+
+impl Thread {
+    /// The only thread.
+    pub const ALONE: Self = Self { index: 0, count: 1 };
+}

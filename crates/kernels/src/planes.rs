@@ -1,0 +1,86 @@
+//! Operations that read each value a few times at most, so that memory is what they wait for.
+
+use crate::entry::Kernels;
+use crate::gemm::{self, Thread};
+
+/// Values that `group_norm` sums in one precision before it goes on in f64; they stay in the first cache.
+const CHUNK: usize = 2048;
+
+/// Group normalisation of one image.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupNorm {
+    /// `groups` times `group_size` values, side by side.
+    pub from: *const f32,
+    /// The same; may be `from`.
+    pub to: *mut f32,
+    /// Values of a group.
+    pub group_size: usize,
+    /// Values in all; the last group may be smaller.
+    pub total: usize,
+    /// Added to the variance.
+    pub epsilon: f32,
+}
+
+/// Brings the mean of each group to 0 and its variance to 1; threads divide the groups.
+///
+/// # Safety
+/// Both are valid for `total` values, equal or apart, and no two threads have the same index.
+pub unsafe fn group_norm(kernels: &Kernels, norm: &GroupNorm, thread: Thread) {
+    for group in gemm::share(norm.total.div_ceil(norm.group_size), 1, thread) {
+        let start = group * norm.group_size;
+        let count = norm.group_size.min(norm.total - start);
+        // SAFETY: part of what the caller promises.
+        unsafe {
+            let (from, to) = (norm.from.add(start), norm.to.add(start));
+            let (mean, variance) = moments(kernels, from, count);
+            let factor = 1.0 / (variance + f64::from(norm.epsilon)).sqrt();
+            (kernels.scale_and_offset)(from, count, factor as f32, (-mean * factor) as f32, to);
+        }
+    }
+}
+
+/// Mean and variance in one pass: those of chunks, combined (Chan, Golub and LeVeque, 1979).
+///
+/// # Safety
+/// `from` is valid for `count` values.
+unsafe fn moments(kernels: &Kernels, from: *const f32, count: usize) -> (f64, f64) {
+    let (mut mean, mut squares, mut before) = (0.0_f64, 0.0_f64, 0.0_f64);
+    for start in (0..count).step_by(CHUNK) {
+        let length = CHUNK.min(count - start);
+        // SAFETY: below `count`.
+        let (sum, centred) = unsafe {
+            let from = from.add(start);
+            let (sum, _) = (kernels.sums)(from, length, 0.0);
+            let centre = sum / length as f32;
+            (f64::from(sum), f64::from((kernels.sums)(from, length, centre).1))
+        };
+        let length = length as f64;
+        let difference = sum / length - mean;
+        squares += centred + difference * difference * before * length / (before + length);
+        before += length;
+        mean += difference * length / before;
+    }
+    (mean, squares / count as f64)
+}
+
+/// Which operation a row's constant does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowOperation {
+    /// Is added.
+    Add,
+    /// Multiplies.
+    Multiply,
+}
+
+/// Applies one constant to `count` neighbouring values.
+///
+/// # Safety
+/// Both are valid for `count` values, equal or apart.
+pub unsafe fn apply_constant(kernels: &Kernels, operation: RowOperation, from: *const f32, count: usize, constant: f32, to: *mut f32) {
+    let (factor, offset) = match operation {
+        RowOperation::Add => (1.0, constant),
+        RowOperation::Multiply => (constant, 0.0),
+    };
+    // SAFETY: as the caller promises.
+    unsafe { (kernels.scale_and_offset)(from, count, factor, offset, to) };
+}

@@ -1,0 +1,101 @@
+//! Product of matrices that are stored as rows: weights times activations.
+
+use std::ops::Range;
+
+use crate::entry::Kernels;
+use crate::gemm::{self, DEPTH_MAX, Left, Right, Target, Thread};
+use crate::pack::PANEL_MAX;
+use crate::rows::Rows;
+
+/// `out[i][j] = sum over k of activations[i][k] * weights[j][k]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Product {
+    /// `features` rows of `depth` values.
+    pub weights: Rows,
+    /// `tokens` rows of `depth` values.
+    pub activations: Rows,
+    /// `tokens` rows of `features` values.
+    pub out: *mut f32,
+    /// Values from one row of `out` to the next.
+    pub out_stride: usize,
+    /// Rows of the result.
+    pub tokens: usize,
+    /// Columns of the result.
+    pub features: usize,
+    /// Length of the sums.
+    pub depth: usize,
+}
+
+/// Computes one thread's part of a product.
+///
+/// # Safety
+/// The matrices are valid for the sizes named, `out` overlaps no factor, and no two threads have the same index.
+pub unsafe fn multiply(kernels: &Kernels, product: &Product, thread: Thread) {
+    let &Product { weights, activations, out, out_stride, tokens, features, depth } = product;
+    let (mut rows, mut columns) = (0..tokens, 0..features);
+    // Threads divide columns, so that each unpacks other weights; few columns are not divided.
+    if features >= kernels.lanes * 6 * thread.count || tokens <= features {
+        columns = gemm::share(features, kernels.lanes, thread);
+    } else {
+        rows = gemm::share(tokens, kernels.tile_rows, thread);
+    }
+    let target = Target { out, stride: out_stride, rows, columns, accumulate: false };
+    // SAFETY: as the caller promises.
+    unsafe { gemm::multiply(kernels, &activations, &Transposed(weights), depth, &target) };
+}
+
+impl Left for Rows {
+    unsafe fn pack(&self, kernels: &Kernels, rows: Range<usize>, depth: Range<usize>, to: *mut u32, stride: usize) {
+        // SAFETY: as the caller promises.
+        unsafe { Rows::pack(self, kernels, rows, depth, to, stride) };
+    }
+}
+
+/// A factor B whose columns are stored as rows.
+pub(crate) struct Transposed(pub(crate) Rows);
+
+impl Right for Transposed {
+    unsafe fn pack(&self, kernels: &Kernels, columns: Range<usize>, vectors: usize, depth: Range<usize>, to: *mut u32) {
+        /// As in the packed blocks of A: rows in different sets of the first cache.
+        const STRIDE: usize = DEPTH_MAX / 2 + 16;
+        #[repr(align(64))]
+        struct Square([u32; 16 * STRIDE]);
+        let mut square = Square([0; 16 * STRIDE]);
+        let words = if kernels.pairs { depth.len().div_ceil(2) } else { depth.len() };
+        for vector in 0..vectors {
+            let first = columns.start + vector * kernels.lanes;
+            let rows = first..columns.end.min(first + kernels.lanes);
+            // SAFETY: as the caller promises; the square has a row for each lane.
+            unsafe {
+                Rows::pack(&self.0, kernels, rows.clone(), depth.clone(), square.0.as_mut_ptr(), STRIDE);
+                for missing in rows.len()..kernels.lanes {
+                    square.0[missing * STRIDE..][..words].fill(0);
+                }
+                (kernels.transpose)(square.0.as_ptr(), STRIDE, words, to.add(vector * kernels.lanes), vectors * kernels.lanes);
+            }
+        }
+    }
+}
+
+/// A factor B that is stored as it is: one row for each k.
+pub(crate) struct Straight(pub(crate) Rows);
+
+impl Right for Straight {
+    unsafe fn pack(&self, kernels: &Kernels, columns: Range<usize>, vectors: usize, depth: Range<usize>, to: *mut u32) {
+        let width = vectors * kernels.lanes;
+        let mut rows = [[0.0_f32; PANEL_MAX]; 2];
+        let step = if kernels.pairs { 2 } else { 1 };
+        for (word, k) in depth.clone().step_by(step).enumerate() {
+            // SAFETY: as the caller promises; a row is at most PANEL_MAX values, those after the columns stay zero.
+            unsafe {
+                self.0.unpack(kernels, k, columns.clone(), rows[0].as_mut_ptr());
+                if k + 1 < depth.end && kernels.pairs {
+                    self.0.unpack(kernels, k + 1, columns.clone(), rows[1].as_mut_ptr());
+                } else {
+                    rows[1] = [0.0; PANEL_MAX];
+                }
+                (kernels.pair_rows)(rows[0].as_ptr(), rows[1].as_ptr(), width, to.add(word * width));
+            }
+        }
+    }
+}

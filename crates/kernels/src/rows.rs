@@ -1,0 +1,116 @@
+//! Rows of a matrix as they are stored: of f32, of 16 bits, or of blocks that a function unpacks.
+
+use std::ops::Range;
+
+use crate::entry::Kernels;
+use crate::gemm::DEPTH_MAX;
+
+/// Unpacks `count` values to f32: ggml's `to_float`.
+pub type Unpack = unsafe extern "C" fn(from: *const std::ffi::c_void, to: *mut f32, count: i64);
+
+/// Type of the values of a row.
+#[derive(Clone, Copy, Debug)]
+pub enum Values {
+    /// 32 bits.
+    F32,
+    /// IEEE binary16.
+    F16,
+    /// bfloat16.
+    Bf16,
+    /// Blocks of `values` values in `bytes` bytes each. `values` divides 256.
+    Blocks {
+        /// Values of a block.
+        values: usize,
+        /// Bytes of a block.
+        bytes: usize,
+        /// Unpacks whole blocks.
+        unpack: Unpack,
+    },
+}
+
+/// A matrix, row by row; the values of a row lie side by side.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows {
+    /// First value of the first row; needs no alignment.
+    pub data: *const u8,
+    /// Bytes from one row to the next.
+    pub stride: usize,
+    /// Type of the values.
+    pub values: Values,
+}
+
+impl Rows {
+    /// The same matrix from `bytes` further on.
+    ///
+    /// # Safety
+    /// The new start lies in the same allocation.
+    #[must_use]
+    pub unsafe fn offset(self, bytes: usize) -> Self {
+        // SAFETY: as the caller promises.
+        Self { data: unsafe { self.data.add(bytes) }, ..self }
+    }
+
+    /// Writes the values `range` of a row as f32. The start of `range` is a multiple of the block.
+    ///
+    /// # Safety
+    /// The row and `to` are valid for these values.
+    pub(crate) unsafe fn unpack(&self, kernels: &Kernels, row: usize, range: Range<usize>, to: *mut f32) {
+        let (start, count) = (range.start, range.len());
+        // SAFETY: as the caller promises; `to` is scratch of this crate, so it is aligned and apart.
+        unsafe {
+            let row = self.data.add(row * self.stride);
+            match self.values {
+                Values::F32 => row.add(start * 4).copy_to_nonoverlapping(to.cast(), count * 4),
+                Values::F16 => (kernels.unpack_f16)(row.add(start * 2).cast(), count, to),
+                Values::Bf16 => {
+                    let from = row.add(start * 2).cast::<u16>();
+                    for i in 0..count {
+                        *to.add(i) = f32::from_bits(u32::from(from.add(i).read_unaligned()) << 16);
+                    }
+                }
+                Values::Blocks { values, bytes, unpack } => unpack(row.add(start / values * bytes).cast(), to, count as i64),
+            }
+        }
+    }
+
+    /// Packs the values `depth` of `rows`, one row after the other `stride` words apart.
+    ///
+    /// # Safety
+    /// The rows are readable, `to` is writable; `depth` is at most [`DEPTH_MAX`] values and starts at a multiple of the block.
+    pub(crate) unsafe fn pack(&self, kernels: &Kernels, rows: Range<usize>, depth: Range<usize>, to: *mut u32, stride: usize) {
+        let mut unpacked = [0.0_f32; DEPTH_MAX];
+        for (i, row) in rows.enumerate() {
+            // SAFETY: as the caller promises.
+            unsafe {
+                let to = to.add(i * stride);
+                let from = self.data.add(row * self.stride);
+                match self.values {
+                    Values::F32 if from.cast::<f32>().is_aligned() => {
+                        (kernels.pack)(from.cast::<f32>().add(depth.start), depth.len(), to);
+                    }
+                    // Pairs of neighbours are stored as they are wanted.
+                    Values::Bf16 if kernels.pairs => {
+                        *to.add((depth.len() - 1) / 2) = 0;
+                        from.add(depth.start * 2).copy_to_nonoverlapping(to.cast(), depth.len() * 2);
+                    }
+                    _ => {
+                        self.unpack(kernels, row, depth.clone(), unpacked.as_mut_ptr());
+                        (kernels.pack)(unpacked.as_ptr(), depth.len(), to);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The value of an IEEE binary16.
+#[must_use]
+pub fn f16_to_f32(half: u16) -> f32 {
+    let sign = u32::from(half & 0x8000) << 16;
+    let (exponent, fraction) = (u32::from(half >> 10) & 31, u32::from(half) & 0x3FF);
+    match exponent {
+        0 => f32::from_bits(sign | (fraction as f32 * 2.0_f32.powi(-24)).to_bits()),
+        31 => f32::from_bits(sign | 0x7F80_0000 | fraction << 13),
+        _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
+    }
+}

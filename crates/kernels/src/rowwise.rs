@@ -1,0 +1,101 @@
+//! Loops over rows of values: weights of attention, sums, biases.
+
+use crate::entry::ScoreRow;
+use crate::simd::{Simd, exp};
+
+/// Replaces scores by `exp(score * scale + mask - maximum)`, where the maximum is that of this row and of those before it.
+/// Returns that maximum and the sum of the weights. Values between `count` and the next multiple of the lanes are overwritten.
+///
+/// # Safety
+/// The processor has the instruction set; see [`ScoreRow`] for the pointers.
+#[inline(always)]
+pub(crate) unsafe fn weigh_scores<S: Simd>(row: &ScoreRow) -> (f32, f32) {
+    let &ScoreRow { scores, count, scale, mask, maximum } = row;
+    // SAFETY: scores are valid up to the next multiple of the lanes; the mask is read below `count` only.
+    unsafe {
+        for i in count..count.next_multiple_of(S::LANES) {
+            *scores.add(i) = f32::NEG_INFINITY;
+        }
+        let mut largest = S::splat(f32::NEG_INFINITY);
+        let factor = S::splat(scale);
+        let full = if mask.is_null() { count.next_multiple_of(S::LANES) } else { count - count % S::LANES };
+        let mut at = 0;
+        while at < full {
+            let mut value = S::mul(S::load(scores.add(at)), factor);
+            if !mask.is_null() {
+                value = S::add(value, S::load_f16(mask.add(at)));
+            }
+            S::store(scores.add(at), value);
+            largest = S::max(value, largest);
+            at += S::LANES;
+        }
+        let mut maximum = maximum.max(reduce::<S>(largest, f32::NEG_INFINITY, f32::max));
+        for i in full..count {
+            let value = *scores.add(i) * scale + crate::rows::f16_to_f32(mask.add(i).read_unaligned());
+            *scores.add(i) = value;
+            maximum = maximum.max(value);
+        }
+        // A row whose keys are all masked has no weights.
+        if maximum == f32::NEG_INFINITY {
+            scores.write_bytes(0, count);
+            return (maximum, 0.0);
+        }
+        let shift = S::splat(-maximum);
+        let mut sum = S::splat(0.0);
+        for at in (0..count).step_by(S::LANES) {
+            let weight = exp::<S>(S::add(S::load(scores.add(at)), shift));
+            S::store(scores.add(at), weight);
+            sum = S::add(sum, weight);
+        }
+        (maximum, reduce::<S>(sum, 0.0, |a, b| a + b))
+    }
+}
+
+/// Combines the lanes of a vector.
+#[inline(always)]
+unsafe fn reduce<S: Simd>(vector: S::Vector, start: f32, combine: fn(f32, f32) -> f32) -> f32 {
+    let mut lanes = [start; 16];
+    // SAFETY: no vector has more than 16 lanes.
+    unsafe { S::store(lanes.as_mut_ptr(), vector) };
+    lanes.into_iter().fold(start, combine)
+}
+
+/// `to[i] = from[i] * factor + offset`; `to` may be `from`. Plain loops: the compiler makes vectors of the enabled instruction set of them.
+///
+/// # Safety
+/// Both are valid for `count` values and equal or apart.
+#[inline(always)]
+pub(crate) unsafe fn scale_and_offset(from: *const f32, count: usize, factor: f32, offset: f32, to: *mut f32) {
+    for i in 0..count {
+        // SAFETY: below `count`.
+        unsafe { *to.add(i) = *from.add(i) * factor + offset };
+    }
+}
+
+/// Sum of `count` values, and of the squares of their differences from `centre`, in 32 partial sums.
+///
+/// # Safety
+/// `from` is readable for `count` values.
+#[inline(always)]
+pub(crate) unsafe fn sums(from: *const f32, count: usize, centre: f32) -> (f32, f32) {
+    const PARTS: usize = 32;
+    let (mut sum, mut squares) = ([0.0_f32; PARTS], [0.0_f32; PARTS]);
+    // SAFETY: below `count`.
+    unsafe {
+        let mut at = 0;
+        while at + PARTS <= count {
+            for i in 0..PARTS {
+                let value = *from.add(at + i);
+                sum[i] += value;
+                squares[i] += (value - centre) * (value - centre);
+            }
+            at += PARTS;
+        }
+        for i in at..count {
+            let value = *from.add(i);
+            sum[i - at] += value;
+            squares[i - at] += (value - centre) * (value - centre);
+        }
+    }
+    (sum.iter().sum(), squares.iter().sum())
+}

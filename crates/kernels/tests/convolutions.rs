@@ -1,0 +1,143 @@
+//! Convolutions against plain loops.
+#![allow(unsafe_code, reason = "the interface takes pointers")]
+
+mod reference;
+
+use atelier_kernels::convolution::{Convolution, Shape, convolve};
+use atelier_kernels::{Kernels, Level};
+use proptest::prelude::*;
+use reference::{Kind, Matrix, Shared, assert_close, factor, levels, numbers, on_threads};
+
+fn shape(width: usize, height: usize, channels: usize, out_channels: usize, kernel: (usize, usize)) -> Shape {
+    Shape {
+        width,
+        height,
+        channels,
+        out_channels,
+        kernel,
+        stride: (1, 1),
+        padding: (kernel.0 / 2, kernel.1 / 2),
+        dilation: (1, 1),
+        out: (0, 0),
+        groups: 1,
+    }
+    .with_out()
+}
+
+trait WithOut {
+    fn with_out(self) -> Self;
+}
+
+impl WithOut for Shape {
+    fn with_out(mut self) -> Self {
+        let size = |size: usize, kernel: usize, stride: usize, padding: usize, dilation: usize| {
+            (size + 2 * padding).saturating_sub(dilation * (kernel - 1) + 1) / stride + 1
+        };
+        self.out.0 = size(self.width, self.kernel.0, self.stride.0, self.padding.0, self.dilation.0);
+        self.out.1 = size(self.height, self.kernel.1, self.stride.1, self.padding.1, self.dilation.1);
+        self
+    }
+}
+
+fn check(level: Level, kernels: &'static Kernels, shape: &Shape, kind: Kind, threads: usize) {
+    let (channels, out_channels) = (shape.channels / shape.groups, shape.out_channels / shape.groups);
+    let depth = channels * shape.kernel.0 * shape.kernel.1;
+    let weights = Matrix::new(kind, shape.out_channels, depth, 0, 0, 3);
+    // Nothing may be read beside the image: the allocation ends with it.
+    let image = numbers(shape.channels * shape.width * shape.height, 4);
+    let mut out = vec![f32::NAN; shape.out_channels * shape.out.0 * shape.out.1];
+    let shared = Shared(out.as_mut_ptr());
+    let from = Shared(image.as_ptr().cast_mut());
+    on_threads(threads, |thread| {
+        let convolution = Convolution { shape, weights: weights.rows(), image: from.get(), out: shared.get() };
+        unsafe { convolve(kernels, &convolution, thread) };
+    });
+    let mut wanted = Vec::new();
+    for out_channel in 0..shape.out_channels {
+        let group = out_channel / out_channels;
+        for row in 0..shape.out.1 {
+            for column in 0..shape.out.0 {
+                let mut sum = 0.0;
+                for channel in 0..channels {
+                    for ky in 0..shape.kernel.1 {
+                        for kx in 0..shape.kernel.0 {
+                            let y = (row * shape.stride.1 + ky * shape.dilation.1) as isize - shape.padding.1 as isize;
+                            let x = (column * shape.stride.0 + kx * shape.dilation.0) as isize - shape.padding.0 as isize;
+                            if (0..shape.height as isize).contains(&y) && (0..shape.width as isize).contains(&x) {
+                                let at = ((group * channels + channel) * shape.height + y as usize) * shape.width + x as usize;
+                                let weight = weights.values[out_channel * depth + (channel * shape.kernel.1 + ky) * shape.kernel.0 + kx];
+                                sum += factor(level, weight) * factor(level, image[at]);
+                            }
+                        }
+                    }
+                }
+                wanted.push(sum);
+            }
+        }
+    }
+    assert_close(&out, &wanted, depth, &format!("{level:?} {shape:?} {kind:?} {threads} threads"));
+}
+
+#[test]
+fn sizes_of_image_models() {
+    for (level, kernels) in levels() {
+        for (width, channels, out_channels, kernel) in
+            [(8, 33, 40, 3), (16, 20, 17, 3), (64, 4, 9, 3), (64, 5, 3, 3), (50, 7, 64, 1), (9, 3, 12, 5), (32, 3, 16, 16)]
+        {
+            check(level, kernels, &shape(width, width + 1, channels, out_channels, (kernel, kernel)), Kind::F16, 2);
+        }
+    }
+}
+
+#[test]
+fn every_width() {
+    for (level, kernels) in levels() {
+        for width in 1..=60 {
+            check(level, kernels, &shape(width, 3, 3, 5, (3, 3)), Kind::F32, 1);
+        }
+    }
+}
+
+#[test]
+fn strides_padding_dilation_and_groups() {
+    for (level, kernels) in levels() {
+        let plain = shape(19, 14, 6, 8, (3, 3));
+        for shape in [
+            Shape { stride: (2, 2), ..plain },
+            Shape { stride: (2, 1), padding: (0, 1), ..plain },
+            Shape { stride: (3, 2), dilation: (2, 3), padding: (4, 5), ..plain },
+            Shape { dilation: (2, 2), padding: (2, 2), ..plain },
+            Shape { padding: (0, 0), ..plain },
+            Shape { padding: (5, 4), ..plain },
+            Shape { groups: 2, ..plain },
+            Shape { groups: 6, out_channels: 6, ..plain },
+            Shape { kernel: (1, 1), padding: (0, 0), stride: (2, 2), ..plain },
+            Shape { kernel: (1, 1), padding: (1, 1), ..plain },
+            Shape { kernel: (1, 3), padding: (0, 1), ..plain },
+            Shape { kernel: (3, 1), padding: (1, 0), ..plain },
+        ] {
+            for threads in [1, 4] {
+                check(level, kernels, &shape.with_out(), Kind::F16, threads);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(80))]
+    #[test]
+    fn any_convolution(
+        size in (1_usize..40, 1_usize..20), channels in 1_usize..20, out_channels in 1_usize..30, kernel in (1_usize..5, 1_usize..5),
+        stride in (1_usize..4, 1_usize..4), padding in (0_usize..4, 0_usize..4), dilation in (1_usize..4, 1_usize..4),
+        groups in 1_usize..4, threads in 1_usize..4, half in any::<bool>(),
+    ) {
+        let shape = Shape {
+            width: size.0, height: size.1, channels: channels * groups, out_channels: out_channels * groups,
+            kernel, stride, padding, dilation, out: (0, 0), groups,
+        };
+        prop_assume!(size.0 + 2 * padding.0 > dilation.0 * (kernel.0 - 1) && size.1 + 2 * padding.1 > dilation.1 * (kernel.1 - 1));
+        for (level, kernels) in levels() {
+            check(level, kernels, &shape.with_out(), if half { Kind::F16 } else { Kind::F32 }, threads);
+        }
+    }
+}
