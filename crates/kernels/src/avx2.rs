@@ -1,4 +1,4 @@
-//! AVX2 with FMA and F16C: 8 lanes, 16 registers. A tile of 4 rows by 24 columns takes 12 of them.
+//! AVX2 with FMA and F16C: 8 lanes, 16 registers. A tile of 6 rows by 16 columns takes 12 of them.
 
 use std::arch::x86_64::{
     __m256, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm256_add_epi32, _mm256_add_ps,
@@ -14,7 +14,8 @@ pub(crate) struct Avx2;
 impl Simd for Avx2 {
     type Vector = __m256;
     const LANES: usize = 8;
-    const TILE_ROWS: usize = 4;
+    const TILE_ROWS: usize = 6;
+    const TILE_VECTORS: usize = 2;
 
     #[inline(always)]
     unsafe fn splat(value: f32) -> __m256 {

@@ -14,6 +14,7 @@ impl Simd for Avx512 {
     type Vector = __m512;
     const LANES: usize = 16;
     const TILE_ROWS: usize = 8;
+    const TILE_VECTORS: usize = 3;
 
     #[inline(always)]
     unsafe fn splat(value: f32) -> __m512 {

@@ -2,14 +2,11 @@
 
 use crate::convolution::PixelPanel;
 
-/// Vectors of a full panel's row. A tile of r rows holds 3r sums, enough independent ones to hide the latency of a multiplication.
-pub(crate) const PANEL_VECTORS: usize = 3;
-
 /// One register tile: `rows` rows of the left factor times one panel of the right.
 pub(crate) struct Tile {
     /// Rows, at most [`Kernels::tile_rows`].
     pub(crate) rows: usize,
-    /// Vectors in a row of the panel, 1 to [`PANEL_VECTORS`].
+    /// Vectors in a row of the panel, 1 to [`Kernels::tile_vectors`].
     pub(crate) vectors: usize,
     /// Depth in words.
     pub(crate) words: usize,
@@ -50,6 +47,8 @@ pub struct Kernels {
     pub(crate) lanes: usize,
     /// Rows of a register tile.
     pub(crate) tile_rows: usize,
+    /// Vectors of a tile's row, which are those of a panel's.
+    pub(crate) tile_vectors: usize,
     /// A word holds two values of depth.
     pub(crate) pairs: bool,
     /// Multiplies one tile.
@@ -132,6 +131,7 @@ macro_rules! entries {
         pub(crate) static KERNELS: crate::entry::Kernels = crate::entry::Kernels {
             lanes: <<$words as crate::simd::Words>::Unit as crate::simd::Simd>::LANES,
             tile_rows: <<$words as crate::simd::Words>::Unit as crate::simd::Simd>::TILE_ROWS,
+            tile_vectors: <<$words as crate::simd::Words>::Unit as crate::simd::Simd>::TILE_VECTORS,
             pairs: <$words as crate::simd::Words>::PAIRS,
             multiply_tile,
             pack,

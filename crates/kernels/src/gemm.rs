@@ -7,12 +7,12 @@
 //! speed is that of the registers if each value, once it is near, is used often:
 //!
 //! ```text
-//! for each COLUMN_PANELS panels of B           a result block's columns
+//! for each COLUMN_VECTORS vectors of columns   a result block's columns
 //!   for each DEPTH_WORDS words of depth
 //!     pack that part of B into panels          0.5 MB, stays in the second cache
 //!     for each ROW_BLOCK rows of A
 //!       pack that part of A                    0.3 MB, stays in the second cache
-//!       for each panel of B                    3 vectors wide: 48 KB
+//!       for each panel of B                    3 vectors wide: 48 KB (AVX-512)
 //!         for each tile of rows of A           8 rows: 8 KB, stays in the first cache
 //!           sums of 8 rows by 3 vectors        24 registers; one row of the panel and one broadcast value of A at a time
 //! ```
@@ -29,7 +29,7 @@
 
 use std::ops::Range;
 
-use crate::entry::{Kernels, PANEL_VECTORS, Tile};
+use crate::entry::{Kernels, Tile};
 use crate::pack::PANEL_MAX;
 use crate::scratch;
 
@@ -37,8 +37,8 @@ use crate::scratch;
 const DEPTH_WORDS: usize = 256;
 /// Values of depth of a block, with pairs.
 pub(crate) const DEPTH_MAX: usize = 2 * DEPTH_WORDS;
-/// Full panels of a block of B.
-const COLUMN_PANELS: usize = 10;
+/// Vectors in a row of a block of B: whole panels of two and of three.
+const COLUMN_VECTORS: usize = 30;
 /// Rows of a block of A.
 const ROW_BLOCK: usize = 256;
 /// Words between packed rows of A: a cache line more than they hold, so that the rows of a tile are in different sets of the first cache.
@@ -84,7 +84,7 @@ pub(crate) struct Target {
 /// # Safety
 /// The factors are readable and the target is writable for the rows, columns and depth named.
 pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl Right, depth: usize, target: &Target) {
-    let block_columns = COLUMN_PANELS * PANEL_VECTORS * kernels.lanes;
+    let block_columns = COLUMN_VECTORS * kernels.lanes.max(8);
     let depth_block = if kernels.pairs { DEPTH_MAX } else { DEPTH_WORDS };
     let packed_right = scratch::words(&scratch::BLOCKS, block_columns * DEPTH_WORDS + ROW_BLOCK * LEFT_STRIDE);
     // SAFETY: the scratch holds both blocks.
@@ -100,7 +100,7 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
         for depth_first in (0..depth).step_by(depth_block) {
             let depth = depth_first..depth.min(depth_first + depth_block);
             let words = if kernels.pairs { depth.len().div_ceil(2) } else { depth.len() };
-            for (panel, vectors) in panels(kernels.lanes, &columns) {
+            for (panel, vectors) in panels(kernels, &columns) {
                 // SAFETY: panels lie side by side, `DEPTH_WORDS` words for each of their columns.
                 unsafe { right.pack(kernels, panel.clone(), vectors, depth.clone(), packed_right.add((panel.start - first) * DEPTH_WORDS)) };
             }
@@ -108,7 +108,7 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
                 let rows = row..target.rows.end.min(row + ROW_BLOCK);
                 // SAFETY: the scratch has a row of LEFT_STRIDE words for each.
                 unsafe { left.pack(kernels, rows.clone(), depth.clone(), packed_left, LEFT_STRIDE) };
-                for (panel, vectors) in panels(kernels.lanes, &columns) {
+                for (panel, vectors) in panels(kernels, &columns) {
                     for row in rows.clone().step_by(kernels.tile_rows) {
                         // SAFETY: packed above; the tile's part of the target is inside its rows and columns.
                         unsafe {
@@ -159,13 +159,14 @@ unsafe fn multiply_tile(kernels: &Kernels, mut tile: Tile, columns: usize) {
 }
 
 /// The panels of a block: their columns and vectors. The last two share what is left, so that none is one vector wide beside a full one.
-fn panels(lanes: usize, columns: &Range<usize>) -> impl Iterator<Item = (Range<usize>, usize)> {
+fn panels(kernels: &Kernels, columns: &Range<usize>) -> impl Iterator<Item = (Range<usize>, usize)> + use<> {
+    let (lanes, full) = (kernels.lanes, kernels.tile_vectors);
     let mut rest = columns.clone();
     std::iter::from_fn(move || {
         let vectors = match rest.len().div_ceil(lanes) {
             0 => return None,
-            4 => 2,
-            left => left.min(PANEL_VECTORS),
+            left if left > full && left < 2 * full => left.div_ceil(2),
+            left => left.min(full),
         };
         let panel = rest.start..rest.end.min(rest.start + vectors * lanes);
         rest.start = panel.end;

@@ -15,6 +15,7 @@ impl Simd for Neon {
     type Vector = float32x4_t;
     const LANES: usize = 4;
     const TILE_ROWS: usize = 8;
+    const TILE_VECTORS: usize = 3;
 
     #[inline(always)]
     unsafe fn splat(value: f32) -> float32x4_t {

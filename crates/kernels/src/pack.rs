@@ -1,12 +1,11 @@
 //! Packing: copies of parts of the factors in the order in which the innermost loop reads them.
 
 use crate::convolution::PixelPanel;
-use crate::entry::PANEL_VECTORS;
 use crate::rows::f16_to_f32;
 use crate::simd::{Simd, Words};
 
-/// Widest row of a panel, of any instruction set.
-pub(crate) const PANEL_MAX: usize = PANEL_VECTORS * 16;
+/// Values of the widest row of a panel, of any instruction set.
+pub(crate) const PANEL_MAX: usize = 48;
 
 /// Converts `count` values of binary16.
 ///

@@ -9,6 +9,7 @@ impl Simd for Scalar {
     type Vector = [f32; 4];
     const LANES: usize = 4;
     const TILE_ROWS: usize = 4;
+    const TILE_VECTORS: usize = 3;
 
     #[inline(always)]
     unsafe fn splat(value: f32) -> [f32; 4] {

@@ -9,8 +9,10 @@ pub(crate) trait Simd {
     type Vector: Copy;
     /// Values in a register.
     const LANES: usize;
-    /// Rows of a register tile. Its three vectors for each row, the vectors of a panel's row and a broadcast value fill the registers.
+    /// Rows of a register tile.
     const TILE_ROWS: usize;
+    /// Vectors of a tile's row, at most 3: the sums of all rows, one row of factors and two broadcast values fill the registers.
+    const TILE_VECTORS: usize;
 
     unsafe fn splat(value: f32) -> Self::Vector;
     /// Reads `LANES` values.

@@ -15,7 +15,7 @@ pub(crate) unsafe fn multiply<W: Words>(tile: &Tile) {
                 $(
                     ($rows, 1) if $rows <= W::Unit::TILE_ROWS => multiply_shape::<W, $rows, 1>(tile),
                     ($rows, 2) if $rows <= W::Unit::TILE_ROWS => multiply_shape::<W, $rows, 2>(tile),
-                    ($rows, 3) if $rows <= W::Unit::TILE_ROWS => multiply_shape::<W, $rows, 3>(tile),
+                    ($rows, 3) if $rows <= W::Unit::TILE_ROWS && W::Unit::TILE_VECTORS >= 3 => multiply_shape::<W, $rows, 3>(tile),
                 )*
                 _ => debug_assert!(false, "no tile has this shape"),
             }
