@@ -69,7 +69,7 @@ fn a_prompt_becomes_a_picture_file_that_tells_how_it_was_made() {
         Some(path.to_path_buf())
     });
     assert_eq!((restored.recipe.files, restored.recipe.seed, restored.missing.len()), (files(), 42, 0));
-    for said in ["Loading diffusion (", "Reading the prompt\n", "Denoising picture (3 steps)\n", "Decoding picture\n", "Done in "] {
+    for said in ["Loading diffusion (", "Encoding the prompt\n", "Sampling picture (3 steps)\n", "Decoding picture\n", "Done in "] {
         assert!(err.contains(said), "{said}: {err}");
     }
 }

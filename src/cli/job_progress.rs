@@ -57,7 +57,7 @@ impl JobProgress {
                 };
                 ProgressLine { message, detail, fraction: Some(bytes_done as f64 / bytes_total as f64) }
             }
-            Phase::Encoding => ProgressLine::new("Reading the prompt"),
+            Phase::Encoding => ProgressLine::new("Encoding the prompt"),
             Phase::Denoising { picture } => {
                 let (detail, fraction) = match step {
                     Some(step) => {
@@ -66,12 +66,12 @@ impl JobProgress {
                     }
                     None => (format!("{} steps", self.steps), None),
                 };
-                ProgressLine { message: of_picture("Denoising", picture), detail, fraction }
+                ProgressLine { message: of_picture("Sampling", picture), detail, fraction }
             }
             Phase::Decoding { picture } => ProgressLine::new(of_picture("Decoding", picture)),
-            Phase::Upscaling { tiles: 0, .. } => ProgressLine::new("Enlarging"),
+            Phase::Upscaling { tiles: 0, .. } => ProgressLine::new("Upscaling"),
             Phase::Upscaling { tile, tiles } => ProgressLine {
-                message: "Enlarging".to_owned(),
+                message: "Upscaling".to_owned(),
                 detail: format!("{tile} of {tiles} tiles"),
                 fraction: Some(f64::from(tile) / f64::from(tiles)),
             },
@@ -149,8 +149,8 @@ mod tests {
             report(Phase::Decoding { picture }, &[]);
         }
         reporter.finish();
-        let expected = "Loading text encoder (2.00 GiB)\nReading the prompt\n\
-            Denoising picture 1 of 2 (20 steps)\nDecoding picture 1 of 2\nDenoising picture 2 of 2 (20 steps)\nDecoding picture 2 of 2\n";
+        let expected = "Loading text encoder (2.00 GiB)\nEncoding the prompt\n\
+            Sampling picture 1 of 2 (20 steps)\nDecoding picture 1 of 2\nSampling picture 2 of 2 (20 steps)\nDecoding picture 2 of 2\n";
         assert_eq!(err.text(), expected);
     }
 
@@ -169,7 +169,7 @@ mod tests {
         let mut progress = JobProgress::default();
         progress.begin(&begin(2));
         let line = progress.line(Phase::Denoising { picture: 0 }, Some(step(0, 10, 2.0)));
-        assert_eq!(line.message, "Denoising picture 1 of 2");
+        assert_eq!(line.message, "Sampling picture 1 of 2");
         assert_eq!(line.detail, "step 11 of 20, 2.00 s a step, 0:59 left");
         assert_eq!(line.fraction, Some(0.525));
         assert_eq!(progress.line(Phase::Denoising { picture: 0 }, Some(step(0, 0, 0.0))).detail, "step 1 of 20");

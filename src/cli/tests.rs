@@ -164,7 +164,7 @@ fn a_picture_is_saved_among_the_persons_pictures_and_its_path_printed() {
     assert!(metadata.parameters.unwrap().starts_with("a lake\nSteps: 20, CFG scale: 7, Seed: 42, Size: 4x2, Model: model"));
     assert!(metadata.recipe.is_some());
     assert!(
-        ran.err.starts_with("The size was snapped.\nReading the prompt\nDenoising picture")
+        ran.err.starts_with("The size was snapped.\nEncoding the prompt\nSampling picture")
             && ran.err.contains("One colour only.\nDone in 1.5 s"),
         "{}",
         ran.err
