@@ -6,6 +6,7 @@
 
 mod chores;
 mod display;
+mod gpu_kit;
 mod install;
 mod installed;
 mod options;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Chore::Sheet => chores::sheet(&options),
         Chore::Fresh => chores::fresh(&options),
         Chore::Package => package::package(&options),
+        Chore::GpuKit => gpu_kit::gpu_kit(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

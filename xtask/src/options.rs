@@ -17,6 +17,7 @@ Atelier's chores:
   cargo xtask sheet [-- FILE]   paint 24 prompts with the built-in model into one picture (docs/screenshots/builtin.png)
   cargo xtask fresh [-- ARGS]   do `test` and `run` in a new Debian, as root (ARGS go to tools/fresh-machine.sh)
   cargo xtask package FORMATS   build for other machines and pack: deb, rpm, appimage, tar, windows, msi, macos
+  cargo xtask gpu-kit           pack what measures Atelier on a machine with a graphics card, without network and without Rust
   cargo xtask help              print this
 
 Options, before `--`:
@@ -25,7 +26,7 @@ Options, before `--`:
       --no-check     do not look for what is missing
       --release      run: build with every optimisation
       --features F   run, bench, sheet: build with these features (vulkan, cuda, metal, wgpu)
-      --program FILE package: pack this program, which was built before";
+      --program FILE package, gpu-kit: pack this program, which was built before";
 
 /// Subcommand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,7 @@ pub(crate) enum Chore {
     Sheet,
     Fresh,
     Package,
+    GpuKit,
 }
 
 /// A parsed command line.
@@ -72,6 +74,7 @@ impl Options {
             Some("sheet") => Chore::Sheet,
             Some("fresh") => Chore::Fresh,
             Some("package") => Chore::Package,
+            Some("gpu-kit") => Chore::GpuKit,
             Some(other) => return Err(format!("There is no chore called `{other}`.")),
         };
         let mut options = Self {
@@ -96,7 +99,7 @@ impl Options {
                     let list = words.next().ok_or("`--features` is followed by a list, such as `--features vulkan`.")?;
                     options.features = Some(list);
                 }
-                "--program" if chore == Chore::Package => {
+                "--program" if matches!(chore, Chore::Package | Chore::GpuKit) => {
                     let program = words.next().ok_or("`--program` is followed by the path of a built program.")?;
                     options.program = Some(program.into());
                 }
@@ -138,6 +141,7 @@ mod tests {
         assert!(parse("run --features").unwrap_err().contains("--features"));
         assert!(parse("run --vulkan").unwrap_err().contains("`--vulkan`"));
         assert!(parse("package zip").unwrap_err().contains("`zip`"));
+        assert!(parse("gpu-kit --program x").unwrap().program.is_some());
         assert_eq!(parse("package deb --program x tar").unwrap().formats, [Format::Deb, Format::Tar]);
         assert!(parse("test --vulkan").unwrap().vulkan && !parse("test").unwrap().vulkan);
     }

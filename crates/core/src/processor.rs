@@ -90,31 +90,31 @@ impl fmt::Display for CpuLevel {
 
 /// Defines [`is_detected`] from the names that this architecture's detection knows.
 macro_rules! detection {
-    ($($architecture:literal, $macro:path: $($feature:tt)*);* $(;)?) => {
+    ($($architecture:literal $macro:ident [$($feature:tt)*])*) => {
         /// True where this processor and its system have the feature; `None` for a name that this architecture does not know.
         #[must_use]
         pub fn is_detected(feature: &str) -> Option<bool> {
             $(#[cfg(target_arch = $architecture)]
-            return match feature {
-                $($feature => Some($macro!($feature)),)*
-                _ => None,
-            };)*
-            #[cfg(not(any($(target_arch = $architecture),*)))]
             {
-                let _ = feature;
-                None
-            }
+                use std::arch::$macro;
+                match feature {
+                    $($feature => return Some($macro!($feature)),)*
+                    _ => {}
+                }
+            })*
+            let _ = feature;
+            None
         }
     };
 }
 
 detection! {
-    "x86_64", std::is_x86_feature_detected:
+    "x86_64" is_x86_feature_detected [
         "sse3" "ssse3" "sse4.1" "sse4.2" "sse4a" "popcnt" "lzcnt" "movbe" "bmi1" "bmi2" "avx" "avx2" "fma" "f16c" "avxvnni" "gfni" "vaes"
         "vpclmulqdq" "avx512f" "avx512cd" "avx512bw" "avx512dq" "avx512vl" "avx512ifma" "avx512vbmi" "avx512vbmi2" "avx512vnni"
-        "avx512bitalg" "avx512vpopcntdq" "avx512vp2intersect" "avx512bf16" "avx512fp16";
-    "aarch64", std::arch::is_aarch64_feature_detected:
-        "neon" "fp16" "dotprod" "i8mm" "bf16" "sve" "sve2";
+        "avx512bitalg" "avx512vpopcntdq" "avx512vp2intersect" "avx512bf16" "avx512fp16"
+    ]
+    "aarch64" is_aarch64_feature_detected ["neon" "fp16" "dotprod" "i8mm" "bf16" "sve" "sve2"]
 }
 
 /// The levels of one start of the program.

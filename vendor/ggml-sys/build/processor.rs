@@ -66,18 +66,19 @@ fn is_on(cache: &str, option: &str) -> bool {
 fn of_this_machine() -> Vec<&'static str> {
     let mut features = Vec::new();
     macro_rules! detect {
-        ($detected:path: $($feature:tt)*) => {
-            $(if $detected!($feature) { features.push($feature); })*
-        };
+        ($macro:ident: $($feature:tt)*) => {{
+            use std::arch::$macro;
+            $(if $macro!($feature) { features.push($feature); })*
+        }};
     }
     #[cfg(target_arch = "x86_64")]
     detect! {
-        std::is_x86_feature_detected:
+        is_x86_feature_detected:
         "sse3" "ssse3" "sse4.1" "sse4.2" "sse4a" "popcnt" "lzcnt" "movbe" "bmi1" "bmi2" "avx" "avx2" "fma" "f16c" "avxvnni" "gfni" "vaes"
         "vpclmulqdq" "avx512f" "avx512cd" "avx512bw" "avx512dq" "avx512vl" "avx512ifma" "avx512vbmi" "avx512vbmi2" "avx512vnni"
         "avx512bitalg" "avx512vpopcntdq" "avx512vp2intersect" "avx512bf16" "avx512fp16"
-    }
+    };
     #[cfg(target_arch = "aarch64")]
-    detect! { std::arch::is_aarch64_feature_detected: "neon" "fp16" "dotprod" "i8mm" "bf16" "sve" "sve2" }
+    detect! { is_aarch64_feature_detected: "neon" "fp16" "dotprod" "i8mm" "bf16" "sve" "sve2" };
     features
 }
