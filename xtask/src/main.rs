@@ -12,6 +12,7 @@ mod installed;
 mod options;
 mod package;
 mod packages;
+mod release;
 mod requirements;
 mod stages;
 mod vulkan;
@@ -42,6 +43,8 @@ fn main() -> ExitCode {
         Chore::Sheet => chores::sheet(&options),
         Chore::Fresh => chores::fresh(&options),
         Chore::Package => package::package(&options),
+        Chore::Notes => release::notes(&options),
+        Chore::Sums => release::sums(&options),
         Chore::GpuKit => gpu_kit::gpu_kit(&options),
     };
     match result {

@@ -18,6 +18,8 @@ Atelier's chores:
   cargo xtask fresh [-- ARGS]   do `test` and `run` in a new Debian, as root (ARGS go to tools/fresh-machine.sh)
   cargo xtask package FORMATS   build for other machines and pack: deb, rpm, appimage, tar, windows, msi, macos
   cargo xtask gpu-kit           pack what measures Atelier on a machine with a graphics card, without network and without Rust
+  cargo xtask notes [VERSION]   print what CHANGELOG.md says of a version
+  cargo xtask sums FOLDER       write sums of a folder's packages, and sign them with the key that ATELIER_MINISIGN_KEY names
   cargo xtask help              print this
 
 Options, before `--`:
@@ -41,6 +43,8 @@ pub(crate) enum Chore {
     Fresh,
     Package,
     GpuKit,
+    Notes,
+    Sums,
 }
 
 /// A parsed command line.
@@ -57,7 +61,7 @@ pub(crate) struct Options {
     pub(crate) formats: Vec<Format>,
     /// `package`: a program that was built before.
     pub(crate) program: Option<PathBuf>,
-    /// Arguments after `--`.
+    /// Arguments after `--`; `notes`: the version; `sums`: the folder.
     pub(crate) rest: Vec<String>,
 }
 
@@ -75,6 +79,8 @@ impl Options {
             Some("fresh") => Chore::Fresh,
             Some("package") => Chore::Package,
             Some("gpu-kit") => Chore::GpuKit,
+            Some("notes") => Chore::Notes,
+            Some("sums") => Chore::Sums,
             Some(other) => return Err(format!("There is no chore called `{other}`.")),
         };
         let mut options = Self {
@@ -105,6 +111,9 @@ impl Options {
                 }
                 name if chore == Chore::Package && Format::parse(name).is_some() => options.formats.extend(Format::parse(name)),
                 "-h" | "--help" => options.chore = Chore::Help,
+                operand if matches!(chore, Chore::Notes | Chore::Sums) && options.rest.is_empty() && !operand.starts_with('-') => {
+                    options.rest.push(word);
+                }
                 other => return Err(format!("`{other}` is not an option here. What is meant for the program itself goes after `--`.")),
             }
         }
@@ -141,6 +150,8 @@ mod tests {
         assert!(parse("run --features").unwrap_err().contains("--features"));
         assert!(parse("run --vulkan").unwrap_err().contains("`--vulkan`"));
         assert!(parse("package zip").unwrap_err().contains("`zip`"));
+        assert_eq!(parse("notes v0.1.0").unwrap().rest, ["v0.1.0"]);
+        assert!(parse("sums a b").unwrap_err().contains("`b`"));
         assert!(parse("gpu-kit --program x").unwrap().program.is_some());
         assert_eq!(parse("package deb --program x tar").unwrap().formats, [Format::Deb, Format::Tar]);
         assert!(parse("test --vulkan").unwrap().vulkan && !parse("test").unwrap().vulkan);
