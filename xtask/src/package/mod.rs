@@ -4,11 +4,14 @@
 //! Formats for another system that also need a build of their own have `fn build(options: &Options) -> Result<PathBuf, Failure>`, which
 //! returns the program.
 
+#[cfg(unix)]
+mod appimage;
 mod deb;
 mod licences;
 pub(crate) mod linux;
 mod macos;
 mod msi;
+mod rpm;
 pub(crate) mod stage;
 mod tar;
 mod windows;
@@ -68,8 +71,13 @@ impl Format {
     fn requirements(self) -> Vec<Requirement> {
         match self {
             Self::Deb => vec![linux::OBJDUMP, deb::DPKG_DEB],
-            Self::Tar => vec![linux::OBJDUMP, tar::XZ],
-            Self::Rpm | Self::Appimage | Self::Windows | Self::Msi | Self::Macos => Vec::new(),
+            Self::Tar => vec![tar::XZ],
+            Self::Rpm => vec![linux::OBJDUMP, rpm::RPMBUILD],
+            #[cfg(unix)]
+            Self::Appimage => vec![appimage::MKSQUASHFS],
+            #[cfg(not(unix))]
+            Self::Appimage => Vec::new(),
+            Self::Windows | Self::Msi | Self::Macos => Vec::new(),
         }
     }
 }
@@ -95,7 +103,11 @@ pub(crate) fn package(options: &Options) -> Result<(), Failure> {
             Format::Macos => macos::package(&staged, &out)?,
             Format::Deb => deb::package(&staged, &out)?,
             Format::Tar => tar::package(&staged, &out)?,
-            Format::Rpm | Format::Appimage => return Err(not_there_yet(format)),
+            Format::Rpm => rpm::package(&staged, &out)?,
+            #[cfg(unix)]
+            Format::Appimage => appimage::package(&staged, &out)?,
+            #[cfg(not(unix))]
+            Format::Appimage => return Err(Failure::new("The AppImage is made on Linux.")),
         };
         report(&staged, &file)?;
     }
@@ -113,10 +125,6 @@ fn build(system: TargetSystem, options: &Options) -> Result<PathBuf, Failure> {
         TargetSystem::Macos => macos::build(options),
         TargetSystem::Linux => linux::build(options),
     }
-}
-
-fn not_there_yet(format: Format) -> Failure {
-    Failure::new(format!("The format `{}` is not there yet.", format.name()))
 }
 
 /// Prints the size to standard error and the path to standard output.
