@@ -53,10 +53,10 @@ fn spec_file(version: &str, tree: &Path, linked: &Linkage) -> String {
 
 fn requires(linked: &Linkage) -> Vec<String> {
     let Linkage { libraries, glibc, libstdcxx } = linked;
-    let mut names = vec![
-        format!("libc.so.6(GLIBC_{}.{})(64bit)", glibc.0, glibc.1),
-        format!("libstdc++.so.6(GLIBCXX_{}.{}.{})(64bit)", libstdcxx.0, libstdcxx.1, libstdcxx.2),
-    ];
+    let mut names = vec![format!("libc.so.6(GLIBC_{}.{})(64bit)", glibc.0, glibc.1)];
+    if libraries.iter().any(|it| it == "libstdc++.so.6") {
+        names.push(format!("libstdc++.so.6(GLIBCXX_{}.{}.{})(64bit)", libstdcxx.0, libstdcxx.1, libstdcxx.2));
+    }
     // The linker itself is part of libc and provided under another form of its name.
     names.extend(libraries.iter().filter(|it| !it.starts_with("ld-linux")).map(|it| provided(it)));
     names.extend(window_libraries().iter().filter_map(library_name));
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_package_requires_libraries_by_name_and_version() {
-        let libraries = ["libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"].map(str::to_owned).into();
+        let libraries = ["libc.so.6", "libm.so.6", "libstdc++.so.6", "ld-linux-x86-64.so.2"].map(str::to_owned).into();
         let linked = Linkage { libraries, glibc: (2, 35), libstdcxx: (3, 4, 29) };
         let spec = spec_file("1.2.3", Path::new("/tree"), &linked);
         for line in [
