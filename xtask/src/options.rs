@@ -11,6 +11,7 @@ Atelier's chores:
   cargo xtask run [-- ARGS]     build Atelier and start it; ARGS go to Atelier
   cargo xtask test [-- ARGS]    check the format, lint, and run every test; ARGS go to the tests
   cargo xtask test --vulkan     build with Vulkan in a folder of its own and compare a Vulkan device's picture with the processor's
+  cargo xtask test --packages   make the packages for Linux, or those that are named, and try them in a new Debian, as root
   cargo xtask setup             only install what the others need
   cargo xtask lint              check the format, lint, and audit the dependencies
   cargo xtask bench [-- ARGS]   measure; ARGS go to the benchmark
@@ -28,7 +29,7 @@ Options, before `--`:
       --no-check     do not look for what is missing
       --release      run: build with every optimisation
       --features F   run, bench, sheet: build with these features (vulkan, cuda, metal, wgpu)
-      --program FILE package, gpu-kit: pack this program, which was built before";
+      --program FILE package, test --packages, gpu-kit: pack this program, which was built before";
 
 /// Subcommand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +58,11 @@ pub(crate) struct Options {
     /// `test`: only the tests that require a build with Vulkan.
     pub(crate) vulkan: bool,
     pub(crate) features: Option<String>,
-    /// `package`: what to make.
+    /// `test`: packages instead of the sources.
+    pub(crate) packages: bool,
+    /// `package` and `test --packages`: what to make.
     pub(crate) formats: Vec<Format>,
-    /// `package`: a program that was built before.
+    /// `package` and `test --packages`: a program that was built before.
     pub(crate) program: Option<PathBuf>,
     /// Arguments after `--`; `notes`: the version; `sums`: the folder.
     pub(crate) rest: Vec<String>,
@@ -89,6 +92,7 @@ impl Options {
             check: true,
             release: false,
             vulkan: false,
+            packages: false,
             features: None,
             formats: Vec::new(),
             program: None,
@@ -105,11 +109,14 @@ impl Options {
                     let list = words.next().ok_or("`--features` is followed by a list, such as `--features vulkan`.")?;
                     options.features = Some(list);
                 }
-                "--program" if matches!(chore, Chore::Package | Chore::GpuKit) => {
+                "--packages" if chore == Chore::Test => options.packages = true,
+                "--program" if matches!(chore, Chore::Package | Chore::Test | Chore::GpuKit) => {
                     let program = words.next().ok_or("`--program` is followed by the path of a built program.")?;
                     options.program = Some(program.into());
                 }
-                name if chore == Chore::Package && Format::parse(name).is_some() => options.formats.extend(Format::parse(name)),
+                name if (chore == Chore::Package || options.packages) && Format::parse(name).is_some() => {
+                    options.formats.extend(Format::parse(name));
+                }
                 "-h" | "--help" => options.chore = Chore::Help,
                 operand if matches!(chore, Chore::Notes | Chore::Sums) && options.rest.is_empty() && !operand.starts_with('-') => {
                     options.rest.push(word);
@@ -154,6 +161,8 @@ mod tests {
         assert!(parse("sums a b").unwrap_err().contains("`b`"));
         assert!(parse("gpu-kit --program x").unwrap().program.is_some());
         assert_eq!(parse("package deb --program x tar").unwrap().formats, [Format::Deb, Format::Tar]);
+        assert_eq!(parse("test --packages deb -- --suite trixie").unwrap().formats, [Format::Deb]);
+        assert!(parse("test deb").is_err());
         assert!(parse("test --vulkan").unwrap().vulkan && !parse("test").unwrap().vulkan);
     }
 }
