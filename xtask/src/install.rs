@@ -31,9 +31,6 @@ const fn decide(yes: bool, terminal: bool, privilege: Privilege) -> Decision {
 
 /// Ensures that all requirements of a purpose are installed.
 pub(crate) fn ensure_installed(purpose: Purpose, options: &Options) -> Result<(), Failure> {
-    if !options.check {
-        return Ok(());
-    }
     let os = Os::current();
     let set = |variable: &str| env::var_os(variable).is_some_and(|value| !value.is_empty());
     let environment = Environment {
@@ -41,9 +38,17 @@ pub(crate) fn ensure_installed(purpose: Purpose, options: &Options) -> Result<()
         wayland: set("WAYLAND_DISPLAY") || set("WAYLAND_SOCKET"),
         ninja: env::var("CMAKE_GENERATOR").is_ok_and(|name| name.starts_with("Ninja")),
     };
-    let needed = requirements(purpose, environment);
+    ensure(&requirements(purpose, environment), options)
+}
+
+/// Ensures that these requirements are installed.
+pub(crate) fn ensure(needed: &[Requirement], options: &Options) -> Result<(), Failure> {
+    if !options.check {
+        return Ok(());
+    }
+    let os = Os::current();
     let installed = Installed::inspect(os);
-    let missing = installed.missing(&needed);
+    let missing = installed.missing(needed);
     if missing.is_empty() {
         return Ok(());
     }
@@ -75,7 +80,7 @@ pub(crate) fn ensure_installed(purpose: Purpose, options: &Options) -> Result<()
         Decision::Ask | Decision::Install => {}
     }
     install(manager, privilege, refresh, &commands)?;
-    let missing = Installed::inspect(os).missing(&needed);
+    let missing = Installed::inspect(os).missing(needed);
     if missing.is_empty() {
         return Ok(());
     }

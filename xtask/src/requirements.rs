@@ -107,11 +107,18 @@ pub(crate) fn requirements(purpose: Purpose, environment: Environment) -> Vec<Re
     list
 }
 
-const fn program(names: &'static [&'static str]) -> Probe {
+/// Libraries and drivers that the window loads when it opens, and those it uses where they are.
+pub(crate) fn window_requirements(wayland: bool) -> Vec<Requirement> {
+    let environment = Environment { os: Os::Linux, wayland, ninja: false };
+    let built = requirements(Purpose::Build, environment).len();
+    requirements(Purpose::Run, environment).split_off(built)
+}
+
+pub(crate) const fn program(names: &'static [&'static str]) -> Probe {
     Probe::Program { names, variable: None }
 }
 
-const fn linux(apt: &'static str, dnf: &'static str, pacman: &'static str) -> Packages {
+pub(crate) const fn linux(apt: &'static str, dnf: &'static str, pacman: &'static str) -> Packages {
     Packages { apt, dnf, pacman, brew: "", winget: "" }
 }
 

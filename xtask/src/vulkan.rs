@@ -55,7 +55,8 @@ pub(crate) fn prepare_build(command: &mut Command, options: &Options) -> Result<
     set_header_path(command)
 }
 
-fn set_header_path(command: &mut Command) -> Result<(), Failure> {
+/// Tells `CMake` of headers that are new enough, fetched where the system's are not.
+pub(crate) fn set_header_path(command: &mut Command) -> Result<(), Failure> {
     if let Some(prefix) = find_or_fetch_headers(&target_folder().join("vulkan"))? {
         command.env("CMAKE_PREFIX_PATH", prepend_path("CMAKE_PREFIX_PATH", &prefix)?);
     }

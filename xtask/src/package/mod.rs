@@ -4,17 +4,24 @@
 //! Formats for another system that also need a build of their own have `fn build(options: &Options) -> Result<PathBuf, Failure>`, which
 //! returns the program.
 
+mod deb;
+mod licences;
+pub(crate) mod linux;
 mod macos;
 mod msi;
 pub(crate) mod stage;
+mod tar;
 mod windows;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::Failure;
 use crate::chores::target_folder;
+use crate::install::ensure;
 use crate::options::Options;
+use crate::requirements::Requirement;
 use stage::{Staged, TargetSystem};
 
 /// What a person downloads.
@@ -56,6 +63,15 @@ impl Format {
             Self::Macos => TargetSystem::Macos,
         }
     }
+
+    /// Programs that pack this format; those that build the program are its build's.
+    fn requirements(self) -> Vec<Requirement> {
+        match self {
+            Self::Deb => vec![linux::OBJDUMP, deb::DPKG_DEB],
+            Self::Tar => vec![linux::OBJDUMP, tar::XZ],
+            Self::Rpm | Self::Appimage | Self::Windows | Self::Msi | Self::Macos => Vec::new(),
+        }
+    }
 }
 
 /// Makes each format in turn. The last line on standard output is the path of the last file made.
@@ -67,6 +83,7 @@ pub(crate) fn package(options: &Options) -> Result<(), Failure> {
     let out = packages_folder();
     create_folder(&out)?;
     for &format in &options.formats {
+        ensure(&format.requirements(), options)?;
         let program = match &options.program {
             Some(program) => program.clone(),
             None => build(format.system(), options)?,
@@ -76,7 +93,9 @@ pub(crate) fn package(options: &Options) -> Result<(), Failure> {
             Format::Windows => windows::package(&staged, &out)?,
             Format::Msi => msi::package(&staged, &out)?,
             Format::Macos => macos::package(&staged, &out)?,
-            Format::Deb | Format::Rpm | Format::Appimage | Format::Tar => return Err(not_there_yet(format)),
+            Format::Deb => deb::package(&staged, &out)?,
+            Format::Tar => tar::package(&staged, &out)?,
+            Format::Rpm | Format::Appimage => return Err(not_there_yet(format)),
         };
         report(&staged, &file)?;
     }
@@ -92,7 +111,7 @@ fn build(system: TargetSystem, options: &Options) -> Result<PathBuf, Failure> {
     match system {
         TargetSystem::Windows => windows::build(options),
         TargetSystem::Macos => macos::build(options),
-        TargetSystem::Linux => Err(Failure::new("The build for Linux is not there yet; name a program with `--program FILE`.")),
+        TargetSystem::Linux => linux::build(options),
     }
 }
 
@@ -112,6 +131,26 @@ fn report(staged: &Staged, file: &Path) -> Result<(), Failure> {
 /// Creates a folder and those above it.
 pub(crate) fn create_folder(folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| Failure::new(format!("{} cannot be made: {error}", folder.display())))
+}
+
+/// Creates a folder that is empty.
+pub(crate) fn replace_folder(folder: &Path) -> Result<(), Failure> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(|error| Failure::new(format!("{} cannot be emptied: {error}", folder.display())))?;
+    }
+    create_folder(folder)
+}
+
+/// Runs a program to its end and returns what it wrote to standard output; a failure says what it wrote to standard error.
+pub(crate) fn output(command: &mut Command) -> Result<String, Failure> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| Failure::new(format!("{program} could not be started: {error}")))?;
+    let [text, error] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    if output.status.success() {
+        Ok(text)
+    } else {
+        Err(Failure::new(format!("{program} did not succeed ({}).\n{text}{error}", output.status)))
+    }
 }
 
 #[cfg(test)]

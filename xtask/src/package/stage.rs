@@ -10,6 +10,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::licences;
 use crate::Failure;
 use crate::chores::root;
 pub(crate) use crate::requirements::Os as TargetSystem;
@@ -32,13 +33,11 @@ pub(crate) const fn program_name(system: TargetSystem) -> &'static str {
 
 /// Puts the program and what belongs to it into `folder`, which is emptied before.
 pub(crate) fn stage(program: &Path, system: TargetSystem, folder: &Path) -> Result<Staged, Failure> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(|error| Failure::new(format!("{} cannot be emptied: {error}", folder.display())))?;
-    }
-    super::create_folder(folder)?;
+    super::replace_folder(folder)?;
     copy(program, &folder.join(program_name(system)))?;
     copy_folder(&root().join("assets/builtin-model"), &folder.join("builtin-model"))?;
     copy(&root().join("LICENSE"), &folder.join("LICENSE"))?;
+    write(&folder.join("licences.html"), &licences::page(system)?)?;
     Ok(Staged { folder: folder.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() })
 }
 
@@ -46,6 +45,11 @@ pub(crate) fn stage(program: &Path, system: TargetSystem, folder: &Path) -> Resu
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     let copied = fs::copy(from, to);
     copied.map(drop).map_err(|error| Failure::new(format!("{} cannot be copied to {}: {error}", from.display(), to.display())))
+}
+
+/// Writes a text file.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| Failure::new(format!("{} cannot be written: {error}", path.display())))
 }
 
 /// Copies a folder with everything in it.
@@ -70,9 +74,11 @@ mod tests {
         fs::write(&program, "program").unwrap();
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("old"), "").unwrap();
-        let staged = stage(&program, TargetSystem::Windows, &folder).unwrap();
-        assert_eq!(fs::read_to_string(staged.folder.join("atelier.exe")).unwrap(), "program");
+        let staged = stage(&program, TargetSystem::Linux, &folder).unwrap();
+        assert_eq!(fs::read_to_string(staged.folder.join("atelier")).unwrap(), "program");
         assert!(staged.folder.join("builtin-model/manifest.json").is_file() && staged.folder.join("LICENSE").is_file());
+        let licences = fs::read_to_string(folder.join("licences.html")).unwrap();
+        assert!(["serde", "ggml", "Open Font License", "Niels Lohmann"].iter().all(|word| licences.contains(word)));
         assert!(!folder.join("old").exists());
     }
 }

@@ -1,0 +1,34 @@
+//! The archive for a person without root: it runs where it is unpacked, and `install.sh` puts it into the home folder.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::linux::install_tree;
+use super::stage::{Staged, copy};
+use super::{output, replace_folder};
+use crate::Failure;
+use crate::chores::root;
+use crate::requirements::{Requirement, linux, program};
+
+pub(crate) const XZ: Requirement = Requirement {
+    name: "xz",
+    reason: "compresses the archive",
+    probe: program(&["xz"]),
+    packages: linux("xz-utils", "xz", "xz"),
+    instruction: "Install xz with your system's package manager.",
+};
+
+/// Packs what is staged.
+pub(crate) fn package(staged: &Staged, out: &Path) -> Result<PathBuf, Failure> {
+    let name = format!("atelier-{}-linux-x86_64", staged.version);
+    let above = out.join("tree").join("tar");
+    replace_folder(&above)?;
+    let folder = above.join(&name);
+    install_tree(staged, &folder)?;
+    copy(&root().join("packaging/linux/install.sh"), &folder.join("install.sh"))?;
+    let file = out.join(format!("{name}.tar.xz"));
+    let mut command = Command::new("tar");
+    command.args(["--create", "--xz", "--owner=0", "--group=0", "--numeric-owner", "--sort=name", "--file"]).arg(&file);
+    output(command.arg("--directory").arg(&above).arg(&name))?;
+    Ok(file)
+}
