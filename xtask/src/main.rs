@@ -14,6 +14,7 @@ mod packages;
 mod requirements;
 mod stages;
 mod vulkan;
+mod windows_toolchain;
 
 use std::process::ExitCode;
 
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Chore::Sheet => chores::sheet(&options),
         Chore::Fresh => chores::fresh(&options),
         Chore::Package => package::package(&options),
+        Chore::ToolchainWindows => windows_toolchain::install(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

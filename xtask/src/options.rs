@@ -16,6 +16,7 @@ Atelier's chores:
   cargo xtask bench [-- ARGS]   measure; ARGS go to the benchmark
   cargo xtask sheet [-- FILE]   paint 24 prompts with the built-in model into one picture (docs/screenshots/builtin.png)
   cargo xtask fresh [-- ARGS]   do `test` and `run` in a new Debian, as root (ARGS go to tools/fresh-machine.sh)
+  cargo xtask toolchain windows only install what `package windows` needs on another system
   cargo xtask package FORMATS   build for other machines and pack: deb, rpm, appimage, tar, windows, msi, macos
   cargo xtask help              print this
 
@@ -39,6 +40,7 @@ pub(crate) enum Chore {
     Sheet,
     Fresh,
     Package,
+    ToolchainWindows,
 }
 
 /// A parsed command line.
@@ -72,6 +74,10 @@ impl Options {
             Some("sheet") => Chore::Sheet,
             Some("fresh") => Chore::Fresh,
             Some("package") => Chore::Package,
+            Some("toolchain") => match words.next().as_deref() {
+                Some("windows") => Chore::ToolchainWindows,
+                _ => return Err("`toolchain` is followed by the system to build for: `cargo xtask toolchain windows`.".to_owned()),
+            },
             Some(other) => return Err(format!("There is no chore called `{other}`.")),
         };
         let mut options = Self {
@@ -137,6 +143,7 @@ mod tests {
         assert!(parse("test --release").unwrap_err().contains("`--release`"));
         assert!(parse("run --features").unwrap_err().contains("--features"));
         assert!(parse("run --vulkan").unwrap_err().contains("`--vulkan`"));
+        assert!(parse("toolchain").is_err() && parse("toolchain windows").is_ok());
         assert!(parse("package zip").unwrap_err().contains("`zip`"));
         assert_eq!(parse("package deb --program x tar").unwrap().formats, [Format::Deb, Format::Tar]);
         assert!(parse("test --vulkan").unwrap().vulkan && !parse("test").unwrap().vulkan);

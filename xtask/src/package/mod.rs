@@ -69,7 +69,9 @@ impl Format {
         match self {
             Self::Deb => vec![linux::OBJDUMP, deb::DPKG_DEB],
             Self::Tar => vec![linux::OBJDUMP, tar::XZ],
-            Self::Rpm | Self::Appimage | Self::Windows | Self::Msi | Self::Macos => Vec::new(),
+            Self::Windows => vec![windows::MAKENSIS],
+            Self::Msi => vec![msi::WIXL],
+            Self::Rpm | Self::Appimage | Self::Macos => Vec::new(),
         }
     }
 }
@@ -89,6 +91,9 @@ pub(crate) fn package(options: &Options) -> Result<(), Failure> {
             None => build(format.system(), options)?,
         };
         let staged = stage::stage(&program, format.system(), &out.join("stage").join(format.name()))?;
+        if format.system() == TargetSystem::Windows {
+            windows::stage_extras(&program, &staged.folder)?;
+        }
         let file = match format {
             Format::Windows => windows::package(&staged, &out)?,
             Format::Msi => msi::package(&staged, &out)?,
