@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         }
         Chore::Setup => chores::setup(&options),
         Chore::Run => chores::run(&options),
+        Chore::Test if options.packages => package::test(&options),
         Chore::Test if options.vulkan => vulkan::test(&options),
         Chore::Test => chores::test(&options),
         Chore::Lint => chores::lint(&options),

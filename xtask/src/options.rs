@@ -11,6 +11,7 @@ Atelier's chores:
   cargo xtask run [-- ARGS]     build Atelier and start it; ARGS go to Atelier
   cargo xtask test [-- ARGS]    check the format, lint, and run every test; ARGS go to the tests
   cargo xtask test --vulkan     build with Vulkan in a folder of its own and compare a Vulkan device's picture with the processor's
+  cargo xtask test --packages   make the packages for Linux, or those that are named, and try them in a new Debian, as root
   cargo xtask setup             only install what the others need
   cargo xtask lint              check the format, lint, and audit the dependencies
   cargo xtask bench [-- ARGS]   measure; ARGS go to the benchmark
@@ -26,7 +27,7 @@ Options, before `--`:
       --no-check     do not look for what is missing
       --release      run: build with every optimisation
       --features F   run, bench, sheet: build with these features (vulkan, cuda, metal, wgpu)
-      --program FILE package: pack this program, which was built before";
+      --program FILE package, test --packages: pack this program, which was built before";
 
 /// Subcommand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +54,11 @@ pub(crate) struct Options {
     /// `test`: only the tests that require a build with Vulkan.
     pub(crate) vulkan: bool,
     pub(crate) features: Option<String>,
-    /// `package`: what to make.
+    /// `test`: packages instead of the sources.
+    pub(crate) packages: bool,
+    /// `package` and `test --packages`: what to make.
     pub(crate) formats: Vec<Format>,
-    /// `package`: a program that was built before.
+    /// `package` and `test --packages`: a program that was built before.
     pub(crate) program: Option<PathBuf>,
     /// Arguments after `--`.
     pub(crate) rest: Vec<String>,
@@ -86,6 +89,7 @@ impl Options {
             check: true,
             release: false,
             vulkan: false,
+            packages: false,
             features: None,
             formats: Vec::new(),
             program: None,
@@ -102,11 +106,14 @@ impl Options {
                     let list = words.next().ok_or("`--features` is followed by a list, such as `--features vulkan`.")?;
                     options.features = Some(list);
                 }
-                "--program" if chore == Chore::Package => {
+                "--packages" if chore == Chore::Test => options.packages = true,
+                "--program" if matches!(chore, Chore::Package | Chore::Test) => {
                     let program = words.next().ok_or("`--program` is followed by the path of a built program.")?;
                     options.program = Some(program.into());
                 }
-                name if chore == Chore::Package && Format::parse(name).is_some() => options.formats.extend(Format::parse(name)),
+                name if (chore == Chore::Package || options.packages) && Format::parse(name).is_some() => {
+                    options.formats.extend(Format::parse(name));
+                }
                 "-h" | "--help" => options.chore = Chore::Help,
                 other => return Err(format!("`{other}` is not an option here. What is meant for the program itself goes after `--`.")),
             }
@@ -146,6 +153,8 @@ mod tests {
         assert!(parse("toolchain").is_err() && parse("toolchain windows").is_ok());
         assert!(parse("package zip").unwrap_err().contains("`zip`"));
         assert_eq!(parse("package deb --program x tar").unwrap().formats, [Format::Deb, Format::Tar]);
+        assert_eq!(parse("test --packages deb -- --suite trixie").unwrap().formats, [Format::Deb]);
+        assert!(parse("test deb").is_err());
         assert!(parse("test --vulkan").unwrap().vulkan && !parse("test").unwrap().vulkan);
     }
 }
