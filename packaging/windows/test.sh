@@ -207,16 +207,13 @@ test_windows() {
 }
 installed_folder_windows='C:\users\'"$name"'\AppData\Local\Programs\Atelier'
 
-# The prompt is typed where a person types it, and the button below it is clicked.
+# The prompt is typed into its field, at the top left, and the button is clicked, at the bottom left.
 press_the_button() {
-    local window left top
-    window=$(head -1 "$results/window")
-    eval "$(DISPLAY=$display xdotool getwindowgeometry --shell "$window" | grep -E '^(X|Y|WIDTH|HEIGHT)=')"
-    left=$X top=$Y
-    DISPLAY=$display xdotool mousemove $((left + PROMPT_X)) $((top + PROMPT_Y)) click 1 type --delay 30 'a red fox in the snow'
-    DISPLAY=$display xdotool mousemove $((left + BUTTON_X)) $((top + BUTTON_Y)) click 1
+    local X Y HEIGHT
+    eval "$(DISPLAY=$display xdotool getwindowgeometry --shell "$(head -1 "$results/window")" | grep -E '^(X|Y|HEIGHT)=')"
+    DISPLAY=$display xdotool mousemove $((X + 170)) $((Y + 100)) click 1 type --delay 30 'a red fox in the snow'
+    DISPLAY=$display xdotool mousemove $((X + 170)) $((Y + HEIGHT - 35)) click 1
 }
-PROMPT_X=160 PROMPT_Y=150 BUTTON_X=160 BUTTON_Y=280
 
 test_msi() {
     local program="$drive/Program Files/Atelier/atelier.exe"
