@@ -1,5 +1,8 @@
 //! The program: the window where no command is given, else the command line.
 
+// No console opens beside the window. A development build keeps its console, for the log.
+#![cfg_attr(all(windows, not(debug_assertions)), windows_subsystem = "windows")]
+
 #[cfg(feature = "gui")]
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -14,6 +17,8 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 const LOG_VARIABLE: &str = "ATELIER_LOG";
 
 fn main() -> ExitCode {
+    #[cfg(windows)]
+    attach_to_console();
     // First: everything below may run the engine.
     if let Err((text, code)) = cli::choose_processor() {
         show_error(&text);
@@ -42,12 +47,27 @@ fn show_error(text: &str) {
 #[cfg(not(feature = "gui"))]
 fn show_error(_text: &str) {}
 
+/// Connects this program, which has no console of its own, to the one that it was started from, so that a command can print there. Without
+/// one, or where output goes to a file, nothing changes.
+#[cfg(windows)]
+fn attach_to_console() {
+    /// The system's number for the process that started this one.
+    const PARENT: u32 = u32::MAX;
+    if std::env::args_os().len() > 1 {
+        // Fails where there is none: nobody reads then.
+        let _ = win32console::console::WinConsole::attach_console(PARENT);
+    }
+}
+
 #[cfg(feature = "gui")]
 fn window() -> ExitCode {
     match atelier::gui::run(&atelier::gui::Options::usual(), start_engine) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
+            // Nobody sees the line above where there is no console.
+            #[cfg(windows)]
+            rfd::MessageDialog::new().set_level(rfd::MessageLevel::Error).set_title("Atelier").set_description(error.to_string()).show();
             ExitCode::FAILURE
         }
     }

@@ -182,6 +182,14 @@ fn wrong_flags_are_exit_code_2_and_help_is_none() {
 }
 
 #[test]
+fn the_version_names_number_and_commit() {
+    let output = atelier(&home("version"), &["--version"]).output().unwrap();
+    let number = concat!("atelier ", env!("CARGO_PKG_VERSION"), " (");
+    let version = text(&output.stdout).trim_end();
+    assert!(version.strip_prefix(number).and_then(|it| it.strip_suffix(')')).is_some_and(|commit| !commit.is_empty()), "{version}");
+}
+
+#[test]
 fn the_processor_is_among_the_devices() {
     let home = home("devices");
     let output = atelier(&home, &["devices"]).output().unwrap();

@@ -69,7 +69,12 @@ prepare() {
     # What apt has fetched once; a package's files are the same each time.
     mount --bind "$cache/archives" "$folder/var/cache/apt/archives"
 }
-apt() { in_system DEBIAN_FRONTEND=noninteractive apt-get -qq -o APT::Keep-Downloaded-Packages=true "$@"; }
+apt() {
+    in_system DEBIAN_FRONTEND=noninteractive apt-get -qq -o APT::Keep-Downloaded-Packages=true "$@" >>"$results/apt.log" 2>&1 || {
+        tail -20 "$results/apt.log" >&2
+        fail "apt-get $1"
+    }
+}
 # person COMMAND...: as somebody with a home folder and no rights.
 person() {
     in_system HOME=/home/person USER=person PATH=/usr/bin:/bin /usr/bin/env --chdir=/home/person \

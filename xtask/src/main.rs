@@ -16,6 +16,7 @@ mod release;
 mod requirements;
 mod stages;
 mod vulkan;
+mod windows_toolchain;
 
 use std::process::ExitCode;
 
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Chore::Notes => release::notes(&options),
         Chore::Sums => release::sums(&options),
         Chore::GpuKit => gpu_kit::gpu_kit(&options),
+        Chore::ToolchainWindows => windows_toolchain::install(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

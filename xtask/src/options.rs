@@ -17,6 +17,7 @@ Atelier's chores:
   cargo xtask bench [-- ARGS]   measure; ARGS go to the benchmark
   cargo xtask sheet [-- FILE]   paint 24 prompts with the built-in model into one picture (docs/screenshots/builtin.png)
   cargo xtask fresh [-- ARGS]   do `test` and `run` in a new Debian, as root (ARGS go to tools/fresh-machine.sh)
+  cargo xtask toolchain windows only install what `package windows` needs on another system
   cargo xtask package FORMATS   build for other machines and pack: deb, rpm, appimage, tar, windows, msi, macos
   cargo xtask gpu-kit           pack what measures Atelier on a machine with a graphics card, without network and without Rust
   cargo xtask notes [VERSION]   print what CHANGELOG.md says of a version
@@ -46,6 +47,7 @@ pub(crate) enum Chore {
     GpuKit,
     Notes,
     Sums,
+    ToolchainWindows,
 }
 
 /// A parsed command line.
@@ -84,6 +86,10 @@ impl Options {
             Some("gpu-kit") => Chore::GpuKit,
             Some("notes") => Chore::Notes,
             Some("sums") => Chore::Sums,
+            Some("toolchain") => match words.next().as_deref() {
+                Some("windows") => Chore::ToolchainWindows,
+                _ => return Err("`toolchain` is followed by the system to build for: `cargo xtask toolchain windows`.".to_owned()),
+            },
             Some(other) => return Err(format!("There is no chore called `{other}`.")),
         };
         let mut options = Self {
@@ -156,6 +162,7 @@ mod tests {
         assert!(parse("test --release").unwrap_err().contains("`--release`"));
         assert!(parse("run --features").unwrap_err().contains("--features"));
         assert!(parse("run --vulkan").unwrap_err().contains("`--vulkan`"));
+        assert!(parse("toolchain").is_err() && parse("toolchain windows").is_ok());
         assert!(parse("package zip").unwrap_err().contains("`zip`"));
         assert_eq!(parse("notes v0.1.0").unwrap().rest, ["v0.1.0"]);
         assert!(parse("sums a b").unwrap_err().contains("`b`"));

@@ -28,7 +28,8 @@ pub(crate) fn notes(options: &Options) -> Result<(), Failure> {
     let named = options.rest.first().map(|it| it.strip_prefix('v').unwrap_or(it));
     let version = named.unwrap_or(env!("CARGO_PKG_VERSION"));
     let found = section(&text, version).or_else(|| section(&text, "Unreleased"));
-    let notes = found.ok_or_else(|| Failure::new(format!("{CHANGELOG} has a section neither for {version} nor for what is unreleased.")))?;
+    let notes =
+        found.ok_or_else(|| Failure::new(format!("{CHANGELOG} has a section neither for {version} nor for what is unreleased.")))?;
     println!("{notes}");
     Ok(())
 }
@@ -108,7 +109,8 @@ fn sign(file: &Path, key: &Path) -> Result<(), Failure> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-12-01\n\n### Added\n- One.\n\n## [0.1.0]\n- First.\n\n[0.1.0]: https://x\n";
+    const TEXT: &str =
+        "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-12-01\n\n### Added\n- One.\n\n## [0.1.0]\n- First.\n\n[0.1.0]: https://x\n";
 
     #[test]
     fn a_version_has_its_lines_and_no_others() {

@@ -194,7 +194,7 @@ const OPENGL_DRIVER: Requirement = Requirement {
     instruction: "Install Mesa with your system's package manager.",
 };
 
-const GLSLC: Requirement = Requirement {
+pub(crate) const GLSLC: Requirement = Requirement {
     name: "glslc",
     reason: "compiles the engine's programs for graphics cards",
     probe: program(&["glslc"]),

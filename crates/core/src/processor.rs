@@ -178,7 +178,8 @@ impl Processor {
             return Err(ProcessorError::UnknownLevel(Advice::new(sentence, format!("Levels are {}.", names.join(", ")))));
         };
         if forced < compiled {
-            let sentence = format!("This Atelier computes with {compiled} and cannot do with {forced}, which {CPU_LEVEL_VARIABLE} asks for.");
+            let sentence =
+                format!("This Atelier computes with {compiled} and cannot do with {forced}, which {CPU_LEVEL_VARIABLE} asks for.");
             let hint = format!("Set it to {compiled} or higher, or not at all.");
             return Err(ProcessorError::Unsuitable(Advice::new(sentence, hint)));
         }

@@ -96,6 +96,9 @@ fn main() {
     println!("cargo:rustc-link-lib=static:+whole-archive=atelier_shim");
     if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("windows") {
         println!("cargo:rustc-link-lib=ws2_32");
+        if env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("gnu") {
+            offer_static_cpp_library(&out);
+        }
     }
 }
 
@@ -110,6 +113,18 @@ fn processor_features(engine_out: &Path) -> String {
         "/// Processor features that ggml-cpu was compiled for, as `std::is_x86_feature_detected` and its like name them.\n\
          pub const PROCESSOR_FEATURES: &[&str] = &{features:?};\n"
     )
+}
+
+/// Puts the C++ library's static form, and nothing else, into a folder that the linker searches before the compiler's own, where the DLL's import
+/// library lies beside it and would be preferred. The program then needs no DLL of the compiler's.
+fn offer_static_cpp_library(out: &Path) {
+    let compiler = cc::Build::new().cpp(true).get_compiler();
+    let answer = compiler.to_command().arg("-print-file-name=libstdc++.a").output();
+    let path = answer.map(|it| String::from_utf8_lossy(&it.stdout).trim().to_owned()).unwrap_or_default();
+    let folder = out.join("static-cpp");
+    let copied = fs::create_dir_all(&folder).and_then(|()| fs::copy(&path, folder.join("libstdc++.a")));
+    copied.unwrap_or_else(|error| panic!("the C++ library {path:?} cannot be copied to {}: {error}", folder.display()));
+    println!("cargo:rustc-link-search=native={}", folder.display());
 }
 
 /// Writes an empty library where the linker looks for the Vulkan loader first: `shim/vulkan.cpp` defines the functions that are linked, and a

@@ -29,7 +29,9 @@ pub(crate) fn build(options: &Options) -> Result<PathBuf, Failure> {
         // Where Rust came without rustup, its library for the other kind of Mac has to be there.
         let _ = Command::new("rustup").args(["target", "add", name]).status();
         let mut command = cargo("build");
-        command.args(["--release", "--locked", "--package", "atelier", "--features", "metal", "--target", name, "--target-dir"]).arg(&target);
+        command
+            .args(["--release", "--locked", "--package", "atelier", "--features", "metal", "--target", name, "--target-dir"])
+            .arg(&target);
         command.env("ATELIER_PORTABLE", "1").env("MACOSX_DEPLOYMENT_TARGET", OLDEST);
         finish(&mut command)?;
         programs.push(target.join(name).join("release/atelier"));

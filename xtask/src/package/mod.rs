@@ -79,7 +79,9 @@ impl Format {
             Self::Appimage => vec![appimage::MKSQUASHFS],
             #[cfg(not(unix))]
             Self::Appimage => Vec::new(),
-            Self::Windows | Self::Msi | Self::Macos => Vec::new(),
+            Self::Windows => vec![windows::MAKENSIS],
+            Self::Msi => vec![msi::WIXL],
+            Self::Macos => Vec::new(),
         }
     }
 }
@@ -102,6 +104,9 @@ fn make(format: Format, options: &Options) -> Result<PathBuf, Failure> {
     };
     let out = packages_folder();
     let staged = stage::stage(&program, format.system(), &out.join("stage").join(format.name()))?;
+    if format.system() == TargetSystem::Windows {
+        windows::stage_extras(&program, &staged.folder)?;
+    }
     let file = match format {
         Format::Deb => deb::package(&staged, &out)?,
         Format::Rpm => rpm::package(&staged, &out)?,

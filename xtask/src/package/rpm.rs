@@ -46,7 +46,7 @@ fn spec_file(version: &str, tree: &Path, linked: &Linkage) -> String {
          AutoReqProv: no\n{relations}\n%description\n{DESCRIPTION}\n\n%install\nmkdir -p %{{buildroot}}\ncp -a {tree}/. %{{buildroot}}/\n\n\
          %files\n%defattr(-,root,root,-)\n%dir /usr/share/atelier\n/usr/bin/atelier\n/usr/share/atelier/*\n\
          /usr/share/applications/atelier.desktop\n/usr/share/icons/hicolor/*/apps/atelier.*\n/usr/share/metainfo/atelier.metainfo.xml\n\
-         /usr/share/mime/packages/atelier.xml\n",
+         /usr/share/mime/packages/atelier.xml\n/usr/share/man/man1/atelier.1.gz\n",
         tree = tree.display(),
     )
 }

@@ -10,6 +10,8 @@ use crate::options::Options;
 use crate::requirements::{Os, Requirement, XDOTOOL, XVFB, linux, program};
 
 const LINUX: [Format; 4] = [Format::Deb, Format::Tar, Format::Appimage, Format::Rpm];
+/// Tried under wine.
+const WINDOWS: [Format; 2] = [Format::Windows, Format::Msi];
 
 const DEBOOTSTRAP: Requirement = Requirement {
     name: "debootstrap",
@@ -35,17 +37,30 @@ const RPM: Requirement = Requirement {
     instruction: "Install rpm with your system's package manager.",
 };
 
-/// Makes and tries the formats that are named, or those for Linux.
+/// Makes and tries the formats that are named, or those for Linux; the others take a build for another system.
 pub(crate) fn test(options: &Options) -> Result<(), Failure> {
     let formats = if options.formats.is_empty() { &LINUX[..] } else { &options.formats };
-    if let Some(other) = formats.iter().find(|it| !LINUX.contains(it)) {
+    if let Some(other) = formats.iter().find(|it| !LINUX.contains(it) && !WINDOWS.contains(it)) {
         return Err(Failure::new(format!("`{}` cannot be tried by this chore yet.", other.name())));
     }
     if Os::current() != Os::Linux {
         return Err(Failure::new("The packages are tried on a new Debian inside the system at hand, so this runs on Linux only."));
     }
-    ensure(&[DEBOOTSTRAP, IMAGEMAGICK, RPM, XVFB, XDOTOOL], options)?;
-    let mut script = Command::new(root().join("packaging/linux/test.sh"));
+    ensure(&[DEBOOTSTRAP, IMAGEMAGICK, XVFB, XDOTOOL], options)?;
+    let (linux, windows): (Vec<Format>, Vec<Format>) = formats.iter().copied().partition(|it| LINUX.contains(it));
+    if !linux.is_empty() {
+        ensure(&[RPM], options)?;
+        run_script("packaging/linux/test.sh", &linux, options)?;
+    }
+    if !windows.is_empty() {
+        run_script("packaging/windows/test.sh", &windows, options)?;
+    }
+    Ok(())
+}
+
+/// Makes these formats and gives them to a script that tries them.
+fn run_script(path: &str, formats: &[Format], options: &Options) -> Result<(), Failure> {
+    let mut script = Command::new(root().join(path));
     for &format in formats {
         script.arg(format!("--{}", format.name())).arg(make(format, options)?);
     }
