@@ -1,5 +1,10 @@
 //! The program: the window where no command is given, else the command line.
 
+// No console opens beside the window. A development build keeps its console, for the log.
+#![cfg_attr(all(windows, not(debug_assertions)), windows_subsystem = "windows")]
+
+#[cfg(feature = "gui")]
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use atelier::cli;
@@ -12,6 +17,13 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 const LOG_VARIABLE: &str = "ATELIER_LOG";
 
 fn main() -> ExitCode {
+    #[cfg(windows)]
+    attach_to_console();
+    // First: everything below may run the engine.
+    if let Err((text, code)) = cli::choose_processor() {
+        show_error(&text);
+        return code;
+    }
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     tracing_subscriber::registry().with(lines).with(log_filter(std::env::var(LOG_VARIABLE).ok().as_deref())).init();
     let invocation = match cli::parse(std::env::args_os()).and_then(|it| cli::add_simulated_devices(&it).map(|()| it)) {
@@ -24,12 +36,38 @@ fn main() -> ExitCode {
     }
 }
 
+/// Shows an error in a dialog to a person who started the program by a click: without a command, and without a terminal.
+#[cfg(feature = "gui")]
+fn show_error(text: &str) {
+    if std::env::args_os().len() == 1 && !std::io::stderr().is_terminal() {
+        rfd::MessageDialog::new().set_level(rfd::MessageLevel::Error).set_title("Atelier").set_description(text).show();
+    }
+}
+
+#[cfg(not(feature = "gui"))]
+fn show_error(_text: &str) {}
+
+/// Connects this program, which has no console of its own, to the one that it was started from, so that a command can print there. Without
+/// one, or where output goes to a file, nothing changes.
+#[cfg(windows)]
+fn attach_to_console() {
+    /// The system's number for the process that started this one.
+    const PARENT: u32 = u32::MAX;
+    if std::env::args_os().len() > 1 {
+        // Fails where there is none: nobody reads then.
+        let _ = win32console::console::WinConsole::attach_console(PARENT);
+    }
+}
+
 #[cfg(feature = "gui")]
 fn window() -> ExitCode {
     match atelier::gui::run(&atelier::gui::Options::usual(), start_engine) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
+            // Nobody sees the line above where there is no console.
+            #[cfg(windows)]
+            rfd::MessageDialog::new().set_level(rfd::MessageLevel::Error).set_title("Atelier").set_description(error.to_string()).show();
             ExitCode::FAILURE
         }
     }

@@ -29,6 +29,7 @@ done
 case $until in packages | test | run) ;; *) usage ;; esac
 
 cd "$(dirname "$0")/.."
+. tools/new-system.sh
 if [ "$(id -u)" != 0 ]; then
     echo "A new system can only be made by root: sudo $0" >&2
     exit 1
@@ -72,40 +73,6 @@ report() {
     if [ -n "$results" ]; then printf '%s\n' "${steps[@]}" >"$results/times.txt"; fi
 }
 
-make_system() {
-    [ -x "$folder/usr/bin/gcc" ] && return
-    local mirror=()
-    # The server that this machine itself uses, where it is a Debian.
-    if grep -q '^ID=debian' /etc/os-release; then
-        mapfile -t mirror < <(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
-            sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)\?\([^ ]*\) .*/\2/p' | head -1)
-    fi
-    debootstrap --variant=minbase --include=gcc,libc6-dev,ca-certificates "$suite" "$folder" "${mirror[@]}" || return
-    # Freshly installed systems know no package until they are told to look.
-    rm -rf "$folder"/var/lib/apt/lists/*
-}
-
-carry_network() {
-    cp -L /etc/resolv.conf /etc/hosts "$folder/etc/"
-    mkdir -p "$folder/etc/ssl/certs" "$folder/usr/local/share/ca-certificates" "$folder/root/.cargo"
-    [ ! -e /etc/ssl/certs/ca-certificates.crt ] || cp -L /etc/ssl/certs/ca-certificates.crt "$folder/etc/ssl/certs/"
-    local file
-    for file in config config.toml; do
-        [ ! -e "${CARGO_HOME:-$HOME/.cargo}/$file" ] || cp -L "${CARGO_HOME:-$HOME/.cargo}/$file" "$folder/root/.cargo/"
-    done
-    # Settings of how apt reaches its servers, and none of its hooks.
-    for file in /etc/apt/apt.conf /etc/apt/apt.conf.d/*; do
-        if [ -f "$file" ] && grep -q '^Acquire::' "$file"; then cp "$file" "$folder/etc/apt/apt.conf.d/"; fi
-    done
-    if grep -q "^VERSION_CODENAME=$suite\$" /etc/os-release; then
-        rm -f "$folder/etc/apt/sources.list"
-        for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
-            [ ! -e "$file" ] || cp "$file" "$folder${file}"
-        done
-        cp -rn /usr/share/keyrings/. "$folder/usr/share/keyrings/"
-    fi
-}
-
 carry_rust_and_sources() {
     mkdir -p "$folder/opt/rust" "$folder/root/atelier"
     mount --bind "$(rustc --print sysroot)" "$folder/opt/rust"
@@ -115,20 +82,9 @@ carry_rust_and_sources() {
         tar --null --files-from=- --create | tar --extract --directory="$folder/root/atelier"
 }
 
-mount_system() {
-    mount -t proc proc "$folder/proc"
-    mount --rbind /dev "$folder/dev"
-    mount -t sysfs -o ro sysfs "$folder/sys" 2>/dev/null || true
-    mkdir -p "$folder/tmp" && chmod 1777 "$folder/tmp"
-}
-
 # inside COMMAND...: runs it in the new machine, in the repository, with an environment as new as the machine.
 inside() {
-    local carried=()
-    mapfile -t carried < <(env | grep -iE '^([a-z_]*(ssl|cert|ca_bundle|cainfo|proxy)[a-z_]*|cargo_(registries|net|http|source)_[a-z_]*)=' || true)
-    chroot "$folder" /usr/bin/env --ignore-environment "${carried[@]}" HOME=/root LANG=C.UTF-8 TERM="${TERM:-dumb}" \
-        PATH=/opt/rust/bin:/usr/sbin:/usr/bin:/sbin:/bin CARGO_HOME=/root/.cargo \
-        /usr/bin/env --chdir=/root/atelier "$@"
+    in_system HOME=/root PATH=/opt/rust/bin:/usr/sbin:/usr/bin:/sbin:/bin CARGO_HOME=/root/.cargo /usr/bin/env --chdir=/root/atelier "$@"
 }
 
 # With nobody to ask and no leave given, what is missing is named and nothing is installed.
@@ -164,7 +120,7 @@ opens_a_window() {
     [ -n "$window" ] && echo "The window opened (number $window)."
 }
 
-step "a new $suite with gcc" make_system
+step "a new $suite with gcc" make_system gcc gcc,libc6-dev,ca-certificates
 carry_network
 carry_rust_and_sources
 mount_system

@@ -23,6 +23,7 @@ icons/hicolor/128x128/apps/atelier.png
 icons/hicolor/256x256/apps/atelier.png
 icons/hicolor/512x512/apps/atelier.png
 icons/hicolor/scalable/apps/atelier.svg
+man/man1/atelier.1.gz
 metainfo/atelier.metainfo.xml
 mime/packages/atelier.xml
 '

@@ -18,6 +18,10 @@ if(DEFINED ENV{ATELIER_PORTABLE})
   endforeach()
 endif()
 
+if("$ENV{TARGET}" MATCHES "windows-gnu" AND NOT CMAKE_HOST_SYSTEM_NAME STREQUAL "Windows")
+  include("${CMAKE_CURRENT_LIST_DIR}/windows_gnu.cmake")
+endif()
+
 # Patches a source of ggml that cmake compiles.
 set(CMAKE_PROJECT_ggml_INCLUDE "${CMAKE_CURRENT_LIST_DIR}/spin_wait.cmake")
 

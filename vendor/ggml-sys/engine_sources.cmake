@@ -24,5 +24,8 @@ function(atelier_leave_out_of_engine)
   endif()
 endfunction()
 
-# The target exists only at the end of the engine's configuration.
+# The targets exist only at the end of the engine's configuration.
 cmake_language(DEFER CALL atelier_leave_out_of_engine)
+if(COMMAND atelier_adapt_to_mingw)
+  cmake_language(DEFER CALL atelier_adapt_to_mingw)
+endif()

@@ -6,14 +6,17 @@
 
 mod chores;
 mod display;
+mod gpu_kit;
 mod install;
 mod installed;
 mod options;
 mod package;
 mod packages;
+mod release;
 mod requirements;
 mod stages;
 mod vulkan;
+mod windows_toolchain;
 
 use std::process::ExitCode;
 
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
         }
         Chore::Setup => chores::setup(&options),
         Chore::Run => chores::run(&options),
+        Chore::Test if options.packages => package::test(&options),
         Chore::Test if options.vulkan => vulkan::test(&options),
         Chore::Test => chores::test(&options),
         Chore::Lint => chores::lint(&options),
@@ -41,6 +45,10 @@ fn main() -> ExitCode {
         Chore::Sheet => chores::sheet(&options),
         Chore::Fresh => chores::fresh(&options),
         Chore::Package => package::package(&options),
+        Chore::Notes => release::notes(&options),
+        Chore::Sums => release::sums(&options),
+        Chore::GpuKit => gpu_kit::gpu_kit(&options),
+        Chore::ToolchainWindows => windows_toolchain::install(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

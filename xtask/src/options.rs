@@ -11,12 +11,17 @@ Atelier's chores:
   cargo xtask run [-- ARGS]     build Atelier and start it; ARGS go to Atelier
   cargo xtask test [-- ARGS]    check the format, lint, and run every test; ARGS go to the tests
   cargo xtask test --vulkan     build with Vulkan in a folder of its own and compare a Vulkan device's picture with the processor's
+  cargo xtask test --packages   make the packages for Linux, or those that are named, and try them in a new Debian, as root
   cargo xtask setup             only install what the others need
   cargo xtask lint              check the format, lint, and audit the dependencies
   cargo xtask bench [-- ARGS]   measure; ARGS go to the benchmark
   cargo xtask sheet [-- FILE]   paint 24 prompts with the built-in model into one picture (docs/screenshots/builtin.png)
   cargo xtask fresh [-- ARGS]   do `test` and `run` in a new Debian, as root (ARGS go to tools/fresh-machine.sh)
+  cargo xtask toolchain windows only install what `package windows` needs on another system
   cargo xtask package FORMATS   build for other machines and pack: deb, rpm, appimage, tar, windows, msi, macos
+  cargo xtask gpu-kit           pack what measures Atelier on a machine with a graphics card, without network and without Rust
+  cargo xtask notes [VERSION]   print what CHANGELOG.md says of a version
+  cargo xtask sums FOLDER       write sums of a folder's packages, and sign them with the key that ATELIER_MINISIGN_KEY names
   cargo xtask help              print this
 
 Options, before `--`:
@@ -25,7 +30,7 @@ Options, before `--`:
       --no-check     do not look for what is missing
       --release      run: build with every optimisation
       --features F   run, bench, sheet: build with these features (vulkan, cuda, metal, wgpu)
-      --program FILE package: pack this program, which was built before";
+      --program FILE package, test --packages, gpu-kit: pack this program, which was built before";
 
 /// Subcommand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +44,10 @@ pub(crate) enum Chore {
     Sheet,
     Fresh,
     Package,
+    GpuKit,
+    Notes,
+    Sums,
+    ToolchainWindows,
 }
 
 /// A parsed command line.
@@ -51,11 +60,13 @@ pub(crate) struct Options {
     /// `test`: only the tests that require a build with Vulkan.
     pub(crate) vulkan: bool,
     pub(crate) features: Option<String>,
-    /// `package`: what to make.
+    /// `test`: packages instead of the sources.
+    pub(crate) packages: bool,
+    /// `package` and `test --packages`: what to make.
     pub(crate) formats: Vec<Format>,
-    /// `package`: a program that was built before.
+    /// `package` and `test --packages`: a program that was built before.
     pub(crate) program: Option<PathBuf>,
-    /// Arguments after `--`.
+    /// Arguments after `--`; `notes`: the version; `sums`: the folder.
     pub(crate) rest: Vec<String>,
 }
 
@@ -72,6 +83,13 @@ impl Options {
             Some("sheet") => Chore::Sheet,
             Some("fresh") => Chore::Fresh,
             Some("package") => Chore::Package,
+            Some("gpu-kit") => Chore::GpuKit,
+            Some("notes") => Chore::Notes,
+            Some("sums") => Chore::Sums,
+            Some("toolchain") => match words.next().as_deref() {
+                Some("windows") => Chore::ToolchainWindows,
+                _ => return Err("`toolchain` is followed by the system to build for: `cargo xtask toolchain windows`.".to_owned()),
+            },
             Some(other) => return Err(format!("There is no chore called `{other}`.")),
         };
         let mut options = Self {
@@ -80,6 +98,7 @@ impl Options {
             check: true,
             release: false,
             vulkan: false,
+            packages: false,
             features: None,
             formats: Vec::new(),
             program: None,
@@ -96,12 +115,18 @@ impl Options {
                     let list = words.next().ok_or("`--features` is followed by a list, such as `--features vulkan`.")?;
                     options.features = Some(list);
                 }
-                "--program" if chore == Chore::Package => {
+                "--packages" if chore == Chore::Test => options.packages = true,
+                "--program" if matches!(chore, Chore::Package | Chore::Test | Chore::GpuKit) => {
                     let program = words.next().ok_or("`--program` is followed by the path of a built program.")?;
                     options.program = Some(program.into());
                 }
-                name if chore == Chore::Package && Format::parse(name).is_some() => options.formats.extend(Format::parse(name)),
+                name if (chore == Chore::Package || options.packages) && Format::parse(name).is_some() => {
+                    options.formats.extend(Format::parse(name));
+                }
                 "-h" | "--help" => options.chore = Chore::Help,
+                operand if matches!(chore, Chore::Notes | Chore::Sums) && options.rest.is_empty() && !operand.starts_with('-') => {
+                    options.rest.push(word);
+                }
                 other => return Err(format!("`{other}` is not an option here. What is meant for the program itself goes after `--`.")),
             }
         }
@@ -137,8 +162,14 @@ mod tests {
         assert!(parse("test --release").unwrap_err().contains("`--release`"));
         assert!(parse("run --features").unwrap_err().contains("--features"));
         assert!(parse("run --vulkan").unwrap_err().contains("`--vulkan`"));
+        assert!(parse("toolchain").is_err() && parse("toolchain windows").is_ok());
         assert!(parse("package zip").unwrap_err().contains("`zip`"));
+        assert_eq!(parse("notes v0.1.0").unwrap().rest, ["v0.1.0"]);
+        assert!(parse("sums a b").unwrap_err().contains("`b`"));
+        assert!(parse("gpu-kit --program x").unwrap().program.is_some());
         assert_eq!(parse("package deb --program x tar").unwrap().formats, [Format::Deb, Format::Tar]);
+        assert_eq!(parse("test --packages deb -- --suite trixie").unwrap().formats, [Format::Deb]);
+        assert!(parse("test deb").is_err());
         assert!(parse("test --vulkan").unwrap().vulkan && !parse("test").unwrap().vulkan);
     }
 }

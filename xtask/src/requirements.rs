@@ -194,7 +194,7 @@ const OPENGL_DRIVER: Requirement = Requirement {
     instruction: "Install Mesa with your system's package manager.",
 };
 
-const GLSLC: Requirement = Requirement {
+pub(crate) const GLSLC: Requirement = Requirement {
     name: "glslc",
     reason: "compiles the engine's programs for graphics cards",
     probe: program(&["glslc"]),
@@ -213,7 +213,7 @@ const VULKAN_DRIVER: Requirement = Requirement {
     instruction: "Install Mesa's Vulkan drivers with your system's package manager.",
 };
 
-const XVFB: Requirement = Requirement {
+pub(crate) const XVFB: Requirement = Requirement {
     name: "Xvfb",
     reason: "gives the tests a screen of their own",
     probe: program(&["Xvfb"]),
@@ -221,7 +221,7 @@ const XVFB: Requirement = Requirement {
     instruction: "Install Xvfb with your system's package manager.",
 };
 
-const XDOTOOL: Requirement = Requirement {
+pub(crate) const XDOTOOL: Requirement = Requirement {
     name: "xdotool",
     reason: "types and clicks in the tests' window",
     probe: program(&["xdotool"]),

@@ -14,11 +14,13 @@ use crate::chores::{cargo, finish, target_folder};
 use crate::install::ensure_installed;
 use crate::installed::software_vulkan_driver;
 use crate::options::Options;
+use crate::package::stage::copy_folder;
 use crate::requirements::{Os, Purpose};
 
 /// The Debian release whose headers are new enough.
 const NEWER_DEBIAN: &str = "trixie";
 const NEWER_PACKAGES: [&str; 2] = ["libvulkan-dev", "spirv-headers"];
+const SYSTEM_PREFIXES: [&str; 2] = ["/usr/local", "/usr"];
 
 /// Headers that the engine includes, each with an identifier that it has since version 1.3.272.
 const VULKAN_HEADER: (&str, &str) = ("vulkan/vulkan_core.h", "VkLayerSettingEXT");
@@ -63,11 +65,40 @@ pub(crate) fn set_header_path(command: &mut Command) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Tells `CMake` of headers in a folder of their own, for a build for another system: beside the system's own lie those of its C library.
+pub(crate) fn set_separate_header_path(command: &mut Command) -> Result<(), Failure> {
+    let target = target_folder().join("vulkan");
+    let prefix = match default_prefixes().into_iter().find(|prefix| is_new_enough(prefix)) {
+        Some(prefix) if SYSTEM_PREFIXES.iter().any(|system| prefix == Path::new(system)) => separate_headers(&prefix, &target)?,
+        Some(prefix) => prefix,
+        None => fetch_headers(&target)?,
+    };
+    command.env("CMAKE_PREFIX_PATH", prepend_path("CMAKE_PREFIX_PATH", &prefix)?);
+    Ok(())
+}
+
+/// A folder with copies of the Vulkan headers of `prefix` alone.
+fn separate_headers(prefix: &Path, target: &Path) -> Result<PathBuf, Failure> {
+    let folder = target.join("separate");
+    for name in ["vulkan", "vk_video", "spirv", "spirv-headers"] {
+        let from = prefix.join("include").join(name);
+        if from.is_dir() {
+            copy_folder(&from, &folder.join("include").join(name))?;
+        }
+    }
+    Ok(folder)
+}
+
 /// A folder with `include`, for `CMake` to look into first; `None`: the system's own headers will do.
 fn find_or_fetch_headers(target: &Path) -> Result<Option<PathBuf>, Failure> {
     if default_prefixes().iter().any(|prefix| is_new_enough(prefix)) {
         return Ok(None);
     }
+    fetch_headers(target).map(Some)
+}
+
+/// A folder with `include`, fetched from Debian unless that was done before.
+fn fetch_headers(target: &Path) -> Result<PathBuf, Failure> {
     let folder = target.join(NEWER_DEBIAN);
     let prefix = folder.join("usr");
     if !is_new_enough(&prefix) {
@@ -78,9 +109,9 @@ fn find_or_fetch_headers(target: &Path) -> Result<Option<PathBuf>, Failure> {
             )
         })?;
         eprintln!("The Vulkan headers on this machine are too old. Those of Debian's {NEWER_DEBIAN} go into {}.", folder.display());
-        fetch(&folder, &mirror)?;
+        fetch(&folder, &mirror, NEWER_DEBIAN, &NEWER_PACKAGES.map(str::to_owned))?;
     }
-    if is_new_enough(&prefix) { Ok(Some(prefix)) } else { Err(Failure::new(format!("{} holds no Vulkan headers.", prefix.display()))) }
+    if is_new_enough(&prefix) { Ok(prefix) } else { Err(Failure::new(format!("{} holds no Vulkan headers.", prefix.display()))) }
 }
 
 /// Prefixes that `CMake` searches for the headers.
@@ -88,7 +119,7 @@ fn default_prefixes() -> Vec<PathBuf> {
     let mut prefixes: Vec<PathBuf> = env::var_os("CMAKE_PREFIX_PATH").map(|list| env::split_paths(&list).collect()).unwrap_or_default();
     prefixes.extend(env::var_os("VULKAN_SDK").map(PathBuf::from));
     // It takes the first that there is.
-    let system = ["/usr/local", "/usr"].map(PathBuf::from).into_iter().find(|it| it.join("include").join(VULKAN_HEADER.0).is_file());
+    let system = SYSTEM_PREFIXES.map(PathBuf::from).into_iter().find(|it| it.join("include").join(VULKAN_HEADER.0).is_file());
     prefixes.extend(system);
     prefixes
 }
@@ -100,7 +131,7 @@ fn is_new_enough(prefix: &Path) -> bool {
 }
 
 /// The mirror of Debian from which this system is kept up to date; `None`: it is no Debian.
-fn debian_mirror() -> Option<String> {
+pub(crate) fn debian_mirror() -> Option<String> {
     let fields = ["indextargets", "--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages"];
     let output = Command::new("apt-get").args(fields).output().ok().filter(|it| it.status.success())?;
     mirror_in(&String::from_utf8_lossy(&output.stdout))
@@ -112,13 +143,13 @@ fn mirror_in(targets: &str) -> Option<String> {
     uris.map(str::trim).find(|uri| !uri.trim_end_matches('/').ends_with("-security")).map(str::to_owned)
 }
 
-/// Fetches the packages into a folder of ours, with lists of ours, and unpacks them there.
-fn fetch(folder: &Path, mirror: &str) -> Result<(), Failure> {
+/// Fetches packages of a Debian release into a folder of ours, with lists of ours, and unpacks them there.
+pub(crate) fn fetch(folder: &Path, mirror: &str, release: &str, packages: &[String]) -> Result<(), Failure> {
     let apt = folder.join("apt");
     let write = || {
         fs::create_dir_all(apt.join("lists/partial"))?;
         fs::create_dir_all(apt.join("cache/archives/partial"))?;
-        fs::write(apt.join("debian.sources"), sources(mirror))
+        fs::write(apt.join("debian.sources"), sources(mirror, release))
     };
     write().map_err(|error| Failure::new(format!("{} cannot be written: {error}", apt.display())))?;
     let get = || {
@@ -143,15 +174,15 @@ fn fetch(folder: &Path, mirror: &str) -> Result<(), Failure> {
         command
     };
     finish(get().arg("update"))?;
-    finish(get().arg("download").args(NEWER_PACKAGES))?;
+    finish(get().arg("download").args(packages))?;
     let entries = fs::read_dir(&apt).map_err(|error| Failure::new(format!("{} cannot be read: {error}", apt.display())))?;
     let packages = entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "deb"));
     packages.into_iter().try_for_each(|package| finish(Command::new("dpkg-deb").arg("--extract").arg(package).arg(folder)))
 }
 
-fn sources(mirror: &str) -> String {
+fn sources(mirror: &str, release: &str) -> String {
     let keys = "/usr/share/keyrings/debian-archive-keyring.gpg";
-    format!("Types: deb\nURIs: {mirror}\nSuites: {NEWER_DEBIAN}\nComponents: main\nSigned-By: {keys}\n")
+    format!("Types: deb\nURIs: {mirror}\nSuites: {release}\nComponents: main\nSigned-By: {keys}\n")
 }
 
 /// A list of folders with this one before those that it holds already.
@@ -189,6 +220,6 @@ mod tests {
             "Node Source https://node.example/\nDebian http://mirror.example/debian-security/\nDebian http://mirror.example/debian/\n";
         assert_eq!(mirror_in(targets).as_deref(), Some("http://mirror.example/debian/"));
         assert_eq!(mirror_in("Ubuntu http://mirror.example/ubuntu/\n"), None);
-        assert!(sources("http://mirror.example/debian/").contains("\nURIs: http://mirror.example/debian/\nSuites: trixie\n"));
+        assert!(sources("http://mirror.example/debian/", "trixie").contains("\nURIs: http://mirror.example/debian/\nSuites: trixie\n"));
     }
 }

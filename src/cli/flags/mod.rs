@@ -28,7 +28,7 @@ const SETTINGS: [&str; 6] = ["ModelFlags", "PictureFlags", "SamplingFlags", "Inp
 
 /// Make images on your own machine. Without a command the window opens. Without a model's file the built-in model is used.
 #[derive(Debug, Parser)]
-#[command(name = "atelier", version)]
+#[command(name = "atelier", version = crate::VERSION)]
 pub(super) struct Cli {
     /// Add graphics cards that the processor plays, to try placements out: NAME:GIB[@CARD],...
     #[arg(long, global = true, value_name = "DEVICES", help_heading = DEVICES)]

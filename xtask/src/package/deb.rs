@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::linux::{DESCRIPTION, Linkage, MAINTAINER, SUMMARY, install_tree, linkage, window_libraries};
-use super::stage::{Staged, copy, write};
+use super::stage::{Staged, read, write};
 use super::{create_folder, output, replace_folder};
 use crate::Failure;
 use crate::requirements::{Requirement, linux, program, window_requirements};
@@ -29,7 +29,7 @@ pub(crate) fn package(staged: &Staged, out: &Path) -> Result<PathBuf, Failure> {
     install_tree(staged, &usr)?;
     let documents = usr.join("share/doc/atelier");
     create_folder(&documents)?;
-    copy(&staged.folder.join("LICENSE"), &documents.join("copyright"))?;
+    write(&documents.join("copyright"), &copyright(&read(&staged.folder.join("LICENSE"))?)?)?;
     let control = folder.join("DEBIAN");
     create_folder(&control)?;
     let kib = kib_of(&usr)?;
@@ -53,6 +53,16 @@ fn control_file(version: &str, kib: u64, depends: &[String]) -> String {
         recommended.join(", "),
         wrapped(DESCRIPTION)
     )
+}
+
+/// The licence without the text of Apache's, which every Debian has.
+fn copyright(licence: &str) -> Result<String, Failure> {
+    let mit = licence.split("\n====").nth(1).and_then(|section| section.split_once('\n')).map(|(_, text)| text.trim());
+    let mit = mit.filter(|text| text.starts_with("MIT License")).ok_or_else(|| Failure::new("LICENSE has another form than expected."))?;
+    Ok(format!(
+        "Atelier is licensed, at your choice, under the Apache License, Version 2.0, which is in\n/usr/share/common-licenses/Apache-2.0, or \
+         under the MIT License:\n\n{mit}\n\nIt contains the work of others, whose licences are in /usr/share/atelier/licences.html.\n"
+    ))
 }
 
 /// What the program is linked to, then what its window loads.
@@ -134,6 +144,13 @@ mod tests {
         let depends = depends(&linked(&["libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6"])).unwrap().join(", ");
         assert!(depends.starts_with("libstdc++6 (>= 11), libc6 (>= 2.35), libgcc-s1, libx11-6, libx11-xcb1, "), "{depends}");
         assert!(depends.contains("libegl1") && !depends.contains("wayland"), "{depends}");
+    }
+
+    #[test]
+    fn the_copyright_names_debians_copy_of_apaches_licence() {
+        let text = copyright(&read(&crate::chores::root().join("LICENSE")).unwrap()).unwrap();
+        assert!(text.contains("Copyright (c)") && text.contains("THE SOFTWARE IS PROVIDED"), "{text}");
+        assert!(!text.contains("Derivative Works") && text.contains("/usr/share/common-licenses/Apache-2.0"));
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! The program for Linux: its build, the libraries that it needs, and its files where Linux looks for them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::stage::{Staged, copy, copy_folder, write};
+use super::stage::{Staged, copy, copy_folder, read, write};
 use super::{create_folder, output};
 use crate::Failure;
 use crate::chores::{cargo, finish, root, target_folder};
@@ -71,10 +70,15 @@ pub(crate) fn install_tree(staged: &Staged, prefix: &Path) -> Result<(), Failure
     put(&source.join("packaging/icon.svg"), share.join("icons/hicolor/scalable/apps/atelier.svg"))?;
     put(&source.join("packaging/linux/atelier.desktop"), share.join("applications/atelier.desktop"))?;
     put(&source.join("packaging/linux/atelier-mime.xml"), share.join("mime/packages/atelier.xml"))?;
-    let metainfo = source.join("packaging/linux/atelier.metainfo.xml");
-    let text = fs::read_to_string(&metainfo).map_err(|error| Failure::new(format!("{} cannot be read: {error}", metainfo.display())))?;
-    create_folder(&share.join("metainfo"))?;
-    write(&share.join("metainfo/atelier.metainfo.xml"), &text.replace("@VERSION@", &staged.version).replace("@DATE@", &today()))?;
+    let fill = |name: &str, to: PathBuf| {
+        to.parent().map_or(Ok(()), create_folder)?;
+        let text = read(&source.join("packaging/linux").join(name))?;
+        write(&to, &text.replace("@VERSION@", &staged.version).replace("@DATE@", &today()))
+    };
+    fill("atelier.metainfo.xml", share.join("metainfo/atelier.metainfo.xml"))?;
+    let manual = share.join("man/man1/atelier.1");
+    fill("atelier.1", manual.clone())?;
+    output(Command::new("gzip").args(["--best", "--no-name", "--force"]).arg(&manual))?;
     // Neither this person's mask nor files that only the owner may read go into a package.
     output(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(prefix)).map(drop)
 }

@@ -4,13 +4,17 @@
 //! Formats for another system that also need a build of their own have `fn build(options: &Options) -> Result<PathBuf, Failure>`, which
 //! returns the program.
 
+#[cfg(unix)]
+mod appimage;
 mod deb;
 mod licences;
 pub(crate) mod linux;
 mod macos;
 mod msi;
+mod rpm;
 pub(crate) mod stage;
 mod tar;
+mod trial;
 mod windows;
 
 use std::fs;
@@ -23,6 +27,7 @@ use crate::install::ensure;
 use crate::options::Options;
 use crate::requirements::Requirement;
 use stage::{Staged, TargetSystem};
+pub(crate) use trial::test;
 
 /// What a person downloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +73,15 @@ impl Format {
     fn requirements(self) -> Vec<Requirement> {
         match self {
             Self::Deb => vec![linux::OBJDUMP, deb::DPKG_DEB],
-            Self::Tar => vec![linux::OBJDUMP, tar::XZ],
-            Self::Rpm | Self::Appimage | Self::Windows | Self::Msi | Self::Macos => Vec::new(),
+            Self::Tar => vec![tar::XZ],
+            Self::Rpm => vec![linux::OBJDUMP, rpm::RPMBUILD],
+            #[cfg(unix)]
+            Self::Appimage => vec![appimage::MKSQUASHFS],
+            #[cfg(not(unix))]
+            Self::Appimage => Vec::new(),
+            Self::Windows => vec![windows::MAKENSIS],
+            Self::Msi => vec![msi::WIXL],
+            Self::Macos => Vec::new(),
         }
     }
 }
@@ -80,26 +92,35 @@ pub(crate) fn package(options: &Options) -> Result<(), Failure> {
         let names = Format::ALL.map(Format::name).join(", ");
         return Err(Failure::new(format!("Name the formats to make: {names}. For example `cargo xtask package deb tar`.")));
     }
+    options.formats.iter().try_for_each(|&format| make(format, options).map(drop))
+}
+
+/// Makes one file, and prints its size to standard error and its path to standard output.
+fn make(format: Format, options: &Options) -> Result<PathBuf, Failure> {
+    ensure(&format.requirements(), options)?;
+    let program = match &options.program {
+        Some(program) => program.clone(),
+        None => build(format.system(), options)?,
+    };
     let out = packages_folder();
-    create_folder(&out)?;
-    for &format in &options.formats {
-        ensure(&format.requirements(), options)?;
-        let program = match &options.program {
-            Some(program) => program.clone(),
-            None => build(format.system(), options)?,
-        };
-        let staged = stage::stage(&program, format.system(), &out.join("stage").join(format.name()))?;
-        let file = match format {
-            Format::Windows => windows::package(&staged, &out)?,
-            Format::Msi => msi::package(&staged, &out)?,
-            Format::Macos => macos::package(&staged, &out)?,
-            Format::Deb => deb::package(&staged, &out)?,
-            Format::Tar => tar::package(&staged, &out)?,
-            Format::Rpm | Format::Appimage => return Err(not_there_yet(format)),
-        };
-        report(&staged, &file)?;
+    let staged = stage::stage(&program, format.system(), &out.join("stage").join(format.name()))?;
+    if format.system() == TargetSystem::Windows {
+        windows::stage_extras(&program, &staged.folder)?;
     }
-    Ok(())
+    let file = match format {
+        Format::Deb => deb::package(&staged, &out)?,
+        Format::Rpm => rpm::package(&staged, &out)?,
+        #[cfg(unix)]
+        Format::Appimage => appimage::package(&staged, &out)?,
+        #[cfg(not(unix))]
+        Format::Appimage => return Err(Failure::new("The AppImage is made on Linux.")),
+        Format::Tar => tar::package(&staged, &out)?,
+        Format::Windows => windows::package(&staged, &out)?,
+        Format::Msi => msi::package(&staged, &out)?,
+        Format::Macos => macos::package(&staged, &out)?,
+    };
+    report(&staged, &program, &file)?;
+    Ok(file)
 }
 
 /// Folder of the finished files.
@@ -115,17 +136,17 @@ fn build(system: TargetSystem, options: &Options) -> Result<PathBuf, Failure> {
     }
 }
 
-fn not_there_yet(format: Format) -> Failure {
-    Failure::new(format!("The format `{}` is not there yet.", format.name()))
-}
-
-/// Prints the size to standard error and the path to standard output.
-fn report(staged: &Staged, file: &Path) -> Result<(), Failure> {
-    let size = fs::metadata(file).map_err(|error| Failure::new(format!("{} was not made: {error}", file.display())))?.len();
+fn report(staged: &Staged, program: &Path, file: &Path) -> Result<(), Failure> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    eprintln!("{name}: {:.1} MiB, version {}", size as f64 / f64::from(1 << 20), staged.version);
+    let [whole, program] = [file, program].map(mib_of);
+    eprintln!("{name}: {:.1} MiB, with a program of {:.1} MiB; version {}", whole?, program?, staged.version);
     println!("{}", file.display());
     Ok(())
+}
+
+fn mib_of(file: &Path) -> Result<f64, Failure> {
+    let metadata = fs::metadata(file).map_err(|error| Failure::new(format!("{} was not made: {error}", file.display())))?;
+    Ok(metadata.len() as f64 / f64::from(1 << 20))
 }
 
 /// Creates a folder and those above it.

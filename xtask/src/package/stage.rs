@@ -47,6 +47,11 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     copied.map(drop).map_err(|error| Failure::new(format!("{} cannot be copied to {}: {error}", from.display(), to.display())))
 }
 
+/// Reads a text file.
+pub(crate) fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| Failure::new(format!("{} cannot be read: {error}", path.display())))
+}
+
 /// Writes a text file.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| Failure::new(format!("{} cannot be written: {error}", path.display())))
