@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Ok(invocation) => invocation,
         Err(code) => return code,
     };
+    cli::choose_cpu_math(&invocation);
     match invocation.command {
         Some(command) => cli::run(command, start_engine),
         None => window(),

@@ -36,6 +36,7 @@ use reporter::{ProgressLine, quiet_reporter, reporter};
 use usage_error::UsageError;
 
 use crate::studio::EngineWake;
+use atelier_core::cpu_math::CpuMath;
 use atelier_core::device::SimulatedDevices;
 use atelier_core::paths::Paths;
 use atelier_core::processor::{CPU_LEVEL_VARIABLE, ProcessorError};
@@ -49,6 +50,7 @@ pub struct Invocation {
     /// `None`: no command was given, the window is meant.
     pub command: Option<Command>,
     simulate: Option<SimulatedDevices>,
+    cpu_math: Option<CpuMath>,
 }
 
 /// Environment variable with simulated devices in the form of `--simulate-devices`, for programs that are started without flags. The flag wins.
@@ -56,7 +58,7 @@ pub const SIMULATE_VARIABLE: &str = "ATELIER_SIMULATE_DEVICES";
 
 /// Parses the flags. `Err`: help or an error was printed; the program ends with this code.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, ExitCode> {
-    flags::Cli::try_parse_from(args).map(|cli| Invocation { command: cli.command, simulate: cli.simulate_devices }).map_err(|error| {
+    flags::Cli::try_parse_from(args).map(|cli| Invocation { command: cli.command, simulate: cli.simulate_devices, cpu_math: cli.cpu_math }).map_err(|error| {
         // The exit code is enough where neither output can be written to.
         let _ = error.print();
         if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
@@ -95,6 +97,16 @@ pub fn add_simulated_devices(invocation: &Invocation) -> Result<(), ExitCode> {
         let _ = writeln!(io::stderr(), "error: {error}");
         Exit::Usage.into()
     })
+}
+
+/// Makes `--cpu-math` hold for this process, if it was given. Call it before the engine starts.
+pub fn choose_cpu_math(invocation: &Invocation) {
+    if let Some(wanted) = invocation.cpu_math {
+        let used = atelier_engine::choose_cpu_math(Some(wanted));
+        if used != wanted {
+            let _ = writeln!(io::stderr(), "warning: this processor cannot compute with {wanted}; it computes with {used}");
+        }
+    }
 }
 
 /// Shows the help, for a program without a window.

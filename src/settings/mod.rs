@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use atelier_core::cpu_math::CpuMath;
 use atelier_core::placement::{Module, Reserve};
 use atelier_core::recipe::{PlacementText, Recipe};
 
@@ -43,6 +44,8 @@ pub struct Settings {
     pub preload: bool,
     /// Memory of each device that is left to other programs.
     pub reserve: Reserve,
+    /// How the processor computes, from the next start on; `None` is the fastest that it computes well.
+    pub cpu_math: Option<CpuMath>,
 }
 
 /// A placement with a name.

@@ -42,6 +42,8 @@ pub(super) struct StoredSettings {
     load_ahead: Option<bool>,
     #[serde(default)]
     reserve: Option<StoredReserve>,
+    #[serde(default)]
+    cpu_math: Option<String>,
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -240,6 +242,7 @@ impl From<&Settings> for StoredSettings {
             servers: settings.servers.clone(),
             load_ahead: Some(settings.preload),
             reserve: Some(StoredReserve { percent: settings.reserve.percent, most_bytes: settings.reserve.most_bytes }),
+            cpu_math: settings.cpu_math.map(|math| math.name().into()),
         }
     }
 }
@@ -270,6 +273,7 @@ impl From<StoredSettings> for Settings {
                 .reserve
                 .filter(|it| it.percent <= 100)
                 .map_or_else(Reserve::default, |it| Reserve { percent: it.percent, most_bytes: it.most_bytes }),
+            cpu_math: stored.cpu_math.and_then(|name| name.parse().ok()),
         }
     }
 }

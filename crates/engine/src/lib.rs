@@ -5,6 +5,7 @@
 
 mod cache;
 mod checks;
+mod cpu_math;
 mod devices;
 mod drivers;
 mod engine_end;
@@ -25,6 +26,7 @@ mod start;
 mod state;
 mod threads;
 
+pub use cpu_math::{choose_cpu_math, cpu_math};
 pub use devices::{NotAdded, simulate_devices};
 pub use engine_end::{Busy, EngineEnd, EventSender, NextQuery, QueryReceiver};
 pub use handle::{Handle, channel};

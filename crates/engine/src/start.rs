@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use crate::cpu_math::choose_cpu_math;
 use crate::engine_end::EngineEnd;
 use crate::estimate;
 use crate::handle::{Connection, Handle};
@@ -26,6 +27,8 @@ pub fn start_remembering(wake: impl Fn() + Send + Sync + 'static, file: &Path) -
 }
 
 fn start_with(wake: impl Fn() + Send + Sync + 'static, file: Option<PathBuf>) -> Handle {
+    // The fastest, where the program has not chosen.
+    choose_cpu_math(None);
     let (connection, end) = Connection::new(wake);
     match thread::Builder::new().name("engine".into()).spawn(move || run(end, file.as_deref())) {
         Ok(thread) => connection.handle(Some(thread)),

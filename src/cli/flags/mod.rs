@@ -11,6 +11,7 @@ mod library;
 pub use library::ModelsFlags;
 pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
 
+use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
 use atelier_core::recipe::{Lora, Recipe, Sampler, Scheduler};
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
@@ -33,8 +34,16 @@ pub(super) struct Cli {
     /// Add graphics cards that the processor plays, to try placements out: NAME:GIB[@CARD],...
     #[arg(long, global = true, value_name = "DEVICES", help_heading = DEVICES)]
     pub(super) simulate_devices: Option<SimulatedDevices>,
+    /// How the processor computes: "exact" gives the bytes of the engine's own code, "f32" and "bf16" are faster. Without it, the fastest
+    /// that this processor has, or what the window's settings say
+    #[arg(long, global = true, value_name = "MATH", value_parser = cpu_math, help_heading = DEVICES)]
+    pub(super) cpu_math: Option<CpuMath>,
     #[command(subcommand)]
     pub(super) command: Option<Command>,
+}
+
+fn cpu_math(text: &str) -> Result<CpuMath, UnknownCpuMath> {
+    text.parse()
 }
 
 /// The subcommands.

@@ -27,6 +27,8 @@ const STRUCTS: &[(&str, &[&str])] = &[
             "enable_mmap",
             "flash_attn",
             "diffusion_flash_attn",
+            "diffusion_conv_direct",
+            "vae_conv_direct",
             "tae_preview_only",
             "vae_format",
             "max_vram",
@@ -92,6 +94,30 @@ const STRUCTS: &[(&str, &[&str])] = &[
     ("atelier_device_peak", &["device", "phase", "bytes"]),
     ("atelier_module_estimate", &["module", "phase", "weight_bytes", "lora_bytes", "compute_bytes", "peak_bytes", "graphs"]),
     ("atelier_limits", &["diffusion", "te", "clip_vision", "vae", "stream_layers"]),
+    (
+        "atelier_rows",
+        &["data", "stride", "values", "block_values", "block_bytes", "unpack"],
+    ),
+    (
+        "atelier_product",
+        &["weights", "activations", "out", "out_stride", "tokens", "features", "depth"],
+    ),
+    (
+        "atelier_convolution",
+        &["weights", "image", "out", "width", "height", "channels", "out_channels", "kernel", "stride", "padding", "dilation", "out_size"],
+    ),
+    (
+        "atelier_attention",
+        &["queries", "keys", "values", "query_head_stride", "key_head_stride", "value_head_stride", "mask", "mask_stride", "mask_head_stride", "out", "out_stride", "out_head_stride", "scale", "heads", "key_heads", "query_count", "key_count", "key_size", "value_size"],
+    ),
+    (
+        "atelier_group_norm",
+        &["from", "to", "group_size", "total", "epsilon"],
+    ),
+    (
+        "atelier_cpu_kernels",
+        &["multiply", "convolve", "attend", "normalise", "apply_constant"],
+    ),
 ];
 
 /// Types other than structs that stand in signatures.
@@ -120,6 +146,10 @@ const CONSTANTS: &[&str] = &[
     "ATELIER_MODULE_PHOTOMAKER",
     "ATELIER_MODULE_UPSCALER",
     "ATELIER_PREVIEW_ADAPTIVE",
+    "ATELIER_VALUES_F32",
+    "ATELIER_VALUES_F16",
+    "ATELIER_VALUES_BF16",
+    "ATELIER_VALUES_BLOCKS",
     "SD_LOG_DEBUG",
     "SD_LOG_INFO",
     "SD_LOG_WARN",

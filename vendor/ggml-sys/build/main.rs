@@ -34,6 +34,7 @@ const SHIM_SOURCES: &[&str] = &[
     "estimate",
     "job",
     "compute_hook",
+    "cpu_kernels",
     "memory_tracker",
     "dry_run",
     "simulated_device",
@@ -72,7 +73,7 @@ fn main() {
         .define("NDEBUG", None)
         .include("shim")
         .include(&out);
-    for folder in ["", "src", "include", "src/core", "thirdparty", "ggml/include", "ggml/src", "ggml/src/ggml-rpc"] {
+    for folder in ["", "src", "include", "src/core", "thirdparty", "ggml/include", "ggml/src", "ggml/src/ggml-cpu", "ggml/src/ggml-rpc"] {
         build.include(engine.join(folder));
     }
     for source in SHIM_SOURCES {

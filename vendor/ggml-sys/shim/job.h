@@ -129,6 +129,8 @@ bool can_throw();
 
 void install_callbacks();
 void hook_devices();
+// Makes the CPU backend ask the kernels of atelier_set_cpu_kernels first. Once, before a backend is made.
+void hook_cpu_operations();
 
 // Protects ggml's list of devices, a plain vector.
 std::mutex& device_list_mutex();

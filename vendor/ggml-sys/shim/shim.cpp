@@ -90,7 +90,11 @@ struct atelier_upscaler {
 void atelier_init(void) {
     static std::once_flag once;
     run_guarded(nullptr, [] {
-        std::call_once(once, atelier::install_callbacks);
+        std::call_once(once, [] {
+            atelier::install_callbacks();
+            // Before any backend is made.
+            atelier::hook_cpu_operations();
+        });
         // At each call: devices can be added later.
         atelier::hook_devices();
         return ATELIER_OK;
@@ -298,6 +302,7 @@ void atelier_context_conditioning_counts(const atelier_context* context, uint64_
 }
 
 atelier_status atelier_upscaler_new(const char* path,
+                                    bool direct,
                                     int n_threads,
                                     int tile_size,
                                     const char* backend,
@@ -314,7 +319,7 @@ atelier_status atelier_upscaler_new(const char* path,
     return run_guarded(&job, [&] {
         job.enter_phase(ATELIER_PHASE_LOADING);
         auto upscaler      = std::make_unique<atelier_upscaler>();
-        upscaler->upscaler = new_upscaler_ctx(path, false, n_threads, tile_size, backend, params_backend);
+        upscaler->upscaler = new_upscaler_ctx(path, direct, n_threads, tile_size, backend, params_backend);
         if (upscaler->upscaler == nullptr) {
             last_error = "the engine could not open the upscaler";
             return ATELIER_FAILED;

@@ -111,6 +111,98 @@ typedef struct atelier_conditioning_cache atelier_conditioning_cache;
 // Installs the engine's callbacks and the compute hooks of all devices. Thread-safe and repeatable; the other functions call it.
 void atelier_init(void);
 
+// Kernels of the processor, for the operations that take nearly all time. Each function computes the share of thread `index` of `count`; the
+// shares of all threads are the whole operation. They are called on ggml's threads, must not throw, and wait for nobody.
+
+typedef enum {
+    ATELIER_VALUES_F32    = 0,
+    ATELIER_VALUES_F16    = 1,
+    ATELIER_VALUES_BF16   = 2,
+    ATELIER_VALUES_BLOCKS = 3,  // quantised: `unpack` makes f32 of them
+} atelier_values;
+
+// A matrix, row by row; the values of a row lie side by side. Without alignment.
+typedef struct {
+    const void* data;
+    size_t stride;  // bytes from one row to the next
+    int values;     // atelier_values
+    size_t block_values;
+    size_t block_bytes;
+    void (*unpack)(const void* from, float* to, int64_t count);
+} atelier_rows;
+
+// out[i][j] = sum over k of activations[i][k] * weights[j][k]
+typedef struct {
+    atelier_rows weights;
+    atelier_rows activations;
+    float* out;
+    size_t out_stride;  // values
+    size_t tokens;
+    size_t features;
+    size_t depth;
+} atelier_product;
+
+// One image in planes. Pairs are horizontal, vertical.
+typedef struct {
+    atelier_rows weights;  // a row for each output channel
+    const float* image;
+    float* out;
+    size_t width;
+    size_t height;
+    size_t channels;
+    size_t out_channels;
+    size_t kernel[2];
+    size_t stride[2];
+    size_t padding[2];
+    size_t dilation[2];
+    size_t out_size[2];
+} atelier_convolution;
+
+// Heads of one batch; distances between heads in bytes, those of `out` in values.
+typedef struct {
+    atelier_rows queries;
+    atelier_rows keys;
+    atelier_rows values;
+    size_t query_head_stride;
+    size_t key_head_stride;
+    size_t value_head_stride;
+    const void* mask;  // f16, a row for each query; or null
+    size_t mask_stride;
+    size_t mask_head_stride;
+    float* out;
+    size_t out_stride;
+    size_t out_head_stride;
+    float scale;
+    size_t heads;
+    size_t key_heads;
+    size_t query_count;
+    size_t key_count;
+    size_t key_size;
+    size_t value_size;
+} atelier_attention;
+
+// Groups side by side; the last may be smaller.
+typedef struct {
+    const float* from;
+    float* to;
+    size_t group_size;
+    size_t total;
+    float epsilon;
+} atelier_group_norm;
+
+typedef struct {
+    void (*multiply)(const atelier_product* product, size_t index, size_t count);
+    void (*convolve)(const atelier_convolution* convolution, size_t index, size_t count);
+    void (*attend)(const atelier_attention* attention, size_t index, size_t count);
+    void (*normalise)(const atelier_group_norm* norm, size_t index, size_t count);
+    // to[i] = from[i] + constant, or from[i] * constant
+    void (*apply_constant)(bool multiplies, const float* from, size_t count, float constant, float* to);
+} atelier_cpu_kernels;
+
+// From now on the processor computes with these functions what they can, and with ggml's own the rest; null: everything with ggml's own.
+// Thread-safe, but not while a job runs: its nodes would be computed by both. `kernels` lives as long as the process.
+void atelier_set_cpu_kernels(const atelier_cpu_kernels* kernels);
+
 // Number of nodes that are computed between two checks for a cancel, on devices whose backend has no abort callback. 0: adaptive. `force`
 // applies it to the CPU too, for tests on a machine without a GPU.
 void atelier_set_compute_hook(int nodes, bool force);
@@ -204,6 +296,7 @@ atelier_status atelier_context_generate(atelier_context* context,
 void atelier_context_conditioning_counts(const atelier_context* context, uint64_t* hits, uint64_t* misses);
 
 atelier_status atelier_upscaler_new(const char* path,
+                                    bool direct,
                                     int n_threads,
                                     int tile_size,
                                     const char* backend,

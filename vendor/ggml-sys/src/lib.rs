@@ -230,8 +230,108 @@ pub struct atelier_limits {
     pub stream_layers: bool,
 }
 
+/// `atelier_values`: 32 bits.
+pub const ATELIER_VALUES_F32: c_int = 0;
+/// `atelier_values`: IEEE binary16.
+pub const ATELIER_VALUES_F16: c_int = 1;
+/// `atelier_values`: bfloat16.
+pub const ATELIER_VALUES_BF16: c_int = 2;
+/// `atelier_values`: quantised blocks.
+pub const ATELIER_VALUES_BLOCKS: c_int = 3;
+
+/// A matrix, row by row.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_rows {
+    pub data: *const c_void,
+    pub stride: usize,
+    pub values: c_int,
+    pub block_values: usize,
+    pub block_bytes: usize,
+    pub unpack: Option<unsafe extern "C" fn(from: *const c_void, to: *mut f32, count: i64)>,
+}
+
+/// Product of matrices.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_product {
+    pub weights: atelier_rows,
+    pub activations: atelier_rows,
+    pub out: *mut f32,
+    pub out_stride: usize,
+    pub tokens: usize,
+    pub features: usize,
+    pub depth: usize,
+}
+
+/// Convolution of an image.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_convolution {
+    pub weights: atelier_rows,
+    pub image: *const f32,
+    pub out: *mut f32,
+    pub width: usize,
+    pub height: usize,
+    pub channels: usize,
+    pub out_channels: usize,
+    pub kernel: [usize; 2],
+    pub stride: [usize; 2],
+    pub padding: [usize; 2],
+    pub dilation: [usize; 2],
+    pub out_size: [usize; 2],
+}
+
+/// Attention of the heads of one batch.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_attention {
+    pub queries: atelier_rows,
+    pub keys: atelier_rows,
+    pub values: atelier_rows,
+    pub query_head_stride: usize,
+    pub key_head_stride: usize,
+    pub value_head_stride: usize,
+    pub mask: *const c_void,
+    pub mask_stride: usize,
+    pub mask_head_stride: usize,
+    pub out: *mut f32,
+    pub out_stride: usize,
+    pub out_head_stride: usize,
+    pub scale: f32,
+    pub heads: usize,
+    pub key_heads: usize,
+    pub query_count: usize,
+    pub key_count: usize,
+    pub key_size: usize,
+    pub value_size: usize,
+}
+
+/// Group normalisation of an image.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_group_norm {
+    pub from: *const f32,
+    pub to: *mut f32,
+    pub group_size: usize,
+    pub total: usize,
+    pub epsilon: f32,
+}
+
+/// Kernels of the processor.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_cpu_kernels {
+    pub multiply: unsafe extern "C" fn(product: *const atelier_product, index: usize, count: usize),
+    pub convolve: unsafe extern "C" fn(convolution: *const atelier_convolution, index: usize, count: usize),
+    pub attend: unsafe extern "C" fn(attention: *const atelier_attention, index: usize, count: usize),
+    pub normalise: unsafe extern "C" fn(norm: *const atelier_group_norm, index: usize, count: usize),
+    pub apply_constant: unsafe extern "C" fn(multiplies: bool, from: *const f32, count: usize, constant: f32, to: *mut f32),
+}
+
 unsafe extern "C" {
     pub fn atelier_init();
+    pub fn atelier_set_cpu_kernels(kernels: *const atelier_cpu_kernels);
     pub fn atelier_set_compute_hook(nodes: c_int, force: bool);
     pub fn atelier_last_error() -> *const c_char;
     pub fn atelier_last_shortage(out: *mut atelier_shortage) -> bool;
@@ -286,6 +386,7 @@ unsafe extern "C" {
     pub fn atelier_context_conditioning_counts(context: *const atelier_context, hits: *mut u64, misses: *mut u64);
     pub fn atelier_upscaler_new(
         path: *const c_char,
+        direct: bool,
         n_threads: c_int,
         tile_size: c_int,
         backend: *const c_char,

@@ -7,6 +7,7 @@
 mod callbacks;
 mod conditioning_cache;
 mod context;
+mod cpu_kernels;
 mod error;
 mod estimate;
 mod params;
@@ -23,6 +24,7 @@ use atelier_core::device::{Device, DeviceKind, SimulatedDevice};
 pub(super) use callbacks::JobCallbacks;
 pub(super) use conditioning_cache::{ConditioningCache, ConditioningCacheStats};
 pub(super) use context::{Context, ModuleMemory};
+pub(super) use cpu_kernels::set_cpu_math;
 pub(super) use error::{CallError, Status};
 pub(super) use estimate::{Estimator, ModuleEstimate, allocated_bytes, last_peaks};
 pub(super) use params::{ContextParams, GenerateParams, Limits, Mask};

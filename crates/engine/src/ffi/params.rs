@@ -6,9 +6,13 @@ use std::ptr::null;
 
 use ggml_sys::{sample_method_t, scheduler_t};
 
+use super::cpu_kernels::has_cpu_kernels;
 use super::error::CallError;
-use atelier_core::placement::Placement;
+use atelier_core::placement::{Module, Placement};
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Sampler, Scheduler};
+
+/// ggml's name of the processor.
+const CPU: &str = "CPU";
 
 /// Parameters of a context. Jobs with equal values can share one.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,6 +101,11 @@ fn path_bytes(path: &Path) -> Result<&[u8], CallError> {
     Ok(text.as_bytes())
 }
 
+/// True where a module's convolutions are computed by kernels of ours, which need no unfolded image.
+pub(super) fn convolves_directly(placement: &Placement, module: Module) -> bool {
+    has_cpu_kernels() && placement.assignment(module).runs_on == CPU
+}
+
 /// The C form of [`ContextParams`].
 pub(super) struct RawContextParams {
     pub(super) raw: ggml_sys::sd_ctx_params_t,
@@ -130,6 +139,10 @@ impl RawContextParams {
         raw.params_backend = strings.text(&placement.params_backend)?;
         raw.n_threads = i32::try_from(params.threads).unwrap_or(1).max(1);
         raw.diffusion_flash_attn = params.flash_attention;
+        // The engine's own direct convolution is slower than the unfolded one; ours is faster, and its graphs need less memory.
+        let is_direct = |module| convolves_directly(&params.placement, module);
+        raw.diffusion_conv_direct = is_direct(Module::Diffusion) && is_direct(Module::Controlnet);
+        raw.vae_conv_direct = is_direct(Module::Vae);
         // With a VAE present, the tiny autoencoder only decodes previews.
         raw.tae_preview_only = params.files.get(FileRole::Vae).is_some() && params.files.get(FileRole::Taesd).is_some();
         // The other mode frees all weights at every change of LoRAs.

@@ -5,8 +5,8 @@ use std::ptr::{NonNull, null_mut};
 
 use super::callbacks::{JobCallbacks, RawCallbacks, copy_rgb};
 use super::error::CallError;
-use super::params::{Strings, raw_image};
-use atelier_core::placement::Placement;
+use super::params::{Strings, convolves_directly, raw_image};
+use atelier_core::placement::{Module, Placement};
 use atelier_core::recipe::Rgb8;
 
 /// Side of a tile in pixels: small enough for any device, large enough that overlaps cost little.
@@ -20,6 +20,7 @@ impl Upscaler {
     pub(crate) fn new(path: &Path, threads: u32, placement: &Placement, callbacks: &dyn JobCallbacks) -> Result<Self, CallError> {
         let mut strings = Strings::default();
         let path = strings.path(Some(path))?;
+        let is_direct = convolves_directly(placement, Module::Upscaler);
         let placement = placement.text();
         let backend = strings.text(&placement.backend)?;
         let params_backend = strings.text(&placement.params_backend)?;
@@ -28,7 +29,7 @@ impl Upscaler {
         let mut upscaler = null_mut();
         // SAFETY: `strings` outlives the call; `raw_callbacks` borrows `callbacks`; `upscaler` is a local to be written.
         let status = unsafe {
-            ggml_sys::atelier_upscaler_new(path, threads, TILE_SIDE, backend, params_backend, raw_callbacks.as_ptr(), &raw mut upscaler)
+            ggml_sys::atelier_upscaler_new(path, is_direct, threads, TILE_SIDE, backend, params_backend, raw_callbacks.as_ptr(), &raw mut upscaler)
         };
         CallError::check(status)?;
         NonNull::new(upscaler).map(Self).ok_or_else(|| CallError::new("the engine gave no upscaler"))

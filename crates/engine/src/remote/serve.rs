@@ -16,6 +16,7 @@ use parking_lot::{Condvar, Mutex};
 use super::dial::our_version;
 use super::handshake::{Answer, Misunderstood, Purpose, read_hello, write_answer};
 use super::probe;
+use crate::cpu_math::choose_cpu_math;
 use crate::checks::cpu_threads;
 use crate::devices;
 use crate::ffi;
@@ -118,6 +119,8 @@ pub enum ServeError {
 /// # Errors
 /// If it cannot begin.
 pub fn serve(options: &ServeOptions, tell: &(dyn Fn(ServeEvent) + Sync)) -> Result<Infallible, ServeError> {
+    // The fastest, where the program has not chosen.
+    choose_cpu_math(None);
     let devices = chosen(&options.devices, &devices::list())?;
     let address = address(options)?;
     let listener = TcpListener::bind(address).map_err(|error| ServeError::Listen { address, error })?;

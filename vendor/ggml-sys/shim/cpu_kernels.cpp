@@ -1,0 +1,254 @@
+// Hands operations of the CPU backend to the kernels that Rust has registered.
+//
+// ggml asks its "extra buffer types" before each operation whether one of them computes it, whatever buffer the tensors are in. Here is one more,
+// which never holds a tensor. It is the last, so that types with a layout of their own come first. What it does not take, ggml computes.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "ggml-backend-impl.h"
+#include "ggml-cpu-impl.h"
+#include "ggml-cpu.h"
+#include "ggml.h"
+#include "job.h"
+#include "shim.h"
+#include "traits.h"
+
+namespace atelier {
+
+namespace {
+
+std::atomic<const atelier_cpu_kernels*> registered{nullptr};
+
+// Fewer rows of activations are faster by ggml's own products: unpacking the weights is most of the work then.
+constexpr int64_t MIN_TOKENS = 12;
+// Blocks of quantised weights must fit the depth that the kernels take at once.
+constexpr int64_t DEPTH_UNIT = 256;
+// Shorter rows with one constant are faster in ggml's loop.
+constexpr int64_t MIN_CONSTANT_ROW = 16;
+
+// The matrix in the first two dimensions of `tensor`, from `offset` bytes on; false where its values are not side by side or not readable.
+bool rows_of(const ggml_tensor* tensor, size_t offset, atelier_rows* out) {
+    const ggml_type_traits* traits = ggml_get_type_traits(tensor->type);
+    // A tensor with `extra` has the layout of another buffer type.
+    if (tensor->nb[0] != traits->type_size || tensor->extra != nullptr) {
+        return false;
+    }
+    *out = {static_cast<const char*>(tensor->data) + offset, tensor->nb[1], ATELIER_VALUES_BLOCKS, static_cast<size_t>(traits->blck_size), traits->type_size,
+            traits->to_float};
+    switch (tensor->type) {
+        case GGML_TYPE_F32: out->values = ATELIER_VALUES_F32; return true;
+        case GGML_TYPE_F16: out->values = ATELIER_VALUES_F16; return true;
+        case GGML_TYPE_BF16: out->values = ATELIER_VALUES_BF16; return true;
+        default: return ggml_is_quantized(tensor->type) && traits->to_float != nullptr && DEPTH_UNIT % traits->blck_size == 0;
+    }
+}
+
+bool has_f32_rows(const ggml_tensor* tensor) {
+    return tensor->type == GGML_TYPE_F32 && tensor->nb[0] == sizeof(float);
+}
+
+float* floats_at(const ggml_tensor* tensor, int64_t i1, int64_t i2, int64_t i3) {
+    return reinterpret_cast<float*>(static_cast<char*>(tensor->data) + i1 * tensor->nb[1] + i2 * tensor->nb[2] + i3 * tensor->nb[3]);
+}
+
+bool multiply(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out) {
+    const ggml_tensor* weights     = out->src[0];
+    const ggml_tensor* activations = out->src[1];
+    atelier_product product        = {};
+    if (activations->ne[1] < MIN_TOKENS || !has_f32_rows(activations) || !has_f32_rows(out) || out->nb[1] % sizeof(float) != 0 ||
+        ggml_get_op_params_i32(out, 1) == GGML_HINT_SRC0_IS_HADAMARD || !rows_of(weights, 0, &product.weights)) {
+        return false;
+    }
+    product.out_stride = out->nb[1] / sizeof(float);
+    product.tokens     = activations->ne[1];
+    product.features   = weights->ne[1];
+    product.depth      = weights->ne[0];
+    for (int64_t i3 = 0; i3 < out->ne[3]; ++i3) {
+        for (int64_t i2 = 0; i2 < out->ne[2]; ++i2) {
+            const int64_t w2 = i2 / (activations->ne[2] / weights->ne[2]);
+            const int64_t w3 = i3 / (activations->ne[3] / weights->ne[3]);
+            rows_of(weights, w2 * weights->nb[2] + w3 * weights->nb[3], &product.weights);
+            if (!rows_of(activations, i2 * activations->nb[2] + i3 * activations->nb[3], &product.activations)) {
+                return false;
+            }
+            product.out = floats_at(out, 0, i2, i3);
+            kernels.multiply(&product, params.ith, params.nth);
+        }
+    }
+    return true;
+}
+
+bool convolve(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out) {
+    const ggml_tensor* weights = out->src[0];
+    const ggml_tensor* image   = out->src[1];
+    const bool is_known_type   = weights->type == GGML_TYPE_F32 || weights->type == GGML_TYPE_F16;
+    if (!is_known_type || image->type != GGML_TYPE_F32 || out->type != GGML_TYPE_F32 || !ggml_is_contiguous(weights) ||
+        !ggml_is_contiguous(image) || !ggml_is_contiguous(out)) {
+        return false;
+    }
+    atelier_convolution convolution = {};
+    if (!rows_of(weights, 0, &convolution.weights)) {
+        return false;
+    }
+    const int32_t* sizes       = out->op_params;
+    convolution.weights.stride = weights->nb[3];
+    convolution.width          = image->ne[0];
+    convolution.height         = image->ne[1];
+    convolution.channels       = image->ne[2];
+    convolution.out_channels   = weights->ne[3];
+    for (int axis = 0; axis < 2; ++axis) {
+        if (sizes[axis] <= 0 || sizes[2 + axis] < 0 || sizes[4 + axis] <= 0) {
+            return false;
+        }
+        convolution.kernel[axis]   = weights->ne[axis];
+        convolution.stride[axis]   = sizes[axis];
+        convolution.padding[axis]  = sizes[2 + axis];
+        convolution.dilation[axis] = sizes[4 + axis];
+        convolution.out_size[axis] = out->ne[axis];
+    }
+    for (int64_t i3 = 0; i3 < out->ne[3]; ++i3) {
+        convolution.image = floats_at(image, 0, 0, i3);
+        convolution.out   = floats_at(out, 0, 0, i3);
+        kernels.convolve(&convolution, params.ith, params.nth);
+    }
+    return true;
+}
+
+bool attend(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out) {
+    const ggml_tensor* queries = out->src[0];
+    const ggml_tensor* keys    = out->src[1];
+    const ggml_tensor* values  = out->src[2];
+    const ggml_tensor* mask    = out->src[3];
+    const ggml_tensor* sinks   = out->src[4];
+    float settings[3];  // scale, slope of positions, cap of scores
+    std::memcpy(settings, out->op_params, sizeof(settings));
+    const bool is_mask_known = mask == nullptr || (mask->type == GGML_TYPE_F16 && mask->nb[0] == sizeof(ggml_fp16_t) && mask->ne[1] >= queries->ne[1]);
+    if (settings[1] != 0.0f || settings[2] != 0.0f || sinks != nullptr || !is_mask_known || !has_f32_rows(queries) || !has_f32_rows(out) ||
+        queries->ne[1] < MIN_TOKENS || out->nb[1] % sizeof(float) != 0 || out->nb[2] % sizeof(float) != 0 || keys->ne[2] != values->ne[2]) {
+        return false;
+    }
+    atelier_attention attention = {};
+    attention.query_head_stride = queries->nb[2];
+    attention.key_head_stride   = keys->nb[2];
+    attention.value_head_stride = values->nb[2];
+    attention.out_stride        = out->nb[2] / sizeof(float);
+    attention.out_head_stride   = out->nb[1] / sizeof(float);
+    attention.scale             = settings[0];
+    attention.heads             = queries->ne[2];
+    attention.key_heads         = keys->ne[2];
+    attention.query_count       = queries->ne[1];
+    attention.key_count         = keys->ne[1];
+    attention.key_size          = keys->ne[0];
+    attention.value_size        = values->ne[0];
+    if (mask != nullptr) {
+        // One for all heads, or one for each.
+        if (mask->ne[2] != 1 && mask->ne[2] != queries->ne[2]) {
+            return false;
+        }
+        attention.mask_stride      = mask->nb[1];
+        attention.mask_head_stride = mask->ne[2] == 1 ? 0 : mask->nb[2];
+    }
+    for (int64_t i3 = 0; i3 < queries->ne[3]; ++i3) {
+        const int64_t k3 = i3 / (queries->ne[3] / keys->ne[3]);
+        const int64_t v3 = i3 / (queries->ne[3] / values->ne[3]);
+        if (!rows_of(queries, i3 * queries->nb[3], &attention.queries) || !rows_of(keys, k3 * keys->nb[3], &attention.keys) ||
+            !rows_of(values, v3 * values->nb[3], &attention.values)) {
+            return false;
+        }
+        // Columns of values are taken a panel at a time, which a block would not end with.
+        if (attention.values.values == ATELIER_VALUES_BLOCKS) {
+            return false;
+        }
+        attention.mask = mask == nullptr ? nullptr : static_cast<const char*>(mask->data) + (i3 % mask->ne[3]) * mask->nb[3];
+        attention.out  = floats_at(out, 0, 0, i3);
+        kernels.attend(&attention, params.ith, params.nth);
+    }
+    return true;
+}
+
+bool normalise(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out) {
+    const ggml_tensor* image = out->src[0];
+    const int32_t groups     = ggml_get_op_params_i32(out, 0);
+    if (groups <= 0 || image->type != GGML_TYPE_F32 || !ggml_is_contiguous(image) || !ggml_is_contiguous(out)) {
+        return false;
+    }
+    atelier_group_norm norm = {};
+    const int64_t plane     = image->ne[0] * image->ne[1];
+    norm.group_size         = (image->ne[2] + groups - 1) / groups * plane;
+    norm.total              = image->ne[2] * plane;
+    norm.epsilon            = ggml_get_op_params_f32(out, 1);
+    for (int64_t i3 = 0; i3 < image->ne[3]; ++i3) {
+        norm.from = floats_at(image, 0, 0, i3);
+        norm.to   = floats_at(out, 0, 0, i3);
+        kernels.normalise(&norm, params.ith, params.nth);
+    }
+    return true;
+}
+
+// Addition of, or multiplication by, a tensor with one value for each row: the bias of a convolution, for which ggml loops value by value.
+bool apply_constants(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out) {
+    const ggml_tensor* from      = out->src[0];
+    const ggml_tensor* constants = out->src[1];
+    if (constants->ne[0] != 1 || from->ne[0] < MIN_CONSTANT_ROW || constants->type != GGML_TYPE_F32 || !has_f32_rows(from) || !has_f32_rows(out)) {
+        return false;
+    }
+    // A plane with one constant is one row.
+    const bool is_plane = constants->ne[1] == 1 && from->nb[1] == from->ne[0] * sizeof(float) && out->nb[1] == from->nb[1];
+    const int64_t rows  = is_plane ? 1 : from->ne[1];
+    const int64_t count = is_plane ? from->ne[0] * from->ne[1] : from->ne[0];
+    const int64_t total = rows * from->ne[2] * from->ne[3];
+    for (int64_t row = total * params.ith / params.nth; row < total * (params.ith + 1) / params.nth; ++row) {
+        const int64_t i1     = row % rows;
+        const int64_t i2     = row / rows % from->ne[2];
+        const int64_t i3     = row / rows / from->ne[2];
+        const float constant = *floats_at(constants, i1 % constants->ne[1], i2 % constants->ne[2], i3 % constants->ne[3]);
+        kernels.apply_constant(out->op == GGML_OP_MUL, floats_at(from, i1, i2, i3), count, constant, floats_at(out, i1, i2, i3));
+    }
+    return true;
+}
+
+class KernelTraits final : public ggml::cpu::tensor_traits {
+public:
+    bool work_size(int, const ggml_tensor*, size_t&) override { return false; }
+
+    bool compute_forward(ggml_compute_params* params, ggml_tensor* out) override {
+        const atelier_cpu_kernels* kernels = registered.load(std::memory_order_acquire);
+        if (kernels == nullptr || params->use_ref) {
+            return false;
+        }
+        switch (out->op) {
+            case GGML_OP_MUL_MAT: return multiply(*kernels, *params, out);
+            case GGML_OP_CONV_2D: return convolve(*kernels, *params, out);
+            case GGML_OP_FLASH_ATTN_EXT: return attend(*kernels, *params, out);
+            case GGML_OP_GROUP_NORM: return normalise(*kernels, *params, out);
+            case GGML_OP_ADD:
+            case GGML_OP_MUL: return apply_constants(*kernels, *params, out);
+            default: return false;
+        }
+    }
+};
+
+class KernelBufferType final : public ggml::cpu::extra_buffer_type {
+public:
+    bool supports_op(ggml_backend_dev_t, const ggml_tensor*) override { return false; }
+    ggml::cpu::tensor_traits* get_tensor_traits(const ggml_tensor*) override { return &traits_; }
+
+private:
+    KernelTraits traits_;
+};
+
+}  // namespace
+
+void hook_cpu_operations() {
+    // Never freed: ggml's threads may outlive static objects.
+    static ggml_backend_buffer_type& type = *new ggml_backend_buffer_type(*ggml_backend_cpu_buffer_type());
+    type.context                          = static_cast<ggml::cpu::extra_buffer_type*>(new KernelBufferType);
+    ggml_backend_cpu_get_extra_buffer_types().push_back(&type);
+}
+
+}  // namespace atelier
+
+void atelier_set_cpu_kernels(const atelier_cpu_kernels* kernels) {
+    atelier::registered.store(kernels, std::memory_order_release);
+}
