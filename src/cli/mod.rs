@@ -58,11 +58,13 @@ pub const SIMULATE_VARIABLE: &str = "ATELIER_SIMULATE_DEVICES";
 
 /// Parses the flags. `Err`: help or an error was printed; the program ends with this code.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, ExitCode> {
-    flags::Cli::try_parse_from(args).map(|cli| Invocation { command: cli.command, simulate: cli.simulate_devices, cpu_math: cli.cpu_math }).map_err(|error| {
-        // The exit code is enough where neither output can be written to.
-        let _ = error.print();
-        if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
-    })
+    flags::Cli::try_parse_from(args)
+        .map(|cli| Invocation { command: cli.command, simulate: cli.simulate_devices, cpu_math: cli.cpu_math })
+        .map_err(|error| {
+            // The exit code is enough where neither output can be written to.
+            let _ = error.print();
+            if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+        })
 }
 
 /// Decides which instructions of the processor this process uses. Call it before anything of the engine runs. `Err`: a sentence for a person,

@@ -111,7 +111,7 @@ fn image(value: u8) -> Arc<Rgb8> {
 }
 
 fn picture(index: u32) -> Picture {
-    Picture { info: PictureInfo { index, seed: 42 + i64::from(index) }, image: image(index as u8) }
+    Picture { info: PictureInfo { index, seed: 42 + i64::from(index), cpu_math: None }, image: image(index as u8) }
 }
 
 fn begin(pictures: u32) -> Begin {

@@ -81,6 +81,7 @@ impl Autosave {
             servers: state.devices.servers.iter().map(|server| server.address.to_string()).collect(),
             preload: state.memory.preloading.enabled,
             reserve: state.memory.reserve,
+            cpu_math: state.memory.cpu_math,
         }
     }
 }

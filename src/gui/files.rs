@@ -294,7 +294,7 @@ fn save_as(target: &Path, kept: Option<&Path>, recipe: &Recipe, pixels: Option<&
         // The kept file knows most about itself.
         (Some(Ok(png)), _) => paths::write_atomic_bytes(&target, &png).map_err(failed)?,
         (_, Some(pixels)) => {
-            let info = PictureInfo { index: 0, seed: recipe.seed };
+            let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None };
             results::write_picture(&target, recipe, info, pixels)?;
         }
         (Some(Err(error)), None) => return Err(failed(error)),
@@ -338,7 +338,7 @@ mod tests {
     }
 
     fn info() -> PictureInfo {
-        PictureInfo { index: 0, seed: 42 }
+        PictureInfo { index: 0, seed: 42, cpu_math: None }
     }
 
     #[test]

@@ -146,7 +146,7 @@ impl Studio {
 
     fn picture(&mut self, job: JobId, index: u32, seed: i64) {
         let before = self.app().state.create.session.len();
-        let info = PictureInfo { index, seed };
+        let info = PictureInfo { index, seed, cpu_math: None };
         self.port.send(Event::Picture { job, picture: Picture { info, image: image(64, seed as u8) } });
         self.until("the picture", |app| {
             app.state.create.session.len() > before

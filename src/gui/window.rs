@@ -9,7 +9,7 @@ use crate::gui::app::App;
 use crate::gui::options::Options;
 use crate::settings::{self, Settings};
 use crate::studio::EngineWake;
-use atelier_engine::Handle;
+use atelier_engine::{Handle, choose_cpu_math};
 
 /// The window's first size, in points.
 const FIRST_SIZE: [f32; 2] = [1360.0, 860.0];
@@ -32,6 +32,9 @@ pub enum WindowError {
 /// # Errors
 /// Fails if the system cannot open a window.
 pub fn run(options: &Options, start_engine: impl FnOnce(EngineWake) -> Handle) -> Result<(), WindowError> {
+    let settings = options.settings_path.as_deref().map(settings::load).unwrap_or_default();
+    // Before the engine starts; a flag has chosen already.
+    choose_cpu_math(settings.cpu_math);
     let slot: Arc<OnceLock<egui::Context>> = Arc::default();
     let window = Arc::clone(&slot);
     let handle = start_engine(Box::new(move || {
@@ -40,7 +43,6 @@ pub fn run(options: &Options, start_engine: impl FnOnce(EngineWake) -> Handle) -
             ctx.request_repaint_after(Duration::from_millis(1));
         }
     }));
-    let settings = options.settings_path.as_deref().map(settings::load).unwrap_or_default();
     let native = native_options(options, &settings);
     let options = options.clone();
     let create: eframe::AppCreator<'_> = Box::new(move |cc| {

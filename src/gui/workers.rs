@@ -132,7 +132,7 @@ mod tests {
         let workers = Workers::start(Arc::new(|| {})).unwrap();
         let tasks = 192;
         for n in 0..tasks {
-            let info = PictureInfo { index: 0, seed: n as i64 };
+            let info = PictureInfo { index: 0, seed: n as i64, cpu_math: None };
             workers.file(FileTask::Store {
                 id: PictureId(n as u64),
                 folder: folder.path().to_owned(),

@@ -78,6 +78,7 @@ fn write(path: &Path, settings: &Settings) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::settings::{NamedPlacement, PreviewChoice, ThemeChoice, WindowPlace};
+    use atelier_core::cpu_math::CpuMath;
     use atelier_core::placement::{Module, Reserve};
     use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Sampler, Scheduler};
 
@@ -125,6 +126,7 @@ mod tests {
             servers: vec!["studio.local:50052".into()],
             preload: false,
             reserve: Reserve { percent: 20, most_bytes: 3 << 30 },
+            cpu_math: Some(CpuMath::F32),
         }
     }
 

@@ -10,16 +10,8 @@ use atelier_kernels::{Kernels, Level, Rows, Thread, Values};
 const PRODUCTS: [(usize, usize, usize); 6] =
     [(4096, 320, 320), (256, 1280, 1280), (256, 10240, 1280), (1088, 3840, 3840), (77, 768, 3072), (64, 9728, 2560)];
 /// Width and height, channels, and channels of the result of convolutions of 3 x 3.
-const CONVOLUTIONS: [(usize, usize, usize); 8] = [
-    (64, 320, 320),
-    (16, 1280, 1280),
-    (8, 1280, 1280),
-    (128, 512, 512),
-    (256, 256, 256),
-    (256, 128, 128),
-    (256, 64, 64),
-    (256, 64, 3),
-];
+const CONVOLUTIONS: [(usize, usize, usize); 8] =
+    [(64, 320, 320), (16, 1280, 1280), (8, 1280, 1280), (128, 512, 512), (256, 256, 256), (256, 128, 128), (256, 64, 64), (256, 64, 3)];
 /// Head size, tokens and heads.
 const ATTENTIONS: [(usize, usize, usize); 3] = [(40, 4096, 8), (64, 1024, 20), (128, 1088, 16)];
 

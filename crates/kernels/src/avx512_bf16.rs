@@ -59,4 +59,7 @@ const fn first_lanes(count: usize) -> u16 {
     if count >= 16 { u16::MAX } else { (1 << count) - 1 }
 }
 
-crate::entry::entries!(#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma,f16c")] PairsOfBf16);
+crate::entry::entries!(
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma,f16c")]
+    PairsOfBf16
+);

@@ -3,9 +3,12 @@
 use std::ops::Range;
 
 use crate::entry::Kernels;
-use crate::gemm::{self, Right, Target, Thread};
+use crate::gemm::{self, DEPTH_WORDS, PANELS_MAX, Right, Target, Thread, panels};
 use crate::pack::{PANEL_MAX, WindowPosition};
 use crate::rows::Rows;
+
+/// Values of depth that are gathered at once for all panels, about half of them at least.
+const LEAST_STEP: usize = 8;
 
 /// Sizes of a convolution. Pairs are (horizontal, vertical).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +91,34 @@ struct Window<'a> {
 
 impl Right for Window<'_> {
     unsafe fn pack(&self, kernels: &Kernels, columns: Range<usize>, vectors: usize, depth: Range<usize>, to: *mut u32) {
+        // SAFETY: as the caller promises.
+        unsafe { (kernels.pack_pixels)(&self.panel(&columns, vectors, depth), to) };
+    }
+
+    /// A few channels at a time for all panels: planes are often a power of two apart, so that their rows drive one another out of the caches.
+    unsafe fn pack_block(&self, kernels: &Kernels, columns: &Range<usize>, depth: &Range<usize>, to: *mut u32) {
+        let mut all = [const { None }; PANELS_MAX];
+        for (slot, (panel, vectors)) in all.iter_mut().zip(panels(kernels, columns)) {
+            let offset = (panel.start - columns.start) * DEPTH_WORDS;
+            *slot = Some((self.panel(&panel, vectors, depth.clone()), offset));
+        }
+        let window = self.shape.kernel.0 * self.shape.kernel.1;
+        // Even, so that no pair of values is divided.
+        let step = 2 * window * (LEAST_STEP / window).max(1);
+        for start in depth.clone().step_by(step) {
+            let words = if kernels.pairs { (start - depth.start) / 2 } else { start - depth.start };
+            for (panel, offset) in all.iter_mut().flatten() {
+                panel.depth = start..depth.end.min(start + step);
+                // SAFETY: as the caller promises; the panel's row of word 0 is at the offset.
+                unsafe { (kernels.pack_pixels)(panel, to.add(*offset + words * panel.vectors * kernels.lanes)) };
+            }
+        }
+    }
+}
+
+impl<'a> Window<'a> {
+    /// The pixels of some columns, as runs inside rows.
+    fn panel(&self, columns: &Range<usize>, vectors: usize, depth: Range<usize>) -> PixelPanel<'a> {
         let mut panel = PixelPanel { image: self.image, shape: self.shape, runs: [Run::default(); PANEL_MAX], run_count: 0, vectors, depth };
         let width = self.shape.out.0;
         let mut pixel = columns.start;
@@ -98,8 +129,7 @@ impl Right for Window<'_> {
             panel.run_count += 1;
             pixel += length;
         }
-        // SAFETY: as the caller promises.
-        unsafe { (kernels.pack_pixels)(&panel, to) };
+        panel
     }
 }
 

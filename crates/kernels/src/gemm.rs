@@ -34,11 +34,13 @@ use crate::pack::PANEL_MAX;
 use crate::scratch;
 
 /// Words of depth of a block.
-const DEPTH_WORDS: usize = 256;
+pub(crate) const DEPTH_WORDS: usize = 256;
 /// Values of depth of a block, with pairs.
 pub(crate) const DEPTH_MAX: usize = 2 * DEPTH_WORDS;
 /// Vectors in a row of a block of B: whole panels of two and of three.
 const COLUMN_VECTORS: usize = 30;
+/// Panels of a block of B: those of two vectors of 8, or of three of 4 with twice as many vectors.
+pub(crate) const PANELS_MAX: usize = 21;
 /// Rows of a block of A.
 const ROW_BLOCK: usize = 256;
 /// Words between packed rows of A: a cache line more than they hold, so that the rows of a tile are in different sets of the first cache.
@@ -62,6 +64,18 @@ pub(crate) trait Right {
     /// # Safety
     /// The columns are readable and `to` is writable; `depth` is at most a block.
     unsafe fn pack(&self, kernels: &Kernels, columns: Range<usize>, vectors: usize, depth: Range<usize>, to: *mut u32);
+
+    /// Packs all panels of a block of columns, [`DEPTH_WORDS`] words for each of their columns.
+    ///
+    /// # Safety
+    /// As `pack`, for each panel.
+    unsafe fn pack_block(&self, kernels: &Kernels, columns: &Range<usize>, depth: &Range<usize>, to: *mut u32) {
+        for (panel, vectors) in panels(kernels, columns) {
+            let offset = (panel.start - columns.start) * DEPTH_WORDS;
+            // SAFETY: as the caller promises.
+            unsafe { self.pack(kernels, panel, vectors, depth.clone(), to.add(offset)) };
+        }
+    }
 }
 
 /// Part of a result.
@@ -100,10 +114,8 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
         for depth_first in (0..depth).step_by(depth_block) {
             let depth = depth_first..depth.min(depth_first + depth_block);
             let words = if kernels.pairs { depth.len().div_ceil(2) } else { depth.len() };
-            for (panel, vectors) in panels(kernels, &columns) {
-                // SAFETY: panels lie side by side, `DEPTH_WORDS` words for each of their columns.
-                unsafe { right.pack(kernels, panel.clone(), vectors, depth.clone(), packed_right.add((panel.start - first) * DEPTH_WORDS)) };
-            }
+            // SAFETY: the scratch holds a block.
+            unsafe { right.pack_block(kernels, &columns, &depth, packed_right) };
             for row in target.rows.clone().step_by(ROW_BLOCK) {
                 let rows = row..target.rows.end.min(row + ROW_BLOCK);
                 // SAFETY: the scratch has a row of LEFT_STRIDE words for each.
@@ -159,7 +171,7 @@ unsafe fn multiply_tile(kernels: &Kernels, mut tile: Tile, columns: usize) {
 }
 
 /// The panels of a block: their columns and vectors. The last two share what is left, so that none is one vector wide beside a full one.
-fn panels(kernels: &Kernels, columns: &Range<usize>) -> impl Iterator<Item = (Range<usize>, usize)> + use<> {
+pub(crate) fn panels(kernels: &Kernels, columns: &Range<usize>) -> impl Iterator<Item = (Range<usize>, usize)> + use<> {
     let (lanes, full) = (kernels.lanes, kernels.tile_vectors);
     let mut rest = columns.clone();
     std::iter::from_fn(move || {

@@ -26,8 +26,15 @@ fn check(level: Level, kernels: &'static Kernels, case: &Case) {
     let mut out = vec![f32::NAN; tokens * stride];
     let shared = Shared(out.as_mut_ptr());
     on_threads(threads, |thread| {
-        let product =
-            Product { weights: weights.rows(), activations: activations.rows(), out: shared.get(), out_stride: stride, tokens, features, depth };
+        let product = Product {
+            weights: weights.rows(),
+            activations: activations.rows(),
+            out: shared.get(),
+            out_stride: stride,
+            tokens,
+            features,
+            depth,
+        };
         unsafe { multiply(kernels, &product, thread) };
     });
     let what = format!("{level:?} {kinds:?} {tokens} x {features} x {depth}, {threads} threads, offset {offset}");

@@ -65,6 +65,9 @@ impl Parameters {
             it.push("Shift", shift);
         }
         it.push("Distilled CFG Scale", recipe.distilled_guidance);
+        if let Some(math) = info.cpu_math {
+            it.push("CPU math", math);
+        }
         it.push("Version", concat!("Atelier ", env!("CARGO_PKG_VERSION")));
         it
     }
@@ -295,7 +298,7 @@ mod tests {
         recipe.scheduler = Some(Scheduler::SgmUniform);
         recipe.init = Some(InitImage { image: ImageSource::File("/home/someone/in.png".into()), strength: 0.6 });
         recipe.loras = vec![Lora { path: PathBuf::from("/home/someone/loras/ink.safetensors"), strength: 0.5 }];
-        let text = format(&Parameters::of(&recipe, None, PictureInfo { index: 1, seed: 43 }, 640, 480));
+        let text = format(&Parameters::of(&recipe, None, PictureInfo { index: 1, seed: 43, cpu_math: None }, 640, 480));
         assert!(
             text.starts_with(
                 "a lake <lora:ink:0.5>\nSteps: 20, Sampler: DPM++ 2S a, Schedule type: SGM Uniform, CFG scale: 1.5, Seed: 43, \

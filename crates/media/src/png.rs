@@ -215,7 +215,7 @@ mod tests {
     use super::*;
     use atelier_core::recipe::FileRole;
 
-    const INFO: PictureInfo = PictureInfo { index: 0, seed: 42 };
+    const INFO: PictureInfo = PictureInfo { index: 0, seed: 42, cpu_math: None };
 
     fn image() -> Rgb8 {
         Rgb8::new(3, 2, (0..18).map(|n| n * 14).collect()).unwrap()

@@ -95,7 +95,7 @@ struct StoredUpscale {
 
 impl Default for StoredRecipe {
     fn default() -> Self {
-        Self::of(&Recipe::default(), PictureInfo { index: 0, seed: -1 }, 512, 512, |_| 0)
+        Self::of(&Recipe::default(), PictureInfo { index: 0, seed: -1, cpu_math: None }, 512, 512, |_| 0)
     }
 }
 
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
     use atelier_core::recipe::{PlacementText, Rgb8, Sampler, Scheduler};
 
-    const INFO: PictureInfo = PictureInfo { index: 2, seed: 44 };
+    const INFO: PictureInfo = PictureInfo { index: 2, seed: 44, cpu_math: None };
 
     fn full() -> Recipe {
         let mut recipe = Recipe {

@@ -3,6 +3,7 @@
 use crate::gui::memory::state::State;
 use crate::gui::shared::Shared;
 use crate::gui::shortcut::Shortcut;
+use atelier_core::cpu_math::CpuMath;
 use atelier_core::placement::Reserve;
 use atelier_engine::ResidentId;
 
@@ -19,6 +20,8 @@ pub enum Command {
     SetPreload(bool),
     /// Set the memory of each device that is left to other programs.
     SetReserve(Reserve),
+    /// Set how the processor computes; `None` is the fastest.
+    SetCpuMath(Option<CpuMath>),
 }
 
 impl Command {
@@ -48,6 +51,11 @@ impl Command {
             Self::SetReserve(_) => {
                 ("Leave free", "How much of each graphics card is left to other programs. Of RAM, 2 GiB or a tenth always stay free.")
             }
+            Self::SetCpuMath(_) => (
+                "Processor",
+                "How the processor computes, from the next start of Atelier on. Exact gives the same bytes as the engine's own code; the others \
+                 are several times as fast, and their pictures differ by what nobody sees.",
+            ),
         }
     }
 
@@ -62,7 +70,7 @@ impl Command {
             Self::Use(id) => (!shared.is_chosen(&resident(id)?.files)).then_some(()).ok_or("It is in use for the next picture."),
             Self::Keep(id, _) => resident(id).map(drop),
             Self::Unload(id) => (!resident(id)?.in_use).then_some(()).ok_or("A picture is being made with it. Cancel that first, or wait."),
-            Self::SetPreload(_) | Self::SetReserve(_) => Ok(()),
+            Self::SetPreload(_) | Self::SetReserve(_) | Self::SetCpuMath(_) => Ok(()),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::settings::Settings;
 use crate::studio::preloading::Preloading;
+use atelier_core::cpu_math::CpuMath;
 use atelier_core::placement::Reserve;
 
 /// Largest share of a device's memory that can be left free, in per cent.
@@ -18,6 +19,8 @@ pub struct State {
     pub preloading: Preloading,
     /// Memory of each device that is left to other programs.
     pub reserve: Reserve,
+    /// How the processor computes from the next start on; `None`: the fastest.
+    pub cpu_math: Option<CpuMath>,
     /// Wall-clock time of this frame, in seconds since 1970.
     pub now_secs: u64,
 }
@@ -26,6 +29,11 @@ impl State {
     /// State with the values of the settings. `settings_path`: the crash marker of preloading lies beside this file.
     #[must_use]
     pub fn from_settings(settings: &Settings, settings_path: Option<&Path>) -> Self {
-        Self { preloading: Preloading::new(settings.preload, settings_path), reserve: settings.reserve, now_secs: 0 }
+        Self {
+            preloading: Preloading::new(settings.preload, settings_path),
+            reserve: settings.reserve,
+            cpu_math: settings.cpu_math,
+            now_secs: 0,
+        }
     }
 }

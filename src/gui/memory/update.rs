@@ -38,6 +38,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
             log_if_busy(context.engine.unload_model(id));
         }
+        Command::SetCpuMath(math) => state.cpu_math = math,
         Command::SetPreload(enabled) => state.preloading.enabled = enabled,
         Command::SetReserve(reserve) => {
             let reserve =

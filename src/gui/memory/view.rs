@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eframe::egui::{Align, Button, Frame, Label, Layout, Margin, RichText, Ui, vec2};
+use eframe::egui::{Align, Button, ComboBox, Frame, Label, Layout, Margin, RichText, Ui, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::icons::Icon;
@@ -12,6 +12,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{bare_icon, command_control, heading, row, slider_row};
+use atelier_core::cpu_math::CpuMath;
 use atelier_core::format::{GIB, memory_size, time_ago};
 use atelier_core::placement::Reserve;
 use atelier_engine::Resident;
@@ -171,5 +172,28 @@ fn settings(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let wanted = Reserve { percent, most_bytes: (most * GIB as f64) as u64 };
     if wanted != reserve {
         commands.push(Command::SetReserve(wanted));
+    }
+    let mut math = memory.cpu_math;
+    let set = Command::SetCpuMath(math);
+    row(ui, set.label(), |ui| {
+        let name = |math: Option<CpuMath>| match math {
+            None => "Fastest",
+            Some(CpuMath::Exact) => "Exact",
+            Some(CpuMath::F32) => "32 bits",
+            Some(CpuMath::Bf16) => "16 bits",
+        };
+        let response = ComboBox::from_id_salt("cpu_math")
+            .icon(widgets::chevron)
+            .width(ui.available_width())
+            .selected_text(name(math))
+            .show_ui(ui, |ui| {
+                for choice in [None].into_iter().chain(CpuMath::ALL.map(Some)) {
+                    ui.selectable_value(&mut math, choice, name(choice));
+                }
+            });
+        response.response.on_hover_text(set.tooltip()).accessible_name(set.label())
+    });
+    if math != memory.cpu_math {
+        commands.push(Command::SetCpuMath(math));
     }
 }

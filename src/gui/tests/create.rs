@@ -534,7 +534,7 @@ fn three_hundred_frames_during_a_flood_of_events_stay_short() {
             sender.send(Event::Preview { job, preview: Preview { picture: 0, step: sent + 1, image: Arc::clone(&preview) } });
             sender.send(Event::Log { job: Some(job), level: LogLevel::Debug, text: "a line of the log".into() });
             if sent.is_multiple_of(400) {
-                let info = PictureInfo { index: sent, seed: i64::from(sent) };
+                let info = PictureInfo { index: sent, seed: i64::from(sent), cpu_math: None };
                 sender.send(Event::Picture { job, picture: Picture { info, image: Arc::clone(&picture) } });
             }
             sent += 1;

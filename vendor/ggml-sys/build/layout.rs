@@ -94,30 +94,38 @@ const STRUCTS: &[(&str, &[&str])] = &[
     ("atelier_device_peak", &["device", "phase", "bytes"]),
     ("atelier_module_estimate", &["module", "phase", "weight_bytes", "lora_bytes", "compute_bytes", "peak_bytes", "graphs"]),
     ("atelier_limits", &["diffusion", "te", "clip_vision", "vae", "stream_layers"]),
-    (
-        "atelier_rows",
-        &["data", "stride", "values", "block_values", "block_bytes", "unpack"],
-    ),
-    (
-        "atelier_product",
-        &["weights", "activations", "out", "out_stride", "tokens", "features", "depth"],
-    ),
+    ("atelier_rows", &["data", "stride", "values", "block_values", "block_bytes", "unpack"]),
+    ("atelier_product", &["weights", "activations", "out", "out_stride", "tokens", "features", "depth"]),
     (
         "atelier_convolution",
         &["weights", "image", "out", "width", "height", "channels", "out_channels", "kernel", "stride", "padding", "dilation", "out_size"],
     ),
     (
         "atelier_attention",
-        &["queries", "keys", "values", "query_head_stride", "key_head_stride", "value_head_stride", "mask", "mask_stride", "mask_head_stride", "out", "out_stride", "out_head_stride", "scale", "heads", "key_heads", "query_count", "key_count", "key_size", "value_size"],
+        &[
+            "queries",
+            "keys",
+            "values",
+            "query_head_stride",
+            "key_head_stride",
+            "value_head_stride",
+            "mask",
+            "mask_stride",
+            "mask_head_stride",
+            "out",
+            "out_stride",
+            "out_head_stride",
+            "scale",
+            "heads",
+            "key_heads",
+            "query_count",
+            "key_count",
+            "key_size",
+            "value_size",
+        ],
     ),
-    (
-        "atelier_group_norm",
-        &["from", "to", "group_size", "total", "epsilon"],
-    ),
-    (
-        "atelier_cpu_kernels",
-        &["multiply", "convolve", "attend", "normalise", "apply_constant"],
-    ),
+    ("atelier_group_norm", &["from", "to", "group_size", "total", "epsilon"]),
+    ("atelier_cpu_kernels", &["multiply", "convolve", "attend", "normalise", "apply_constant"]),
 ];
 
 /// Types other than structs that stand in signatures.

@@ -20,8 +20,15 @@ fn everything_that_shim_h_declares_is_compared() {
     let header = include_str!("../shim/shim.h");
     let names: Vec<&str> = LAYOUT.iter().map(|(name, _)| *name).collect();
     // Opaque handles and function types have no layout; `atelier_phase`, `atelier_module` and `atelier_values` cross as numbers.
-    let without_layout =
-        ["atelier_context", "atelier_upscaler", "atelier_conditioning_cache", "atelier_dialer", "atelier_phase", "atelier_module", "atelier_values"];
+    let without_layout = [
+        "atelier_context",
+        "atelier_upscaler",
+        "atelier_conditioning_cache",
+        "atelier_dialer",
+        "atelier_phase",
+        "atelier_module",
+        "atelier_values",
+    ];
     let types = header.lines().filter_map(|line| line.strip_prefix("} ")?.strip_suffix(';')).filter(|name| !without_layout.contains(name));
     let enumerators = header.lines().filter_map(|line| line.strip_prefix("    ATELIER_")?.split([' ', ',']).next());
     let constants = header.lines().filter_map(|line| line.strip_prefix("#define ATELIER_")?.split(' ').next());

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cpu_math::CpuMath;
+
 mod files;
 mod image;
 mod lora_tags;
@@ -126,6 +128,9 @@ pub struct PictureInfo {
     pub index: u32,
     /// Its seed.
     pub seed: i64,
+    /// How the processor computed, where it had a part in the picture and the bytes are not those of the engine's own code.
+    #[serde(default)]
+    pub cpu_math: Option<CpuMath>,
 }
 
 /// A picture to start from.

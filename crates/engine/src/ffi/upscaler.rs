@@ -29,7 +29,16 @@ impl Upscaler {
         let mut upscaler = null_mut();
         // SAFETY: `strings` outlives the call; `raw_callbacks` borrows `callbacks`; `upscaler` is a local to be written.
         let status = unsafe {
-            ggml_sys::atelier_upscaler_new(path, is_direct, threads, TILE_SIDE, backend, params_backend, raw_callbacks.as_ptr(), &raw mut upscaler)
+            ggml_sys::atelier_upscaler_new(
+                path,
+                is_direct,
+                threads,
+                TILE_SIDE,
+                backend,
+                params_backend,
+                raw_callbacks.as_ptr(),
+                &raw mut upscaler,
+            )
         };
         CallError::check(status)?;
         NonNull::new(upscaler).map(Self).ok_or_else(|| CallError::new("the engine gave no upscaler"))

@@ -100,7 +100,7 @@ impl Generator<'_> {
                     "The picture of seed {seed} has one colour only. Another quantisation of the model, another device, or flash attention off may help."
                 )
             });
-            let info = PictureInfo { index, seed: *seed };
+            let info = PictureInfo { index, seed: *seed, cpu_math: shard.cpu_math() };
             monitor.send(Event::Picture { job, picture: Picture { info, image: Arc::new(image) } });
             done(info, note);
             if let Some(file) = monitor.unused_loras().first() {

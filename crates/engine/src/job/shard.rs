@@ -8,8 +8,13 @@ use crate::ffi::ContextParams;
 use crate::placement::ResolvedPlacement;
 use crate::state::EngineState;
 use atelier_core::device::Device;
-use atelier_core::placement::{Placement, Prediction};
+use crate::cpu_math::cpu_math;
+use atelier_core::cpu_math::CpuMath;
+use atelier_core::placement::{Module, Placement, Prediction};
 use atelier_core::recipe::{PlacementText, Recipe};
+
+/// Modules that every model has, in files of their own or not.
+const ALWAYS: [Module; 3] = [Module::Diffusion, Module::Te, Module::Vae];
 
 /// Parameters, budgets and predicted bytes of one context.
 pub(super) struct BatchShard {
@@ -40,6 +45,12 @@ impl BatchShard {
     pub(super) fn lease_request(&self) -> LeaseRequest<'_> {
         let Self { params, budgets, placement, text: _, prediction, measured } = self;
         LeaseRequest { params, budgets, placement, prediction: prediction.as_ref(), measured: measured.as_ref() }
+    }
+
+    /// How the processor computes, if it is part of this context and that changes the bytes.
+    pub(super) fn cpu_math(&self) -> Option<CpuMath> {
+        let has_cpu = self.params.files.modules().into_iter().chain(ALWAYS).any(|module| self.placement.assignment(module).runs_on == "CPU");
+        Some(cpu_math()).filter(|&math| has_cpu && math != CpuMath::Exact)
     }
 
     /// Looks up the bytes that a job like this one took.

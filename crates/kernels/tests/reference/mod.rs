@@ -4,12 +4,12 @@
 use atelier_kernels::{Kernels, Level, Rows, Thread, Values};
 
 /// The levels of this processor.
-pub fn levels() -> Vec<(Level, &'static Kernels)> {
+pub(crate) fn levels() -> Vec<(Level, &'static Kernels)> {
     Level::ALL.into_iter().filter_map(|level| Some((level, level.kernels()?))).collect()
 }
 
 /// Numbers from -1 to 1 that any two machines agree on.
-pub fn numbers(count: usize, seed: u64) -> Vec<f32> {
+pub(crate) fn numbers(count: usize, seed: u64) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     (0..count)
         .map(|_| {
@@ -22,13 +22,13 @@ pub fn numbers(count: usize, seed: u64) -> Vec<f32> {
 }
 
 /// The nearest bfloat16.
-pub fn bf16(value: f32) -> u16 {
+pub(crate) fn bf16(value: f32) -> u16 {
     let bits = value.to_bits();
     ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16) as u16
 }
 
 /// The nearest binary16 of a value that is zero or normal there.
-pub fn f16(value: f32) -> u16 {
+pub(crate) fn f16(value: f32) -> u16 {
     let bits = value.to_bits();
     let sign = (bits >> 16 & 0x8000) as u16;
     let magnitude = bits & 0x7FFF_FFFF;
@@ -40,13 +40,13 @@ pub fn f16(value: f32) -> u16 {
 }
 
 /// A value as a level's factors hold it.
-pub fn factor(level: Level, value: f32) -> f64 {
+pub(crate) fn factor(level: Level, value: f32) -> f64 {
     f64::from(if level.rounds_to_bf16() { f32::from_bits(u32::from(bf16(value)) << 16) } else { value })
 }
 
 /// How a matrix of a test is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     F32,
     F16,
     Bf16,
@@ -55,26 +55,26 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 4] = [Self::F32, Self::F16, Self::Bf16, Self::Q8];
+    pub(crate) const ALL: [Self; 4] = [Self::F32, Self::F16, Self::Bf16, Self::Q8];
 
-    pub fn block(self) -> usize {
+    pub(crate) fn block(self) -> usize {
         if self == Self::Q8 { 32 } else { 1 }
     }
 }
 
 /// A stored matrix and what it says.
-pub struct Matrix {
+pub(crate) struct Matrix {
     bytes: Vec<u8>,
     offset: usize,
     stride: usize,
     kind: Kind,
     /// Values as stored, row by row.
-    pub values: Vec<f32>,
+    pub(crate) values: Vec<f32>,
 }
 
 impl Matrix {
     /// `rows` by `columns` values, with `gap` bytes between rows, from an address that is `offset` bytes off.
-    pub fn new(kind: Kind, rows: usize, columns: usize, gap: usize, offset: usize, seed: u64) -> Self {
+    pub(crate) fn new(kind: Kind, rows: usize, columns: usize, gap: usize, offset: usize, seed: u64) -> Self {
         let wanted = numbers(rows * columns, seed);
         let mut matrix = Self { bytes: vec![0xFF; 64 + offset], offset: 0, stride: 0, kind, values: Vec::new() };
         matrix.offset = matrix.bytes.as_ptr().align_offset(64) + offset;
@@ -114,7 +114,7 @@ impl Matrix {
         matrix
     }
 
-    pub fn rows(&self) -> Rows {
+    pub(crate) fn rows(&self) -> Rows {
         let values = match self.kind {
             Kind::F32 => Values::F32,
             Kind::F16 => Values::F16,
@@ -134,7 +134,7 @@ unsafe extern "C" fn unpack_q8(from: *const std::ffi::c_void, to: *mut f32, coun
 }
 
 /// Calls `work` once for each of `count` threads, each on a thread of its own.
-pub fn on_threads(count: usize, work: impl Fn(Thread) + Sync) {
+pub(crate) fn on_threads(count: usize, work: impl Fn(Thread) + Sync) {
     std::thread::scope(|scope| {
         for index in 0..count {
             let work = &work;
@@ -145,18 +145,18 @@ pub fn on_threads(count: usize, work: impl Fn(Thread) + Sync) {
 
 /// A pointer that threads of a test share.
 #[derive(Clone, Copy)]
-pub struct Shared<T>(pub *mut T);
+pub(crate) struct Shared<T>(pub(crate) *mut T);
 unsafe impl<T> Send for Shared<T> {}
 unsafe impl<T> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
-    pub fn get(self) -> *mut T {
+    pub(crate) fn get(self) -> *mut T {
         self.0
     }
 }
 
 /// Panics where `got` is further from `wanted` than the rounding of sums of `depth` products allows.
-pub fn assert_close(got: &[f32], wanted: &[f64], depth: usize, what: &str) {
+pub(crate) fn assert_close(got: &[f32], wanted: &[f64], depth: usize, what: &str) {
     assert_eq!(got.len(), wanted.len(), "{what}");
     let allowed = 3e-7 * (depth as f64 + 8.0);
     for (i, (&got, &wanted)) in got.iter().zip(wanted).enumerate() {

@@ -240,7 +240,7 @@ fn events() -> Vec<Event> {
     );
     let levels = [LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error];
     assert_every_variant!(levels, LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error);
-    let info = PictureInfo { index: 1, seed: i64::MAX };
+    let info = PictureInfo { index: 1, seed: i64::MAX, cpu_math: None };
     let timings = Timings { load_secs: 0.125, encode_secs: 0.375, denoise_secs: 12.5, decode_secs: 0.001_953_125, total_secs: 1e9 };
     let ends: Vec<End> = [End::Done { pictures: vec![info], timings, notes: vec!["Hm.".into()] }, End::Cancelled]
         .into_iter()
@@ -332,7 +332,7 @@ fn frame(message: Event) -> Vec<u8> {
 #[test]
 fn pixels_travel_as_bytes_behind_the_header() {
     let image = image(300, 200);
-    let picture = Picture { info: PictureInfo { index: 0, seed: 1 }, image: Arc::new(image.clone()) };
+    let picture = Picture { info: PictureInfo { index: 0, seed: 1, cpu_math: None }, image: Arc::new(image.clone()) };
     let bytes = frame(Event::Picture { job: JOB, picture });
     assert!(bytes.ends_with(image.pixels()) && bytes.len() < image.pixels().len() + 300, "{} bytes", bytes.len());
 }

@@ -1,0 +1,59 @@
+//! `--cpu-math`: pictures of each arithmetic against those of the engine's own code, on the tiny model.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use atelier_core::paths::HOME_VARIABLE;
+use atelier_core::recipe::FileRole;
+use atelier_library::BUILTIN_VARIABLE;
+use atelier_media::read_metadata;
+use support::{files, folder};
+
+/// Makes a picture of the tiny model and returns its file and what was said on standard error.
+fn picture(home: &Path, math: &str, threads: &str) -> (PathBuf, String) {
+    let files = files();
+    let out = home.join(format!("{math}-{threads}.png"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
+    command.env(HOME_VARIABLE, home).env(BUILTIN_VARIABLE, home.join("none")).stdin(Stdio::null());
+    command.args(["--cpu-math", math, "generate", "-W", "128", "-H", "64", "--cfg", "1", "--steps", "3", "--seed", "42", "-t", threads]);
+    for (flag, role) in [("--diffusion-model", FileRole::Diffusion), ("--llm", FileRole::Llm), ("--taesd", FileRole::Taesd)] {
+        command.arg(flag).arg(files.get(role).unwrap());
+    }
+    let output = command.args(["-p", "a lake", "-o"]).arg(&out).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    (out, said)
+}
+
+fn pixels(file: &Path) -> Vec<u8> {
+    image::open(file).unwrap().to_rgb8().into_raw()
+}
+
+#[test]
+fn each_arithmetic_makes_nearly_the_same_picture_and_says_so() {
+    let home = folder("cpu-math");
+    let (exact, _) = picture(&home, "exact", "1");
+    let parameters = |file: &Path| read_metadata(file).unwrap().parameters.unwrap();
+    assert!(!parameters(&exact).contains("CPU math"));
+    let exact = pixels(&exact);
+    for (math, most) in [("f32", 4), ("bf16", 24)] {
+        let (file, said) = picture(&home, math, "1");
+        let got = pixels(&file);
+        let difference = exact.iter().zip(&got).map(|(a, b)| a.abs_diff(*b)).max();
+        assert!(difference <= Some(most), "{math}: {difference:?}");
+        // A processor without the instructions says what it computes with instead.
+        assert!(said.contains("it computes with") || parameters(&file).contains(&format!("CPU math: {math}")), "{math}");
+        assert_eq!(got, pixels(&picture(&home, math, "3").0), "{math}: the number of threads changes the picture");
+    }
+}
+
+#[test]
+fn an_unknown_arithmetic_is_refused_with_those_that_there_are() {
+    let output = Command::new(env!("CARGO_BIN_EXE_atelier")).args(["--cpu-math", "f16", "devices"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("exact, f32 and bf16"));
+}
