@@ -57,9 +57,9 @@ pub unsafe fn convolve(kernels: &Kernels, convolution: &Convolution<'_>, thread:
     let pixels = shape.out.0 * shape.out.1;
     let (channels, out_channels) = (shape.channels / shape.groups, shape.out_channels / shape.groups);
     let depth = channels * shape.kernel.0 * shape.kernel.1;
-    // Threads divide pixels; the small images of deep layers have many channels instead.
+    // Threads divide the larger factor, which for small images of deep layers is the weights: each packs its part of that, and all of the other.
     let (mut rows, mut columns) = (0..out_channels, 0..pixels);
-    if pixels >= kernels.lanes * 6 * thread.count || out_channels < pixels {
+    if pixels >= out_channels {
         columns = gemm::share(pixels, kernels.lanes, thread);
     } else {
         rows = gemm::share(out_channels, kernels.tile_rows, thread);

@@ -33,8 +33,8 @@ pub struct Product {
 pub unsafe fn multiply(kernels: &Kernels, product: &Product, thread: Thread) {
     let &Product { weights, activations, out, out_stride, tokens, features, depth } = product;
     let (mut rows, mut columns) = (0..tokens, 0..features);
-    // Threads divide columns, so that each unpacks other weights; few columns are not divided.
-    if features >= kernels.lanes * 6 * thread.count || tokens <= features {
+    // Threads divide the larger factor: each packs its part of that, and all of the smaller one.
+    if features >= tokens {
         columns = gemm::share(features, kernels.lanes, thread);
     } else {
         rows = gemm::share(tokens, kernels.tile_rows, thread);
