@@ -4,6 +4,9 @@
 
 use std::ffi::CStr;
 
+// Links the shim, which has the sources that the engine's own build leaves out.
+use ggml_sys as _;
+
 #[test]
 fn the_engine_has_the_fast_matrix_products() {
     // SAFETY: takes nothing and returns a constant string.
