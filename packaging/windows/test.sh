@@ -211,7 +211,7 @@ installed_folder_windows='C:\users\'"$name"'\AppData\Local\Programs\Atelier'
 press_the_button() {
     local X Y HEIGHT
     eval "$(DISPLAY=$display xdotool getwindowgeometry --shell "$(head -1 "$results/window")" | grep -E '^(X|Y|HEIGHT)=')"
-    DISPLAY=$display xdotool mousemove $((X + 170)) $((Y + 100)) click 1 type --delay 30 'a red fox in the snow'
+    DISPLAY=$display xdotool mousemove $((X + 170)) $((Y + 100)) click 1 type --delay 30 'a red sunset over a lake'
     DISPLAY=$display xdotool mousemove $((X + 170)) $((Y + HEIGHT - 35)) click 1
 }
 
