@@ -3,6 +3,8 @@
 // No console opens beside the window. A development build keeps its console, for the log.
 #![cfg_attr(all(windows, not(debug_assertions)), windows_subsystem = "windows")]
 
+#[cfg(feature = "gui")]
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use atelier::cli;
@@ -17,6 +19,11 @@ const LOG_VARIABLE: &str = "ATELIER_LOG";
 fn main() -> ExitCode {
     #[cfg(windows)]
     attach_to_console();
+    // First: everything below may run the engine.
+    if let Err((text, code)) = cli::choose_processor() {
+        show_error(&text);
+        return code;
+    }
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     tracing_subscriber::registry().with(lines).with(log_filter(std::env::var(LOG_VARIABLE).ok().as_deref())).init();
     let invocation = match cli::parse(std::env::args_os()).and_then(|it| cli::add_simulated_devices(&it).map(|()| it)) {
@@ -28,6 +35,17 @@ fn main() -> ExitCode {
         None => window(),
     }
 }
+
+/// Shows an error in a dialog to a person who started the program by a click: without a command, and without a terminal.
+#[cfg(feature = "gui")]
+fn show_error(text: &str) {
+    if std::env::args_os().len() == 1 && !std::io::stderr().is_terminal() {
+        rfd::MessageDialog::new().set_level(rfd::MessageLevel::Error).set_title("Atelier").set_description(text).show();
+    }
+}
+
+#[cfg(not(feature = "gui"))]
+fn show_error(_text: &str) {}
 
 /// Connects this program, which has no console of its own, to the one that it was started from, so that a command can print there. Without
 /// one, or where output goes to a file, nothing changes.

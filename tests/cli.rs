@@ -195,8 +195,28 @@ fn the_processor_is_among_the_devices() {
     let output = atelier(&home, &["devices"]).output().unwrap();
     assert!(output.status.success() && text(&output.stdout).starts_with("NAME"), "{}", text(&output.stderr));
     let output = atelier(&home, &["devices", "--json"]).output().unwrap();
-    let [Line::Devices { devices }] = &lines(&output)[..] else { panic!("{}", text(&output.stdout)) };
+    let [Line::Devices { devices, .. }] = &lines(&output)[..] else { panic!("{}", text(&output.stdout)) };
     assert!(devices.iter().any(|device| device.kind == "cpu" && device.memory_total_bytes > 0), "{devices:?}");
+}
+
+#[test]
+fn the_level_of_instructions_is_set_by_a_variable_and_nothing_below_what_is_built_in() {
+    use atelier_core::processor::{CPU_LEVEL_VARIABLE, CpuLevel};
+
+    let home = home("levels");
+    let run = |level: &str| atelier(&home, &["devices"]).env(CPU_LEVEL_VARIABLE, level).output().unwrap();
+    let compiled = atelier_engine::processor().compiled;
+    let output = run(compiled.name());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains(&format!("Processor instructions: the engine uses {compiled}, ")), "{}", text(&output.stdout));
+    if compiled > CpuLevel::Baseline {
+        let output = run(CpuLevel::Baseline.name());
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
+        assert!(text(&output.stderr).starts_with("error: This Atelier computes with "), "{}", text(&output.stderr));
+    }
+    let output = run("pentium");
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""));
+    assert!(text(&output.stderr).contains("names no level"), "{}", text(&output.stderr));
 }
 
 #[test]

@@ -278,7 +278,7 @@ fn the_program_lists_simulated_devices_by_flag_and_by_variable() {
     let atelier = || Command::new(env!("CARGO_BIN_EXE_atelier"));
     let names = |output: Output| {
         let text = String::from_utf8(output.stdout).unwrap();
-        let Line::Devices { devices } = serde_json::from_str(&text).unwrap() else { panic!("{text}") };
+        let Line::Devices { devices, .. } = serde_json::from_str(&text).unwrap() else { panic!("{text}") };
         devices.into_iter().filter(|it| it.kind == "gpu").map(|it| (it.name, it.memory_total_bytes)).collect::<Vec<_>>()
     };
     let flag = names(listed(atelier().args(["devices", "--json", "--simulate-devices", "GPU0:8,GPU1:6"])));

@@ -279,7 +279,7 @@ fn one_borrower_works_at_a_time_and_others_are_told() {
     assert_eq!(report.devices.len(), 1, "looking is possible meanwhile");
     engine.handle().unload().unwrap();
     let output = atelier(&["devices", "--json", "--rpc-servers", &server.address]);
-    let Line::Devices { devices } = serde_json::from_slice(&output.stdout).unwrap() else { panic!("{output:?}") };
+    let Line::Devices { devices, .. } = serde_json::from_slice(&output.stdout).unwrap() else { panic!("{output:?}") };
     assert!(devices.iter().any(|device| device.name == "RPC0" && device.kind == "remote" && device.memory_total_bytes > 0), "{devices:?}");
 }
 

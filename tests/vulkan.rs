@@ -33,7 +33,7 @@ fn good(output: Output) -> Output {
 }
 
 fn listed(output: &Output) -> Vec<Device> {
-    let Line::Devices { devices } = serde_json::from_slice(&output.stdout).unwrap() else { panic!("{output:?}") };
+    let Line::Devices { devices, .. } = serde_json::from_slice(&output.stdout).unwrap() else { panic!("{output:?}") };
     devices
 }
 

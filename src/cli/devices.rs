@@ -7,6 +7,7 @@ use indicatif::HumanBytes;
 
 use super::json::Line;
 use atelier_core::device::{Device, cards};
+use atelier_core::processor::{CPU_LEVEL_VARIABLE, Processor};
 use atelier_engine::{Event, Handle, LogLevel, ServerAddress};
 
 /// Longest wait for the devices: drivers of graphics cards take their time on the first query.
@@ -32,11 +33,22 @@ pub(super) fn query(handle: &Handle, servers: &[ServerAddress], err: &mut dyn Wr
     anyhow::bail!("the engine did not name its devices; run it again, and look at your graphics driver if that does not help")
 }
 
-/// Prints devices as a table or as one line of JSON.
-pub(super) fn print(devices: &[Device], json: bool, out: &mut dyn Write) -> io::Result<()> {
-    let text = if json { format!("{}\n", serde_json::to_string(&Line::devices(devices))?) } else { table(devices) };
+/// Prints devices as a table, and the processor's instructions under it; or both as one line of JSON.
+pub(super) fn print(devices: &[Device], processor: Processor, json: bool, out: &mut dyn Write) -> io::Result<()> {
+    let text = if json {
+        format!("{}\n", serde_json::to_string(&Line::devices(devices, processor))?)
+    } else {
+        format!("{}\n{}\n", table(devices), instructions(processor))
+    };
     out.write_all(text.as_bytes())?;
     out.flush()
+}
+
+/// The processor's instructions, as a sentence.
+fn instructions(processor: Processor) -> String {
+    let Processor { compiled, detected, allowed } = processor;
+    let limit = if allowed < detected { format!("; {CPU_LEVEL_VARIABLE} allows {allowed}") } else { String::new() };
+    format!("Processor instructions: the engine uses {compiled}, this machine has {detected}{limit}.")
 }
 
 /// Two backends of a card stand under each other, the better one first; the memory is there once.
@@ -85,6 +97,18 @@ pub(super) fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Strin
 mod tests {
     use super::*;
     use atelier_core::device::DeviceKind;
+    use atelier_core::processor::CpuLevel;
+
+    #[test]
+    fn the_instructions_are_a_sentence() {
+        let all = Processor { compiled: CpuLevel::Avx2, detected: CpuLevel::Avx512, allowed: CpuLevel::Avx512 };
+        assert_eq!(instructions(all), "Processor instructions: the engine uses avx2, this machine has avx512.");
+        let limited = Processor { allowed: CpuLevel::Avx2, ..all };
+        assert_eq!(
+            instructions(limited),
+            "Processor instructions: the engine uses avx2, this machine has avx512; ATELIER_CPU_LEVEL allows avx2."
+        );
+    }
 
     #[test]
     fn the_table_is_aligned_and_says_what_is_not_known() {

@@ -16,7 +16,9 @@
 //!   `failed`: `sentence`, `hint`, `log`, and where a device had no room `out_of_memory` (`device`, `phase`, `bytes_wanted`,
 //!   `bytes_free`); with `cancelled`: nothing.
 //! - `devices`, the only line of `atelier devices --json`: `devices` (`name`, `description`, `kind`, `memory_total_bytes`,
-//!   `memory_free_bytes`, and where it is known `card`: devices of the same card are backends of it and share its memory).
+//!   `memory_free_bytes`, and where it is known `card`: devices of the same card are backends of it and share its memory), `processor`:
+//!   the levels of its instructions (`engine`: what the engine computes with, `detected`: what the processor has, `allowed`: what other code
+//!   may use), each `x86-64`, `avx2`, `avx512`, `avx512-bf16`; `neon`, `dotprod`, `i8mm`; or `baseline`.
 //! - `measured`, before `end`: `job`, `peaks`: the most that was held of each device in each phase (`device`, `phase`, `bytes`, and
 //!   `predicted_bytes` where something was predicted).
 //! - `plan`, the only line of `atelier plan --json`: `width`, `height`, `devices` (as above), `asked`, what the placement takes that was
@@ -38,6 +40,7 @@ use serde::{Deserialize, Serialize};
 use atelier_core::advice::Advice;
 use atelier_core::device::{self, DeviceKind};
 use atelier_core::placement;
+use atelier_core::processor;
 pub use plan::{Fit, Plan, PlanFix, Predicted, PredictedDevice, PredictedModule, PredictedPhase};
 
 /// A line.
@@ -95,12 +98,22 @@ pub enum Line {
     },
     Devices {
         devices: Vec<Device>,
+        processor: Processor,
     },
     Measured {
         job: u64,
         peaks: Vec<Peak>,
     },
     Plan(Box<Plan>),
+}
+
+/// Levels of the processor's instructions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the module's text documents every field")]
+pub struct Processor {
+    pub engine: String,
+    pub detected: String,
+    pub allowed: String,
 }
 
 /// Peak memory of a device in a phase.
@@ -278,8 +291,10 @@ impl Line {
         Self::Measured { job: job.0, peaks: peaks.iter().map(peak).collect() }
     }
 
-    pub(super) fn devices(devices: &[device::Device]) -> Self {
-        Self::Devices { devices: Self::device_list(devices) }
+    pub(super) fn devices(devices: &[device::Device], processor: processor::Processor) -> Self {
+        let processor::Processor { compiled, detected, allowed } = processor;
+        let [engine, detected, allowed] = [compiled, detected, allowed].map(|level| level.name().to_owned());
+        Self::Devices { devices: Self::device_list(devices), processor: Processor { engine, detected, allowed } }
     }
 
     pub(super) fn device_list(devices: &[device::Device]) -> Vec<Device> {

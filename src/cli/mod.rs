@@ -38,8 +38,9 @@ use usage_error::UsageError;
 use crate::studio::EngineWake;
 use atelier_core::device::SimulatedDevices;
 use atelier_core::paths::Paths;
+use atelier_core::processor::{CPU_LEVEL_VARIABLE, ProcessorError};
 use atelier_core::sd_cli::CommandLine;
-use atelier_engine::{Handle, simulate_devices};
+use atelier_engine::{Handle, choose_processor as choose_processor_level, simulate_devices};
 use atelier_library::{Builtin, BuiltinError};
 
 /// A parsed command line.
@@ -60,6 +61,25 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
         let _ = error.print();
         if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
     })
+}
+
+/// Decides which instructions of the processor this process uses. Call it before anything of the engine runs. `Err`: a sentence for a person,
+/// which was printed on standard error; the program ends with this code.
+pub fn choose_processor() -> Result<(), (String, ExitCode)> {
+    let variable = std::env::var(CPU_LEVEL_VARIABLE).ok();
+    // The exit code says it too, where standard error is closed.
+    match choose_processor_level(variable.as_deref()) {
+        Ok(warning) => {
+            warning.into_iter().for_each(|text| drop(writeln!(io::stderr(), "warning: {text}")));
+            Ok(())
+        }
+        Err(error) => {
+            let text = error.advice().to_string();
+            let _ = writeln!(io::stderr(), "error: {text}");
+            let exit = if matches!(error, ProcessorError::UnknownLevel(_)) { Exit::Usage } else { Exit::Failed };
+            Err((text, exit.into()))
+        }
+    }
 }
 
 /// Adds the simulated devices that the flags or the environment name. Call it before an engine is started. `Err`: the error was printed;
@@ -211,7 +231,7 @@ fn print_command(copied: &CommandLine, out: &mut dyn Write, err: &mut dyn Write)
 
 fn list_devices(flags: &DevicesFlags, handle: &Handle, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<()> {
     let devices = devices::query(handle, &flags.servers.rpc_servers, err)?;
-    match devices::print(&devices, flags.json, out) {
+    match devices::print(&devices, atelier_engine::processor(), flags.json, out) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         Ok(()) | Err(_) => Ok(()),
     }

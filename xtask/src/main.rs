@@ -6,11 +6,13 @@
 
 mod chores;
 mod display;
+mod gpu_kit;
 mod install;
 mod installed;
 mod options;
 mod package;
 mod packages;
+mod release;
 mod requirements;
 mod stages;
 mod vulkan;
@@ -43,6 +45,9 @@ fn main() -> ExitCode {
         Chore::Sheet => chores::sheet(&options),
         Chore::Fresh => chores::fresh(&options),
         Chore::Package => package::package(&options),
+        Chore::Notes => release::notes(&options),
+        Chore::Sums => release::sums(&options),
+        Chore::GpuKit => gpu_kit::gpu_kit(&options),
         Chore::ToolchainWindows => windows_toolchain::install(&options),
     };
     match result {

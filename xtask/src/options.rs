@@ -19,6 +19,9 @@ Atelier's chores:
   cargo xtask fresh [-- ARGS]   do `test` and `run` in a new Debian, as root (ARGS go to tools/fresh-machine.sh)
   cargo xtask toolchain windows only install what `package windows` needs on another system
   cargo xtask package FORMATS   build for other machines and pack: deb, rpm, appimage, tar, windows, msi, macos
+  cargo xtask gpu-kit           pack what measures Atelier on a machine with a graphics card, without network and without Rust
+  cargo xtask notes [VERSION]   print what CHANGELOG.md says of a version
+  cargo xtask sums FOLDER       write sums of a folder's packages, and sign them with the key that ATELIER_MINISIGN_KEY names
   cargo xtask help              print this
 
 Options, before `--`:
@@ -27,7 +30,7 @@ Options, before `--`:
       --no-check     do not look for what is missing
       --release      run: build with every optimisation
       --features F   run, bench, sheet: build with these features (vulkan, cuda, metal, wgpu)
-      --program FILE package, test --packages: pack this program, which was built before";
+      --program FILE package, test --packages, gpu-kit: pack this program, which was built before";
 
 /// Subcommand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +44,9 @@ pub(crate) enum Chore {
     Sheet,
     Fresh,
     Package,
+    GpuKit,
+    Notes,
+    Sums,
     ToolchainWindows,
 }
 
@@ -60,7 +66,7 @@ pub(crate) struct Options {
     pub(crate) formats: Vec<Format>,
     /// `package` and `test --packages`: a program that was built before.
     pub(crate) program: Option<PathBuf>,
-    /// Arguments after `--`.
+    /// Arguments after `--`; `notes`: the version; `sums`: the folder.
     pub(crate) rest: Vec<String>,
 }
 
@@ -77,6 +83,9 @@ impl Options {
             Some("sheet") => Chore::Sheet,
             Some("fresh") => Chore::Fresh,
             Some("package") => Chore::Package,
+            Some("gpu-kit") => Chore::GpuKit,
+            Some("notes") => Chore::Notes,
+            Some("sums") => Chore::Sums,
             Some("toolchain") => match words.next().as_deref() {
                 Some("windows") => Chore::ToolchainWindows,
                 _ => return Err("`toolchain` is followed by the system to build for: `cargo xtask toolchain windows`.".to_owned()),
@@ -107,7 +116,7 @@ impl Options {
                     options.features = Some(list);
                 }
                 "--packages" if chore == Chore::Test => options.packages = true,
-                "--program" if matches!(chore, Chore::Package | Chore::Test) => {
+                "--program" if matches!(chore, Chore::Package | Chore::Test | Chore::GpuKit) => {
                     let program = words.next().ok_or("`--program` is followed by the path of a built program.")?;
                     options.program = Some(program.into());
                 }
@@ -115,6 +124,9 @@ impl Options {
                     options.formats.extend(Format::parse(name));
                 }
                 "-h" | "--help" => options.chore = Chore::Help,
+                operand if matches!(chore, Chore::Notes | Chore::Sums) && options.rest.is_empty() && !operand.starts_with('-') => {
+                    options.rest.push(word);
+                }
                 other => return Err(format!("`{other}` is not an option here. What is meant for the program itself goes after `--`.")),
             }
         }
@@ -152,6 +164,9 @@ mod tests {
         assert!(parse("run --vulkan").unwrap_err().contains("`--vulkan`"));
         assert!(parse("toolchain").is_err() && parse("toolchain windows").is_ok());
         assert!(parse("package zip").unwrap_err().contains("`zip`"));
+        assert_eq!(parse("notes v0.1.0").unwrap().rest, ["v0.1.0"]);
+        assert!(parse("sums a b").unwrap_err().contains("`b`"));
+        assert!(parse("gpu-kit --program x").unwrap().program.is_some());
         assert_eq!(parse("package deb --program x tar").unwrap().formats, [Format::Deb, Format::Tar]);
         assert_eq!(parse("test --packages deb -- --suite trixie").unwrap().formats, [Format::Deb]);
         assert!(parse("test deb").is_err());

@@ -10,6 +10,7 @@ pub mod device;
 pub mod format;
 pub mod mailbox;
 pub mod module;
+pub mod processor;
 pub mod recipe;
 pub mod sentences;
 

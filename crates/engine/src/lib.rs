@@ -17,6 +17,7 @@ mod handle;
 mod history;
 mod job;
 mod placement;
+mod processor;
 pub mod protocol;
 mod remote;
 mod scheduler;
@@ -27,6 +28,7 @@ mod threads;
 pub use devices::{NotAdded, simulate_devices};
 pub use engine_end::{Busy, EngineEnd, EventSender, NextQuery, QueryReceiver};
 pub use handle::{Handle, channel};
+pub use processor::{choose_processor, processor};
 pub use protocol::{
     Begin, Cause, Control, DEFAULT_PORT, End, Estimate, Event, Failure, JobId, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, Picture,
     Preview, PreviewOptions, Query, RememberedTexts, RemoteError, Request, Residency, Resident, ResidentId, ResidentPart, ServerAddress,

@@ -1,9 +1,9 @@
-//! Large models with headers but without weights: sparse files of full length.
+//! Large models of several families: whole, or with headers alone (sparse files of full length).
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::real::{Model, TEXT, Unet};
+use crate::real::{Contents, Model, TEXT, Unet};
 use crate::tensor::{Kind, Tensors, write_safetensors};
 use crate::tiny::{Options, diffusion_tensors, encoder_tensors};
 
@@ -20,8 +20,13 @@ pub struct Parts {
     pub vae: PathBuf,
 }
 
-/// SDXL in one file of F16: the UNet, CLIP-L, CLIP-G and the VAE, 6.9 GB.
+/// The header of SDXL in one file of F16: the UNet, CLIP-L, CLIP-G and the VAE, 6.9 GB.
 pub fn sdxl(path: &Path) -> io::Result<()> {
+    sdxl_with(path, Contents::HeaderOnly)
+}
+
+/// SDXL in one file of F16, with random weights if wanted.
+pub fn sdxl_with(path: &Path, contents: Contents) -> io::Result<()> {
     const BIG: usize = 1280;
     let mut model = Model::default();
     model.unet(&Unet { multiples: &[1, 2, 4], depths: &[0, 2, 10], middle: 10, context: 2048, label: 2816, linear: true });
@@ -42,11 +47,16 @@ pub fn sdxl(path: &Path) -> io::Result<()> {
         model.norm(&format!("{layer}.ln_2"), BIG);
     }
     model.vae("first_stage_model.", 4, true);
-    header(path, &model.0)
+    write(path, &model.0, contents)
 }
 
-/// Flux.1-dev with T5-XXL, in F16, 33 GB.
+/// The headers of Flux.1-dev with T5-XXL, in F16, 33 GB.
 pub fn flux_dev(dir: &Path) -> io::Result<Parts> {
+    flux_dev_with(dir, Contents::HeaderOnly)
+}
+
+/// Flux.1-dev with T5-XXL, with random weights if wanted.
+pub fn flux_dev_with(dir: &Path, contents: Contents) -> io::Result<Parts> {
     const WIDTH: usize = 3072;
     const TEXT_WIDTH: usize = 4096;
     const HIDDEN: usize = 10_240;
@@ -102,15 +112,20 @@ pub fn flux_dev(dir: &Path) -> io::Result<Parts> {
     let mut clip = Model::default();
     clip.text_encoder("text_model");
     Ok(Parts {
-        diffusion: part(dir, "flux1-dev", &it.0)?,
-        text: part(dir, "t5xxl", &t5)?,
-        clip_l: Some(part(dir, "clip_l", &clip.0)?),
-        vae: part(dir, "ae", &vae())?,
+        diffusion: part(dir, "flux1-dev", &it.0, contents)?,
+        text: part(dir, "t5xxl", &t5, contents)?,
+        clip_l: Some(part(dir, "clip_l", &clip.0, contents)?),
+        vae: part(dir, "ae", &vae(), contents)?,
     })
 }
 
-/// Z-Image with Qwen3-4B, in F16, 21 GB.
+/// The headers of Z-Image with Qwen3-4B, in F16, 21 GB.
 pub fn zimage(dir: &Path) -> io::Result<Parts> {
+    zimage_with(dir, Contents::HeaderOnly)
+}
+
+/// Z-Image with Qwen3-4B, with random weights if wanted.
+pub fn zimage_with(dir: &Path, contents: Contents) -> io::Result<Parts> {
     let options = Options {
         width: 3840,
         layers: 30,
@@ -121,10 +136,10 @@ pub fn zimage(dir: &Path) -> io::Result<Parts> {
         ..Options::default()
     };
     Ok(Parts {
-        diffusion: part(dir, "z_image", &diffusion_tensors(&options))?,
-        text: part(dir, "qwen3_4b", &encoder_tensors(&options))?,
+        diffusion: part(dir, "z_image", &diffusion_tensors(&options), contents)?,
+        text: part(dir, "qwen3_4b", &encoder_tensors(&options), contents)?,
         clip_l: None,
-        vae: part(dir, "ae", &vae())?,
+        vae: part(dir, "ae", &vae(), contents)?,
     })
 }
 
@@ -134,12 +149,12 @@ fn vae() -> Tensors {
     model.0
 }
 
-fn part(dir: &Path, name: &str, tensors: &Tensors) -> io::Result<PathBuf> {
+fn part(dir: &Path, name: &str, tensors: &Tensors, contents: Contents) -> io::Result<PathBuf> {
     let path = dir.join(format!("{name}.safetensors"));
-    header(&path, tensors)?;
+    write(&path, tensors, contents)?;
     Ok(path)
 }
 
-fn header(path: &Path, tensors: &Tensors) -> io::Result<()> {
-    write_safetensors(path, tensors, 0, false)
+fn write(path: &Path, tensors: &Tensors, contents: Contents) -> io::Result<()> {
+    write_safetensors(path, tensors, 0, contents == Contents::Whole)
 }

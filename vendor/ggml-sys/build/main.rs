@@ -7,6 +7,7 @@
 
 mod layout;
 mod patch;
+mod processor;
 mod vocab;
 
 use std::env;
@@ -45,7 +46,8 @@ fn main() {
         println!("cargo:rerun-if-changed={input}");
     }
 
-    let engine = PathBuf::from(variable("DEP_STABLE_DIFFUSION_ROOT")).join("stable-diffusion.cpp");
+    let engine_out = PathBuf::from(variable("DEP_STABLE_DIFFUSION_ROOT"));
+    let engine = engine_out.join("stable-diffusion.cpp");
     let out = PathBuf::from(variable("OUT_DIR"));
 
     write(&out.join("engine_layout.h"), &engine_layout(&engine));
@@ -55,7 +57,7 @@ fn main() {
     let (layout_cpp, layout_rs) = layout::layout();
     write(&out.join("layout.cpp"), &layout_cpp);
     let engine_rs = format!("/// The engine that this crate was written for.\npub const ENGINE: &str = {ENGINE:?};\n");
-    write(&out.join("layout.rs"), &(layout_rs + &engine_rs));
+    write(&out.join("layout.rs"), &(layout_rs + &engine_rs + &processor_features(&engine_out)));
 
     let mut build = cc::Build::new();
     build
@@ -98,6 +100,19 @@ fn main() {
             offer_static_cpp_library(&out);
         }
     }
+}
+
+/// Rust source of the list of processor features that the engine was compiled for.
+fn processor_features(engine_out: &Path) -> String {
+    const PORTABLE: &str = "ATELIER_PORTABLE";
+    println!("cargo:rerun-if-env-changed={PORTABLE}");
+    let architecture = variable("CARGO_CFG_TARGET_ARCH");
+    let features = processor::features(&engine_out.join("build"), &architecture, env::var_os(PORTABLE).is_some());
+    let features = features.unwrap_or_else(|error| panic!("{error}"));
+    format!(
+        "/// Processor features that ggml-cpu was compiled for, as `std::is_x86_feature_detected` and its like name them.\n\
+         pub const PROCESSOR_FEATURES: &[&str] = &{features:?};\n"
+    )
 }
 
 /// Puts the C++ library's static form, and nothing else, into a folder that the linker searches before the compiler's own, where the DLL's import
@@ -198,7 +213,7 @@ fn write_vocabularies(engine: &Path, out: &Path) -> PathBuf {
 }
 
 fn variable(name: &str) -> String {
-    env::var(name).unwrap_or_else(|_| panic!("{name} is not set; {ENGINE} should have set it by its `links` key"))
+    env::var(name).unwrap_or_else(|_| panic!("{name} is not set; cargo sets it, or {ENGINE} by its `links` key"))
 }
 
 fn read(path: &Path) -> String {

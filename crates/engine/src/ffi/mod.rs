@@ -31,6 +31,9 @@ pub(super) use remote::set_response_timeout;
 pub(super) use remote::{add_server, serve, wire_versions};
 pub(super) use upscaler::Upscaler;
 
+/// Processor features that the engine was compiled for, as [`atelier_core::processor::is_detected`] names them.
+pub(super) const COMPILED_FOR: &[&str] = ggml_sys::PROCESSOR_FEATURES;
+
 /// Position of a remote device: its server's address, and its index on that server.
 pub(super) struct RemotePosition {
     pub(super) server: String,

@@ -1,0 +1,246 @@
+"""What is measured, part by part."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+from kit import GIB, HERE, OUT, SIZES, SMALL, STEPS, Card, Run, add, device, devices, generate, mib, row, used_mib
+from picture import difference
+
+DEVICE = device()
+NAME = DEVICE["name"]
+PROMPT = ["-p", "a lake below mountains, evening", "--seed", "7", *(["-W", "64", "-H", "64"] if SMALL else [])]
+BUILTIN = [*PROMPT, *(["--steps", "3"] if SMALL else [])]
+
+
+def timings(run):
+    return ", ".join(f"{name.removesuffix('_secs')} {secs:.2f}" for name, secs in run.timings.items()) + " s" if run.ok else run.outcome
+
+
+def works():
+    """It works at all, and makes the processor's pictures."""
+    row("devices", ", ".join(it["name"] for it in devices()["devices"]), "atelier devices")
+
+    def builtin(backend, name):
+        run = Run("generate", *BUILTIN, "--backend", backend, "-o", OUT / f"{name}.png")
+        row(f"built-in model, {backend}", timings(run), run.command)
+        return run
+
+    builtin("cpu", "cpu")
+    places = {"card": NAME, "text encoder": f"te={NAME},diffusion=cpu,vae=cpu", "diffusion": f"te=cpu,diffusion={NAME},vae=cpu",
+              "vae": f"te=cpu,diffusion=cpu,vae={NAME}"}
+    for what, backend in places.items():
+        if builtin(backend, what.replace(" ", "-")).ok:
+            mean, largest = difference(OUT / "cpu.png", OUT / f"{what.replace(' ', '-')}.png")
+            row(f"{what} on {NAME} against the processor", f"mean {mean:.3f}, largest {largest} of 255")
+
+    again = Run("generate", *BUILTIN, "--backend", NAME, "-o", OUT / "again.png")
+    if again.ok:
+        row("the same picture twice", f"largest difference {difference(OUT / 'card.png', OUT / 'again.png')[1]} of 255")
+
+    previews = Run("generate", *BUILTIN, "--backend", NAME, "--preview", OUT / "previews", "-o", OUT / "p.png")
+    row("previews", f"{len(previews.all('preview'))} in {len(previews.all('step'))} lines of steps; {timings(previews)}", previews.command)
+
+    asked = []
+
+    def cancel(run, line):
+        if line["event"] == "step" and line["done"] >= 1 and not asked:
+            asked.append(line["at"])
+            run.process.send_signal(signal.SIGINT)
+
+    stopped = Run("generate", *PROMPT, "--steps", 30, "--backend", NAME, "-o", OUT / "c.png", watch=cancel)
+    if asked and stopped.all("end"):
+        row("cancel", f"{stopped.end['outcome']} after {stopped.end['at'] - asked[0]:.3f} s; a step takes {stopped.step_secs():.3f} s")
+
+    memory = []
+
+    def resident(run, line):
+        if line["event"] == "picture":
+            text = pathlib.Path(f"/proc/{run.process.pid}/status").read_text()
+            memory.append((int(text.split("VmRSS:")[1].split()[0]) // 1024, used_mib()))
+
+    many = Run("generate", *BUILTIN, "-b", 4 if SMALL else 20, "--backend", NAME, "-o", OUT / "many.png", watch=resident)
+    if len(memory) > 1:
+        row(f"{len(memory)} pictures in a row: RAM, card in MiB", f"first {memory[0]}, second {memory[1]}, last {memory[-1]}", many.command)
+    row("the whole row", timings(many))
+
+
+def memory(name):
+    """Predicted against measured, what the device takes for itself, and running out."""
+    name = "tiny" if SMALL else name
+    for size in SIZES:
+        for extra in ([], ["--no-diffusion-fa"]):
+            before = used_mib()
+            with Card() as card:
+                # Two pictures: the first one begins before all weights are there.
+                run = generate(name, "--backend", NAME, "-b", 2, *extra, size=size, steps=2)
+            row(f"{name} {size}", f"{timings(run)}; step {run.step_secs():.3f} s", run.command)
+            on_card, predictions = 0, predicted([*generate_words(name, size), "--backend", NAME, *extra])
+            for peak in (it for line in run.all("measured") for it in line["peaks"] if it["device"] == NAME):
+                wanted, size_ = predictions.get(peak["phase"], 0), peak["bytes"]
+                error = f"{(wanted / size_ - 1) * 100:+.2f} %" if size_ else "-"
+                row(f"{name} {size} {peak['phase']}", f"measured {mib(size_)}, predicted {mib(wanted)}, error {error}")
+                on_card = max(on_card, size_)
+            if card.peak and before is not None:
+                taken = card.peak - before
+                row(f"{name} {size}: the driver's view", f"{taken} MiB at most, {taken - on_card / 2**20:.0f} MiB of it in no buffer; "
+                    f"before {before}, after {used_mib()} MiB")
+            if not run.ok:
+                break
+    stored = OUT / "home" / "data" / "measured.json"
+    found = stored if stored.exists() else next((OUT / "home").rglob("measured.json"), None)
+    if found:
+        overhead = json.loads(found.read_text()).get("slack", {}).get(NAME, {}).get("samples", [])
+        row("what the device takes for itself, as Atelier learned it", ", ".join(mib(it) for it in overhead) or "-")
+
+    size = SIZES[-1]
+    plan = [*generate_words(name, size), "--backend", NAME]
+    needed = peak_of(plan)
+    for share in (0.75, 0.5, 0.25):
+        budget = max(needed * share / GIB, 0.01)
+        run = generate(name, "--backend", NAME, "--max-vram", f"{budget:.2f}", size=size, steps=2)
+        row(f"a budget of {share:.0%} of what it needs", f"{timings(run)}; step {run.step_secs():.3f} s", run.command)
+    hog(name, size)
+    run = generate(name, "--backend", NAME, size=size, steps=1)
+    row("the next picture", run.outcome)
+
+
+def generate_words(name, size):
+    from kit import model
+
+    return [*model(name), "-W", str(size), "-H", str(size)]
+
+
+def predicted(words):
+    """Bytes in buffers on the card that each phase is predicted to need."""
+    from kit import ENVIRONMENT
+
+    output = subprocess.run([HERE / "atelier", "plan", *words, "-p", "a hill", "--json"], capture_output=True, text=True, env=ENVIRONMENT)
+    if not output.stdout:
+        row("prediction", output.stderr)
+        return {}
+    on_card = [it for it in json.loads(output.stdout)["asked"]["devices"] if it["name"] == NAME]
+    # What the device takes for itself is in no buffer.
+    return {phase["phase"]: phase["total_bytes"] - phase["slack_bytes"] for it in on_card for phase in it["phases"]}
+
+
+def peak_of(words):
+    """The most of it."""
+    peak = max(predicted(words).values(), default=GIB)
+    row("predicted at most", mib(peak), "atelier plan --json")
+    return peak
+
+
+HOG = """
+import sys, torch
+free, _ = torch.cuda.mem_get_info()
+held = torch.empty(max(free - int(sys.argv[1]), 1), dtype=torch.uint8, device="cuda")
+held.fill_(1)
+torch.cuda.synchronize()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def hog(name, size):
+    """Another process holds all memory but 1 GiB."""
+    process = subprocess.Popen([sys.executable, "-c", HOG, str(GIB)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True)
+    try:
+        if process.stdout.readline().strip() != "held":
+            return row("another process holds the memory", "left out: no PyTorch with CUDA here")
+        run = generate(name, "--backend", NAME, size=size, steps=1)
+        row("another process holds all but 1 GiB", run.outcome, run.command)
+        remedy = generate(name, "--backend", NAME, "--max-vram", "0.75", "--stream-layers", "--vae-tiling", size=size, steps=1)
+        row("the same with a budget of 0.75 GiB, streamed and in tiles", remedy.outcome, remedy.command)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def speed():
+    """Seconds a step: resident, streamed, from RAM; against PyTorch."""
+    name = "tiny" if SMALL else "sd15"
+    for size in SIZES:
+        with Card() as card:
+            run = generate(name, "--backend", NAME, "-b", 2, size=size, steps=STEPS if SMALL else 20)
+        resident = run.step_secs()
+        phases = sum(run.timings.get(it, 0) for it in ("load_secs", "encode_secs", "denoise_secs", "decode_secs"))
+        row(f"{name} {size} resident", f"step {resident:.4f} s; {timings(run)}; {card.busy}", run.command)
+        if run.ok:
+            row("outside all phases, for both pictures", f"{run.timings['total_secs'] - phases:.3f} s")
+        needed = peak_of([*generate_words(name, size), "--backend", NAME])
+        ways = {
+            "text encoder on the processor": ["--backend", f"te=cpu,diffusion={NAME},vae={NAME}"],
+            "weights in RAM": ["--backend", NAME, "--offload-to-cpu"],
+            "streamed at a half": ["--backend", NAME, "--max-vram", f"{max(needed / 2 / GIB, 0.01):.2f}", "--stream-layers", "--offload-to-cpu"],
+            "streamed at a quarter": ["--backend", NAME, "--max-vram", f"{max(needed / 4 / GIB, 0.01):.2f}", "--stream-layers", "--offload-to-cpu"],
+        }
+        for what, words in ways.items():
+            with Card() as card:
+                run = generate(name, *words, size=size, steps=STEPS if SMALL else 12)
+            ratio = f"{run.step_secs() / resident:.2f} of resident; " if run.ok and resident > 0 else ""
+            row(f"{name} {size} {what}", f"step {run.step_secs():.4f} s, {ratio}{timings(run)}; {card.busy}", run.command)
+    output = subprocess.run([sys.executable, HERE / "unet.py", *map(str, [32] if SMALL else SIZES)], capture_output=True, text=True)
+    for line in output.stdout.splitlines():
+        row(*line.split("\t"))
+    if output.returncode != 0:
+        row("PyTorch", f"left out: {(output.stderr.strip().splitlines() or ['no reason given'])[-1]}")
+    row("sd-cli for the same backend; two resident models in one process", "left out: the kit holds only the program")
+
+
+def breaks():
+    """Killed in every phase, taken cards, large decodes, formats."""
+    name = "tiny" if SMALL else "sd15"
+    before = used_mib()
+    for phase in ("loading", "encoding", "denoising", "decoding"):
+        killed = []
+
+        def kill(run, line, phase=phase, killed=killed):
+            if line["event"] == "phase" and line["phase"] == phase and not killed:
+                killed.append(True)
+                run.process.kill()
+
+        generate(name, "--backend", NAME, watch=kill)
+        run = generate(name, "--backend", NAME, steps=1)
+        row(f"killed while {phase}" if killed else f"no phase {phase} was seen", f"then {run.outcome}; card before {before}, after {used_mib()} MiB")
+
+    words = [HERE / "atelier", "generate", *generate_words(name, SIZES[0]), "-p", "a hill", "--cfg", "1", "--steps", str(STEPS), "--backend", NAME]
+    from kit import ENVIRONMENT
+
+    begun = time.monotonic()
+    both = [subprocess.Popen([*words, "-o", OUT / f"both{n}.png"], env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for n in (1, 2)]
+    row("two programs on one card", f"exit codes {[it.wait() for it in both]} after {time.monotonic() - begun:.1f} s")
+
+    big = 256 if SMALL else 2048
+    for what, extra in {"without tiles": [], "in tiles": ["--vae-tiling"]}.items():
+        with Card() as card:
+            run = generate(name, "--backend", NAME, *extra, size=big, steps=1)
+        row(f"{big} x {big} {what}", f"{run.outcome}; {timings(run)}; {card.peak or '-'} MiB at most", run.command)
+    if SMALL or not os.environ.get("KIT_DEVICE"):
+        run = generate("tiny-q8", "--backend", NAME, size=64, steps=2)
+        row("Q8_0", run.outcome, run.command)
+    row("other quantisations", "left out: nothing here writes them")
+
+
+def training():
+    """Goes on with the built-in model for the minutes of KIT_MINUTES."""
+    minutes = os.environ.get("KIT_MINUTES", "9")
+    words = [sys.executable, HERE / "tools" / "builtin-model" / "session.py", OUT / "training", OUT / "weights", "--minutes", minutes, "--",
+             "--share", "256x256=0.65", "--share", "128x128=0.05", "--share", "other=0.15", "--share", "large=0.15",
+             "--batch-tokens", "131072", "--cool", "0", "--average", "0.999"]
+    run = subprocess.run(words, env={**os.environ, "CARGO_HOME": str(HERE / "cargo")})
+    row("training of the built-in model", f"exit code {run.returncode}, weights in {OUT / 'weights'}", f"session.py --minutes {minutes}")
+
+
+def run(name):
+    if name.startswith("memory-"):
+        return memory(name.removeprefix("memory-"))
+    part = {"works": works, "speed": speed, "breaks": breaks, "training": training}.get(name)
+    if part is None:
+        sys.exit(f"There is no part called {name}.")
+    return part()
