@@ -82,7 +82,11 @@ mod tests {
     fn each_check_is_a_line_and_what_is_broken_sets_the_exit_code() {
         let (ran, home) = run_once(&["doctor"], names_devices);
         assert_eq!(ran.exit, Exit::Failed, "the built-in model is not there: {}{}", ran.out, ran.err);
-        assert!(ran.out.contains("ok         Devices: Vulkan0 (Some graphics") && ran.out.contains("broken     Built-in model: "), "{}", ran.out);
+        assert!(
+            ran.out.contains("ok         Devices: Vulkan0 (Some graphics") && ran.out.contains("broken     Built-in model: "),
+            "{}",
+            ran.out
+        );
         let last = ran.out.lines().last().unwrap();
         assert_eq!(last, "Broken: 1. Repair it first.", "{}", ran.out);
         assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "nothing is left behind");

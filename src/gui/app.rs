@@ -165,7 +165,8 @@ impl App {
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
         };
         let autosave = Autosave::new(options.settings_path.clone(), settings);
-        let mut app = Self { state, engine, workers, library, autosave, opening: None, instance: None, handovers: None, terminated: Arc::default() };
+        let mut app =
+            Self { state, engine, workers, library, autosave, opening: None, instance: None, handovers: None, terminated: Arc::default() };
         app.with(ctx, |features, context| {
             memory::update::start(features.memory, context);
             devices::requests::start(features.devices, context);

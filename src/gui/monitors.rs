@@ -27,10 +27,7 @@ impl PixelArea {
 
     /// Squared distance between the middles.
     fn distance(self, other: Self) -> f64 {
-        let (dx, dy) = (
-            self.x + self.width / 2.0 - other.x - other.width / 2.0,
-            self.y + self.height / 2.0 - other.y - other.height / 2.0,
-        );
+        let (dx, dy) = (self.x + self.width / 2.0 - other.x - other.width / 2.0, self.y + self.height / 2.0 - other.y - other.height / 2.0);
         dx * dx + dy * dy
     }
 }

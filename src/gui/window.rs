@@ -12,9 +12,9 @@ use crate::gui::files::parse_path;
 use crate::gui::monitors::{Monitor, PixelArea, place_on};
 use crate::gui::options::Options;
 use crate::settings::{self, Settings, WindowPlace};
-use crate::studio::{EngineWake, on_termination};
 use crate::studio::crash_report::Watch;
 use crate::studio::instance::{self, Claim};
+use crate::studio::{EngineWake, on_termination};
 use atelier_engine::Handle;
 
 /// The window's first size, in points.

@@ -161,7 +161,10 @@ fn take_crash(paths: &Paths, booted_secs: u64) -> Option<LastCrash> {
         return None;
     }
     let words = "The program ended without a word. The engine may have stopped it, or the system: memory may have run out.";
-    write_report(paths, &marker, words).inspect_err(|error| tracing::warn!("no crash report could be written: {error}")).ok().map(|report| LastCrash { report })
+    write_report(paths, &marker, words)
+        .inspect_err(|error| tracing::warn!("no crash report could be written: {error}"))
+        .ok()
+        .map(|report| LastCrash { report })
 }
 
 /// Writes a report and returns its path. Old ones are deleted.

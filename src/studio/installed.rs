@@ -17,7 +17,10 @@ pub fn find_licences() -> Option<PathBuf> {
 fn candidates(program: &Path) -> Vec<PathBuf> {
     let Some(folder) = program.parent() else { return Vec::new() };
     let beneath = |path: &str| folder.parent().map(|prefix| prefix.join(path).join(LICENCES));
-    [Some(folder.join(LICENCES)), beneath("Resources"), beneath("share/atelier"), beneath("share/doc/atelier")].into_iter().flatten().collect()
+    [Some(folder.join(LICENCES)), beneath("Resources"), beneath("share/atelier"), beneath("share/doc/atelier")]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 #[cfg(test)]
@@ -27,7 +30,12 @@ mod tests {
     #[test]
     fn the_page_is_looked_for_where_each_package_puts_it() {
         let places = candidates(Path::new("/usr/bin/atelier"));
-        for place in ["/usr/bin/licences.html", "/usr/Resources/licences.html", "/usr/share/atelier/licences.html", "/usr/share/doc/atelier/licences.html"] {
+        for place in [
+            "/usr/bin/licences.html",
+            "/usr/Resources/licences.html",
+            "/usr/share/atelier/licences.html",
+            "/usr/share/doc/atelier/licences.html",
+        ] {
             assert!(places.contains(&PathBuf::from(place)), "{place}");
         }
         assert!(candidates(Path::new("/")).is_empty());

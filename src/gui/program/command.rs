@@ -75,11 +75,15 @@ impl Command {
             Self::OpenPlace(Place::Logs, ..) => ("Open the logs folder", "Open the folder of the log files in your file manager."),
             Self::CopyDetails(_) => ("Copy details", "Copy versions, system and devices, to ask somebody for help."),
             Self::ShowLicences => ("Licences", "Read the licences of Atelier and of everything that it is made of."),
-            Self::ShowCrashReport => ("Show the file", "Show the report in your file manager. Look through it before you give it to somebody."),
+            Self::ShowCrashReport => {
+                ("Show the file", "Show the report in your file manager. Look through it before you give it to somebody.")
+            }
             Self::DismissCrashReport => ("Dismiss", "Put this away. The file stays where it is."),
             Self::SetWeeklyUpdates(true) => ("Once a week", "Ask a server once a week for one small file. Nothing about you is sent."),
             Self::SetWeeklyUpdates(false) => ("No", "Never look for new versions unless you ask for it in the menu."),
-            Self::CheckForUpdates => ("Check for updates", "Ask a server for one small file that names the newest version. Nothing about you is sent."),
+            Self::CheckForUpdates => {
+                ("Check for updates", "Ask a server for one small file that names the newest version. Nothing about you is sent.")
+            }
             Self::OpenReleasePage => ("Open the page", "Open the page of the new version in your browser."),
             Self::DismissRelease => ("Later", "Put this away until the next look."),
         }

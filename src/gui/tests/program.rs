@@ -46,9 +46,10 @@ fn about_opens_from_the_menu_and_by_its_key_says_where_files_are_and_closes_by_e
     assert!(studio.harness.get_by_role_and_label(Role::Button, "Licences").accesskit_node().is_disabled(), "no page was installed");
     studio.harness.check_accessibility();
     studio.click("Copy details");
-    let copied = studio.harness.output().platform_output.commands.iter().any(|command| {
-        matches!(command, egui::OutputCommand::CopyText(text) if text.starts_with("Atelier ") && !text.contains(&folder))
-    });
+    let copied =
+        studio.harness.output().platform_output.commands.iter().any(
+            |command| matches!(command, egui::OutputCommand::CopyText(text) if text.starts_with("Atelier ") && !text.contains(&folder)),
+        );
     assert!(copied || studio.sees("Copied"));
     // Keys of the window do nothing meanwhile.
     studio.press(Modifiers::COMMAND, Key::Num2);
@@ -111,7 +112,9 @@ fn an_opened_picture_of_atelier_is_shown_and_brings_its_settings() {
     assert!(studio.sees("Its model is not on this machine (other.safetensors)"));
     studio.until("the picture", |app| {
         let session = &app.state.create.session;
-        session.shown().is_some_and(|it| it.stored == PictureFile::At(picture.clone()) && it.thumbnail.is_some() && session.texture(it.id).is_some())
+        session
+            .shown()
+            .is_some_and(|it| it.stored == PictureFile::At(picture.clone()) && it.thumbnail.is_some() && session.texture(it.id).is_some())
     });
 
     // Once the model is known, it is chosen too.

@@ -30,7 +30,11 @@ pub(super) fn check(paths: &Paths, subject: &Subject<'_>, report: &mut dyn FnMut
     let (catalogue, problems) = Catalogue::open(&paths.catalogues(), &[]);
     let models = Models::new(&root, catalogue, &scan);
     headers(&root, &scan, report);
-    let sentences = problems.iter().map(ToString::to_string).chain(scan.problems.iter().cloned()).chain(models.problems.iter().map(ToString::to_string));
+    let sentences = problems
+        .iter()
+        .map(ToString::to_string)
+        .chain(scan.problems.iter().cloned())
+        .chain(models.problems.iter().map(ToString::to_string));
     for sentence in sentences.take(MAX_FAULTS) {
         report(Finding::attention(TOPIC, sentence, ""));
     }

@@ -68,7 +68,17 @@ fn a_new_home_has_nothing_broken_and_nothing_is_left_behind() {
     let home = Home::new();
     let findings = home.examine();
     assert!(findings.iter().all(|it| it.health != Health::Broken), "{findings:?}");
-    for topic in ["Program", "Devices", "Display", "Built-in model", "Settings folder", "Data folder", "Pictures folder", "Models folder", "Settings"] {
+    for topic in [
+        "Program",
+        "Devices",
+        "Display",
+        "Built-in model",
+        "Settings folder",
+        "Data folder",
+        "Pictures folder",
+        "Models folder",
+        "Settings",
+    ] {
         assert!(findings.iter().any(|it| it.topic == topic), "{topic}");
     }
     assert!(!home.paths.data.exists() && !home.paths.pictures.exists(), "a check makes no folders");

@@ -6,9 +6,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use interprocess::ConnectWaitMode;
 use interprocess::local_socket::prelude::*;
 use interprocess::local_socket::{ConnectOptions, Listener, ListenerOptions, Name, Stream};
-use interprocess::ConnectWaitMode;
 
 use super::message;
 #[cfg(unix)]
@@ -103,7 +103,10 @@ fn create_private(folder: &Path) -> io::Result<()> {
 
 /// FNV-1a: the same in every version of the program.
 fn hash(path: &Path) -> u64 {
-    path.as_os_str().as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    path.as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Reads a message from a connection that was accepted; the files are given to `take` before the other side hears that they were read.

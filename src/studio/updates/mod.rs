@@ -49,7 +49,9 @@ pub enum UpdateError {
     #[error("{0}")]
     Fetch(String),
     /// The signature is not the publisher's, or the file is not what it should be.
-    #[error("The answer is not from the makers of Atelier, so it is not believed. Try again on another network, or look at Atelier's page.")]
+    #[error(
+        "The answer is not from the makers of Atelier, so it is not believed. Try again on another network, or look at Atelier's page."
+    )]
     NotGenuine,
     /// It was signed, and is older than what was seen before.
     #[error("The answer is older than an earlier one, so it is not believed. Try again on another network, or look at Atelier's page.")]
@@ -70,9 +72,7 @@ impl Feed {
     #[must_use]
     pub fn of_build() -> Option<Self> {
         let (url, key) = (option_env!("ATELIER_UPDATE_URL")?, option_env!("ATELIER_UPDATE_KEY")?);
-        Self::new(url, key)
-            .inspect_err(|error| tracing::error!("this program was built with a wrong ATELIER_UPDATE_KEY: {error}"))
-            .ok()
+        Self::new(url, key).inspect_err(|error| tracing::error!("this program was built with a wrong ATELIER_UPDATE_KEY: {error}")).ok()
     }
 
     /// A feed at this address, signed by this key.
@@ -88,9 +88,8 @@ impl Feed {
     /// # Errors
     /// If there is no answer, or none that can be believed.
     pub fn check(&self, seen: Option<Version>) -> Result<Release, UpdateError> {
-        let get = |url: &str| {
-            fetch(url, MAX_BYTES, self.limit, &self.proxy).map_err(|failure| UpdateError::Fetch(failure.advice.to_string()))
-        };
+        let get =
+            |url: &str| fetch(url, MAX_BYTES, self.limit, &self.proxy).map_err(|failure| UpdateError::Fetch(failure.advice.to_string()));
         let text = get(&self.url)?;
         let signature = get(&format!("{}.minisig", self.url))?;
         let release = self.read(&text, &signature).ok_or(UpdateError::NotGenuine)?;

@@ -11,7 +11,8 @@ use super::*;
 pub(crate) const TEST_KEY: &str = "RWRIf/akR5V0+BBcn+O/Qsl7NHHtJgg//3O1BX3fMqZ2U3+AJrdiEXaA";
 const NEWER: (&[u8], &[u8]) = (include_bytes!("fixtures/newer.json"), include_bytes!("fixtures/newer.json.minisig"));
 const OLDER: (&[u8], &[u8]) = (include_bytes!("fixtures/older.json"), include_bytes!("fixtures/older.json.minisig"));
-const OTHER_PRODUCT: (&[u8], &[u8]) = (include_bytes!("fixtures/other_product.json"), include_bytes!("fixtures/other_product.json.minisig"));
+const OTHER_PRODUCT: (&[u8], &[u8]) =
+    (include_bytes!("fixtures/other_product.json"), include_bytes!("fixtures/other_product.json.minisig"));
 const WRONG_PAGE: (&[u8], &[u8]) = (include_bytes!("fixtures/wrong_page.json"), include_bytes!("fixtures/wrong_page.json.minisig"));
 const STRANGERS: &[u8] = include_bytes!("fixtures/stranger.json.minisig");
 
@@ -63,7 +64,15 @@ fn a_signed_answer_older_than_one_that_was_seen_is_a_replay() {
 #[test]
 fn nothing_is_believed_that_the_publisher_did_not_sign_as_it_is() {
     let changed: &[u8] = br#"{"product":"atelier","version":"999.0.1","page":"https://example.org/atelier"}"#;
-    for bad in [(changed, NEWER.1), (NEWER.0, STRANGERS), (NEWER.0, OLDER.1), (NEWER.0, b"".as_slice()), (NEWER.0, b"\xff\xfe"), OTHER_PRODUCT, WRONG_PAGE] {
+    for bad in [
+        (changed, NEWER.1),
+        (NEWER.0, STRANGERS),
+        (NEWER.0, OLDER.1),
+        (NEWER.0, b"".as_slice()),
+        (NEWER.0, b"\xff\xfe"),
+        OTHER_PRODUCT,
+        WRONG_PAGE,
+    ] {
         assert_eq!(served(bad).check(None), Err(UpdateError::NotGenuine));
     }
 }

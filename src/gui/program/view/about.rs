@@ -86,11 +86,7 @@ fn place_row(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str, fo
 
 /// Versions, system and devices as text.
 fn details(state: &State) -> String {
-    let mut lines = vec![
-        format!("Atelier {}", version::full()),
-        engine(),
-        format!("System: {}", version::system()),
-    ];
+    let mut lines = vec![format!("Atelier {}", version::full()), engine(), format!("System: {}", version::system())];
     for device in &state.devices.board.devices {
         lines.push(format!("{}: {}, {}", device.name, device.description, memory_size(device.memory_total_bytes)));
     }

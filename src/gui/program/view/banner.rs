@@ -23,9 +23,12 @@ pub(crate) fn banner(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let outer = Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 0, bottom: 8 });
     Panel::top("program banner").resizable(false).show_separator_line(false).frame(outer).show(ui, |ui| {
-        Frame::new().fill(palette.raised).stroke((1.0, palette.line)).corner_radius(theme::RADIUS + 2).inner_margin(Margin::symmetric(12, 8)).show(
-            ui,
-            |ui| {
+        Frame::new()
+            .fill(palette.raised)
+            .stroke((1.0, palette.line))
+            .corner_radius(theme::RADIUS + 2)
+            .inner_margin(Margin::symmetric(12, 8))
+            .show(ui, |ui| {
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     for command in buttons {
                         command_button(ui, state, commands, command);
@@ -36,8 +39,7 @@ pub(crate) fn banner(ui: &mut Ui, state: &State, commands: &mut Commands) {
                         ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
                     });
                 });
-            },
-        );
+            });
     });
 }
 
