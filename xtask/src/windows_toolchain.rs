@@ -155,7 +155,8 @@ fn library_crate(file_name: &str) -> Option<&str> {
 
 /// Builds the standard library as Rust's own distribution does: its profile `dist`, with stable features only.
 fn build_library(version: &str, sysroot: &Path) -> Result<(), Failure> {
-    let work = sysroot.with_extension("work");
+    let beside = |suffix: &str| sysroot.with_file_name(format!("windows-std-{version}-{suffix}"));
+    let work = beside("work");
     replace_folder(&work)?;
     let mirror = vulkan::debian_mirror().ok_or_else(|| {
         Failure::new(format!("Without rustup this works on Debian only. Install Rust's library for {TARGET} from where this Rust came."))
@@ -179,7 +180,7 @@ fn build_library(version: &str, sysroot: &Path) -> Result<(), Failure> {
         .env("RUSTFLAGS", "-Zforce-unstable-if-unmarked -Cembed-bitcode=yes");
     finish(&mut build)?;
     let built = target.join(TARGET).join("dist/deps");
-    let unfinished = sysroot.with_extension("unfinished");
+    let unfinished = beside("unfinished");
     replace_folder(&unfinished)?;
     let folder = library_folder(&unfinished);
     create_folder(&folder)?;
