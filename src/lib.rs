@@ -8,6 +8,7 @@
 pub const VERSION: &str = env!("ATELIER_VERSION");
 
 pub mod cli;
+pub mod logging;
 pub mod studio;
 
 #[cfg(feature = "gui")]

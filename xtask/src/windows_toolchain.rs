@@ -162,7 +162,10 @@ fn library_crate(file_name: &str) -> Option<&str> {
 
 /// Builds the standard library as Rust's own distribution does: its profile `dist`, with stable features only.
 fn build_library(target: &str, version: &str, sysroot: &Path) -> Result<(), Failure> {
-    let work = sysroot.with_extension("work");
+    // A version has dots, so the name's end is no extension.
+    let name = sysroot.file_name().unwrap_or_default().to_string_lossy();
+    let beside = |suffix: &str| sysroot.with_file_name(format!("{name}-{suffix}"));
+    let work = beside("work");
     replace_folder(&work)?;
     let mirror = vulkan::debian_mirror().ok_or_else(|| {
         Failure::new(format!("Without rustup this works on Debian only. Install Rust's library for {target} from where this Rust came."))
@@ -186,7 +189,7 @@ fn build_library(target: &str, version: &str, sysroot: &Path) -> Result<(), Fail
         .env("RUSTFLAGS", "-Zforce-unstable-if-unmarked -Cembed-bitcode=yes");
     finish(&mut build)?;
     let built = built.join(target).join("dist/deps");
-    let unfinished = sysroot.with_extension("unfinished");
+    let unfinished = beside("unfinished");
     replace_folder(&unfinished)?;
     let folder = library_folder(target, &unfinished);
     create_folder(&folder)?;
