@@ -1,5 +1,5 @@
 // glibc 2.35 gave hypot and hypotf new versions, and nothing else of it is used: with the older versions, which differ only in how they set
-// errno, the program runs on glibc 2.34 (RHEL 9 and what descends from it) as well. Linked with --wrap=hypot and --wrap=hypotf.
+// errno, the program runs on glibc 2.34. Linked with --wrap=hypot and --wrap=hypotf.
 __asm__(".symver old_hypot, hypot@GLIBC_2.2.5");
 __asm__(".symver old_hypotf, hypotf@GLIBC_2.2.5");
 
