@@ -155,7 +155,7 @@ fn a_second_start_brings_the_window_forward_with_its_files() {
 }
 
 /// A window of a build that knows where versions are published.
-fn with_feed(feed: crate::studio::updates::Feed) -> Studio {
+fn with_feed(feed: updates::Feed) -> Studio {
     let mut studio = Studio::open(ready());
     studio.harness.state_mut().as_mut().unwrap().state.program.updates.feed = Some(feed);
     studio.harness.run_ok();
