@@ -173,7 +173,10 @@ fn a_build_without_a_publisher_s_key_says_nothing_of_updates() {
 #[test]
 fn who_agrees_is_told_of_a_new_version_and_its_page() {
     let mut studio = with_feed(updates::tests::newer_feed());
-    assert!(studio.sees("May Atelier look for new versions?") && !studio.app().state.program.updates.is_checking, "nothing is asked before");
+    assert!(
+        studio.sees("May Atelier look for new versions?") && !studio.app().state.program.updates.is_checking,
+        "nothing is asked before"
+    );
     studio.harness.check_accessibility();
     studio.click("Once a week");
     studio.until("the release", |app| app.state.program.updates.release.is_some());
