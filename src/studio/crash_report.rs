@@ -223,7 +223,9 @@ fn delete_old(folder: &Path) {
 }
 
 fn is_report(path: &Path) -> bool {
-    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.strip_prefix("crash_").is_some_and(|rest| rest.strip_suffix(".txt").is_some()))
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.strip_prefix("crash_").is_some_and(|rest| rest.strip_suffix(".txt").is_some()))
 }
 
 fn panic_words(info: &PanicHookInfo<'_>) -> String {
