@@ -82,6 +82,7 @@ mod tests {
         WindowPlace { x: Some(x), y: Some(y), width, height, maximized: false, scale: Some(scale) }
     }
 
+    #[allow(clippy::unnecessary_wraps, reason = "what is compared may be none")]
     fn area(x: f64, y: f64, width: f64, height: f64) -> Option<PixelArea> {
         Some(PixelArea { x, y, width, height })
     }

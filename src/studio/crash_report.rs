@@ -193,8 +193,7 @@ fn report_text(paths: &Paths, marker: &Marker, words: &str) -> String {
     if marker.started_secs > 0 {
         line("Started", &format!("{} minutes before this report was written", ran.as_secs() / 60));
     }
-    text.push_str(&format!("\n{words}\n\nThe last lines of the log:\n\n{}", logs::tail(&logs::folder(paths), LOG_BYTES)));
-    text
+    text + &format!("\n{words}\n\nThe last lines of the log:\n\n{}", logs::tail(&logs::folder(paths), LOG_BYTES))
 }
 
 fn device_line(device: &Device) -> String {
@@ -224,7 +223,9 @@ fn delete_old(folder: &Path) {
 }
 
 fn is_report(path: &Path) -> bool {
-    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("crash_") && name.ends_with(".txt"))
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.strip_prefix("crash_").is_some_and(|rest| rest.strip_suffix(".txt").is_some()))
 }
 
 fn panic_words(info: &PanicHookInfo<'_>) -> String {

@@ -1,6 +1,7 @@
 //! Files that are opened from outside, by the command line, a file manager or a second start. A picture that Atelier made is shown and
 //! brings its settings; everything else is taken as if it were dropped. Nothing here waits.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::gui::context::Context;
@@ -36,12 +37,13 @@ pub(crate) fn opened(state: &mut State, files: Vec<(PathBuf, Opened)>, context: 
 
 fn show(state: &mut State, path: PathBuf, picture: OpenedPicture, context: &mut Context<'_>) {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    // Writing into a text never fails.
     let mut words = format!("Prompt, seed and settings of {name} are set.");
     if !picture.missing_files.is_empty() {
-        words.push_str(&format!(" Its model is not on this machine ({}): the one you chose stays.", picture.missing_files.join(", ")));
+        let _ = write!(words, " Its model is not on this machine ({}): the one you chose stays.", picture.missing_files.join(", "));
     }
     if !picture.missing_extras.is_empty() {
-        words.push_str(&format!(" Not found: {}.", picture.missing_extras.join(", ")));
+        let _ = write!(words, " Not found: {}.", picture.missing_extras.join(", "));
     }
     let keeps_model = !picture.missing_files.is_empty() || picture.recipe.files.is_empty();
     let id = state.session.push_file(picture.recipe.clone(), picture.info, (picture.width, picture.height), path.clone());

@@ -4,6 +4,7 @@ use crate::gui::tests::*;
 use crate::settings::Zoom;
 use crate::studio::crash_report::{self, Watch};
 use crate::studio::results::store_picture;
+use crate::studio::updates::{self, UpdateChoice};
 
 #[test]
 fn text_and_controls_grow_and_shrink_by_keys_and_in_the_menu_and_the_size_is_kept() {
@@ -151,4 +152,54 @@ fn a_second_start_brings_the_window_forward_with_its_files() {
     studio.harness.step();
     assert!(studio.window_commands().contains(&egui::ViewportCommand::Focus));
     studio.until("the file", |app| app.state.shared.recipe.files.get(FileRole::Vae).is_some());
+}
+
+/// A window of a build that knows where versions are published.
+fn with_feed(feed: updates::Feed) -> Studio {
+    let mut studio = Studio::open(ready());
+    studio.harness.state_mut().as_mut().unwrap().state.program.updates.feed = Some(feed);
+    studio.harness.run_ok();
+    studio
+}
+
+#[test]
+fn a_build_without_a_publisher_s_key_says_nothing_of_updates() {
+    let mut studio = Studio::open(ready());
+    assert!(!studio.sees("new versions"));
+    studio.click("Menu");
+    assert!(!studio.sees("updates"));
+}
+
+#[test]
+fn who_agrees_is_told_of_a_new_version_and_its_page() {
+    let mut studio = with_feed(updates::tests::newer_feed());
+    assert!(
+        studio.sees("May Atelier look for new versions?") && !studio.app().state.program.updates.is_checking,
+        "nothing is asked before"
+    );
+    studio.harness.check_accessibility();
+    studio.click("Once a week");
+    studio.until("the release", |app| app.state.program.updates.release.is_some());
+    assert!(studio.sees("Version 999.0.0 of Atelier is there.") && !studio.sees("May Atelier"));
+    let kept = studio.app().settings().updates;
+    assert!(kept.choice == UpdateChoice::Weekly && kept.checked_secs > 0 && kept.seen.is_some());
+    studio.make(7);
+    studio.click("Later");
+    assert!(!studio.sees("999.0.0") && !studio.app().state.program.updates.is_checking, "not before a week is over");
+}
+
+#[test]
+fn who_declines_is_not_asked_again_and_may_look_by_hand() {
+    let mut studio = with_feed(updates::tests::older_feed());
+    studio.click("No");
+    assert!(!studio.sees("new versions") && !studio.app().state.program.updates.is_checking);
+    assert_eq!(studio.app().settings().updates.choice, UpdateChoice::Off);
+    studio.click("Menu");
+    studio.click("Check for updates");
+    studio.until("the answer", |app| app.state.program.updates.settings.checked_secs > 0);
+    assert!(studio.sees("You have the newest version of Atelier."));
+    studio.click("Menu");
+    studio.harness.get_by_role_and_label(Role::CheckBox, "Look for updates once a week").click();
+    studio.harness.run_ok();
+    assert_eq!(studio.app().settings().updates.choice, UpdateChoice::Weekly);
 }

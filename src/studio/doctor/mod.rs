@@ -17,7 +17,7 @@ pub use subject::{Display, Subject};
 pub fn examine(subject: &Subject<'_>, report: &mut dyn FnMut(Finding)) {
     report(system::program());
     system::devices(subject, report);
-    report(system::display(&subject.display));
+    report(system::display(subject.display));
     models::builtin(&subject.builtin, report);
     match &subject.paths {
         Err(error) => report(Finding::broken("Folders", format!("{error}."), "")),

@@ -35,7 +35,7 @@ pub(super) fn devices(subject: &Subject<'_>, report: &mut dyn FnMut(Finding)) {
     }
 }
 
-pub(super) fn display(display: &Display) -> Finding {
+pub(super) fn display(display: Display) -> Finding {
     match display {
         Display::Present => Finding::ok("Display", "There is a display for the window."),
         Display::Absent => Finding::attention(

@@ -93,7 +93,7 @@ fn a_machine_without_a_card_or_a_display_works_and_is_told_so() {
     assert_eq!(faults(&findings, "Devices")[0].0, Health::Attention);
     let findings = home.examine_with(Err("The engine did not answer.".into()), false);
     assert_eq!(faults(&findings, "Devices"), [(Health::Broken, "The engine did not answer.")]);
-    assert_eq!(system::display(&Display::Absent).health, Health::Attention);
+    assert_eq!(system::display(Display::Absent).health, Health::Attention);
 }
 
 #[test]

@@ -99,12 +99,14 @@ fn is_path(bytes: &[u8]) -> bool {
 }
 
 #[cfg(unix)]
+#[allow(clippy::unnecessary_wraps, reason = "other systems have names that cannot be sent")]
 fn to_bytes(path: &Path) -> Option<&[u8]> {
     use std::os::unix::ffi::OsStrExt;
     Some(path.as_os_str().as_bytes())
 }
 
 #[cfg(unix)]
+#[allow(clippy::unnecessary_wraps, reason = "other systems refuse bytes that are no text")]
 fn from_bytes(bytes: &[u8]) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))

@@ -8,7 +8,7 @@ use std::thread;
 use super::*;
 
 /// The second line of `test.pub`.
-pub(crate) const TEST_KEY: &str = "RWRIf/akR5V0+BBcn+O/Qsl7NHHtJgg//3O1BX3fMqZ2U3+AJrdiEXaA";
+const TEST_KEY: &str = "RWRIf/akR5V0+BBcn+O/Qsl7NHHtJgg//3O1BX3fMqZ2U3+AJrdiEXaA";
 const NEWER: (&[u8], &[u8]) = (include_bytes!("fixtures/newer.json"), include_bytes!("fixtures/newer.json.minisig"));
 const OLDER: (&[u8], &[u8]) = (include_bytes!("fixtures/older.json"), include_bytes!("fixtures/older.json.minisig"));
 const OTHER_PRODUCT: (&[u8], &[u8]) =
@@ -42,6 +42,16 @@ fn feed(url: &str) -> Feed {
 
 fn served((text, signature): (&'static [u8], &'static [u8])) -> Feed {
     feed(&serve(move |stream, is_signature| send(stream, if is_signature { signature } else { text })))
+}
+
+/// A feed that names a version newer than this program.
+pub(crate) fn newer_feed() -> Feed {
+    served(NEWER)
+}
+
+/// A feed that names a version older than this program.
+pub(crate) fn older_feed() -> Feed {
+    served(OLDER)
 }
 
 fn version(text: &str) -> Version {

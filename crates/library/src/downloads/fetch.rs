@@ -19,8 +19,7 @@ pub fn fetch(url: &str, max_bytes: usize, limit: Duration, proxy: &ProxyChoice) 
     let url = reqwest::Url::parse(url).map_err(|error| server(&error.to_string()))?;
     let answer = runtime.block_on(async { timeout(limit, web.text(&url, max_bytes)).await });
     match answer {
-        Err(_) => Err(unreachable(&url)),
-        Ok(Err(NoAnswer::QueuedJob(_))) => Err(unreachable(&url)),
+        Err(_) | Ok(Err(NoAnswer::QueuedJob(_))) => Err(unreachable(&url)),
         Ok(Err(NoAnswer::Nonsense(words))) => Err(server(&words)),
         Ok(Ok((answer, body))) if answer.response.status().is_success() => Ok(body),
         Ok(Ok((answer, _))) => Err(server(&format!("it answered {}", answer.response.status().as_u16()))),

@@ -40,7 +40,7 @@ fn updates(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let is_weekly = state.program.updates.settings.choice == UpdateChoice::Weekly;
     let mut wanted = is_weekly;
     ui.horizontal(|ui| {
-        ui.add_space(6.0);
+        ui.add_space(2.0);
         ui.checkbox(&mut wanted, "Look for updates once a week").on_hover_text(program::Command::SetWeeklyUpdates(true).tooltip());
     });
     if wanted != is_weekly {
@@ -70,8 +70,8 @@ fn size(ui: &mut Ui, state: &State, commands: &mut Commands) {
         });
         icon_button(ui, state, commands, Icon::Minus, WindowCommand::Smaller);
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            ui.add_space(6.0);
-            ui.label(RichText::new("Size").color(palette.text));
+            ui.add_space(2.0);
+            ui.label(RichText::new("Text size").color(palette.text));
         });
     });
 }
