@@ -94,7 +94,9 @@ pub fn choose_processor() -> Result<(), (String, ExitCode)> {
     // The exit code says it too, where standard error is closed.
     match choose_processor_level(variable.as_deref()) {
         Ok(warning) => {
-            warning.into_iter().for_each(|text| drop(writeln!(io::stderr(), "warning: {text}")));
+            if let Some(text) = warning {
+                let _ = writeln!(io::stderr(), "warning: {text}");
+            }
             Ok(())
         }
         Err(error) => {

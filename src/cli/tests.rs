@@ -397,7 +397,8 @@ fn devices_are_listed_as_a_table_or_as_json() {
     let (ran, _home) = run_once(&["devices", "--json"], names_devices);
     let device = r#"{"event":"devices","devices":[{"name":"Vulkan0","description":"Some graphics","kind":"integrated_gpu","memory_total_bytes":8,"memory_free_bytes":4}]"#;
     let processor = atelier_engine::processor();
-    let [engine, detected, allowed] = [processor.compiled, processor.detected, processor.allowed].map(|level| level.name());
+    let [engine, detected, allowed] =
+        [processor.compiled, processor.detected, processor.allowed].map(atelier_core::processor::CpuLevel::name);
     let expected = format!(r#"{device},"processor":{{"engine":"{engine}","detected":"{detected}","allowed":"{allowed}"}}}}"#);
     assert_eq!(ran.out, format!("{expected}\n"));
 }
