@@ -28,7 +28,7 @@ pub fn start(folder: Option<&Path>) -> Option<WorkerGuard> {
     let filter = log_filter(std::env::var(LOG_VARIABLE).ok().as_deref());
     tracing_subscriber::registry().with(lines.with_filter(filter)).with(filed).init();
     if guard.is_some() {
-        tracing::info!("Atelier {} starts, with {}", version::full(), atelier_engine::version());
+        tracing::info!("Atelier {} starts, with {}", version::FULL, atelier_engine::version());
     }
     guard
 }

@@ -71,7 +71,7 @@ impl Watch {
     #[must_use]
     pub fn new(paths: &Paths) -> Self {
         let marker = Marker {
-            version: version::full().to_owned(),
+            version: version::FULL.to_owned(),
             engine: atelier_engine::version().to_owned(),
             started_secs: now_secs(),
             devices: Vec::new(),

@@ -7,7 +7,7 @@ use atelier_core::device::{DeviceKind, cards};
 use atelier_core::format::memory_size;
 
 pub(super) fn program() -> Finding {
-    Finding::ok("Program", format!("Atelier {} with {}.", version::full(), atelier_engine::version()))
+    Finding::ok("Program", format!("Atelier {} with {}.", version::FULL, atelier_engine::version()))
 }
 
 pub(super) fn devices(subject: &Subject<'_>, report: &mut dyn FnMut(Finding)) {

@@ -71,7 +71,9 @@ impl Feed {
     /// ever asked.
     #[must_use]
     pub fn of_build() -> Option<Self> {
-        let (url, key) = (option_env!("ATELIER_UPDATE_URL")?, option_env!("ATELIER_UPDATE_KEY")?);
+        // A hosted build passes empty ones where none are configured.
+        let [url, key] = [option_env!("ATELIER_UPDATE_URL"), option_env!("ATELIER_UPDATE_KEY")].map(|it| it.filter(|it| !it.is_empty()));
+        let (url, key) = (url?, key?);
         Self::new(url, key).inspect_err(|error| tracing::error!("this program was built with a wrong ATELIER_UPDATE_KEY: {error}")).ok()
     }
 

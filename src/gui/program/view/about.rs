@@ -28,7 +28,7 @@ pub(crate) fn about(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let modal = Modal::new(Id::unique("about")).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
         ui.set_width(WIDTH);
         ui.label(bold("Atelier").size(theme::HEADING).color(palette.strong));
-        ui.label(RichText::new(format!("Version {}", version::full())).color(palette.text));
+        ui.label(RichText::new(format!("Version {}", version::FULL)).color(palette.text));
         ui.add(Label::new(RichText::new(engine()).color(palette.weak)).wrap());
         ui.label(RichText::new("Free software, under the MIT or the Apache licence 2.0, as you like.").color(palette.weak));
         heading(ui, "Where your files are", |_| {});
@@ -86,7 +86,7 @@ fn place_row(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str, fo
 
 /// Versions, system and devices as text.
 fn details(state: &State) -> String {
-    let mut lines = vec![format!("Atelier {}", version::full()), engine(), format!("System: {}", version::system())];
+    let mut lines = vec![format!("Atelier {}", version::FULL), engine(), format!("System: {}", version::system())];
     for device in &state.devices.board.devices {
         lines.push(format!("{}: {}, {}", device.name, device.description, memory_size(device.memory_total_bytes)));
     }
