@@ -4,10 +4,8 @@
 //! come back into the state that the view draws. The command line ([`cli`]) is another caller of the same handle; [`studio`] is what both
 //! share.
 
-/// Version and commit, such as `0.1.0 (5984685)`.
-pub const VERSION: &str = env!("ATELIER_VERSION");
-
 pub mod cli;
+pub mod logging;
 pub mod studio;
 
 #[cfg(feature = "gui")]

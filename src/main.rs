@@ -5,16 +5,12 @@
 
 #[cfg(feature = "gui")]
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use atelier::cli;
-use atelier::studio::start_engine;
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::util::SubscriberInitExt as _;
-
-/// Environment variable with the log filter, as of `env_logger`: `warn`, `atelier=debug`... Lines go to standard error.
-const LOG_VARIABLE: &str = "ATELIER_LOG";
+use atelier::studio::{logs, start_engine};
+use atelier::{cli, logging};
+use atelier_core::paths::Paths;
 
 fn main() -> ExitCode {
     #[cfg(windows)]
@@ -24,16 +20,20 @@ fn main() -> ExitCode {
         show_error(&text);
         return code;
     }
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
-    tracing_subscriber::registry().with(lines).with(log_filter(std::env::var(LOG_VARIABLE).ok().as_deref())).init();
-    let invocation = match cli::parse(std::env::args_os()).and_then(|it| cli::add_simulated_devices(&it).map(|()| it)) {
+    let invocation = match cli::parse(std::env::args_os()) {
         Ok(invocation) => invocation,
         Err(code) => return code,
     };
+    // Only the window has log files: a command's lines are read where it was started.
+    let logs = Paths::find().ok().filter(|_| invocation.command.is_none()).map(|paths| logs::folder(&paths));
+    let _log = logging::start(logs.as_deref());
+    if let Err(code) = cli::add_simulated_devices(&invocation) {
+        return code;
+    }
     cli::choose_cpu_math(&invocation);
     match invocation.command {
         Some(command) => cli::run(command, start_engine),
-        None => window(),
+        None => window(&invocation.files),
     }
 }
 
@@ -61,8 +61,8 @@ fn attach_to_console() {
 }
 
 #[cfg(feature = "gui")]
-fn window() -> ExitCode {
-    match atelier::gui::run(&atelier::gui::Options::usual(), start_engine) {
+fn window(files: &[PathBuf]) -> ExitCode {
+    match atelier::gui::run(&atelier::gui::Options::usual(), files, start_engine) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -75,30 +75,6 @@ fn window() -> ExitCode {
 }
 
 #[cfg(not(feature = "gui"))]
-fn window() -> ExitCode {
+fn window(_: &[PathBuf]) -> ExitCode {
     cli::help()
-}
-
-/// Levels by target prefix; the default where the variable is not set or not a list of them.
-fn log_filter(variable: Option<&str>) -> Targets {
-    let default = || Targets::new().with_default(LevelFilter::WARN).with_target("winit", LevelFilter::ERROR);
-    variable.filter(|it| !it.trim().is_empty()).and_then(|it| it.parse().ok()).unwrap_or_else(default)
-}
-
-#[cfg(test)]
-mod tests {
-    use tracing::Level;
-
-    use super::*;
-
-    #[test]
-    fn the_log_shows_warnings_unless_the_variable_names_levels() {
-        for variable in [None, Some(""), Some("no such=level")] {
-            let filter = log_filter(variable);
-            assert!(filter.would_enable("atelier_engine", &Level::WARN) && !filter.would_enable("atelier_engine", &Level::INFO));
-            assert!(filter.would_enable("winit::platform", &Level::ERROR) && !filter.would_enable("winit::platform", &Level::WARN));
-        }
-        let filter = log_filter(Some("warn,atelier=debug"));
-        assert!(filter.would_enable("atelier_engine::run", &Level::DEBUG) && !filter.would_enable("zbus", &Level::INFO));
-    }
 }

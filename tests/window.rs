@@ -11,15 +11,20 @@ mod screen;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use atelier::studio::results::store_picture;
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use desktop::Desktop;
 use image::RgbImage;
+use screen::Area;
 use testkit::tiny;
 
 /// A usual laptop's screen.
 const SCREEN: (u32, u32) = (1440, 900);
+const PROGRAM: &str = env!("CARGO_BIN_EXE_atelier");
 /// Longest time for the program to answer on a busy machine.
 const LONG: Duration = Duration::from_mins(2);
 
@@ -32,7 +37,24 @@ fn open_with(home: &Path, builtin: &Path) -> Result<Desktop> {
     let text = |path: &Path| path.to_str().map(str::to_owned).context("the folder for temporary files has a name in Unicode");
     let (home, builtin) = (text(home)?, text(builtin)?);
     let env = [("ATELIER_HOME", home.as_str()), ("ATELIER_BUILTIN", builtin.as_str())];
-    Desktop::start(Path::new(env!("CARGO_BIN_EXE_atelier")), &[], &env, SCREEN)
+    Desktop::start(Path::new(PROGRAM), &[], &env, SCREEN)
+}
+
+/// Starts the program a second time, on the same screen, and waits until it has ended.
+fn start_again(desktop: &Desktop, home: &Path, files: &[&Path]) -> Result<std::process::ExitStatus> {
+    let mut command = Command::new(PROGRAM);
+    command.args(files).env("ATELIER_HOME", home).env("ATELIER_BUILTIN", home.join("none")).env("DISPLAY", desktop.display());
+    Ok(command.env_remove("EGUI_INSPECTION").env_remove("WAYLAND_DISPLAY").status()?)
+}
+
+/// Leaves settings with this place of the window.
+fn write_place(home: &Path, place: &serde_json::Value) -> Result<()> {
+    fs::create_dir_all(home)?;
+    Ok(fs::write(home.join("settings.json"), serde_json::json!({"version": 1, "theme": "dark", "window": place}).to_string())?)
+}
+
+fn read_settings(home: &Path) -> Result<serde_json::Value> {
+    Ok(serde_json::from_slice(&fs::read(home.join("settings.json"))?)?)
 }
 
 /// Leaves settings as a person leaves them who has chosen the model's files and a small size.
@@ -147,5 +169,135 @@ fn cancel_stops_a_long_picture_and_the_window_stays_useful() -> Result<()> {
     assert!(desktop.wait_for("Generate", LONG)?.enabled);
     desktop.close()?;
     assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    Ok(())
+}
+
+#[test]
+fn the_window_opens_where_it_was_as_large_as_it_was_and_remembers_where_it_went() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    write_place(home.path(), &serde_json::json!({"x": 150.0, "y": 90.0, "width": 1000.0, "height": 700.0, "maximized": false}))?;
+    let mut desktop = open(home.path())?;
+    desktop.wait_for("Generate", LONG)?;
+    let area = |x, y, width, height| Area { x, y, width, height };
+    assert_eq!(desktop.window_area()?, area(150, 90, 1000, 700));
+    desktop.place_window(area(60, 40, 900, 640))?;
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    let window = read_settings(home.path())?["window"].clone();
+    let number = |name: &str| window[name].as_f64().unwrap_or_default() as u32;
+    assert_eq!(area(number("x"), number("y"), number("width"), number("height")), area(60, 40, 900, 640), "{window}");
+    Ok(())
+}
+
+#[test]
+fn a_window_whose_monitor_is_gone_opens_on_the_one_that_is_there() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    write_place(home.path(), &serde_json::json!({"x": 2200.0, "y": -700.0, "width": 1700.0, "height": 820.0, "maximized": false}))?;
+    let mut desktop = open(home.path())?;
+    desktop.wait_for("Generate", LONG)?;
+    let area = desktop.window_area()?;
+    assert!(area.x + area.width <= SCREEN.0 && area.y + area.height <= SCREEN.1, "{area:?}");
+    Ok(())
+}
+
+#[test]
+fn text_and_controls_grow_by_a_key_and_stay_so_and_the_system_s_scale_counts_too() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    write_place(home.path(), &serde_json::json!({"x": 0.0, "y": 0.0, "width": 1200.0, "height": 800.0, "maximized": false}))?;
+    let mut desktop = open(home.path())?;
+    let height = |desktop: &mut Desktop| -> Result<u32> { Ok(desktop.wait_for("Generate", LONG)?.area.context("it is drawn")?.height) };
+    let usual = height(&mut desktop)?;
+    desktop.click("Prompt")?;
+    // Two presses within one frame are one step.
+    for _ in 0..5 {
+        let before = height(&mut desktop)?;
+        desktop.press("ctrl+plus")?;
+        desktop.wait("larger controls", LONG, |desktop| Ok((height(desktop)? > before).then_some(())))?;
+    }
+    assert!(height(&mut desktop)? * 10 >= usual * 14);
+    keep(&mut desktop, "zoomed.png")?;
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    let settings = read_settings(home.path())?;
+    assert_eq!((settings["zoom"].as_f64().unwrap_or(0.0) * 10.0).round(), 15.0, "{settings}");
+    let width = settings["window"]["width"].as_f64().unwrap_or(0.0);
+    assert!((width - 1200.0).abs() < 1.0, "the window itself stays as large: {width}");
+
+    let mut desktop = open(home.path())?;
+    assert!(height(&mut desktop)? * 10 >= usual * 14, "it is remembered");
+    assert_eq!(desktop.window_area()?.width, 1200);
+    desktop.click("Prompt")?;
+    desktop.press("ctrl+0")?;
+    desktop.wait("the usual size", LONG, |desktop| Ok((height(desktop)? == usual).then_some(())))?;
+    drop(desktop);
+
+    let text = home.path().to_str().context("a name in Unicode")?;
+    let env = [("ATELIER_HOME", text), ("ATELIER_BUILTIN", "/none"), ("WINIT_X11_SCALE_FACTOR", "1.5")];
+    fs::remove_file(home.path().join("settings.json"))?;
+    let mut scaled = Desktop::start(Path::new(PROGRAM), &[], &env, SCREEN)?;
+    assert!(height(&mut scaled)? * 10 >= usual * 14, "as the system has it");
+    Ok(())
+}
+
+#[test]
+fn the_window_says_what_it_is_to_the_task_bar() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    let mut desktop = open(home.path())?;
+    desktop.wait_for("Generate", LONG)?;
+    let class = String::from_utf8(desktop.property("WM_CLASS")?)?;
+    assert!(class.split('\0').any(|it| it == "atelier"), "the desktop entry's name: {class:?}");
+    let icon = desktop.property("_NET_WM_ICON")?;
+    let number = |at: usize| icon.get(at..at + 4).map(|it| u32::from_ne_bytes([it[0], it[1], it[2], it[3]]));
+    assert_eq!((number(0), number(4)), (Some(256), Some(256)), "the icon's sides");
+    assert_eq!(icon.len(), 8 + 256 * 256 * 4);
+    Ok(())
+}
+
+#[test]
+fn a_second_start_hands_its_files_to_the_open_window_and_ends() -> Result<()> {
+    let (home, other) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let mut desktop = open(home.path())?;
+    desktop.wait_for("Generate", LONG)?;
+    let recipe = Recipe { prompt: "a red barn".into(), width: 64, height: 64, steps: 9, ..Recipe::default() };
+    let pixels = Rgb8::new(64, 64, vec![200; 64 * 64 * 3]).context("a picture")?;
+    let picture = store_picture(other.path(), &recipe, PictureInfo { index: 0, seed: 99 }, &pixels)?;
+    assert!(start_again(&desktop, home.path(), &[&picture])?.success());
+    desktop.wait("the picture's prompt", LONG, |desktop| Ok(desktop.find("Prompt")?.filter(|it| it.value == "a red barn")))?;
+    desktop.wait("the picture", LONG, |desktop| desktop.find_by(|it| it.name.contains("seed 99")))?;
+    keep(&mut desktop, "handed-over.png")?;
+    // Without files it only comes forward; a job of the command line is no window.
+    assert!(start_again(&desktop, home.path(), &[])?.success());
+    let devices = Command::new(PROGRAM).arg("devices").env("ATELIER_HOME", home.path()).output()?;
+    assert!(devices.status.success() && !devices.stdout.is_empty());
+
+    // After a crash the next start is the first, and says that there was one.
+    desktop.kill()?;
+    let text = home.path().to_str().context("a name in Unicode")?;
+    let env = [("ATELIER_HOME", text), ("ATELIER_BUILTIN", "/none")];
+    let mut again = Desktop::start(Path::new(PROGRAM), &[picture.to_str().context("a name in Unicode")?], &env, SCREEN)?;
+    again.wait("the picture's prompt", LONG, |desktop| Ok(desktop.find("Prompt")?.filter(|it| it.value == "a red barn")))?;
+    again.wait_for("Show the file", LONG)?;
+    keep(&mut again, "crashed.png")?;
+    let reports: Vec<_> = fs::read_dir(home.path().join("data/crash-reports"))?.flatten().collect();
+    let report = fs::read_to_string(reports.first().context("a report")?.path())?;
+    assert!(report.contains("CPU: CPU") && report.contains("Atelier") && !report.contains("a red barn"), "{report}");
+    again.close()?;
+    assert!(again.wait_for_end(LONG)?.success(), "{}", again.output());
+    Ok(())
+}
+
+#[test]
+fn a_window_that_the_system_ends_keeps_everything_and_was_no_crash() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    let mut desktop = open(home.path())?;
+    desktop.fill("Prompt", "a city at night")?;
+    desktop.terminate()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    assert_eq!(read_settings(home.path())?["recipe"]["prompt"], "a city at night");
+    let log = fs::read_to_string(home.path().join("data/logs/atelier.log"))?;
+    assert!(log.contains("Atelier 0.") && !log.contains("a city at night"), "{log}");
+    let mut again = open(home.path())?;
+    again.wait_for("Generate", LONG)?;
+    assert!(again.find("Show the file")?.is_none());
     Ok(())
 }

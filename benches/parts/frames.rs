@@ -27,6 +27,8 @@ pub(super) fn frames(files: &ModelFiles, view: Screen) -> Outcome<Vec<f64>> {
         ..Recipe::default()
     };
     let options = Options {
+        paths: None,
+        updates: None,
         settings_path: Some(home.path().join("settings.json")),
         pictures_folder: home.path().join("Pictures"),
         wgpu: false,

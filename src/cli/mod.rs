@@ -1,10 +1,11 @@
-//! The command line: `atelier generate`, `upscale`, `plan`, `models`, `devices` and `serve-device`.
+//! The command line: `atelier generate`, `upscale`, `plan`, `models`, `devices`, `doctor` and `serve-device`.
 //!
 //! Flags are parsed first (`flags`) and resolved second (`resolve`); then one job runs to its end (`job`). Invariants: standard
 //! output carries paths or, with `--json`, one event a line (`json`), and nothing else; the exit code is 0 done, 1 failed, 2 wrong flags,
 //! 130 cancelled. Not here: how pictures are made (the engine is reached by its [`Handle`] alone) and anything of the window.
 
 mod devices;
+mod doctor;
 mod exit;
 mod flags;
 mod interrupt;
@@ -22,13 +23,14 @@ mod usage_error;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{CommandFactory, Parser};
 
 use exit::Exit;
-pub use flags::{Command, DevicesFlags, GenerateFlags, ModelsFlags, PlanFlags, ServeFlags, UpscaleFlags};
+pub use flags::{Command, DevicesFlags, DoctorFlags, GenerateFlags, ModelsFlags, PlanFlags, ServeFlags, UpscaleFlags};
 use interrupt::{Interrupt, Press};
 use job::JobOutput;
 use printer::Printer;
@@ -49,6 +51,8 @@ use atelier_library::{Builtin, BuiltinError};
 pub struct Invocation {
     /// `None`: no command was given, the window is meant.
     pub command: Option<Command>,
+    /// The files that the window opens.
+    pub files: Vec<PathBuf>,
     simulate: Option<SimulatedDevices>,
     cpu_math: Option<CpuMath>,
 }
@@ -58,13 +62,31 @@ pub const SIMULATE_VARIABLE: &str = "ATELIER_SIMULATE_DEVICES";
 
 /// Parses the flags. `Err`: help or an error was printed; the program ends with this code.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, ExitCode> {
-    flags::Cli::try_parse_from(args)
-        .map(|cli| Invocation { command: cli.command, simulate: cli.simulate_devices, cpu_math: cli.cpu_math })
-        .map_err(|error| {
-            // The exit code is enough where neither output can be written to.
-            let _ = error.print();
-            if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
-        })
+    let cli = flags::Cli::try_parse_from(args).map_err(|error| {
+        // The exit code is enough where neither output can be written to.
+        let _ = error.print();
+        if error.use_stderr() { ExitCode::from(Exit::Usage) } else { Exit::Done.into() }
+    })?;
+    if let Some(sentence) = cli.files.iter().find_map(|file| mistyped_command(file)) {
+        return Err(refused(&UsageError::NoSuchCommand(sentence), &mut io::stderr()).into());
+    }
+    Ok(Invocation { command: cli.command, files: cli.files, simulate: cli.simulate_devices, cpu_math: cli.cpu_math })
+}
+
+/// A sentence, where this is more likely a mistyped command than a file for the window.
+fn mistyped_command(file: &Path) -> Option<String> {
+    let word = file.to_str()?;
+    if word.contains(['/', '\\', '.', ':']) || file.exists() {
+        return None;
+    }
+    let command = flags::Cli::command();
+    let names = command.get_subcommands().map(clap::Command::get_name);
+    let closest = names.map(|name| (strsim::jaro(word, name), name)).max_by(|a, b| a.0.total_cmp(&b.0));
+    let advice = match closest.filter(|(likeness, _)| *likeness > 0.7) {
+        Some((_, name)) => format!("did you mean {name}?"),
+        None => "see --help for the commands".to_owned(),
+    };
+    Some(format!("there is no command and no file named {word}; {advice}"))
 }
 
 /// Decides which instructions of the processor this process uses. Call it before anything of the engine runs. `Err`: a sentence for a person,
@@ -74,7 +96,9 @@ pub fn choose_processor() -> Result<(), (String, ExitCode)> {
     // The exit code says it too, where standard error is closed.
     match choose_processor_level(variable.as_deref()) {
         Ok(warning) => {
-            warning.into_iter().for_each(|text| drop(writeln!(io::stderr(), "warning: {text}")));
+            if let Some(text) = warning {
+                let _ = writeln!(io::stderr(), "warning: {text}");
+            }
             Ok(())
         }
         Err(error) => {
@@ -190,6 +214,14 @@ where
         Command::Devices(flags) => {
             let listed = list_devices(&flags, &start(), out, err.as_mut());
             return listed.map_or_else(|error| failed(&error, err.as_mut()), |()| Exit::Done);
+        }
+        Command::Doctor(flags) => {
+            if let Err(error) = listen(&interrupt) {
+                // Nothing can be said where standard error is closed.
+                let _ = writeln!(err, "warning: Ctrl-C will end the program at once: {error}");
+            }
+            let env = doctor::Env { out, err: err.as_mut(), paths: paths(), builtin: builtin(), interrupt };
+            return doctor::run(&flags, &start(), env);
         }
         Command::ServeDevice(flags) => {
             let error = serve::serve(flags, out, err.as_mut());

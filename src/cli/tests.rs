@@ -35,10 +35,10 @@ impl Write for SharedBuffer {
 }
 
 /// Outcome of a run.
-struct RunOutcome {
-    exit: Exit,
-    out: String,
-    err: String,
+pub(super) struct RunOutcome {
+    pub(super) exit: Exit,
+    pub(super) out: String,
+    pub(super) err: String,
 }
 
 /// Runs a command line with a scripted engine, in folders beneath `home`.
@@ -80,7 +80,7 @@ fn run_into(
     (exit, err.text())
 }
 
-fn run_once(args: &[&str], engine: impl FnOnce(&EngineEnd) + Send + 'static) -> (RunOutcome, tempfile::TempDir) {
+pub(super) fn run_once(args: &[&str], engine: impl FnOnce(&EngineEnd) + Send + 'static) -> (RunOutcome, tempfile::TempDir) {
     let home = tempfile::tempdir().unwrap();
     let ran = run_with(home.path(), args, &Arc::default(), engine);
     (ran, home)
@@ -374,7 +374,7 @@ fn an_enlarged_picture_keeps_what_its_source_said() {
     assert!(text.starts_with("a lake\n") && text.contains("Postprocess upscaler: 4x"), "{text}");
 }
 
-fn names_devices(port: &EngineEnd) {
+pub(super) fn names_devices(port: &EngineEnd) {
     assert_eq!(port.queries().next().map(|(question, _)| question), Some(Query::Devices));
     let kind = DeviceKind::IntegratedGpu;
     let device = Device {
@@ -397,7 +397,8 @@ fn devices_are_listed_as_a_table_or_as_json() {
     let (ran, _home) = run_once(&["devices", "--json"], names_devices);
     let device = r#"{"event":"devices","devices":[{"name":"Vulkan0","description":"Some graphics","kind":"integrated_gpu","memory_total_bytes":8,"memory_free_bytes":4}]"#;
     let processor = atelier_engine::processor();
-    let [engine, detected, allowed] = [processor.compiled, processor.detected, processor.allowed].map(|level| level.name());
+    let [engine, detected, allowed] =
+        [processor.compiled, processor.detected, processor.allowed].map(atelier_core::processor::CpuLevel::name);
     let expected = format!(r#"{device},"processor":{{"engine":"{engine}","detected":"{detected}","allowed":"{allowed}"}}}}"#);
     assert_eq!(ran.out, format!("{expected}\n"));
 }
@@ -420,4 +421,18 @@ fn an_engine_that_is_gone_is_a_failure() {
         assert_eq!(run_in(command, |wake| channel(wake).0, env), Exit::Failed);
         assert_eq!(err.text(), "error: the engine has stopped; restart Atelier\n");
     }
+}
+
+#[test]
+fn files_are_for_the_window_and_a_mistyped_command_is_no_file() {
+    let parsed = |args: &[&str]| parse(["atelier"].iter().chain(args).map(OsString::from)).ok();
+    let files = parsed(&["/tmp/a.png", "b.gguf"]).unwrap();
+    assert!(files.command.is_none() && files.files == [Path::new("/tmp/a.png"), Path::new("b.gguf")]);
+    assert!(parsed(&[]).is_some_and(|it| it.command.is_none() && it.files.is_empty()));
+    assert!(parsed(&["devices"]).is_some_and(|it| it.command.is_some() && it.files.is_empty()));
+    assert!(parsed(&["--simulate-devices", "GPU0:4", "devices"]).is_some_and(|it| it.command.is_some()));
+    assert!(parsed(&["genrate"]).is_none());
+    assert!(mistyped_command(Path::new("genrate")).is_some_and(|it| it.ends_with("did you mean generate?")));
+    assert!(mistyped_command(Path::new("xyz")).is_some_and(|it| it.contains("--help")));
+    assert!(mistyped_command(Path::new("Cargo.toml")).is_none() && mistyped_command(Path::new("src")).is_none(), "it is there");
 }

@@ -8,6 +8,8 @@ use atelier_library::{BuiltinError, LibraryConfigError, Problem};
 /// The flags mean nothing together, or what they name is not there.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UsageError {
+    #[error("{0}")]
+    NoSuchCommand(String),
     #[error("no model is named; give one with --model, or its parts with --diffusion-model, --llm, --vae and so on")]
     NoModel,
     #[error("Atelier writes PNG files; give the output a name that ends in .png")]

@@ -3,7 +3,9 @@
 //! It stands above the features and hands each engine event, worker report and command to the feature that it concerns. Nothing here waits,
 //! and no feature knows it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use eframe::egui;
@@ -19,15 +21,20 @@ use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Workers};
-use crate::gui::{create, devices, frame, memory, models, theme};
-use crate::settings::Settings;
+use crate::gui::{create, devices, frame, memory, models, program, theme};
+use crate::settings::{Settings, Zoom};
+use crate::studio::crash_report::Watch;
+use crate::studio::instance::{Handover, Instance};
 use crate::studio::library_service::LibraryService;
+use atelier_core::mailbox::Mailbox;
 use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
 use atelier_library::Builtin;
 
 /// Longest time that closing waits for the engine to stop and for files to be written.
 const CLOSE_WITHIN_SECS: f64 = 10.0;
+/// Longest time that opening a file waits for the library's folders to be listed.
+const LIST_WITHIN_SECS: f64 = 5.0;
 
 /// The window without its frame: driven by `eframe`, and by tests in its place.
 pub struct App {
@@ -37,6 +44,20 @@ pub struct App {
     /// `None` where this person has no library.
     library: Option<LibraryService>,
     autosave: Autosave,
+    /// Files to open as soon as the library knows where models are.
+    opening: Option<Opening>,
+    /// The right to be this person's one window; `None` where it is not the only one.
+    instance: Option<Instance>,
+    handovers: Option<Arc<Mailbox<Handover>>>,
+    /// True once the system asks the program to end.
+    terminated: Arc<AtomicBool>,
+}
+
+/// Files to open.
+struct Opening {
+    files: Vec<PathBuf>,
+    /// Not later than this, in seconds of `egui`'s clock.
+    until_secs: f64,
 }
 
 macro_rules! define_features {
@@ -114,6 +135,9 @@ impl App {
         let builtin = options.builtin.as_deref().ok().map(atelier_library::builtin_card);
         let library = options.library.clone().map(|it| LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
         theme::set_theme(ctx, settings.theme);
+        // The window's own commands have these keys.
+        ctx.options_mut(|options| options.zoom_with_keyboard = false);
+        ctx.set_zoom_factor(settings.zoom.factor());
         let (recipe, custom_recipe) = first_recipe(&settings, options.builtin.as_deref().ok());
         let pictures_folder = settings.pictures_folder.clone().unwrap_or_else(|| options.pictures_folder.clone());
         let state = State {
@@ -130,6 +154,7 @@ impl App {
                 error: None,
                 dialog_open: false,
                 theme: settings.theme,
+                zoom: settings.zoom,
             },
             notices: Notices::default(),
             closing: Closing::No,
@@ -137,14 +162,50 @@ impl App {
             devices: devices::State::from_settings(&settings),
             models: models::State::new(builtin, options.library.is_some()),
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
+            program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
         };
         let autosave = Autosave::new(options.settings_path.clone(), settings);
-        let mut app = Self { state, engine, workers, library, autosave };
+        let mut app =
+            Self { state, engine, workers, library, autosave, opening: None, instance: None, handovers: None, terminated: Arc::default() };
         app.with(ctx, |features, context| {
             memory::update::start(features.memory, context);
             devices::requests::start(features.devices, context);
+            program::update::start(context);
         });
         Ok(app)
+    }
+
+    /// Makes this window the one that later starts come to.
+    ///
+    /// # Errors
+    /// Fails if the system can start no thread.
+    pub fn serve(&mut self, ctx: &egui::Context, mut instance: Instance) -> std::io::Result<()> {
+        let ctx = ctx.clone();
+        self.handovers = Some(instance.listen(move || ctx.request_repaint_after(Duration::from_millis(1)))?);
+        self.instance = Some(instance);
+        Ok(())
+    }
+
+    /// Watches this window, so that the next start knows how it ended.
+    pub fn watch(&mut self, ctx: &egui::Context, watch: Watch) {
+        self.with(ctx, |features, context| program::update::watch(features.program, watch, context));
+    }
+
+    /// Set to true, from any thread, when the system asks the program to end: everything stops and is kept, and the window closes.
+    #[must_use]
+    pub fn terminated(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.terminated)
+    }
+
+    /// Opens files as soon as it is known where models are: a picture's recipe names its model.
+    pub fn open(&mut self, ctx: &egui::Context, files: Vec<PathBuf>) {
+        if files.is_empty() {
+            return;
+        }
+        self.state.shared.screen = Screen::Create;
+        let until_secs = ctx.time() + LIST_WITHIN_SECS;
+        self.opening.get_or_insert_with(|| Opening { files: Vec::new(), until_secs }).files.extend(files);
+        ctx.request_repaint_after_secs(LIST_WITHIN_SECS as f32 + 0.05);
     }
 
     /// The state, to be read.
@@ -164,7 +225,15 @@ impl App {
         while let Some(event) = self.library.as_ref().and_then(LibraryService::try_next) {
             self.with(ctx, |features, context| models::update::library_event(features.models, event, context));
         }
-        self.with(ctx, |Features { create, devices, models, memory }, context| {
+        while let Some(Handover { files }) = self.handovers.as_ref().and_then(|it| it.try_next()) {
+            bring_forward(ctx);
+            self.open(ctx, files);
+        }
+        let is_listed = self.state.models.is_known;
+        if let Some(Opening { files, .. }) = self.opening.take_if(|it| is_listed || ctx.time() >= it.until_secs) {
+            self.with(ctx, |Features { models, .. }, context| create::open::open(files, models.known_files(), context));
+        }
+        self.with(ctx, |Features { create, devices, models, memory, program }, context| {
             create::pictures::refresh_textures(create, context);
             create::update::refresh_files(create, context);
             if devices::requests::refresh(devices, context) {
@@ -174,7 +243,11 @@ impl App {
             models::update::refresh(models, &devices.board.devices, context);
             models::update::refresh_fits(models, devices, context);
             memory::update::refresh(memory, devices.fits(context.shared), context);
+            program::update::refresh(program, context);
         });
+        if self.terminated.swap(false, Ordering::AcqRel) {
+            self.stop(ctx);
+        }
         self.closing(ctx);
         self.autosave.refresh(ctx, &self.state, &self.workers);
         if let Some(secs) = self.state.notices.expire(ctx.time()) {
@@ -200,6 +273,9 @@ impl App {
 
     /// Writes what is left to write, but not for longer than a few seconds.
     pub fn finish(mut self) {
+        if let Some(instance) = &self.instance {
+            instance.close();
+        }
         self.engine.cancel_all();
         memory::update::end_preloading(&mut self.state.memory, &self.workers);
         self.autosave.save(&self.state, &self.workers);
@@ -209,6 +285,9 @@ impl App {
         }
         if !self.workers.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS)) {
             tracing::error!("some files could not be written before the window closed");
+        }
+        if let Some(watch) = &self.state.program.watch {
+            watch.end();
         }
     }
 
@@ -245,9 +324,17 @@ impl App {
                     self.with(ctx, |_, context| context.notice("Copied"));
                 }
             }
+            WindowCommand::Larger => self.set_zoom(ctx, self.state.shared.zoom.larger()),
+            WindowCommand::Smaller => self.set_zoom(ctx, self.state.shared.zoom.smaller()),
+            WindowCommand::UsualSize => self.set_zoom(ctx, Zoom::default()),
             WindowCommand::StopAndClose => self.stop(ctx),
             WindowCommand::StayOpen => self.state.closing = Closing::No,
         }
+    }
+
+    fn set_zoom(&mut self, ctx: &egui::Context, zoom: Zoom) {
+        self.state.shared.zoom = zoom;
+        ctx.set_zoom_factor(zoom.factor());
     }
 
     /// Lets the window close once nothing holds it.
@@ -288,9 +375,18 @@ impl App {
     }
 }
 
+/// Brings the window before others, or lets the task bar show that it has something, where the system forbids that.
+fn bring_forward(ctx: &egui::Context) {
+    ctx.send_viewport_cmd(egui::ViewportCommand::Minimized(false));
+    ctx.send_viewport_cmd(egui::ViewportCommand::Focus);
+    if ctx.input(|input| input.viewport().focused) != Some(true) {
+        ctx.send_viewport_cmd(egui::ViewportCommand::RequestUserAttention(egui::UserAttentionType::Informational));
+    }
+}
+
 /// Hands an event of the engine to the features that it concerns.
 fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>) {
-    let Features { create, devices, models, memory } = features;
+    let Features { create, devices, models, memory, program } = features;
     match event {
         Event::Begin { job, begin } => {
             devices::requests::job_began(devices);
@@ -319,12 +415,15 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
         // A warning without a job is about the system, so the person sees it.
         Event::Log { job: None, level: LogLevel::Warn, text } => context.notice(text),
         Event::Log { job: _, level, text } => match level {
-            LogLevel::Debug => tracing::debug!("{text}"),
-            LogLevel::Info => tracing::info!("{text}"),
-            LogLevel::Warn => tracing::warn!("{text}"),
-            LogLevel::Error => tracing::error!("{text}"),
+            LogLevel::Debug => tracing::debug!(target: "engine", "{text}"),
+            LogLevel::Info => tracing::info!(target: "engine", "{text}"),
+            LogLevel::Warn => tracing::warn!(target: "engine", "{text}"),
+            LogLevel::Error => tracing::error!(target: "engine", "{text}"),
         },
-        Event::Devices(found) => devices::requests::devices_listed(devices, found, context),
+        Event::Devices(found) => {
+            program::update::devices_listed(program, &found, context);
+            devices::requests::devices_listed(devices, found, context);
+        }
         Event::Server { server, added } => devices::requests::server_answered(devices, &server, added, context),
         Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => models::update::estimated(models, estimate.ok()),
         Event::Estimated { recipe, estimate } => devices::requests::estimated(devices, &recipe, estimate, context),
@@ -362,11 +461,12 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
 
 /// Hands a worker's report to the feature that it concerns.
 fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'_>) {
-    let Features { create, devices, models: _, memory } = features;
+    let Features { create, devices, models: _, memory, program } = features;
     match report {
         Report::CrashMarkerChecked(existed) => memory::update::crash_marker_checked(memory, existed, context),
         Report::CrashMarkerWritten => memory::update::crash_marker_written(memory, context),
         Report::Identified(files) => create::update::identified(files, context),
+        Report::Opened(files) => create::open::opened(create, files, context),
         Report::Missing(paths) => context.shared.missing_files = paths.into_iter().collect(),
         Report::Stored(id, result) => create::pictures::stored(create, id, result, context),
         Report::Saved(Ok(path)) => context.notice(format!("Saved as {}", path.display())),
@@ -378,6 +478,9 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::FolderNotOpened(error) => {
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Open it in your file manager instead."));
         }
+        Report::Licences(path) => program.licences = Some(path),
+        Report::UpdatesChecked { result, on_demand } => program::update::updates_checked(program, result, on_demand, context),
+        Report::Crashed(crash) => program.crash = Some(crash),
         Report::SettingsNotSaved(sentence) => context.notice(sentence),
         Report::Picture { id, full, thumbnail } => create::pictures::picture_ready(create, id, full, thumbnail, context),
         Report::ClipboardPicture(image) => {

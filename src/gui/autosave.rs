@@ -69,6 +69,7 @@ impl Autosave {
             pictures_folder: self.written.pictures_folder.clone(),
             wgpu: self.written.wgpu,
             window: self.window.and_then(WindowPlace::sane),
+            zoom: shared.zoom,
             builtin: shared.uses_builtin(),
             recipe: if shared.uses_builtin() {
                 let files = shared.custom_recipe.as_ref().map(|own| own.files.clone()).unwrap_or_default();
@@ -82,25 +83,28 @@ impl Autosave {
             preload: state.memory.preloading.enabled,
             reserve: state.memory.reserve,
             cpu_math: state.memory.cpu_math,
+            updates: state.program.updates.settings.clone(),
         }
     }
 }
 
 /// The place of the window now; a minimized one keeps the last.
 fn window_place(ctx: &egui::Context, before: Option<WindowPlace>) -> Option<WindowPlace> {
+    let zoom = ctx.zoom_factor();
     ctx.input(|input| {
         let viewport = input.viewport();
         let Some(inside) = viewport.inner_rect.filter(|_| viewport.minimized != Some(true)) else { return before };
-        let maximized = viewport.maximized == Some(true);
+        let maximized = viewport.maximized == Some(true) || viewport.fullscreen == Some(true);
         match before {
             // A maximized window keeps the place to which it will be restored.
             Some(before) if maximized => Some(WindowPlace { maximized, ..before }),
             _ => Some(WindowPlace {
-                x: viewport.outer_rect.map(|it| it.left()),
-                y: viewport.outer_rect.map(|it| it.top()),
-                width: inside.width(),
-                height: inside.height(),
+                x: viewport.outer_rect.map(|it| it.left() * zoom),
+                y: viewport.outer_rect.map(|it| it.top() * zoom),
+                width: inside.width() * zoom,
+                height: inside.height() * zoom,
                 maximized,
+                scale: viewport.native_pixels_per_point,
             }),
         }
     })

@@ -41,7 +41,8 @@ macro_rules! define_command {
                 let features = std::iter::empty()
                     $(.chain(crate::gui::$screen::Command::KEYS.iter().map(|(command, key)| (Self::$Screen(command.clone()), *key))))*
                     $(.chain(crate::gui::$section::Command::KEYS.iter().map(|(command, key)| (Self::$Section(command.clone()), *key))))*;
-                screens.chain(features)
+                let window = WindowCommand::KEYS.iter().map(|(command, key)| (Self::Window(*command), *key));
+                screens.chain(window).chain(features)
             }
 
             /// The words on its button or menu entry, which are its accessible name too.
@@ -124,7 +125,7 @@ mod tests {
             assert!(!keys.contains(&shortcut.keys), "{} shares its key", command.label());
             keys.push(shortcut.keys);
         }
-        assert_eq!(keys.len(), 21);
+        assert_eq!(keys.len(), 25);
     }
 
     #[test]

@@ -17,6 +17,7 @@ macro_rules! with_features {
             }
             sections {
                 memory Memory;
+                program Program;
             }
         }
     };

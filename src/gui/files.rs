@@ -14,7 +14,11 @@ use crate::gui::create::session::PictureId;
 use crate::gui::identify::{FileKind, identify};
 use crate::gui::pixels;
 use crate::settings::{self, Settings};
-use crate::studio::{preloading, results};
+use crate::studio::crash_report::{LastCrash, Watch};
+use crate::studio::opened_picture::{OpenedPicture, read_opened_picture};
+use crate::studio::updates::{Release, UpdateError};
+use crate::studio::{installed, preloading, results};
+use atelier_core::device::Device;
 use atelier_core::paths;
 use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, Recipe, Rgb8};
 use atelier_engine::{JobId, Preview, RemoteError, RemoteReport, ServerAddress};
@@ -28,6 +32,13 @@ const NEVER_SEEN: Duration = Duration::from_millis(150);
 pub enum FileTask {
     /// Identify these files.
     Identify(Vec<PathBuf>),
+    /// Read files that were opened from outside.
+    Open {
+        /// The files.
+        paths: Vec<PathBuf>,
+        /// Model files of this machine, among which a picture's recipe finds its own.
+        known: Vec<PathBuf>,
+    },
     /// Find out which of these files are missing.
     Check(Vec<PathBuf>),
     /// Write a finished picture.
@@ -62,6 +73,14 @@ pub enum FileTask {
     Thumbnail(PathBuf),
     /// Show a folder in the system's file manager, with this file marked where there is one.
     OpenFolder(PathBuf, Option<PathBuf>),
+    /// Open a file with the system's program for it.
+    OpenFile(PathBuf),
+    /// Look for the page of licences that comes with the program.
+    FindLicences,
+    /// Look whether the last window crashed, and watch this one.
+    BeginWatch(Watch),
+    /// Keep the engine's devices for a crash report.
+    NoteDevices(Watch, Vec<Device>),
     /// Write the settings.
     SaveSettings(PathBuf, Box<Settings>),
     /// Look for the crash marker, and delete it.
@@ -97,6 +116,8 @@ pub enum PixelTask {
 pub enum Report {
     /// Kinds of these files.
     Identified(Vec<(PathBuf, FileKind)>),
+    /// Files that were opened from outside, in order.
+    Opened(Vec<(PathBuf, Opened)>),
     /// Of the files asked about, those that are not there.
     Missing(Vec<PathBuf>),
     /// The picture is on the disk.
@@ -109,6 +130,17 @@ pub enum Report {
     Thumbnail(PathBuf, Result<ColorImage, FileError>),
     /// The folder could not be shown.
     FolderNotOpened(FileError),
+    /// The page of licences that comes with the program.
+    Licences(PathBuf),
+    /// Result of the look for a new version.
+    UpdatesChecked {
+        /// The newest version that is published.
+        result: Result<Release, UpdateError>,
+        /// The person asked for it.
+        on_demand: bool,
+    },
+    /// The last window crashed.
+    Crashed(LastCrash),
     /// The settings could not be written.
     SettingsNotSaved(String),
     /// True if the crash marker existed; it is deleted.
@@ -134,6 +166,15 @@ pub enum Report {
     DialogClosed(DialogKind, DialogResult),
     /// Result of the test of a server.
     ServerTested(ServerAddress, Result<RemoteReport, RemoteError>),
+}
+
+/// A file that was opened from outside.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Opened {
+    /// A picture with a recipe of ours.
+    Picture(Box<OpenedPicture>),
+    /// Anything else.
+    Other(FileKind),
 }
 
 /// Purpose of a file dialog.
@@ -211,6 +252,17 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             });
             Some(Report::Identified(identified.collect()))
         }
+        FileTask::Open { paths, known } => {
+            let opened = paths.into_iter().map(|path| {
+                let what = match identify(&path) {
+                    FileKind::Picture => read_opened_picture(&path, &known)
+                        .map_or(Opened::Other(FileKind::Picture), |picture| Opened::Picture(Box::new(picture))),
+                    other => Opened::Other(other),
+                };
+                (path, what)
+            });
+            Some(Report::Opened(opened.collect()))
+        }
         FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
         FileTask::Store { id, folder, recipe, info, pixels } => Some(Report::Stored(id, store_picture(&folder, &recipe, info, &pixels))),
         FileTask::SaveAs { target, kept, recipe, pixels } => {
@@ -226,6 +278,13 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             Some(Report::Thumbnail(path, look))
         }
         FileTask::OpenFolder(folder, file) => open_folder(&folder, file.as_deref()).err().map(Report::FolderNotOpened),
+        FileTask::OpenFile(path) => open_file(&path).err().map(Report::FolderNotOpened),
+        FileTask::FindLicences => installed::find_licences().map(Report::Licences),
+        FileTask::BeginWatch(watch) => watch.begin().map(Report::Crashed),
+        FileTask::NoteDevices(watch, devices) => {
+            watch.set_devices(&devices);
+            None
+        }
         FileTask::CheckCrashMarker(path) => Some(Report::CrashMarkerChecked(preloading::take_crash_marker(&path))),
         FileTask::WriteCrashMarker(path) => {
             preloading::write_crash_marker(&path);
@@ -316,6 +375,10 @@ pub(crate) fn parse_path(path: &Path) -> PathBuf {
 /// Fails if there is no such file, or if it is no picture.
 pub fn read_picture(path: &Path) -> Result<Rgb8, FileError> {
     Ok(atelier_media::read_image(&ImageSource::File(path.to_owned()))?)
+}
+
+fn open_file(path: &Path) -> Result<(), FileError> {
+    opener::open(path).map_err(|error| FileError::Open { path: path.to_owned(), reason: error.to_string() })
 }
 
 fn open_folder(folder: &Path, file: Option<&Path>) -> Result<(), FileError> {

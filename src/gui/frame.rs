@@ -11,7 +11,7 @@ use crate::gui::window_command::WindowCommand;
 
 use crate::gui::create::view::{filmstrip, progress, settings_panel};
 use crate::gui::features::with_features;
-use crate::gui::{create, models, overlays, theme, toolbar};
+use crate::gui::{create, models, overlays, program, theme, toolbar};
 
 /// Width of the panel on the left, in points.
 const SIDE_WIDTH: f32 = 344.0;
@@ -59,6 +59,7 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             .show_separator_line(false)
             .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 12, top: 9, bottom: 7 }))
             .show(ui, |ui| toolbar::toolbar_panel(ui, state, commands));
+        program::view::banner(ui, state, commands);
         if !state.create.session.is_empty() && state.shared.screen == Screen::Create {
             Panel::bottom("filmstrip")
                 .resizable(false)
@@ -81,6 +82,7 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         });
     });
     overlays::drop_hint(ui, state.shared.screen);
+    program::view::about(ui, state, commands);
     if state.closing != Closing::No && state.closing != Closing::Now {
         overlays::closing_dialog(ui, state, commands);
     }
@@ -96,7 +98,7 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
         });
     }
     // A dialog or an open menu has its own keys.
-    if state.closing != Closing::No || models::view::has_dialog(state) || Popup::is_any_open(ctx) {
+    if state.closing != Closing::No || models::view::has_dialog(state) || program::view::has_dialog(state) || Popup::is_any_open(ctx) {
         return;
     }
     let typing = ctx.text_edit_focused();
@@ -116,6 +118,9 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
         }
     }
     // The equals sign is the unshifted plus on many keyboards.
+    if ctx.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Equals)) {
+        commands.push(WindowCommand::Larger);
+    }
     let plain = !typing && ctx.memory(egui::Memory::focused).is_none();
     if plain && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Equals)) {
         commands.push(Command::Create(create::Command::ZoomIn));

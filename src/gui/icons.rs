@@ -32,6 +32,7 @@ pub(crate) enum Icon {
     Pause,
     Play,
     Search,
+    Menu,
 }
 
 /// Draws the icon in the middle of this rectangle, 16 points wide.
@@ -156,6 +157,11 @@ pub(crate) fn paint(painter: &Painter, rect: Rect, icon: Icon, stroke: Stroke) {
         Icon::Search => {
             painter.circle_stroke(at(7.0, 7.0), 4.2, stroke);
             line(&[(10.2, 10.2), (13.4, 13.4)]);
+        }
+        Icon::Menu => {
+            for y in [4.0, 8.0, 12.0] {
+                line(&[(2.5, y), (13.5, y)]);
+            }
         }
         Icon::Check => line(&[(3.0, 8.4), (6.6, 12.0), (13.0, 4.6)]),
         Icon::Warning => {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::studio::library_service::LibraryOptions;
+use crate::studio::updates::Feed;
 use atelier_core::paths::Paths;
 use atelier_library::Builtin;
 
@@ -12,12 +13,16 @@ use atelier_library::Builtin;
 pub struct Options {
     /// The file of the settings; `None` keeps nothing.
     pub settings_path: Option<PathBuf>,
+    /// This person's folders; `None` keeps nothing.
+    pub paths: Option<Paths>,
     /// Folder of finished pictures, unless the settings name another one.
     pub pictures_folder: PathBuf,
     /// Draw with wgpu instead of OpenGL, also where the settings do not say so. Without the feature `wgpu` this has no effect.
     pub wgpu: bool,
     /// The model that comes with the program; where it cannot be used, a sentence that says why.
     pub builtin: Result<Arc<Builtin>, String>,
+    /// Where new versions are published; `None` never asks.
+    pub updates: Option<Feed>,
     /// Options of the library; `None` has none.
     pub library: Option<LibraryOptions>,
 }
@@ -34,9 +39,11 @@ impl Options {
         let nowhere = || PathBuf::from("Pictures").join("Atelier");
         Self {
             settings_path: paths.as_ref().map(|it| it.settings_file.clone()),
+            paths: paths.clone(),
             pictures_folder: paths.as_ref().map_or_else(nowhere, |it| it.pictures.clone()),
             wgpu: false,
             builtin,
+            updates: Feed::of_build(),
             library: paths.map(LibraryOptions::usual),
         }
     }

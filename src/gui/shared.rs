@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::gui::create::progress::Progress;
 use crate::gui::devices::board::Remedy;
 pub use crate::gui::screen::Screen;
-use crate::settings::ThemeChoice;
+use crate::settings::{ThemeChoice, Zoom};
 use atelier_core::advice::Advice;
 use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
 use atelier_engine::{JobId, Residency, Resident};
@@ -44,6 +44,8 @@ pub struct Shared {
     pub dialog_open: bool,
     /// Light, dark, or as the system has it.
     pub theme: ThemeChoice,
+    /// Size of everything in the window.
+    pub zoom: Zoom,
 }
 
 impl Shared {

@@ -14,6 +14,7 @@ use crate::gui::create::session::PictureFile;
 use crate::gui::shared::Closing;
 use crate::gui::{App, LibraryOptions, Options};
 use crate::settings::{self, Settings, ThemeChoice};
+use atelier_core::paths::Paths;
 use atelier_core::placement::Module;
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PictureInfo, Recipe, Rgb8};
 use atelier_engine::{
@@ -26,6 +27,7 @@ mod board;
 mod create;
 mod memory;
 mod models;
+mod program;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);
@@ -64,9 +66,11 @@ impl Studio {
         let (handle, port) = channel(|| {});
         let options = Options {
             settings_path: Some(folder.path().join("settings.json")),
+            paths: Some(Paths::beneath(folder.path())),
             pictures_folder: folder.path().join("Pictures"),
             wgpu: false,
             builtin,
+            updates: None,
             library,
         };
         let mut parts = Some((handle, settings));

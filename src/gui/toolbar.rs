@@ -7,6 +7,7 @@ use crate::gui::create;
 use crate::gui::create::viewport::canvas_rect;
 use crate::gui::icons::Icon;
 use crate::gui::models::queue;
+use crate::gui::program::view::menu_button;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
@@ -24,6 +25,7 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             ThemeChoice::Light => Icon::Sun,
             ThemeChoice::Dark => Icon::Moon,
         };
+        menu_button(ui, state, commands);
         icon_button(ui, state, commands, icon, WindowCommand::SetTheme(state.shared.theme.next()));
         icon_button(ui, state, commands, Icon::Folder, create::Command::OpenFolder);
         coming_in(ui, state, commands);

@@ -1,14 +1,21 @@
 //! The frame round the window: opening it, its icon, its place on the screen, and closing it.
 
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use eframe::egui;
 
 use crate::gui::app::App;
+use crate::gui::files::parse_path;
+use crate::gui::monitors::{Monitor, PixelArea, place_on};
 use crate::gui::options::Options;
-use crate::settings::{self, Settings};
-use crate::studio::EngineWake;
+use crate::settings::{self, Settings, WindowPlace};
+use crate::studio::crash_report::Watch;
+use crate::studio::instance::{self, Claim};
+use crate::studio::{EngineWake, on_termination};
+use atelier_core::cpu_math::CpuMath;
 use atelier_engine::{Handle, choose_cpu_math};
 
 /// The window's first size, in points.
@@ -27,14 +34,26 @@ pub enum WindowError {
 
 /// Opens the window and returns when it is closed and everything is written.
 ///
-/// `start_engine` is called at once, on this thread, so that the engine starts while the window opens.
+/// Where this person has a window already, that one gets the files and comes forward, and nothing else happens. `start_engine` is called
+/// at once, on this thread, so that the engine starts while the window opens.
 ///
 /// # Errors
 /// Fails if the system cannot open a window.
-pub fn run(options: &Options, start_engine: impl FnOnce(EngineWake) -> Handle) -> Result<(), WindowError> {
+pub fn run(options: &Options, files: &[PathBuf], start_engine: impl FnOnce(EngineWake) -> Handle) -> Result<(), WindowError> {
+    let files: Vec<PathBuf> = files.iter().map(|file| absolute(&parse_path(file))).collect();
+    let instance = match options.paths.as_ref().map(|paths| instance::claim(&paths.data, &files)) {
+        Some(Claim::HandedOver) => return Ok(()),
+        Some(Claim::First(instance)) => Some(instance),
+        Some(Claim::Alone) | None => None,
+    };
+    // The report of a second window would take the place of the first one's.
+    let watch = options.paths.as_ref().filter(|_| instance.is_some()).map(Watch::new);
+    if let Some(watch) = &watch {
+        watch.hook_panics();
+    }
     let settings = options.settings_path.as_deref().map(settings::load).unwrap_or_default();
-    // Before the engine starts; a flag has chosen already.
-    choose_cpu_math(settings.cpu_math);
+    // Before the engine starts. A flag has chosen already, and the environment may.
+    choose_cpu_math(Some(settings.cpu_math).filter(|math| *math != CpuMath::Exact));
     let slot: Arc<OnceLock<egui::Context>> = Arc::default();
     let window = Arc::clone(&slot);
     let handle = start_engine(Box::new(move || {
@@ -46,13 +65,33 @@ pub fn run(options: &Options, start_engine: impl FnOnce(EngineWake) -> Handle) -
     let native = native_options(options, &settings);
     let options = options.clone();
     let create: eframe::AppCreator<'_> = Box::new(move |cc| {
-        let app = App::new(&cc.egui_ctx, handle, &options, settings)?;
+        if let Some(place) = &settings.window {
+            restore_place(cc, place);
+        }
+        let mut app = App::new(&cc.egui_ctx, handle, &options, settings)?;
+        if let Some(instance) = instance {
+            app.serve(&cc.egui_ctx, instance)?;
+            if let Some(watch) = watch {
+                app.watch(&cc.egui_ctx, watch);
+            }
+        }
+        app.open(&cc.egui_ctx, files);
+        let (terminated, ctx) = (app.terminated(), cc.egui_ctx.clone());
+        on_termination(move || {
+            terminated.store(true, Ordering::Release);
+            ctx.request_repaint();
+        });
         // Only the first window of a process fills the slot; there is never another.
         let _ = slot.set(cc.egui_ctx.clone());
         cc.egui_ctx.request_repaint();
         Ok(Box::new(Framed(Some(app))))
     });
     eframe::run_native("Atelier", native, create).map_err(|error| WindowError::Open(error.to_string()))
+}
+
+/// The path from the root; as it is where there is no current folder.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn native_options(options: &Options, settings: &Settings) -> eframe::NativeOptions {
@@ -71,6 +110,41 @@ fn native_options(options: &Options, settings: &Settings) -> eframe::NativeOptio
         }
     }
     eframe::NativeOptions { viewport, renderer: renderer(options.wgpu || settings.wgpu), persist_window: false, ..Default::default() }
+}
+
+/// Puts the window, before it is shown, where it was: which monitors there are and how many pixels a point has there is known only now.
+fn restore_place(creation: &eframe::CreationContext<'_>, place: &WindowPlace) {
+    let Some(window) = creation.winit_window() else { return };
+    let monitors: Vec<Monitor> = window
+        .available_monitors()
+        .map(|monitor| {
+            let (at, size) = (monitor.position(), monitor.size());
+            let area = PixelArea { x: at.x.into(), y: at.y.into(), width: size.width.into(), height: size.height.into() };
+            Monitor { area, scale: monitor.scale_factor() }
+        })
+        .filter(|it| it.area.width > 0.0 && it.area.height > 0.0)
+        .collect();
+    // Wayland tells no window its place and lets none choose it.
+    let (Some(target), Ok(mut position)) = (place_on(&monitors, place), window.outer_position()) else { return };
+    let corner = (target.x.round() as i32, target.y.round() as i32);
+    if (position.x, position.y) != corner {
+        (position.x, position.y) = corner;
+        // A maximized window fills the monitor that it is on.
+        if place.maximized {
+            window.set_maximized(false);
+        }
+        window.set_outer_position(position);
+        if place.maximized {
+            window.set_maximized(true);
+        }
+    }
+    let mut size = window.inner_size();
+    let wanted = (target.width.round() as u32, target.height.round() as u32);
+    if !place.maximized && (size.width, size.height) != wanted {
+        (size.width, size.height) = wanted;
+        // The system's own answer comes with the next resize.
+        let _ = window.request_inner_size(size);
+    }
 }
 
 #[cfg(feature = "wgpu")]

@@ -1,8 +1,11 @@
 //! Commands of the window itself. Their effect is in [`crate::gui::app`].
 
+use eframe::egui::{Key, Modifiers};
+
 use crate::gui::screen::Screen;
 use crate::gui::shared::Shared;
-use crate::settings::ThemeChoice;
+use crate::gui::shortcut::Shortcut;
+use crate::settings::{ThemeChoice, Zoom};
 
 /// A command of the window itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,6 +18,12 @@ pub(crate) enum WindowCommand {
     DismissError,
     /// Put the error, with its log lines, on the clipboard.
     CopyError,
+    /// Make everything in the window larger.
+    Larger,
+    /// Make everything in the window smaller.
+    Smaller,
+    /// Make everything in the window as large as the system has it.
+    UsualSize,
     /// Stop the forming picture and close.
     StopAndClose,
     /// Do not close.
@@ -22,6 +31,13 @@ pub(crate) enum WindowCommand {
 }
 
 impl WindowCommand {
+    /// The keys, which browsers have too.
+    pub(crate) const KEYS: &[(Self, Shortcut)] = &[
+        (Self::Larger, Shortcut::while_typing(Modifiers::COMMAND, Key::Plus)),
+        (Self::Smaller, Shortcut::while_typing(Modifiers::COMMAND, Key::Minus)),
+        (Self::UsualSize, Shortcut::while_typing(Modifiers::COMMAND, Key::Num0)),
+    ];
+
     /// The words on its button or menu entry, which are its accessible name too.
     pub(crate) fn label(self) -> &'static str {
         self.words().0
@@ -39,6 +55,9 @@ impl WindowCommand {
             Self::SetTheme(choice) => (choice.label(), choice.tooltip()),
             Self::DismissError => ("Dismiss", "Put this message away."),
             Self::CopyError => ("Copy details", "Copy this message and the engine's last lines, to ask somebody for help."),
+            Self::Larger => ("Larger", "Make text and controls larger."),
+            Self::Smaller => ("Smaller", "Make text and controls smaller."),
+            Self::UsualSize => ("Usual size", "Make text and controls as large as your system has them."),
             Self::StopAndClose => ("Stop and close", "Stop the forming picture and close Atelier. Finished pictures are kept."),
             Self::StayOpen => ("Keep going", "Keep Atelier open and let the picture finish."),
         }
@@ -51,6 +70,9 @@ impl WindowCommand {
     pub(crate) fn enabled(self, shared: &Shared) -> Result<(), &'static str> {
         match self {
             Self::CopyError | Self::DismissError => shared.error.as_ref().map(drop).ok_or("There is no message."),
+            Self::Larger => (shared.zoom != Zoom::MAX).then_some(()).ok_or("This is the largest."),
+            Self::Smaller => (shared.zoom != Zoom::MIN).then_some(()).ok_or("This is the smallest."),
+            Self::UsualSize => (shared.zoom != Zoom::default()).then_some(()).ok_or("This is the usual size."),
             Self::SetScreen(_) | Self::SetTheme(_) | Self::StopAndClose | Self::StayOpen => Ok(()),
         }
     }

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, Report, file_task, pixel_task, show_dialog};
+use crate::studio::updates::{Feed, UpdateError, Version};
 use atelier_core::mailbox::Mailbox;
 use atelier_engine::{DEFAULT_PORT, RemoteError, ServerAddress, probe};
 
@@ -72,6 +73,19 @@ impl Workers {
         if spawned.is_err() {
             let error = RemoteError::Lost(server.to_string());
             self.reports.send(Report::ServerTested(server, Err(error)));
+        }
+    }
+
+    /// Looks for a new version on a thread of its own; [`Report::UpdatesChecked`] follows. `seen`: the newest one that was ever told.
+    pub(crate) fn check_updates(&self, feed: Feed, seen: Option<Version>, on_demand: bool) {
+        let reports = Arc::clone(&self.reports);
+        let spawned = thread::Builder::new().name("updates".into()).spawn(move || {
+            let result = feed.check(seen);
+            reports.send(Report::UpdatesChecked { result, on_demand });
+        });
+        if let Err(error) = spawned {
+            let result = Err(UpdateError::Fetch(error.to_string()));
+            self.reports.send(Report::UpdatesChecked { result, on_demand });
         }
     }
 

@@ -77,7 +77,8 @@ fn write(path: &Path, settings: &Settings) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{NamedPlacement, PreviewChoice, ThemeChoice, WindowPlace};
+    use crate::settings::{NamedPlacement, PreviewChoice, ThemeChoice, WindowPlace, Zoom};
+    use crate::studio::updates::{UpdateChoice, UpdateSettings};
     use atelier_core::cpu_math::CpuMath;
     use atelier_core::placement::{Module, Reserve};
     use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Sampler, Scheduler};
@@ -113,7 +114,8 @@ mod tests {
             preview: PreviewChoice::Fine,
             pictures_folder: Some("/tmp/pictures".into()),
             wgpu: true,
-            window: Some(WindowPlace { x: Some(-5.0), y: None, width: 1440.0, height: 900.0, maximized: false }),
+            window: Some(WindowPlace { x: Some(-5.0), y: None, width: 1440.0, height: 900.0, maximized: false, scale: Some(1.5) }),
+            zoom: Zoom::from_factor(1.3),
             builtin: true,
             recipe,
             pins: Some([Module::Te, Module::Vae].into()),
@@ -126,7 +128,8 @@ mod tests {
             servers: vec!["studio.local:50052".into()],
             preload: false,
             reserve: Reserve { percent: 20, most_bytes: 3 << 30 },
-            cpu_math: Some(CpuMath::F32),
+            cpu_math: CpuMath::F32,
+            updates: UpdateSettings { choice: UpdateChoice::Weekly, checked_secs: 1_790_000_000, seen: "1.2.3".parse().ok() },
         }
     }
 
@@ -138,6 +141,16 @@ mod tests {
         assert_eq!(load(&path), full());
         let files: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().collect();
         assert_eq!(files.len(), 1, "nothing temporary is left");
+    }
+
+    #[test]
+    fn a_file_of_a_version_before_zoom_and_scale_keeps_its_window() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        fs::write(&path, r#"{"version":1,"window":{"x":40,"y":null,"width":1200,"height":800,"maximized":true}}"#).unwrap();
+        let settings = load(&path);
+        let window = WindowPlace { x: Some(40.0), y: None, width: 1200.0, height: 800.0, maximized: true, scale: None };
+        assert_eq!((settings.window, settings.zoom), (Some(window), Zoom::default()));
     }
 
     #[test]

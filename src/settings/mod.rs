@@ -5,17 +5,20 @@
 
 mod file;
 mod stored;
+mod zoom;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::studio::updates::UpdateSettings;
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::placement::{Module, Reserve};
 use atelier_core::recipe::{PlacementText, Recipe};
 
 pub use file::{SettingsError, load, save};
+pub use zoom::Zoom;
 
 /// Settings of the window.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +33,8 @@ pub struct Settings {
     pub wgpu: bool,
     /// Last place of the window.
     pub window: Option<WindowPlace>,
+    /// Factor by which everything in the window is larger than the system has it.
+    pub zoom: Zoom,
     /// The model is the built-in one, wherever that is. The recipe's files are then the person's own, to go back to.
     pub builtin: bool,
     /// The settings of the next picture.
@@ -44,8 +49,10 @@ pub struct Settings {
     pub preload: bool,
     /// Memory of each device that is left to other programs.
     pub reserve: Reserve,
-    /// How the processor computes, from the next start on; `None` is the fastest that it computes well.
-    pub cpu_math: Option<CpuMath>,
+    /// How the processor computes, from the next start on.
+    pub cpu_math: CpuMath,
+    /// Whether new versions are looked for, and what was found.
+    pub updates: UpdateSettings,
 }
 
 /// A placement with a name.
@@ -61,7 +68,7 @@ pub struct NamedPlacement {
     pub pins: BTreeSet<Module>,
 }
 
-/// Place of the window, in points.
+/// Place of the window, in points of the system: without [`Zoom`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WindowPlace {
     /// Left edge; `None` where the system does not tell.
@@ -74,6 +81,9 @@ pub struct WindowPlace {
     pub height: f32,
     /// It filled the screen.
     pub maximized: bool,
+    /// Pixels per point of its monitor, by which `x` and `y` become pixels of the desktop. Older versions wrote none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f32>,
 }
 
 impl WindowPlace {
@@ -83,7 +93,8 @@ impl WindowPlace {
         let numbers = [self.x.unwrap_or(0.0), self.y.unwrap_or(0.0)];
         let near = numbers.iter().all(|it| (-20_000.0..20_000.0).contains(it));
         let size = (200.0..20_000.0).contains(&self.width) && (200.0..20_000.0).contains(&self.height);
-        (near && size).then_some(self)
+        let scale = self.scale.filter(|it| (0.25..=16.0).contains(it));
+        (near && size).then_some(Self { scale, ..self })
     }
 }
 

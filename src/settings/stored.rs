@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{NamedPlacement, PreviewChoice, Settings, ThemeChoice, WindowPlace};
+use super::{NamedPlacement, PreviewChoice, Settings, ThemeChoice, WindowPlace, Zoom};
+use crate::studio::updates::{UpdateChoice, UpdateSettings};
 use atelier_core::placement::{Module, Reserve, module_named};
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe};
 
@@ -28,6 +29,8 @@ pub(super) struct StoredSettings {
     #[serde(default)]
     window: Option<WindowPlace>,
     #[serde(default)]
+    zoom: Option<f32>,
+    #[serde(default)]
     model: String,
     #[serde(default)]
     recipe: StoredRecipe,
@@ -44,6 +47,40 @@ pub(super) struct StoredSettings {
     reserve: Option<StoredReserve>,
     #[serde(default)]
     cpu_math: Option<String>,
+    #[serde(default)]
+    updates: StoredUpdates,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct StoredUpdates {
+    /// `weekly`, `off`, or empty where nothing was said.
+    choice: String,
+    checked_secs: u64,
+    seen: String,
+}
+
+impl From<&UpdateSettings> for StoredUpdates {
+    fn from(updates: &UpdateSettings) -> Self {
+        let choice = match updates.choice {
+            UpdateChoice::Unasked => "",
+            UpdateChoice::Off => "off",
+            UpdateChoice::Weekly => "weekly",
+        };
+        let seen = updates.seen.map_or_else(String::new, |version| version.to_string());
+        Self { choice: choice.into(), checked_secs: updates.checked_secs, seen }
+    }
+}
+
+impl From<StoredUpdates> for UpdateSettings {
+    fn from(stored: StoredUpdates) -> Self {
+        let choice = match stored.choice.as_str() {
+            "weekly" => UpdateChoice::Weekly,
+            "off" => UpdateChoice::Off,
+            _ => UpdateChoice::Unasked,
+        };
+        Self { choice, checked_secs: stored.checked_secs, seen: stored.seen.parse().ok() }
+    }
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -235,6 +272,7 @@ impl From<&Settings> for StoredSettings {
             pictures_folder: settings.pictures_folder.clone(),
             renderer: if settings.wgpu { "wgpu" } else { "glow" }.into(),
             window: settings.window,
+            zoom: Some(settings.zoom.factor()),
             model: if settings.builtin { BUILTIN } else { "files" }.into(),
             recipe: StoredRecipe::from(&settings.recipe),
             pins: settings.pins.as_ref().map(keys),
@@ -242,7 +280,8 @@ impl From<&Settings> for StoredSettings {
             servers: settings.servers.clone(),
             load_ahead: Some(settings.preload),
             reserve: Some(StoredReserve { percent: settings.reserve.percent, most_bytes: settings.reserve.most_bytes }),
-            cpu_math: settings.cpu_math.map(|math| math.name().into()),
+            cpu_math: Some(settings.cpu_math.name().into()),
+            updates: StoredUpdates::from(&settings.updates),
         }
     }
 }
@@ -263,6 +302,7 @@ impl From<StoredSettings> for Settings {
             pictures_folder: stored.pictures_folder,
             wgpu: stored.renderer == "wgpu",
             window: stored.window.and_then(WindowPlace::sane),
+            zoom: stored.zoom.map_or_else(Zoom::default, Zoom::from_factor),
             builtin: stored.model == BUILTIN,
             recipe: stored.recipe.into(),
             pins: stored.pins.as_deref().map(modules),
@@ -273,7 +313,8 @@ impl From<StoredSettings> for Settings {
                 .reserve
                 .filter(|it| it.percent <= 100)
                 .map_or_else(Reserve::default, |it| Reserve { percent: it.percent, most_bytes: it.most_bytes }),
-            cpu_math: stored.cpu_math.and_then(|name| name.parse().ok()),
+            cpu_math: stored.cpu_math.and_then(|name| name.parse().ok()).unwrap_or_default(),
+            updates: stored.updates.into(),
         }
     }
 }

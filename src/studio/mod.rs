@@ -1,9 +1,19 @@
 //! The product without a face: window and command line both call it. No egui, no clap.
 
+pub mod crash_report;
 pub mod debounce;
+pub mod doctor;
 mod engine;
+pub mod installed;
+pub mod instance;
 pub mod library_service;
+pub mod logs;
+pub mod opened_picture;
 pub mod preloading;
 pub mod results;
+mod termination;
+pub mod updates;
+pub mod version;
 
 pub use engine::{EngineWake, start_engine};
+pub use termination::on_termination;

@@ -223,6 +223,33 @@ impl Desktop {
         Ok(Area { x: field("X")?, y: field("Y")?, width: field("WIDTH")?, height: field("HEIGHT")? })
     }
 
+    /// Moves and sizes the window as a window manager does, in pixels.
+    pub(crate) fn place_window(&mut self, area: Area) -> Result<()> {
+        let (window, text) = (self.window.to_string(), |number: u32| number.to_string());
+        self.xdotool(&["windowmove", &window, &text(area.x), &text(area.y)])?;
+        self.xdotool(&["windowsize", &window, &text(area.width), &text(area.height)])?;
+        self.wait("the window in its new place", CONTROL_TIMEOUT, |it| Ok((it.window_area()? == area).then_some(())))
+    }
+
+    /// The name by which other programs find the screen.
+    pub(crate) fn display(&self) -> &str {
+        &self.screen.display
+    }
+
+    /// A property of the window, as its bytes.
+    pub(crate) fn property(&self, name: &str) -> Result<Vec<u8>> {
+        let (connection, _) = x11rb::connect(Some(&self.screen.display))?;
+        let atom = connection.intern_atom(true, name.as_bytes())?.reply()?.atom;
+        Ok(connection.get_property(false, self.window, atom, 0_u32, 0, 4 << 20)?.reply()?.value)
+    }
+
+    /// Asks the program to end, as the system does when its person logs out.
+    pub(crate) fn terminate(&self) -> Result<()> {
+        let killed = Command::new("kill").args(["-TERM", &self.program.id().to_string()]).status()?;
+        ensure!(killed.success(), "the program could not be told to end");
+        Ok(())
+    }
+
     /// Asks the window to close, as the button in its title bar does.
     pub(crate) fn close(&mut self) -> Result<()> {
         let (connection, _) = x11rb::connect(Some(&self.screen.display))?;

@@ -96,7 +96,7 @@ fn collect_training(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Folder of the engine's crate among cargo's sources.
-fn engine_sources() -> Option<PathBuf> {
+pub(crate) fn engine_sources() -> Option<PathBuf> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")))?;
     let registries = fs::read_dir(home.join("registry/src")).ok()?.flatten();
     let crates = registries.filter_map(|registry| fs::read_dir(registry.path()).ok()).flat_map(Iterator::flatten);

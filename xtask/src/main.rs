@@ -9,6 +9,7 @@ mod display;
 mod gpu_kit;
 mod install;
 mod installed;
+mod macos_check;
 mod options;
 mod package;
 mod packages;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Chore::Package => package::package(&options),
         Chore::Notes => release::notes(&options),
         Chore::Sums => release::sums(&options),
+        Chore::CheckMacos => macos_check::check(&options),
         Chore::GpuKit => gpu_kit::gpu_kit(&options),
         Chore::ToolchainWindows => windows_toolchain::install(&options),
     };

@@ -17,6 +17,7 @@ Atelier's chores:
   cargo xtask bench [-- ARGS]   measure; ARGS go to the benchmark
   cargo xtask sheet [-- FILE]   paint 24 prompts with the built-in model into one picture (docs/screenshots/builtin.png)
   cargo xtask fresh [-- ARGS]   do `test` and `run` in a new Debian, as root (ARGS go to tools/fresh-machine.sh)
+  cargo xtask check --macos     check on Linux that the program compiles for macOS
   cargo xtask toolchain windows only install what `package windows` needs on another system
   cargo xtask package FORMATS   build for other machines and pack: deb, rpm, appimage, tar, windows, msi, macos
   cargo xtask gpu-kit           pack what measures Atelier on a machine with a graphics card, without network and without Rust
@@ -48,6 +49,7 @@ pub(crate) enum Chore {
     Notes,
     Sums,
     ToolchainWindows,
+    CheckMacos,
 }
 
 /// A parsed command line.
@@ -86,6 +88,10 @@ impl Options {
             Some("gpu-kit") => Chore::GpuKit,
             Some("notes") => Chore::Notes,
             Some("sums") => Chore::Sums,
+            Some("check") => match words.next().as_deref() {
+                Some("--macos") => Chore::CheckMacos,
+                _ => return Err("`check` is followed by the system: `cargo xtask check --macos`. For this one there is `lint`.".to_owned()),
+            },
             Some("toolchain") => match words.next().as_deref() {
                 Some("windows") => Chore::ToolchainWindows,
                 _ => return Err("`toolchain` is followed by the system to build for: `cargo xtask toolchain windows`.".to_owned()),
@@ -162,6 +168,7 @@ mod tests {
         assert!(parse("test --release").unwrap_err().contains("`--release`"));
         assert!(parse("run --features").unwrap_err().contains("--features"));
         assert!(parse("run --vulkan").unwrap_err().contains("`--vulkan`"));
+        assert!(parse("check").is_err() && parse("check --macos --yes").unwrap().yes);
         assert!(parse("toolchain").is_err() && parse("toolchain windows").is_ok());
         assert!(parse("package zip").unwrap_err().contains("`zip`"));
         assert_eq!(parse("notes v0.1.0").unwrap().rest, ["v0.1.0"]);

@@ -67,21 +67,27 @@ pub(crate) fn install(options: &Options) -> Result<(), Failure> {
 /// Ensures that compiler and standard library are here. Returns the sysroot to build with; `None`: rustc's own has the library.
 pub(crate) fn ensure_toolchain(options: &Options) -> Result<Option<PathBuf>, Failure> {
     ensure(&[MINGW_C, MINGW_CPP], options)?;
-    let own = output(Command::new(rustc()).args(["--print", "target-libdir", "--target", TARGET]))?;
+    ensure_library(TARGET, "windows-std", options)
+}
+
+/// Ensures that Rust's standard library for a target is here, in a folder of this name or rustc's own. Returns the sysroot to build with;
+/// `None`: rustc's own has the library.
+pub(crate) fn ensure_library(target: &str, name: &str, options: &Options) -> Result<Option<PathBuf>, Failure> {
+    let own = output(Command::new(rustc()).args(["--print", "target-libdir", "--target", target]))?;
     if holds_library(Path::new(own.trim())) {
         return Ok(None);
     }
     let version = rustc_version()?;
-    let sysroot = cache_folder()?.join(format!("windows-std-{version}"));
-    if holds_library(&library_folder(&sysroot)) {
+    let sysroot = cache_folder()?.join(format!("{name}-{version}"));
+    if holds_library(&library_folder(target, &sysroot)) {
         return Ok(Some(sysroot));
     }
-    if Command::new("rustup").args(["target", "add", TARGET]).status().is_ok_and(|status| status.success()) {
+    if Command::new("rustup").args(["target", "add", target]).status().is_ok_and(|status| status.success()) {
         return Ok(None);
     }
-    eprintln!("rustup does not bring Rust's standard library for Windows here, so it is built into {}.", sysroot.display());
+    eprintln!("rustup does not bring Rust's standard library for {target} here, so it is built into {}.", sysroot.display());
     ensure(&[DPKG_DEB], options)?;
-    build_library(&version, &sysroot)?;
+    build_library(target, &version, &sysroot)?;
     Ok(Some(sysroot))
 }
 
@@ -132,15 +138,16 @@ fn parse_version(text: &str) -> Option<String> {
 }
 
 /// Folder beside the source trees: all of them use the same library.
-fn cache_folder() -> Result<PathBuf, Failure> {
+pub(crate) fn cache_folder() -> Result<PathBuf, Failure> {
     let named =
         env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
-    let folder = named.ok_or_else(|| Failure::new("Neither XDG_CACHE_HOME nor HOME says where Rust's library for Windows can be kept."))?;
+    let folder =
+        named.ok_or_else(|| Failure::new("Neither XDG_CACHE_HOME nor HOME says where Rust's library for other systems can be kept."))?;
     Ok(folder.join("atelier-build"))
 }
 
-fn library_folder(sysroot: &Path) -> PathBuf {
-    sysroot.join("lib/rustlib").join(TARGET).join("lib")
+fn library_folder(target: &str, sysroot: &Path) -> PathBuf {
+    sysroot.join("lib/rustlib").join(target).join("lib")
 }
 
 fn holds_library(folder: &Path) -> bool {
@@ -154,36 +161,39 @@ fn library_crate(file_name: &str) -> Option<&str> {
 }
 
 /// Builds the standard library as Rust's own distribution does: its profile `dist`, with stable features only.
-fn build_library(version: &str, sysroot: &Path) -> Result<(), Failure> {
-    let work = sysroot.with_extension("work");
+fn build_library(target: &str, version: &str, sysroot: &Path) -> Result<(), Failure> {
+    // A version has dots, so the name's end is no extension.
+    let name = sysroot.file_name().unwrap_or_default().to_string_lossy();
+    let beside = |suffix: &str| sysroot.with_file_name(format!("{name}-{suffix}"));
+    let work = beside("work");
     replace_folder(&work)?;
     let mirror = vulkan::debian_mirror().ok_or_else(|| {
-        Failure::new(format!("Without rustup this works on Debian only. Install Rust's library for {TARGET} from where this Rust came."))
+        Failure::new(format!("Without rustup this works on Debian only. Install Rust's library for {target} from where this Rust came."))
     })?;
     vulkan::fetch(&work, &mirror, SUITE, &[format!("rust-src={version}+*")]).map_err(|_| {
         Failure::new(format!(
-            "Debian no longer has the sources of Rust {version}. Install the library for {TARGET} from where this Rust came, or a Rust whose \
+            "Debian no longer has the sources of Rust {version}. Install the library for {target} from where this Rust came, or a Rust whose \
              sources Debian has (package rust-src)."
         ))
     })?;
     let sources = work.join(format!("usr/src/rustc-{version}/library"));
-    let target = work.join("target");
+    let built = work.join("target");
     let mut build = cargo("build");
     build
         .args(["--locked", "--profile", "dist", "--features", "backtrace,panic-unwind", "--config", "profile.dist.debug=0"])
-        .args(["--target", TARGET, "--target-dir"])
-        .arg(&target)
+        .args(["--target", target, "--target-dir"])
+        .arg(&built)
         .current_dir(sources.join("sysroot"))
         // The library is written in features that are not stable.
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", "-Zforce-unstable-if-unmarked -Cembed-bitcode=yes");
     finish(&mut build)?;
-    let built = target.join(TARGET).join("dist/deps");
-    let unfinished = sysroot.with_extension("unfinished");
+    let built = built.join(target).join("dist/deps");
+    let unfinished = beside("unfinished");
     replace_folder(&unfinished)?;
-    let folder = library_folder(&unfinished);
+    let folder = library_folder(target, &unfinished);
     create_folder(&folder)?;
-    let failed = |error: std::io::Error| Failure::new(format!("Rust's library for Windows cannot be kept: {error}"));
+    let failed = |error: std::io::Error| Failure::new(format!("Rust's library for {target} cannot be kept: {error}"));
     for entry in built.read_dir().map_err(failed)?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         // The crate `sysroot` only names the others.

@@ -6,9 +6,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// Arithmetic of the processor, from the most exact to the fastest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum CpuMath {
     /// As the engine computes by itself, with the same bytes as earlier versions.
+    #[default]
     Exact,
     /// Sums and factors of 32 bits.
     F32,
@@ -38,7 +39,7 @@ impl fmt::Display for CpuMath {
 }
 
 /// The text names no arithmetic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, thiserror::Error)]
 #[error("it is one of exact, f32 and bf16")]
 pub struct UnknownCpuMath;
 

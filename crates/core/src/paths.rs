@@ -89,6 +89,12 @@ impl Paths {
     }
 }
 
+/// The person's folder for sockets, which the system empties and nobody else may look into; `None` where the system has none.
+#[must_use]
+pub fn runtime_folder() -> Option<PathBuf> {
+    ProjectDirs::from("", "", "Atelier")?.runtime_dir().map(Path::to_path_buf)
+}
+
 /// Removes a file; succeeds where there is none.
 pub fn remove_if_there(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {

@@ -38,3 +38,9 @@ pub use protocol::{
 };
 pub use remote::{RemoteReport, ServeError, ServeEvent, ServeOptions, probe, serve};
 pub use start::{start, start_remembering};
+
+/// Name and version of the C++ engine that is linked.
+#[must_use]
+pub fn version() -> &'static str {
+    ffi::version()
+}

@@ -27,7 +27,7 @@ pub fn start_remembering(wake: impl Fn() + Send + Sync + 'static, file: &Path) -
 }
 
 fn start_with(wake: impl Fn() + Send + Sync + 'static, file: Option<PathBuf>) -> Handle {
-    // The fastest, where the program has not chosen.
+    // Exactly, where the program has not chosen.
     choose_cpu_math(None);
     let (connection, end) = Connection::new(wake);
     match thread::Builder::new().name("engine".into()).spawn(move || run(end, file.as_deref())) {

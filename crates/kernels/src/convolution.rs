@@ -119,7 +119,8 @@ impl Right for Window<'_> {
 impl<'a> Window<'a> {
     /// The pixels of some columns, as runs inside rows.
     fn panel(&self, columns: &Range<usize>, vectors: usize, depth: Range<usize>) -> PixelPanel<'a> {
-        let mut panel = PixelPanel { image: self.image, shape: self.shape, runs: [Run::default(); PANEL_MAX], run_count: 0, vectors, depth };
+        let mut panel =
+            PixelPanel { image: self.image, shape: self.shape, runs: [Run::default(); PANEL_MAX], run_count: 0, vectors, depth };
         let width = self.shape.out.0;
         let mut pixel = columns.start;
         while pixel < columns.end {

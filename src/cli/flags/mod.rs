@@ -27,17 +27,20 @@ const OUTPUT: &str = "Output";
 /// The groups of flags that a recipe is made from.
 const SETTINGS: [&str; 6] = ["ModelFlags", "PictureFlags", "SamplingFlags", "InputFlags", "DeviceFlags", "ModuleFlags"];
 
-/// Make images on your own machine. Without a command the window opens. Without a model's file the built-in model is used.
+/// Make images on your own machine. Without a command the window opens, with these files. Without a model's file the built-in model is used.
 #[derive(Debug, Parser)]
-#[command(name = "atelier", version = crate::VERSION)]
+#[command(name = "atelier", version = crate::studio::version::FULL)]
 pub(super) struct Cli {
     /// Add graphics cards that the processor plays, to try placements out: NAME:GIB[@CARD],...
     #[arg(long, global = true, value_name = "DEVICES", help_heading = DEVICES)]
     pub(super) simulate_devices: Option<SimulatedDevices>,
-    /// How the processor computes: "exact" gives the bytes of the engine's own code, "f32" and "bf16" are faster. Without it, the fastest
-    /// that this processor has, or what the window's settings say
+    /// How the processor computes: "exact" gives the bytes of the engine's own code, "f32" and "bf16" are several times as fast. Without
+    /// it, exact; the window has a setting of its own
     #[arg(long, global = true, value_name = "MATH", value_parser = cpu_math, help_heading = DEVICES)]
     pub(super) cpu_math: Option<CpuMath>,
+    /// Pictures and model files that the window opens. A picture that Atelier made brings its settings
+    #[arg(value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
     #[command(subcommand)]
     pub(super) command: Option<Command>,
 }
@@ -59,6 +62,8 @@ pub enum Command {
     Models(Box<ModelsFlags>),
     /// List the devices that models can run on.
     Devices(DevicesFlags),
+    /// Check drivers, folders, settings and model files, and say what to do. Exits with 1 where something is broken.
+    Doctor(DoctorFlags),
     /// Lend this machine's devices to Atelier on another machine.
     ///
     /// The connection has no encryption and no login: whoever reaches the port can use the devices and read what is sent. So only this
@@ -353,6 +358,17 @@ pub struct DevicesFlags {
     pub(super) json: bool,
     #[command(flatten)]
     pub(super) servers: ServerFlags,
+}
+
+/// Flags of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorFlags {
+    /// Print JSON, one object a line, and nothing else, on standard output
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Also read every byte of downloaded models and compare their sums; this may take minutes
+    #[arg(long)]
+    pub(super) sums: bool,
 }
 
 /// Flags of `serve-device`.

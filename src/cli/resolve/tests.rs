@@ -41,7 +41,7 @@ fn job_beside(args: &[&str], builtin: impl FnOnce() -> Result<Builtin, BuiltinEr
     match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
         Command::Generate(flags) => generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), find, builtin),
         Command::Upscale(flags) => upscale(&flags, |name| Ok(Path::new("/models").join(name).join("up.pth")), || Ok(false)),
-        Command::Plan(_) | Command::Models(_) | Command::Devices(_) | Command::ServeDevice(_) => panic!("no job"),
+        Command::Plan(_) | Command::Models(_) | Command::Devices(_) | Command::Doctor(_) | Command::ServeDevice(_) => panic!("no job"),
     }
 }
 

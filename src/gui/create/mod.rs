@@ -1,6 +1,7 @@
 //! The Create view: a prompt, its settings, and the pictures that come of them.
 
 pub mod command;
+pub(crate) mod open;
 pub(crate) mod pictures;
 pub mod progress;
 pub mod session;

@@ -120,7 +120,7 @@ pub(crate) fn loaded(state: &mut State, id: PictureId, result: Result<Arc<Rgb8>,
             id,
             pixels,
             max_side_px: context.egui.input(|input| input.max_texture_side),
-            thumbnail: false,
+            thumbnail: state.session.get(id).is_some_and(|picture| picture.thumbnail.is_none()),
             copy: false,
         }),
         Err(error) => {

@@ -84,6 +84,16 @@ impl Session {
         id
     }
 
+    /// Adds a picture that is in a file and returns its number. Its pixels are read when they are shown.
+    pub fn push_file(&mut self, recipe: Recipe, info: PictureInfo, (width, height): (u32, u32), path: PathBuf) -> PictureId {
+        let id = PictureId(self.next_id);
+        self.next_id += 1;
+        let stored = PictureFile::At(path);
+        self.pictures.push_front(SessionPicture { id, recipe, info, width, height, pixels: None, stored, thumbnail: None });
+        self.make_room();
+        id
+    }
+
     /// Drops old pictures and pixels beyond the bounds, if they are on the disk.
     pub fn make_room(&mut self) {
         while self.pictures.len() > MOST_PICTURES && matches!(self.pictures.back().map(|it| &it.stored), Some(PictureFile::At(_))) {

@@ -20,8 +20,8 @@ pub enum Command {
     SetPreload(bool),
     /// Set the memory of each device that is left to other programs.
     SetReserve(Reserve),
-    /// Set how the processor computes; `None` is the fastest.
-    SetCpuMath(Option<CpuMath>),
+    /// Set how the processor computes.
+    SetCpuMath(CpuMath),
 }
 
 impl Command {

@@ -176,18 +176,17 @@ fn settings(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let mut math = memory.cpu_math;
     let set = Command::SetCpuMath(math);
     row(ui, set.label(), |ui| {
-        let name = |math: Option<CpuMath>| match math {
-            None => "Fastest",
-            Some(CpuMath::Exact) => "Exact",
-            Some(CpuMath::F32) => "32 bits",
-            Some(CpuMath::Bf16) => "16 bits",
+        let name = |math: CpuMath| match math {
+            CpuMath::Exact => "Exact",
+            CpuMath::F32 => "32 bits",
+            CpuMath::Bf16 => "16 bits",
         };
         let response = ComboBox::from_id_salt("cpu_math")
             .icon(widgets::chevron)
             .width(ui.available_width())
             .selected_text(name(math))
             .show_ui(ui, |ui| {
-                for choice in [None].into_iter().chain(CpuMath::ALL.map(Some)) {
+                for choice in CpuMath::ALL {
                     ui.selectable_value(&mut math, choice, name(choice));
                 }
             });

@@ -9,10 +9,10 @@ const FLOOR: [&str; 6] = ["sse4.2", "avx", "avx2", "fma", "f16c", "bmi2"];
 
 fn features(cache: &str, architecture: &str, portable: bool) -> Result<Vec<&'static str>, String> {
     let folder = std::env::temp_dir().join(format!("atelier-processor-{}-{:?}", std::process::id(), std::thread::current().id()));
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("CMakeCache.txt"), cache).unwrap();
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    fs::write(folder.join("CMakeCache.txt"), cache).map_err(|error| error.to_string())?;
     let features = processor::features(&folder, architecture, portable);
-    fs::remove_dir_all(&folder).unwrap();
+    fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
     features
 }
 

@@ -1,5 +1,6 @@
 //! The program for Linux: its build, the libraries that it needs, and its files where Linux looks for them.
 
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -40,10 +41,21 @@ pub(crate) fn build(options: &Options) -> Result<PathBuf, Failure> {
     if Os::current() != Os::Linux {
         return Err(Failure::new("The packages for Linux are made on Linux, or of a program that is named with `--program FILE`."));
     }
+    if !cfg!(target_arch = "x86_64") {
+        return Err(Failure::new("The packages for Linux are made for x86_64 only, on such a machine."));
+    }
     ensure_installed(Purpose::BuildVulkan, options)?;
     let target = target_folder().join("package");
-    let mut command = cargo("build");
-    command.args(["--release", "--locked", "--package", "atelier", "--features", "vulkan", "--target-dir"]).arg(&target);
+    create_folder(&target)?;
+    let hypot = target.join("hypot.o");
+    let compiler = env::var_os("CC").unwrap_or_else(|| "cc".into());
+    output(Command::new(compiler).args(["-O2", "-fPIC", "-c", "-o"]).arg(&hypot).arg(root().join("packaging/linux/hypot.c")))?;
+    let mut command = cargo("rustc");
+    command
+        .args(["--release", "--locked", "--package", "atelier", "--bin", "atelier", "--features", "vulkan", "--target-dir"])
+        .arg(&target);
+    // These hold for the program alone, so nothing else is built anew for them.
+    command.args(["--", "-C", "link-arg=-Wl,--wrap=hypot,--wrap=hypotf", "-C"]).arg(format!("link-arg={}", hypot.display()));
     // Cargo does not see this variable, hence the folder.
     command.env("ATELIER_PORTABLE", "1");
     vulkan::set_header_path(&mut command)?;

@@ -9,7 +9,7 @@ mod appimage;
 mod deb;
 mod licences;
 pub(crate) mod linux;
-mod macos;
+pub(crate) mod macos;
 mod msi;
 mod rpm;
 pub(crate) mod stage;

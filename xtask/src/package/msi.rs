@@ -26,18 +26,18 @@ pub(crate) fn package(staged: &Staged, out: &Path) -> Result<PathBuf, Failure> {
     let source = out.join("atelier.wxs");
     write(&source, &description(staged)?)?;
     let file = out.join(format!("Atelier-{}-x64.msi", staged.version));
-    super::output(Command::new("wixl").args(["-a", "x64", "-o"]).arg(&file).arg(&source))?;
+    // It finds files by their names from the folder that it runs in, and an icon not otherwise.
+    super::output(Command::new("wixl").args(["-a", "x64", "-o"]).arg(&file).arg(&source).current_dir(&staged.folder))?;
     Ok(file)
 }
 
 /// What is installed, in `WiX`'s language.
 fn description(staged: &Staged) -> Result<String, Failure> {
     let mut components = Vec::new();
-    let files = folder(&staged.folder, 4, &mut components)?;
+    let files = folder(&staged.folder, "", 4, &mut components)?;
     // Windows compares three numbers.
     let version = version_fields(&staged.version);
     let version = version.rsplit_once('.').map_or(version.as_str(), |(first, _)| first);
-    let icon = escape(&staged.folder.join("atelier.ico").display().to_string());
     let mut features = String::new();
     for component in &components {
         let _ = writeln!(features, "      <ComponentRef Id=\"{component}\"/>");
@@ -46,10 +46,10 @@ fn description(staged: &Staged) -> Result<String, Failure> {
         r#"<?xml version="1.0" encoding="utf-8"?>
 <Wix xmlns="http://schemas.microsoft.com/wix/2006/wi">
   <Product Id="*" Name="Atelier" Language="1033" Version="{version}" UpgradeCode="{UPGRADE_CODE}" Manufacturer="The Atelier authors">
-    <Package InstallerVersion="500" Compressed="yes" InstallScope="perMachine" Description="Atelier" Platform="x64"/>
+    <Package InstallerVersion="500" Compressed="yes" InstallScope="perMachine" Description="Atelier"/>
     <MajorUpgrade DowngradeErrorMessage="A newer version of Atelier is installed. Remove it first."/>
     <Media Id="1" Cabinet="atelier.cab" EmbedCab="yes"/>
-    <Icon Id="atelier.ico" SourceFile="{icon}"/>
+    <Icon Id="atelier.ico" SourceFile="atelier.ico"/>
     <Property Id="ARPPRODUCTICON" Value="atelier.ico"/>
     <Property Id="ARPNOMODIFY" Value="1"/>
     <Directory Id="TARGETDIR" Name="SourceDir">
@@ -67,8 +67,9 @@ fn description(staged: &Staged) -> Result<String, Failure> {
     ))
 }
 
-/// The components of a folder's files, one each, and its subfolders, indented by `depth` steps of two. Adds their names to `components`.
-fn folder(path: &Path, depth: usize, components: &mut Vec<String>) -> Result<String, Failure> {
+/// The components of a folder's files, one each, and its subfolders, indented by `depth` steps of two. `prefix` names the folder from the staged
+/// one, with a closing slash. Adds the components' names to `components`.
+fn folder(path: &Path, prefix: &str, depth: usize, components: &mut Vec<String>) -> Result<String, Failure> {
     let failed = |error: std::io::Error| Failure::new(format!("{} cannot be read: {error}", path.display()));
     let mut entries: Vec<_> = path.read_dir().map_err(failed)?.flatten().map(|entry| entry.path()).collect();
     entries.sort();
@@ -78,14 +79,13 @@ fn folder(path: &Path, depth: usize, components: &mut Vec<String>) -> Result<Str
         let name = escape(&entry.file_name().unwrap_or_default().to_string_lossy());
         if entry.is_dir() {
             let id = format!("folder{}", components.len());
-            let inner = folder(&entry, depth + 1, components)?;
+            let inner = folder(&entry, &format!("{prefix}{name}/"), depth + 1, components)?;
             let _ = writeln!(text, "{indent}<Directory Id=\"{id}\" Name=\"{name}\">\n{inner}{indent}</Directory>");
             continue;
         }
         let id = format!("file{}", components.len());
-        let source = escape(&entry.display().to_string());
         let _ = writeln!(text, "{indent}<Component Id=\"{id}\" Guid=\"*\" Win64=\"yes\">");
-        let _ = writeln!(text, "{indent}  <File Id=\"{id}\" Name=\"{name}\" Source=\"{source}\" KeyPath=\"yes\"/>");
+        let _ = writeln!(text, "{indent}  <File Id=\"{id}\" Name=\"{name}\" Source=\"{prefix}{name}\" KeyPath=\"yes\"/>");
         if name == "atelier.exe" {
             let shortcut = r#"Name="Atelier" Directory="ProgramMenuFolder" Icon="atelier.ico" WorkingDirectory="INSTALLDIR""#;
             let _ = writeln!(text, "{indent}  <Shortcut Id=\"menu\" {shortcut} Target=\"[INSTALLDIR]atelier.exe\"/>");
@@ -117,6 +117,7 @@ mod tests {
         let staged = Staged { folder: root.path().to_owned(), version: "1.2.3-beta".into() };
         let text = description(&staged).unwrap();
         assert!(text.contains("Version=\"1.2.3\"") && text.contains("Name=\"a &amp; b.json\""), "{text}");
+        assert!(text.contains("Source=\"builtin-model/a &amp; b.json\""), "{text}");
         assert_eq!(text.matches("<Component ").count(), 3);
         assert_eq!(text.matches("<ComponentRef ").count(), 3);
         assert_eq!(text.matches("<Shortcut ").count(), 1);

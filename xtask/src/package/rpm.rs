@@ -41,7 +41,7 @@ fn spec_file(version: &str, tree: &Path, linked: &Linkage) -> String {
     let relations: String = requires.chain(recommends).collect();
     format!(
         "%global debug_package %{{nil}}\n%global __os_install_post %{{nil}}\n%global _build_id_links none\n\
-         %global _binary_payload w6.xzdio\n\
+         %global _binary_payload w6T0.xzdio\n\
          Name: atelier\nVersion: {version}\nRelease: 1\nSummary: {SUMMARY}\nLicense: MIT OR Apache-2.0\nPackager: {MAINTAINER}\n\
          AutoReqProv: no\n{relations}\n%description\n{DESCRIPTION}\n\n%install\nmkdir -p %{{buildroot}}\ncp -a {tree}/. %{{buildroot}}/\n\n\
          %files\n%defattr(-,root,root,-)\n%dir /usr/share/atelier\n/usr/bin/atelier\n/usr/share/atelier/*\n\

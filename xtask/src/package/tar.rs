@@ -28,7 +28,9 @@ pub(crate) fn package(staged: &Staged, out: &Path) -> Result<PathBuf, Failure> {
     copy(&root().join("packaging/linux/install.sh"), &folder.join("install.sh"))?;
     let file = out.join(format!("{name}.tar.xz"));
     let mut command = Command::new("tar");
-    command.args(["--create", "--xz", "--owner=0", "--group=0", "--numeric-owner", "--sort=name", "--file"]).arg(&file);
+    command
+        .args(["--create", "--use-compress-program=xz --threads=0", "--owner=0", "--group=0", "--numeric-owner", "--sort=name", "--file"])
+        .arg(&file);
     output(command.arg("--directory").arg(&above).arg(&name))?;
     Ok(file)
 }

@@ -25,11 +25,11 @@ static TABLE: atelier_cpu_kernels = atelier_cpu_kernels {
     apply_constant: apply_row_constant,
 };
 
-/// Chooses how the processor computes from now on, with instructions up to `allowed`: as wanted, or the fastest that it computes well. Returns
-/// what it computes with, which is less where the processor lacks instructions. Not while a job runs.
-pub(crate) fn set_cpu_math(wanted: Option<CpuMath>, allowed: CpuLevel) -> CpuMath {
+/// Chooses how the processor computes from now on, with instructions up to `allowed`: as wanted, or the fastest below that
+/// that the processor has instructions for, which is returned. Not while a job runs.
+pub(crate) fn set_cpu_math(wanted: CpuMath, allowed: CpuLevel) -> CpuMath {
     let fastest = fastest(allowed);
-    let used = wanted.map_or(fastest, |wanted| wanted.min(fastest));
+    let used = wanted.min(fastest);
     let level = match used {
         CpuMath::Exact => None,
         CpuMath::F32 => Some(fastest_f32(allowed)),

@@ -107,6 +107,11 @@ pub(super) fn is_vulkan_loader_missing() -> bool {
     !is_there
 }
 
+/// Name and version of the engine that is linked.
+pub(super) fn version() -> &'static str {
+    ggml_sys::ENGINE
+}
+
 /// RAM in bytes, total and available. ggml reports all of it as free.
 fn ram() -> (u64, u64) {
     let mut system = sysinfo::System::new();

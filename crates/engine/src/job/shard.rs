@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::cache::{ContextBudgets, LeaseRequest};
 use crate::checks::cpu_threads;
+use crate::cpu_math::cpu_math;
 use crate::ffi::ContextParams;
 use crate::placement::ResolvedPlacement;
 use crate::state::EngineState;
-use atelier_core::device::Device;
-use crate::cpu_math::cpu_math;
 use atelier_core::cpu_math::CpuMath;
+use atelier_core::device::Device;
 use atelier_core::placement::{Module, Placement, Prediction};
 use atelier_core::recipe::{PlacementText, Recipe};
 
@@ -49,7 +49,8 @@ impl BatchShard {
 
     /// How the processor computes, if it is part of this context and that changes the bytes.
     pub(super) fn cpu_math(&self) -> Option<CpuMath> {
-        let has_cpu = self.params.files.modules().into_iter().chain(ALWAYS).any(|module| self.placement.assignment(module).runs_on == "CPU");
+        let has_cpu =
+            self.params.files.modules().into_iter().chain(ALWAYS).any(|module| self.placement.assignment(module).runs_on == "CPU");
         Some(cpu_math()).filter(|&math| has_cpu && math != CpuMath::Exact)
     }
 

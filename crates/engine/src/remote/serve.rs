@@ -119,7 +119,7 @@ pub enum ServeError {
 /// # Errors
 /// If it cannot begin.
 pub fn serve(options: &ServeOptions, tell: &(dyn Fn(ServeEvent) + Sync)) -> Result<Infallible, ServeError> {
-    // The fastest, where the program has not chosen.
+    // Exactly, where the program has not chosen.
     choose_cpu_math(None);
     let devices = chosen(&options.devices, &devices::list())?;
     let address = address(options)?;

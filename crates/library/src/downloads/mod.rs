@@ -7,6 +7,7 @@
 
 mod event;
 mod failure;
+mod fetch;
 mod finalize;
 mod hub;
 mod index;
@@ -39,10 +40,12 @@ use tokio::sync::mpsc;
 
 pub use event::{Event, FileProgress, JobSnapshot, PauseReason, Progress, Stage, Status};
 pub use failure::{Cause, Failure};
+pub use fetch::fetch;
 pub use hub::{HubFile, Repository};
 pub use index::DownloadedFile;
 pub use job::{FileRequest, Job, Source, UnpackList};
 pub use options::{FreeSpace, Options, ProxyChoice, QueueError, RetryPolicy, StartError};
+pub use space::free_bytes;
 pub use token::{Token, TokenStore};
 
 use outbox::{Outbox, PanicGuard};

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 /// Bytes that this person may still write where a path is, or will be.
-pub(super) fn free_bytes(path: &Path) -> io::Result<u64> {
+pub fn free_bytes(path: &Path) -> io::Result<u64> {
     // A folder that is yet to be made is on the disk of the nearest one that is there.
     let mut there = path;
     loop {

@@ -1,0 +1,70 @@
+//! Files that are opened from outside, by the command line, a file manager or a second start. A picture that Atelier made is shown and
+//! brings its settings; everything else is taken as if it were dropped. Nothing here waits.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::gui::context::Context;
+use crate::gui::create::state::State;
+use crate::gui::create::update;
+use crate::gui::files::{FileTask, Opened};
+use crate::gui::shared::Shared;
+use crate::studio::opened_picture::OpenedPicture;
+use atelier_core::recipe::{ModelFiles, Recipe};
+
+/// Reads these files; `Report::Opened` follows. `library`: the model files of this machine.
+pub(crate) fn open(paths: Vec<PathBuf>, library: Vec<PathBuf>, context: &mut Context<'_>) {
+    let shared = &*context.shared;
+    let builtin = shared.builtin.as_ref().ok().map(|builtin| builtin.files());
+    let own = shared.custom_recipe.as_ref().map(|recipe| &recipe.files);
+    let files = [Some(&shared.recipe.files), builtin, own].into_iter().flatten().flat_map(ModelFiles::iter);
+    let loras = shared.recipe.loras.iter().map(|lora| lora.path.as_path());
+    let known = files.map(|(_, path)| path).chain(loras).map(Path::to_owned).chain(library).collect();
+    context.workers.file(FileTask::Open { paths, known });
+}
+
+/// Files that were opened have been read.
+pub(crate) fn opened(state: &mut State, files: Vec<(PathBuf, Opened)>, context: &mut Context<'_>) {
+    let mut others = Vec::new();
+    for (path, what) in files {
+        match what {
+            Opened::Picture(picture) => show(state, path, *picture, context),
+            Opened::Other(kind) => others.push((path, kind)),
+        }
+    }
+    update::identified(others, context);
+}
+
+fn show(state: &mut State, path: PathBuf, picture: OpenedPicture, context: &mut Context<'_>) {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    // Writing into a text never fails.
+    let mut words = format!("Prompt, seed and settings of {name} are set.");
+    if !picture.missing_files.is_empty() {
+        let _ = write!(words, " Its model is not on this machine ({}): the one you chose stays.", picture.missing_files.join(", "));
+    }
+    if !picture.missing_extras.is_empty() {
+        let _ = write!(words, " Not found: {}.", picture.missing_extras.join(", "));
+    }
+    let keeps_model = !picture.missing_files.is_empty() || picture.recipe.files.is_empty();
+    let id = state.session.push_file(picture.recipe.clone(), picture.info, (picture.width, picture.height), path.clone());
+    // The thumbnail; what the canvas shows it asks for itself.
+    context.workers.file(FileTask::Load(id, path));
+    state.session.show(id);
+    use_recipe(context.shared, picture.recipe, keeps_model);
+    context.notice(words);
+}
+
+/// Takes over a recipe of a picture; where it is computed stays as it is. The person's own files are remembered beside the built-in model,
+/// and the other way round.
+fn use_recipe(shared: &mut Shared, recipe: Recipe, keeps_model: bool) {
+    let is_builtin = shared.builtin.as_ref().is_ok_and(|builtin| builtin.is_in(&recipe));
+    match (keeps_model, shared.uses_builtin(), is_builtin) {
+        (false, false, true) => shared.use_builtin(),
+        (false, true, false) => shared.use_own_files(),
+        _ => {}
+    }
+    let now = &shared.recipe;
+    let files = if keeps_model { now.files.clone() } else { recipe.files };
+    let (placement, threads) = (now.placement.clone(), now.threads);
+    shared.recipe = Recipe { files, placement, threads, ..recipe };
+}

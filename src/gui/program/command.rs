@@ -1,0 +1,105 @@
+//! Commands that concern the program itself. Their effects are in [`crate::gui::program::update`].
+
+use std::path::PathBuf;
+
+use eframe::egui::{Key, Modifiers};
+
+use crate::gui::program::state::State;
+use crate::gui::shared::Shared;
+use crate::gui::shortcut::Shortcut;
+
+/// A folder that About names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Downloaded models.
+    Models,
+    /// Finished pictures.
+    Pictures,
+    /// Settings.
+    Settings,
+    /// Log files.
+    Logs,
+}
+
+/// Command that concerns the program itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Show About.
+    OpenAbout,
+    /// Put About away.
+    CloseAbout,
+    /// Show a folder of About in the file manager, with this file marked where there is one.
+    OpenPlace(Place, PathBuf, Option<PathBuf>),
+    /// Put versions, system and devices on the clipboard.
+    CopyDetails(String),
+    /// Show the licences.
+    ShowLicences,
+    /// Show the crash report in the file manager.
+    ShowCrashReport,
+    /// Put the word about the crash away.
+    DismissCrashReport,
+    /// Look for new versions once a week, or never.
+    SetWeeklyUpdates(bool),
+    /// Look for a new version now.
+    CheckForUpdates,
+    /// Open the page of the new version.
+    OpenReleasePage,
+    /// Put the word about the new version away.
+    DismissRelease,
+}
+
+impl Command {
+    /// The keys.
+    pub const KEYS: &[(Self, Shortcut)] = &[(Self::OpenAbout, Shortcut::when_idle(Modifiers::NONE, Key::F1))];
+
+    /// Text of its button or menu entry, also its accessible name.
+    #[must_use]
+    pub const fn label(&self) -> &'static str {
+        self.words().0
+    }
+
+    /// Tooltip: its effect in a sentence.
+    #[must_use]
+    pub const fn tooltip(&self) -> &'static str {
+        self.words().1
+    }
+
+    /// Label and tooltip.
+    const fn words(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::OpenAbout => ("About Atelier", "See the version, the licences, and where your files are."),
+            Self::CloseAbout => ("Close", "Put this away."),
+            Self::OpenPlace(Place::Models, ..) => ("Open the models folder", "Open the folder of downloaded models in your file manager."),
+            Self::OpenPlace(Place::Pictures, ..) => ("Open the pictures folder", "Open the folder of your pictures in your file manager."),
+            Self::OpenPlace(Place::Settings, ..) => ("Open the settings folder", "Open the folder of your settings in your file manager."),
+            Self::OpenPlace(Place::Logs, ..) => ("Open the logs folder", "Open the folder of the log files in your file manager."),
+            Self::CopyDetails(_) => ("Copy details", "Copy versions, system and devices, to ask somebody for help."),
+            Self::ShowLicences => ("Licences", "Read the licences of Atelier and of everything that it is made of."),
+            Self::ShowCrashReport => {
+                ("Show the file", "Show the report in your file manager. Look through it before you give it to somebody.")
+            }
+            Self::DismissCrashReport => ("Dismiss", "Put this away. The file stays where it is."),
+            Self::SetWeeklyUpdates(true) => ("Once a week", "Ask a server once a week for one small file. Nothing about you is sent."),
+            Self::SetWeeklyUpdates(false) => ("No", "Never look for new versions unless you ask for it in the menu."),
+            Self::CheckForUpdates => {
+                ("Check for updates", "Ask a server for one small file that names the newest version. Nothing about you is sent.")
+            }
+            Self::OpenReleasePage => ("Open the page", "Open the page of the new version in your browser."),
+            Self::DismissRelease => ("Later", "Put this away until the next look."),
+        }
+    }
+
+    /// Enabled state.
+    ///
+    /// # Errors
+    /// The reason why it is disabled, as a sentence for a person.
+    pub fn enabled(&self, state: &State, _: &Shared) -> Result<(), &'static str> {
+        match self {
+            Self::ShowLicences => state.licences.as_ref().map(drop).ok_or("The page of licences comes with the installed program."),
+            Self::ShowCrashReport | Self::DismissCrashReport => state.crash.as_ref().map(drop).ok_or("There is no report."),
+            Self::CheckForUpdates => (!state.updates.is_checking).then_some(()).ok_or("It is being looked for."),
+            Self::OpenReleasePage | Self::DismissRelease => state.updates.release.as_ref().map(drop).ok_or("There is no new version."),
+            Self::SetWeeklyUpdates(_) | Self::OpenAbout | Self::CloseAbout | Self::OpenPlace(..) | Self::CopyDetails(_) => Ok(()),
+        }
+    }
+}

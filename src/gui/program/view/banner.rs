@@ -1,0 +1,69 @@
+//! Lines above the view that wait for an answer and keep nobody from painting.
+
+use eframe::egui::{Align, Frame, Label, Layout, Margin, Panel, RichText, Ui};
+
+use crate::gui::command::{Command, Commands};
+use crate::gui::icons::{self, Icon};
+use crate::gui::program;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::command_button;
+use crate::studio::updates::{UpdateChoice, Version};
+
+/// A line with its buttons, the one that matters last.
+struct Banner {
+    icon: Icon,
+    words: String,
+    buttons: Vec<Command>,
+}
+
+/// Draws the line that is most urgent, where there is one.
+pub(crate) fn banner(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some(Banner { icon, words, buttons }) = most_urgent(state) else { return };
+    let palette = theme::palette(ui);
+    let outer = Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 0, bottom: 8 });
+    Panel::top("program banner").resizable(false).show_separator_line(false).frame(outer).show(ui, |ui| {
+        Frame::new()
+            .fill(palette.raised)
+            .stroke((1.0, palette.line))
+            .corner_radius(theme::RADIUS + 2)
+            .inner_margin(Margin::symmetric(12, 8))
+            .show(ui, |ui| {
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    for command in buttons {
+                        command_button(ui, state, commands, command);
+                    }
+                    ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                        let (rect, _) = ui.allocate_exact_size(eframe::egui::vec2(20.0, 20.0), eframe::egui::Sense::hover());
+                        icons::paint(ui.painter(), rect, icon, (1.0, palette.text).into());
+                        ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
+                    });
+                });
+            });
+    });
+}
+
+fn most_urgent(state: &State) -> Option<Banner> {
+    let program::State { crash, updates, .. } = &state.program;
+    if let Some(crash) = crash {
+        let name = crash.report.file_name().unwrap_or_default().to_string_lossy();
+        return Some(Banner {
+            icon: Icon::Warning,
+            words: format!("Atelier did not end as it should last time. What is known of it is in {name}; nothing was sent."),
+            buttons: vec![program::Command::DismissCrashReport.into(), program::Command::ShowCrashReport.into()],
+        });
+    }
+    if let Some(release) = &updates.release {
+        return Some(Banner {
+            icon: Icon::Reuse,
+            words: format!("Version {} of Atelier is there. You have {}.", release.version, Version::of_program()),
+            buttons: vec![program::Command::DismissRelease.into(), program::Command::OpenReleasePage.into()],
+        });
+    }
+    let is_question = updates.feed.is_some() && updates.settings.choice == UpdateChoice::Unasked;
+    is_question.then(|| Banner {
+        icon: Icon::Reuse,
+        words: "May Atelier look for new versions? It asks a server for one small file and sends nothing about you.".to_owned(),
+        buttons: vec![program::Command::SetWeeklyUpdates(false).into(), program::Command::SetWeeklyUpdates(true).into()],
+    })
+}
