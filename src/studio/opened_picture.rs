@@ -39,7 +39,7 @@ pub fn read_opened_picture(path: &Path, known: &[PathBuf]) -> Option<OpenedPictu
     });
     let (files, extras): (Vec<_>, Vec<_>) = restored.missing.into_iter().partition(|it| matches!(it.need, RequiredFile::File(_)));
     let names = |missing: Vec<atelier_media::MissingFile>| missing.into_iter().map(|it| it.name).filter(|it| !it.is_empty()).collect();
-    let info = PictureInfo { index: 0, seed: restored.recipe.seed };
+    let info = PictureInfo { index: 0, seed: restored.recipe.seed, cpu_math: None };
     Some(OpenedPicture { recipe: restored.recipe, missing_files: names(files), missing_extras: names(extras), info, width, height })
 }
 
@@ -50,7 +50,7 @@ mod tests {
 
     fn picture(folder: &Path, recipe: &Recipe) -> PathBuf {
         let pixels = Rgb8::new(8, 4, vec![9; 96]).unwrap();
-        crate::studio::results::store_picture(folder, recipe, PictureInfo { index: 2, seed: 77 }, &pixels).unwrap()
+        crate::studio::results::store_picture(folder, recipe, PictureInfo { index: 2, seed: 77, cpu_math: None }, &pixels).unwrap()
     }
 
     #[test]

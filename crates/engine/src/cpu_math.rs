@@ -22,6 +22,7 @@ pub fn choose_cpu_math(wanted: Option<CpuMath>) -> CpuMath {
 }
 
 /// How the processor computes: as chosen, or exactly.
+#[must_use]
 pub fn cpu_math() -> CpuMath {
     choose_cpu_math(None)
 }

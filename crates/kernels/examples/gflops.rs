@@ -1,4 +1,5 @@
 //! GFLOP/s of the kernels on one thread, by the thread's CPU time, best of several: `cargo run --release --example gflops`. Linux only.
+#![allow(clippy::format_collect, reason = "a table of a few lines")]
 #![allow(unsafe_code, clippy::print_stdout, reason = "measures an interface of pointers")]
 
 use atelier_kernels::attention::{Attention, attend};

@@ -1,7 +1,7 @@
 //! Attention: `softmax(scale * Q K^T + mask) V` for each head, on top of the blocked product.
 //!
 //! Keys are taken in blocks. The scores of some queries with a block stay in the second cache; they become weights relative to the largest
-//! score so far, and what was summed before is scaled when that changes (Dao et al., "FlashAttention", 2022; the running softmax is
+//! score so far, and what was summed before is scaled when that changes (Dao et al., "`FlashAttention`", 2022; the running softmax is
 //! Milakov and Gimelshein's, "Online normalizer calculation for softmax", 2018). So memory does not grow with the number of keys.
 
 use crate::entry::{Kernels, ScoreRow};

@@ -1,7 +1,7 @@
 //! AVX512-BF16: products of pairs of bfloat16, summed in f32; everything else as with AVX-512.
 
 use std::arch::x86_64::{
-    __m512, __m512bh, _mm512_castsi512_ps, _mm512_cvtne2ps_pbh, _mm512_dpbf16_ps, _mm512_loadu_ps, _mm512_mask_storeu_epi32,
+    __m512, __m512bh, __m512i, _mm512_castsi512_ps, _mm512_cvtne2ps_pbh, _mm512_dpbf16_ps, _mm512_loadu_ps, _mm512_mask_storeu_epi32,
     _mm512_maskz_loadu_ps, _mm512_permutexvar_epi16, _mm512_set_epi16, _mm512_storeu_si512,
 };
 use std::mem::transmute;
@@ -28,14 +28,18 @@ impl Words for PairsOfBf16 {
             let mut done = 0;
             while done + 32 <= count {
                 let pairs = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(from.add(done + 16)), _mm512_loadu_ps(from.add(done)));
-                _mm512_storeu_si512(to.add(done / 2).cast(), transmute(pairs));
+                _mm512_storeu_si512(to.add(done / 2).cast(), transmute::<__m512bh, __m512i>(pairs));
                 done += 32;
             }
             let left = count - done;
             if left > 0 {
                 let low = _mm512_maskz_loadu_ps(first_lanes(left), from.add(done));
                 let high = _mm512_maskz_loadu_ps(first_lanes(left.saturating_sub(16)), from.wrapping_add(done + 16));
-                _mm512_mask_storeu_epi32(to.add(done / 2).cast(), first_lanes(left.div_ceil(2)), transmute(_mm512_cvtne2ps_pbh(high, low)));
+                _mm512_mask_storeu_epi32(
+                    to.add(done / 2).cast(),
+                    first_lanes(left.div_ceil(2)),
+                    transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low)),
+                );
             }
         }
     }

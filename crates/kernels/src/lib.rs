@@ -11,6 +11,8 @@
 //!   number of threads.
 #![allow(unsafe_code, reason = "vector instructions and matrices of another language")]
 #![allow(clippy::inline_always, reason = "a function without the instruction set must disappear into one that enables it")]
+#![allow(clippy::cast_ptr_alignment, reason = "rows are bytes: what needs alignment asks for it, all else is read unaligned")]
+#![allow(clippy::large_stack_arrays, reason = "a tile of the result that every pass adds to; the engine's threads have room for it")]
 // A new instruction set changes what these say.
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 

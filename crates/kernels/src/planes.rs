@@ -39,7 +39,7 @@ pub unsafe fn group_norm(kernels: &Kernels, norm: &GroupNorm, thread: Thread) {
     }
 }
 
-/// Mean and variance in one pass: those of chunks, combined (Chan, Golub and LeVeque, 1979).
+/// Mean and variance in one pass: those of chunks, combined (Chan, Golub and `LeVeque`, 1979).
 ///
 /// # Safety
 /// `from` is valid for `count` values.

@@ -1,5 +1,6 @@
 //! Convolutions against plain loops.
 #![allow(unsafe_code, reason = "the interface takes pointers")]
+#![allow(clippy::undocumented_unsafe_blocks, reason = "the matrices of a test have the sizes that it says")]
 
 mod reference;
 
