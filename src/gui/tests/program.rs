@@ -7,7 +7,7 @@ use crate::studio::results::store_picture;
 use crate::studio::updates::{self, UpdateChoice};
 
 #[test]
-fn text_and_controls_grow_and_shrink_by_keys_and_in_the_menu_and_the_size_is_kept() {
+fn zoom_changes_by_keys_and_menu_and_is_stored() {
     let mut studio = Studio::open(ready());
     let factor = |studio: &Studio| studio.harness.ctx.zoom_factor();
     studio.press(Modifiers::COMMAND, Key::Plus);
