@@ -20,7 +20,7 @@ use crate::install::ensure;
 use crate::options::Options;
 use crate::package::stage::{self, TargetSystem, copy, copy_folder};
 use crate::package::{create_folder, linux, output, packages_folder, replace_folder};
-use crate::requirements::{Os, Requirement, linux as linux_packages, program};
+use crate::requirements::{Os, XZ};
 
 /// What a machine that is lent may take along, in bytes.
 const LIMIT: u64 = 64 << 20;
@@ -31,14 +31,6 @@ const NAME: &str = "atelier-gpu-kit";
 const MERGES: &str = "stable-diffusion.cpp/src/tokenizers/vocab/qwen_merges.hpp";
 
 const LOADER: &str = "libvulkan.so.1";
-
-const XZ: Requirement = Requirement {
-    name: "xz",
-    reason: "compresses the kit",
-    probe: program(&["xz"]),
-    packages: linux_packages("xz-utils", "xz", "xz"),
-    instruction: "Install xz with your system's package manager.",
-};
 
 /// Builds, collects and packs. The last line on standard output is the kit's path.
 pub(crate) fn gpu_kit(options: &Options) -> Result<(), Failure> {
@@ -86,9 +78,7 @@ fn collect_training(folder: &Path) -> Result<(), Failure> {
     copy_folder(&root().join("tools/builtin-model"), &scripts)?;
     create_folder(&folder.join("assets"))?;
     output(Command::new("ln").args(["-s", "../builtin-model"]).arg(folder.join("assets/builtin-model")))?;
-    let Some(engine) = engine_sources() else {
-        return Err(Failure::new("The engine's sources are not among cargo's. Run `cargo fetch` and try again."));
-    };
+    let engine = engine_sources()?;
     let name = engine.file_name().unwrap_or_default();
     let to = folder.join("cargo/registry/src/any").join(name).join(MERGES);
     to.parent().map_or(Ok(()), create_folder)?;
@@ -96,12 +86,13 @@ fn collect_training(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Folder of the engine's crate among cargo's sources.
-pub(crate) fn engine_sources() -> Option<PathBuf> {
-    let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")))?;
-    let registries = fs::read_dir(home.join("registry/src")).ok()?.flatten();
+pub(crate) fn engine_sources() -> Result<PathBuf, Failure> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
+    let registries = home.and_then(|home| fs::read_dir(home.join("registry/src")).ok()).into_iter().flatten().flatten();
     let crates = registries.filter_map(|registry| fs::read_dir(registry.path()).ok()).flat_map(Iterator::flatten);
     let engine = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("diffusion-rs-sys-"));
-    crates.map(|entry| entry.path()).filter(engine).find(|path| path.join(MERGES).is_file())
+    let found = crates.map(|entry| entry.path()).filter(engine).find(|path| path.join(MERGES).is_file());
+    found.ok_or_else(|| Failure::new("The engine's sources are not among cargo's. Run `cargo fetch` and try again."))
 }
 
 /// Takes this machine's loader along, if it has one.

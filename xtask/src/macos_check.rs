@@ -37,8 +37,7 @@ pub(crate) fn check(options: &Options) -> Result<(), Failure> {
     ensure(&[PYTHON], options)?;
     let tools = install_tools()?;
     let sysroot = ensure_library(TARGET, "macos-std", options)?;
-    let engine =
-        engine_sources().ok_or_else(|| Failure::new("The engine's sources are not among cargo's. Run `cargo fetch` and try again."))?;
+    let engine = engine_sources()?;
     let mut command = Command::new(tools.join("cargo-zigbuild"));
     command.current_dir(root()).args(["check", "--locked", "--package", "atelier", "--bin", "atelier", "--target", TARGET, "--target-dir"]);
     command.arg(target_folder().join("macos-check"));

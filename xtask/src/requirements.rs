@@ -122,6 +122,22 @@ pub(crate) const fn linux(apt: &'static str, dnf: &'static str, pacman: &'static
     Packages { apt, dnf, pacman, brew: "", winget: "" }
 }
 
+pub(crate) const DPKG_DEB: Requirement = Requirement {
+    name: "dpkg-deb",
+    reason: "packs and unpacks .deb files",
+    probe: program(&["dpkg-deb"]),
+    packages: Packages { apt: "dpkg", dnf: "dpkg", pacman: "dpkg", brew: "dpkg", winget: "" },
+    instruction: "Install dpkg with your system's package manager.",
+};
+
+pub(crate) const XZ: Requirement = Requirement {
+    name: "xz",
+    reason: "compresses the archive",
+    probe: program(&["xz"]),
+    packages: linux("xz-utils", "xz", "xz"),
+    instruction: "Install xz with your system's package manager.",
+};
+
 const CMAKE: Requirement = Requirement {
     name: "cmake",
     reason: "configures the build of the engine",

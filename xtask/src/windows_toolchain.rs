@@ -14,7 +14,7 @@ use crate::chores::{cargo, cargo_program, finish};
 use crate::install::ensure;
 use crate::options::Options;
 use crate::package::{create_folder, output, replace_folder};
-use crate::requirements::{Os, Packages, Requirement, linux, program};
+use crate::requirements::{DPKG_DEB, Os, Requirement, linux, program};
 use crate::vulkan;
 
 /// The target when the build runs on another system.
@@ -41,14 +41,6 @@ const MINGW_CPP: Requirement = Requirement {
     probe: program(CPP_COMPILERS),
     packages: linux("g++-mingw-w64-x86-64-posix", "mingw64-gcc-c++", "mingw-w64-gcc"),
     instruction: "Install mingw-w64 with POSIX threads.",
-};
-
-const DPKG_DEB: Requirement = Requirement {
-    name: "dpkg-deb",
-    reason: "unpacks the sources of Rust's standard library",
-    probe: program(&["dpkg-deb"]),
-    packages: Packages { apt: "dpkg", dnf: "dpkg", pacman: "dpkg", brew: "dpkg", winget: "" },
-    instruction: "Install dpkg with your system's package manager.",
 };
 
 /// The chore: makes sure that everything is here, and says where.

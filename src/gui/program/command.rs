@@ -50,7 +50,7 @@ pub enum Command {
 
 impl Command {
     /// The keys.
-    pub const KEYS: &[(Self, Shortcut)] = &[(Self::OpenAbout, Shortcut::when_idle(Modifiers::NONE, Key::F1))];
+    pub const KEYS: &[(Self, Shortcut)] = &[(Self::OpenAbout, Shortcut::while_typing(Modifiers::NONE, Key::F1))];
 
     /// Text of its button or menu entry, also its accessible name.
     #[must_use]

@@ -7,7 +7,7 @@ use crate::studio::results::store_picture;
 use crate::studio::updates::{self, UpdateChoice};
 
 #[test]
-fn text_and_controls_grow_and_shrink_by_keys_and_in_the_menu_and_the_size_is_kept() {
+fn zoom_changes_by_keys_and_menu_and_is_stored() {
     let mut studio = Studio::open(ready());
     let factor = |studio: &Studio| studio.harness.ctx.zoom_factor();
     studio.press(Modifiers::COMMAND, Key::Plus);
@@ -57,12 +57,8 @@ fn about_opens_from_the_menu_and_by_its_key_says_where_files_are_and_closes_by_e
     assert_eq!(studio.app().state.shared.screen, crate::gui::screen::Screen::Create);
     studio.press(Modifiers::NONE, Key::Escape);
     assert!(!studio.app().state.program.is_about_open);
-    studio.harness.state_mut().as_mut().unwrap().state.create.focus_prompt = false;
-    studio.harness.ctx.memory_mut(|memory| {
-        if let Some(id) = memory.focused() {
-            memory.surrender_focus(id);
-        }
-    });
+    // Also with the caret in the prompt, where it is from the beginning.
+    studio.press(Modifiers::COMMAND, Key::L);
     studio.press(Modifiers::NONE, Key::F1);
     assert!(studio.app().state.program.is_about_open);
     studio.click("Close");

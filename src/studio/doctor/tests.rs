@@ -111,7 +111,7 @@ fn a_folder_that_is_a_file_or_cannot_be_written_is_broken() {
 }
 
 #[test]
-fn too_little_room_is_told() {
+fn too_little_space_needs_attention() {
     let folder = tempfile::tempdir().unwrap();
     let finding = folders::folder("Models folder", folder.path(), u64::MAX);
     assert!(finding.health == Health::Attention && finding.advice.sentence.contains("nearly full"), "{finding:?}");

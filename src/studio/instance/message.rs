@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn many_files_go_in_several_messages_and_what_cannot_be_sent_is_told() {
+    fn many_files_go_in_several_messages_and_paths_that_cannot_be_sent_are_returned() {
         let mut files: Vec<PathBuf> = (0..600).map(|n| absolute(&format!("{n}.png"))).collect();
         files.push(PathBuf::from("relative.png"));
         files.push(absolute(&"x".repeat(MAX_PATH_BYTES)));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_exactly_a_message_is_refused_before_it_is_kept() {
+    fn malformed_messages_are_refused() {
         let good = one(&[absolute("a.png")]);
         for end in 0..good.len() {
             assert!(decode(&good[..end]).is_err(), "{end}");

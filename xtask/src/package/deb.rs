@@ -8,15 +8,7 @@ use super::linux::{DESCRIPTION, Linkage, MAINTAINER, SUMMARY, install_tree, link
 use super::stage::{Staged, read, write};
 use super::{create_folder, output, replace_folder};
 use crate::Failure;
-use crate::requirements::{Requirement, linux, program, window_requirements};
-
-pub(crate) const DPKG_DEB: Requirement = Requirement {
-    name: "dpkg-deb",
-    reason: "packs the .deb",
-    probe: program(&["dpkg-deb"]),
-    packages: linux("dpkg", "dpkg", "dpkg"),
-    instruction: "Install dpkg with your system's package manager.",
-};
+use crate::requirements::window_requirements;
 
 /// Used where they are there: another display server, graphics cards, the desktop's file dialogs.
 const RECOMMENDED: [&str; 3] = ["libvulkan1", "mesa-vulkan-drivers", "xdg-desktop-portal"];

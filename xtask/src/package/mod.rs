@@ -25,7 +25,7 @@ use crate::Failure;
 use crate::chores::target_folder;
 use crate::install::ensure;
 use crate::options::Options;
-use crate::requirements::Requirement;
+use crate::requirements::{DPKG_DEB, Requirement, XZ};
 use stage::{Staged, TargetSystem};
 pub(crate) use trial::test;
 
@@ -72,8 +72,8 @@ impl Format {
     /// Programs that pack this format; those that build the program are its build's.
     fn requirements(self) -> Vec<Requirement> {
         match self {
-            Self::Deb => vec![linux::OBJDUMP, deb::DPKG_DEB],
-            Self::Tar => vec![tar::XZ],
+            Self::Deb => vec![linux::OBJDUMP, DPKG_DEB],
+            Self::Tar => vec![XZ],
             Self::Rpm => vec![linux::OBJDUMP, rpm::RPMBUILD],
             #[cfg(unix)]
             Self::Appimage => vec![appimage::MKSQUASHFS],

@@ -8,15 +8,6 @@ use super::stage::{Staged, copy};
 use super::{output, replace_folder};
 use crate::Failure;
 use crate::chores::root;
-use crate::requirements::{Requirement, linux, program};
-
-pub(crate) const XZ: Requirement = Requirement {
-    name: "xz",
-    reason: "compresses the archive",
-    probe: program(&["xz"]),
-    packages: linux("xz-utils", "xz", "xz"),
-    instruction: "Install xz with your system's package manager.",
-};
 
 /// Packs what is staged.
 pub(crate) fn package(staged: &Staged, out: &Path) -> Result<PathBuf, Failure> {

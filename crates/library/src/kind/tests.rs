@@ -116,7 +116,7 @@ fn text_encoders_are_told_by_their_dimensions() {
 }
 
 #[test]
-fn decoders_and_helpers_are_told() {
+fn decoders_and_helper_files_are_recognised() {
     let vae = identify(&header(&[("decoder.conv_in.weight", &[512, 16, 3, 3])]));
     assert_eq!((vae.role, vae.latent_channels), (Some(FileRole::Vae), Some(16)));
     let wan = identify(&header(&[("decoder.conv1.weight", &[384, 16, 3, 3, 3]), ("decoder.middle.0.residual.0.gamma", &[384])]));
