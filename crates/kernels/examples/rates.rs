@@ -1,59 +1,106 @@
-//! GFLOP/s of the kernels on one thread, by the thread's CPU time, best of several: `cargo run --release --example gflops`. Linux only.
-#![allow(clippy::format_collect, reason = "a table of a few lines")]
+//! Speed of the kernels on one thread, by the thread's CPU time, best of several. Linux only.
+//!
+//! `rates LEVEL ROW...` writes `ROW<tab>VALUE` for each row: GFLOP/s of `product FEATURES TOKENS DEPTH`, `convolution SIZExSIZE IN>OUT` (3 x 3) and
+//! `peak` (what the registers can do), milliseconds of `attention SIZE TOKENS HEADS`. Weights, keys and values are binary16.
 #![allow(unsafe_code, clippy::print_stdout, reason = "measures an interface of pointers")]
+
+use std::process::ExitCode;
 
 use atelier_kernels::attention::{Attention, attend};
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
 use atelier_kernels::product::{Product, multiply};
 use atelier_kernels::{Kernels, Level, Rows, Thread, Values};
 
-/// Tokens, features and depth of products in image models.
-const PRODUCTS: [(usize, usize, usize); 6] =
-    [(4096, 320, 320), (256, 1280, 1280), (256, 10240, 1280), (1088, 3840, 3840), (77, 768, 3072), (64, 9728, 2560)];
-/// Width and height, channels, and channels of the result of convolutions of 3 x 3.
-const CONVOLUTIONS: [(usize, usize, usize); 8] =
-    [(64, 320, 320), (16, 1280, 1280), (8, 1280, 1280), (128, 512, 512), (256, 256, 256), (256, 128, 128), (256, 64, 64), (256, 64, 3)];
-/// Head size, tokens and heads.
-const ATTENTIONS: [(usize, usize, usize); 3] = [(40, 4096, 8), (64, 1024, 20), (128, 1088, 16)];
-
-fn main() {
-    let only: Vec<String> = std::env::args().skip(1).collect();
-    let wants = |name: &str| only.is_empty() || only.iter().any(|part| name.contains(part.as_str()));
-    let levels: Vec<(Level, &Kernels)> =
-        Level::ALL.into_iter().filter(|&level| level != Level::Scalar).filter_map(|level| Some((level, level.kernels()?))).collect();
-    println!("{:32} {}", "", levels.iter().map(|(level, _)| format!("{:>11}", format!("{level:?}"))).collect::<String>());
-    for (tokens, features, depth) in PRODUCTS {
-        for half in [false, true] {
-            let name = format!("product {features} {tokens} {depth} {}", if half { "f16" } else { "f32" });
-            if wants(&name) {
-                let rates = levels.iter().map(|(_, kernels)| product(kernels, tokens, features, depth, half));
-                println!("{name:32} {}", rates.map(|rate| format!("{rate:11.0}")).collect::<String>());
-            }
-        }
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let level = arguments.next().unwrap_or_default();
+    let Some((level, kernels)) =
+        Level::ALL.into_iter().find(|known| format!("{known:?}") == level).and_then(|level| Some((level, level.kernels()?)))
+    else {
+        eprintln!("this processor has no level {level:?}; there are {:?}", Level::ALL);
+        return ExitCode::from(2);
+    };
+    for row in arguments {
+        let Some(value) = measure(level, kernels, &row) else {
+            eprintln!("no row is called {row:?}");
+            return ExitCode::from(2);
+        };
+        println!("{row}\t{value}");
     }
-    for (size, channels, out_channels) in CONVOLUTIONS {
-        let name = format!("convolution {size}x{size} {channels}>{out_channels}");
-        if wants(&name) {
-            let rates = levels.iter().map(|(_, kernels)| convolution(kernels, size, channels, out_channels));
-            println!("{name:32} {}", rates.map(|rate| format!("{rate:11.0}")).collect::<String>());
-        }
-    }
-    for (size, tokens, heads) in ATTENTIONS {
-        let name = format!("attention {size} {tokens} {heads} ms");
-        if wants(&name) {
-            let rates = levels.iter().map(|(_, kernels)| attention(kernels, size, tokens, heads));
-            println!("{name:32} {}", rates.map(|rate| format!("{rate:11.0}")).collect::<String>());
-        }
-    }
+    ExitCode::SUCCESS
 }
 
-fn product(kernels: &Kernels, tokens: usize, features: usize, depth: usize, half: bool) -> f64 {
-    let weights = vec![0.01_f32; features * depth];
+fn measure(level: Level, kernels: &Kernels, row: &str) -> Option<f64> {
+    let (kind, numbers) = row.split_once(' ').unwrap_or((row, ""));
+    let numbers: Option<Vec<usize>> =
+        numbers.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty()).map(|part| part.parse().ok()).collect();
+    Some(match (kind, numbers?.as_slice()) {
+        ("product", &[features, tokens, depth]) => product(kernels, tokens, features, depth),
+        ("convolution", &[size, _, channels, out_channels]) => convolution(kernels, size, channels, out_channels),
+        ("attention", &[size, tokens, heads]) => attention(kernels, size, tokens, heads),
+        ("peak", []) => peak(level),
+        _ => return None,
+    })
+}
+
+/// GFLOP/s of sums that stay in registers.
+#[cfg(target_arch = "x86_64")]
+fn peak(level: Level) -> f64 {
+    use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_set1_ps, _mm512_dpbf16_ps, _mm512_fmadd_ps, _mm512_set1_ps};
+    use std::hint::black_box;
+    use std::mem::transmute;
+    const ROUNDS: usize = 10_000_000;
+    const SUMS: usize = 12;
+
+    #[target_feature(enable = "avx2,fma")]
+    fn avx2() {
+        let mut sums = [_mm256_set1_ps(0.0); SUMS];
+        let factor = black_box(_mm256_set1_ps(0.5));
+        for _ in 0..ROUNDS {
+            sums = sums.map(|sum| _mm256_fmadd_ps(factor, factor, sum));
+        }
+        black_box(sums);
+    }
+    #[target_feature(enable = "avx512f")]
+    fn avx512() {
+        let mut sums = [_mm512_set1_ps(0.0); SUMS];
+        let factor = black_box(_mm512_set1_ps(0.5));
+        for _ in 0..ROUNDS {
+            sums = sums.map(|sum| _mm512_fmadd_ps(factor, factor, sum));
+        }
+        black_box(sums);
+    }
+    #[target_feature(enable = "avx512f,avx512bf16")]
+    fn avx512_bf16() {
+        let mut sums = [_mm512_set1_ps(0.0); SUMS];
+        // SAFETY: types of the same size, all of whose bits are values.
+        let factor = unsafe { transmute(black_box(_mm512_set1_ps(0.5))) };
+        for _ in 0..ROUNDS {
+            sums = sums.map(|sum| _mm512_dpbf16_ps(sum, factor, factor));
+        }
+        black_box(sums);
+    }
+    // SAFETY (all): the level's kernels are there, so its instructions are.
+    let (lanes, work): (usize, fn()) = match level {
+        Level::Avx2 => (8, || unsafe { avx2() }),
+        Level::Avx512 => (16, || unsafe { avx512() }),
+        Level::Avx512Bf16 => (32, || unsafe { avx512_bf16() }),
+        Level::Scalar | Level::Neon => return f64::NAN,
+    };
+    2e-9 * (ROUNDS * SUMS * lanes) as f64 / best(work)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn peak(_: Level) -> f64 {
+    f64::NAN
+}
+
+fn product(kernels: &Kernels, tokens: usize, features: usize, depth: usize) -> f64 {
+    let weights = vec![0x2000_u16; features * depth];
     let activations = vec![0.01_f32; tokens * depth];
     let mut out = vec![0.0_f32; tokens * features];
-    let (bytes, values) = if half { (2, Values::F16) } else { (4, Values::F32) };
     let product = Product {
-        weights: Rows { data: weights.as_ptr().cast(), stride: depth * bytes, values },
+        weights: Rows { data: weights.as_ptr().cast(), stride: depth * 2, values: Values::F16 },
         activations: Rows { data: activations.as_ptr().cast(), stride: depth * 4, values: Values::F32 },
         out: out.as_mut_ptr(),
         out_stride: features,
