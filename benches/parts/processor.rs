@@ -35,8 +35,7 @@ const OPERATIONS: [&str; 17] = [
     "attention 128 1088 16",
 ];
 /// A step without guidance or a decode, and the picture's side.
-const PARTS: [&str; 6] =
-    ["builtin step 512", "builtin decode 512", "sd15 step 256", "sd15 step 512", "sd15 decode 256", "sd15 decode 512"];
+const PARTS: [&str; 6] = ["builtin step 512", "builtin decode 512", "sd15 step 256", "sd15 step 512", "sd15 decode 256", "sd15 decode 512"];
 const PEAK: &str = "peak";
 /// Columns: the name, the kernels' level and the program's arithmetic with the level of instructions that it may use.
 const OURS: [(&str, &str, CpuMath, &str); 3] = [
@@ -194,8 +193,8 @@ pub(super) fn part(part: &str, folder: &Path) -> Outcome<()> {
     recipe.prompt = "a lake".into();
     let engine = start(|| {});
     engine.submit(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off })?;
-    let (mut last, mut steps, mut decode) = (None, Vec::new(), None);
-    loop {
+    let (mut last, mut steps) = (None, Vec::new());
+    let decode = loop {
         match engine.next_within(LIMIT).ok_or("the engine does not answer")? {
             Event::Step { .. } => {
                 let now = cpu_time();
@@ -204,13 +203,12 @@ pub(super) fn part(part: &str, folder: &Path) -> Outcome<()> {
                 }
             }
             Event::End { end: End::Done { .. }, .. } => {
-                decode = last.map(|last: Duration| cpu_time().saturating_sub(last).as_secs_f64());
-                break;
+                break last.map(|last: Duration| cpu_time().saturating_sub(last).as_secs_f64());
             }
             Event::End { end, .. } => return Err(format!("{end:?}").into()),
             _ => {}
         }
-    }
+    };
     let secs = if phase == "step" { steps.into_iter().reduce(f64::min) } else { decode };
     println!("{part}\t{}", secs.ok_or("no steps")?);
     if let Some(bytes) = peak_bytes("self") {

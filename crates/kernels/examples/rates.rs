@@ -46,7 +46,7 @@ fn measure(level: Level, kernels: &Kernels, row: &str) -> Option<f64> {
 /// GFLOP/s of sums that stay in registers.
 #[cfg(target_arch = "x86_64")]
 fn peak(level: Level) -> f64 {
-    use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_set1_ps, _mm512_dpbf16_ps, _mm512_fmadd_ps, _mm512_set1_ps};
+    use std::arch::x86_64::{__m512, __m512bh, _mm256_fmadd_ps, _mm256_set1_ps, _mm512_dpbf16_ps, _mm512_fmadd_ps, _mm512_set1_ps};
     use std::hint::black_box;
     use std::mem::transmute;
     const ROUNDS: usize = 10_000_000;
@@ -74,17 +74,25 @@ fn peak(level: Level) -> f64 {
     fn avx512_bf16() {
         let mut sums = [_mm512_set1_ps(0.0); SUMS];
         // SAFETY: types of the same size, all of whose bits are values.
-        let factor = unsafe { transmute(black_box(_mm512_set1_ps(0.5))) };
+        let factor = unsafe { transmute::<__m512, __m512bh>(black_box(_mm512_set1_ps(0.5))) };
         for _ in 0..ROUNDS {
             sums = sums.map(|sum| _mm512_dpbf16_ps(sum, factor, factor));
         }
         black_box(sums);
     }
-    // SAFETY (all): the level's kernels are there, so its instructions are.
     let (lanes, work): (usize, fn()) = match level {
-        Level::Avx2 => (8, || unsafe { avx2() }),
-        Level::Avx512 => (16, || unsafe { avx512() }),
-        Level::Avx512Bf16 => (32, || unsafe { avx512_bf16() }),
+        Level::Avx2 => (8, || {
+            // SAFETY: the level's kernels are there, so its instructions are.
+            unsafe { avx2() }
+        }),
+        Level::Avx512 => (16, || {
+            // SAFETY: the level's kernels are there, so its instructions are.
+            unsafe { avx512() }
+        }),
+        Level::Avx512Bf16 => (32, || {
+            // SAFETY: the level's kernels are there, so its instructions are.
+            unsafe { avx512_bf16() }
+        }),
         Level::Scalar | Level::Neon => return f64::NAN,
     };
     2e-9 * (ROUNDS * SUMS * lanes) as f64 / best(work)

@@ -34,7 +34,8 @@ unsafe extern "C" {
     fn ggml_nbytes(tensor: Pointer) -> usize;
     fn ggml_mul_mat(context: Pointer, a: Pointer, b: Pointer) -> Pointer;
     fn ggml_conv_2d(context: Pointer, a: Pointer, b: Pointer, s0: c_int, s1: c_int, p0: c_int, p1: c_int, d0: c_int, d1: c_int) -> Pointer;
-    fn ggml_flash_attn_ext(context: Pointer, q: Pointer, k: Pointer, v: Pointer, mask: Pointer, scale: f32, bias: f32, cap: f32) -> Pointer;
+    fn ggml_flash_attn_ext(context: Pointer, q: Pointer, k: Pointer, v: Pointer, mask: Pointer, scale: f32, bias: f32, cap: f32)
+    -> Pointer;
     fn ggml_new_graph(context: Pointer) -> Pointer;
     fn ggml_build_forward_expand(graph: Pointer, tensor: Pointer);
     fn ggml_graph_compute_with_ctx(context: Pointer, graph: Pointer, threads: c_int) -> c_int;
@@ -100,7 +101,7 @@ unsafe fn best(context: Pointer, out: Pointer) -> f64 {
         for _ in 0..6 {
             let start = cpu_time();
             ggml_graph_compute_with_ctx(context, graph, 1);
-            let took = cpu_time() - start;
+            let took = cpu_time().saturating_sub(start);
             best = best.min(took);
             spent += took;
             if spent > Duration::from_secs(1) {
