@@ -1,4 +1,4 @@
-//! Speed of the kernels on one thread, by the thread's CPU time, best of several. Linux only.
+//! Speed of the kernels on one thread, by the thread's CPU time (on Linux), best of several.
 //!
 //! `rates LEVEL ROW...` writes `ROW<tab>VALUE` for each row: GFLOP/s of `product FEATURES TOKENS DEPTH`, `convolution SIZExSIZE IN>OUT` (3 x 3) and
 //! `peak` (what the registers can do), milliseconds of `attention SIZE TOKENS HEADS`. Weights, keys and values are binary16.
@@ -193,6 +193,7 @@ fn best(work: impl Fn()) -> f64 {
 }
 
 /// CPU time of this thread.
+#[cfg(target_os = "linux")]
 fn cpu_seconds() -> f64 {
     #[repr(C)]
     struct Time {
@@ -207,4 +208,11 @@ fn cpu_seconds() -> f64 {
     // SAFETY: the C library's function on 64-bit Linux.
     unsafe { clock_gettime(THREAD_CPU_TIME, &raw mut time) };
     time.seconds as f64 + time.nanoseconds as f64 * 1e-9
+}
+
+/// Time since the first call: other systems have no such clock by this name.
+#[cfg(not(target_os = "linux"))]
+fn cpu_seconds() -> f64 {
+    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    START.get_or_init(std::time::Instant::now).elapsed().as_secs_f64()
 }

@@ -1,5 +1,5 @@
-//! Speed of ggml's own operations on the processor, one thread, by CPU time: what the engine computes with where no kernels are registered.
-//! `cargo xtask bench -- --cpu` runs it beside ours. Linux only.
+//! Speed of ggml's own operations on the processor, one thread, by CPU time (on Linux): what the engine computes with where no kernels
+//! are registered. `cargo xtask bench -- --cpu` runs it beside ours.
 //!
 //! `operations ROW...` writes `ROW<tab>VALUE` for each: GFLOP/s of `product FEATURES TOKENS DEPTH` and `convolution SIZExSIZE IN>OUT` (3 x 3, unfolded),
 //! milliseconds of `attention SIZE TOKENS HEADS`. Weights, keys and values are binary16.
@@ -113,6 +113,7 @@ unsafe fn best(context: Pointer, out: Pointer) -> f64 {
 }
 
 /// CPU time of this thread.
+#[cfg(target_os = "linux")]
 fn cpu_time() -> Duration {
     #[repr(C)]
     struct Time {
@@ -127,4 +128,11 @@ fn cpu_time() -> Duration {
     // SAFETY: the C library's function on 64-bit Linux.
     unsafe { clock_gettime(THREAD_CPU_TIME, &raw mut time) };
     Duration::new(time.seconds.unsigned_abs(), time.nanoseconds.unsigned_abs() as u32)
+}
+
+/// Time since the first call: other systems have no such clock by this name.
+#[cfg(not(target_os = "linux"))]
+fn cpu_time() -> Duration {
+    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    START.get_or_init(std::time::Instant::now).elapsed()
 }
