@@ -17,7 +17,7 @@ pub fn wrong_width(dir: &Path) -> io::Result<TinyFiles> {
 
 /// A tiny Z-Image whose encoder has fewer tokens than its tokenizer, which ends the engine's process.
 pub fn small_vocabulary(dir: &Path) -> io::Result<TinyFiles> {
-    tiny::zimage(dir, &Options { vocabulary: 151_645, ..Options::default() })
+    tiny::zimage(dir, &Options { vocabulary: 151_673, ..Options::default() })
 }
 
 /// A tiny Z-Image with the text encoder's file in the place of the diffusion module.

@@ -59,7 +59,7 @@ pub struct Options {
     pub encoder_width: usize,
     /// Layers of the text encoder; never 28, which the engine takes for another number of heads.
     pub encoder_layers: usize,
-    /// Rows of the text encoder's table of tokens; the tokenizer needs 151646.
+    /// Rows of the text encoder's table of tokens; the tokenizer has 151674.
     pub vocabulary: usize,
     /// Format of the diffusion module and the text encoder; the autoencoder is always safetensors.
     pub format: Format,
