@@ -15,13 +15,25 @@ namespace atelier {
 
 namespace {
 
-using InitBackend  = ggml_backend_t (*)(ggml_backend_dev_t, const char*);
 using GraphCompute = ggml_status (*)(ggml_backend_t, ggml_cgraph*);
 
+// A device and its own functions.
+struct HookedDevice {
+    ggml_backend_device_i functions = {};
+    // The backends of a device share their functions.
+    GraphCompute compute = nullptr;
+    // The first use of a device fills its state, which a second thread must not see half filled (ggml_vk_get_device). Recursive: a device may
+    // be asked for its buffers while it is initialised.
+    std::recursive_mutex first_use;
+};
+
 std::mutex hook_mutex;
-std::map<ggml_backend_dev_t, InitBackend> original_init;
-// The backends of a device share their functions.
-std::map<ggml_backend_dev_t, GraphCompute> original_compute;
+std::map<ggml_backend_dev_t, HookedDevice> hooked_devices;
+
+HookedDevice& hooked(ggml_backend_dev_t device) {
+    std::lock_guard<std::mutex> lock(hook_mutex);
+    return hooked_devices[device];
+}
 
 std::atomic<int> fixed_nodes{0};
 std::atomic<bool> force_chunks{false};
@@ -36,7 +48,7 @@ constexpr int CHUNK_NODES_MIN = 4;
 
 GraphCompute original_compute_of(ggml_backend_t backend) {
     std::lock_guard<std::mutex> lock(hook_mutex);
-    return original_compute[backend->device];
+    return hooked_devices[backend->device].compute;
 }
 
 // Abort callback of the CPU backend, called after each node on the thread that computes the graph.
@@ -100,19 +112,19 @@ ggml_backend_t init_hooked(ggml_backend_dev_t device, const char* params) {
     if (job != nullptr && job->dry_run() != nullptr) {
         return dry_run_backend(device);
     }
-    InitBackend init = nullptr;
+    HookedDevice& it       = hooked(device);
+    ggml_backend_t backend = nullptr;
     {
-        std::lock_guard<std::mutex> lock(hook_mutex);
-        init = original_init[device];
+        std::lock_guard<std::recursive_mutex> lock(it.first_use);
+        backend = it.functions.init_backend(device, params);
     }
-    ggml_backend_t backend = init(device, params);
     if (backend == nullptr) {
         return nullptr;
     }
     const bool has_abort_callback = ggml_backend_is_cpu(backend) && !force_chunks.load(std::memory_order_relaxed);
     {
         std::lock_guard<std::mutex> lock(hook_mutex);
-        original_compute[backend->device] = backend->iface.graph_compute;
+        it.compute = backend->iface.graph_compute;
     }
     if (has_abort_callback) {
         ggml_backend_cpu_set_abort_callback(backend, on_node_computed, nullptr);
@@ -121,6 +133,18 @@ ggml_backend_t init_hooked(ggml_backend_dev_t device, const char* params) {
         backend->iface.graph_compute = compute_in_chunks;
     }
     return backend;
+}
+
+ggml_backend_buffer_type_t buffer_type_hooked(ggml_backend_dev_t device) {
+    HookedDevice& it = hooked(device);
+    std::lock_guard<std::recursive_mutex> lock(it.first_use);
+    return it.functions.get_buffer_type(device);
+}
+
+ggml_backend_buffer_type_t host_buffer_type_hooked(ggml_backend_dev_t device) {
+    HookedDevice& it = hooked(device);
+    std::lock_guard<std::recursive_mutex> lock(it.first_use);
+    return it.functions.get_host_buffer_type(device);
 }
 
 }  // namespace
@@ -135,8 +159,15 @@ void hook_devices() {
     for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {
         ggml_backend_dev_t device = ggml_backend_dev_get(i);
         if (device->iface.init_backend != init_hooked) {
-            original_init[device]      = device->iface.init_backend;
-            device->iface.init_backend = init_hooked;
+            hooked_devices[device].functions = device->iface;
+            device->iface.init_backend       = init_hooked;
+            // A server is asked for its buffers' sizes once, when it is added.
+            if (!is_remote(device)) {
+                device->iface.get_buffer_type = buffer_type_hooked;
+                if (device->iface.get_host_buffer_type != nullptr) {
+                    device->iface.get_host_buffer_type = host_buffer_type_hooked;
+                }
+            }
         }
     }
 }

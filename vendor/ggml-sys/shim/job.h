@@ -121,6 +121,18 @@ private:
     Job* outer_;
 };
 
+// Allows this thread's asserts to be caught while the scope lives: the scope stands inside a try block for `EngineAbort`.
+class ThrowScope {
+public:
+    ThrowScope();
+    ~ThrowScope();
+    ThrowScope(const ThrowScope&)            = delete;
+    ThrowScope& operator=(const ThrowScope&) = delete;
+
+private:
+    bool outer_;
+};
+
 // Module (atelier_module) of the weight of this name.
 int module_of(const char* tensor_name);
 
@@ -154,7 +166,14 @@ void atelier_buffer_freed(ggml_backend_buffer* buffer);
 bool atelier_buffer_is_virtual(const ggml_backend_buffer* buffer);
 void atelier_job_set_current_weight(const char* tensor_name);
 void* atelier_job_current(void);
+// Makes this the thread of `job`; what is thrown on it is caught by the caller.
 void atelier_job_attach_thread(void* job);
+// Runs `compute(thread)`, the share of one thread of a graph. False where it threw; the first reason is kept for the thread pool.
+bool atelier_compute_on_thread(void (*compute)(void*), void* thread, const void* threadpool);
+// Ends the share of this thread, because another one failed.
+void atelier_leave_computation(void);
+// Throws the reason that was kept for this thread pool, where this thread may throw.
+void atelier_rethrow_computation(const void* threadpool);
 bool atelier_job_should_stop(void* job);
 void atelier_job_load_begin(void* job, const char* tensor_name, uint64_t total);
 void atelier_job_load_progress(void* job, uint64_t done);

@@ -318,8 +318,11 @@ atelier_status atelier_upscaler_new(const char* path,
     atelier::set_simulated_threads(n_threads);
     return run_guarded(&job, [&] {
         job.enter_phase(ATELIER_PHASE_LOADING);
-        auto upscaler      = std::make_unique<atelier_upscaler>();
-        upscaler->upscaler = new_upscaler_ctx(path, direct, n_threads, tile_size, backend, params_backend);
+        auto upscaler = std::make_unique<atelier_upscaler>();
+        {
+            std::lock_guard<std::mutex> lock(atelier::opening_mutex());
+            upscaler->upscaler = new_upscaler_ctx(path, direct, n_threads, tile_size, backend, params_backend);
+        }
         if (upscaler->upscaler == nullptr) {
             last_error = "the engine could not open the upscaler";
             return ATELIER_FAILED;
