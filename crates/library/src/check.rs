@@ -41,7 +41,7 @@ impl HeaderCache {
         fix_roles(&mut known, &mut notes)?;
         let set = Set { files: known };
         let family = set.family()?;
-        set.check_heads()?;
+        set.check_heads(family)?;
         set.check_parts(family)?;
         set.check_text_encoder(family)?;
         set.check_decoder(family)?;
@@ -180,9 +180,9 @@ impl Set {
         Ok(family)
     }
 
-    fn check_heads(&self) -> Result<(), Problem> {
-        let mains = [FileRole::Diffusion, FileRole::Model];
-        mains.into_iter().filter_map(|role| self.files.get(&role)).try_for_each(|(path, known)| heads::check(&file_name(path), &known.header))
+    fn check_heads(&self, family: Family) -> Result<(), Problem> {
+        let mut mains = [FileRole::Diffusion, FileRole::Model].into_iter().filter_map(|role| self.files.get(&role));
+        mains.try_for_each(|(path, known)| heads::check(&file_name(path), &known.header, family))
     }
 
     fn check_parts(&self, family: Family) -> Result<(), Problem> {
