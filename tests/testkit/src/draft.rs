@@ -184,6 +184,26 @@ impl Draft {
         Self { container, metadata, tensors: tensors.collect(), damage: None }
     }
 
+    /// Gives a tensor another number type, by safetensors' name of it.
+    ///
+    /// # Errors
+    /// An unknown tensor or type.
+    pub fn retype(&mut self, name: &str, dtype: &str) -> io::Result<()> {
+        let tensor = self.tensors.iter().position(|it| it.name == name);
+        let dtype = TYPES.iter().position(|it| it.1 == Some(dtype));
+        let (Some(tensor), Some(dtype)) = (tensor, dtype) else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("no tensor {name}, or no such type")));
+        };
+        self.tensors[tensor].dtype = dtype;
+        self.fit(tensor);
+        Ok(())
+    }
+
+    /// Adds a tensor of zeros.
+    pub fn add(&mut self, name: &str, shape: &[u64]) {
+        self.tensors.push(Entry { name: name.into(), dtype: F32, shape: shape.into(), data: Vec::new() });
+    }
+
     /// Extension of its file.
     #[must_use]
     pub const fn extension(&self) -> &'static str {
@@ -309,9 +329,7 @@ impl Draft {
                 ];
                 let mark = random.one_of(&marks);
                 let shape = random.one_of(&[&[0u64][..], &[1], &[4, 4], &[1, 1, 1, 1], &[]]).to_vec();
-                self.tensors.push(Entry { name: mark.into(), dtype: F32, shape: shape.clone(), data: vec![0; 64] });
-                let last = self.tensors.len() - 1;
-                self.fit(last);
+                self.add(mark, &shape);
                 format!("{mark} of the shape {shape:?} is added")
             }
             _ => {
