@@ -2,7 +2,8 @@
 //!
 //! Each change happens in a child process with a limit of memory; a child that dies, or says nothing for too long, is a defect. The environment
 //! chooses how many changes there are (`ATELIER_FUZZ_MUTATIONS`, 60), their seed (`ATELIER_FUZZ_SEED`), and which family is changed
-//! (`ATELIER_FUZZ_FAMILY`; by default those whose text encoder is small). The changes of a seed are always the same.
+//! (`ATELIER_FUZZ_FAMILY`: one of testkit's, `lora`, `upscaler`, or `pickle`, an upscaler of PyTorch's; by default those that take a fraction of a
+//! second). The changes of a seed are always the same.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
@@ -22,6 +23,7 @@ use atelier_engine::{End, Event, PreviewOptions, Task};
 use support::engine::Engine;
 use testkit::draft::{Draft, Random};
 use testkit::families::{self, FAMILIES, Part};
+use testkit::tiny;
 
 const DEFAULT_MUTATIONS: u64 = 60;
 /// Changes that one child makes.
@@ -30,8 +32,10 @@ const BATCH: u64 = 100;
 const LIMIT: Duration = Duration::from_mins(3);
 /// Address space of a child in KiB; most of it is never touched.
 const MEMORY_KIB: u64 = 12 << 20;
-/// Families whose text encoders are tiny.
-const QUICK: [&str; 3] = ["zimage", "zimage-gguf", "ovis"];
+/// What takes a fraction of a second, as often as it is chosen.
+const QUICK: [&str; 12] = [
+    "zimage", "zimage", "zimage", "zimage-gguf", "zimage-gguf", "zimage-vae", "ovis", "ovis", "ovis", "lora", "upscaler", "pickle",
+];
 /// Variable by which a child is told what to do: seed, first change, end, family.
 const CHILD: &str = "ATELIER_FUZZ_CHILD";
 
@@ -144,9 +148,8 @@ fn child(orders: &str) {
     let mut specimens = Specimens { dir: dir.path(), engine: Engine::start(), parts: BTreeMap::new() };
     for index in first..end {
         let mut random = Random::new(seed.wrapping_mul(1_000_003).wrapping_add(index));
-        let family = if chosen == "quick" { random.one_of(&QUICK) } else { chosen };
-        assert!(FAMILIES.contains(&family), "no family is called {family}");
-        specimens.try_one(index, family, &mut random);
+        let subject = if chosen == "quick" { random.one_of(&QUICK) } else { chosen };
+        specimens.try_one(index, subject, &mut random);
     }
 }
 
@@ -180,40 +183,54 @@ impl Specimens<'_> {
         self.parts.insert(family.to_owned(), parts);
     }
 
-    /// Makes one change, and says before and after it what happens.
-    fn try_one(&mut self, index: u64, family: &str, random: &mut Random) {
+    /// Makes one change, and says before and after it what happens. The first one of all changes nothing.
+    fn try_one(&mut self, index: u64, subject: &str, random: &mut Random) {
+        let family = if FAMILIES.contains(&subject) { subject } else { "zimage" };
         self.load(family);
+        let parts = &self.parts[family];
+        let mut files: ModelFiles = parts.iter().map(|(role, _, path)| (*role, path.clone())).collect();
         let path = |extension: &str| self.dir.join(format!("changed-{index}.{extension}"));
         let change = |draft: &Draft, random: &mut Random| {
             let mut draft = draft.clone();
             let what = if index == 0 { "nothing is changed".to_owned() } else { draft.mutate(random) };
             let path = path(draft.extension());
             draft.write(&path).unwrap();
-            (what, path)
+            (format!("{subject}: {what}"), path)
         };
-        let parts = &self.parts[family];
-        let mut files: ModelFiles = parts.iter().map(|(role, _, path)| (*role, path.clone())).collect();
         let mut loras = Vec::new();
         let mut upscaler = None;
-        // The diffusion module half of the time: it has the most tensors.
-        let kind = random.below(12);
-        let (what, changed) = match kind {
-            0 if family == "zimage" => {
+        let (what, changed) = match subject {
+            "lora" => {
                 let (what, path) = change(&families::lora(), random);
                 loras.push(Lora { path: path.clone(), strength: 1.0 });
-                (format!("{family}, LoRA: {what}"), path)
+                (what, path)
             }
-            1 => {
+            "upscaler" => {
                 let (what, path) = change(&families::upscaler().unwrap(), random);
                 upscaler = Some(path.clone());
-                (format!("upscaler: {what}"), path)
+                (what, path)
+            }
+            "pickle" => {
+                let original = tiny::upscaler_pth(self.dir, 2, 1).unwrap();
+                let mut bytes = std::fs::read(&original).unwrap();
+                // The pickle comes first; the directory is at the end.
+                let place = if random.below(4) == 0 { bytes.len() - 2000..bytes.len() } else { 0..8000 };
+                let mut part = bytes[place.clone()].to_vec();
+                random.damage(&mut part);
+                bytes.splice(place, part);
+                let path = path("pth");
+                std::fs::write(&path, bytes).unwrap();
+                upscaler = Some(path.clone());
+                ("pickle: some bytes are damaged".to_owned(), path)
             }
             _ => {
-                let drafts: Vec<_> = parts.iter().filter_map(|(role, part, _)| if let Part::Draft(it) = part { Some((role, it)) } else { None }).collect();
-                let (role, draft) = if kind < 7 { drafts[0] } else { random.one_of(&drafts) };
+                let drafts = parts.iter().filter_map(|(role, part, _)| if let Part::Draft(it) = part { Some((*role, it)) } else { None });
+                let drafts: Vec<_> = drafts.collect();
+                // The first one half of the time: it has the most tensors.
+                let (role, draft) = if random.below(2) == 0 { drafts[0] } else { random.one_of(&drafts) };
                 let (what, path) = change(draft, random);
-                files.set(*role, path.clone());
-                (format!("{family}, {}: {what}", role.key()), path)
+                files.set(role, path.clone());
+                (format!("{what} ({})", role.key()), path)
             }
         };
         println!("begin {index} {what}");

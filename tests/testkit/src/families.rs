@@ -13,7 +13,7 @@ use crate::tensor::{Kind, Tensors, write_safetensors};
 use crate::tiny::{self, Options, autoencoder_tensors, diffusion_tensors, encoder_tensors};
 
 /// The families that are made.
-pub const FAMILIES: [&str; 6] = ["zimage", "zimage-gguf", "sd15", "sdxl", "sd3", "ovis"];
+pub const FAMILIES: [&str; 7] = ["zimage", "zimage-gguf", "zimage-vae", "sd15", "sdxl", "sd3", "ovis"];
 
 /// A file of a tiny model.
 #[derive(Clone, Debug)]
@@ -35,6 +35,12 @@ pub fn family(name: &str, dir: &Path) -> io::Result<Vec<(&'static str, Part)>> {
     let autoencoder = |channels| draft(&autoencoder_tensors(channels));
     Ok(match name {
         "zimage" => vec![("diffusion", draft(&diffusion_tensors(&options))), ("llm", llm()), ("taesd", autoencoder(16))],
+        "zimage-vae" => {
+            let mut model = Model::default();
+            model.vae_with_decoder("", 16, false, 32);
+            let vae = Draft::with_holes(Container::Safetensors, &model.0, &[], |name| name.starts_with("encoder."));
+            vec![("diffusion", draft(&diffusion_tensors(&options))), ("llm", llm()), ("vae", Part::Draft(vae))]
+        }
         "zimage-gguf" => {
             let options = Options { encoder_layers: 1, encoder_width: 32, ..options.clone() };
             let (mut module, mut encoder) = (diffusion_tensors(&options), encoder_tensors(&options));

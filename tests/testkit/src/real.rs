@@ -225,6 +225,11 @@ impl Model {
 
     /// `channels` of the latents; `quantised`: with `quant_conv` and `post_quant_conv`, as in older ones.
     pub(crate) fn vae(&mut self, prefix: &str, channels: usize, quantised: bool) {
+        self.vae_with_decoder(prefix, channels, quantised, VAE);
+    }
+
+    /// As [`Self::vae`], with a decoder that begins as wide as `base`.
+    pub(crate) fn vae_with_decoder(&mut self, prefix: &str, channels: usize, quantised: bool, base: usize) {
         let multiples = [1, 2, 4, 4];
         let last = 4 * VAE;
         let encoder = &format!("{prefix}encoder");
@@ -248,21 +253,22 @@ impl Model {
         }
 
         let decoder = &format!("{prefix}decoder");
+        let last = 4 * base;
         self.conv(&format!("{decoder}.conv_in"), last, channels, 3, 1.0);
         self.vae_middle(decoder, last);
         let mut width = last;
         for (level, multiple) in multiples.iter().enumerate().rev() {
             for block in 0..3 {
-                self.vae_residual(&format!("{decoder}.up.{level}.block.{block}"), width, multiple * VAE);
-                width = multiple * VAE;
+                self.vae_residual(&format!("{decoder}.up.{level}.block.{block}"), width, multiple * base);
+                width = multiple * base;
             }
             if level > 0 {
                 self.conv(&format!("{decoder}.up.{level}.upsample.conv"), width, width, 3, 1.0);
             }
         }
-        self.norm(&format!("{decoder}.norm_out"), VAE);
+        self.norm(&format!("{decoder}.norm_out"), base);
         // The last activation has about half the variance of a normal number; the picture's range is -1 to 1.
-        self.conv(&format!("{decoder}.conv_out"), 3, VAE, 3, 0.7);
+        self.conv(&format!("{decoder}.conv_out"), 3, base, 3, 0.7);
     }
 
     fn vae_residual(&mut self, name: &str, inputs: usize, outputs: usize) {
