@@ -259,6 +259,9 @@ impl Specimens<'_> {
                 preview: PreviewOptions::Off,
             },
         };
+        if let Task::Generate { recipe, .. } = &task {
+            let _ = self.engine.estimate(recipe);
+        }
         let said = self.engine.run_task(task);
         let has_begun = said.events.iter().any(|event| matches!(event, Event::Begin { .. }));
         let outcome = match said.end() {

@@ -428,7 +428,7 @@ impl Draft {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::families::{FAMILIES, Part, family};
+    use crate::families::{Part, family};
 
     #[test]
     fn an_unchanged_draft_is_a_whole_file() {
@@ -445,7 +445,7 @@ mod tests {
     #[test]
     fn the_same_seed_changes_the_same() {
         let dir = tempfile::tempdir().unwrap();
-        for name in FAMILIES {
+        for name in ["zimage", "zimage-gguf", "ovis"] {
             let parts = family(name, dir.path()).unwrap();
             let Part::Draft(draft) = &parts[0].1 else { panic!("{name}") };
             let said = |seed| draft.clone().mutate(&mut Random::new(seed));

@@ -1,9 +1,12 @@
 // Cancels running graphs and reports their progress.
 //
 // The CPU backend calls its abort callback after every node. Other devices compute their graphs in chunks, with a check between them.
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "ggml-backend-impl.h"
 #include "ggml-impl.h"
@@ -62,6 +65,7 @@ bool on_node_computed(void*) {
 }
 
 ggml_status compute_in_chunks(ggml_backend_t backend, ggml_cgraph* graph) {
+    check_is_computed(backend->device, graph);
     const GraphCompute compute = original_compute_of(backend);
     Job* job                   = current_job();
     if (job == nullptr) {
@@ -97,6 +101,7 @@ ggml_status compute_in_chunks(ggml_backend_t backend, ggml_cgraph* graph) {
 }
 
 ggml_status compute_with_abort_callback(ggml_backend_t backend, ggml_cgraph* graph) {
+    check_is_computed(backend->device, graph);
     Job* job = current_job();
     if (job != nullptr) {
         job->begin_graph(graph->n_nodes);
@@ -148,6 +153,30 @@ ggml_backend_buffer_type_t host_buffer_type_hooked(ggml_backend_dev_t device) {
 }
 
 }  // namespace
+
+void check_is_computed(ggml_backend_dev_t device, const ggml_cgraph* graph) {
+    if (is_remote(device) || !can_throw()) {
+        return;
+    }
+    const size_t largest = ggml_backend_buft_get_max_size(ggml_backend_dev_buffer_type(device));
+    for (int i = 0; i < graph->n_nodes; ++i) {
+        const ggml_tensor* node = graph->nodes[i];
+        if (ggml_op_is_empty(node->op) || ggml_backend_dev_supports_op(device, node)) {
+            continue;
+        }
+        const std::string name = ggml_backend_dev_name(device);
+        const auto check_size  = [&](const ggml_tensor* tensor) {
+            if (tensor != nullptr && ggml_nbytes(tensor) > largest) {
+                throw EngineAbort{name + " takes no tensor of " + std::to_string(ggml_nbytes(tensor)) + " bytes (" + ggml_get_name(tensor) + ")"};
+            }
+        };
+        check_size(node);
+        std::for_each(std::begin(node->src), std::end(node->src), check_size);
+        const ggml_tensor* source = node->src[0] != nullptr ? node->src[0] : node;
+        throw EngineAbort{name + " does not compute " + ggml_op_desc(node) + " with " + ggml_type_name(source->type) + " (" +
+                          ggml_get_name(source) + ")"};
+    }
+}
 
 std::mutex& device_list_mutex() {
     static std::mutex& mutex = *new std::mutex;

@@ -13,6 +13,8 @@
 #include "memory_tracker.h"
 #include "shim.h"
 
+struct ggml_cgraph;
+
 namespace atelier {
 
 // Thrown by ggml's abort callback when an assert of the engine fails.
@@ -141,6 +143,8 @@ bool can_throw();
 
 void install_callbacks();
 void hook_devices();
+// Throws where the device does not compute a node of the graph: most backends end the process when they meet one.
+void check_is_computed(ggml_backend_device* device, const ggml_cgraph* graph);
 // Makes the CPU backend ask the kernels of atelier_set_cpu_kernels first. Once, before a backend is made.
 void hook_cpu_operations();
 
@@ -148,7 +152,7 @@ void hook_cpu_operations();
 std::mutex& device_list_mutex();
 
 // See atelier_simulate_device; false where the name is taken.
-bool simulate_device(const char* name, size_t memory_bytes, const char* card);
+bool simulate_device(const char* name, size_t memory_bytes, const char* card, size_t largest_buffer_bytes, const char* without);
 // Sets the number of threads of simulated devices.
 void set_simulated_threads(int n);
 
