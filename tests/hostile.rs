@@ -2,8 +2,8 @@
 //!
 //! Each change happens in a child process with a limit of memory; a child that dies, or says nothing for too long, is a defect. The environment
 //! chooses how many changes there are (`ATELIER_FUZZ_MUTATIONS`, 60), their seed (`ATELIER_FUZZ_SEED`), and which family is changed
-//! (`ATELIER_FUZZ_FAMILY`: one of testkit's, `lora`, `upscaler`, or `pickle`, an upscaler of PyTorch's; by default those that take a fraction of a
-//! second). The changes of a seed are always the same.
+//! (`ATELIER_FUZZ_FAMILY`: one of testkit's, `lora`, `upscaler`, `role` for a file in a role that is not its own, or `pickle`, an upscaler of
+//! PyTorch's; by default those that take a fraction of a second). The changes of a seed are always the same.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
@@ -33,8 +33,8 @@ const LIMIT: Duration = Duration::from_mins(3);
 /// Address space of a child in KiB; most of it is never touched.
 const MEMORY_KIB: u64 = 12 << 20;
 /// What takes a fraction of a second, as often as it is chosen.
-const QUICK: [&str; 12] = [
-    "zimage", "zimage", "zimage", "zimage-gguf", "zimage-gguf", "zimage-vae", "ovis", "ovis", "ovis", "lora", "upscaler", "pickle",
+const QUICK: [&str; 13] = [
+    "zimage", "zimage", "zimage", "zimage-gguf", "zimage-gguf", "zimage-vae", "ovis", "ovis", "ovis", "lora", "upscaler", "pickle", "role",
 ];
 /// Variable by which a child is told what to do: seed, first change, end, family.
 const CHILD: &str = "ATELIER_FUZZ_CHILD";
@@ -209,6 +209,13 @@ impl Specimens<'_> {
                 let (what, path) = change(&families::upscaler().unwrap(), random);
                 upscaler = Some(path.clone());
                 (what, path)
+            }
+            // Files whose kind is not known for sure before the engine reads them.
+            "role" => {
+                let role = random.one_of(&[FileRole::LlmVision, FileRole::ClipVision, FileRole::Controlnet, FileRole::Photomaker]);
+                let (what, path) = change(&families::fragment(), random);
+                files.set(role, path.clone());
+                (format!("{what} ({})", role.key()), path)
             }
             "pickle" => {
                 let original = tiny::upscaler_pth(self.dir, 2, 1).unwrap();

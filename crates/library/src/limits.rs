@@ -32,7 +32,7 @@ fn check_tensor(tensor: &TensorInfo, format: Format) -> Result<(), Flaw> {
     if name.split('.').any(|part| leading_number(part) > MAX_NUMBER) {
         return damaged("has an impossible number in its name");
     }
-    let is_weight = name.ends_with(".weight") || name.ends_with(".bias");
+    let is_weight = name.rsplit_once('.').is_some_and(|(_, end)| matches!(end, "weight" | "bias"));
     // A list of no values is a mark that says something by its name, such as `v_pred`.
     if shape.contains(&0) && (shape.len() > 1 || is_weight) {
         return damaged("has no values");

@@ -381,15 +381,16 @@ impl Draft {
     }
 
     fn safetensors_header(&self) -> Vec<u8> {
-        let mut json = String::from("{\"__metadata__\":{\"format\":\"pt\"}");
+        let mut entries = vec![r#""__metadata__":{"format":"pt"}"#.to_owned()];
         let mut offset = 0u64;
         for tensor in &self.tensors {
             let end = offset.saturating_add(tensor.byte_len().unwrap_or(tensor.data.len() as u64));
             let dtype = TYPES[tensor.dtype].1.unwrap_or("X");
-            json += &format!(",{:?}:{{\"dtype\":\"{dtype}\",\"shape\":{:?},\"data_offsets\":[{offset},{end}]}}", tensor.name, tensor.shape);
+            let (name, shape) = (&tensor.name, &tensor.shape);
+            entries.push(format!(r#"{name:?}:{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[{offset},{end}]}}"#));
             offset = end;
         }
-        json.push('}');
+        let json = format!("{{{}}}", entries.join(","));
         let mut out = (json.len() as u64).to_le_bytes().to_vec();
         out.extend_from_slice(json.as_bytes());
         out

@@ -85,6 +85,27 @@ pub fn upscaler() -> io::Result<Draft> {
     Ok(Draft::new(Container::Safetensors, &tiny::upscaler_tensors(2)?, &[]))
 }
 
+/// A few tensors of vision encoders, `ControlNet`s and `PhotoMaker`s, too few for any.
+#[must_use]
+pub fn fragment() -> Draft {
+    let mut tensors = Tensors::default();
+    for (name, shape) in [
+        ("visual.patch_embed.proj.0.weight", &[8usize, 3, 2, 2][..]),
+        ("visual.blocks.0.attn.qkv.weight", &[24, 8]),
+        ("visual.merger.ln_q.weight", &[8]),
+        ("v.blk.0.attn_q.weight", &[8, 8]),
+        ("vision_model.embeddings.position_embedding.weight", &[5, 8]),
+        ("vision_model.encoder.layers.0.mlp.fc1.weight", &[16, 8]),
+        ("input_hint_block.2.weight", &[16, 3, 3, 3]),
+        ("input_blocks.1.0.in_layers.2.weight", &[8, 8, 3, 3]),
+        ("pmid.fuse_module.mlp1.fc1.weight", &[8, 8]),
+        ("qformer.token_proj.0.weight", &[8, 8]),
+    ] {
+        tensors.weight(name, shape, Kind::F16, 1.0);
+    }
+    Draft::new(Container::Safetensors, &tensors, &[])
+}
+
 /// A file with the diffusion module and text encoders, which are zeros.
 fn whole(model: &Model) -> Part {
     Part::Draft(Draft::with_holes(Container::Safetensors, &model.0, &[], |name| !name.starts_with("model.diffusion_model.")))
@@ -110,7 +131,7 @@ fn sparse(dir: &Path, name: &str, tensors: &Tensors) -> io::Result<Part> {
     Ok(Part::File(path))
 }
 
-/// MMDiT of the fewest blocks that the engine makes, whose last one has no output for the text. It has as many heads as blocks.
+/// `MMDiT` of the fewest blocks that the engine makes, whose last one has no output for the text. It has as many heads as blocks.
 fn sd3() -> Tensors {
     const BLOCKS: usize = 24;
     const WIDTH: usize = 4 * BLOCKS;

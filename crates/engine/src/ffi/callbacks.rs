@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::error::CallError;
 use crate::protocol::{LogLevel, PhaseKind};
 use atelier_core::placement::Module;
 use atelier_core::recipe::Rgb8;
@@ -140,7 +141,7 @@ unsafe extern "C" fn on_cancelled(user: *mut c_void) -> bool {
 ///
 /// # Safety
 /// `rgb` is null or points to `width * height * 3` bytes that live during the call.
-pub(super) unsafe fn copy_rgb(width: u32, height: u32, rgb: *const u8) -> Option<Rgb8> {
+unsafe fn copy_rgb(width: u32, height: u32, rgb: *const u8) -> Option<Rgb8> {
     let bytes = usize::try_from(u64::from(width) * u64::from(height) * 3).ok()?;
     if rgb.is_null() || bytes == 0 {
         return None;
@@ -148,4 +149,18 @@ pub(super) unsafe fn copy_rgb(width: u32, height: u32, rgb: *const u8) -> Option
     // SAFETY: as the caller promises.
     let pixels = unsafe { std::slice::from_raw_parts(rgb, bytes) }.to_vec();
     Rgb8::new(width, height, pixels)
+}
+
+/// The picture of a call that returned `status`; frees the memory of `image`, whose pixels are looked at only where the call succeeded.
+///
+/// # Safety
+/// `image` was filled by the shim in that call, or has a null pointer. After success it is null or has width x height x 3 bytes.
+pub(super) unsafe fn take_picture(status: ggml_sys::atelier_status, image: &mut ggml_sys::sd_image_t) -> Result<Option<Rgb8>, CallError> {
+    let result = CallError::check(status);
+    // SAFETY: as the caller promises; the pixels are freed once.
+    unsafe {
+        let pixels = result.is_ok().then(|| copy_rgb(image.width, image.height, image.data)).flatten();
+        ggml_sys::atelier_image_free(&raw mut *image);
+        result.map(|()| pixels)
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::callbacks::{JobCallbacks, RawCallbacks, copy_rgb, module_number, module_of};
+use super::callbacks::{JobCallbacks, RawCallbacks, take_picture, module_number, module_of};
 use super::conditioning_cache::ConditioningCache;
 use super::error::CallError;
 use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams};
@@ -164,14 +164,8 @@ impl Context {
                 &raw mut image,
             )
         };
-        let result = CallError::check(status);
-        // SAFETY: the shim sets `data` to null or to width x height x 3 bytes, which the caller frees.
-        let pixels = unsafe {
-            let pixels = copy_rgb(image.width, image.height, image.data);
-            ggml_sys::atelier_image_free(&raw mut image);
-            pixels
-        };
-        result?;
+        // SAFETY: the shim filled it: `data` is null or has width x height x 3 bytes.
+        let pixels = unsafe { take_picture(status, &mut image) }?;
         pixels.ok_or_else(|| CallError::new("the engine made an empty picture"))
     }
 
