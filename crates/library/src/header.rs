@@ -10,20 +10,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::container::{Contents, Flaw, TensorInfo, shown};
+use super::container::{Contents, Flaw, Format, TensorInfo, shown};
 use super::{gguf, limits, safetensors, sniff};
 use atelier_core::advice::Advice;
 
 use atelier_core::format::file_size;
-
-/// A container for tensors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// safetensors.
-    Safetensors,
-    /// GGUF.
-    Gguf,
-}
 
 /// Header of a model file. All tensors lie within the file and apart from each other.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -49,11 +49,11 @@ pub use cards::{Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCard,
 pub use catalogue::{Catalogue, Offer, WORKING_BYTES};
 pub use check::{Checked, check_files, snap};
 pub use config::{LibraryConfig, LibraryConfigError};
-pub use container::TensorInfo;
+pub use container::{Format, TensorInfo};
 pub use download_job::{download_job, parts_job};
 pub use dtype::Dtype;
 pub use family::Family;
-pub use header::{Fault, Format, Header, HeaderError, file_name, read_header};
+pub use header::{Fault, Header, HeaderError, file_name, read_header};
 pub use installed_item::InstalledItem;
 pub use kind::{FileKind, identify};
 pub use link::Link;

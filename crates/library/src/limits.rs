@@ -2,8 +2,7 @@
 //!
 //! The engine believes numbers in names and shapes when it builds a module: `layers.2000000000.x` is two thousand million layers.
 
-use super::container::{Contents, Flaw, TensorInfo, shown};
-use super::header::Format;
+use super::container::{Contents, Flaw, Format, TensorInfo, shown};
 
 /// ggml compares each name with all before it.
 const MAX_TENSORS: usize = 32_768;

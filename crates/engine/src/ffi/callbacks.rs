@@ -4,7 +4,6 @@ use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::error::CallError;
 use crate::protocol::{LogLevel, PhaseKind};
 use atelier_core::placement::Module;
 use atelier_core::recipe::Rgb8;
@@ -151,16 +150,15 @@ unsafe fn copy_rgb(width: u32, height: u32, rgb: *const u8) -> Option<Rgb8> {
     Rgb8::new(width, height, pixels)
 }
 
-/// The picture of a call that returned `status`; frees the memory of `image`, whose pixels are looked at only where the call succeeded.
+/// Takes the pixels of `image` and frees them; `None` without looking at them where the call that filled it failed.
 ///
 /// # Safety
-/// `image` was filled by the shim in that call, or has a null pointer. After success it is null or has width x height x 3 bytes.
-pub(super) unsafe fn take_picture(status: ggml_sys::atelier_status, image: &mut ggml_sys::sd_image_t) -> Result<Option<Rgb8>, CallError> {
-    let result = CallError::check(status);
+/// The shim filled `image`. After success its pointer is null or has width x height x 3 bytes.
+pub(super) unsafe fn take_pixels(has_succeeded: bool, image: &mut ggml_sys::sd_image_t) -> Option<Rgb8> {
     // SAFETY: as the caller promises; the pixels are freed once.
     unsafe {
-        let pixels = result.is_ok().then(|| copy_rgb(image.width, image.height, image.data)).flatten();
+        let pixels = has_succeeded.then(|| copy_rgb(image.width, image.height, image.data)).flatten();
         ggml_sys::atelier_image_free(&raw mut *image);
-        result.map(|()| pixels)
+        pixels
     }
 }

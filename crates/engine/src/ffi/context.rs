@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::callbacks::{JobCallbacks, RawCallbacks, take_picture, module_number, module_of};
+use super::callbacks::{JobCallbacks, RawCallbacks, take_pixels, module_number, module_of};
 use super::conditioning_cache::ConditioningCache;
 use super::error::CallError;
 use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams};
@@ -164,8 +164,10 @@ impl Context {
                 &raw mut image,
             )
         };
-        // SAFETY: the shim filled it: `data` is null or has width x height x 3 bytes.
-        let pixels = unsafe { take_picture(status, &mut image) }?;
+        let result = CallError::check(status);
+        // SAFETY: the shim filled it: after success `data` is null or has width x height x 3 bytes.
+        let pixels = unsafe { take_pixels(result.is_ok(), &mut image) };
+        result?;
         pixels.ok_or_else(|| CallError::new("the engine made an empty picture"))
     }
 

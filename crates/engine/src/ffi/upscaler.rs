@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::ptr::{NonNull, null_mut};
 
-use super::callbacks::{JobCallbacks, RawCallbacks, take_picture};
+use super::callbacks::{JobCallbacks, RawCallbacks, take_pixels};
 use super::error::CallError;
 use super::params::{Strings, convolves_directly, raw_image};
 use atelier_core::placement::{Module, Placement};
@@ -51,8 +51,10 @@ impl Upscaler {
         // SAFETY: a live upscaler, exclusive by `&mut self`; pixels and callbacks are borrowed for longer than the call, and C only reads the
         // pixels; `large` is a local to be written.
         let status = unsafe { ggml_sys::atelier_upscaler_run(self.0.as_ptr(), raw_image(image), raw_callbacks.as_ptr(), &raw mut large) };
-        // SAFETY: the shim filled it: `data` is null or has width x height x 3 bytes.
-        let pixels = unsafe { take_picture(status, &mut large) }?;
+        let result = CallError::check(status);
+        // SAFETY: the shim filled it: after success `data` is null or has width x height x 3 bytes.
+        let pixels = unsafe { take_pixels(result.is_ok(), &mut large) };
+        result?;
         pixels.ok_or_else(|| CallError::new("the upscaler made an empty picture"))
     }
 }
