@@ -37,7 +37,9 @@ fn check_tensor(tensor: &TensorInfo, format: Format) -> Result<(), Flaw> {
         return damaged("has no values");
     }
     let is_too_large = shape.iter().any(|size| *size > MAX_SIZE);
-    if is_too_large || (shape.len() >= 4 && shape.iter().rev().take(2).any(|side| *side > MAX_KERNEL_SIDE)) {
+    // Tables of positions may have four dimensions too, and as many rows as there are positions.
+    let is_kernel = is_weight && shape.len() >= 4;
+    if is_too_large || (is_kernel && shape.iter().rev().take(2).any(|side| *side > MAX_KERNEL_SIDE)) {
         return damaged("has an impossible shape");
     }
     // The engine turns F64 into F32 as it reads safetensors, and not as it reads GGUF.
@@ -95,6 +97,7 @@ mod tests {
         assert!(is_refused("a.weight", F16, &[1 << 31, 1]));
         assert!(is_refused("x_embedder.proj.weight", F16, &[1, 1, 1, 65_536]));
         assert!(!is_refused("x_embedder.proj.weight", F16, &[1536, 16, 2, 2]));
+        assert!(!is_refused("rotary_emb.cos_cached", F16, &[1, 1, 32_768, 128]));
         assert!(!is_refused("token_embd.weight", F16, &[262_208, 3840]));
     }
 

@@ -161,7 +161,8 @@ void check_is_computed(ggml_backend_dev_t device, const ggml_cgraph* graph) {
     const size_t largest = ggml_backend_buft_get_max_size(ggml_backend_dev_buffer_type(device));
     for (int i = 0; i < graph->n_nodes; ++i) {
         const ggml_tensor* node = graph->nodes[i];
-        if (ggml_op_is_empty(node->op) || ggml_backend_dev_supports_op(device, node)) {
+        const bool is_skipped   = ggml_op_is_empty(node->op) || (node->flags & GGML_TENSOR_FLAG_COMPUTE) == 0;
+        if (is_skipped || ggml_backend_dev_supports_op(device, node)) {
             continue;
         }
         const std::string name = ggml_backend_dev_name(device);
