@@ -33,7 +33,10 @@ fn a_table_of_tokens_larger_than_a_buffer_is_told() {
     let recipe = placed("all=cpu,te=SMALL");
     let failure = limited.run(&recipe).failure().clone();
     assert!(failure.advice.sentence.contains("in one piece") && failure.advice.hint.contains("te=cpu"), "{failure:?}");
-    assert!(failure.log.iter().any(|line| line.contains("too large for params buffer") && line.contains("embed_tokens.weight")), "{failure:?}");
+    assert!(
+        failure.log.iter().any(|line| line.contains("too large for params buffer") && line.contains("embed_tokens.weight")),
+        "{failure:?}"
+    );
     assert_eq!(limited.engine.estimate(&recipe).unwrap_err().advice, failure.advice);
     assert_eq!(limited.run(&placed("all=cpu")).pictures().len(), 1);
 }

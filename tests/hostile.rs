@@ -33,8 +33,21 @@ const LIMIT: Duration = Duration::from_mins(3);
 /// Address space of a child in KiB; most of it is never touched.
 const MEMORY_KIB: u64 = 12 << 20;
 /// What takes a fraction of a second, as often as it is chosen.
-const QUICK: [&str; 13] = [
-    "zimage", "zimage", "zimage", "zimage-gguf", "zimage-gguf", "zimage-vae", "ovis", "ovis", "ovis", "lora", "upscaler", "pickle", "role",
+const QUICK: [&str; 14] = [
+    "zimage",
+    "zimage",
+    "zimage",
+    "zimage-gguf",
+    "zimage-gguf",
+    "zimage-vae",
+    "ovis",
+    "ovis",
+    "ovis",
+    "sd15",
+    "lora",
+    "upscaler",
+    "pickle",
+    "role",
 ];
 /// Variable by which a child is told what to do: seed, first change, end, family.
 const CHILD: &str = "ATELIER_FUZZ_CHILD";

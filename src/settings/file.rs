@@ -274,7 +274,10 @@ mod tests {
         assert_eq!(with("/reserve/percent", 1000.into()), Settings { reserve: Reserve::default(), ..full() });
         assert_eq!(with("/recipe/width", (-1).into()), Settings { recipe: Recipe { width: usual.width, ..full().recipe }, ..full() });
         assert_eq!(with("/recipe/loras/0/strength", Value::Null), Settings { recipe: Recipe { loras: vec![], ..full().recipe }, ..full() });
-        assert_eq!(with("/servers", serde_json::json!(["a:1", 2, "b:3"])), Settings { servers: vec!["a:1".into(), "b:3".into()], ..full() });
+        assert_eq!(
+            with("/servers", serde_json::json!(["a:1", 2, "b:3"])),
+            Settings { servers: vec!["a:1".into(), "b:3".into()], ..full() }
+        );
         assert_eq!(with("/placements", 7.into()), Settings { placements: vec![], ..full() });
     }
 

@@ -192,7 +192,10 @@ mod tests {
         assert_eq!(read(" GPU0:8, GPU1:0.5,"), Ok(vec![("GPU0".into(), 8 << 30), ("GPU1".into(), 1 << 29)]));
         assert_eq!(read(""), Ok(Vec::new()));
         let limited = "GPU0:8@1:2/largest=0.5/without=q8_0".parse::<SimulatedDevices>().unwrap().0.remove(0);
-        assert_eq!((limited.largest_buffer_bytes, limited.without.as_deref(), limited.card.as_deref()), (Some(1 << 29), Some("q8_0"), Some("1:2")));
+        assert_eq!(
+            (limited.largest_buffer_bytes, limited.without.as_deref(), limited.card.as_deref()),
+            (Some(1 << 29), Some("q8_0"), Some("1:2"))
+        );
         for text in [
             "GPU0",
             "GPU0:",

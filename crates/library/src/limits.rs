@@ -44,7 +44,11 @@ fn check_tensor(tensor: &TensorInfo, format: Format) -> Result<(), Flaw> {
     }
     // The engine turns F64 into F32 as it reads safetensors, and not as it reads GGUF.
     if is_weight && (!dtype.can_be_weight() || (format == Format::Gguf && dtype.name() == "F64")) {
-        return Err(Flaw::Unsupported(format!("{} has numbers of the type {}, of which the engine makes no weights", shown(name), dtype.name())));
+        return Err(Flaw::Unsupported(format!(
+            "{} has numbers of the type {}, of which the engine makes no weights",
+            shown(name),
+            dtype.name()
+        )));
     }
     Ok(())
 }
@@ -75,7 +79,9 @@ mod tests {
 
     #[test]
     fn numbers_that_are_read_as_layers_are_bounded() {
-        for name in ["layers.2000000000.x", "double_blocks.5000.img_mod", "layers.1001", "layers. +99999x.weight", "body.99999999999999999999.a"] {
+        for name in
+            ["layers.2000000000.x", "double_blocks.5000.img_mod", "layers.1001", "layers. +99999x.weight", "body.99999999999999999999.a"]
+        {
             assert!(is_refused(name, F16, &[2]), "{name}");
         }
         for name in ["layers.1000.x", "model.diffusion_model.input_blocks.11.0.in_layers.2.weight", "lora_unet_2048_x", "v2.5", "x.y"] {

@@ -246,7 +246,8 @@ impl Draft {
                     4 => size + 1,
                     5 => size.saturating_sub(1),
                     6 => other_size,
-                    7 => random.one_of(&[2, 3, 7, 8, 31, 32, 33, 64, 77, 100, 127, 128, 129, 256, 320, 512, 768, 1024, 4096, 65_536, 151_674]),
+                    7 => random
+                        .one_of(&[2, 3, 7, 8, 31, 32, 33, 64, 77, 100, 127, 128, 129, 256, 320, 512, 768, 1024, 4096, 65_536, 151_674]),
                     _ => random.one_of(&[1 << 16, 1 << 20, 1 << 31, 1 << 32, 1 << 40, 1 << 62, u64::MAX]),
                 };
                 let shape = format!("{name} has the shape {:?}", self.tensors[at].shape);
@@ -297,7 +298,22 @@ impl Draft {
                 format!("{name} and {other_name} are exchanged")
             }
             15..=16 => {
-                let number = random.one_of(&["0", "1", "2", "5", "19", "63", "1000", "1001", "2000000000", "-1", "-2000000000", "99999999999999", "x", ""]);
+                let number = random.one_of(&[
+                    "0",
+                    "1",
+                    "2",
+                    "5",
+                    "19",
+                    "63",
+                    "1000",
+                    "1001",
+                    "2000000000",
+                    "-1",
+                    "-2000000000",
+                    "99999999999999",
+                    "x",
+                    "",
+                ]);
                 let mut parts: Vec<&str> = name.split('.').collect();
                 let numbers: Vec<usize> = (0..parts.len()).filter(|it| parts[*it].parse::<u64>().is_ok()).collect();
                 let index = if numbers.is_empty() { random.below(parts.len()) } else { random.one_of(&numbers) };
@@ -322,10 +338,27 @@ impl Draft {
             }
             18 => {
                 let marks = [
-                    "v_pred", "edm_vpred.sigma_max", "__x0__", "__32x32__", "__index_timestep_zero__", "scaled_fp8", "ztsnr", "guidance_in.in_layer.weight",
-                    "distilled_guidance_layer.in_proj.weight", "embed_image_indicator.weight", "nerf_final_layer_conv.x", "joint_blocks.0.x",
-                    "transformer_blocks.0.img_mod.1.weight", "input_blocks.8.0.time_mixer.mix_factor", "visual.x", "context_refiner.7.x",
-                    "decoder.conv_in.weight", "conv_up2.weight", "model.diffusion_model.label_emb.0.0.weight", "token_embd.weight", "txt_in.weight",
+                    "v_pred",
+                    "edm_vpred.sigma_max",
+                    "__x0__",
+                    "__32x32__",
+                    "__index_timestep_zero__",
+                    "scaled_fp8",
+                    "ztsnr",
+                    "guidance_in.in_layer.weight",
+                    "distilled_guidance_layer.in_proj.weight",
+                    "embed_image_indicator.weight",
+                    "nerf_final_layer_conv.x",
+                    "joint_blocks.0.x",
+                    "transformer_blocks.0.img_mod.1.weight",
+                    "input_blocks.8.0.time_mixer.mix_factor",
+                    "visual.x",
+                    "context_refiner.7.x",
+                    "decoder.conv_in.weight",
+                    "conv_up2.weight",
+                    "model.diffusion_model.label_emb.0.0.weight",
+                    "token_embd.weight",
+                    "txt_in.weight",
                 ];
                 let mark = random.one_of(&marks);
                 let shape = random.one_of(&[&[0u64][..], &[1], &[4, 4], &[1, 1, 1, 1], &[]]).to_vec();
@@ -369,7 +402,8 @@ impl Draft {
         let mut position = header.len() as u64;
         for tensor in &self.tensors {
             let length = tensor.byte_len().unwrap_or(tensor.data.len() as u64);
-            let Some(end) = position.checked_add(length).and_then(|it| it.checked_next_multiple_of(alignment)).filter(|it| *it < MAX_FILE) else {
+            let Some(end) = position.checked_add(length).and_then(|it| it.checked_next_multiple_of(alignment)).filter(|it| *it < MAX_FILE)
+            else {
                 break;
             };
             let written = (tensor.data.len() as u64).min(length) as usize;

@@ -54,13 +54,29 @@ pub fn family(name: &str, dir: &Path) -> io::Result<Vec<(&'static str, Part)>> {
         }
         "sd15" => {
             let mut model = Model::default();
-            model.unet(&Unet { base: 32, multiples: &[1, 2, 4, 4], depths: &[1, 1, 1, 0], middle: 1, context: 768, label: 0, linear: false });
+            model.unet(&Unet {
+                base: 32,
+                multiples: &[1, 2, 4, 4],
+                depths: &[1, 1, 1, 0],
+                middle: 1,
+                context: 768,
+                label: 0,
+                linear: false,
+            });
             model.text_encoder("cond_stage_model.transformer.text_model");
             vec![("model", whole(&model)), ("taesd", autoencoder(4))]
         }
         "sdxl" => {
             let mut model = Model::default();
-            model.unet(&Unet { base: 64, multiples: &[1, 2, 4], depths: &[0, 2, 10], middle: 10, context: 2048, label: 2816, linear: true });
+            model.unet(&Unet {
+                base: 64,
+                multiples: &[1, 2, 4],
+                depths: &[0, 2, 10],
+                middle: 10,
+                context: 2048,
+                label: 2816,
+                linear: true,
+            });
             model.text_encoder("conditioner.embedders.0.transformer.text_model");
             model.clip_g();
             vec![("model", whole(&model)), ("taesd", autoencoder(4))]

@@ -73,7 +73,8 @@ impl Unet {
         4 * self.base
     }
 
-    const SD15: Self = Self { base: BASE, multiples: &[1, 2, 4, 4], depths: &[1, 1, 1, 0], middle: 1, context: TEXT, label: 0, linear: false };
+    const SD15: Self =
+        Self { base: BASE, multiples: &[1, 2, 4, 4], depths: &[1, 1, 1, 0], middle: 1, context: TEXT, label: 0, linear: false };
 }
 
 #[derive(Default)]

@@ -21,8 +21,16 @@ use vocab::Vocabulary;
 const ENGINE: &str = "diffusion-rs-sys 0.1.20";
 
 /// Patches of sources that the shim compiles.
-const PATCHED_SOURCES: &[&str] =
-    &["ggml_graph_cut.cpp", "model_loader.cpp", "util.cpp", "model_manager.cpp", "stable-diffusion.cpp", "upscaler.cpp", "ggml-backend.cpp", "ggml-rpc.cpp"];
+const PATCHED_SOURCES: &[&str] = &[
+    "ggml_graph_cut.cpp",
+    "model_loader.cpp",
+    "util.cpp",
+    "model_manager.cpp",
+    "stable-diffusion.cpp",
+    "upscaler.cpp",
+    "ggml-backend.cpp",
+    "ggml-rpc.cpp",
+];
 
 /// Patches of headers, which only have to be found before the engine's.
 const PATCHED_HEADERS: &[&str] = &["transport.h"];
@@ -114,7 +122,7 @@ fn main() {
 /// Stops where the engine was built with other cmake files than those that lie here: cargo does not run another crate's build program for them.
 fn stop_if_stale(inputs: &Path) {
     let entries = fs::read_dir(".").unwrap_or_else(|error| panic!("vendor/ggml-sys cannot be read: {error}"));
-    let cmake_files = entries.flatten().map(|it| it.path()).filter(|it| it.extension().is_some_and(|it| it == "cmake"));
+    let cmake_files = entries.flatten().map(|it| PathBuf::from(it.file_name())).filter(|it| it.extension().is_some_and(|it| it == "cmake"));
     for path in cmake_files.chain([PathBuf::from("patches/ggml-cpu.c.patch")]) {
         println!("cargo:rerun-if-changed={}", path.display());
         let built_with = inputs.join(path.file_name().unwrap_or_default());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::callbacks::{JobCallbacks, RawCallbacks, take_pixels, module_number, module_of};
+use super::callbacks::{JobCallbacks, RawCallbacks, module_number, module_of, take_pixels};
 use super::conditioning_cache::ConditioningCache;
 use super::error::CallError;
 use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams};
