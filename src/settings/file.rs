@@ -1,8 +1,10 @@
-//! Reads and writes the settings file, whole or not at all.
+//! Reads and writes the settings file. It is written whole or not at all; where it is read, a field that makes no sense costs itself alone.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
 
 use super::Settings;
 use super::stored::{StoredSettings, VERSION};
@@ -10,6 +12,8 @@ use atelier_core::paths;
 
 /// Largest settings file that is read, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
+/// Most parts of a damaged file that are tried.
+const MAX_TRIALS: u32 = 2000;
 
 /// Settings could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -40,11 +44,74 @@ fn read(path: &Path) -> io::Result<Settings> {
     if fs::metadata(path)?.len() > MAX_BYTES {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too large"));
     }
-    let stored: StoredSettings = serde_json::from_slice(&fs::read(path)?)?;
-    if stored.version != VERSION {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("version {} is not known", stored.version)));
+    parse(&fs::read(path)?)
+}
+
+/// The settings in this text.
+///
+/// # Errors
+/// A text that is no JSON object, or one of another version.
+fn parse(text: &[u8]) -> io::Result<Settings> {
+    let stored = match serde_json::from_slice(text) {
+        Ok(stored) => stored,
+        Err(error) => repaired(serde_json::from_slice(text)?).ok_or(error)?,
+    };
+    let StoredSettings { version, .. } = stored;
+    if version != VERSION {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("version {version} is not known")));
     }
     Ok(stored.into())
+}
+
+/// What can be read of settings that cannot be read as a whole; `None` where that is nothing.
+fn repaired(value: Value) -> Option<StoredSettings> {
+    let mut trials = MAX_TRIALS;
+    let kept = readable_part(value, &mut trials, &|value| serde_json::from_value::<StoredSettings>(value.clone()).is_ok())?;
+    tracing::warn!("some fields of the settings make no sense and are left out");
+    serde_json::from_value(kept).ok()
+}
+
+/// The part of `value` that is `accepted`: of objects and lists the entries that are, one by one. `None` where that is nothing, or once as many
+/// parts were tried as there are `trials`.
+fn readable_part(value: Value, trials: &mut u32, accepted: &dyn Fn(&Value) -> bool) -> Option<Value> {
+    *trials = trials.checked_sub(1)?;
+    if accepted(&value) {
+        return Some(value);
+    }
+    let kept = match value {
+        Value::Object(fields) => {
+            let mut kept = Map::new();
+            // The small ones first, so that a long list does not take the trials of all others.
+            let mut fields: Vec<_> = fields.into_iter().collect();
+            fields.sort_by_key(|(_, field)| values_in(field));
+            for (key, field) in fields {
+                let with = |field: &Value| {
+                    let mut whole = kept.clone();
+                    whole.insert(key.clone(), field.clone());
+                    Value::Object(whole)
+                };
+                if let Some(part) = readable_part(field, trials, &|field| accepted(&with(field))) {
+                    kept.insert(key, part);
+                }
+            }
+            Value::Object(kept)
+        }
+        Value::Array(items) => {
+            let is_item_accepted = |item: &Value| accepted(&Value::Array(vec![item.clone()]));
+            Value::Array(items.into_iter().filter_map(|item| readable_part(item, trials, &is_item_accepted)).collect())
+        }
+        _ => return None,
+    };
+    accepted(&kept).then_some(kept)
+}
+
+/// Number of values in a value, itself included.
+fn values_in(value: &Value) -> usize {
+    1 + match value {
+        Value::Object(fields) => fields.values().map(values_in).sum(),
+        Value::Array(items) => items.iter().map(values_in).sum(),
+        _ => 0,
+    }
 }
 
 /// `settings.json.bad`, or `.bad2` and so on where that is taken: nothing that was kept is overwritten.
@@ -186,6 +253,38 @@ mod tests {
         assert_eq!((settings.recipe.sampler, settings.recipe.steps, settings.recipe.seed), (None, 1, -1));
         assert_eq!(settings.recipe.guidance, Recipe::default().guidance);
         assert_eq!(settings.recipe.files.iter().count(), 1);
+    }
+
+    #[test]
+    fn a_field_that_makes_no_sense_costs_itself_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        save(&path, &full()).unwrap();
+        let whole: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let with = |pointer: &str, value: Value| {
+            let mut changed = whole.clone();
+            *changed.pointer_mut(pointer).unwrap() = value;
+            parse(changed.to_string().as_bytes()).unwrap()
+        };
+        let usual = Recipe::default();
+        // The window lacks its height, which is not made up.
+        let window = serde_json::json!({"x": 40, "y": null, "width": 1200, "maximized": true});
+        assert_eq!(with("/window", window), Settings { window: None, ..full() });
+        assert_eq!(with("/zoom", "large".into()), Settings { zoom: Zoom::default(), ..full() });
+        assert_eq!(with("/reserve/percent", 1000.into()), Settings { reserve: Reserve::default(), ..full() });
+        assert_eq!(with("/recipe/width", (-1).into()), Settings { recipe: Recipe { width: usual.width, ..full().recipe }, ..full() });
+        assert_eq!(with("/recipe/loras/0/strength", Value::Null), Settings { recipe: Recipe { loras: vec![], ..full().recipe }, ..full() });
+        assert_eq!(
+            with("/servers", serde_json::json!(["a:1", 2, "b:3"])),
+            Settings { servers: vec!["a:1".into(), "b:3".into()], ..full() }
+        );
+        assert_eq!(with("/placements", 7.into()), Settings { placements: vec![], ..full() });
+    }
+
+    #[test]
+    fn a_damaged_file_of_many_fields_is_given_up_at_once() {
+        let many = serde_json::json!({"version": 1, "theme": "dark", "zoom": "x", "servers": vec![0; 100_000]});
+        assert_eq!(parse(many.to_string().as_bytes()).unwrap().theme, ThemeChoice::Dark);
     }
 
     #[test]

@@ -17,6 +17,7 @@ const BUILTIN: &str = "built-in";
 
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct StoredSettings {
+    #[serde(default)]
     pub(super) version: u32,
     #[serde(default)]
     theme: String,

@@ -23,7 +23,7 @@ if("$ENV{TARGET}" MATCHES "windows-gnu" AND NOT CMAKE_HOST_SYSTEM_NAME STREQUAL 
 endif()
 
 # Patches a source of ggml that cmake compiles.
-set(CMAKE_PROJECT_ggml_INCLUDE "${CMAKE_CURRENT_LIST_DIR}/spin_wait.cmake")
+set(CMAKE_PROJECT_ggml_INCLUDE "${CMAKE_CURRENT_LIST_DIR}/patched_sources.cmake")
 
 # ggml-sys compiles some of the engine's sources.
 set(CMAKE_PROJECT_stable-diffusion_INCLUDE "${CMAKE_CURRENT_LIST_DIR}/engine_sources.cmake")

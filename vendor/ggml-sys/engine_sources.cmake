@@ -1,3 +1,17 @@
+# Exceptions pass through the engine's functions, among them those declared extern "C": asserts are thrown (shim/job.cpp) and caught by the shim.
+# MSVC's default, which the flags given by diffusion-rs-sys replace by nothing, would run no destructors; /EHsc would assume that extern "C"
+# functions throw nothing. Other compilers' C++ has exceptions; their C frames need tables to be passed. As in build/main.rs.
+if(MSVC)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:/EHs>")
+else()
+  add_compile_options("$<$<COMPILE_LANGUAGE:C>:-fexceptions>")
+endif()
+
+# The files that this build was made with: build/main.rs compares them with the present ones, because cargo does not build the engine anew where
+# they change.
+file(GLOB atelier_inputs "${CMAKE_CURRENT_LIST_DIR}/*.cmake" "${CMAKE_CURRENT_LIST_DIR}/patches/ggml-cpu.c.patch")
+file(COPY ${atelier_inputs} DESTINATION "${CMAKE_BINARY_DIR}/atelier/inputs")
+
 # Leaves sources out of the engine's library that ggml-sys compiles: patched ones, and on Linux the vocabularies (build/vocab.rs). Included
 # after the engine's project() by way of engine.cmake.
 function(atelier_leave_out target)
@@ -18,7 +32,8 @@ function(atelier_leave_out target)
 endfunction()
 
 function(atelier_leave_out_of_engine)
-  atelier_leave_out(stable-diffusion src/core/ggml_graph_cut.cpp src/core/util.cpp src/model_loader.cpp src/model_manager.cpp)
+  atelier_leave_out(stable-diffusion src/core/ggml_graph_cut.cpp src/core/util.cpp src/model_loader.cpp src/model_manager.cpp
+                    src/stable-diffusion.cpp src/upscaler.cpp)
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     atelier_leave_out(stable-diffusion src/tokenizers/vocab/vocab.cpp)
   endif()

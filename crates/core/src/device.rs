@@ -98,7 +98,8 @@ impl DeviceKind {
 }
 
 /// Devices that the processor simulates, for tests and demonstrations: `GPU0:8,GPU1:6` is two graphics cards of 8 and 6 GiB,
-/// `CUDA0:8@0000:01:00.0,Vulkan0:8@0000:01:00.0` one card with two backends, which share its memory.
+/// `CUDA0:8@0000:01:00.0,Vulkan0:8@0000:01:00.0` one card with two backends, which share its memory. `GPU0:8/largest=2/without=q8_0` has no
+/// buffers of more than 2 GiB, and does not compute with `Q8_0`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SimulatedDevices(pub Vec<SimulatedDevice>);
 
@@ -111,6 +112,10 @@ pub struct SimulatedDevice {
     pub memory_bytes: u64,
     /// The card that it says it is: letters, digits, colons, dots, hyphens.
     pub card: Option<String>,
+    /// Bytes of its largest buffer; `None`: as large as its memory.
+    pub largest_buffer_bytes: Option<u64>,
+    /// A type of weights with which it does not compute, by ggml's name.
+    pub without: Option<String>,
 }
 
 /// Error: a text does not describe simulated devices.
@@ -144,17 +149,35 @@ impl FromStr for SimulatedDevices {
 fn simulated(entry: &str) -> Option<SimulatedDevice> {
     // Words with a meaning of their own in a placement.
     const RESERVED: [&str; 5] = ["cpu", "gpu", "disk", "auto", "default"];
-    let (name, size) = entry.split_once(':')?;
+    let (device, options) = entry.split_once('/').map_or((entry, None), |(device, options)| (device, Some(options)));
+    let (name, size) = device.split_once(':')?;
     let (gib, card) = size.split_once('@').map_or((size, None), |(gib, card)| (gib, Some(card.trim())));
     let name = name.trim();
     let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    let gib = gib.trim().parse::<f64>().ok().filter(|gib| gib.is_finite() && *gib > 0.0 && *gib <= 1e6)?;
     let is_card = |card: &str| !card.is_empty() && card.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '.' | '-'));
-    (plain && card.is_none_or(is_card) && !RESERVED.iter().any(|word| name.eq_ignore_ascii_case(word))).then(|| SimulatedDevice {
+    if !plain || !card.is_none_or(is_card) || RESERVED.iter().any(|word| name.eq_ignore_ascii_case(word)) {
+        return None;
+    }
+    let mut device = SimulatedDevice {
         name: name.to_owned(),
-        memory_bytes: (gib * f64::from(1 << 30)) as u64,
+        memory_bytes: bytes_of_gib(gib)?,
         card: card.map(str::to_owned),
-    })
+        largest_buffer_bytes: None,
+        without: None,
+    };
+    for option in options.into_iter().flat_map(|it| it.split('/')) {
+        match option.split_once('=')? {
+            ("largest", gib) => device.largest_buffer_bytes = Some(bytes_of_gib(gib)?),
+            ("without", name) if !name.is_empty() => device.without = Some(name.to_owned()),
+            _ => return None,
+        }
+    }
+    Some(device)
+}
+
+fn bytes_of_gib(text: &str) -> Option<u64> {
+    let gib = text.trim().parse::<f64>().ok().filter(|gib| gib.is_finite() && *gib > 0.0 && *gib <= 1e6)?;
+    Some((gib * f64::from(1 << 30)) as u64)
 }
 
 #[cfg(test)]
@@ -168,6 +191,11 @@ mod tests {
         };
         assert_eq!(read(" GPU0:8, GPU1:0.5,"), Ok(vec![("GPU0".into(), 8 << 30), ("GPU1".into(), 1 << 29)]));
         assert_eq!(read(""), Ok(Vec::new()));
+        let limited = "GPU0:8@1:2/largest=0.5/without=q8_0".parse::<SimulatedDevices>().unwrap().0.remove(0);
+        assert_eq!(
+            (limited.largest_buffer_bytes, limited.without.as_deref(), limited.card.as_deref()),
+            (Some(1 << 29), Some("q8_0"), Some("1:2"))
+        );
         for text in [
             "GPU0",
             "GPU0:",
@@ -183,6 +211,11 @@ mod tests {
             "GPU0:8@",
             "GPU0:8@a b",
             "GPU0@a:8",
+            "GPU0:8/",
+            "GPU0:8/largest",
+            "GPU0:8/largest=0",
+            "GPU0:8/without=",
+            "GPU0:8/with=q8_0",
         ] {
             assert!(read(text).unwrap_err().to_string().contains("GPU0:8,GPU1:6"), "{text}");
         }

@@ -36,7 +36,7 @@ pub(crate) fn cpu_threads(requested: Option<u32>) -> u32 {
     requested.unwrap_or_else(|| default_threads(cores)).clamp(1, cores.max(1) * 4)
 }
 
-/// Few cores all compute, since threads that wait step aside for the interface (`vendor/ggml-sys`, `spin_wait`).
+/// Few cores all compute, since threads that wait step aside for the interface (`vendor/ggml-sys/patches/ggml-cpu.c.patch`).
 const fn default_threads(cores: u32) -> u32 {
     if cores <= FEW_CORES { cores } else { cores - 1 }
 }

@@ -6,12 +6,36 @@ use crate::remote::last_error;
 use atelier_core::advice::Advice;
 use atelier_core::format::file_size;
 
+const OUT_OF_MEMORY: (&str, &str) = (
+    "There is not enough memory for this picture.",
+    "Choose a smaller size, switch on VAE tiling, or put weights in RAM (weights live in: cpu).",
+);
+
+/// Advice where one tensor is larger than a device's buffers may be.
+const TOO_LARGE_HINT: &str =
+    "Put the text encoder on the processor (te=cpu), decode in tiles, or choose a more quantised file (Q8_0, Q4_0).";
+
 /// Fragments of the engine's log lines (stable-diffusion.cpp, ggml), and the advice for a person. The first that matches wins.
 const KNOWN: &[(&[&str], &str, &str)] = &[
     (
+        &["too large for params buffer", " takes no tensor of "],
+        "A part of the model, or of the picture, is larger than this device takes in one piece.",
+        TOO_LARGE_HINT,
+    ),
+    (
+        &[" does not compute "],
+        "This device does not compute with a number type of the model.",
+        "Choose another quantisation of the model, or another device for that part.",
+    ),
+    (
+        &["no dequantization available"],
+        "A model file has numbers of a type that the engine makes no weights of.",
+        "Look for the same model as another .safetensors or .gguf file.",
+    ),
+    (
         &["out of memory", "failed to allocate", "alloc compute buffer failed", "alloc params backend buffer failed", "not enough memory"],
-        "There is not enough memory for this picture.",
-        "Choose a smaller size, switch on VAE tiling, or put weights in RAM (weights live in: cpu).",
+        OUT_OF_MEMORY.0,
+        OUT_OF_MEMORY.1,
     ),
     (
         &["get sd version from file failed"],
@@ -53,7 +77,7 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
     };
     let known = KNOWN.iter().find(|(needles, ..)| needles.iter().any(|needle| said(needle)));
     let (sentence, hint) = match (error.status, known) {
-        (Status::NoMemory, _) => (KNOWN[0].1, KNOWN[0].2),
+        (Status::NoMemory, _) => (OUT_OF_MEMORY.0, OUT_OF_MEMORY.1),
         (_, Some((_, sentence, hint))) => (*sentence, *hint),
         (Status::Aborted, None) => (
             "The engine stopped inside a calculation.",
@@ -75,8 +99,14 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
         Some(missing) => {
             let OutOfMemory { device, phase, bytes_wanted, bytes_free } = missing;
             let (wanted, free) = (file_size(*bytes_wanted), file_size(*bytes_free));
-            let sentence = format!("{device} has too little memory: {} wanted {wanted}, and {free} were free.", phase.label());
-            Failure { advice: Advice::new(sentence, KNOWN[0].2), log, cause: Some(Cause::OutOfMemory(missing.clone())) }
+            let advice = if bytes_wanted <= bytes_free {
+                let sentence = format!("{device} does not give {} {wanted} in one piece, although {free} were free.", phase.label());
+                Advice::new(sentence, TOO_LARGE_HINT)
+            } else {
+                let sentence = format!("{device} has too little memory: {} wanted {wanted}, and {free} were free.", phase.label());
+                Advice::new(sentence, OUT_OF_MEMORY.1)
+            };
+            Failure { advice, log, cause: Some(Cause::OutOfMemory(missing.clone())) }
         }
         None => Failure { log, ..Failure::new(sentence, hint) },
     }
@@ -111,7 +141,11 @@ mod tests {
         let error = CallError { status: Status::NoMemory, message: String::new(), out_of_memory: Some(missing.clone()), lost: None };
         let failure = of_call(&error, Vec::new());
         assert_eq!(failure.advice.sentence, "GPU1 has too little memory: decoding wanted 3.0 MB, and 1.0 MB were free.");
-        assert_eq!(failure.cause, Some(Cause::OutOfMemory(missing)));
+        assert_eq!(failure.cause, Some(Cause::OutOfMemory(missing.clone())));
+        let fitting = OutOfMemory { bytes_free: 8_000_000, ..missing };
+        let error = CallError { status: Status::NoMemory, message: String::new(), out_of_memory: Some(fitting), lost: None };
+        let sentence = of_call(&error, Vec::new()).advice.sentence;
+        assert_eq!(sentence, "GPU1 does not give decoding 3.0 MB in one piece, although 8.0 MB were free.");
     }
 
     #[test]

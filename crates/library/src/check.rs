@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::cache::{HeaderCache, IdentifiedFile};
 use super::family::{Family, Latents};
 use super::header::{Header, file_name};
+use super::heads;
 use super::lora;
 use super::problem::Problem;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles};
@@ -40,6 +41,7 @@ impl HeaderCache {
         fix_roles(&mut known, &mut notes)?;
         let set = Set { files: known };
         let family = set.family()?;
+        set.check_heads(family)?;
         set.check_parts(family)?;
         set.check_text_encoder(family)?;
         set.check_decoder(family)?;
@@ -176,6 +178,11 @@ impl Set {
             ));
         }
         Ok(family)
+    }
+
+    fn check_heads(&self, family: Family) -> Result<(), Problem> {
+        let mut mains = [FileRole::Diffusion, FileRole::Model].into_iter().filter_map(|role| self.files.get(&role));
+        mains.try_for_each(|(path, known)| heads::check(&file_name(path), &known.header, family))
     }
 
     fn check_parts(&self, family: Family) -> Result<(), Problem> {

@@ -13,6 +13,15 @@ pub(crate) const MAX_TEXT_BYTES: u64 = 65_536;
 /// The longest text of the metadata that is kept under this name: how often each word came in the pictures that a LoRA was trained on.
 pub(crate) const TAGS: (&str, u64) = ("ss_tag_frequency", 1 << 20);
 
+/// A container for tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// safetensors.
+    Safetensors,
+    /// GGUF.
+    Gguf,
+}
+
 /// A tensor as its file describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorInfo {

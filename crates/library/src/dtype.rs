@@ -83,6 +83,13 @@ impl Dtype {
         self.0.name
     }
 
+    /// True if the engine can make floats of it, as it does with weights; F64 only where it comes from safetensors. Weights of the type U8 are
+    /// passed over, so nothing is made of them.
+    #[must_use]
+    pub fn can_be_weight(self) -> bool {
+        !matches!(self.0.name, "I8" | "I16" | "I32" | "I64" | "Q8_1" | "Q8_K")
+    }
+
     /// Values that are stored together; the rows of a tensor are a multiple of it.
     #[must_use]
     pub const fn block_values(self) -> u64 {

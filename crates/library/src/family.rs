@@ -207,7 +207,7 @@ impl Family {
     pub(crate) const fn tokens(self) -> Option<u64> {
         match self {
             Self::ZImage | Self::Flux2Klein | Self::QwenImage | Self::LongCat | Self::OvisImage | Self::Anima | Self::Ideogram4 => {
-                Some(151_646)
+                Some(151_674)
             }
             Self::Flux2 | Self::ErnieImage => Some(131_072),
             _ => None,

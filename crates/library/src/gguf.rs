@@ -1,14 +1,24 @@
 //! Reads GGUF headers, versions 2 and 3.
+//!
+//! The engine has two readers: ggml's, and one of its own for files that ggml's refuses. The second reads lists wrongly and checks nothing, so
+//! whatever ggml's refuses (`gguf.cpp`) is refused here, except tensors of more than four dimensions in files without lists: those are what
+//! the second one is for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{BufReader, Read, Seek};
 
 use super::container::{Contents, Flaw, MAX_HEADER_BYTES, MAX_TEXT_BYTES, TensorInfo, shown};
 use super::dtype::Dtype;
 
-/// Names of tensors and metadata; ggml's own limit for tensors is 128.
-const MAX_NAME_BYTES: u64 = 1024;
-/// ggml has four dimensions; the engine folds what is beyond into the last.
+/// Names of tensors (`GGML_MAX_NAME`, with its final zero).
+const MAX_NAME_BYTES: u64 = 127;
+/// Names of metadata.
+const MAX_KEY_BYTES: u64 = 1024;
+/// ggml compares each name of the metadata with those before it.
+const MAX_ENTRIES: u64 = 10_000;
+/// ggml's dimensions.
+const GGML_DIMENSIONS: usize = 4;
+/// The engine folds those beyond ggml's into the last.
 const MAX_DIMENSIONS: u32 = 8;
 /// The default alignment of GGUF.
 const ALIGNMENT: u64 = 32;
@@ -17,6 +27,9 @@ const MIN_ENTRY_BYTES: u64 = 13;
 /// The fewest bytes that describe a tensor.
 const MIN_TENSOR_BYTES: u64 = 24;
 
+/// The entry that sets another alignment; ggml takes an unsigned number of 32 bits alone.
+const ALIGNMENT_KEY: &str = "general.alignment";
+const U32: u32 = 4;
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
 
@@ -33,29 +46,49 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
     let tensor_count = input.u64()?;
     let entry_count = input.u64()?;
     let room = file_bytes.min(MAX_HEADER_BYTES);
-    if tensor_count > room / MIN_TENSOR_BYTES || entry_count > room / MIN_ENTRY_BYTES {
+    if tensor_count > room / MIN_TENSOR_BYTES || entry_count > (room / MIN_ENTRY_BYTES).min(MAX_ENTRIES) {
         return Err(Flaw::Damaged(format!("it promises {tensor_count} tensors and {entry_count} entries, more than a header holds")));
     }
     let mut metadata = BTreeMap::new();
+    let mut keys = HashSet::new();
+    let mut alignment = ALIGNMENT;
+    let mut has_lists = false;
     for _ in 0..entry_count {
-        let key = input.name()?;
+        let key = input.name(MAX_KEY_BYTES)?;
         let kind = input.u32()?;
-        if let Some(value) = input.value(kind)? {
-            metadata.insert(key, value);
+        let value = input.value(kind)?;
+        has_lists |= kind == ARRAY;
+        if key == ALIGNMENT_KEY {
+            alignment = value
+                .as_ref()
+                .and_then(|it| it.parse().ok())
+                .filter(|it: &u64| kind == U32 && it.is_power_of_two() && *it <= 1 << 20)
+                .ok_or_else(|| Flaw::Damaged("its tensors have an impossible alignment".into()))?;
+        }
+        if let Some(value) = value {
+            metadata.insert(key.clone(), value);
+        }
+        if let Some(key) = keys.replace(key) {
+            return Err(Flaw::Damaged(format!("it has two entries of the name {}", shown(&key))));
         }
     }
-    let alignment = match metadata.get("general.alignment") {
-        None => ALIGNMENT,
-        Some(text) => text
-            .parse()
-            .ok()
-            .filter(|it: &u64| it.is_power_of_two() && *it <= 1 << 20)
-            .ok_or_else(|| Flaw::Damaged("its tensors have an impossible alignment".into()))?,
-    };
     // Offsets count from the end of the header, which is not known yet.
     let mut tensors = Vec::new();
+    let mut next = 0;
     for _ in 0..tensor_count {
-        tensors.push(input.tensor(alignment)?);
+        let tensor = input.tensor()?;
+        if tensor.offset != next {
+            return Err(Flaw::Damaged(format!("{} does not follow the tensor before it", shown(&tensor.name))));
+        }
+        if has_lists && tensor.shape.len() > GGML_DIMENSIONS {
+            return Err(Flaw::Unsupported(format!("{} has more dimensions than the engine reads", shown(&tensor.name))));
+        }
+        next = tensor
+            .bytes
+            .checked_next_multiple_of(alignment)
+            .and_then(|bytes| bytes.checked_add(next))
+            .ok_or_else(|| Flaw::Damaged(format!("the place of {} is impossible", shown(&tensor.name))))?;
+        tensors.push(tensor);
     }
     let data = input.position.next_multiple_of(alignment);
     for tensor in &mut tensors {
@@ -116,9 +149,9 @@ impl<R: Read + Seek> Input<R> {
         Ok(bytes)
     }
 
-    fn name(&mut self) -> Result<String, Flaw> {
+    fn name(&mut self, max_bytes: u64) -> Result<String, Flaw> {
         let length = self.u64()?;
-        if length > MAX_NAME_BYTES {
+        if length > max_bytes {
             return Err(Flaw::Damaged("a name in its header has an impossible length".into()));
         }
         String::from_utf8(self.text(length)?).map_err(|_| Flaw::Damaged("a name in its header is not text".into()))
@@ -176,8 +209,9 @@ impl<R: Read + Seek> Input<R> {
         self.skip(bytes)
     }
 
-    fn tensor(&mut self, alignment: u64) -> Result<TensorInfo, Flaw> {
-        let name = self.name()?;
+    /// Reads the description of a tensor, whose offset counts from the first one.
+    fn tensor(&mut self) -> Result<TensorInfo, Flaw> {
+        let name = self.name(MAX_NAME_BYTES)?;
         let dimensions = self.u32()?;
         if dimensions > MAX_DIMENSIONS {
             return Err(Flaw::Damaged(format!("{} has {dimensions} dimensions", shown(&name))));
@@ -190,9 +224,6 @@ impl<R: Read + Seek> Input<R> {
             .ok_or_else(|| Flaw::Unsupported(format!("it has numbers of the type {id}, which the engine does not read")))?;
         let bytes = dtype.bytes_of(&shape).ok_or_else(|| Flaw::Damaged(format!("{} has an impossible shape", shown(&name))))?;
         let offset = self.u64()?;
-        if !offset.is_multiple_of(alignment) {
-            return Err(Flaw::Damaged(format!("the place of {} is not aligned", shown(&name))));
-        }
         Ok(TensorInfo { name, dtype, shape, offset, bytes })
     }
 }
@@ -208,7 +239,7 @@ mod tests {
         out.extend_from_slice(text);
     }
 
-    /// A header with one tensor, three entries and these first eight bytes after the magic.
+    /// A header with one tensor and three entries.
     fn sample(version: u32, alignment: u32, offset: u64) -> Vec<u8> {
         let mut out = b"GGUF".to_vec();
         out.extend_from_slice(&version.to_le_bytes());
@@ -242,13 +273,13 @@ mod tests {
     #[test]
     fn lists_are_passed_over_and_places_follow_the_alignment() {
         for version in [2, 3] {
-            let bytes = sample(version, 64, 128);
+            let bytes = sample(version, 64, 0);
             let contents = read_all(&bytes).unwrap();
             assert_eq!(contents.metadata["general.name"], "a na\u{fffd}me");
             assert!(!contents.metadata.contains_key("tokenizer.ggml.tokens"));
             let tensor = &contents.tensors[0];
             assert_eq!((tensor.name.as_str(), tensor.shape.as_slice(), tensor.bytes), ("weight", &[3, 64][..], 3 * 2 * 34));
-            assert_eq!(tensor.offset, (bytes.len() as u64).next_multiple_of(64) + 128);
+            assert_eq!(tensor.offset, (bytes.len() as u64).next_multiple_of(64));
         }
     }
 
@@ -259,6 +290,67 @@ mod tests {
         assert!(matches!(read_all(&sample(3, 64, 32)), Err(Flaw::Damaged(_))));
         assert!(matches!(read_all(&sample(1, 64, 0)), Err(Flaw::Unsupported(_))));
         assert!(matches!(read_all(&sample(3u32.swap_bytes(), 64, 0)), Err(Flaw::Unsupported(_))));
+    }
+
+    /// A tensor's description: type F32, at this offset.
+    fn tensor(out: &mut Vec<u8>, name: &str, shape: &[u64], offset: u64) {
+        string(out, name.as_bytes());
+        out.extend_from_slice(&(shape.len() as u32).to_le_bytes());
+        for size in shape {
+            out.extend_from_slice(&size.to_le_bytes());
+        }
+        out.extend_from_slice(&0u32.to_le_bytes());
+        out.extend_from_slice(&offset.to_le_bytes());
+    }
+
+    fn header(tensors: u64, entries: u64) -> Vec<u8> {
+        let mut out = b"GGUF\x03\0\0\0".to_vec();
+        out.extend_from_slice(&tensors.to_le_bytes());
+        out.extend_from_slice(&entries.to_le_bytes());
+        out
+    }
+
+    #[test]
+    fn what_the_reader_of_ggml_refuses_is_refused() {
+        let mut long_name = header(1, 0);
+        tensor(&mut long_name, &"a".repeat(128), &[2], 0);
+        let mut longest_name = header(1, 0);
+        tensor(&mut longest_name, &"a".repeat(127), &[2], 0);
+        let mut gap = header(2, 0);
+        tensor(&mut gap, "a", &[2], 0);
+        tensor(&mut gap, "b", &[2], 64);
+        let mut whole = header(2, 0);
+        tensor(&mut whole, "a", &[2], 0);
+        tensor(&mut whole, "b", &[2], 32);
+        let mut same_key = header(0, 2);
+        for _ in 0..2 {
+            string(&mut same_key, b"key");
+            same_key.extend_from_slice(&U32.to_le_bytes());
+            same_key.extend_from_slice(&7u32.to_le_bytes());
+        }
+        let mut text_alignment = header(0, 1);
+        string(&mut text_alignment, ALIGNMENT_KEY.as_bytes());
+        text_alignment.extend_from_slice(&STRING.to_le_bytes());
+        string(&mut text_alignment, b"64");
+        for (bytes, is_good) in
+            [(long_name, false), (longest_name, true), (gap, false), (whole, true), (same_key, false), (text_alignment, false)]
+        {
+            assert_eq!(read_all(&bytes).is_ok(), is_good, "{:?}", String::from_utf8_lossy(&bytes));
+        }
+    }
+
+    #[test]
+    fn five_dimensions_are_read_where_the_engines_own_reader_reads_the_file_rightly() {
+        let mut alone = header(1, 0);
+        tensor(&mut alone, "a", &[1, 2, 2, 2, 2], 0);
+        assert_eq!(read_all(&alone).unwrap().tensors[0].shape, [2, 2, 2, 2, 1]);
+        let mut beside_a_list = header(1, 1);
+        string(&mut beside_a_list, b"list");
+        beside_a_list.extend_from_slice(&ARRAY.to_le_bytes());
+        beside_a_list.extend_from_slice(&U32.to_le_bytes());
+        beside_a_list.extend_from_slice(&0u64.to_le_bytes());
+        tensor(&mut beside_a_list, "a", &[1, 2, 2, 2, 2], 0);
+        assert!(matches!(read_all(&beside_a_list), Err(Flaw::Unsupported(_))));
     }
 
     #[test]

@@ -10,20 +10,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::container::{Contents, Flaw, TensorInfo, shown};
-use super::{gguf, safetensors, sniff};
+use super::container::{Contents, Flaw, Format, TensorInfo, shown};
+use super::{gguf, limits, safetensors, sniff};
 use atelier_core::advice::Advice;
 
 use atelier_core::format::file_size;
-
-/// A container for tensors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// safetensors.
-    Safetensors,
-    /// GGUF.
-    Gguf,
-}
 
 /// Header of a model file. All tensors lie within the file and apart from each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +115,7 @@ pub(crate) fn read_from(source: &mut (impl Read + Seek), file_bytes: u64, name: 
         Format::Gguf => gguf::read(source, file_bytes),
         Format::Safetensors => safetensors::read(source, file_bytes),
     };
-    let contents = contents.and_then(|it| check_places(it, file_bytes)).map_err(fail)?;
+    let contents = contents.and_then(|it| check_places(it, file_bytes)).and_then(|it| limits::check(it, format)).map_err(fail)?;
     Ok(Header { format, tensors: contents.tensors, metadata: contents.metadata, file_bytes })
 }
 

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::draft::Draft;
+use crate::families::{self, Part};
 use crate::tensor::write_safetensors;
 use crate::tiny::{self, Options, TinyFiles};
 
@@ -17,7 +19,35 @@ pub fn wrong_width(dir: &Path) -> io::Result<TinyFiles> {
 
 /// A tiny Z-Image whose encoder has fewer tokens than its tokenizer, which ends the engine's process.
 pub fn small_vocabulary(dir: &Path) -> io::Result<TinyFiles> {
-    tiny::zimage(dir, &Options { vocabulary: 151_645, ..Options::default() })
+    tiny::zimage(dir, &Options { vocabulary: 151_673, ..Options::default() })
+}
+
+/// A tiny Z-Image with a vector of whole numbers, of which the engine makes no floats.
+pub fn integer_vector(dir: &Path) -> io::Result<TinyFiles> {
+    changed("zimage", dir, |draft| draft.retype("cap_pad_token", "I32"))
+}
+
+/// A tiny Ovis-Image that the engine answers with an assert as it opens it, after the text encoder.
+pub fn asserting_on_opening(dir: &Path) -> io::Result<TinyFiles> {
+    changed("ovis", dir, |draft| {
+        draft.add("img_in_patch.weight", &[7]);
+        Ok(())
+    })
+}
+
+/// A tiny model of this family, its diffusion module changed.
+fn changed(family: &str, dir: &Path, change: impl FnOnce(&mut Draft) -> io::Result<()>) -> io::Result<TinyFiles> {
+    let mut parts = families::family(family, dir)?;
+    if let Some((_, Part::Draft(draft))) = parts.first_mut() {
+        change(draft)?;
+    }
+    let path = |name: &str| dir.join(format!("{name}.safetensors"));
+    for (role, part) in parts {
+        if let Part::Draft(draft) = part {
+            draft.write(&path(role))?;
+        }
+    }
+    Ok(TinyFiles { diffusion: path("diffusion"), llm: path("llm"), taesd: path("taesd") })
 }
 
 /// A tiny Z-Image with the text encoder's file in the place of the diffusion module.

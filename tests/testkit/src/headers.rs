@@ -27,25 +27,10 @@ pub fn sdxl(path: &Path) -> io::Result<()> {
 
 /// SDXL in one file of F16, with random weights if wanted.
 pub fn sdxl_with(path: &Path, contents: Contents) -> io::Result<()> {
-    const BIG: usize = 1280;
     let mut model = Model::default();
-    model.unet(&Unet { multiples: &[1, 2, 4], depths: &[0, 2, 10], middle: 10, context: 2048, label: 2816, linear: true });
+    model.unet(&Unet { base: 320, multiples: &[1, 2, 4], depths: &[0, 2, 10], middle: 10, context: 2048, label: 2816, linear: true });
     model.text_encoder("conditioner.embedders.0.transformer.text_model");
-    let big = "conditioner.embedders.1.model";
-    model.0.weight(format!("{big}.token_embedding.weight"), &[49_408, BIG], Kind::F16, 1.0);
-    model.0.weight(format!("{big}.positional_embedding"), &[77, BIG], Kind::F16, 1.0);
-    model.0.weight(format!("{big}.text_projection"), &[BIG, BIG], Kind::F16, 1.0);
-    model.norm(&format!("{big}.ln_final"), BIG);
-    for layer in 0..32 {
-        let layer = format!("{big}.transformer.resblocks.{layer}");
-        model.0.weight(format!("{layer}.attn.in_proj_weight"), &[3 * BIG, BIG], Kind::F16, 1.0);
-        model.0.vector(format!("{layer}.attn.in_proj_bias"), 3 * BIG, Kind::F16, 0.0);
-        model.linear(&format!("{layer}.attn.out_proj"), BIG, BIG, 1.0);
-        model.linear(&format!("{layer}.mlp.c_fc"), 4 * BIG, BIG, 1.0);
-        model.linear(&format!("{layer}.mlp.c_proj"), BIG, 4 * BIG, 1.0);
-        model.norm(&format!("{layer}.ln_1"), BIG);
-        model.norm(&format!("{layer}.ln_2"), BIG);
-    }
+    model.clip_g();
     model.vae("first_stage_model.", 4, true);
     write(path, &model.0, contents)
 }

@@ -5,6 +5,8 @@
 //! mistakes.
 
 pub mod broken;
+pub mod draft;
+pub mod families;
 pub mod headers;
 pub mod real;
 pub mod tiny;

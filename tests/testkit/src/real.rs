@@ -17,8 +17,6 @@ pub enum Contents {
 
 /// Width of the UNet's first blocks.
 const BASE: usize = 320;
-/// Width of the time embedding.
-const TIME: usize = 4 * BASE;
 /// Width of the text encoder.
 pub(crate) const TEXT: usize = 768;
 /// Width of the VAE's first blocks.
@@ -53,6 +51,8 @@ pub(crate) fn sd15_tensors() -> Tensors {
 
 /// The shape of a UNet.
 pub(crate) struct Unet {
+    /// Width of the first blocks.
+    pub(crate) base: usize,
     /// Widths of the levels, as multiples of the base.
     pub(crate) multiples: &'static [usize],
     /// Transformer blocks at each level.
@@ -68,7 +68,13 @@ pub(crate) struct Unet {
 }
 
 impl Unet {
-    const SD15: Self = Self { multiples: &[1, 2, 4, 4], depths: &[1, 1, 1, 0], middle: 1, context: TEXT, label: 0, linear: false };
+    /// Width of the time embedding.
+    const fn time(&self) -> usize {
+        4 * self.base
+    }
+
+    const SD15: Self =
+        Self { base: BASE, multiples: &[1, 2, 4, 4], depths: &[1, 1, 1, 0], middle: 1, context: TEXT, label: 0, linear: false };
 }
 
 #[derive(Default)]
@@ -80,7 +86,7 @@ impl Model {
         self.0.vector(format!("{name}.bias"), outputs, Kind::F16, 0.0);
     }
 
-    fn conv(&mut self, name: &str, outputs: usize, inputs: usize, kernel: usize, gain: f32) {
+    pub(crate) fn conv(&mut self, name: &str, outputs: usize, inputs: usize, kernel: usize, gain: f32) {
         self.0.weight(format!("{name}.weight"), &[outputs, inputs, kernel, kernel], Kind::F16, gain);
         self.0.vector(format!("{name}.bias"), outputs, Kind::F16, 0.0);
     }
@@ -92,22 +98,22 @@ impl Model {
 
     pub(crate) fn unet(&mut self, shape: &Unet) {
         let unet = "model.diffusion_model";
-        self.linear(&format!("{unet}.time_embed.0"), TIME, BASE, 1.0);
-        self.linear(&format!("{unet}.time_embed.2"), TIME, TIME, 1.0);
+        self.linear(&format!("{unet}.time_embed.0"), shape.time(), shape.base, 1.0);
+        self.linear(&format!("{unet}.time_embed.2"), shape.time(), shape.time(), 1.0);
         if shape.label > 0 {
-            self.linear(&format!("{unet}.label_emb.0.0"), TIME, shape.label, 1.0);
-            self.linear(&format!("{unet}.label_emb.0.2"), TIME, TIME, 1.0);
+            self.linear(&format!("{unet}.label_emb.0.0"), shape.time(), shape.label, 1.0);
+            self.linear(&format!("{unet}.label_emb.0.2"), shape.time(), shape.time(), 1.0);
         }
-        self.conv(&format!("{unet}.input_blocks.0.0"), BASE, 4, 3, 1.0);
+        self.conv(&format!("{unet}.input_blocks.0.0"), shape.base, 4, 3, 1.0);
         let levels = shape.multiples.iter().zip(shape.depths);
         let last = shape.multiples.len() - 1;
-        let (mut width, mut block) = (BASE, 0);
-        let mut skips = vec![BASE];
+        let (mut width, mut block) = (shape.base, 0);
+        let mut skips = vec![shape.base];
         for (level, (multiple, depth)) in levels.clone().enumerate() {
             for _ in 0..2 {
                 block += 1;
-                self.residual(&format!("{unet}.input_blocks.{block}.0"), width, multiple * BASE);
-                width = multiple * BASE;
+                self.residual(&format!("{unet}.input_blocks.{block}.0"), width, multiple * shape.base, shape);
+                width = multiple * shape.base;
                 self.transformer(&format!("{unet}.input_blocks.{block}.1"), width, *depth, shape);
                 skips.push(width);
             }
@@ -117,15 +123,15 @@ impl Model {
                 skips.push(width);
             }
         }
-        self.residual(&format!("{unet}.middle_block.0"), width, width);
+        self.residual(&format!("{unet}.middle_block.0"), width, width, shape);
         self.transformer(&format!("{unet}.middle_block.1"), width, shape.middle, shape);
-        self.residual(&format!("{unet}.middle_block.2"), width, width);
+        self.residual(&format!("{unet}.middle_block.2"), width, width, shape);
         let mut block = 0;
         for (level, (multiple, depth)) in levels.enumerate().rev() {
             for repeat in 0..3 {
-                let skip = skips.pop().unwrap_or(BASE);
-                self.residual(&format!("{unet}.output_blocks.{block}.0"), width + skip, multiple * BASE);
-                width = multiple * BASE;
+                let skip = skips.pop().unwrap_or(shape.base);
+                self.residual(&format!("{unet}.output_blocks.{block}.0"), width + skip, multiple * shape.base, shape);
+                width = multiple * shape.base;
                 self.transformer(&format!("{unet}.output_blocks.{block}.1"), width, *depth, shape);
                 if level > 0 && repeat == 2 {
                     let place = if *depth > 0 { 2 } else { 1 };
@@ -134,14 +140,14 @@ impl Model {
                 block += 1;
             }
         }
-        self.norm(&format!("{unet}.out.0"), BASE);
-        self.conv(&format!("{unet}.out.2"), 4, BASE, 3, 1.0);
+        self.norm(&format!("{unet}.out.0"), shape.base);
+        self.conv(&format!("{unet}.out.2"), 4, shape.base, 3, 1.0);
     }
 
-    fn residual(&mut self, name: &str, inputs: usize, outputs: usize) {
+    fn residual(&mut self, name: &str, inputs: usize, outputs: usize, shape: &Unet) {
         self.norm(&format!("{name}.in_layers.0"), inputs);
         self.conv(&format!("{name}.in_layers.2"), outputs, inputs, 3, 1.0);
-        self.linear(&format!("{name}.emb_layers.1"), outputs, TIME, 1.0);
+        self.linear(&format!("{name}.emb_layers.1"), outputs, shape.time(), 1.0);
         self.norm(&format!("{name}.out_layers.0"), outputs);
         self.conv(&format!("{name}.out_layers.3"), outputs, outputs, 3, 1.0);
         if inputs != outputs {
@@ -176,24 +182,55 @@ impl Model {
         way(self, "proj_out");
     }
 
+    /// CLIP-L.
     pub(crate) fn text_encoder(&mut self, text: &str) {
-        self.0.push(format!("{text}.embeddings.token_embedding.weight"), &[49_408, TEXT], Kind::F16, Init::Normal(1.0));
-        self.0.push(format!("{text}.embeddings.position_embedding.weight"), &[77, TEXT], Kind::F16, Init::Normal(0.1));
-        for layer in 0..12 {
+        self.clip(text, TEXT, 12);
+    }
+
+    /// A text encoder of the CLIP family.
+    pub(crate) fn clip(&mut self, text: &str, width: usize, layers: usize) {
+        self.0.push(format!("{text}.embeddings.token_embedding.weight"), &[49_408, width], Kind::F16, Init::Normal(1.0));
+        self.0.push(format!("{text}.embeddings.position_embedding.weight"), &[77, width], Kind::F16, Init::Normal(0.1));
+        for layer in 0..layers {
             let layer = format!("{text}.encoder.layers.{layer}");
             for part in ["q_proj", "k_proj", "v_proj", "out_proj"] {
-                self.linear(&format!("{layer}.self_attn.{part}"), TEXT, TEXT, 1.0);
+                self.linear(&format!("{layer}.self_attn.{part}"), width, width, 1.0);
             }
-            self.norm(&format!("{layer}.layer_norm1"), TEXT);
-            self.linear(&format!("{layer}.mlp.fc1"), 4 * TEXT, TEXT, 1.0);
-            self.linear(&format!("{layer}.mlp.fc2"), TEXT, 4 * TEXT, 1.0);
-            self.norm(&format!("{layer}.layer_norm2"), TEXT);
+            self.norm(&format!("{layer}.layer_norm1"), width);
+            self.linear(&format!("{layer}.mlp.fc1"), 4 * width, width, 1.0);
+            self.linear(&format!("{layer}.mlp.fc2"), width, 4 * width, 1.0);
+            self.norm(&format!("{layer}.layer_norm2"), width);
         }
-        self.norm(&format!("{text}.final_layer_norm"), TEXT);
+        self.norm(&format!("{text}.final_layer_norm"), width);
+    }
+
+    /// CLIP-G, in the names of SDXL.
+    pub(crate) fn clip_g(&mut self) {
+        const BIG: usize = 1280;
+        let big = "conditioner.embedders.1.model";
+        self.0.weight(format!("{big}.token_embedding.weight"), &[49_408, BIG], Kind::F16, 1.0);
+        self.0.weight(format!("{big}.positional_embedding"), &[77, BIG], Kind::F16, 1.0);
+        self.0.weight(format!("{big}.text_projection"), &[BIG, BIG], Kind::F16, 1.0);
+        self.norm(&format!("{big}.ln_final"), BIG);
+        for layer in 0..32 {
+            let layer = format!("{big}.transformer.resblocks.{layer}");
+            self.0.weight(format!("{layer}.attn.in_proj_weight"), &[3 * BIG, BIG], Kind::F16, 1.0);
+            self.0.vector(format!("{layer}.attn.in_proj_bias"), 3 * BIG, Kind::F16, 0.0);
+            self.linear(&format!("{layer}.attn.out_proj"), BIG, BIG, 1.0);
+            self.linear(&format!("{layer}.mlp.c_fc"), 4 * BIG, BIG, 1.0);
+            self.linear(&format!("{layer}.mlp.c_proj"), BIG, 4 * BIG, 1.0);
+            self.norm(&format!("{layer}.ln_1"), BIG);
+            self.norm(&format!("{layer}.ln_2"), BIG);
+        }
     }
 
     /// `channels` of the latents; `quantised`: with `quant_conv` and `post_quant_conv`, as in older ones.
     pub(crate) fn vae(&mut self, prefix: &str, channels: usize, quantised: bool) {
+        self.vae_with_decoder(prefix, channels, quantised, VAE);
+    }
+
+    /// As [`Self::vae`], with a decoder that begins as wide as `base`.
+    pub(crate) fn vae_with_decoder(&mut self, prefix: &str, channels: usize, quantised: bool, base: usize) {
         let multiples = [1, 2, 4, 4];
         let last = 4 * VAE;
         let encoder = &format!("{prefix}encoder");
@@ -217,21 +254,22 @@ impl Model {
         }
 
         let decoder = &format!("{prefix}decoder");
+        let last = 4 * base;
         self.conv(&format!("{decoder}.conv_in"), last, channels, 3, 1.0);
         self.vae_middle(decoder, last);
         let mut width = last;
         for (level, multiple) in multiples.iter().enumerate().rev() {
             for block in 0..3 {
-                self.vae_residual(&format!("{decoder}.up.{level}.block.{block}"), width, multiple * VAE);
-                width = multiple * VAE;
+                self.vae_residual(&format!("{decoder}.up.{level}.block.{block}"), width, multiple * base);
+                width = multiple * base;
             }
             if level > 0 {
                 self.conv(&format!("{decoder}.up.{level}.upsample.conv"), width, width, 3, 1.0);
             }
         }
-        self.norm(&format!("{decoder}.norm_out"), VAE);
+        self.norm(&format!("{decoder}.norm_out"), base);
         // The last activation has about half the variance of a normal number; the picture's range is -1 to 1.
-        self.conv(&format!("{decoder}.conv_out"), 3, VAE, 3, 0.7);
+        self.conv(&format!("{decoder}.conv_out"), 3, base, 3, 0.7);
     }
 
     fn vae_residual(&mut self, name: &str, inputs: usize, outputs: usize) {

@@ -59,7 +59,7 @@ pub struct Options {
     pub encoder_width: usize,
     /// Layers of the text encoder; never 28, which the engine takes for another number of heads.
     pub encoder_layers: usize,
-    /// Rows of the text encoder's table of tokens; the tokenizer needs 151646.
+    /// Rows of the text encoder's table of tokens; the tokenizer has 151674.
     pub vocabulary: usize,
     /// Format of the diffusion module and the text encoder; the autoencoder is always safetensors.
     pub format: Format,
@@ -115,7 +115,7 @@ pub fn zimage(dir: &Path, options: &Options) -> io::Result<TinyFiles> {
             write_gguf(&files.llm, &llm, &named("qwen3"), options.seed, llama_name)?;
         }
     }
-    write_safetensors(&files.taesd, &autoencoder_tensors(), options.seed, true)?;
+    write_safetensors(&files.taesd, &autoencoder_tensors(LATENT), options.seed, true)?;
     Ok(files)
 }
 
@@ -151,6 +151,12 @@ pub fn builtin(dir: &Path, options: &Options) -> io::Result<TinyFiles> {
 /// Writes a LoRA for the diffusion module of [`zimage`] with the same options, in the names that its trainers use
 /// (`diffusion_model.layers.0.attention.to_q.lora_A.weight`). At strength 1 it changes the picture clearly.
 pub fn lora(dir: &Path, options: &Options) -> io::Result<PathBuf> {
+    let path = dir.join("tiny-lora.safetensors");
+    write_safetensors(&path, &lora_tensors(options), options.seed.wrapping_add(1), true)?;
+    Ok(path)
+}
+
+pub(crate) fn lora_tensors(options: &Options) -> Tensors {
     let (width, hidden) = (options.width, feed_forward(options.width));
     let mut tensors = Tensors::default();
     for layer in 0..options.layers {
@@ -166,9 +172,7 @@ pub fn lora(dir: &Path, options: &Options) -> io::Result<PathBuf> {
         pair("feed_forward.w2", width, hidden);
         pair("feed_forward.w3", hidden, width);
     }
-    let path = dir.join("tiny-lora.safetensors");
-    write_safetensors(&path, &tensors, options.seed.wrapping_add(1), true)?;
-    Ok(path)
+    tensors
 }
 
 /// Writes a LoRA that matches no tensor of the Z-Image family: names and shapes are those of SD1.5.
@@ -200,7 +204,7 @@ pub fn upscaler_pth(dir: &Path, factor: u32, seed: u64) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-fn upscaler_tensors(factor: u32) -> io::Result<Tensors> {
+pub(crate) fn upscaler_tensors(factor: u32) -> io::Result<Tensors> {
     if ![1, 2, 4].contains(&factor) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("no ESRGAN enlarges by {factor}")));
     }
@@ -296,7 +300,8 @@ pub(crate) fn encoder_tensors(options: &Options) -> Tensors {
     out
 }
 
-fn autoencoder_tensors() -> Tensors {
+/// A tiny autoencoder for latents of this many channels.
+pub(crate) fn autoencoder_tensors(latent: usize) -> Tensors {
     let mut out = Tensors::default();
     let conv = |out: &mut Tensors, name: String, outputs: usize, inputs: usize, gain: f32, bias: Option<f32>| {
         out.weight(format!("{name}.weight"), &[outputs, inputs, 3, 3], Kind::F16, gain);
@@ -316,15 +321,15 @@ fn autoencoder_tensors() -> Tensors {
     };
     conv(&mut out, "encoder.layers.0".into(), CHANNELS, 3, 1.0, Some(0.0));
     half(&mut out, "encoder", &[1, 3, 4, 5, 7, 8, 9, 11, 12, 13], &[2, 6, 10]);
-    conv(&mut out, "encoder.layers.14".into(), LATENT, CHANNELS, 1.0, Some(0.0));
-    conv(&mut out, "decoder.layers.0".into(), CHANNELS, LATENT, 1.0, Some(0.0));
+    conv(&mut out, "encoder.layers.14".into(), latent, CHANNELS, 1.0, Some(0.0));
+    conv(&mut out, "decoder.layers.0".into(), CHANNELS, latent, 1.0, Some(0.0));
     half(&mut out, "decoder", &[2, 3, 4, 7, 8, 9, 12, 13, 14, 17], &[6, 11, 16]);
     // Half grey, with a contrast that leaves most values between black and white.
     conv(&mut out, "decoder.layers.18".into(), 3, CHANNELS, 0.8, Some(0.5));
     out
 }
 
-fn quantise(tensors: &mut Tensors) {
+pub(crate) fn quantise(tensors: &mut Tensors) {
     for tensor in &mut tensors.0 {
         if tensor.kind == Kind::F16 && tensor.shape.last().is_some_and(|columns| columns % 32 == 0) {
             tensor.kind = Kind::Q8;
@@ -333,7 +338,7 @@ fn quantise(tensors: &mut Tensors) {
 }
 
 /// Name of a text encoder's tensor in GGUF files, which is llama.cpp's.
-fn llama_name(name: &str) -> String {
+pub(crate) fn llama_name(name: &str) -> String {
     const PARTS: [(&str, &str); 14] = [
         ("model.embed_tokens.", "token_embd."),
         ("model.layers.", "blk."),

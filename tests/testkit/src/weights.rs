@@ -4,6 +4,7 @@
 pub(crate) const TABLE: usize = 4096;
 
 /// Sebastiano Vigna's splitmix64: two multiplications a number, any seed is a good one.
+#[derive(Debug)]
 pub(crate) struct SplitMix(u64);
 
 impl SplitMix {

@@ -21,8 +21,16 @@ use vocab::Vocabulary;
 const ENGINE: &str = "diffusion-rs-sys 0.1.20";
 
 /// Patches of sources that the shim compiles.
-const PATCHED_SOURCES: &[&str] =
-    &["ggml_graph_cut.cpp", "model_loader.cpp", "util.cpp", "model_manager.cpp", "ggml-backend.cpp", "ggml-rpc.cpp"];
+const PATCHED_SOURCES: &[&str] = &[
+    "ggml_graph_cut.cpp",
+    "model_loader.cpp",
+    "util.cpp",
+    "model_manager.cpp",
+    "stable-diffusion.cpp",
+    "upscaler.cpp",
+    "ggml-backend.cpp",
+    "ggml-rpc.cpp",
+];
 
 /// Patches of headers, which only have to be found before the engine's.
 const PATCHED_HEADERS: &[&str] = &["transport.h"];
@@ -34,6 +42,7 @@ const SHIM_SOURCES: &[&str] = &[
     "estimate",
     "job",
     "compute_hook",
+    "compute_threads",
     "cpu_kernels",
     "memory_tracker",
     "dry_run",
@@ -48,6 +57,7 @@ fn main() {
     }
 
     let engine_out = PathBuf::from(variable("DEP_STABLE_DIFFUSION_ROOT"));
+    stop_if_stale(&engine_out.join("build/atelier/inputs"));
     let engine = engine_out.join("stable-diffusion.cpp");
     let out = PathBuf::from(variable("OUT_DIR"));
 
@@ -79,6 +89,12 @@ fn main() {
     for source in SHIM_SOURCES {
         build.file(format!("shim/{source}.cpp"));
     }
+    // As in engine_sources.cmake.
+    if env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("msvc") {
+        build.flag("/EHs").flag("/bigobj");
+    } else {
+        build.flag("-fexceptions");
+    }
     if env::var_os("CARGO_FEATURE_VULKAN").is_some() {
         build.file("shim/vulkan.cpp");
         write_empty_vulkan_library(&out);
@@ -100,6 +116,22 @@ fn main() {
         if env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("gnu") {
             offer_static_cpp_library(&out);
         }
+    }
+}
+
+/// Stops where the engine was built with other cmake files than those that lie here: cargo does not run another crate's build program for them.
+fn stop_if_stale(inputs: &Path) {
+    let entries = fs::read_dir(".").unwrap_or_else(|error| panic!("vendor/ggml-sys cannot be read: {error}"));
+    let cmake_files = entries.flatten().map(|it| PathBuf::from(it.file_name())).filter(|it| it.extension().is_some_and(|it| it == "cmake"));
+    for path in cmake_files.chain([PathBuf::from("patches/ggml-cpu.c.patch")]) {
+        println!("cargo:rerun-if-changed={}", path.display());
+        let built_with = inputs.join(path.file_name().unwrap_or_default());
+        assert!(
+            fs::read(&built_with).ok() == fs::read(&path).ok(),
+            "vendor/ggml-sys/{} changed after the engine was built. Run `cargo clean --package diffusion-rs-sys`, with `--release` for a release \
+             build, and build again.",
+            path.display()
+        );
     }
 }
 

@@ -1,9 +1,12 @@
 // Cancels running graphs and reports their progress.
 //
 // The CPU backend calls its abort callback after every node. Other devices compute their graphs in chunks, with a check between them.
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "ggml-backend-impl.h"
 #include "ggml-impl.h"
@@ -15,13 +18,25 @@ namespace atelier {
 
 namespace {
 
-using InitBackend  = ggml_backend_t (*)(ggml_backend_dev_t, const char*);
 using GraphCompute = ggml_status (*)(ggml_backend_t, ggml_cgraph*);
 
+// A device and its own functions.
+struct HookedDevice {
+    ggml_backend_device_i functions = {};
+    // The backends of a device share their functions.
+    GraphCompute compute = nullptr;
+    // The first use of a device fills its state, which a second thread must not see half filled (ggml_vk_get_device). Recursive: a device may
+    // be asked for its buffers while it is initialised.
+    std::recursive_mutex first_use;
+};
+
 std::mutex hook_mutex;
-std::map<ggml_backend_dev_t, InitBackend> original_init;
-// The backends of a device share their functions.
-std::map<ggml_backend_dev_t, GraphCompute> original_compute;
+std::map<ggml_backend_dev_t, HookedDevice> hooked_devices;
+
+HookedDevice& hooked(ggml_backend_dev_t device) {
+    std::lock_guard<std::mutex> lock(hook_mutex);
+    return hooked_devices[device];
+}
 
 std::atomic<int> fixed_nodes{0};
 std::atomic<bool> force_chunks{false};
@@ -36,7 +51,7 @@ constexpr int CHUNK_NODES_MIN = 4;
 
 GraphCompute original_compute_of(ggml_backend_t backend) {
     std::lock_guard<std::mutex> lock(hook_mutex);
-    return original_compute[backend->device];
+    return hooked_devices[backend->device].compute;
 }
 
 // Abort callback of the CPU backend, called after each node on the thread that computes the graph.
@@ -50,6 +65,7 @@ bool on_node_computed(void*) {
 }
 
 ggml_status compute_in_chunks(ggml_backend_t backend, ggml_cgraph* graph) {
+    check_is_computed(backend->device, graph);
     const GraphCompute compute = original_compute_of(backend);
     Job* job                   = current_job();
     if (job == nullptr) {
@@ -85,6 +101,7 @@ ggml_status compute_in_chunks(ggml_backend_t backend, ggml_cgraph* graph) {
 }
 
 ggml_status compute_with_abort_callback(ggml_backend_t backend, ggml_cgraph* graph) {
+    check_is_computed(backend->device, graph);
     Job* job = current_job();
     if (job != nullptr) {
         job->begin_graph(graph->n_nodes);
@@ -100,19 +117,19 @@ ggml_backend_t init_hooked(ggml_backend_dev_t device, const char* params) {
     if (job != nullptr && job->dry_run() != nullptr) {
         return dry_run_backend(device);
     }
-    InitBackend init = nullptr;
+    HookedDevice& it       = hooked(device);
+    ggml_backend_t backend = nullptr;
     {
-        std::lock_guard<std::mutex> lock(hook_mutex);
-        init = original_init[device];
+        std::lock_guard<std::recursive_mutex> lock(it.first_use);
+        backend = it.functions.init_backend(device, params);
     }
-    ggml_backend_t backend = init(device, params);
     if (backend == nullptr) {
         return nullptr;
     }
     const bool has_abort_callback = ggml_backend_is_cpu(backend) && !force_chunks.load(std::memory_order_relaxed);
     {
         std::lock_guard<std::mutex> lock(hook_mutex);
-        original_compute[backend->device] = backend->iface.graph_compute;
+        it.compute = backend->iface.graph_compute;
     }
     if (has_abort_callback) {
         ggml_backend_cpu_set_abort_callback(backend, on_node_computed, nullptr);
@@ -123,7 +140,44 @@ ggml_backend_t init_hooked(ggml_backend_dev_t device, const char* params) {
     return backend;
 }
 
+ggml_backend_buffer_type_t buffer_type_hooked(ggml_backend_dev_t device) {
+    HookedDevice& it = hooked(device);
+    std::lock_guard<std::recursive_mutex> lock(it.first_use);
+    return it.functions.get_buffer_type(device);
+}
+
+ggml_backend_buffer_type_t host_buffer_type_hooked(ggml_backend_dev_t device) {
+    HookedDevice& it = hooked(device);
+    std::lock_guard<std::recursive_mutex> lock(it.first_use);
+    return it.functions.get_host_buffer_type(device);
+}
+
 }  // namespace
+
+void check_is_computed(ggml_backend_dev_t device, const ggml_cgraph* graph) {
+    if (is_remote(device) || !can_throw()) {
+        return;
+    }
+    const size_t largest = ggml_backend_buft_get_max_size(ggml_backend_dev_buffer_type(device));
+    for (int i = 0; i < graph->n_nodes; ++i) {
+        const ggml_tensor* node = graph->nodes[i];
+        const bool is_skipped   = ggml_op_is_empty(node->op) || (node->flags & GGML_TENSOR_FLAG_COMPUTE) == 0;
+        if (is_skipped || ggml_backend_dev_supports_op(device, node)) {
+            continue;
+        }
+        const std::string name = ggml_backend_dev_name(device);
+        const auto check_size  = [&](const ggml_tensor* tensor) {
+            if (tensor != nullptr && ggml_nbytes(tensor) > largest) {
+                throw EngineAbort{name + " takes no tensor of " + std::to_string(ggml_nbytes(tensor)) + " bytes (" + ggml_get_name(tensor) + ")"};
+            }
+        };
+        check_size(node);
+        std::for_each(std::begin(node->src), std::end(node->src), check_size);
+        const ggml_tensor* source = node->src[0] != nullptr ? node->src[0] : node;
+        throw EngineAbort{name + " does not compute " + ggml_op_desc(node) + " with " + ggml_type_name(source->type) + " (" +
+                          ggml_get_name(source) + ")"};
+    }
+}
 
 std::mutex& device_list_mutex() {
     static std::mutex& mutex = *new std::mutex;
@@ -135,8 +189,15 @@ void hook_devices() {
     for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {
         ggml_backend_dev_t device = ggml_backend_dev_get(i);
         if (device->iface.init_backend != init_hooked) {
-            original_init[device]      = device->iface.init_backend;
-            device->iface.init_backend = init_hooked;
+            hooked_devices[device].functions = device->iface;
+            device->iface.init_backend       = init_hooked;
+            // A server is asked for its buffers' sizes once, when it is added.
+            if (!is_remote(device)) {
+                device->iface.get_buffer_type = buffer_type_hooked;
+                if (device->iface.get_host_buffer_type != nullptr) {
+                    device->iface.get_host_buffer_type = host_buffer_type_hooked;
+                }
+            }
         }
     }
 }

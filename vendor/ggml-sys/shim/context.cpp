@@ -34,15 +34,18 @@ std::vector<GGMLRunner*> runners_of(const Conditioner* conditioner) {
     return runners;
 }
 
-atelier_status open_context(Job& job, const sd_ctx_params_t* params, const atelier_conditioning_cache* conditioning, const char* encoders, atelier_context** out) {
-    // Opening changes global state of the engine, such as its log callback.
+std::mutex& opening_mutex() {
     static std::mutex& mutex = *new std::mutex;
+    return mutex;
+}
+
+atelier_status open_context(Job& job, const sd_ctx_params_t* params, const atelier_conditioning_cache* conditioning, const char* encoders, atelier_context** out) {
     return run_guarded(&job, [&] {
         job.enter_phase(ATELIER_PHASE_LOADING);
         auto context    = std::make_unique<atelier_context>();
         context->dry_run = job.dry_run();
         {
-            std::lock_guard<std::mutex> lock(mutex);
+            std::lock_guard<std::mutex> lock(opening_mutex());
             context->sd = new_sd_ctx(params);
         }
         if (context->sd == nullptr) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "adaptive_preview.h"
@@ -40,6 +41,9 @@ struct RunnerAccess : GGMLRunner {
 
 // The runners of a conditioner of any type.
 std::vector<GGMLRunner*> runners_of(const Conditioner* conditioner);
+
+// Held while a model or an upscaler is opened, which changes global state of the engine, such as its log callback.
+std::mutex& opening_mutex();
 
 // Opens a context, or an estimator for a job with a dry run.
 atelier_status open_context(Job& job, const sd_ctx_params_t* params, const atelier_conditioning_cache* encodings, const char* encoders, atelier_context** out);

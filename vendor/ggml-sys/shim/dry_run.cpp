@@ -142,11 +142,12 @@ void free_backend(ggml_backend_t backend) {
     delete backend;
 }
 
-ggml_status compute(ggml_backend_t backend, ggml_cgraph*) {
+ggml_status compute(ggml_backend_t backend, ggml_cgraph* graph) {
     Job* job = current_job();
     if (job == nullptr || job->dry_run() == nullptr || job->is_cancelled()) {
         return GGML_STATUS_ABORTED;
     }
+    check_is_computed(of(backend->device)->real, graph);
     job->dry_run()->record_graph(backend->device);
     return GGML_STATUS_SUCCESS;
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t REPORT_EVERY_US = 25 * 1000;
 
 thread_local Job* job_of_thread = nullptr;
-// True on the thread that called in, which has the shim's try block on its stack; loading threads have not.
+// True on threads that have a try block for the engine's asserts on their stack.
 thread_local bool may_throw = false;
 
 constexpr const char* LORA = "lora.";
@@ -79,6 +79,14 @@ bool can_throw() {
 
 Job* current_job() {
     return job_of_thread;
+}
+
+ThrowScope::ThrowScope() : outer_(may_throw) {
+    may_throw = true;
+}
+
+ThrowScope::~ThrowScope() {
+    may_throw = outer_;
 }
 
 JobScope::JobScope(Job* job) : outer_(job_of_thread) {
@@ -267,6 +275,7 @@ void* atelier_job_current(void) {
 
 void atelier_job_attach_thread(void* job) {
     atelier::job_of_thread = static_cast<Job*>(job);
+    atelier::may_throw     = true;
 }
 
 bool atelier_job_should_stop(void* job) {

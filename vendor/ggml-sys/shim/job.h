@@ -13,6 +13,8 @@
 #include "memory_tracker.h"
 #include "shim.h"
 
+struct ggml_cgraph;
+
 namespace atelier {
 
 // Thrown by ggml's abort callback when an assert of the engine fails.
@@ -121,6 +123,18 @@ private:
     Job* outer_;
 };
 
+// Allows this thread's asserts to be caught while the scope lives: the scope stands inside a try block for `EngineAbort`.
+class ThrowScope {
+public:
+    ThrowScope();
+    ~ThrowScope();
+    ThrowScope(const ThrowScope&)            = delete;
+    ThrowScope& operator=(const ThrowScope&) = delete;
+
+private:
+    bool outer_;
+};
+
 // Module (atelier_module) of the weight of this name.
 int module_of(const char* tensor_name);
 
@@ -129,6 +143,8 @@ bool can_throw();
 
 void install_callbacks();
 void hook_devices();
+// Throws where the device does not compute a node of the graph: most backends end the process when they meet one.
+void check_is_computed(ggml_backend_device* device, const ggml_cgraph* graph);
 // Makes the CPU backend ask the kernels of atelier_set_cpu_kernels first. Once, before a backend is made.
 void hook_cpu_operations();
 
@@ -136,7 +152,7 @@ void hook_cpu_operations();
 std::mutex& device_list_mutex();
 
 // See atelier_simulate_device; false where the name is taken.
-bool simulate_device(const char* name, size_t memory_bytes, const char* card);
+bool simulate_device(const char* name, size_t memory_bytes, const char* card, size_t largest_buffer_bytes, const char* without);
 // Sets the number of threads of simulated devices.
 void set_simulated_threads(int n);
 
@@ -154,7 +170,14 @@ void atelier_buffer_freed(ggml_backend_buffer* buffer);
 bool atelier_buffer_is_virtual(const ggml_backend_buffer* buffer);
 void atelier_job_set_current_weight(const char* tensor_name);
 void* atelier_job_current(void);
+// Makes this the thread of `job`; what is thrown on it is caught by the caller.
 void atelier_job_attach_thread(void* job);
+// Runs `compute(thread)`, the share of one thread of a graph. False where it threw; the first reason is kept for the thread pool.
+bool atelier_compute_on_thread(void (*compute)(void*), void* thread, const void* threadpool);
+// Ends the share of this thread, because another one failed.
+void atelier_leave_computation(void);
+// Throws the reason that was kept for this thread pool, where this thread may throw.
+void atelier_rethrow_computation(const void* threadpool);
 bool atelier_job_should_stop(void* job);
 void atelier_job_load_begin(void* job, const char* tensor_name, uint64_t total);
 void atelier_job_load_progress(void* job, uint64_t done);

@@ -168,13 +168,14 @@ const char* atelier_last_lost_server(void) {
     return last_lost_server.c_str();
 }
 
-atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, const char* card) {
+atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, const char* card, uint64_t largest_buffer_bytes, const char* without) {
     if (name == nullptr || name[0] == '\0') {
         return reject("a device needs a name");
     }
     atelier_init();
     const atelier_status status = run_guarded(nullptr, [=] {
-        if (!atelier::simulate_device(name, static_cast<size_t>(memory_bytes), card == nullptr ? "" : card)) {
+        const auto text = [](const char* it) { return it == nullptr ? "" : it; };
+        if (!atelier::simulate_device(name, static_cast<size_t>(memory_bytes), text(card), static_cast<size_t>(largest_buffer_bytes), text(without))) {
             last_error = "there is a device of this name";
             return ATELIER_FAILED;
         }
@@ -329,8 +330,11 @@ atelier_status atelier_upscaler_new(const char* path,
     atelier::set_simulated_threads(n_threads);
     return run_guarded(&job, [&] {
         job.enter_phase(ATELIER_PHASE_LOADING);
-        auto upscaler      = std::make_unique<atelier_upscaler>();
-        upscaler->upscaler = new_upscaler_ctx(path, direct, n_threads, tile_size, backend, params_backend);
+        auto upscaler = std::make_unique<atelier_upscaler>();
+        {
+            std::lock_guard<std::mutex> lock(atelier::opening_mutex());
+            upscaler->upscaler = new_upscaler_ctx(path, direct, n_threads, tile_size, backend, params_backend);
+        }
         if (upscaler->upscaler == nullptr) {
             last_error = "the engine could not open the upscaler";
             return ATELIER_FAILED;

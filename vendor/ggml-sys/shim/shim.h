@@ -222,8 +222,9 @@ uint64_t atelier_allocated_bytes(const char* device);
 size_t atelier_device_count(void);
 atelier_status atelier_device_get(size_t index, atelier_device* out);
 // Adds a device of type GPU that the CPU computes, with memory of its own. Before the first context; names are unique. Devices of the same
-// `card` share their memory; "" and null are no card.
-atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, const char* card);
+// `card` share their memory; "" and null are no card. `largest_buffer_bytes`: limit of one buffer, 0: none. `without`: ggml's name of a type of
+// weights with which it does not compute; "" and null: none.
+atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, const char* card, uint64_t largest_buffer_bytes, const char* without);
 
 // True where this machine has the Vulkan loader. Only in a build with Vulkan.
 bool atelier_has_vulkan_loader(void);

@@ -4,6 +4,7 @@
 // total fails with a null buffer.
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <list>
 #include <memory>
@@ -28,6 +29,10 @@ struct SimulatedDevice {
     std::string name;
     std::string card;
     size_t total = 0;
+    // Limit of one buffer.
+    size_t largest = SIZE_MAX;
+    // Name of a type with which it does not compute.
+    std::string without;
     std::shared_ptr<UsedBytes> used;
     ggml_backend_buffer_type buffer_type = {};
     ggml_backend_device device           = {};
@@ -99,7 +104,7 @@ const char* buffer_type_name(ggml_backend_buffer_type_t type) {
 
 ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t type, size_t size) {
     auto* device = static_cast<SimulatedDevice*>(type->context);
-    if (!device->reserve(size)) {
+    if (size > device->largest || !device->reserve(size)) {
         return nullptr;
     }
     // Not through ggml_backend_buft_alloc_buffer: memory_tracker.cpp would count it as the CPU's too.
@@ -121,6 +126,10 @@ ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t type, size_t size)
 
 size_t alignment(ggml_backend_buffer_type_t) {
     return ggml_backend_buft_get_alignment(ggml_backend_cpu_buffer_type());
+}
+
+size_t largest_buffer(ggml_backend_buffer_type_t type) {
+    return static_cast<SimulatedDevice*>(type->context)->largest;
 }
 
 bool is_host(ggml_backend_buffer_type_t) {
@@ -200,7 +209,16 @@ ggml_backend_dev_t cpu_device() {
     return ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
 }
 
-bool supports_op(ggml_backend_dev_t, const ggml_tensor* op) {
+bool supports_op(ggml_backend_dev_t device, const ggml_tensor* op) {
+    // As ggml's Vulkan does: no tensor is larger than a buffer.
+    if (ggml_nbytes(op) > of(device)->largest) {
+        return false;
+    }
+    for (const ggml_tensor* source : op->src) {
+        if (source != nullptr && (of(device)->without == ggml_type_name(source->type) || ggml_nbytes(source) > of(device)->largest)) {
+            return false;
+        }
+    }
     return ggml_backend_dev_supports_op(cpu_device(), op);
 }
 
@@ -248,7 +266,7 @@ void set_simulated_threads(int n) {
     thread_count = n > 0 ? n : 1;
 }
 
-bool simulate_device(const char* name, size_t memory_bytes, const char* card) {
+bool simulate_device(const char* name, size_t memory_bytes, const char* card, size_t largest_buffer_bytes, const char* without) {
     if (ggml_backend_dev_by_name(name) != nullptr) {
         return false;
     }
@@ -263,7 +281,9 @@ bool simulate_device(const char* name, size_t memory_bytes, const char* card) {
     }
     it->name                      = name;
     it->total                     = memory_bytes;
-    it->buffer_type.iface         = {buffer_type_name, alloc_buffer, alignment, nullptr, nullptr, is_host};
+    it->largest                   = largest_buffer_bytes == 0 ? SIZE_MAX : largest_buffer_bytes;
+    it->without                   = without;
+    it->buffer_type.iface         = {buffer_type_name, alloc_buffer, alignment, largest_buffer, nullptr, is_host};
     it->buffer_type.device        = &it->device;
     it->buffer_type.context       = it;
     it->device.reg                = registry();

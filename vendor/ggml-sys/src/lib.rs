@@ -365,7 +365,13 @@ unsafe extern "C" {
     ) -> atelier_status;
     pub fn atelier_last_peaks(out: *mut atelier_device_peak, capacity: usize) -> usize;
     pub fn atelier_allocated_bytes(device: *const c_char) -> u64;
-    pub fn atelier_simulate_device(name: *const c_char, memory_bytes: u64, card: *const c_char) -> atelier_status;
+    pub fn atelier_simulate_device(
+        name: *const c_char,
+        memory_bytes: u64,
+        card: *const c_char,
+        largest_buffer_bytes: u64,
+        without: *const c_char,
+    ) -> atelier_status;
     #[cfg(feature = "vulkan")]
     pub fn atelier_has_vulkan_loader() -> bool;
     pub fn atelier_context_set_limits(context: *mut atelier_context, limits: *const atelier_limits) -> atelier_status;

@@ -53,7 +53,7 @@ fn what_is_no_patch_is_refused_with_its_line() {
     }
 }
 
-/// The build reads all but one of them; that one is applied by cmake, which reads a single hunk.
+/// The build reads all but one of them; that one is applied by cmake.
 #[test]
 fn every_file_among_the_patches_is_one_and_is_called_like_its_source() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("patches");
@@ -63,9 +63,8 @@ fn every_file_among_the_patches_is_one_and_is_called_like_its_source() {
         if path.extension().is_some_and(|it| it == "patch") {
             let patch = Patch::parse(&fs::read_to_string(&path).unwrap()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             assert_eq!(path.file_stem(), Path::new(&patch.source).file_name());
-            assert!(!path.ends_with("ggml-cpu.c.patch") || patch.hunks.len() == 1);
             count += 1;
         }
     }
-    assert!(count >= 8, "{count}");
+    assert!(count >= 10, "{count}");
 }

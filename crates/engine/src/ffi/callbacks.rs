@@ -140,7 +140,7 @@ unsafe extern "C" fn on_cancelled(user: *mut c_void) -> bool {
 ///
 /// # Safety
 /// `rgb` is null or points to `width * height * 3` bytes that live during the call.
-pub(super) unsafe fn copy_rgb(width: u32, height: u32, rgb: *const u8) -> Option<Rgb8> {
+unsafe fn copy_rgb(width: u32, height: u32, rgb: *const u8) -> Option<Rgb8> {
     let bytes = usize::try_from(u64::from(width) * u64::from(height) * 3).ok()?;
     if rgb.is_null() || bytes == 0 {
         return None;
@@ -148,4 +148,17 @@ pub(super) unsafe fn copy_rgb(width: u32, height: u32, rgb: *const u8) -> Option
     // SAFETY: as the caller promises.
     let pixels = unsafe { std::slice::from_raw_parts(rgb, bytes) }.to_vec();
     Rgb8::new(width, height, pixels)
+}
+
+/// Takes the pixels of `image` and frees them; `None` without looking at them where the call that filled it failed.
+///
+/// # Safety
+/// The shim filled `image`. After success its pointer is null or has width x height x 3 bytes.
+pub(super) unsafe fn take_pixels(has_succeeded: bool, image: &mut ggml_sys::sd_image_t) -> Option<Rgb8> {
+    // SAFETY: as the caller promises; the pixels are freed once.
+    unsafe {
+        let pixels = has_succeeded.then(|| copy_rgb(image.width, image.height, image.data)).flatten();
+        ggml_sys::atelier_image_free(&raw mut *image);
+        pixels
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::callbacks::{JobCallbacks, RawCallbacks, copy_rgb, module_number, module_of};
+use super::callbacks::{JobCallbacks, RawCallbacks, module_number, module_of, take_pixels};
 use super::conditioning_cache::ConditioningCache;
 use super::error::CallError;
 use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams};
@@ -165,12 +165,8 @@ impl Context {
             )
         };
         let result = CallError::check(status);
-        // SAFETY: the shim sets `data` to null or to width x height x 3 bytes, which the caller frees.
-        let pixels = unsafe {
-            let pixels = copy_rgb(image.width, image.height, image.data);
-            ggml_sys::atelier_image_free(&raw mut image);
-            pixels
-        };
+        // SAFETY: the shim filled it: after success `data` is null or has width x height x 3 bytes.
+        let pixels = unsafe { take_pixels(result.is_ok(), &mut image) };
         result?;
         pixels.ok_or_else(|| CallError::new("the engine made an empty picture"))
     }

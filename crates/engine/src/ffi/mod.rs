@@ -95,8 +95,12 @@ pub(super) fn simulate_device(device: &SimulatedDevice) -> Result<(), CallError>
     let nul = |_| CallError::new("a device's name holds a NUL character");
     let name = CString::new(device.name.as_str()).map_err(nul)?;
     let card = CString::new(device.card.as_deref().unwrap_or_default()).map_err(nul)?;
-    // SAFETY: the shim copies both strings.
-    CallError::check(unsafe { ggml_sys::atelier_simulate_device(name.as_ptr(), device.memory_bytes, card.as_ptr()) })
+    let without = CString::new(device.without.as_deref().unwrap_or_default()).map_err(nul)?;
+    let largest = device.largest_buffer_bytes.unwrap_or(0);
+    // SAFETY: the shim copies the strings.
+    CallError::check(unsafe {
+        ggml_sys::atelier_simulate_device(name.as_ptr(), device.memory_bytes, card.as_ptr(), largest, without.as_ptr())
+    })
 }
 
 /// True in a build with Vulkan on a machine without the Vulkan loader.

@@ -116,6 +116,56 @@ fn an_assert_in_the_engine_is_an_error_and_other_contexts_live_on() {
 }
 
 #[test]
+fn an_assert_on_any_thread_of_a_graph_is_an_error_and_other_contexts_live_on() {
+    let _lock = lock_engine();
+    let (good, bad) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut good = open(&context_params(&write_model(good.path()))).unwrap();
+    let before = picture(&mut good, &Recorder::default()).unwrap();
+    // The prompt's template has tokens that this table lacks; each thread looks up some.
+    let files = tiny::zimage(bad.path(), &tiny::Options { vocabulary: 100, ..tiny::Options::default() }).unwrap();
+    for threads in 1..=4 {
+        let bad = ContextParams { threads, ..context_params(&files) };
+        let error = open(&bad).and_then(|mut context| picture(&mut context, &Recorder::default())).unwrap_err();
+        assert_eq!(error.status, Status::Aborted, "{threads}");
+        assert!(error.message.contains("GGML_ASSERT"), "{threads}: {error}");
+    }
+    assert_eq!(picture(&mut good, &Recorder::default()).unwrap(), before);
+}
+
+#[test]
+fn what_is_thrown_on_a_loading_thread_is_an_error() {
+    let _lock = lock_engine();
+    let dir = tempfile::tempdir().unwrap();
+    let params = ContextParams { threads: 4, ..context_params(&broken::integer_vector(dir.path()).unwrap()) };
+    let error = open(&params).and_then(|mut context| picture(&mut context, &Recorder::default())).unwrap_err();
+    assert_eq!(error.status, Status::Aborted);
+    assert!(error.message.contains("no dequantization available"), "{error}");
+}
+
+/// The text encoder's dictionary alone takes tens of megabytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_model_that_fails_while_it_is_opened_is_freed() {
+    const MOST_GROWTH: u64 = 256 << 20;
+    fn resident_bytes() -> u64 {
+        let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+        text.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
+    }
+    let _lock = lock_engine();
+    let dir = tempfile::tempdir().unwrap();
+    let params = context_params(&broken::asserting_on_opening(dir.path()).unwrap());
+    let mut before = 0;
+    for round in 0..25 {
+        assert_eq!(open(&params).err().map(|error| error.status), Some(Status::Aborted));
+        if round == 4 {
+            before = resident_bytes();
+        }
+    }
+    let after = resident_bytes();
+    assert!(after < before + MOST_GROWTH, "from {before} to {after} bytes");
+}
+
+#[test]
 fn a_second_roll_of_a_prompt_runs_no_text_encoder() {
     let _lock = lock_engine();
     let dir = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::ptr::{NonNull, null_mut};
 
-use super::callbacks::{JobCallbacks, RawCallbacks, copy_rgb};
+use super::callbacks::{JobCallbacks, RawCallbacks, take_pixels};
 use super::direct_convolutions::convolves_directly;
 use super::error::CallError;
 use super::params::{Strings, raw_image};
@@ -53,12 +53,8 @@ impl Upscaler {
         // pixels; `large` is a local to be written.
         let status = unsafe { ggml_sys::atelier_upscaler_run(self.0.as_ptr(), raw_image(image), raw_callbacks.as_ptr(), &raw mut large) };
         let result = CallError::check(status);
-        // SAFETY: the shim sets `data` to null or to width x height x 3 bytes, which the caller frees.
-        let pixels = unsafe {
-            let pixels = copy_rgb(large.width, large.height, large.data);
-            ggml_sys::atelier_image_free(&raw mut large);
-            pixels
-        };
+        // SAFETY: the shim filled it: after success `data` is null or has width x height x 3 bytes.
+        let pixels = unsafe { take_pixels(result.is_ok(), &mut large) };
         result?;
         pixels.ok_or_else(|| CallError::new("the upscaler made an empty picture"))
     }

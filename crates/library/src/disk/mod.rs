@@ -70,3 +70,10 @@ impl DiskFile {
         self.facts().is_some() && matches!(self.role(), Some(Role::Part(FileRole::Model | FileRole::Diffusion)))
     }
 }
+
+/// Number of sections in a list of ComfyUI's folders. For the fuzzing harness (`fuzz/`).
+#[doc(hidden)]
+#[must_use]
+pub fn sections_of_model_paths(text: &str) -> usize {
+    yaml::sections(text).len()
+}

@@ -1,0 +1,146 @@
+//! Bodies of the fuzz targets, one a reader: each takes a file that means no good, and returns true if its reader took it. `tests/readers.rs`
+//! runs them too.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use atelier_core::recipe::{FileRole, ImageSource, ModelFiles};
+use atelier_library::disk::{FactsCache, FileEntry, inspect_file, sections_of_model_paths};
+use atelier_library::downloads::{UnpackList, downloaded_files, unpack_archive};
+use atelier_library::{Catalogue, FileName, HeaderCache, Link, Manifest, read_header};
+use atelier_media::{RestoredRecipe, StoredRecipe, a1111, fit_image, image_size, read_image, read_mask, read_metadata};
+
+/// A reader: a name that is a folder of `corpus`, and its body.
+pub type Reader = (&'static str, fn(&[u8]) -> bool);
+
+/// All readers here.
+pub const READERS: [Reader; 10] = [
+    ("model_file", model_file),
+    ("picture", picture),
+    ("picture_text", picture_text),
+    ("command_line", command_line),
+    ("link", link),
+    ("archive", archive),
+    ("manifest", manifest),
+    ("catalogue", catalogue),
+    ("download_queue", download_queue),
+    ("facts_cache", facts_cache),
+];
+
+/// A file in a folder of its own; both are gone when it is dropped.
+struct Scratch {
+    folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl Scratch {
+    fn new(name: &str, bytes: &[u8]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).expect("room for temporary files");
+        Self { folder, path }
+    }
+}
+
+/// safetensors and GGUF: checkpoints, modules, LoRAs, embeddings and upscalers.
+pub fn model_file(bytes: &[u8]) -> bool {
+    let scratch = Scratch::new("file.safetensors", bytes);
+    let path = &scratch.path;
+    let header = read_header(path);
+    let _ = inspect_file(path);
+    for role in FileRole::ALL {
+        let files: ModelFiles = [(role, path.clone())].into_iter().collect();
+        let _ = HeaderCache::default().check(&files, &[]);
+    }
+    let Ok(header) = header else { return false };
+    for tensor in &header.tensors {
+        assert!(tensor.offset + tensor.bytes <= header.file_bytes);
+    }
+    true
+}
+
+/// PNG, JPEG and WebP, with what stands in them.
+pub fn picture(bytes: &[u8]) -> bool {
+    let scratch = Scratch::new("picture.png", bytes);
+    if let Ok(metadata) = read_metadata(&scratch.path) {
+        let _ = format!("{metadata:?}");
+    }
+    let source = ImageSource::File(scratch.path.clone());
+    let size = image_size(&source);
+    // A picture of few bytes may unfold to a gigabyte, as it is meant to; that is slow and says nothing.
+    if !matches!(size, Ok((width, height)) if u64::from(width) * u64::from(height) <= 1 << 22) {
+        return false;
+    }
+    let _ = read_mask(&source, 16, 16);
+    let Ok(image) = read_image(&source) else { return false };
+    fit_image(&image, 16, 8).is_ok_and(|it| (it.width(), it.height()) == (16, 8))
+}
+
+/// What programs write into pictures: Atelier's recipe, and A1111's parameters.
+pub fn picture_text(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let parameters = a1111::parse(&text);
+    let _ = a1111::format(&parameters);
+    let Some(recipe) = StoredRecipe::from_json(&text) else { return false };
+    let RestoredRecipe { .. } = recipe.into_recipe(|_, _, _| None);
+    true
+}
+
+/// Command lines of sd-cli, and ComfyUI's lists of folders.
+pub fn command_line(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let _ = sections_of_model_paths(&text);
+    atelier_core::sd_cli::read(&text).is_ok()
+}
+
+/// Links to models.
+pub fn link(bytes: &[u8]) -> bool {
+    Link::read(&String::from_utf8_lossy(bytes)).is_some()
+}
+
+/// Zip archives of models.
+pub fn archive(bytes: &[u8]) -> bool {
+    let scratch = Scratch::new("archive.zip", bytes);
+    let names = ["model.safetensors", "sub/model.gguf"];
+    let mut is_taken = false;
+    for flat in [false, true] {
+        let folder = scratch.folder.path().join(format!("unpacked-{flat}"));
+        fs::create_dir_all(&folder).expect("a folder for temporary files");
+        for name in names {
+            let names = FileName::try_from(name.to_owned()).into_iter().collect();
+            is_taken |= unpack_archive(&scratch.path, &folder, &UnpackList { names, flat });
+        }
+    }
+    assert!(!scratch.folder.path().join("outside.safetensors").exists());
+    is_taken
+}
+
+/// A model's own description.
+pub fn manifest(bytes: &[u8]) -> bool {
+    Manifest::parse(&String::from_utf8_lossy(bytes), Path::new("manifest.json")).is_ok()
+}
+
+/// Lists of models that can be downloaded.
+pub fn catalogue(bytes: &[u8]) -> bool {
+    let mut catalogue = Catalogue::shipped();
+    let wrong = catalogue.add(&String::from_utf8_lossy(bytes), Path::new("catalogue.json"));
+    for entry in catalogue.entries() {
+        let _ = catalogue.find(&entry.id);
+    }
+    wrong.is_empty()
+}
+
+/// What the queue of downloads remembers.
+pub fn download_queue(bytes: &[u8]) -> bool {
+    let scratch = Scratch::new("downloads.json", bytes);
+    let _ = downloaded_files(scratch.folder.path());
+    // A file that is no queue was put aside.
+    scratch.path.exists()
+}
+
+/// What the library remembers of files.
+pub fn facts_cache(bytes: &[u8]) -> bool {
+    let scratch = Scratch::new("facts.json", bytes);
+    let entry = FileEntry { path: "/a.safetensors".into(), bytes: 1, modified: Some(2), hint: None };
+    FactsCache::open(&scratch.path).get(&entry).is_some()
+}

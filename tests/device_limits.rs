@@ -1,0 +1,67 @@
+//! Devices that cannot do what a model asks: buffers that are too small for one tensor, and number types that they do not compute with.
+//!
+//! The devices belong to the process: `SMALL` has no buffer larger than a mebibyte, `PLAIN` does not compute with `Q8_0`.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use atelier_core::recipe::{FileRole, ModelFiles, PlacementText, Recipe};
+use support::alone::{Alone, alone};
+use support::{folder, recipe};
+use testkit::tiny::{self, Format, Options};
+
+fn limited() -> Alone {
+    alone("SMALL:1/largest=0.001,PLAIN:1/without=q8_0")
+}
+
+fn placed(backend: &str) -> Recipe {
+    Recipe { placement: PlacementText { backend: backend.into(), ..PlacementText::default() }, ..recipe() }
+}
+
+/// The tiny model in `Q8_0`, where rows are long enough.
+fn quantised() -> ModelFiles {
+    let options = Options { format: Format::GgufQ8, ..Options::default() };
+    let files = tiny::zimage(&folder("quantised"), &options).unwrap();
+    [(FileRole::Diffusion, files.diffusion), (FileRole::Llm, files.llm), (FileRole::Taesd, files.taesd)].into_iter().collect()
+}
+
+#[test]
+fn a_table_of_tokens_larger_than_a_buffer_is_told() {
+    let limited = limited();
+    // Two mebibytes of embeddings.
+    let recipe = placed("all=cpu,te=SMALL");
+    let failure = limited.run(&recipe).failure().clone();
+    assert!(failure.advice.sentence.contains("in one piece") && failure.advice.hint.contains("te=cpu"), "{failure:?}");
+    assert!(
+        failure.log.iter().any(|line| line.contains("too large for params buffer") && line.contains("embed_tokens.weight")),
+        "{failure:?}"
+    );
+    assert_eq!(limited.engine.estimate(&recipe).unwrap_err().advice, failure.advice);
+    assert_eq!(limited.run(&placed("all=cpu")).pictures().len(), 1);
+}
+
+#[test]
+fn a_picture_whose_tensors_are_larger_than_a_buffer_is_told_before_it_is_computed() {
+    let limited = limited();
+    // A plane of 64 channels in F32.
+    let recipe = Recipe { width: 128, height: 128, ..placed("all=cpu,vae=SMALL") };
+    let failure = limited.run(&recipe).failure().clone();
+    let estimate = limited.engine.estimate(&recipe).unwrap_err();
+    for failure in [&failure, &*estimate] {
+        assert!(failure.advice.sentence.contains("in one piece") && failure.advice.hint.contains("tiles"), "{failure:?}");
+    }
+}
+
+#[test]
+fn a_quantisation_that_a_device_does_not_compute_is_told_before_it_is_computed() {
+    let limited = limited();
+    let recipe = Recipe { files: quantised(), ..placed("all=cpu,diffusion=PLAIN") };
+    let failure = limited.run(&recipe).failure().clone();
+    assert!(failure.advice.sentence.contains("number type") && failure.advice.hint.contains("another quantisation"), "{failure:?}");
+    assert!(failure.log.iter().any(|line| line.contains("PLAIN does not compute") && line.contains("q8_0")), "{failure:?}");
+    assert_eq!(limited.engine.estimate(&recipe).unwrap_err().advice, failure.advice);
+    // The same device computes what it can.
+    assert_eq!(limited.run(&placed("all=cpu,diffusion=PLAIN")).pictures().len(), 1);
+    assert_eq!(limited.run(&Recipe { files: quantised(), ..placed("all=cpu") }).pictures().len(), 1);
+}

@@ -1,0 +1,214 @@
+//! Tiny models of several families, as files in memory that can be changed before they are written.
+//!
+//! The engine reads the dimensions of diffusion modules and of language models from their tensors, so those are small. Those of CLIP and T5 are
+//! fixed in it: CLIP-L and CLIP-G have their real size, all zeros, in sparse files; families that need T5 are left out. Flux's code is reached by
+//! Ovis-Image, which reads prompts with a language model.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::draft::{Container, Draft};
+use crate::real::{Model, Unet};
+use crate::tensor::{Kind, Tensors, write_safetensors};
+use crate::tiny::{self, Options, autoencoder_tensors, diffusion_tensors, encoder_tensors};
+
+/// The families that are made.
+pub const FAMILIES: [&str; 7] = ["zimage", "zimage-gguf", "zimage-vae", "sd15", "sdxl", "sd3", "ovis"];
+
+/// A file of a tiny model.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// It is changed: header and weights in memory.
+    Draft(Draft),
+    /// It lies on the disk and stays as it is.
+    File(PathBuf),
+}
+
+/// Writes the files of a family that do not change into `dir` and returns all of them, by the names of Atelier's roles.
+///
+/// # Errors
+/// An unknown family, or a file that cannot be written.
+pub fn family(name: &str, dir: &Path) -> io::Result<Vec<(&'static str, Part)>> {
+    let options = Options { layers: 1, ..Options::default() };
+    let draft = |tensors: &Tensors| Part::Draft(Draft::new(Container::Safetensors, tensors, &[]));
+    let llm = || draft(&encoder_tensors(&Options { encoder_layers: 1, ..options.clone() }));
+    let autoencoder = |channels| draft(&autoencoder_tensors(channels));
+    Ok(match name {
+        "zimage" => vec![("diffusion", draft(&diffusion_tensors(&options))), ("llm", llm()), ("taesd", autoencoder(16))],
+        "zimage-vae" => {
+            let mut model = Model::default();
+            model.vae_with_decoder("", 16, false, 32);
+            let vae = Draft::with_holes(Container::Safetensors, &model.0, &[], |name| name.starts_with("encoder."));
+            vec![("diffusion", draft(&diffusion_tensors(&options))), ("llm", llm()), ("vae", Part::Draft(vae))]
+        }
+        "zimage-gguf" => {
+            let options = Options { encoder_layers: 1, encoder_width: 32, ..options.clone() };
+            let (mut module, mut encoder) = (diffusion_tensors(&options), encoder_tensors(&options));
+            tiny::quantise(&mut module);
+            tiny::quantise(&mut encoder);
+            for tensor in &mut encoder.0 {
+                tensor.name = tiny::llama_name(&tensor.name);
+            }
+            let gguf = |tensors: &Tensors, kind| Part::Draft(Draft::new(Container::Gguf, tensors, &[("general.architecture", kind)]));
+            vec![("diffusion", gguf(&module, "lumina2")), ("llm", gguf(&encoder, "qwen3")), ("taesd", autoencoder(16))]
+        }
+        "sd15" => {
+            let mut model = Model::default();
+            model.unet(&Unet {
+                base: 32,
+                multiples: &[1, 2, 4, 4],
+                depths: &[1, 1, 1, 0],
+                middle: 1,
+                context: 768,
+                label: 0,
+                linear: false,
+            });
+            model.text_encoder("cond_stage_model.transformer.text_model");
+            vec![("model", whole(&model)), ("taesd", autoencoder(4))]
+        }
+        "sdxl" => {
+            let mut model = Model::default();
+            model.unet(&Unet {
+                base: 64,
+                multiples: &[1, 2, 4],
+                depths: &[0, 2, 10],
+                middle: 10,
+                context: 2048,
+                label: 2816,
+                linear: true,
+            });
+            model.text_encoder("conditioner.embedders.0.transformer.text_model");
+            model.clip_g();
+            vec![("model", whole(&model)), ("taesd", autoencoder(4))]
+        }
+        "sd3" => vec![("diffusion", draft(&sd3())), ("clip_l", clip_l(dir)?), ("clip_g", clip_g(dir)?), ("taesd", autoencoder(16))],
+        "ovis" => vec![("diffusion", draft(&ovis(options.encoder_width))), ("llm", llm()), ("taesd", autoencoder(16))],
+        _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("no family is called {name}"))),
+    })
+}
+
+/// A LoRA for the family `zimage`.
+#[must_use]
+pub fn lora() -> Draft {
+    Draft::new(Container::Safetensors, &tiny::lora_tensors(&Options { layers: 1, ..Options::default() }), &[])
+}
+
+/// An upscaler that enlarges by two.
+///
+/// # Errors
+/// None; the tensors of this factor are known.
+pub fn upscaler() -> io::Result<Draft> {
+    Ok(Draft::new(Container::Safetensors, &tiny::upscaler_tensors(2)?, &[]))
+}
+
+/// A few tensors of vision encoders, `ControlNet`s and `PhotoMaker`s, too few for any.
+#[must_use]
+pub fn fragment() -> Draft {
+    let mut tensors = Tensors::default();
+    for (name, shape) in [
+        ("visual.patch_embed.proj.0.weight", &[8usize, 3, 2, 2][..]),
+        ("visual.blocks.0.attn.qkv.weight", &[24, 8]),
+        ("visual.merger.ln_q.weight", &[8]),
+        ("v.blk.0.attn_q.weight", &[8, 8]),
+        ("vision_model.embeddings.position_embedding.weight", &[5, 8]),
+        ("vision_model.encoder.layers.0.mlp.fc1.weight", &[16, 8]),
+        ("input_hint_block.2.weight", &[16, 3, 3, 3]),
+        ("input_blocks.1.0.in_layers.2.weight", &[8, 8, 3, 3]),
+        ("pmid.fuse_module.mlp1.fc1.weight", &[8, 8]),
+        ("qformer.token_proj.0.weight", &[8, 8]),
+    ] {
+        tensors.weight(name, shape, Kind::F16, 1.0);
+    }
+    Draft::new(Container::Safetensors, &tensors, &[])
+}
+
+/// A file with the diffusion module and text encoders, which are zeros.
+fn whole(model: &Model) -> Part {
+    Part::Draft(Draft::with_holes(Container::Safetensors, &model.0, &[], |name| !name.starts_with("model.diffusion_model.")))
+}
+
+fn clip_l(dir: &Path) -> io::Result<Part> {
+    let mut model = Model::default();
+    model.text_encoder("text_model");
+    sparse(dir, "clip_l", &model.0)
+}
+
+fn clip_g(dir: &Path) -> io::Result<Part> {
+    const WIDTH: usize = 1280;
+    let mut model = Model::default();
+    model.clip("text_model", WIDTH, 32);
+    model.0.weight("text_projection.weight", &[WIDTH, WIDTH], Kind::F16, 1.0);
+    sparse(dir, "clip_g", &model.0)
+}
+
+fn sparse(dir: &Path, name: &str, tensors: &Tensors) -> io::Result<Part> {
+    let path = dir.join(format!("{name}.safetensors"));
+    write_safetensors(&path, tensors, 1, false)?;
+    Ok(Part::File(path))
+}
+
+/// `MMDiT` of the fewest blocks that the engine makes, whose last one has no output for the text. It has as many heads as blocks.
+fn sd3() -> Tensors {
+    const BLOCKS: usize = 24;
+    const WIDTH: usize = 4 * BLOCKS;
+    let mut it = Model::default();
+    it.conv("x_embedder.proj", WIDTH, 16, 2, 1.0);
+    it.0.weight("pos_embed", &[1, 64 * 64, WIDTH], Kind::F16, 1.0);
+    for (part, inputs) in [("t_embedder", 256), ("y_embedder", 2048)] {
+        it.linear(&format!("{part}.mlp.0"), WIDTH, inputs, 1.0);
+        it.linear(&format!("{part}.mlp.2"), WIDTH, WIDTH, 1.0);
+    }
+    it.linear("context_embedder", WIDTH, 4096, 1.0);
+    for block in 0..BLOCKS {
+        for half in ["context_block", "x_block"] {
+            let name = format!("joint_blocks.{block}.{half}");
+            let is_last = block + 1 == BLOCKS && half == "context_block";
+            it.linear(&format!("{name}.adaLN_modulation.1"), if is_last { 2 } else { 6 } * WIDTH, WIDTH, 1.0);
+            it.linear(&format!("{name}.attn.qkv"), 3 * WIDTH, WIDTH, 1.0);
+            if !is_last {
+                it.linear(&format!("{name}.attn.proj"), WIDTH, WIDTH, 1.0);
+                it.linear(&format!("{name}.mlp.fc1"), 4 * WIDTH, WIDTH, 1.0);
+                it.linear(&format!("{name}.mlp.fc2"), WIDTH, 4 * WIDTH, 1.0);
+            }
+        }
+    }
+    it.linear("final_layer.linear", 64, WIDTH, 1.0);
+    it.linear("final_layer.adaLN_modulation.1", 2 * WIDTH, WIDTH, 1.0);
+    it.0
+}
+
+/// Ovis-Image: Flux's blocks, one of each kind, for a text encoder of this width.
+fn ovis(text_width: usize) -> Tensors {
+    const HEAD: usize = 128;
+    const WIDTH: usize = HEAD;
+    const HIDDEN: usize = 4 * WIDTH;
+    let mut it = Model::default();
+    it.linear("img_in", WIDTH, 64, 1.0);
+    it.linear("time_in.in_layer", WIDTH, 256, 1.0);
+    it.linear("time_in.out_layer", WIDTH, WIDTH, 1.0);
+    it.0.vector("txt_norm.scale", text_width, Kind::F32, 1.0);
+    it.linear("txt_in", WIDTH, text_width, 1.0);
+    let norms = |it: &mut Model, name: &str| {
+        for norm in ["query_norm", "key_norm"] {
+            it.0.vector(format!("{name}.{norm}.scale"), HEAD, Kind::F32, 1.0);
+        }
+    };
+    for half in ["img", "txt"] {
+        let name = format!("double_blocks.0.{half}");
+        it.linear(&format!("{name}_mod.lin"), 6 * WIDTH, WIDTH, 1.0);
+        it.linear(&format!("{name}_attn.qkv"), 3 * WIDTH, WIDTH, 1.0);
+        it.linear(&format!("{name}_attn.proj"), WIDTH, WIDTH, 1.0);
+        norms(&mut it, &format!("{name}_attn.norm"));
+        it.linear(&format!("{name}_mlp.gate_proj"), HIDDEN, WIDTH, 1.0);
+        it.linear(&format!("{name}_mlp.up_proj"), HIDDEN, WIDTH, 1.0);
+        it.linear(&format!("{name}_mlp.down_proj"), WIDTH, HIDDEN, 1.0);
+    }
+    let name = "single_blocks.0";
+    it.linear(&format!("{name}.modulation.lin"), 3 * WIDTH, WIDTH, 1.0);
+    it.linear(&format!("{name}.linear1"), 3 * WIDTH + 2 * HIDDEN, WIDTH, 1.0);
+    it.linear(&format!("{name}.linear2"), WIDTH, WIDTH + HIDDEN, 1.0);
+    norms(&mut it, &format!("{name}.norm"));
+    it.linear("final_layer.linear", 64, WIDTH, 1.0);
+    it.linear("final_layer.adaLN_modulation.1", 2 * WIDTH, WIDTH, 1.0);
+    it.0
+}
