@@ -13,13 +13,15 @@ use atelier_engine::{ServeEvent, ServeOptions, serve as serve_devices};
 
 /// Lends until the program is ended; returns only where it cannot begin. Standard output carries the address, and nothing else.
 pub(super) fn serve(flags: ServeFlags, out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> anyhow::Error {
-    let ServeFlags { host, port, device, cache, allow_network, threads: requested_threads } = flags;
+    let ServeFlags { host, port, device, cache, cache_limit, allow_network, threads: requested_threads } = flags;
     if let Some(folder) = &cache
         && let Err(error) = std::fs::create_dir_all(folder)
     {
         return anyhow::Error::new(error).context(format!("the folder {} cannot be made", folder.display()));
     }
-    let options = ServeOptions { host, port, devices: device, cache, threads: threads(requested_threads), allow_network };
+    let cache_limit_bytes = u64::from(cache_limit) << 30;
+    let options =
+        ServeOptions { host, port, devices: device, cache, cache_limit_bytes, threads: threads(requested_threads), allow_network };
     let outputs = Mutex::new((out, err));
     let report = |event| {
         let mut outputs = outputs.lock().unwrap_or_else(PoisonError::into_inner);

@@ -386,6 +386,9 @@ pub struct ServeFlags {
     /// Keep large weights in this folder, so that they travel only once; it may be emptied at any time
     #[arg(long, value_name = "DIR")]
     pub(super) cache: Option<PathBuf>,
+    /// The most that this folder may hold, in GiB; weights that were used longest ago go first
+    #[arg(long, value_name = "GIB", default_value_t = 32)]
+    pub(super) cache_limit: u32,
     /// Let other machines connect: no encryption, no login, so only in a network you trust
     #[arg(long)]
     pub(super) allow_network: bool,

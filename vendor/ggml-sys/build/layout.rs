@@ -90,6 +90,7 @@ const STRUCTS: &[(&str, &[&str])] = &[
     ("atelier_device", &["name", "description", "type", "memory_free", "memory_total", "remote", "card"]),
     ("atelier_module_memory", &["module", "device", "bytes"]),
     ("atelier_conditioning_stats", &["hits", "misses", "bytes"]),
+    ("atelier_weights_cache", &["user", "store", "contains", "load"]),
     ("atelier_shortage", &["device", "phase", "bytes_wanted", "bytes_free"]),
     ("atelier_device_peak", &["device", "phase", "bytes"]),
     ("atelier_module_estimate", &["module", "phase", "weight_bytes", "lora_bytes", "compute_bytes", "peak_bytes", "graphs"]),

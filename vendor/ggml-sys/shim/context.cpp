@@ -36,13 +36,16 @@ std::vector<GGMLRunner*> runners_of(const Conditioner* conditioner) {
 
 atelier_status open_context(Job& job, const sd_ctx_params_t* params, const atelier_conditioning_cache* conditioning, const char* encoders, atelier_context** out) {
     // Opening changes global state of the engine, such as its log callback.
-    static std::mutex& mutex = *new std::mutex;
+    static std::timed_mutex& mutex = *new std::timed_mutex;
     return run_guarded(&job, [&] {
         job.enter_phase(ATELIER_PHASE_LOADING);
         auto context    = std::make_unique<atelier_context>();
         context->dry_run = job.dry_run();
         {
-            std::lock_guard<std::mutex> lock(mutex);
+            const auto lock = lock_unless_cancelled(mutex);
+            if (!lock.owns_lock()) {
+                return ATELIER_CANCELLED;
+            }
             context->sd = new_sd_ctx(params);
         }
         if (context->sd == nullptr) {

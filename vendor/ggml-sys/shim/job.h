@@ -38,6 +38,8 @@ public:
     const PeakBytes& peaks() const { return peaks_; }
 
     bool is_cancelled() const { return callbacks_.cancelled != nullptr && callbacks_.cancelled(callbacks_.user); }
+    // True once the cancel was first seen here so many microseconds ago.
+    bool is_cancelled_for(int64_t time_us) const;
     void log(int level, const char* text) const;
 
     void enter_phase(atelier_phase phase);
@@ -101,6 +103,7 @@ private:
 
     atelier_shortage shortage_ = {};
 
+    mutable std::atomic<int64_t> cancel_seen_us_{0};
     std::atomic<bool> lost_{false};
     mutable std::mutex lost_mutex_;
     std::string lost_server_;
@@ -140,10 +143,11 @@ bool simulate_device(const char* name, size_t memory_bytes, const char* card);
 // Sets the number of threads of simulated devices.
 void set_simulated_threads(int n);
 
-// See atelier_rpc_add_server and atelier_rpc_serve.
+// See atelier_rpc_connect, atelier_rpc_add_server and atelier_rpc_serve.
+bool connect_server(const char* endpoint);
 bool add_server(const char* endpoint);
 bool is_remote(ggml_backend_device* device);
-bool serve_client(int64_t socket, const char* const* devices, size_t count, int threads, const char* cache_dir);
+bool serve_client(int64_t socket, const char* const* devices, size_t count, int threads, const atelier_weights_cache* cache);
 
 }  // namespace atelier
 

@@ -355,13 +355,15 @@ atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image
     return status;
 }
 
-atelier_status atelier_rpc_add_server(const char* endpoint) {
+namespace {
+
+atelier_status call_server(const char* endpoint, bool (*call)(const char*)) {
     if (endpoint == nullptr) {
         return reject("a server needs an address");
     }
     atelier_init();
     return run_guarded(nullptr, [=] {
-        if (!atelier::add_server(endpoint)) {
+        if (!call(endpoint)) {
             last_error = "the server lends nothing";
             return ATELIER_FAILED;
         }
@@ -369,13 +371,23 @@ atelier_status atelier_rpc_add_server(const char* endpoint) {
     });
 }
 
-atelier_status atelier_rpc_serve(int64_t socket, const char* const* devices, size_t count, int threads, const char* cache_dir) {
+}  // namespace
+
+atelier_status atelier_rpc_connect(const char* endpoint) {
+    return call_server(endpoint, atelier::connect_server);
+}
+
+atelier_status atelier_rpc_add_server(const char* endpoint) {
+    return call_server(endpoint, atelier::add_server);
+}
+
+atelier_status atelier_rpc_serve(int64_t socket, const char* const* devices, size_t count, int threads, const atelier_weights_cache* cache) {
     if (devices == nullptr || count == 0) {
         return reject("nothing to lend");
     }
     atelier_init();
     return run_guarded(nullptr, [=] {
-        if (!atelier::serve_client(socket, devices, count, threads, cache_dir)) {
+        if (!atelier::serve_client(socket, devices, count, threads, cache)) {
             last_error = "a device could not be used";
             return ATELIER_FAILED;
         }

@@ -154,7 +154,24 @@ pub struct atelier_device {
 }
 
 /// Connects to a server, handshake included; a socket, or -1.
-pub type atelier_dialer = Option<unsafe extern "C" fn(endpoint: *const c_char) -> i64>;
+pub type atelier_dialer = Option<unsafe extern "C" fn(endpoint: *const c_char, is_stock: *mut bool) -> i64>;
+
+/// Writes the 32 bytes of a SHA-256.
+pub type atelier_hasher = Option<unsafe extern "C" fn(data: *const u8, size: usize, hash: *mut u8)>;
+
+/// Weights that a lender keeps.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_weights_cache {
+    /// Passed to each function.
+    pub user: *mut c_void,
+    /// Keeps weights.
+    pub store: Option<unsafe extern "C" fn(user: *mut c_void, data: *const u8, size: usize)>,
+    /// True where weights of this hash and size seem to be there.
+    pub contains: Option<unsafe extern "C" fn(user: *mut c_void, hash: *const u8, size: usize) -> bool>,
+    /// Fills `data` with weights of this hash, or returns false.
+    pub load: Option<unsafe extern "C" fn(user: *mut c_void, hash: *const u8, data: *mut u8, size: usize) -> bool>,
+}
 
 /// An allocation that failed.
 #[repr(C)]
@@ -382,6 +399,7 @@ unsafe extern "C" {
     pub fn atelier_context_module_memory(context: *const atelier_context, out: *mut atelier_module_memory, capacity: usize) -> usize;
     pub fn atelier_context_release(context: *mut atelier_context, modules: u32) -> atelier_status;
     pub fn atelier_context_borrow(context: *mut atelier_context, lender: *mut atelier_context, modules: u32) -> atelier_status;
+    pub fn atelier_context_is_lost(context: *const atelier_context) -> bool;
     pub fn atelier_context_preload(context: *mut atelier_context, modules: u32, callbacks: *const atelier_callbacks) -> atelier_status;
     pub fn atelier_context_conditioning_counts(context: *const atelier_context, hits: *mut u64, misses: *mut u64);
     pub fn atelier_upscaler_new(
@@ -402,16 +420,20 @@ unsafe extern "C" {
         out: *mut sd_image_t,
     ) -> atelier_status;
     pub fn atelier_image_free(image: *mut sd_image_t);
+    pub fn atelier_is_cancelled() -> bool;
     pub fn atelier_rpc_set_dialer(dial: atelier_dialer);
+    pub fn atelier_rpc_set_hasher(hash: atelier_hasher);
     pub fn atelier_rpc_set_timeout(milliseconds: u64);
     pub fn atelier_rpc_version() -> *const c_char;
+    pub fn atelier_rpc_tensor_bytes() -> u32;
+    pub fn atelier_rpc_connect(endpoint: *const c_char) -> atelier_status;
     pub fn atelier_rpc_add_server(endpoint: *const c_char) -> atelier_status;
     pub fn atelier_rpc_serve(
         socket: i64,
         devices: *const *const c_char,
         count: usize,
         threads: c_int,
-        cache_dir: *const c_char,
+        cache: *const atelier_weights_cache,
     ) -> atelier_status;
 }
 

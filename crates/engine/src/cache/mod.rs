@@ -2,7 +2,8 @@
 //!
 //! A job leases a context for its files and settings; the lease counts as use until it is dropped, however the job ends. What a model has in
 //! common with one that is there (text encoder, VAE, of the same files in the same places) it borrows. Room is made before a context is used:
-//! memory is measured, models go one by one, and it is measured again. Opening and evicting happen under one lock.
+//! memory is measured, models go one by one, and it is measured again. The lock protects the books alone: nothing that may wait for a device,
+//! a server or a disk happens while it is held.
 //! `policy` decides what is evicted when; nothing here knows jobs or events.
 
 mod budget;
@@ -18,13 +19,13 @@ use std::time::{Duration, SystemTime};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::devices;
-use crate::ffi::{self, CallError, ConditioningCache, ConditioningCacheStats, Context, JobCallbacks};
+use crate::ffi::{self, CallError, ConditioningCache, ConditioningCacheStats, Context, JobCallbacks, Status};
 use crate::protocol::{RememberedTexts, Residency, ResidentId};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Module, Reserve};
 pub(crate) use budget::{Budget, ContextBudgets};
 use key::Key;
-use models::Models;
+use models::{Garbage, Models};
 use policy::{Bytes, Decision, Memory};
 pub(crate) use request::LeaseRequest;
 
@@ -97,19 +98,18 @@ impl Lease<'_> {
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
         let (holdings, encodings) = (self.context.module_memory(), self.context.conditioning_counts());
+        let is_lost = self.context.is_lost();
         let mut state = self.cache.lock();
         state.set_module_memory(self.id, &holdings);
         if let Some(loaded) = state.contexts.get_mut(&self.id) {
             loaded.used_at = SystemTime::now();
             loaded.encodings = encodings.unwrap_or(loaded.encodings);
         }
-        if self.is_poisoned {
+        if self.is_poisoned || is_lost {
             state.poison(self.id);
         }
         state.policy.end_use(self.id);
-        state.collect();
-        drop(state);
-        self.cache.ended.notify_all();
+        self.cache.free_and_notify(state);
     }
 }
 
@@ -122,54 +122,100 @@ impl Cache {
         callbacks: &dyn JobCallbacks,
         waits: &dyn Fn(&[String]),
     ) -> Result<Lease<'_>, CallError> {
-        let key = Key::new(request.params);
-        let mut state = self.lock();
-        let found = state.find(&key);
-        let id = match found {
-            Some(id) => {
-                state.policy.begin_use(id);
-                id
-            }
-            None => state.reserve_entry(&key),
+        let (key, need) = (Key::new(request.params), request.bytes());
+        let (id, found) = self.enter(&key, callbacks)?;
+        self.make_room(id, &need, callbacks, waits)?;
+        let context = match found {
+            Some(context) => context,
+            None => self.open(id, key, request, callbacks)?,
         };
-        let need = request.bytes();
-        state = self.make_room(state, id, &need, callbacks, waits)?;
-        if found.is_none()
-            && let Err(error) = state.open(id, key, request.params, &self.encodings, callbacks)
-        {
-            self.give_up(state, id);
-            return Err(error);
-        }
-        let Some(loaded) = state.contexts.get(&id) else { unreachable!("it was found or opened above, and is in use") };
-        let (context, limits) = (Arc::clone(&loaded.context), request.budgets.limits(&loaded.devices_before));
-        drop(state);
         let lease = Lease { cache: self, id, context, is_poisoned: false };
-        match lease.context.set_limits(&limits) {
+        let state = self.lock();
+        let Some(loaded) = state.contexts.get(&id) else { unreachable!("it was found or opened above, and is in use") };
+        let limits = request.budgets.limits(&loaded.devices_before);
+        drop(state);
+        match lease.context.set_limits(&limits, callbacks) {
             Ok(()) => Ok(lease),
             Err(error) => {
-                lease.discard();
+                if error.status != Status::Cancelled {
+                    lease.discard();
+                }
                 Err(error)
             }
         }
     }
 
-    fn make_room<'a>(
-        &'a self,
-        mut state: MutexGuard<'a, Models>,
+    /// Begins the use of a model: of one that is there, with its context, or of a new entry. Waits while another job opens the same.
+    fn enter(&self, key: &Key, callbacks: &dyn JobCallbacks) -> Result<(ResidentId, Option<Arc<Context>>), CallError> {
+        let mut state = self.lock();
+        loop {
+            if let Some((id, context)) = state.find(key) {
+                state.policy.begin_use(id);
+                drop(state);
+                if !context.is_lost() {
+                    return Ok((id, Some(context)));
+                }
+                state = self.lock();
+                state.poison(id);
+                state.policy.end_use(id);
+                drop(context);
+                self.free_and_notify(state);
+                state = self.lock();
+            } else if state.is_opening(key) {
+                if callbacks.cancelled() {
+                    return Err(CallError::cancelled());
+                }
+                self.ended.wait_for(&mut state, POLL_INTERVAL);
+            } else {
+                return Ok((state.reserve_entry(key), None));
+            }
+        }
+    }
+
+    fn open(
+        &self,
+        id: ResidentId,
+        key: Key,
+        request: &LeaseRequest<'_>,
+        callbacks: &dyn JobCallbacks,
+    ) -> Result<Arc<Context>, CallError> {
+        /// Ends an opening that did not come to its end, also by a panic.
+        struct Opening<'a>(&'a Cache, Option<ResidentId>);
+        impl Drop for Opening<'_> {
+            fn drop(&mut self) {
+                if let Some(id) = self.1 {
+                    self.0.give_up(id);
+                }
+            }
+        }
+        let mut opening = Opening(self, Some(id));
+        let devices_before = devices::list();
+        let context = Context::new(request.params, &self.encodings, &key.encoders(), callbacks)?;
+        opening.1 = None;
+        let context = self.lock().insert(id, key, context, devices_before);
+        self.ended.notify_all();
+        Ok(context)
+    }
+
+    fn make_room(
+        &self,
         id: ResidentId,
         need: &Bytes,
         callbacks: &dyn JobCallbacks,
         waits: &dyn Fn(&[String]),
-    ) -> Result<MutexGuard<'a, Models>, CallError> {
+    ) -> Result<(), CallError> {
         let mut waited_for = Vec::new();
         loop {
-            let (missing, memory) = (state.missing(id, need), state.memory());
-            match state.policy.decide(&missing, &memory, Some(id)) {
-                Decision::Admit | Decision::Try => return Ok(state),
-                Decision::Evict(victim) => state.evict(victim),
-                Decision::Wait(_) if callbacks.cancelled() => {
-                    self.give_up(state, id);
-                    return Err(CallError::cancelled());
+            if callbacks.cancelled() {
+                self.give_up(id);
+                return Err(CallError::cancelled());
+            }
+            let memory = self.memory();
+            let mut state = self.lock();
+            match state.policy.decide(&state.missing(id, need), &memory, Some(id)) {
+                Decision::Admit | Decision::Try => return Ok(()),
+                Decision::Evict(victim) => {
+                    self.evict(state, victim);
                 }
                 Decision::Wait(busy) => {
                     if busy != waited_for {
@@ -183,37 +229,78 @@ impl Cache {
     }
 
     /// Ends a use without a lease.
-    fn give_up(&self, mut state: MutexGuard<'_, Models>, id: ResidentId) {
+    fn give_up(&self, id: ResidentId) {
+        let mut state = self.lock();
         state.policy.end_use(id);
-        if !state.contexts.contains_key(&id) {
-            state.policy.remove(id);
-        }
-        state.collect();
+        state.end_opening(id);
+        self.free_and_notify(state);
+    }
+
+    /// Memory of the devices that say what they have, as of now.
+    fn memory(&self) -> BTreeMap<String, Memory> {
+        let reserve = self.lock().reserve;
+        let known = devices::list().into_iter().filter(|device| device.memory_total_bytes > 0);
+        let memory = known.map(|device| {
+            let reserve_bytes = reserve.bytes(&device);
+            (device.name, Memory { free_bytes: device.memory_free_bytes, reserve_bytes })
+        });
+        memory.collect()
+    }
+
+    /// Removes a model, frees its memory without the lock, and notes the bytes that the driver does not return.
+    fn evict(&self, mut state: MutexGuard<'_, Models>, id: ResidentId) {
+        let (garbage, held) = state.remove(id);
         drop(state);
+        let before = devices::list();
+        let freed = garbage.free();
+        let after = devices::list();
+        let mut state = self.lock();
+        state.note_freed(freed);
+        state.note_unreturned(&held, &before, &after);
+        drop(state);
+        self.ended.notify_all();
+    }
+
+    /// Frees what nobody needs any more, without the lock, and wakes those who wait.
+    fn free_and_notify(&self, mut state: MutexGuard<'_, Models>) {
+        let garbage: Garbage = state.collect();
+        drop(state);
+        let freed = garbage.free();
+        self.lock().note_freed(freed);
         self.ended.notify_all();
     }
 
     /// Frees every context that nobody uses, also those that are kept, and forgets text encodings.
     pub(super) fn clear(&self) {
         self.encodings.clear();
-        let mut state = self.lock();
-        for id in state.policy.by_use() {
-            state.unload(id);
+        let ids = self.lock().policy.by_use();
+        for id in ids {
+            self.unload(id);
         }
     }
 
     /// Frees every context that nobody uses and that holds something on this device, unless it is kept.
     fn evict_from(&self, device: &str) {
-        let mut state = self.lock();
         let all_of_device = BTreeMap::from([(device.to_owned(), Memory { free_bytes: 0, reserve_bytes: 1 })]);
-        while let Some(id) = state.policy.surplus(&all_of_device) {
-            state.evict(id);
+        while self.evict_surplus(&all_of_device) {}
+    }
+
+    /// Evicts one context where less memory is free than must stay free. False where none may go.
+    fn evict_surplus(&self, memory: &BTreeMap<String, Memory>) -> bool {
+        let state = self.lock();
+        let surplus = state.policy.surplus(memory);
+        if let Some(id) = surplus {
+            self.evict(state, id);
         }
+        surplus.is_some()
     }
 
     /// Frees one context, unless it is in use.
     pub(super) fn unload(&self, id: ResidentId) {
-        self.lock().unload(id);
+        let state = self.lock();
+        if state.may_unload(id) {
+            self.evict(state, id);
+        }
     }
 
     /// Exempts a context from eviction, or no longer.
@@ -228,13 +315,8 @@ impl Cache {
 
     /// Evicts contexts where other programs need the memory. Returns true where one was evicted.
     pub(super) fn evict_for_others(&self) -> bool {
-        let mut state = self.lock();
         let mut evicted = false;
-        if state.contexts.is_empty() {
-            return false;
-        }
-        while let Some(id) = state.policy.surplus(&state.memory()) {
-            state.evict(id);
+        while !self.lock().contexts.is_empty() && self.evict_surplus(&self.memory()) {
             evicted = true;
         }
         evicted
@@ -243,10 +325,13 @@ impl Cache {
     /// The devices of the only resident model as they were before it was opened, and the overhead of each: bytes that are no longer free, less
     /// the buffers that are counted. Nothing where there is another number of models, or only RAM was used.
     pub(super) fn overhead(&self) -> (Vec<Device>, BTreeMap<String, u64>) {
-        let state = self.lock();
-        let mut contexts = state.contexts.values();
-        let (Some(only), None) = (contexts.next(), contexts.next()) else { return Default::default() };
-        let used: Vec<_> = only.devices_before.iter().filter(|device| ffi::allocated_bytes(&device.name) > 0).cloned().collect();
+        let devices_before = {
+            let state = self.lock();
+            let mut contexts = state.contexts.values();
+            let (Some(only), None) = (contexts.next(), contexts.next()) else { return Default::default() };
+            only.devices_before.clone()
+        };
+        let used: Vec<_> = devices_before.into_iter().filter(|device| ffi::allocated_bytes(&device.name) > 0).collect();
         if used.iter().all(|device| device.kind == DeviceKind::Cpu) {
             return Default::default();
         }

@@ -30,7 +30,7 @@ pub(super) use estimate::{Estimator, ModuleEstimate, allocated_bytes, last_peaks
 pub(super) use params::{ContextParams, GenerateParams, Limits, Mask};
 #[cfg(test)]
 pub(super) use remote::set_response_timeout;
-pub(super) use remote::{add_server, serve, wire_versions};
+pub(super) use remote::{SHA256_BYTES, WeightsStore, add_server, connect_server, is_cancelled, rpc_tensor_bytes, serve, wire_versions};
 pub(super) use upscaler::Upscaler;
 
 /// Processor features that the engine was compiled for, as [`atelier_core::processor::is_detected`] names them.

@@ -5,26 +5,38 @@
 //! network is bounded and checked; nothing is encrypted and nobody is asked who they are, so other addresses than loopback are only
 //! listened at when that was asked for. Not here: sockets while pictures are made (the shim's), and how it is shown.
 
+mod borrowed;
+mod deadline;
 mod dial;
+mod guests;
 mod handshake;
+mod known;
 mod probe;
 mod serve;
+mod stock;
+mod weights_cache;
 
 use atelier_core::device::Device;
 
 pub use probe::{RemoteReport, probe};
 pub use serve::{ServeError, ServeEvent, ServeOptions, serve};
 
-pub(super) use dial::{dial, last_error};
+pub(super) use borrowed::describe;
+pub(super) use dial::last_error;
 
 use crate::protocol::{RemoteError, ServerAddress};
 use crate::{devices, ffi};
 
-/// Adds the devices of a server to this process and returns them. Adding a server again only asks whether it answers.
+/// Adds the devices of a server to this process and returns them. Adding a server again only asks whether it answers. Waits for the server,
+/// then for the jobs that run.
 pub(super) fn add(server: &ServerAddress) -> Result<Vec<Device>, RemoteError> {
     // A look first, because it can say what is wrong.
-    dial::query(server)?;
-    ffi::add_server(server.as_str(), dial).map_err(|_| last_error().unwrap_or_else(|| RemoteError::Lost(server.to_string())))?;
+    dial::look(server.as_str())?;
+    let lost = |_| last_error().unwrap_or_else(|| RemoteError::Lost(server.to_string()));
+    ffi::connect_server(server.as_str(), dial::dial).map_err(lost)?;
+    let adding = devices::lock_list_to_add();
+    ffi::add_server(server.as_str()).map_err(lost)?;
+    drop(adding);
     Ok(devices::of_server(server.as_str()))
 }
 
@@ -33,8 +45,7 @@ mod tests {
     use std::io::Read;
     use std::net::TcpListener;
     use std::thread;
-
-    use super::handshake::{Answer, Purpose, read_hello, write_answer};
+        use super::handshake::{Answer, Purpose, read_hello, write_answer};
     use super::*;
 
     #[test]

@@ -1,0 +1,153 @@
+//! A way between a borrower and a lender that can be cut, held up, recorded and spoilt.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+/// What happens to the bytes of an answer: `at` is their place among all bytes that servers sent over this way.
+pub(crate) type Spoil = dyn Fn(u64, &mut [u8]) + Send + Sync;
+
+#[derive(Default)]
+struct State {
+    streams: Mutex<Vec<TcpStream>>,
+    /// Bytes from the lender, over all connections.
+    answered: AtomicU64,
+    /// The number of those bytes after which everything is cut.
+    cut_at: Mutex<Option<u64>>,
+    silent: Mutex<bool>,
+    changed: Condvar,
+    /// Bytes that the borrower sent, connection by connection.
+    requests: Mutex<Vec<Vec<u8>>>,
+    is_recording: AtomicBool,
+    spoil: Mutex<Option<Box<Spoil>>>,
+}
+
+/// A way to a lender.
+pub(crate) struct Proxy {
+    pub(crate) address: String,
+    state: Arc<State>,
+}
+
+impl Proxy {
+    /// A way to the lender at `server`.
+    pub(crate) fn to(server: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let (state, server) = (Arc::new(State::default()), server.to_owned());
+        let shared = Arc::clone(&state);
+        thread::spawn(move || {
+            for borrower in listener.incoming().map_while(Result::ok) {
+                let Ok(lender) = TcpStream::connect(&server) else { continue };
+                let number = {
+                    let mut requests = shared.requests.lock().unwrap();
+                    requests.push(Vec::new());
+                    requests.len() - 1
+                };
+                for stream in [&borrower, &lender] {
+                    stream.set_nodelay(true).unwrap();
+                    shared.streams.lock().unwrap().push(stream.try_clone().unwrap());
+                }
+                let (to_lender, from_lender) = (lender.try_clone().unwrap(), lender);
+                let (from_borrower, to_borrower) = (borrower.try_clone().unwrap(), borrower);
+                let (up, down) = (Arc::clone(&shared), Arc::clone(&shared));
+                thread::spawn(move || up.carry_requests(number, from_borrower, to_lender));
+                thread::spawn(move || down.carry_answers(from_lender, to_borrower));
+            }
+        });
+        Self { address, state }
+    }
+
+    /// Closes every connection; new ones work.
+    pub(crate) fn cut(&self) {
+        self.state.cut();
+    }
+
+    /// Closes every connection once servers have sent so many bytes more.
+    pub(crate) fn cut_after(&self, bytes: u64) {
+        *self.state.cut_at.lock().unwrap() = Some(self.answered() + bytes);
+    }
+
+    /// Bytes that servers sent so far.
+    pub(crate) fn answered(&self) -> u64 {
+        self.state.answered.load(Ordering::SeqCst)
+    }
+
+    /// Keeps answers back, or no longer.
+    pub(crate) fn be_silent(&self, silent: bool) {
+        *self.state.silent.lock().unwrap() = silent;
+        self.state.changed.notify_all();
+    }
+
+    /// Notes from now on what the borrower sends.
+    pub(crate) fn record(&self) {
+        self.state.is_recording.store(true, Ordering::SeqCst);
+    }
+
+    /// What the borrower sent over each connection while that was noted.
+    pub(crate) fn requests(&self) -> Vec<Vec<u8>> {
+        self.state.requests.lock().unwrap().clone()
+    }
+
+    /// Changes answers from now on.
+    pub(crate) fn spoil(&self, spoil: impl Fn(u64, &mut [u8]) + Send + Sync + 'static) {
+        *self.state.spoil.lock().unwrap() = Some(Box::new(spoil));
+    }
+
+    /// Hands answers on as they are.
+    pub(crate) fn be_honest(&self) {
+        *self.state.spoil.lock().unwrap() = None;
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.be_silent(false);
+        self.cut();
+    }
+}
+
+impl State {
+    fn cut(&self) {
+        *self.cut_at.lock().unwrap() = None;
+        for stream in self.streams.lock().unwrap().drain(..) {
+            // It may be closed already.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn carry_requests(&self, number: usize, mut from: TcpStream, mut to: TcpStream) {
+        let mut bytes = vec![0; 64 << 10];
+        while let Ok(count @ 1..) = from.read(&mut bytes) {
+            if self.is_recording.load(Ordering::SeqCst) {
+                self.requests.lock().unwrap()[number].extend(&bytes[..count]);
+            }
+            if to.write_all(&bytes[..count]).is_err() {
+                break;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Write);
+    }
+
+    fn carry_answers(&self, mut from: TcpStream, mut to: TcpStream) {
+        let mut bytes = vec![0; 64 << 10];
+        while let Ok(count @ 1..) = from.read(&mut bytes) {
+            drop(self.changed.wait_while(self.silent.lock().unwrap(), |silent| *silent).unwrap());
+            let at = self.answered.fetch_add(count as u64, Ordering::SeqCst);
+            if let Some(spoil) = &*self.spoil.lock().unwrap() {
+                spoil(at, &mut bytes[..count]);
+            }
+            let cut_at = *self.cut_at.lock().unwrap();
+            let passes = cut_at.map_or(count, |cut_at| usize::try_from(cut_at.saturating_sub(at)).unwrap_or(count).min(count));
+            if to.write_all(&bytes[..passes]).is_err() {
+                break;
+            }
+            if cut_at.is_some() && passes < count {
+                self.cut();
+                break;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Write);
+    }
+}
