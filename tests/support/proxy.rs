@@ -1,5 +1,6 @@
 //! A way between a borrower and a lender that can be cut, held up, recorded and spoilt.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,7 +12,8 @@ pub(crate) type Spoil = dyn Fn(u64, &mut [u8]) + Send + Sync;
 
 #[derive(Default)]
 struct State {
-    streams: Mutex<Vec<TcpStream>>,
+    /// Both ends of each connection, by its number.
+    streams: Mutex<BTreeMap<usize, [TcpStream; 2]>>,
     /// Bytes from the lender, over all connections.
     answered: AtomicU64,
     /// The number of those bytes after which everything is cut.
@@ -45,15 +47,16 @@ impl Proxy {
                     requests.push(Vec::new());
                     requests.len() - 1
                 };
-                for stream in [&borrower, &lender] {
+                let ends = [&borrower, &lender].map(|stream| {
                     stream.set_nodelay(true).unwrap();
-                    shared.streams.lock().unwrap().push(stream.try_clone().unwrap());
-                }
+                    stream.try_clone().unwrap()
+                });
+                shared.streams.lock().unwrap().insert(number, ends);
                 let (to_lender, from_lender) = (lender.try_clone().unwrap(), lender);
                 let (from_borrower, to_borrower) = (borrower.try_clone().unwrap(), borrower);
                 let (up, down) = (Arc::clone(&shared), Arc::clone(&shared));
                 thread::spawn(move || up.carry_requests(number, from_borrower, to_lender));
-                thread::spawn(move || down.carry_answers(from_lender, to_borrower));
+                thread::spawn(move || down.carry_answers(number, from_lender, to_borrower));
             }
         });
         Self { address, state }
@@ -111,7 +114,14 @@ impl Drop for Proxy {
 impl State {
     fn cut(&self) {
         *self.cut_at.lock().unwrap() = None;
-        for stream in self.streams.lock().unwrap().drain(..) {
+        for stream in std::mem::take(&mut *self.streams.lock().unwrap()).into_values().flatten() {
+            // It may be closed already.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn end(&self, number: usize) {
+        for stream in self.streams.lock().unwrap().remove(&number).into_iter().flatten() {
             // It may be closed already.
             let _ = stream.shutdown(Shutdown::Both);
         }
@@ -127,10 +137,10 @@ impl State {
                 break;
             }
         }
-        let _ = to.shutdown(Shutdown::Write);
+        self.end(number);
     }
 
-    fn carry_answers(&self, mut from: TcpStream, mut to: TcpStream) {
+    fn carry_answers(&self, number: usize, mut from: TcpStream, mut to: TcpStream) {
         let mut bytes = vec![0; 64 << 10];
         while let Ok(count @ 1..) = from.read(&mut bytes) {
             drop(self.changed.wait_while(self.silent.lock().unwrap(), |silent| *silent).unwrap());
@@ -148,6 +158,6 @@ impl State {
                 break;
             }
         }
-        let _ = to.shutdown(Shutdown::Write);
+        self.end(number);
     }
 }

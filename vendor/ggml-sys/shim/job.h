@@ -20,6 +20,11 @@ struct EngineAbort {
     std::string message;
 };
 
+// A device stopped answering. It stays lost as long as the process lives, because ggml keeps it.
+struct DeviceLost {
+    std::string device;
+};
+
 class Job {
 public:
     // With `dry_run`, the job is an estimate: its backends are those of dry_run_backend.
@@ -140,6 +145,8 @@ std::mutex& device_list_mutex();
 
 // See atelier_simulate_device; false where the name is taken.
 bool simulate_device(const char* name, size_t memory_bytes, const char* card);
+// See atelier_lose_simulated_device.
+void lose_simulated_device(const char* name);
 // Sets the number of threads of simulated devices.
 void set_simulated_threads(int n);
 

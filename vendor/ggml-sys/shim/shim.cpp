@@ -20,6 +20,7 @@
 using atelier::run_guarded;
 using atelier::Job;
 using atelier::last_error;
+using atelier::last_lost_device;
 using atelier::last_lost_server;
 using atelier::last_peaks;
 using atelier::last_shortage;
@@ -30,6 +31,7 @@ namespace atelier {
 thread_local std::string last_error;
 thread_local atelier_shortage last_shortage = {};
 thread_local std::string last_lost_server;
+thread_local std::string last_lost_device;
 thread_local PeakBytes last_peaks;
 
 atelier_status reject(const char* reason) {
@@ -155,6 +157,14 @@ atelier_status atelier_device_get(size_t index, atelier_device* out) {
 
 const char* atelier_last_lost_server(void) {
     return last_lost_server.c_str();
+}
+
+const char* atelier_last_lost_device(void) {
+    return last_lost_device.c_str();
+}
+
+void atelier_lose_simulated_device(const char* name) {
+    atelier::lose_simulated_device(name);
 }
 
 atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, const char* card) {
@@ -283,6 +293,7 @@ atelier_status atelier_context_generate(atelier_context* context,
         std::string error               = std::move(last_error);
         const atelier_shortage shortage = last_shortage;
         std::string lost_server         = std::move(last_lost_server);
+        std::string lost_device         = std::move(last_lost_device);
         run_guarded(nullptr, [=] {
             context->release_vae_staging();
             context->clear_cached_tensors();
@@ -291,6 +302,7 @@ atelier_status atelier_context_generate(atelier_context* context,
         last_error       = std::move(error);
         last_shortage    = shortage;
         last_lost_server = std::move(lost_server);
+        last_lost_device = std::move(lost_device);
     }
     return status;
 }

@@ -23,6 +23,7 @@ typedef enum {
     ATELIER_NO_MEMORY        = 4,  // an allocation failed, see atelier_last_shortage; the context must be freed
     ATELIER_INVALID_ARGUMENT = 5,  // null or out of range
     ATELIER_CONNECTION_LOST  = 6,  // the connection to a remote device broke, see atelier_last_lost_server; the context must be freed
+    ATELIER_DEVICE_LOST      = 7,  // a device stopped answering for good, see atelier_last_lost_device; the context must be freed
 } atelier_status;
 
 typedef enum {
@@ -213,6 +214,8 @@ const char* atelier_last_error(void);
 bool atelier_last_shortage(atelier_shortage* out);
 // Address of the server where this thread's last call returned ATELIER_CONNECTION_LOST.
 const char* atelier_last_lost_server(void);
+// Name of the device of the last ATELIER_DEVICE_LOST on this thread.
+const char* atelier_last_lost_device(void);
 
 // Peaks of this thread's last generation or upscaling, successful or not. Writes at most `capacity`; returns their number.
 size_t atelier_last_peaks(atelier_device_peak* out, size_t capacity);
@@ -224,6 +227,8 @@ atelier_status atelier_device_get(size_t index, atelier_device* out);
 // Adds a device of type GPU that the CPU computes, with memory of its own. Before the first context; names are unique. Devices of the same
 // `card` share their memory; "" and null are no card.
 atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, const char* card);
+// Lets a simulated device fail from now on as a lost one.
+void atelier_lose_simulated_device(const char* name);
 
 // True where this machine has the Vulkan loader. Only in a build with Vulkan.
 bool atelier_has_vulkan_loader(void);

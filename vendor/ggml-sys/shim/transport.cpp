@@ -153,6 +153,10 @@ struct socket_t::impl {
         }
         const atelier::Job* job = endpoint.empty() ? nullptr : atelier::current_job();
         while (done < size) {
+            if (waiting.may_be_abandoned && job != nullptr && job->is_cancelled_for(CANCEL_GRACE_US) && !is_readable(socket)) {
+                lost_server = endpoint;
+                return Outcome::ABANDONED;
+            }
             const auto count = step(done, std::min(size - done, MAX_PART_BYTES));
             if (count > 0) {
                 done += static_cast<size_t>(count);
@@ -181,8 +185,15 @@ struct socket_t::impl {
     Outcome send_bytes(const void* data, size_t size, const Waiting& waiting) {
         size_t done = 0;
         return transfer(done, size, waiting, [&](size_t from, size_t part) {
-            return send(socket, static_cast<const char*>(data) + from, part, SEND_FLAGS);
+            const auto count = send(socket, static_cast<const char*>(data) + from, part, SEND_FLAGS);
+            // One that will say nothing more reads nothing more either.
+            return count < 0 && is_retryable() && has_hung_up() ? 0 : count;
         });
+    }
+
+    bool has_hung_up() const {
+        char next = 0;
+        return is_readable(socket) && recv(socket, &next, 1, MSG_PEEK) == 0;
     }
 
     Outcome receive_bytes(void* data, size_t& done, size_t size, const Waiting& waiting) {
@@ -325,7 +336,11 @@ bool socket_t::exchange(uint8_t command, const void* input, size_t size, void* o
 bool socket_t::exchange_at_once(uint8_t command, const void* input, size_t size, void* output, size_t output_size) {
     const int64_t patience_us = ggml_time_us() + PATIENCE_US;
     std::unique_lock<std::timed_mutex> lock(pimpl->mutex, std::chrono::microseconds(PATIENCE_US));
-    if (!lock.owns_lock() || is_broken() || !pimpl->send_deferred() || pimpl->skip_unread_answers(patience_us) != Outcome::COMPLETE) {
+    // A server that owes an answer computes, or is silent: it is not waited for.
+    if (!lock.owns_lock() || is_broken() || (!pimpl->unread.empty() && !is_readable(pimpl->socket))) {
+        return false;
+    }
+    if (!pimpl->send_deferred() || pimpl->skip_unread_answers(patience_us) != Outcome::COMPLETE) {
         return false;
     }
     const int64_t until_us = deadline_us(response_timeout_us.load(), output_size);

@@ -31,6 +31,8 @@ pub const ATELIER_NO_MEMORY: atelier_status = 4;
 pub const ATELIER_INVALID_ARGUMENT: atelier_status = 5;
 /// The connection to a remote device broke; the context must be freed.
 pub const ATELIER_CONNECTION_LOST: atelier_status = 6;
+/// A device stopped answering for good; the context must be freed.
+pub const ATELIER_DEVICE_LOST: atelier_status = 7;
 
 /// Reads headers or weights.
 pub const ATELIER_PHASE_LOADING: c_int = 0;
@@ -353,6 +355,8 @@ unsafe extern "C" {
     pub fn atelier_last_error() -> *const c_char;
     pub fn atelier_last_shortage(out: *mut atelier_shortage) -> bool;
     pub fn atelier_last_lost_server() -> *const c_char;
+    pub fn atelier_last_lost_device() -> *const c_char;
+    pub fn atelier_lose_simulated_device(name: *const c_char);
     pub fn atelier_device_count() -> usize;
     pub fn atelier_device_get(index: usize, out: *mut atelier_device) -> atelier_status;
     pub fn atelier_conditioning_cache_new() -> *mut atelier_conditioning_cache;

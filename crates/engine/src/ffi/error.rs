@@ -16,6 +16,8 @@ pub(crate) enum Status {
     NoMemory,
     /// The connection to a remote device broke: the context must be freed.
     Lost,
+    /// A device stopped answering, and stays lost as long as the process lives: the context must be freed.
+    DeviceLost,
 }
 
 /// Failed call: status, the engine's message, and the device or server that caused it.
@@ -27,7 +29,7 @@ pub(crate) struct CallError {
     pub(crate) message: String,
     /// The allocation that failed, for `Status::NoMemory` on a device.
     pub(crate) out_of_memory: Option<OutOfMemory>,
-    /// Address of the server, for `Status::Lost`.
+    /// Address of the server, for `Status::Lost`; name of the device, for `Status::DeviceLost`.
     pub(crate) lost: Option<String>,
 }
 
@@ -49,13 +51,18 @@ impl CallError {
             ggml_sys::ATELIER_ABORTED => Status::Aborted,
             ggml_sys::ATELIER_NO_MEMORY => Status::NoMemory,
             ggml_sys::ATELIER_CONNECTION_LOST => Status::Lost,
+            ggml_sys::ATELIER_DEVICE_LOST => Status::DeviceLost,
             _ => Status::Failed,
         };
         // SAFETY: a string of this thread that lives until its next call; it is copied here.
         let message = unsafe { super::text(ggml_sys::atelier_last_error()) };
         let out_of_memory = if status == Status::NoMemory { last_shortage() } else { None };
         // SAFETY: as above.
-        let lost = (status == Status::Lost).then(|| unsafe { super::text(ggml_sys::atelier_last_lost_server()) });
+        let lost = match status {
+            Status::Lost => Some(unsafe { super::text(ggml_sys::atelier_last_lost_server()) }),
+            Status::DeviceLost => Some(unsafe { super::text(ggml_sys::atelier_last_lost_device()) }),
+            _ => None,
+        };
         Err(Self { status, message, out_of_memory, lost })
     }
 }

@@ -97,6 +97,14 @@ pub(super) fn simulate_device(device: &SimulatedDevice) -> Result<(), CallError>
     CallError::check(unsafe { ggml_sys::atelier_simulate_device(name.as_ptr(), device.memory_bytes, card.as_ptr()) })
 }
 
+/// Lets a simulated device fail from now on as a lost one.
+#[cfg(test)]
+pub(super) fn lose_simulated_device(name: &str) {
+    let name = CString::new(name).unwrap_or_default();
+    // SAFETY: compares the name.
+    unsafe { ggml_sys::atelier_lose_simulated_device(name.as_ptr()) };
+}
+
 /// True in a build with Vulkan on a machine without the Vulkan loader.
 pub(super) fn is_vulkan_loader_missing() -> bool {
     #[cfg(feature = "vulkan")]
