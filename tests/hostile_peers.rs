@@ -171,7 +171,7 @@ fn connections_that_say_nothing_shut_nobody_out() {
 #[test]
 fn a_recorded_borrower_replayed_and_spoilt_does_not_end_the_lender() {
     const SEED: u64 = 16;
-    const MUTATIONS: usize = 400;
+    const MUTATIONS: usize = 200;
     let _alone = alone();
     let engine = Engine::start();
     let server = Server::start(&["--device", "CPU"]);
@@ -228,7 +228,7 @@ fn messages(sent: &[u8]) -> Vec<(usize, usize)> {
 /// A lender that is cut off after any number of bytes.
 #[test]
 fn a_lender_cut_at_any_byte_is_an_error_and_then_works_again() {
-    const CUTS: u64 = 40;
+    const CUTS: u64 = 24;
     let _alone = alone();
     let engine = Engine::start();
     let server = Server::start(&["--device", "CPU"]);
@@ -252,7 +252,7 @@ fn a_lender_cut_at_any_byte_is_an_error_and_then_works_again() {
 #[test]
 fn a_lender_that_lies_ends_no_program() {
     const SEED: u64 = 17;
-    const LIES: usize = 60;
+    const LIES: usize = 30;
     let _alone = alone();
     let engine = Engine::start();
     let server = Server::start(&["--device", "CPU"]);

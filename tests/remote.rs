@@ -21,6 +21,7 @@ use atelier_core::recipe::{FileRole, PlacementText, Recipe};
 use atelier_engine::{Cause, End, Event, OutOfMemory, Phase, RemoteError, probe};
 use support::engine::Engine;
 use support::lender::Server;
+use support::proxy::Stock;
 use support::{files, folder, recipe};
 use testkit::tiny;
 
@@ -272,6 +273,48 @@ fn what_is_no_server_of_ours_is_refused_with_a_sentence() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     assert!(matches!(look(nobody), RemoteError::Unreachable(_)));
     assert!(matches!(probe("no-such-machine.invalid", 1), Err(RemoteError::Unknown(_))));
+}
+
+#[test]
+fn a_stock_server_is_borrowed_from_and_named_as_such() {
+    let _alone = alone();
+    let engine = Engine::start();
+    // A text encoder whose weights our own lender would be asked for by their hash.
+    let options = tiny::Options { encoder_width: 64, ..tiny::Options::default() };
+    let wide = tiny::zimage(&folder("wide-stock"), &options).unwrap();
+    let mut files = files();
+    files.set(FileRole::Llm, wide.llm);
+    files.set(FileRole::Diffusion, wide.diffusion);
+    let cpu = engine.run(&Recipe { files: files.clone(), ..on("cpu", "") }).pixels().to_vec();
+    let server = Server::start(&["--device", "CPU"]);
+    let ours = probe("127.0.0.1", server.port().parse().unwrap()).unwrap().wire_version;
+    let stock = Stock::start(&server.address, &ours, None, false);
+    let report = probe("127.0.0.1", stock.address.rsplit_once(':').unwrap().1.parse().unwrap()).unwrap();
+    assert!(report.is_stock && report.bandwidth.is_none() && report.wire_version.starts_with("ggml 4."), "{report:?}");
+    assert_eq!(report.devices.len(), 1);
+    let devices = engine.add_server(&stock.address).unwrap();
+    assert_eq!(devices[0].description, format!("ggml rpc-server at {}", stock.address));
+    assert!(devices[0].memory_total_bytes > 0);
+    let rpc = &devices[0].name;
+    assert_eq!(engine.run(&Recipe { files, ..on(&format!("all={rpc}"), "") }).pixels(), cpu);
+    let commands = stock.commands.lock().unwrap();
+    assert!(commands.contains(&6) && !commands.contains(&7), "weights are sent, not asked for by a hash of ours");
+}
+
+#[test]
+fn a_stock_server_that_cannot_be_used_gets_a_sentence() {
+    let answer = |body: &[u8]| [&(body.len() as u64).to_le_bytes()[..], body].concat();
+    let look = |stock: &Stock| probe("127.0.0.1", stock.address.rsplit_once(':').unwrap().1.parse().unwrap()).unwrap_err();
+    let newer = Stock::start("", "", Some(answer(&[&[5, 1, 0, 0][..], &[0; 24]].concat())), false);
+    let older = Stock::start("", "", Some(answer(&[3, 6, 1])), true);
+    let number = |stock| match look(stock) {
+        RemoteError::StockVersion { theirs, ours, .. } => (theirs, ours),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(number(&newer), ("5.1.0".into(), "4.0.0".into()));
+    assert_eq!(number(&older), ("3.6.1".into(), "4.0.0".into()));
+    let said = look(&older).to_string();
+    assert!(said.contains("rpc-server") && said.contains("3.6.1") && said.contains("4.0.0"), "{said}");
 }
 
 #[test]

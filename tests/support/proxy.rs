@@ -161,3 +161,77 @@ impl State {
         self.end(number);
     }
 }
+
+/// A server that speaks as ggml's own does, with the device of the lender at `server`: it hangs up at our handshake, and keeps no weights.
+pub(crate) struct Stock {
+    pub(crate) address: String,
+    /// The commands that it was given.
+    pub(crate) commands: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Stock {
+    /// `answer`, if there is one, is its answer to ggml's greeting, after which it hangs up; to greetings without a body alone where
+    /// `is_old`.
+    pub(crate) fn start(server: &str, wire_version: &str, answer: Option<Vec<u8>>, is_old: bool) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let commands: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let (given, server, wire_version) = (Arc::clone(&commands), server.to_owned(), wire_version.to_owned());
+        let handshake = [&b"atelier\n\x01"[..], &[u8::try_from(wire_version.len()).unwrap()], wire_version.as_bytes()].concat();
+        thread::spawn(move || {
+            // One connection after the other.
+            for mut borrower in listener.incoming().map_while(Result::ok) {
+                let Some(hello) = message(&mut borrower).filter(|(command, _)| *command == 14) else { continue };
+                if let Some(answer) = &answer {
+                    if hello.1.is_empty() == is_old {
+                        let _ = borrower.write_all(answer);
+                    }
+                    continue;
+                }
+                let mut lender = TcpStream::connect(&server).unwrap();
+                lender.write_all(&handshake).unwrap();
+                read_welcome(&mut lender, &wire_version);
+                let (mut from_lender, mut to_borrower) = (lender.try_clone().unwrap(), borrower.try_clone().unwrap());
+                let answers = thread::spawn(move || {
+                    let _ = std::io::copy(&mut from_lender, &mut to_borrower);
+                    let _ = to_borrower.shutdown(Shutdown::Both);
+                });
+                let mut next = Some(hello);
+                while let Some((command, body)) = next {
+                    given.lock().unwrap().push(command);
+                    let message = [&[command][..], &(body.len() as u64).to_le_bytes(), &body].concat();
+                    if lender.write_all(&message).is_err() {
+                        break;
+                    }
+                    next = self::message(&mut borrower);
+                }
+                let _ = lender.shutdown(Shutdown::Both);
+                answers.join().unwrap();
+            }
+        });
+        Self { address, commands }
+    }
+}
+
+/// The next message of ggml's protocol; `None` at the end, or where it is none.
+fn message(from: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
+    let mut command = [0];
+    from.read_exact(&mut command).ok()?;
+    // Of ours it reads one byte.
+    if command == *b"a" {
+        return None;
+    }
+    let mut length = [0; 8];
+    from.read_exact(&mut length).ok()?;
+    let mut body = vec![0; usize::try_from(u64::from_le_bytes(length)).unwrap()];
+    from.read_exact(&mut body).ok()?;
+    Some((command[0], body))
+}
+
+/// Reads our lender's answer: our name and a word, the version, the devices.
+fn read_welcome(lender: &mut TcpStream, wire_version: &str) {
+    let mut head = vec![0; 8 + 1 + 1 + wire_version.len() + 4];
+    lender.read_exact(&mut head).unwrap();
+    let length = u32::from_le_bytes(head[head.len() - 4..].try_into().unwrap());
+    lender.read_exact(&mut vec![0; length as usize]).unwrap();
+}

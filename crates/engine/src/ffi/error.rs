@@ -58,10 +58,11 @@ impl CallError {
         let message = unsafe { super::text(ggml_sys::atelier_last_error()) };
         let out_of_memory = if status == Status::NoMemory { last_shortage() } else { None };
         // SAFETY: as above.
+        let (server, device) = unsafe { (super::text(ggml_sys::atelier_last_lost_server()), super::text(ggml_sys::atelier_last_lost_device())) };
         let lost = match status {
-            Status::Lost => Some(unsafe { super::text(ggml_sys::atelier_last_lost_server()) }),
-            Status::DeviceLost => Some(unsafe { super::text(ggml_sys::atelier_last_lost_device()) }),
-            _ => None,
+            Status::Lost => Some(server),
+            Status::DeviceLost => Some(device),
+            Status::Failed | Status::Cancelled | Status::Aborted | Status::NoMemory => None,
         };
         Err(Self { status, message, out_of_memory, lost })
     }

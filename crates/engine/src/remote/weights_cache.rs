@@ -28,7 +28,7 @@ impl WeightsCache {
     }
 
     fn path(&self, hash: &[u8]) -> PathBuf {
-        self.folder.join(hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+        self.folder.join(hash.iter().fold(String::new(), |name, byte| format!("{name}{byte:02x}")))
     }
 
     /// Removes the files that were used longest ago, so that `more` bytes find room.
