@@ -132,7 +132,7 @@ fn a_lender_allocates_for_a_borrower_only_what_arrives() {
     let total = probe("127.0.0.1", server.port().parse().unwrap()).unwrap().devices[0].memory_total_bytes;
     let half = message(ALLOC_BUFFER, &[&0_u32.to_le_bytes()[..], &(total / 2).to_le_bytes()].concat());
     let large = [&[SET_TENSOR][..], &(total / 2).to_le_bytes()].concat();
-    for bytes in [[&hello[..], &announced].concat(), [&hello[..], &half, &large, &[0; 1 << 20]].concat()] {
+    for bytes in [[&hello[..], &announced].concat(), [&hello[..], &half, &large, &vec![0; 1 << 20]].concat()] {
         send_all(&server.address, &bytes);
         let grown = server.peak_memory_bytes().saturating_sub(before);
         assert!(grown < ROOM, "{grown} bytes");
@@ -363,6 +363,7 @@ fn a_silent_lender_keeps_no_other_waiting() {
         assert_eq!(other.run(&on(&format!("all={fast}"))).pixels(), expected);
         other.handle().list_devices().unwrap();
         assert!(other.devices().iter().any(|device| device.name == slow));
+        proxy.wait_for_answer();
         let start = Instant::now();
         engine.handle().cancel_all();
         let said = waiting.join().unwrap();

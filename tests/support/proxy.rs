@@ -18,12 +18,19 @@ struct State {
     answered: AtomicU64,
     /// The number of those bytes after which everything is cut.
     cut_at: Mutex<Option<u64>>,
-    silent: Mutex<bool>,
+    silence: Mutex<Silence>,
     changed: Condvar,
     /// Bytes that the borrower sent, connection by connection.
     requests: Mutex<Vec<Vec<u8>>>,
     is_recording: AtomicBool,
     spoil: Mutex<Option<Box<Spoil>>>,
+}
+
+#[derive(Default)]
+struct Silence {
+    is_silent: bool,
+    /// An answer waits until that ends.
+    holds_back: bool,
 }
 
 /// A way to a lender.
@@ -79,8 +86,14 @@ impl Proxy {
 
     /// Keeps answers back, or no longer.
     pub(crate) fn be_silent(&self, silent: bool) {
-        *self.state.silent.lock().unwrap() = silent;
+        *self.state.silence.lock().unwrap() = Silence { is_silent: silent, holds_back: false };
         self.state.changed.notify_all();
+    }
+
+    /// Waits until an answer is kept back.
+    pub(crate) fn wait_for_answer(&self) {
+        let silence = self.state.silence.lock().unwrap();
+        drop(self.state.changed.wait_while(silence, |silence| !silence.holds_back).unwrap());
     }
 
     /// Notes from now on what the borrower sends.
@@ -143,7 +156,10 @@ impl State {
     fn carry_answers(&self, number: usize, mut from: TcpStream, mut to: TcpStream) {
         let mut bytes = vec![0; 64 << 10];
         while let Ok(count @ 1..) = from.read(&mut bytes) {
-            drop(self.changed.wait_while(self.silent.lock().unwrap(), |silent| *silent).unwrap());
+            let mut silence = self.silence.lock().unwrap();
+            silence.holds_back |= silence.is_silent;
+            self.changed.notify_all();
+            drop(self.changed.wait_while(silence, |silence| silence.is_silent).unwrap());
             let at = self.answered.fetch_add(count as u64, Ordering::SeqCst);
             if let Some(spoil) = &*self.spoil.lock().unwrap() {
                 spoil(at, &mut bytes[..count]);

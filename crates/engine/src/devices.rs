@@ -15,6 +15,11 @@ pub(crate) fn lock_list() -> RwLockReadGuard<'static, ()> {
     LIST.read()
 }
 
+/// The same on a thread that works for a job, which holds the lock too: does not wait for one who waits for that job.
+pub(crate) fn lock_list_of_job() -> RwLockReadGuard<'static, ()> {
+    LIST.read_recursive()
+}
+
 /// While this is held, no job runs. Waits for those that do.
 pub(crate) fn lock_list_to_add() -> RwLockWriteGuard<'static, ()> {
     LIST.write()

@@ -82,7 +82,7 @@ constexpr int64_t REQUEST_TIMEOUT_US = 30 * 1000 * 1000;
 // The slowest transfer that is waited for adds a second to these limits for so many bytes.
 constexpr uint64_t MIN_BYTES_PER_SECOND = 64 * 1024;
 // From a cancel to the end of the exchange in flight.
-constexpr int64_t CANCEL_GRACE_US = 50 * 1000;
+constexpr int64_t CANCEL_GRACE_US = 30 * 1000;
 // For an answer that is of use only if it comes at once.
 constexpr int64_t PATIENCE_US = 100 * 1000;
 
@@ -313,8 +313,11 @@ bool socket_t::request(uint8_t command, const void* input, size_t size) {
 }
 
 bool socket_t::exchange(uint8_t command, const void* input, size_t size, void* output, size_t output_size) {
-    const auto lock = atelier::lock_unless_cancelled(pimpl->mutex);
-    if (!lock.owns_lock()) {
+    const auto lock         = atelier::lock_unless_cancelled(pimpl->mutex);
+    const atelier::Job* job = atelier::current_job();
+    // A cancelled job asks no more of a server that owes it an answer.
+    const bool is_late      = job != nullptr && job->is_cancelled_for(CANCEL_GRACE_US);
+    if (!lock.owns_lock() || (is_late && !pimpl->unread.empty() && !is_readable(pimpl->socket))) {
         lost_server = pimpl->endpoint;
         return false;
     }

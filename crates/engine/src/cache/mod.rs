@@ -9,11 +9,13 @@
 mod budget;
 mod key;
 mod models;
+mod open;
 mod policy;
 mod request;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -30,34 +32,84 @@ use policy::{Bytes, Decision, Memory};
 pub(crate) use request::LeaseRequest;
 
 /// Interval at which a job that waits for memory looks for a cancel.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The contexts in memory.
 #[derive(Default)]
 pub(super) struct Cache {
-    state: Mutex<Models>,
-    /// A lease ended.
-    ended: Condvar,
+    books: Arc<Books>,
     /// They outlive the models that made them.
-    encodings: ConditioningCache,
+    encodings: Arc<ConditioningCache>,
+}
+
+#[derive(Default)]
+struct Books {
+    state: Mutex<Models>,
+    /// A lease ended, or memory was freed.
+    changed: Condvar,
+}
+
+impl Books {
+    /// Frees what nobody needs any more, without the lock, and wakes those who wait.
+    fn free(&self, garbage: Garbage) {
+        let freed = garbage.free();
+        self.state.lock().note_freed(freed);
+        self.changed.notify_all();
+    }
+}
+
+/// A thread that may outlive the job that it works for, but not the engine.
+struct BackgroundWork(Arc<Books>);
+
+impl BackgroundWork {
+    fn new(books: &Arc<Books>) -> Self {
+        books.state.lock().background_work += 1;
+        Self(Arc::clone(books))
+    }
+}
+
+impl Drop for BackgroundWork {
+    fn drop(&mut self) {
+        self.0.state.lock().background_work -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Drop for Cache {
+    /// Waits for threads that jobs left behind: a process must not end while one is in the engine.
+    fn drop(&mut self) {
+        let mut state = self.lock();
+        while state.background_work > 0 {
+            self.books.changed.wait(&mut state);
+        }
+    }
 }
 
 /// A context in use. Dropping it lets the context be evicted again.
 pub(super) struct Lease<'a> {
     cache: &'a Cache,
     id: ResidentId,
-    context: Arc<Context>,
+    /// Taken when it is dropped.
+    context: Option<Arc<Context>>,
     is_poisoned: bool,
+    frees_later: bool,
 }
 
 impl Lease<'_> {
     pub(super) fn context(&self) -> &Context {
-        &self.context
+        let Some(context) = &self.context else { unreachable!("it is there until the lease is dropped") };
+        context
     }
 
     /// Frees the context, and those that share modules with it, after their last use: they can no longer be trusted.
     pub(super) fn discard(mut self) {
         self.is_poisoned = true;
+    }
+
+    /// As [`discard`](Self::discard), on another thread: a cancelled job need not wait for a device or a server to free memory.
+    pub(super) fn discard_later(mut self) {
+        self.is_poisoned = true;
+        self.frees_later = true;
     }
 
     /// As [`discard`](Self::discard); also evicts every other context that nobody uses from this device, unless it is kept. Returns true
@@ -91,14 +143,14 @@ impl Lease<'_> {
             let state = self.cache.lock();
             state.policy.held_by(self.id).filter(|(owner, _)| *owner == self.id).map(|(_, module)| module).collect()
         };
-        self.context.preload(&own, callbacks)
+        self.context().preload(&own, callbacks)
     }
 }
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        let (holdings, encodings) = (self.context.module_memory(), self.context.conditioning_counts());
-        let is_lost = self.context.is_lost();
+        let Some(context) = self.context.take() else { return };
+        let (holdings, encodings, is_lost) = (context.module_memory(), context.conditioning_counts(), context.is_lost());
         let mut state = self.cache.lock();
         state.set_module_memory(self.id, &holdings);
         if let Some(loaded) = state.contexts.get_mut(&self.id) {
@@ -109,7 +161,12 @@ impl Drop for Lease<'_> {
             state.poison(self.id);
         }
         state.policy.end_use(self.id);
-        self.cache.free_and_notify(state);
+        if self.frees_later {
+            self.cache.free_later(state, context);
+        } else {
+            drop(context);
+            self.cache.free_and_notify(state);
+        }
     }
 }
 
@@ -129,12 +186,12 @@ impl Cache {
             Some(context) => context,
             None => self.open(id, key, request, callbacks)?,
         };
-        let lease = Lease { cache: self, id, context, is_poisoned: false };
+        let lease = Lease { cache: self, id, context: Some(context), is_poisoned: false, frees_later: false };
         let state = self.lock();
         let Some(loaded) = state.contexts.get(&id) else { unreachable!("it was found or opened above, and is in use") };
         let limits = request.budgets.limits(&loaded.devices_before);
         drop(state);
-        match lease.context.set_limits(&limits, callbacks) {
+        match lease.context().set_limits(&limits, callbacks) {
             Ok(()) => Ok(lease),
             Err(error) => {
                 if error.status != Status::Cancelled {
@@ -165,7 +222,7 @@ impl Cache {
                 if callbacks.cancelled() {
                     return Err(CallError::cancelled());
                 }
-                self.ended.wait_for(&mut state, POLL_INTERVAL);
+                self.books.changed.wait_for(&mut state, POLL_INTERVAL);
             } else {
                 return Ok((state.reserve_entry(key), None));
             }
@@ -190,10 +247,10 @@ impl Cache {
         }
         let mut opening = Opening(self, Some(id));
         let devices_before = devices::list();
-        let context = Context::new(request.params, &self.encodings, &key.encoders(), callbacks)?;
+        let context = open::open(request.params, &self.encodings, key.encoders(), callbacks, BackgroundWork::new(&self.books))?;
         opening.1 = None;
         let context = self.lock().insert(id, key, context, devices_before);
-        self.ended.notify_all();
+        self.books.changed.notify_all();
         Ok(context)
     }
 
@@ -210,6 +267,13 @@ impl Cache {
                 self.give_up(id);
                 return Err(CallError::cancelled());
             }
+            let mut state = self.lock();
+            // What is about to be freed is not there to be measured yet.
+            if state.frees_pending > 0 {
+                self.books.changed.wait_for(&mut state, POLL_INTERVAL);
+                continue;
+            }
+            drop(state);
             let memory = self.memory();
             let mut state = self.lock();
             match state.policy.decide(&state.missing(id, need), &memory, Some(id)) {
@@ -222,7 +286,7 @@ impl Cache {
                         waits(&state.names(&busy));
                         waited_for = busy;
                     }
-                    self.ended.wait_for(&mut state, POLL_INTERVAL);
+                    self.books.changed.wait_for(&mut state, POLL_INTERVAL);
                 }
             }
         }
@@ -258,16 +322,37 @@ impl Cache {
         state.note_freed(freed);
         state.note_unreturned(&held, &before, &after);
         drop(state);
-        self.ended.notify_all();
+        self.books.changed.notify_all();
     }
 
     /// Frees what nobody needs any more, without the lock, and wakes those who wait.
     fn free_and_notify(&self, mut state: MutexGuard<'_, Models>) {
-        let garbage: Garbage = state.collect();
+        let garbage = state.collect();
         drop(state);
-        let freed = garbage.free();
-        self.lock().note_freed(freed);
-        self.ended.notify_all();
+        self.books.free(garbage);
+    }
+
+    /// The same on a thread of its own, with the context of a lease that ended.
+    fn free_later(&self, mut state: MutexGuard<'_, Models>, context: Arc<Context>) {
+        let garbage = state.collect();
+        state.frees_pending += 1;
+        drop(state);
+        let (books, work) = (Arc::clone(&self.books), BackgroundWork::new(&self.books));
+        let free = move || {
+            let _work = work;
+            drop(context);
+            let freed = garbage.free();
+            let mut state = books.state.lock();
+            state.note_freed(freed);
+            state.frees_pending -= 1;
+            drop(state);
+            books.changed.notify_all();
+        };
+        if thread::Builder::new().name("engine freeing".into()).spawn(free).is_err() {
+            // What was to be freed went with the closure.
+            self.lock().frees_pending -= 1;
+            self.books.changed.notify_all();
+        }
     }
 
     /// Frees every context that nobody uses, also those that are kept, and forgets text encodings.
@@ -276,6 +361,10 @@ impl Cache {
         let ids = self.lock().policy.by_use();
         for id in ids {
             self.unload(id);
+        }
+        let mut state = self.lock();
+        while state.frees_pending > 0 {
+            self.books.changed.wait(&mut state);
         }
     }
 
@@ -355,6 +444,6 @@ impl Cache {
     }
 
     fn lock(&self) -> MutexGuard<'_, Models> {
-        self.state.lock()
+        self.books.state.lock()
     }
 }

@@ -20,6 +20,10 @@ pub(super) struct Models {
     pub(super) reserve: Reserve,
     /// Bytes by device that evicted models held and the driver did not return.
     pub(super) unreturned: Bytes,
+    /// Threads that free memory for jobs that have ended.
+    pub(super) frees_pending: usize,
+    /// Threads that may outlive their jobs.
+    pub(super) background_work: usize,
     /// Models that are being opened, without the lock.
     opening: BTreeMap<ResidentId, Key>,
 }

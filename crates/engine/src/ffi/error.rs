@@ -39,7 +39,8 @@ impl CallError {
         Self { status: Status::Cancelled, ..Self::new("cancelled") }
     }
 
-    pub(super) fn new(message: impl Into<String>) -> Self {
+    /// Error of a call that could not be made.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { status: Status::Failed, message: message.into(), out_of_memory: None, lost: None }
     }
 

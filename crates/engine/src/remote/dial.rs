@@ -21,7 +21,7 @@ const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 /// For everything; longer only where the system does not find the machine's name.
 const TOTAL_LIMIT: Duration = Duration::from_secs(25);
 /// Interval at which a wait looks at its limit and at a cancel.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A connection after its handshake.
 pub(super) struct Connection {
@@ -40,6 +40,9 @@ pub(super) fn connect(server: &str, purpose: Purpose) -> Result<Connection, Remo
     // The system's search for a name and its connecting cannot be interrupted: the thread ends by itself.
     let work = move || sender.send(greet(&address, purpose));
     let lost = || RemoteError::Lost(server.to_owned());
+    if ffi::is_cancelled() {
+        return Err(lost());
+    }
     thread::Builder::new().name("dial".into()).spawn(work).map_err(|_| lost())?;
     let deadline = Instant::now() + TOTAL_LIMIT;
     loop {
