@@ -140,6 +140,23 @@ fn a_lender_allocates_for_a_borrower_only_what_arrives() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lender_that_crashes_is_there_again_at_the_same_address() {
+    let _alone = alone();
+    let engine = Engine::start();
+    let server = Server::start(&["--device", "CPU"]);
+    let rpc = add(&engine, &server.address);
+    let recipe = on(&format!("all={rpc}"));
+    let expected = engine.run(&recipe).pixels().to_vec();
+    server.crash();
+    server.words.wait_for("It is started again");
+    // Its second "Listening" comes after this one.
+    server.words.wait_for_times("Listening at", 2);
+    assert!(answers(&server));
+    assert_eq!(engine.run(&recipe).pixels(), expected);
+}
+
 #[test]
 fn a_borrower_gets_no_more_than_the_devices_memory() {
     let server = Server::start(&["--simulate-devices", "GPU0:0.5"]);

@@ -224,10 +224,7 @@ where
             let env = doctor::Env { out, err: err.as_mut(), paths: paths(), builtin: builtin(), interrupt };
             return doctor::run(&flags, &start(), env);
         }
-        Command::ServeDevice(flags) => {
-            let error = serve::serve(flags, out, err.as_mut());
-            return failed(&error, err.as_mut());
-        }
+        Command::ServeDevice(flags) => return serve::serve(flags, out, err.as_mut()),
     };
     let job = match job {
         Ok(job) => job,

@@ -26,8 +26,12 @@ impl Words {
     }
 
     pub(crate) fn wait_for(&self, what: &str) {
+        self.wait_for_times(what, 1);
+    }
+
+    pub(crate) fn wait_for_times(&self, what: &str, times: usize) {
         let text = self.text.lock().unwrap();
-        let (text, timeout) = self.more.wait_timeout_while(text, LIMIT, |text| !text.contains(what)).unwrap();
+        let (text, timeout) = self.more.wait_timeout_while(text, LIMIT, |text| text.matches(what).count() < times).unwrap();
         assert!(!timeout.timed_out(), "the server never said {what:?}: {text}");
     }
 }
@@ -78,12 +82,30 @@ impl Server {
         self.address.rsplit_once(':').unwrap().1
     }
 
-    /// The most memory that its process has held, in bytes.
+    /// The process that lends, which the one that was started watches.
+    #[cfg(target_os = "linux")]
+    fn lending_process(&self) -> u32 {
+        let parent = format!("PPid:\t{}", self.child.id());
+        let is_ours = |process: &u32| {
+            std::fs::read_to_string(format!("/proc/{process}/status")).is_ok_and(|status| status.lines().any(|line| line == parent))
+        };
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(is_ours).unwrap()
+    }
+
+    /// The most memory that the lending process has held, in bytes.
     #[cfg(target_os = "linux")]
     pub(crate) fn peak_memory_bytes(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.lending_process())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+    }
+
+    /// Ends the lending process as a crash does.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn crash(&self) {
+        let process = self.lending_process().to_string();
+        assert!(Command::new("kill").args(["-SEGV", &process]).status().unwrap().success());
     }
 
     pub(crate) fn kill(&mut self) {

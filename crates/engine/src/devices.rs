@@ -5,7 +5,7 @@
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::ffi::{self, RemotePosition};
-use crate::remote;
+use crate::remote::describe;
 use atelier_core::device::{Device, SimulatedDevices};
 
 static LIST: RwLock<()> = RwLock::new(());
@@ -39,7 +39,7 @@ pub(crate) fn of_server(server: &str) -> Vec<Device> {
 
 fn described(device: Device, position: Option<&RemotePosition>) -> Device {
     match position {
-        Some(position) => remote::describe(device, position),
+        Some(position) => describe(device, position),
         None => device,
     }
 }

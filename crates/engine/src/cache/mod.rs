@@ -6,6 +6,7 @@
 //! a server or a disk happens while it is held.
 //! `policy` decides what is evicted when; nothing here knows jobs or events.
 
+mod books;
 mod budget;
 mod key;
 mod models;
@@ -16,23 +17,21 @@ mod request;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::MutexGuard;
 
 use crate::devices;
 use crate::ffi::{self, CallError, ConditioningCache, ConditioningCacheStats, Context, JobCallbacks, Status};
 use crate::protocol::{RememberedTexts, Residency, ResidentId};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Module, Reserve};
+use books::{BackgroundWork, Books, POLL_INTERVAL};
 pub(crate) use budget::{Budget, ContextBudgets};
 use key::Key;
-use models::{Garbage, Models};
+use models::Models;
 use policy::{Bytes, Decision, Memory};
 pub(crate) use request::LeaseRequest;
-
-/// Interval at which a job that waits for memory looks for a cancel.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The contexts in memory.
 #[derive(Default)]
@@ -40,39 +39,6 @@ pub(super) struct Cache {
     books: Arc<Books>,
     /// They outlive the models that made them.
     encodings: Arc<ConditioningCache>,
-}
-
-#[derive(Default)]
-struct Books {
-    state: Mutex<Models>,
-    /// A lease ended, or memory was freed.
-    changed: Condvar,
-}
-
-impl Books {
-    /// Frees what nobody needs any more, without the lock, and wakes those who wait.
-    fn free(&self, garbage: Garbage) {
-        let freed = garbage.free();
-        self.state.lock().note_freed(freed);
-        self.changed.notify_all();
-    }
-}
-
-/// A thread that may outlive the job that it works for, but not the engine.
-struct BackgroundWork(Arc<Books>);
-
-impl BackgroundWork {
-    fn new(books: &Arc<Books>) -> Self {
-        books.state.lock().background_work += 1;
-        Self(Arc::clone(books))
-    }
-}
-
-impl Drop for BackgroundWork {
-    fn drop(&mut self) {
-        self.0.state.lock().background_work -= 1;
-        self.0.changed.notify_all();
-    }
 }
 
 impl Drop for Cache {

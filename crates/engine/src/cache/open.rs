@@ -10,7 +10,7 @@ use std::thread;
 
 use parking_lot::Mutex;
 
-use super::{BackgroundWork, POLL_INTERVAL};
+use super::books::{BackgroundWork, POLL_INTERVAL};
 use crate::devices;
 use crate::ffi::{CallError, ConditioningCache, Context, ContextParams, JobCallbacks};
 use crate::protocol::{LogLevel, PhaseKind};
