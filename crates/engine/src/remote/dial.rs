@@ -67,8 +67,10 @@ fn greet(server: &str, purpose: Purpose) -> Result<Connection, RemoteError> {
         Err(why) => return Err(not_understood(server, &why)),
     };
     match answer {
-        Answer::Welcome(devices) if theirs == version => {
+        Answer::Welcome(lent) if theirs == version => {
+            let (devices, direct): (Vec<Device>, _) = lent.into_iter().map(|it| (it.device, it.convolves_directly)).unzip();
             known::describe(server, devices.clone());
+            ffi::set_direct_convolutions(server, direct);
             Ok(Connection { stream, devices, version, is_stock: false })
         }
         Answer::Busy => Err(RemoteError::Busy(server.to_owned())),
@@ -85,6 +87,7 @@ fn greet_stock(server: &str, purpose: Purpose) -> Result<Connection, RemoteError
         stock::LookError::Misunderstood(why) => not_understood(server, &why),
     })?;
     known::describe(server, devices.clone());
+    ffi::set_direct_convolutions(server, vec![false; devices.len()]);
     let stream = match purpose {
         // ggml's client begins with a greeting of its own.
         Purpose::Work => open(server)?,

@@ -15,7 +15,7 @@ use parking_lot::{Condvar, Mutex};
 use super::deadline::DeadlineStream;
 use super::dial::our_version;
 use super::guests::Guests;
-use super::handshake::{Answer, Misunderstood, Purpose, read_hello, write_answer};
+use super::handshake::{Answer, LentDevice, Misunderstood, Purpose, read_hello, write_answer};
 use super::probe;
 use super::weights_cache::WeightsCache;
 use crate::checks::cpu_threads;
@@ -244,11 +244,11 @@ impl Server<'_> {
     }
 
     /// The lent devices with their memory as it is now.
-    fn devices_now(&self) -> Vec<Device> {
+    fn devices_now(&self) -> Vec<LentDevice> {
         let mut now = devices::list();
         now.retain(|device| self.names.contains(&device.name));
         now.sort_by_key(|device| self.names.iter().position(|name| *name == device.name));
-        now
+        now.into_iter().map(|device| LentDevice { convolves_directly: ffi::convolves_directly(&device.name), device }).collect()
     }
 
     fn serve(&self, stream: TcpStream) -> Option<String> {
