@@ -4,12 +4,12 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -20,89 +20,13 @@ use atelier_core::placement::Module;
 use atelier_core::recipe::{FileRole, PlacementText, Recipe};
 use atelier_engine::{Cause, End, Event, OutOfMemory, Phase, RemoteError, probe};
 use support::engine::Engine;
+use support::lender::Server;
+use support::proxy::Stock;
 use support::{files, folder, recipe};
 use testkit::tiny;
 
 /// The event at which something is done to a job.
 type Moment = fn(&Event) -> bool;
-
-/// Longer than anything here takes on the slowest machine: reaching it is a failure.
-const LIMIT: Duration = Duration::from_mins(3);
-
-/// Standard error of a server.
-#[derive(Default)]
-struct Words {
-    text: Mutex<String>,
-    more: Condvar,
-}
-
-impl Words {
-    fn wait_for(&self, what: &str) {
-        let text = self.text.lock().unwrap();
-        let (text, timeout) = self.more.wait_timeout_while(text, LIMIT, |text| !text.contains(what)).unwrap();
-        assert!(!timeout.timed_out(), "the server never said {what:?}: {text}");
-    }
-}
-
-/// A process that lends devices, ended with the test.
-struct Server {
-    child: Child,
-    address: String,
-    words: Arc<Words>,
-}
-
-impl Server {
-    fn start(args: &[&str]) -> Self {
-        Self::at("0", args)
-    }
-
-    /// With `args` after `serve-device`, and before it where they begin with `--simulate-devices`.
-    fn at(port: &str, args: &[&str]) -> Self {
-        let (before, after) = if args.first() == Some(&"--simulate-devices") { args.split_at(2) } else { args.split_at(0) };
-        let mut child = Command::new(env!("CARGO_BIN_EXE_atelier"))
-            .env(HOME_VARIABLE, folder("home"))
-            .args(before)
-            .args(["serve-device", "--port", port, "-t", "1"])
-            .args(after)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let words = Arc::new(Words::default());
-        let (said, err) = (Arc::clone(&words), child.stderr.take().unwrap());
-        thread::spawn(move || {
-            for line in BufReader::new(err).lines().map_while(Result::ok) {
-                let mut text = said.text.lock().unwrap();
-                text.push_str(&line);
-                text.push('\n');
-                drop(text);
-                said.more.notify_all();
-            }
-        });
-        let mut address = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
-        assert!(address.ends_with('\n'), "the server did not begin: {}", words.text.lock().unwrap());
-        Self { child, address: address.trim().to_owned(), words }
-    }
-
-    fn port(&self) -> &str {
-        self.address.rsplit_once(':').unwrap().1
-    }
-
-    fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have been killed before.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// The devices of this process are shared by its tests.
 fn alone() -> MutexGuard<'static, ()> {
@@ -154,7 +78,7 @@ fn a_remote_device_is_used_only_where_it_is_named() {
     borrow(&engine, &server);
     assert!(matches!(engine.run(&on("", "")).end(), End::Done { .. }));
     assert!(engine.run(&on("gpu", "")).failure().advice.sentence.contains("gpu"), "the remote device is no GPU of this machine");
-    assert!(!server.words.text.lock().unwrap().contains("cut off"));
+    assert!(!server.words.contains("cut off"));
 }
 
 #[test]
@@ -319,7 +243,7 @@ fn a_look_at_a_server_tells_what_it_lends_and_how_good_the_way_is() {
     let report = probe("127.0.0.1", server.port().parse().unwrap()).unwrap();
     let names: Vec<_> = report.devices.iter().map(|it| (it.name.as_str(), it.kind, it.memory_total_bytes)).collect();
     assert_eq!(names, [("GPU0", DeviceKind::Gpu, 8 << 30), ("GPU1", DeviceKind::Gpu, 6 << 30)]);
-    assert!(report.round_trip > Duration::ZERO && report.bandwidth > 0.0 && report.wire_version.starts_with("1/"), "{report:?}");
+    assert!(report.round_trip > Duration::ZERO && report.bandwidth.is_some_and(|it| it > 0.0) && report.wire_version.starts_with("2/"), "{report:?}");
 }
 
 /// A server that answers the first connection with these bytes, or hangs up where there are none, or says nothing at all.
@@ -349,6 +273,48 @@ fn what_is_no_server_of_ours_is_refused_with_a_sentence() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     assert!(matches!(look(nobody), RemoteError::Unreachable(_)));
     assert!(matches!(probe("no-such-machine.invalid", 1), Err(RemoteError::Unknown(_))));
+}
+
+#[test]
+fn a_stock_server_is_borrowed_from_and_named_as_such() {
+    let _alone = alone();
+    let engine = Engine::start();
+    // A text encoder whose weights our own lender would be asked for by their hash.
+    let options = tiny::Options { encoder_width: 64, ..tiny::Options::default() };
+    let wide = tiny::zimage(&folder("wide-stock"), &options).unwrap();
+    let mut files = files();
+    files.set(FileRole::Llm, wide.llm);
+    files.set(FileRole::Diffusion, wide.diffusion);
+    let cpu = engine.run(&Recipe { files: files.clone(), ..on("cpu", "") }).pixels().to_vec();
+    let server = Server::start(&["--device", "CPU"]);
+    let ours = probe("127.0.0.1", server.port().parse().unwrap()).unwrap().wire_version;
+    let stock = Stock::start(&server.address, &ours, None, false);
+    let report = probe("127.0.0.1", stock.address.rsplit_once(':').unwrap().1.parse().unwrap()).unwrap();
+    assert!(report.is_stock && report.bandwidth.is_none() && report.wire_version.starts_with("ggml 4."), "{report:?}");
+    assert_eq!(report.devices.len(), 1);
+    let devices = engine.add_server(&stock.address).unwrap();
+    assert_eq!(devices[0].description, format!("ggml rpc-server at {}", stock.address));
+    assert!(devices[0].memory_total_bytes > 0);
+    let rpc = &devices[0].name;
+    assert_eq!(engine.run(&Recipe { files, ..on(&format!("all={rpc}"), "") }).pixels(), cpu);
+    let commands = stock.commands.lock().unwrap();
+    assert!(commands.contains(&6) && !commands.contains(&7), "weights are sent, not asked for by a hash of ours");
+}
+
+#[test]
+fn a_stock_server_that_cannot_be_used_gets_a_sentence() {
+    let answer = |body: &[u8]| [&(body.len() as u64).to_le_bytes()[..], body].concat();
+    let look = |stock: &Stock| probe("127.0.0.1", stock.address.rsplit_once(':').unwrap().1.parse().unwrap()).unwrap_err();
+    let newer = Stock::start("", "", Some(answer(&[&[5, 1, 0, 0][..], &[0; 24]].concat())), false);
+    let older = Stock::start("", "", Some(answer(&[3, 6, 1])), true);
+    let number = |stock| match look(stock) {
+        RemoteError::StockVersion { theirs, ours, .. } => (theirs, ours),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(number(&newer), ("5.1.0".into(), "4.0.0".into()));
+    assert_eq!(number(&older), ("3.6.1".into(), "4.0.0".into()));
+    let said = look(&older).to_string();
+    assert!(said.contains("rpc-server") && said.contains("3.6.1") && said.contains("4.0.0"), "{said}");
 }
 
 #[test]

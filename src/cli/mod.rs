@@ -30,6 +30,7 @@ use std::sync::Arc;
 use clap::{CommandFactory, Parser};
 
 use exit::Exit;
+use flags::ServerFlags;
 pub use flags::{Command, DevicesFlags, DoctorFlags, GenerateFlags, ModelsFlags, PlanFlags, ServeFlags, UpscaleFlags};
 use interrupt::{Interrupt, Press};
 use job::JobOutput;
@@ -184,6 +185,9 @@ where
             let trash = atelier_library::to_trash;
             return models::run(*flags, models::Env { out, err: err.as_mut(), terminal, paths, interrupt, trash });
         }
+        Command::Generate(flags) if flags.list_devices => {
+            return list_devices(&flags.common.servers, flags.report.json, &start(), out, err.as_mut());
+        }
         Command::Generate(flags) if flags.as_command => {
             let find = |name: &str| models::find(name, &flags.common.library, &paths);
             return match resolve::as_command(&flags, find, builtin) {
@@ -211,10 +215,7 @@ where
                 Err(error) => refused(&error, err.as_mut()),
             };
         }
-        Command::Devices(flags) => {
-            let listed = list_devices(&flags, &start(), out, err.as_mut());
-            return listed.map_or_else(|error| failed(&error, err.as_mut()), |()| Exit::Done);
-        }
+        Command::Devices(flags) => return list_devices(&flags.servers, flags.json, &start(), out, err.as_mut()),
         Command::Doctor(flags) => {
             if let Err(error) = listen(&interrupt) {
                 // Nothing can be said where standard error is closed.
@@ -223,10 +224,7 @@ where
             let env = doctor::Env { out, err: err.as_mut(), paths: paths(), builtin: builtin(), interrupt };
             return doctor::run(&flags, &start(), env);
         }
-        Command::ServeDevice(flags) => {
-            let error = serve::serve(flags, out, err.as_mut());
-            return failed(&error, err.as_mut());
-        }
+        Command::ServeDevice(flags) => return serve::serve(flags, out, err.as_mut()),
     };
     let job = match job {
         Ok(job) => job,
@@ -275,11 +273,12 @@ fn print_command(copied: &CommandLine, out: &mut dyn Write, err: &mut dyn Write)
     }
 }
 
-fn list_devices(flags: &DevicesFlags, handle: &Handle, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<()> {
-    let devices = devices::query(handle, &flags.servers.rpc_servers, err)?;
-    match devices::print(&devices, atelier_engine::processor(), flags.json, out) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        Ok(()) | Err(_) => Ok(()),
+fn list_devices(servers: &ServerFlags, json: bool, handle: &Handle, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+    let listed = devices::query(handle, &servers.rpc_servers, err);
+    match listed.map(|devices| devices::print(&devices, atelier_engine::processor(), json, out)) {
+        Err(error) => failed(&error, err),
+        Ok(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => failed(&error.into(), err),
+        Ok(Ok(()) | Err(_)) => Exit::Done,
     }
 }
 

@@ -157,7 +157,7 @@ fn recipe_of_flags(
         clip_on_cpu: modules.clip_on_cpu,
         vae_on_cpu: modules.vae_on_cpu,
         control_net_cpu: modules.control_net_cpu,
-        offload_to_cpu: false,
+        ..OldFlags::default()
     };
     let placement = placement(devices, old)?;
     let mut usual = Recipe { files: files(model), ..Recipe::default() };
@@ -224,7 +224,10 @@ fn files(flags: &ModelFlags) -> ModelFiles {
 }
 
 fn placement(flags: &DeviceFlags, old: OldFlags) -> Result<PlacementText, PlacementError> {
-    let old = OldFlags { offload_to_cpu: flags.offload_to_cpu, ..old };
+    let mut old = OldFlags { offload_to_cpu: flags.offload_to_cpu, ..old };
+    for (option, device) in flags.modules.by_option() {
+        old.devices.set(option, device)?;
+    }
     let text = old.before(&PlacementText {
         backend: flags.backend.clone(),
         params_backend: flags.params_backend.clone(),

@@ -1,25 +1,97 @@
 //! `atelier serve-device`: lends this machine's devices, and says plainly to whom.
+//!
+//! The devices compute what a borrower sends, and a driver or ggml may end the process over it. So a process of its own lends, and this one
+//! starts it again at the same port. That one ends with this one.
 
-use std::io::Write;
+use std::env;
+use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use indicatif::HumanBytes;
 
+use super::exit::Exit;
 use super::flags::ServeFlags;
 use super::resolve::threads;
 use atelier_core::device::Device;
 use atelier_engine::{ServeEvent, ServeOptions, serve as serve_devices};
 
+/// Set for the process that lends: the port to listen at, or nothing for the one that was asked for.
+const LENDER_VARIABLE: &str = "ATELIER_LENDER_PORT";
+/// A lender that ends sooner than this after its start is not started again at once.
+const SHORT_LIFE: Duration = Duration::from_secs(5);
+
 /// Lends until the program is ended; returns only where it cannot begin. Standard output carries the address, and nothing else.
-pub(super) fn serve(flags: ServeFlags, out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> anyhow::Error {
-    let ServeFlags { host, port, device, cache, allow_network, threads: requested_threads } = flags;
+pub(super) fn serve(flags: ServeFlags, out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> Exit {
+    let done = match env::var(LENDER_VARIABLE) {
+        Ok(port) => {
+            end_with_parent();
+            let port = port.parse().unwrap_or(flags.port);
+            Err(lend(ServeFlags { port, ..flags }, out, err))
+        }
+        Err(_) => supervise(out, err),
+    };
+    done.unwrap_or_else(|error| super::failed(&error, err))
+}
+
+/// Ends this process when its standard input does, which the other process holds open.
+fn end_with_parent() {
+    let wait = || {
+        // An error is an end too.
+        let _ = io::stdin().read_to_end(&mut Vec::new());
+        std::process::exit(Exit::Done as i32);
+    };
+    // Without a thread it lends all the same.
+    let _ = thread::Builder::new().name("parent".into()).spawn(wait);
+}
+
+/// Runs lenders one after the other, for as long as they end by a crash.
+fn supervise(out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> anyhow::Result<Exit> {
+    let mut port = String::new();
+    loop {
+        let started = Instant::now();
+        let mut lender = start_lender(&port)?;
+        if let Some(said) = lender.stdout.take() {
+            for line in BufReader::new(said).lines().map_while(Result::ok) {
+                if port.is_empty() {
+                    line.rsplit(':').next().unwrap_or_default().clone_into(&mut port);
+                    // Whoever started it may not listen; it lends all the same.
+                    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+                }
+            }
+        }
+        let status = lender.wait()?;
+        // A crash has no code on Unix, a large one on Windows.
+        if let Some(code @ 0..=2) = status.code() {
+            return Ok(if code == 0 { Exit::Done } else { Exit::Failed });
+        }
+        anyhow::ensure!(!port.is_empty(), "the process that lends crashed before it began ({status})");
+        let _ = writeln!(err, "The process that lends crashed ({status}), most likely over what a borrower sent. It is started again.");
+        thread::sleep(SHORT_LIFE.saturating_sub(started.elapsed()).min(Duration::from_secs(1)));
+    }
+}
+
+/// Starts this program with the same words, as a lender.
+fn start_lender(port: &str) -> io::Result<Child> {
+    let mut command = Command::new(env::current_exe()?);
+    command.args(env::args_os().skip(1)).env(LENDER_VARIABLE, port);
+    // The pipe of its standard input closes with this process.
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
+}
+
+fn lend(flags: ServeFlags, out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> anyhow::Error {
+    let ServeFlags { host, port, device, cache, cache_limit, allow_network, threads: requested_threads } = flags;
     if let Some(folder) = &cache
         && let Err(error) = std::fs::create_dir_all(folder)
     {
         return anyhow::Error::new(error).context(format!("the folder {} cannot be made", folder.display()));
     }
-    let options = ServeOptions { host, port, devices: device, cache, threads: threads(requested_threads), allow_network };
+    let cache_limit_bytes = u64::from(cache_limit) << 30;
+    let options =
+        ServeOptions { host, port, devices: device, cache, cache_limit_bytes, threads: threads(requested_threads), allow_network };
     let outputs = Mutex::new((out, err));
     let report = |event| {
         let mut outputs = outputs.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,6 +4,8 @@
 
 pub(crate) mod alone;
 pub(crate) mod engine;
+pub(crate) mod lender;
+pub(crate) mod proxy;
 
 use std::path::PathBuf;
 use std::sync::OnceLock;

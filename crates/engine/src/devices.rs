@@ -2,22 +2,22 @@
 //!
 //! Invariant: no device is added while a job runs, in any engine of this process: the C++ engine reads its list of devices without a lock.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
-use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::ffi::{self, RemotePosition};
+use crate::remote::describe;
 use atelier_core::device::{Device, SimulatedDevices};
 
 static LIST: RwLock<()> = RwLock::new(());
 
-/// Devices of each server as it described them in its last handshake.
-static SERVERS: LazyLock<Mutex<HashMap<String, Vec<Device>>>> = LazyLock::new(Mutex::default);
-
 /// While this is held, no device is added.
 pub(crate) fn lock_list() -> RwLockReadGuard<'static, ()> {
     LIST.read()
+}
+
+/// The same on a thread that works for a job, which holds the lock too: does not wait for one who waits for that job.
+pub(crate) fn lock_list_of_job() -> RwLockReadGuard<'static, ()> {
+    LIST.read_recursive()
 }
 
 /// While this is held, no job runs. Waits for those that do.
@@ -25,7 +25,7 @@ pub(crate) fn lock_list_to_add() -> RwLockWriteGuard<'static, ()> {
     LIST.write()
 }
 
-/// All devices, with their free memory as of now.
+/// All devices, with their free memory as of now; of a remote one as of its server's last answer. Waits for no server.
 pub(crate) fn list() -> Vec<Device> {
     ffi::devices().into_iter().map(|(device, position)| described(device, position.as_ref())).collect()
 }
@@ -37,20 +37,11 @@ pub(crate) fn of_server(server: &str) -> Vec<Device> {
     listed.map(|(device, position)| described(device, position.as_ref())).collect()
 }
 
-/// Remembers how a server describes its devices, and which of them compute convolutions directly.
-pub(crate) fn describe_server(server: &str, devices: Vec<Device>, direct: Vec<bool>) {
-    SERVERS.lock().insert(server.to_owned(), devices);
-    ffi::set_direct_convolutions(server, direct);
-}
-
-/// A remote device gets its description and its card from its server.
 fn described(device: Device, position: Option<&RemotePosition>) -> Device {
-    let Some(RemotePosition { server, index }) = position else { return device };
-    let servers = SERVERS.lock();
-    let (maker, card) =
-        servers.get(server).and_then(|its| its.get(*index)).map_or(("", None), |it| (it.description.as_str(), it.card.as_ref()));
-    let description = if maker.is_empty() { format!("At {server}") } else { format!("{maker} at {server}") };
-    Device { description, card: card.map(|card| format!("{card} at {server}")), ..device }
+    match position {
+        Some(position) => describe(device, position),
+        None => device,
+    }
 }
 
 /// A simulated device could not be added.

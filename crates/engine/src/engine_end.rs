@@ -29,14 +29,23 @@ pub enum Busy {
     Gone,
 }
 
+/// Work on a thread of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorkId {
+    /// This job.
+    Job(JobId),
+    /// A server is added; one at a time, because that needs all devices.
+    AddServer,
+}
+
 /// Input of the engine's thread.
 pub(crate) enum Input {
     /// A job to run.
     Job(JobId, Task),
     /// A control to carry out; never `Cancel`.
     Control(Control),
-    /// The thread of this job is idle again.
-    JobEnded(JobId),
+    /// The thread of this work is idle again.
+    WorkEnded(WorkId),
     /// The thread of the preload is idle again.
     PreloadEnded,
     /// No request will follow.
@@ -183,7 +192,7 @@ impl EngineEnd {
             match self.dispatcher.input.wait() {
                 Input::Job(job, task) => return Some(Request::Job { job, task }),
                 Input::Control(control) => return Some(Request::Control(control)),
-                Input::JobEnded(_) | Input::PreloadEnded => {}
+                Input::WorkEnded(_) | Input::PreloadEnded => {}
                 Input::Closed => {
                     // For the next call.
                     self.dispatcher.push(Input::Closed);

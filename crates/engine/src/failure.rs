@@ -63,9 +63,14 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
         "Choose another device in the placement, or leave it empty.",
     ),
     (
-        &["device lost", "devicelost"],
-        "The graphics card stopped answering.",
-        "Generate again; if it happens again, update its driver or use another device.",
+        &["no kernel image", "invalid device function"],
+        "This build of Atelier has no code for this graphics card.",
+        "Choose the processor or another card in the placement, or install the build with Vulkan.",
+    ),
+    (
+        &["illegal memory access", "unspecified launch failure", "misaligned address"],
+        "The graphics card stopped inside a calculation.",
+        "Restart Atelier before this card is used again; until then, choose another device in the placement.",
     ),
 ];
 
@@ -83,13 +88,17 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
             "The engine stopped inside a calculation.",
             "The model was unloaded; generate again. If it happens again, check that its files belong together.",
         ),
-        (Status::Failed | Status::Cancelled | Status::Lost, None) => {
+        (Status::Failed | Status::Cancelled | Status::Lost | Status::DeviceLost, None) => {
             ("The engine could not make this picture.", "The details show what it said.")
         }
     };
     let mut log = log;
     if !error.message.is_empty() {
         log.push(error.message.clone());
+    }
+    if let (Status::DeviceLost, Some(device)) = (error.status, &error.lost) {
+        let hint = "Restart Atelier before it is used again; until then, choose another device in the placement. If it happens again, update its driver.";
+        return Failure { log, ..Failure::new(format!("{device} stopped answering, and its driver gave it up."), hint) };
     }
     if let Some(server) = &error.lost {
         let error = last_error().unwrap_or_else(|| RemoteError::Lost(server.clone()));
@@ -155,6 +164,20 @@ mod tests {
         assert_eq!(failure.advice.sentence, "The connection to studio:50052 was lost.");
         assert_eq!(failure.advice.hint, "Check that `atelier serve-device` still runs there, then try again.");
         assert_eq!(failure.cause, Some(Cause::Remote(RemoteError::Lost("studio:50052".into()))));
+    }
+
+    #[test]
+    fn a_lost_device_is_named_and_not_offered_again() {
+        let error = CallError { status: Status::DeviceLost, message: String::new(), out_of_memory: None, lost: Some("Vulkan0".into()) };
+        let failure = of_call(&error, Vec::new());
+        assert!(failure.advice.sentence.starts_with("Vulkan0 stopped answering"), "{failure:?}");
+        assert!(failure.advice.hint.contains("Restart") && failure.advice.hint.contains("another device"), "{failure:?}");
+    }
+
+    #[test]
+    fn a_card_without_code_for_it_is_said_to_be_one() {
+        let failure = failure(Status::Aborted, "CUDA error", &["CUDA error: no kernel image is available for execution on the device"]);
+        assert!(failure.advice.sentence.contains("no code for this graphics card"), "{failure:?}");
     }
 
     #[test]

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::engine_end::{EngineEnd, Input};
+use crate::engine_end::{EngineEnd, Input, WorkId};
 use crate::placement::ResolvedPlacement;
-use crate::protocol::{Control, End, Event, JobId, ServerAddress, Task};
+use crate::protocol::{Control, End, Event, JobId, RemoteError, ServerAddress, Task};
 use crate::state::EngineState;
 use crate::threads::{Worker, Workers, mark_engine_thread, no_thread};
 use crate::{devices, job, remote};
@@ -70,9 +70,9 @@ struct Preload {
     discard_after_load: bool,
 }
 
-/// A job at work.
+/// Work on a thread of its own.
 struct Running {
-    job: JobId,
+    work: WorkId,
     needed: Needed,
     worker: Worker,
 }
@@ -109,8 +109,8 @@ pub(crate) fn run(end: EngineEnd, engine: EngineState) {
                 scheduler.waiting.push_back((Work::Job { job, task, placement: placement.map(Box::new) }, needed));
             }
             Some(Input::Control(control)) => scheduler.control(control),
-            Some(Input::JobEnded(job)) => {
-                if let Some(at) = scheduler.running.iter().position(|running| running.job == job) {
+            Some(Input::WorkEnded(work)) => {
+                if let Some(at) = scheduler.running.iter().position(|running| running.work == work) {
                     scheduler.workers.release(scheduler.running.remove(at).worker);
                 }
             }
@@ -187,11 +187,7 @@ impl Scheduler {
             }
             match self.waiting.remove(at) {
                 Some((Work::Job { job, task, placement }, needed)) => self.begin_job(job, task, placement.map(|it| *it), needed),
-                Some((Work::AddServer(server), _)) => {
-                    let _adding = devices::lock_list_to_add();
-                    let added = remote::add(&server);
-                    self.end.send(Event::Server { server, added });
-                }
+                Some((Work::AddServer(server), needed)) => self.begin_adding(server, needed),
                 None => return,
             }
         }
@@ -209,10 +205,26 @@ impl Scheduler {
             sender.send(Event::End { job, end });
             sender.send(Event::Residency(engine.cache.residency()));
         };
-        if let Some(worker) = self.workers.run(work, move || dispatcher.push(Input::JobEnded(job))) {
-            self.running.push(Running { job, needed, worker });
+        let work_id = WorkId::Job(job);
+        if let Some(worker) = self.workers.run(work, move || dispatcher.push(Input::WorkEnded(work_id))) {
+            self.running.push(Running { work: work_id, needed, worker });
         } else {
             self.end.send(Event::End { job, end: End::Failed(no_thread()) });
+        }
+    }
+
+    /// On a thread of its own: a server may keep its answer to itself for a while.
+    fn begin_adding(&mut self, server: ServerAddress, needed: Needed) {
+        let (sender, dispatcher, address) = (self.end.sender(), Arc::clone(self.end.dispatcher()), server.clone());
+        let work = move || {
+            let added = catch_unwind(|| remote::add(&address)).unwrap_or_else(|_| Err(RemoteError::Lost(address.to_string())));
+            sender.send(Event::Server { server: address, added });
+        };
+        if let Some(worker) = self.workers.run(work, move || dispatcher.push(Input::WorkEnded(WorkId::AddServer))) {
+            self.running.push(Running { work: WorkId::AddServer, needed, worker });
+        } else {
+            let lost = RemoteError::Lost(server.to_string());
+            self.end.send(Event::Server { server, added: Err(lost) });
         }
     }
 
@@ -258,7 +270,8 @@ impl Scheduler {
 
     /// Resolves a placement at the engine's door, unless devices are still to be added.
     fn resolve(&self, text: &PlacementText) -> Option<ResolvedPlacement> {
-        let is_settled = !self.waiting.iter().any(|(work, _)| matches!(work, Work::AddServer(_)));
+        let is_settled = !self.waiting.iter().any(|(work, _)| matches!(work, Work::AddServer(_)))
+            && !self.running.iter().any(|running| running.work == WorkId::AddServer);
         is_settled.then(|| ResolvedPlacement::resolve(text, &devices::list()).ok()).flatten()
     }
 

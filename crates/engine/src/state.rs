@@ -1,6 +1,6 @@
 //! State that the jobs of an engine share.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::cache::Cache;
 use crate::estimate::EstimateCache;
@@ -22,8 +22,11 @@ impl EngineState {
         Self { history, ..Self::default() }
     }
 
-    /// Headers of model files.
-    pub(crate) fn headers(&self) -> MutexGuard<'_, HeaderCache> {
-        self.headers.lock()
+    /// Reads headers of model files, known ones from memory. Holds no lock meanwhile.
+    pub(crate) fn with_headers<R>(&self, read: impl FnOnce(&mut HeaderCache) -> R) -> R {
+        let mut headers = self.headers.lock().clone();
+        let result = read(&mut headers);
+        self.headers.lock().merge(headers);
+        result
     }
 }

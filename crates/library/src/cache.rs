@@ -19,7 +19,7 @@ pub struct IdentifiedFile {
 }
 
 /// Headers that were read, so that generating again costs nothing. A file that changed its size or time is read again.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct HeaderCache {
     known: HashMap<PathBuf, (u64, Option<SystemTime>, Arc<IdentifiedFile>)>,
 }
@@ -51,6 +51,14 @@ impl HeaderCache {
             self.known.insert(path.to_owned(), (bytes, time, Arc::clone(&known)));
         }
         Ok(known)
+    }
+
+    /// Takes over what another cache has read.
+    pub fn merge(&mut self, other: Self) {
+        self.known.extend(other.known);
+        if self.known.len() > CACHED_FILES {
+            self.known.clear();
+        }
     }
 }
 

@@ -13,6 +13,7 @@ pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
 
 use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
+use atelier_core::placement::one_device;
 use atelier_core::recipe::{Lora, Recipe, Sampler, Scheduler};
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
 use atelier_media::MAX_SIDE;
@@ -25,7 +26,8 @@ const DEVICES: &str = "Devices and memory";
 const OUTPUT: &str = "Output";
 
 /// The groups of flags that a recipe is made from.
-const SETTINGS: [&str; 6] = ["ModelFlags", "PictureFlags", "SamplingFlags", "InputFlags", "DeviceFlags", "ModuleFlags"];
+const SETTINGS: [&str; 7] =
+    ["ModelFlags", "PictureFlags", "SamplingFlags", "InputFlags", "DeviceFlags", "ModuleDeviceFlags", "ModuleFlags"];
 
 /// Make images on your own machine. Without a command the window opens, with these files. Without a model's file the built-in model is used.
 #[derive(Debug, Parser)]
@@ -83,6 +85,9 @@ pub struct GenerateFlags {
     /// Take model, prompt, settings and placement from this command line of sd-cli, instead of from flags
     #[arg(long, value_name = "COMMAND", help_heading = MODEL, conflicts_with_all = SETTINGS)]
     pub(super) from_command: Option<String>,
+    /// List the devices, and make no picture: as `atelier devices`
+    #[arg(long, help_heading = OUTPUT)]
+    pub(super) list_devices: bool,
     /// Print a command line of sd-cli that makes the same, and make no picture
     #[arg(long, help_heading = OUTPUT)]
     pub(super) as_command: bool,
@@ -178,7 +183,7 @@ pub(super) struct ModelFlags {
 #[derive(Debug, Args)]
 pub(super) struct PictureFlags {
     /// What the picture should show
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "from_command", help_heading = PICTURE)]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["from_command", "list_devices"], help_heading = PICTURE)]
     pub(super) prompt: Option<String>,
     /// What it should not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, default_value = "", hide_default_value = true, help_heading = PICTURE)]
@@ -257,6 +262,8 @@ pub(super) struct DeviceFlags {
     /// Devices that make the pictures of a batch together: what runs on the first of them runs on each
     #[arg(long, value_name = "DEVICE,...", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) split_batch: String,
+    #[command(flatten)]
+    pub(super) modules: ModuleDeviceFlags,
     /// Keep weights in the computer's memory: --params-backend '*=cpu'
     #[arg(long, help_heading = DEVICES)]
     pub(super) offload_to_cpu: bool,
@@ -265,11 +272,62 @@ pub(super) struct DeviceFlags {
     pub(super) threads: Option<i32>,
 }
 
+/// The placement flags of an early sd-cli that name one device for one module.
+#[derive(Debug, Default, Args)]
+#[expect(clippy::struct_field_names, reason = "the names of the flags")]
+pub(super) struct ModuleDeviceFlags {
+    /// Old form of --backend all=DEVICE
+    #[arg(long, alias = "main_backend_device", value_name = "DEVICE", value_parser = one_device, hide_short_help = true, help_heading = DEVICES)]
+    pub(super) main_backend_device: Option<String>,
+    /// Old form of --backend diffusion=DEVICE
+    #[arg(long, alias = "diffusion_backend_device", value_name = "DEVICE", value_parser = one_device, hide_short_help = true, help_heading = DEVICES)]
+    pub(super) diffusion_backend_device: Option<String>,
+    /// Old form of --backend te=DEVICE
+    #[arg(long, alias = "clip_backend_device", value_name = "DEVICE", value_parser = one_device, hide_short_help = true, help_heading = DEVICES)]
+    pub(super) clip_backend_device: Option<String>,
+    /// Old form of --backend clip_vision=DEVICE
+    #[arg(long, alias = "vision_backend_device", value_name = "DEVICE", value_parser = one_device, hide_short_help = true, help_heading = DEVICES)]
+    pub(super) vision_backend_device: Option<String>,
+    /// Old form of --backend tae=DEVICE
+    #[arg(long, alias = "tae_backend_device", value_name = "DEVICE", value_parser = one_device, hide_short_help = true, help_heading = DEVICES, conflicts_with = "vae_backend_device")]
+    pub(super) tae_backend_device: Option<String>,
+    /// Old form of --backend vae=DEVICE
+    #[arg(long, alias = "vae_backend_device", value_name = "DEVICE", value_parser = one_device, hide_short_help = true, help_heading = DEVICES)]
+    pub(super) vae_backend_device: Option<String>,
+    /// Old form of --backend controlnet=DEVICE
+    #[arg(long, alias = "control_net_backend_device", value_name = "DEVICE", value_parser = one_device, hide_short_help = true, help_heading = DEVICES)]
+    pub(super) control_net_backend_device: Option<String>,
+    /// Old form of --backend photomaker=DEVICE
+    #[arg(long, alias = "photomaker_backend_device", value_name = "DEVICE", value_parser = one_device, hide_short_help = true, help_heading = DEVICES)]
+    pub(super) photomaker_backend_device: Option<String>,
+    /// Old form of --backend upscaler=DEVICE
+    #[arg(long, alias = "upscaler_backend_device", value_name = "DEVICE", value_parser = one_device, hide_short_help = true, help_heading = DEVICES)]
+    pub(super) upscaler_backend_device: Option<String>,
+}
+
+impl ModuleDeviceFlags {
+    /// The devices that were named, by the option.
+    pub(super) fn by_option(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [
+            ("--main-backend-device", &self.main_backend_device),
+            ("--diffusion-backend-device", &self.diffusion_backend_device),
+            ("--clip-backend-device", &self.clip_backend_device),
+            ("--vision-backend-device", &self.vision_backend_device),
+            ("--tae-backend-device", &self.tae_backend_device),
+            ("--vae-backend-device", &self.vae_backend_device),
+            ("--control-net-backend-device", &self.control_net_backend_device),
+            ("--photomaker-backend-device", &self.photomaker_backend_device),
+            ("--upscaler-backend-device", &self.upscaler_backend_device),
+        ];
+        all.into_iter().filter_map(|(option, device)| Some((option, device.as_deref()?)))
+    }
+}
+
 // Apart from `DeviceFlags`: servers are no setting of a recipe, so they may stand beside `--from-command`.
 #[derive(Debug, Args)]
 pub(super) struct ServerFlags {
-    /// Machines that lend their devices (`atelier serve-device`), as RPC0, RPC1... in this order
-    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',', help_heading = DEVICES)]
+    /// Machines that lend their devices (`atelier serve-device`, or ggml's `rpc-server`), as RPC0, RPC1... in this order
+    #[arg(long, alias = "rpc", value_name = "HOST:PORT,...", value_delimiter = ',', help_heading = DEVICES)]
     pub(super) rpc_servers: Vec<ServerAddress>,
 }
 
@@ -386,6 +444,9 @@ pub struct ServeFlags {
     /// Keep large weights in this folder, so that they travel only once; it may be emptied at any time
     #[arg(long, value_name = "DIR")]
     pub(super) cache: Option<PathBuf>,
+    /// The most that this folder may hold, in GiB; weights that were used longest ago go first
+    #[arg(long, value_name = "GIB", default_value_t = 32)]
+    pub(super) cache_limit: u32,
     /// Let other machines connect: no encryption, no login, so only in a network you trust
     #[arg(long)]
     pub(super) allow_network: bool,

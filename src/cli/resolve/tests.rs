@@ -312,6 +312,17 @@ fn with_a_file_of_a_model_the_built_in_one_is_not_even_looked_for() {
 }
 
 #[test]
+fn the_device_flags_of_an_early_sd_cli_are_a_placement() {
+    let flags = ["-m", "m.gguf", "--main-backend-device", "cuda0", "--clip_backend_device", "CPU"];
+    let more = ["--vae-backend-device", "rpc0", "--backend", "te=cuda1", "--rpc", "127.0.0.1:50052"];
+    let recipe = recipe_of(&[&flags[..], &more].concat());
+    assert_eq!(recipe.placement.backend, "all=cuda0,te=CPU,vae=rpc0,te=cuda1");
+    for list in ["cuda0,te=cpu", "te=cpu"] {
+        assert_eq!(refused(&["-p", "x", "-m", "m.gguf", "--main-backend-device", list]), clap::error::ErrorKind::ValueValidation);
+    }
+}
+
+#[test]
 fn a_pasted_command_stands_for_all_settings_and_keeps_what_it_lacks_in_sight() {
     let it = job(&["generate", "--from-command", "sd-cli -m m.gguf -p 'a cat' --steps 4 --mmap", "-o", "x.png"]).unwrap();
     assert_eq!(it.unsupported, ["left out: --mmap: Atelier has no such setting"]);
@@ -320,7 +331,7 @@ fn a_pasted_command_stands_for_all_settings_and_keeps_what_it_lacks_in_sight() {
     assert!(matches!(job(&["generate", "--from-command", "sd-cli -p 'a cat'"]), Err(UsageError::NoModel)));
     assert!(job(&["generate", "--from-command", "sd -m m --backend rpc0", "--rpc-servers", "127.0.0.1:50052"]).is_ok());
     assert!(matches!(job(&["generate", "--from-command", "a cat"]), Err(UsageError::Command(_))));
-    for flag in [["-p", "x"], ["-m", "m.gguf"], ["--steps", "4"], ["--backend", "cpu"], ["--init", "i.png"]] {
+    for flag in [["-p", "x"], ["-m", "m.gguf"], ["--steps", "4"], ["--backend", "cpu"], ["--vae-backend-device", "cpu"], ["--init", "i.png"]] {
         assert_eq!(refused(&[&["--from-command", "sd -m m"], &flag[..]].concat()), clap::error::ErrorKind::ArgumentConflict);
     }
 }

@@ -3,9 +3,12 @@
 // The CPU backend calls its abort callback after every node. Other devices compute their graphs in chunks, with a check between them.
 #include <algorithm>
 #include <atomic>
+#include <cstring>
+#include <exception>
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "ggml-backend-impl.h"
@@ -64,12 +67,40 @@ bool on_node_computed(void*) {
     return job->is_cancelled();
 }
 
+// Devices that were lost. ggml keeps them for the process, and none of them can be used again.
+std::set<ggml_backend_dev_t> lost_devices;
+
+// Throws `DeviceLost` for an exception that says so; returns for others.
+void check_lost(ggml_backend_dev_t device, const std::exception& exception) {
+    // vk::DeviceLostError of Vulkan's C++ headers.
+    if (std::strstr(exception.what(), "DeviceLost") == nullptr) {
+        return;
+    }
+    {
+        std::lock_guard<std::mutex> lock(hook_mutex);
+        lost_devices.insert(device);
+    }
+    throw DeviceLost{ggml_backend_dev_name(device)};
+}
+
+ggml_status compute_chunk(ggml_backend_t backend, ggml_cgraph* graph) {
+    try {
+        const ggml_status status = original_compute_of(backend)(backend, graph);
+        if (status == GGML_STATUS_SUCCESS) {
+            ggml_backend_synchronize(backend);
+        }
+        return status;
+    } catch (const std::exception& exception) {
+        check_lost(backend->device, exception);
+        throw;
+    }
+}
+
 ggml_status compute_in_chunks(ggml_backend_t backend, ggml_cgraph* graph) {
     check_is_computed(backend->device, graph);
-    const GraphCompute compute = original_compute_of(backend);
     Job* job                   = current_job();
     if (job == nullptr) {
-        return compute(backend, graph);
+        return original_compute_of(backend)(backend, graph);
     }
     job->begin_graph(graph->n_nodes);
     thread_local int adaptive_nodes = CHUNK_NODES_FIRST;
@@ -83,11 +114,10 @@ ggml_status compute_in_chunks(ggml_backend_t backend, ggml_cgraph* graph) {
         const int end           = begin + nodes < graph->n_nodes ? begin + nodes : graph->n_nodes;
         ggml_cgraph chunk       = ggml_graph_view(graph, begin, end);
         const int64_t start_us  = ggml_time_us();
-        const ggml_status state = compute(backend, &chunk);
+        const ggml_status state = compute_chunk(backend, &chunk);
         if (state != GGML_STATUS_SUCCESS) {
             return state;
         }
-        ggml_backend_synchronize(backend);
         const int64_t took_us = ggml_time_us() - start_us;
         if (took_us < CHUNK_US_LOW * factor && end - begin == adaptive_nodes) {
             adaptive_nodes *= 2;
@@ -120,6 +150,12 @@ ggml_backend_t init_hooked(ggml_backend_dev_t device, const char* params) {
     HookedDevice& it       = hooked(device);
     ggml_backend_t backend = nullptr;
     {
+        {
+            std::lock_guard<std::mutex> lock(hook_mutex);
+            if (lost_devices.count(device) != 0 && can_throw()) {
+                throw DeviceLost{ggml_backend_dev_name(device)};
+            }
+        }
         std::lock_guard<std::recursive_mutex> lock(it.first_use);
         backend = it.functions.init_backend(device, params);
     }

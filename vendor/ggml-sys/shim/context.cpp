@@ -34,8 +34,8 @@ std::vector<GGMLRunner*> runners_of(const Conditioner* conditioner) {
     return runners;
 }
 
-std::mutex& opening_mutex() {
-    static std::mutex& mutex = *new std::mutex;
+std::timed_mutex& opening_mutex() {
+    static std::timed_mutex& mutex = *new std::timed_mutex;
     return mutex;
 }
 
@@ -45,7 +45,10 @@ atelier_status open_context(Job& job, const sd_ctx_params_t* params, const ateli
         auto context    = std::make_unique<atelier_context>();
         context->dry_run = job.dry_run();
         {
-            std::lock_guard<std::mutex> lock(opening_mutex());
+            const auto lock = lock_unless_cancelled(opening_mutex());
+            if (!lock.owns_lock()) {
+                return ATELIER_CANCELLED;
+            }
             context->sd = new_sd_ctx(params);
         }
         if (context->sd == nullptr) {

@@ -43,7 +43,7 @@ struct RunnerAccess : GGMLRunner {
 std::vector<GGMLRunner*> runners_of(const Conditioner* conditioner);
 
 // Held while a model or an upscaler is opened, which changes global state of the engine, such as its log callback.
-std::mutex& opening_mutex();
+std::timed_mutex& opening_mutex();
 
 // Opens a context, or an estimator for a job with a dry run.
 atelier_status open_context(Job& job, const sd_ctx_params_t* params, const atelier_conditioning_cache* encodings, const char* encoders, atelier_context** out);

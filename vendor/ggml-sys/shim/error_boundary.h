@@ -15,6 +15,7 @@ namespace atelier {
 extern thread_local std::string last_error;
 extern thread_local atelier_shortage last_shortage;
 extern thread_local std::string last_lost_server;
+extern thread_local std::string last_lost_device;
 
 // Runs `work`, which returns a status, as this thread's job, and turns exceptions into a status.
 template <typename Work>
@@ -22,6 +23,7 @@ atelier_status run_guarded(Job* job, Work work) noexcept {
     last_error.clear();
     last_shortage      = {};
     last_lost_server.clear();
+    last_lost_device.clear();
     const auto status_of_failure = [job](atelier_status otherwise) {
         // Before a cancel: the context refers to memory of the server.
         if (job != nullptr && job->is_connection_lost()) {
@@ -50,6 +52,10 @@ atelier_status run_guarded(Job* job, Work work) noexcept {
         last_error = "the connection to " + lost.server + " was lost";
         last_lost_server  = lost.server;
         return ATELIER_CONNECTION_LOST;
+    } catch (const DeviceLost& lost) {
+        last_error       = "the device " + lost.device + " was lost";
+        last_lost_device = lost.device;
+        return ATELIER_DEVICE_LOST;
     } catch (const std::bad_alloc&) {
         last_error = "out of memory";
         return ATELIER_NO_MEMORY;

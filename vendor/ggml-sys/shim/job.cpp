@@ -105,6 +105,16 @@ void Job::log(int level, const char* text) const {
     }
 }
 
+bool Job::is_cancelled_for(int64_t time_us) const {
+    if (!is_cancelled()) {
+        return false;
+    }
+    const int64_t now_us = ggml_time_us();
+    int64_t seen_us      = 0;
+    cancel_seen_us_.compare_exchange_strong(seen_us, now_us);
+    return seen_us != 0 && now_us - seen_us >= time_us;
+}
+
 void Job::enter_phase(atelier_phase phase) {
     phase_ = phase;
     if (phase == ATELIER_PHASE_DENOISING) {

@@ -22,6 +22,11 @@ struct EngineAbort {
     std::string message;
 };
 
+// A device stopped answering. It stays lost as long as the process lives, because ggml keeps it.
+struct DeviceLost {
+    std::string device;
+};
+
 class Job {
 public:
     // With `dry_run`, the job is an estimate: its backends are those of dry_run_backend.
@@ -40,6 +45,8 @@ public:
     const PeakBytes& peaks() const { return peaks_; }
 
     bool is_cancelled() const { return callbacks_.cancelled != nullptr && callbacks_.cancelled(callbacks_.user); }
+    // True once the cancel was first seen here so many microseconds ago.
+    bool is_cancelled_for(int64_t time_us) const;
     void log(int level, const char* text) const;
 
     void enter_phase(atelier_phase phase);
@@ -103,6 +110,7 @@ private:
 
     atelier_shortage shortage_ = {};
 
+    mutable std::atomic<int64_t> cancel_seen_us_{0};
     std::atomic<bool> lost_{false};
     mutable std::mutex lost_mutex_;
     std::string lost_server_;
@@ -153,13 +161,16 @@ std::mutex& device_list_mutex();
 
 // See atelier_simulate_device; false where the name is taken.
 bool simulate_device(const char* name, size_t memory_bytes, const char* card, size_t largest_buffer_bytes, const char* without);
+// See atelier_lose_simulated_device.
+void lose_simulated_device(const char* name);
 // Sets the number of threads of simulated devices.
 void set_simulated_threads(int n);
 
-// See atelier_rpc_add_server and atelier_rpc_serve.
+// See atelier_rpc_connect, atelier_rpc_add_server and atelier_rpc_serve.
+bool connect_server(const char* endpoint);
 bool add_server(const char* endpoint);
 bool is_remote(ggml_backend_device* device);
-bool serve_client(int64_t socket, const char* const* devices, size_t count, int threads, const char* cache_dir);
+bool serve_client(int64_t socket, const char* const* devices, size_t count, int threads, const atelier_weights_cache* cache);
 
 }  // namespace atelier
 

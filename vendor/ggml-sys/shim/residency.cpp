@@ -129,6 +129,21 @@ size_t atelier_context_module_memory(const atelier_context* context, atelier_mod
     return list.count();
 }
 
+bool atelier_context_is_lost(const atelier_context* context) {
+    bool is_lost = false;
+    run_guarded(nullptr, [&] {
+        ModelManager& manager = *context->sd->sd->model_manager;
+        for (const auto& block : manager.*private_member(StorageBlocks{})) {
+            is_lost = is_lost || (block != nullptr && block->buffer != nullptr && atelier_rpc_is_lost(block->buffer));
+        }
+        for (const auto& block : manager.*private_member(StagingBlocks{})) {
+            is_lost = is_lost || (block != nullptr && block->buffer != nullptr && atelier_rpc_is_lost(block->buffer));
+        }
+        return ATELIER_OK;
+    });
+    return is_lost;
+}
+
 atelier_status atelier_context_release(atelier_context* context, uint32_t modules) {
     if (context == nullptr) {
         return reject("there is no context");

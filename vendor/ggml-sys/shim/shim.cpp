@@ -20,6 +20,7 @@
 using atelier::run_guarded;
 using atelier::Job;
 using atelier::last_error;
+using atelier::last_lost_device;
 using atelier::last_lost_server;
 using atelier::last_peaks;
 using atelier::last_shortage;
@@ -30,6 +31,7 @@ namespace atelier {
 thread_local std::string last_error;
 thread_local atelier_shortage last_shortage = {};
 thread_local std::string last_lost_server;
+thread_local std::string last_lost_device;
 thread_local PeakBytes last_peaks;
 
 atelier_status reject(const char* reason) {
@@ -168,6 +170,14 @@ const char* atelier_last_lost_server(void) {
     return last_lost_server.c_str();
 }
 
+const char* atelier_last_lost_device(void) {
+    return last_lost_device.c_str();
+}
+
+void atelier_lose_simulated_device(const char* name) {
+    atelier::lose_simulated_device(name);
+}
+
 atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, const char* card, uint64_t largest_buffer_bytes, const char* without) {
     if (name == nullptr || name[0] == '\0') {
         return reject("a device needs a name");
@@ -295,6 +305,7 @@ atelier_status atelier_context_generate(atelier_context* context,
         std::string error               = std::move(last_error);
         const atelier_shortage shortage = last_shortage;
         std::string lost_server         = std::move(last_lost_server);
+        std::string lost_device         = std::move(last_lost_device);
         run_guarded(nullptr, [=] {
             context->release_vae_staging();
             context->clear_cached_tensors();
@@ -303,6 +314,7 @@ atelier_status atelier_context_generate(atelier_context* context,
         last_error       = std::move(error);
         last_shortage    = shortage;
         last_lost_server = std::move(lost_server);
+        last_lost_device = std::move(lost_device);
     }
     return status;
 }
@@ -332,7 +344,10 @@ atelier_status atelier_upscaler_new(const char* path,
         job.enter_phase(ATELIER_PHASE_LOADING);
         auto upscaler = std::make_unique<atelier_upscaler>();
         {
-            std::lock_guard<std::mutex> lock(atelier::opening_mutex());
+            const auto lock = atelier::lock_unless_cancelled(atelier::opening_mutex());
+            if (!lock.owns_lock()) {
+                return ATELIER_CANCELLED;
+            }
             upscaler->upscaler = new_upscaler_ctx(path, direct, n_threads, tile_size, backend, params_backend);
         }
         if (upscaler->upscaler == nullptr) {
@@ -370,13 +385,15 @@ atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image
     return status;
 }
 
-atelier_status atelier_rpc_add_server(const char* endpoint) {
+namespace {
+
+atelier_status call_server(const char* endpoint, bool (*call)(const char*)) {
     if (endpoint == nullptr) {
         return reject("a server needs an address");
     }
     atelier_init();
     return run_guarded(nullptr, [=] {
-        if (!atelier::add_server(endpoint)) {
+        if (!call(endpoint)) {
             last_error = "the server lends nothing";
             return ATELIER_FAILED;
         }
@@ -384,13 +401,23 @@ atelier_status atelier_rpc_add_server(const char* endpoint) {
     });
 }
 
-atelier_status atelier_rpc_serve(int64_t socket, const char* const* devices, size_t count, int threads, const char* cache_dir) {
+}  // namespace
+
+atelier_status atelier_rpc_connect(const char* endpoint) {
+    return call_server(endpoint, atelier::connect_server);
+}
+
+atelier_status atelier_rpc_add_server(const char* endpoint) {
+    return call_server(endpoint, atelier::add_server);
+}
+
+atelier_status atelier_rpc_serve(int64_t socket, const char* const* devices, size_t count, int threads, const atelier_weights_cache* cache) {
     if (devices == nullptr || count == 0) {
         return reject("nothing to lend");
     }
     atelier_init();
     return run_guarded(nullptr, [=] {
-        if (!atelier::serve_client(socket, devices, count, threads, cache_dir)) {
+        if (!atelier::serve_client(socket, devices, count, threads, cache)) {
             last_error = "a device could not be used";
             return ATELIER_FAILED;
         }

@@ -23,6 +23,7 @@ typedef enum {
     ATELIER_NO_MEMORY        = 4,  // an allocation failed, see atelier_last_shortage; the context must be freed
     ATELIER_INVALID_ARGUMENT = 5,  // null or out of range
     ATELIER_CONNECTION_LOST  = 6,  // the connection to a remote device broke, see atelier_last_lost_server; the context must be freed
+    ATELIER_DEVICE_LOST      = 7,  // a device stopped answering for good, see atelier_last_lost_device; the context must be freed
 } atelier_status;
 
 typedef enum {
@@ -213,6 +214,8 @@ const char* atelier_last_error(void);
 bool atelier_last_shortage(atelier_shortage* out);
 // Address of the server where this thread's last call returned ATELIER_CONNECTION_LOST.
 const char* atelier_last_lost_server(void);
+// Name of the device of the last ATELIER_DEVICE_LOST on this thread.
+const char* atelier_last_lost_device(void);
 
 // Peaks of this thread's last generation or upscaling, successful or not. Writes at most `capacity`; returns their number.
 size_t atelier_last_peaks(atelier_device_peak* out, size_t capacity);
@@ -225,6 +228,8 @@ atelier_status atelier_device_get(size_t index, atelier_device* out);
 // `card` share their memory; "" and null are no card. `largest_buffer_bytes`: limit of one buffer, 0: none. `without`: ggml's name of a type of
 // weights with which it does not compute; "" and null: none.
 atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, const char* card, uint64_t largest_buffer_bytes, const char* without);
+// Lets a simulated device fail from now on as a lost one.
+void atelier_lose_simulated_device(const char* name);
 
 // True where this machine has the Vulkan loader. Only in a build with Vulkan.
 bool atelier_has_vulkan_loader(void);
@@ -280,6 +285,8 @@ atelier_status atelier_context_release(atelier_context* context, uint32_t module
 atelier_status atelier_context_borrow(atelier_context* context, atelier_context* lender, uint32_t modules);
 // Reads the weights of these modules (bits as above) now instead of at the first image, except those that stay on disk.
 atelier_status atelier_context_preload(atelier_context* context, uint32_t modules, const atelier_callbacks* callbacks);
+// True where weights of the context were on a server whose connection has broken since. Between images only.
+bool atelier_context_is_lost(const atelier_context* context);
 
 // Value of `preview_every`: previews through the decoder, as large and as often as a fifth of the image's time allows.
 #define ATELIER_PREVIEW_ADAPTIVE (-1)
@@ -309,17 +316,39 @@ atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image
 
 void atelier_image_free(sd_image_t* image);
 
-// Connects to a server, handshake included: a blocking socket with time-outs for reading and writing, or -1. Called on any thread of a call.
-typedef int64_t (*atelier_dialer)(const char* endpoint);
+// True in a job that was cancelled.
+bool atelier_is_cancelled(void);
+
+// Connects to a server, handshake included: a blocking socket with short time-outs for reading and writing, or -1. `is_stock`: it is ggml's own
+// program. Called on any thread of a call; gives up where the job is cancelled.
+typedef int64_t (*atelier_dialer)(const char* endpoint, bool* is_stock);
 void atelier_rpc_set_dialer(atelier_dialer dial);
+// Writes the 32 bytes of a SHA-256.
+typedef void (*atelier_hasher)(const uint8_t* data, size_t size, uint8_t* hash);
+void atelier_rpc_set_hasher(atelier_hasher hash);
 // Time-out of a server's answers; 0: the default.
 void atelier_rpc_set_timeout(uint64_t milliseconds);
 // Protocol version and length of names, on which both ends must agree.
 const char* atelier_rpc_version(void);
-// Adds the devices of a server, `host:port`, named RPC0, RPC1... in the order in which they were added.
+// Bytes of a tensor's description in a message.
+uint32_t atelier_rpc_tensor_bytes(void);
+// Asks a server for what adding it needs.
+atelier_status atelier_rpc_connect(const char* endpoint);
+// Adds the devices of a server, `host:port`, named RPC0, RPC1... in the order in which they were connected. Does not wait for a server that is
+// connected.
 atelier_status atelier_rpc_add_server(const char* endpoint);
-// Serves devices to one client after the handshake, and closes the socket. Returns when the client disconnects.
-atelier_status atelier_rpc_serve(int64_t socket, const char* const* devices, size_t count, int threads, const char* cache_dir);
+
+// Weights that a lender keeps. All functions may be called on any thread.
+typedef struct {
+    void* user;
+    void (*store)(void* user, const uint8_t* data, size_t size);
+    bool (*contains)(void* user, const uint8_t* hash, size_t size);
+    // Fills `data` with weights of this SHA-256, or returns false.
+    bool (*load)(void* user, const uint8_t* hash, uint8_t* data, size_t size);
+} atelier_weights_cache;
+
+// Serves devices to one client after the handshake, and closes the socket. Returns when the client disconnects. `cache` may be null.
+atelier_status atelier_rpc_serve(int64_t socket, const char* const* devices, size_t count, int threads, const atelier_weights_cache* cache);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 
 #include "ggml-backend-impl.h"
@@ -34,6 +35,7 @@ struct SimulatedDevice {
     // Name of a type with which it does not compute.
     std::string without;
     std::shared_ptr<UsedBytes> used;
+    std::atomic<bool> is_lost{false};
     ggml_backend_buffer_type buffer_type = {};
     ggml_backend_device device           = {};
 
@@ -151,12 +153,21 @@ const char* backend_name(ggml_backend_t backend) {
     return of(backend->device)->name.c_str();
 }
 
+// As a Vulkan device does it, also while it is freed.
+void fail_if_lost(ggml_backend_t backend) {
+    if (of(backend->device)->is_lost) {
+        throw std::runtime_error("vk::Queue::submit: ErrorDeviceLost");
+    }
+}
+
 void free_backend(ggml_backend_t backend) {
+    fail_if_lost(backend);
     ggml_backend_free(inner_of(backend));
     delete backend;
 }
 
 ggml_status compute(ggml_backend_t backend, ggml_cgraph* graph) {
+    fail_if_lost(backend);
     ggml_backend_cpu_set_n_threads(inner_of(backend), thread_count.load());
     return ggml_backend_graph_compute(inner_of(backend), graph);
 }
@@ -264,6 +275,13 @@ ggml_backend_reg_t registry() {
 
 void set_simulated_threads(int n) {
     thread_count = n > 0 ? n : 1;
+}
+
+void lose_simulated_device(const char* name) {
+    std::lock_guard<std::mutex> lock(devices_mutex);
+    for (SimulatedDevice& it : devices) {
+        it.is_lost = it.is_lost || it.name == name;
+    }
 }
 
 bool simulate_device(const char* name, size_t memory_bytes, const char* card, size_t largest_buffer_bytes, const char* without) {

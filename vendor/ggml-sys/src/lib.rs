@@ -31,6 +31,8 @@ pub const ATELIER_NO_MEMORY: atelier_status = 4;
 pub const ATELIER_INVALID_ARGUMENT: atelier_status = 5;
 /// The connection to a remote device broke; the context must be freed.
 pub const ATELIER_CONNECTION_LOST: atelier_status = 6;
+/// A device stopped answering for good; the context must be freed.
+pub const ATELIER_DEVICE_LOST: atelier_status = 7;
 
 /// Reads headers or weights.
 pub const ATELIER_PHASE_LOADING: c_int = 0;
@@ -154,7 +156,24 @@ pub struct atelier_device {
 }
 
 /// Connects to a server, handshake included; a socket, or -1.
-pub type atelier_dialer = Option<unsafe extern "C" fn(endpoint: *const c_char) -> i64>;
+pub type atelier_dialer = Option<unsafe extern "C" fn(endpoint: *const c_char, is_stock: *mut bool) -> i64>;
+
+/// Writes the 32 bytes of a SHA-256.
+pub type atelier_hasher = Option<unsafe extern "C" fn(data: *const u8, size: usize, hash: *mut u8)>;
+
+/// Weights that a lender keeps.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_weights_cache {
+    /// Passed to each function.
+    pub user: *mut c_void,
+    /// Keeps weights.
+    pub store: Option<unsafe extern "C" fn(user: *mut c_void, data: *const u8, size: usize)>,
+    /// True where weights of this hash and size seem to be there.
+    pub contains: Option<unsafe extern "C" fn(user: *mut c_void, hash: *const u8, size: usize) -> bool>,
+    /// Fills `data` with weights of this hash, or returns false.
+    pub load: Option<unsafe extern "C" fn(user: *mut c_void, hash: *const u8, data: *mut u8, size: usize) -> bool>,
+}
 
 /// An allocation that failed.
 #[repr(C)]
@@ -336,6 +355,8 @@ unsafe extern "C" {
     pub fn atelier_last_error() -> *const c_char;
     pub fn atelier_last_shortage(out: *mut atelier_shortage) -> bool;
     pub fn atelier_last_lost_server() -> *const c_char;
+    pub fn atelier_last_lost_device() -> *const c_char;
+    pub fn atelier_lose_simulated_device(name: *const c_char);
     pub fn atelier_device_count() -> usize;
     pub fn atelier_device_get(index: usize, out: *mut atelier_device) -> atelier_status;
     pub fn atelier_conditioning_cache_new() -> *mut atelier_conditioning_cache;
@@ -388,6 +409,7 @@ unsafe extern "C" {
     pub fn atelier_context_module_memory(context: *const atelier_context, out: *mut atelier_module_memory, capacity: usize) -> usize;
     pub fn atelier_context_release(context: *mut atelier_context, modules: u32) -> atelier_status;
     pub fn atelier_context_borrow(context: *mut atelier_context, lender: *mut atelier_context, modules: u32) -> atelier_status;
+    pub fn atelier_context_is_lost(context: *const atelier_context) -> bool;
     pub fn atelier_context_preload(context: *mut atelier_context, modules: u32, callbacks: *const atelier_callbacks) -> atelier_status;
     pub fn atelier_context_conditioning_counts(context: *const atelier_context, hits: *mut u64, misses: *mut u64);
     pub fn atelier_upscaler_new(
@@ -408,16 +430,20 @@ unsafe extern "C" {
         out: *mut sd_image_t,
     ) -> atelier_status;
     pub fn atelier_image_free(image: *mut sd_image_t);
+    pub fn atelier_is_cancelled() -> bool;
     pub fn atelier_rpc_set_dialer(dial: atelier_dialer);
+    pub fn atelier_rpc_set_hasher(hash: atelier_hasher);
     pub fn atelier_rpc_set_timeout(milliseconds: u64);
     pub fn atelier_rpc_version() -> *const c_char;
+    pub fn atelier_rpc_tensor_bytes() -> u32;
+    pub fn atelier_rpc_connect(endpoint: *const c_char) -> atelier_status;
     pub fn atelier_rpc_add_server(endpoint: *const c_char) -> atelier_status;
     pub fn atelier_rpc_serve(
         socket: i64,
         devices: *const *const c_char,
         count: usize,
         threads: c_int,
-        cache_dir: *const c_char,
+        cache: *const atelier_weights_cache,
     ) -> atelier_status;
 }
 

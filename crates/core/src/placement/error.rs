@@ -6,6 +6,9 @@ pub enum PlacementError {
     /// An entry lacks one of its halves.
     #[error("\"{0}\" names no module or no device; write it as module=device, for example te=cpu")]
     Half(String),
+    /// Not the name of one device.
+    #[error("\"{0}\" is not one device; name one, for example cuda0, or give a list to --backend")]
+    NotOneDevice(String),
     /// No module has this name.
     #[error("there is no module \"{name}\"; choose one of diffusion, te, clip_vision, vae, controlnet, photomaker, upscaler or all{}", perhaps(closest.as_ref()))]
     UnknownModule {

@@ -39,7 +39,7 @@ pub use planner::plan;
 pub use predict::{ModulePrediction, Prediction};
 pub use request::{Pin, Pins, PlanRequest, pins};
 pub use reserve::{Reserve, ram_reserve};
-pub use text::{BackendSpec, OldFlags, check_shape, parse_backend, parse_params_backend};
+pub use text::{BackendSpec, ModuleDevices, OldFlags, check_shape, is_device_flag, one_device, parse_backend, parse_params_backend};
 pub use usage::{DevicePrediction, MemoryUse};
 pub use value::{Assignment, Placement, WeightLocation, check_devices};
 

@@ -91,8 +91,66 @@ pub(super) fn is_disk(place: &str) -> bool {
     place.eq_ignore_ascii_case(DISK)
 }
 
+/// sd-cli's flags that name one device for one module, and the module's name in an entry of `--backend`. In the order in which the entries
+/// are read: the tiny autoencoder runs where the VAE does.
+const DEVICE_FLAGS: [(&str, &str); 9] = [
+    ("--main-backend-device", "all"),
+    ("--diffusion-backend-device", "diffusion"),
+    ("--clip-backend-device", "te"),
+    ("--vision-backend-device", "clip_vision"),
+    ("--tae-backend-device", "vae"),
+    ("--vae-backend-device", "vae"),
+    ("--control-net-backend-device", "controlnet"),
+    ("--photomaker-backend-device", "photomaker"),
+    ("--upscaler-backend-device", "upscaler"),
+];
+
+/// True for an option that names the device of a module, with hyphens or underscores.
+#[must_use]
+pub fn is_device_flag(option: &str) -> bool {
+    device_flag(option).is_some()
+}
+
+fn device_flag(option: &str) -> Option<usize> {
+    let option = option.replace('_', "-");
+    DEVICE_FLAGS.iter().position(|(flag, _)| *flag == option)
+}
+
+/// Devices that sd-cli's flags name, one for a module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModuleDevices([Option<String>; DEVICE_FLAGS.len()]);
+
+impl ModuleDevices {
+    /// Sets the device of an option such as `--clip-backend-device`; the last one counts.
+    ///
+    /// # Errors
+    /// If the text is not the name of one device. An option of another kind is ignored.
+    pub fn set(&mut self, option: &str, text: &str) -> Result<(), PlacementError> {
+        let device = one_device(text)?;
+        if let Some(slot) = device_flag(option).and_then(|index| self.0.get_mut(index)) {
+            *slot = Some(device);
+        }
+        Ok(())
+    }
+
+    /// Entries of `--backend` that say the same.
+    fn entries(&self) -> Vec<String> {
+        let entries = DEVICE_FLAGS.iter().zip(&self.0);
+        entries.filter_map(|((_, module), device)| Some(format!("{module}={}", device.as_ref()?))).collect()
+    }
+}
+
+/// Reads the name of one device.
+///
+/// # Errors
+/// If it is empty or a list.
+pub fn one_device(text: &str) -> Result<String, PlacementError> {
+    let device = text.trim();
+    if device.is_empty() || device.contains([',', '=']) { Err(PlacementError::NotOneDevice(text.to_owned())) } else { Ok(device.to_owned()) }
+}
+
 /// sd-cli's placement flags from before `--backend`. They go first, so that explicit entries win.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OldFlags {
     /// `--clip-on-cpu`: the text encoder runs on the CPU.
     pub clip_on_cpu: bool,
@@ -102,20 +160,23 @@ pub struct OldFlags {
     pub control_net_cpu: bool,
     /// `--offload-to-cpu`: all weights live in RAM.
     pub offload_to_cpu: bool,
+    /// Devices of the flags that name one.
+    pub devices: ModuleDevices,
 }
 
 impl OldFlags {
     /// Adds the entries of the flags before those of the text.
     #[must_use]
-    pub fn before(self, text: &PlacementText) -> PlacementText {
-        let join = |first: &[(bool, &str)], text: &str| {
+    pub fn before(&self, text: &PlacementText) -> PlacementText {
+        let join = |first: &[(bool, &str)], then: &[String], text: &str| {
             let set = first.iter().filter(|(is_set, _)| *is_set).map(|(_, entry)| *entry);
-            set.chain([text.trim()]).filter(|entry| !entry.is_empty()).collect::<Vec<_>>().join(",")
+            let all = set.chain(then.iter().map(String::as_str)).chain([text.trim()]);
+            all.filter(|entry| !entry.is_empty()).collect::<Vec<_>>().join(",")
         };
         let on_cpu = [(self.clip_on_cpu, "te=cpu"), (self.vae_on_cpu, "vae=cpu"), (self.control_net_cpu, "controlnet=cpu")];
         PlacementText {
-            backend: join(&on_cpu, &text.backend),
-            params_backend: join(&[(self.offload_to_cpu, "*=cpu")], &text.params_backend),
+            backend: join(&on_cpu, &self.devices.entries(), &text.backend),
+            params_backend: join(&[(self.offload_to_cpu, "*=cpu")], &[], &text.params_backend),
             max_vram: text.max_vram.trim().to_owned(),
             stream_layers: text.stream_layers,
             split_batch: text.split_batch.trim().to_owned(),
@@ -159,6 +220,29 @@ mod tests {
     }
 
     #[test]
+    fn flags_that_name_a_device_are_entries_and_explicit_ones_win() {
+        let mut flags = OldFlags { vae_on_cpu: true, ..OldFlags::default() };
+        for (option, device) in [
+            ("--clip_backend_device", "cuda9"),
+            ("--clip-backend-device", "cpu"),
+            ("--main-backend-device", "cuda0"),
+            ("--tae-backend-device", "cuda1"),
+            ("--upscaler-backend-device", "vulkan0"),
+        ] {
+            assert!(is_device_flag(option));
+            flags.devices.set(option, device).unwrap();
+        }
+        let text = flags.before(&PlacementText { backend: "te=cuda2".into(), ..PlacementText::default() });
+        let read = parse_backend(&text.backend).unwrap();
+        let places = [Module::Diffusion, Module::Te, Module::Vae, Module::Upscaler].map(|module| read.place_of(module));
+        assert_eq!(places, ["cuda0", "cuda2", "cuda1", "vulkan0"], "{}", text.backend);
+        for list in ["cuda0,te=cpu", "te=cpu", " "] {
+            assert_eq!(flags.devices.set("--vae-backend-device", list), Err(PlacementError::NotOneDevice(list.into())));
+        }
+        assert!(!is_device_flag("--backend") && !is_device_flag("--main-backend"));
+    }
+
+    #[test]
     fn a_placement_is_checked_against_the_devices_there_are() {
         let text = |backend: &str, params: &str, max_vram: &str| PlacementText {
             backend: backend.into(),
@@ -176,7 +260,7 @@ mod tests {
 
     #[test]
     fn old_flags_go_first_so_that_explicit_entries_win() {
-        let flags = OldFlags { clip_on_cpu: true, vae_on_cpu: true, control_net_cpu: true, offload_to_cpu: true };
+        let flags = OldFlags { clip_on_cpu: true, vae_on_cpu: true, control_net_cpu: true, offload_to_cpu: true, ..OldFlags::default() };
         let text = PlacementText { backend: " te=cuda0 ".into(), params_backend: "te=disk".into(), ..PlacementText::default() };
         let both = flags.before(&text);
         assert_eq!((both.backend.as_str(), both.params_backend.as_str()), ("te=cpu,vae=cpu,controlnet=cpu,te=cuda0", "*=cpu,te=disk"));

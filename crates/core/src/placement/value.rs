@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_old_flags_for_single_modules_put_them_on_the_processor() {
-        let flags = OldFlags { clip_on_cpu: true, vae_on_cpu: true, control_net_cpu: true, offload_to_cpu: false };
+        let flags = OldFlags { clip_on_cpu: true, vae_on_cpu: true, control_net_cpu: true, ..OldFlags::default() };
         let placement = Placement::parse(&flags.before(&text("cuda1,vae=cuda0", "")), &workstation()).unwrap();
         let backend = "all=CUDA1,te=CPU,vae=CUDA0,controlnet=CPU";
         assert_eq!(placement.text(), text(backend, ""));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::{CONTROL_STRENGTH, FILE_FLAGS, HERE, INIT_STRENGTH, LORA_APPLY_MODE, defaults, shell};
-use crate::placement::{OldFlags, check_shape};
+use crate::placement::{OldFlags, check_shape, is_device_flag};
 use crate::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, take_loras};
 
 /// A command line after parsing.
@@ -64,6 +64,14 @@ pub fn read(line: &str) -> Result<ParsedCommand, CommandError> {
                 }
                 None => reader.leave_out(&[name], "its value is missing"),
             },
+            Some(Action::Device) => match inline.or_else(|| words.next()) {
+                Some(device) => {
+                    if let Err(error) = reader.old.devices.set(name, &device) {
+                        reader.leave_out(&[name, &device], &error.to_string());
+                    }
+                }
+                None => reader.leave_out(&[name], "its value is missing"),
+            },
             Some(Action::Flag(set)) => set(&mut reader),
             Some(Action::UnsupportedValue) => {
                 let value = inline.or_else(|| words.next());
@@ -101,6 +109,8 @@ fn is_program(word: &str) -> bool {
 enum Action {
     /// Reads the next word; the error is the end of a sentence.
     Value(fn(&mut Reader, &str) -> Result<(), String>),
+    /// Names the device of a module.
+    Device,
     /// Has no value.
     Flag(fn(&mut Reader)),
     /// Has a value, and Atelier has no such setting.
@@ -154,7 +164,8 @@ fn action(name: &str) -> Option<Action> {
         "--vae-on-cpu" => Flag(|it| it.old.vae_on_cpu = true),
         "--control-net-cpu" => Flag(|it| it.old.control_net_cpu = true),
         "--offload-to-cpu" => Flag(|it| it.old.offload_to_cpu = true),
-        "--rpc-servers" => Value(|_, _| Err("servers are no part of a recipe; give them to Atelier itself (--rpc-servers)".to_owned())),
+        "--list-devices" => Flag(|it| it.leave_out(&["--list-devices"], "it lists devices and makes no picture; Devices shows them")),
+        "--rpc-servers" | "--rpc" => Value(|_, _| Err("servers are no part of a recipe; give them to Atelier itself (--rpc-servers)".to_owned())),
         "--upscale-model" => Value(|_, _| Err("enlarge the finished picture in a step of its own".to_owned())),
         "-o" | "--output" | "--preview" | "--preview-path" | "--preview-interval" | "--output-begin-idx" => {
             Value(|_, _| Err("where pictures and previews go is not part of a recipe".to_owned()))
@@ -239,6 +250,7 @@ fn action(name: &str) -> Option<Action> {
         | "--cache-preset"
         | "--scm-mask"
         | "--scm-policy" => UnsupportedValue,
+        _ if is_device_flag(name) => Action::Device,
         _ => return file_action(name),
     })
 }

@@ -14,6 +14,25 @@ fn left_out(line: &str) -> Vec<String> {
 }
 
 #[test]
+fn the_device_flags_of_an_early_sd_cli_are_a_placement() {
+    let it = pasted(
+        "sd -m m -p x --main-backend-device cuda0 --clip_backend_device CPU --diffusion_backend_device=cuda1 --vae-backend-device rpc0 \
+         --control-net-backend-device cpu --photomaker-backend-device cpu --vision-backend-device cpu --upscaler-backend-device cpu \
+         --tae-backend-device cuda3 --backend diffusion=vulkan0",
+    );
+    assert_eq!(
+        it.recipe.placement.backend,
+        "all=cuda0,diffusion=cuda1,te=CPU,clip_vision=cpu,vae=cuda3,vae=rpc0,controlnet=cpu,photomaker=cpu,upscaler=cpu,diffusion=vulkan0"
+    );
+    assert!(it.left_out.is_empty(), "{:?}", it.left_out);
+    let notes = left_out("sd -p x --rpc 192.168.1.20:50052 --list-devices --vae-backend-device cuda0,te=cpu --main-backend-device");
+    assert_eq!(notes.len(), 4, "{notes:?}");
+    assert!(notes[0].starts_with("--rpc 192.168.1.20:50052: servers are no part of a recipe"), "{notes:?}");
+    assert!(notes[1].starts_with("--list-devices: it lists devices"), "{notes:?}");
+    assert!(notes[2].contains("is not one device") && notes[3].contains("its value is missing"), "{notes:?}");
+}
+
+#[test]
 fn a_whole_command_becomes_a_recipe() {
     let it = pasted(
         "./bin/sd-cli --diffusion-model z_image_turbo-Q3_K.gguf --vae ae.safetensors --llm Qwen3-4B.gguf -p 'a \"red\" lake <lora:ink:0.8>' \

@@ -2,61 +2,80 @@
 //!
 //! A job leases a context for its files and settings; the lease counts as use until it is dropped, however the job ends. What a model has in
 //! common with one that is there (text encoder, VAE, of the same files in the same places) it borrows. Room is made before a context is used:
-//! memory is measured, models go one by one, and it is measured again. Opening and evicting happen under one lock.
+//! memory is measured, models go one by one, and it is measured again. The lock protects the books alone: nothing that may wait for a device,
+//! a server or a disk happens while it is held.
 //! `policy` decides what is evicted when; nothing here knows jobs or events.
 
+mod books;
 mod budget;
 mod key;
 mod models;
+mod open;
 mod policy;
 mod request;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::thread;
+use std::time::SystemTime;
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::MutexGuard;
 
 use crate::devices;
-use crate::ffi::{self, CallError, ConditioningCache, ConditioningCacheStats, Context, JobCallbacks};
+use crate::ffi::{self, CallError, ConditioningCache, ConditioningCacheStats, Context, JobCallbacks, Status};
 use crate::protocol::{RememberedTexts, Residency, ResidentId};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Module, Reserve};
+use books::{BackgroundWork, Books, POLL_INTERVAL};
 pub(crate) use budget::{Budget, ContextBudgets};
 use key::Key;
 use models::Models;
 use policy::{Bytes, Decision, Memory};
 pub(crate) use request::LeaseRequest;
 
-/// Interval at which a job that waits for memory looks for a cancel.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
-
 /// The contexts in memory.
 #[derive(Default)]
 pub(super) struct Cache {
-    state: Mutex<Models>,
-    /// A lease ended.
-    ended: Condvar,
+    books: Arc<Books>,
     /// They outlive the models that made them.
-    encodings: ConditioningCache,
+    encodings: Arc<ConditioningCache>,
+}
+
+impl Drop for Cache {
+    /// Waits for threads that jobs left behind: a process must not end while one is in the engine.
+    fn drop(&mut self) {
+        let mut state = self.lock();
+        while state.background_work > 0 {
+            self.books.changed.wait(&mut state);
+        }
+    }
 }
 
 /// A context in use. Dropping it lets the context be evicted again.
 pub(super) struct Lease<'a> {
     cache: &'a Cache,
     id: ResidentId,
-    context: Arc<Context>,
+    /// Taken when it is dropped.
+    context: Option<Arc<Context>>,
     is_poisoned: bool,
+    frees_later: bool,
 }
 
 impl Lease<'_> {
     pub(super) fn context(&self) -> &Context {
-        &self.context
+        let Some(context) = &self.context else { unreachable!("it is there until the lease is dropped") };
+        context
     }
 
     /// Frees the context, and those that share modules with it, after their last use: they can no longer be trusted.
     pub(super) fn discard(mut self) {
         self.is_poisoned = true;
+    }
+
+    /// As [`discard`](Self::discard), on another thread: a cancelled job need not wait for a device or a server to free memory.
+    pub(super) fn discard_later(mut self) {
+        self.is_poisoned = true;
+        self.frees_later = true;
     }
 
     /// As [`discard`](Self::discard); also evicts every other context that nobody uses from this device, unless it is kept. Returns true
@@ -90,26 +109,30 @@ impl Lease<'_> {
             let state = self.cache.lock();
             state.policy.held_by(self.id).filter(|(owner, _)| *owner == self.id).map(|(_, module)| module).collect()
         };
-        self.context.preload(&own, callbacks)
+        self.context().preload(&own, callbacks)
     }
 }
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        let (holdings, encodings) = (self.context.module_memory(), self.context.conditioning_counts());
+        let Some(context) = self.context.take() else { return };
+        let (holdings, encodings, is_lost) = (context.module_memory(), context.conditioning_counts(), context.is_lost());
         let mut state = self.cache.lock();
         state.set_module_memory(self.id, &holdings);
         if let Some(loaded) = state.contexts.get_mut(&self.id) {
             loaded.used_at = SystemTime::now();
             loaded.encodings = encodings.unwrap_or(loaded.encodings);
         }
-        if self.is_poisoned {
+        if self.is_poisoned || is_lost {
             state.poison(self.id);
         }
         state.policy.end_use(self.id);
-        state.collect();
-        drop(state);
-        self.cache.ended.notify_all();
+        if self.frees_later {
+            self.cache.free_later(state, context);
+        } else {
+            drop(context);
+            self.cache.free_and_notify(state);
+        }
     }
 }
 
@@ -122,98 +145,217 @@ impl Cache {
         callbacks: &dyn JobCallbacks,
         waits: &dyn Fn(&[String]),
     ) -> Result<Lease<'_>, CallError> {
-        let key = Key::new(request.params);
-        let mut state = self.lock();
-        let found = state.find(&key);
-        let id = match found {
-            Some(id) => {
-                state.policy.begin_use(id);
-                id
-            }
-            None => state.reserve_entry(&key),
+        let (key, need) = (Key::new(request.params), request.bytes());
+        let (id, found) = self.enter(&key, callbacks)?;
+        self.make_room(id, &need, callbacks, waits)?;
+        let context = match found {
+            Some(context) => context,
+            None => self.open(id, key, request, callbacks)?,
         };
-        let need = request.bytes();
-        state = self.make_room(state, id, &need, callbacks, waits)?;
-        if found.is_none()
-            && let Err(error) = state.open(id, key, request.params, &self.encodings, callbacks)
-        {
-            self.give_up(state, id);
-            return Err(error);
-        }
+        let lease = Lease { cache: self, id, context: Some(context), is_poisoned: false, frees_later: false };
+        let state = self.lock();
         let Some(loaded) = state.contexts.get(&id) else { unreachable!("it was found or opened above, and is in use") };
-        let (context, limits) = (Arc::clone(&loaded.context), request.budgets.limits(&loaded.devices_before));
+        let limits = request.budgets.limits(&loaded.devices_before);
         drop(state);
-        let lease = Lease { cache: self, id, context, is_poisoned: false };
-        match lease.context.set_limits(&limits) {
+        match lease.context().set_limits(&limits, callbacks) {
             Ok(()) => Ok(lease),
             Err(error) => {
-                lease.discard();
+                if error.status != Status::Cancelled {
+                    lease.discard();
+                }
                 Err(error)
             }
         }
     }
 
-    fn make_room<'a>(
-        &'a self,
-        mut state: MutexGuard<'a, Models>,
+    /// Begins the use of a model: of one that is there, with its context, or of a new entry. Waits while another job opens the same.
+    fn enter(&self, key: &Key, callbacks: &dyn JobCallbacks) -> Result<(ResidentId, Option<Arc<Context>>), CallError> {
+        let mut state = self.lock();
+        loop {
+            if let Some((id, context)) = state.find(key) {
+                state.policy.begin_use(id);
+                drop(state);
+                if !context.is_lost() {
+                    return Ok((id, Some(context)));
+                }
+                state = self.lock();
+                state.poison(id);
+                state.policy.end_use(id);
+                drop(context);
+                self.free_and_notify(state);
+                state = self.lock();
+            } else if state.is_opening(key) {
+                if callbacks.cancelled() {
+                    return Err(CallError::cancelled());
+                }
+                self.books.changed.wait_for(&mut state, POLL_INTERVAL);
+            } else {
+                return Ok((state.reserve_entry(key), None));
+            }
+        }
+    }
+
+    fn open(
+        &self,
+        id: ResidentId,
+        key: Key,
+        request: &LeaseRequest<'_>,
+        callbacks: &dyn JobCallbacks,
+    ) -> Result<Arc<Context>, CallError> {
+        /// Ends an opening that did not come to its end, also by a panic.
+        struct Opening<'a>(&'a Cache, Option<ResidentId>);
+        impl Drop for Opening<'_> {
+            fn drop(&mut self) {
+                if let Some(id) = self.1 {
+                    self.0.give_up(id);
+                }
+            }
+        }
+        let mut opening = Opening(self, Some(id));
+        let devices_before = devices::list();
+        let context = open::open(request.params, &self.encodings, key.encoders(), callbacks, BackgroundWork::new(&self.books))?;
+        opening.1 = None;
+        let context = self.lock().insert(id, key, context, devices_before);
+        self.books.changed.notify_all();
+        Ok(context)
+    }
+
+    fn make_room(
+        &self,
         id: ResidentId,
         need: &Bytes,
         callbacks: &dyn JobCallbacks,
         waits: &dyn Fn(&[String]),
-    ) -> Result<MutexGuard<'a, Models>, CallError> {
+    ) -> Result<(), CallError> {
         let mut waited_for = Vec::new();
         loop {
-            let (missing, memory) = (state.missing(id, need), state.memory());
-            match state.policy.decide(&missing, &memory, Some(id)) {
-                Decision::Admit | Decision::Try => return Ok(state),
-                Decision::Evict(victim) => state.evict(victim),
-                Decision::Wait(_) if callbacks.cancelled() => {
-                    self.give_up(state, id);
-                    return Err(CallError::cancelled());
+            if callbacks.cancelled() {
+                self.give_up(id);
+                return Err(CallError::cancelled());
+            }
+            let mut state = self.lock();
+            // What is about to be freed is not there to be measured yet.
+            if state.frees_pending > 0 {
+                self.books.changed.wait_for(&mut state, POLL_INTERVAL);
+                continue;
+            }
+            drop(state);
+            let memory = self.memory();
+            let mut state = self.lock();
+            match state.policy.decide(&state.missing(id, need), &memory, Some(id)) {
+                Decision::Admit | Decision::Try => return Ok(()),
+                Decision::Evict(victim) => {
+                    self.evict(state, victim);
                 }
                 Decision::Wait(busy) => {
                     if busy != waited_for {
                         waits(&state.names(&busy));
                         waited_for = busy;
                     }
-                    self.ended.wait_for(&mut state, POLL_INTERVAL);
+                    self.books.changed.wait_for(&mut state, POLL_INTERVAL);
                 }
             }
         }
     }
 
     /// Ends a use without a lease.
-    fn give_up(&self, mut state: MutexGuard<'_, Models>, id: ResidentId) {
+    fn give_up(&self, id: ResidentId) {
+        let mut state = self.lock();
         state.policy.end_use(id);
-        if !state.contexts.contains_key(&id) {
-            state.policy.remove(id);
-        }
-        state.collect();
+        state.end_opening(id);
+        self.free_and_notify(state);
+    }
+
+    /// Memory of the devices that say what they have, as of now.
+    fn memory(&self) -> BTreeMap<String, Memory> {
+        let reserve = self.lock().reserve;
+        let known = devices::list().into_iter().filter(|device| device.memory_total_bytes > 0);
+        let memory = known.map(|device| {
+            let reserve_bytes = reserve.bytes(&device);
+            (device.name, Memory { free_bytes: device.memory_free_bytes, reserve_bytes })
+        });
+        memory.collect()
+    }
+
+    /// Removes a model, frees its memory without the lock, and notes the bytes that the driver does not return.
+    fn evict(&self, mut state: MutexGuard<'_, Models>, id: ResidentId) {
+        let (garbage, held) = state.remove(id);
         drop(state);
-        self.ended.notify_all();
+        let before = devices::list();
+        let freed = garbage.free();
+        let after = devices::list();
+        let mut state = self.lock();
+        state.note_freed(freed);
+        state.note_unreturned(&held, &before, &after);
+        drop(state);
+        self.books.changed.notify_all();
+    }
+
+    /// Frees what nobody needs any more, without the lock, and wakes those who wait.
+    fn free_and_notify(&self, mut state: MutexGuard<'_, Models>) {
+        let garbage = state.collect();
+        drop(state);
+        self.books.free(garbage);
+    }
+
+    /// The same on a thread of its own, with the context of a lease that ended.
+    fn free_later(&self, mut state: MutexGuard<'_, Models>, context: Arc<Context>) {
+        let garbage = state.collect();
+        state.frees_pending += 1;
+        drop(state);
+        let (books, work) = (Arc::clone(&self.books), BackgroundWork::new(&self.books));
+        let free = move || {
+            let _work = work;
+            drop(context);
+            let freed = garbage.free();
+            let mut state = books.state.lock();
+            state.note_freed(freed);
+            state.frees_pending -= 1;
+            drop(state);
+            books.changed.notify_all();
+        };
+        if thread::Builder::new().name("engine freeing".into()).spawn(free).is_err() {
+            // What was to be freed went with the closure.
+            self.lock().frees_pending -= 1;
+            self.books.changed.notify_all();
+        }
     }
 
     /// Frees every context that nobody uses, also those that are kept, and forgets text encodings.
     pub(super) fn clear(&self) {
         self.encodings.clear();
+        let ids = self.lock().policy.by_use();
+        for id in ids {
+            self.unload(id);
+        }
         let mut state = self.lock();
-        for id in state.policy.by_use() {
-            state.unload(id);
+        while state.frees_pending > 0 {
+            self.books.changed.wait(&mut state);
         }
     }
 
     /// Frees every context that nobody uses and that holds something on this device, unless it is kept.
     fn evict_from(&self, device: &str) {
-        let mut state = self.lock();
         let all_of_device = BTreeMap::from([(device.to_owned(), Memory { free_bytes: 0, reserve_bytes: 1 })]);
-        while let Some(id) = state.policy.surplus(&all_of_device) {
-            state.evict(id);
+        while self.evict_surplus(&all_of_device) {}
+    }
+
+    /// Evicts one context where less memory is free than must stay free. False where none may go.
+    fn evict_surplus(&self, memory: &BTreeMap<String, Memory>) -> bool {
+        let state = self.lock();
+        let surplus = state.policy.surplus(memory);
+        if let Some(id) = surplus {
+            self.evict(state, id);
         }
+        surplus.is_some()
     }
 
     /// Frees one context, unless it is in use.
     pub(super) fn unload(&self, id: ResidentId) {
-        self.lock().unload(id);
+        let state = self.lock();
+        if state.may_unload(id) {
+            self.evict(state, id);
+        }
     }
 
     /// Exempts a context from eviction, or no longer.
@@ -228,13 +370,8 @@ impl Cache {
 
     /// Evicts contexts where other programs need the memory. Returns true where one was evicted.
     pub(super) fn evict_for_others(&self) -> bool {
-        let mut state = self.lock();
         let mut evicted = false;
-        if state.contexts.is_empty() {
-            return false;
-        }
-        while let Some(id) = state.policy.surplus(&state.memory()) {
-            state.evict(id);
+        while !self.lock().contexts.is_empty() && self.evict_surplus(&self.memory()) {
             evicted = true;
         }
         evicted
@@ -243,10 +380,13 @@ impl Cache {
     /// The devices of the only resident model as they were before it was opened, and the overhead of each: bytes that are no longer free, less
     /// the buffers that are counted. Nothing where there is another number of models, or only RAM was used.
     pub(super) fn overhead(&self) -> (Vec<Device>, BTreeMap<String, u64>) {
-        let state = self.lock();
-        let mut contexts = state.contexts.values();
-        let (Some(only), None) = (contexts.next(), contexts.next()) else { return Default::default() };
-        let used: Vec<_> = only.devices_before.iter().filter(|device| ffi::allocated_bytes(&device.name) > 0).cloned().collect();
+        let devices_before = {
+            let state = self.lock();
+            let mut contexts = state.contexts.values();
+            let (Some(only), None) = (contexts.next(), contexts.next()) else { return Default::default() };
+            only.devices_before.clone()
+        };
+        let used: Vec<_> = devices_before.into_iter().filter(|device| ffi::allocated_bytes(&device.name) > 0).collect();
         if used.iter().all(|device| device.kind == DeviceKind::Cpu) {
             return Default::default();
         }
@@ -270,6 +410,6 @@ impl Cache {
     }
 
     fn lock(&self) -> MutexGuard<'_, Models> {
-        self.state.lock()
+        self.books.state.lock()
     }
 }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::key::Key;
-use super::policy::{Bytes, Memory, Part, Policy};
-use crate::devices;
-use crate::ffi::{self, CallError, ConditioningCache, Context, ContextParams, JobCallbacks};
+use super::policy::{Bytes, Part, Policy};
+use crate::ffi::{self, Context};
 use crate::protocol::{Resident, ResidentId, ResidentPart};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Module, Reserve};
@@ -21,6 +20,39 @@ pub(super) struct Models {
     pub(super) reserve: Reserve,
     /// Bytes by device that evicted models held and the driver did not return.
     pub(super) unreturned: Bytes,
+    /// Threads that free memory for jobs that have ended.
+    pub(super) frees_pending: usize,
+    /// Threads that may outlive their jobs.
+    pub(super) background_work: usize,
+    /// Models that are being opened, without the lock.
+    opening: BTreeMap<ResidentId, Key>,
+}
+
+/// Memory that nobody needs any more. It is freed without the lock, because that may wait for a device or a server.
+#[must_use]
+#[derive(Default)]
+pub(super) struct Garbage {
+    /// Contexts that nobody holds.
+    contexts: Vec<Arc<Context>>,
+    /// Modules of contexts of which others borrow.
+    modules: Vec<(ResidentId, Arc<Context>, Vec<Module>)>,
+}
+
+impl Garbage {
+    /// Frees the memory. Returns the modules that were freed, for [`Models::note_freed`].
+    pub(super) fn free(self) -> Vec<(ResidentId, Vec<Module>)> {
+        drop(self.contexts);
+        let mut freed = Vec::new();
+        for (id, context, modules) in self.modules {
+            match context.release(&modules) {
+                Some(Ok(())) => freed.push((id, modules)),
+                Some(Err(error)) => tracing::warn!("the memory of a model could not be given back: {error}"),
+                // Its borrower computes: at the next collection.
+                None => {}
+            }
+        }
+        freed
+    }
 }
 
 /// A model that was opened.
@@ -39,14 +71,26 @@ pub(super) struct Loaded {
 }
 
 impl Models {
-    pub(super) fn find(&self, key: &Key) -> Option<ResidentId> {
+    pub(super) fn find(&self, key: &Key) -> Option<(ResidentId, Arc<Context>)> {
         let mut found = self.contexts.iter().filter(|(id, loaded)| self.policy.is_open(**id) && !loaded.is_poisoned && loaded.key == *key);
-        found.next().map(|(id, _)| *id)
+        found.next().map(|(id, loaded)| (*id, Arc::clone(&loaded.context)))
+    }
+
+    pub(super) fn is_opening(&self, key: &Key) -> bool {
+        self.opening.values().any(|other| other == key)
+    }
+
+    /// Ends an opening that failed.
+    pub(super) fn end_opening(&mut self, id: ResidentId) {
+        if self.opening.remove(&id).is_some() {
+            self.policy.remove(id);
+        }
     }
 
     /// Reserves an entry before opening, so that eviction counts its parts as used.
     pub(super) fn reserve_entry(&mut self, key: &Key) -> ResidentId {
         let id = self.policy.new_id();
+        self.opening.insert(id, key.clone());
         let lent = |module| self.lender(key, module).unwrap_or(id);
         let parts = Module::ALL.into_iter().map(|module| (lent(module), module)).collect();
         self.policy.open(id, parts);
@@ -64,21 +108,15 @@ impl Models {
         self.contexts.iter().find(lends).map(|(id, _)| *id)
     }
 
-    pub(super) fn open(
-        &mut self,
-        id: ResidentId,
-        key: Key,
-        params: &ContextParams,
-        encodings: &ConditioningCache,
-        callbacks: &dyn JobCallbacks,
-    ) -> Result<(), CallError> {
-        let devices_before = devices::list();
-        let mut context = Context::new(params, encodings, &key.encoders(), callbacks)?;
+    /// Takes in a model that was opened for a reserved entry, with what it shares.
+    pub(super) fn insert(&mut self, id: ResidentId, key: Key, mut context: Context, devices_before: Vec<Device>) -> Arc<Context> {
+        self.opening.remove(&id);
         let mut parts: BTreeSet<Part> = self.policy.held_by(id).collect();
         let borrowed: Vec<Part> = parts.iter().copied().filter(|(owner, _)| *owner != id).collect();
         for (owner, module) in borrowed {
-            let lent = self.contexts.get(&owner).map(|lender| context.borrow(&lender.context, &[module]));
-            // The engine may know better: then the model has one of its own.
+            let lender = self.contexts.get(&owner).filter(|lender| !lender.is_poisoned);
+            let lent = lender.map(|lender| context.borrow(&lender.context, &[module]));
+            // The engine may know better, or the lender be in use by now: then the model has one of its own.
             if !matches!(lent, Some(Ok(()))) {
                 parts.remove(&(owner, module));
                 parts.insert((id, module));
@@ -86,9 +124,17 @@ impl Models {
         }
         self.policy.set_parts(id, parts);
         let (context, used_at) = (Arc::new(context), SystemTime::now());
-        let loaded = Loaded { key, context, devices_before, used_at, encodings: (0, 0), is_poisoned: false, freed: BTreeSet::new() };
+        let loaded = Loaded {
+            key,
+            context: Arc::clone(&context),
+            devices_before,
+            used_at,
+            encodings: (0, 0),
+            is_poisoned: false,
+            freed: BTreeSet::new(),
+        };
         self.contexts.insert(id, loaded);
-        Ok(())
+        context
     }
 
     pub(super) fn set_module_memory(&mut self, id: ResidentId, holdings: &[ffi::ModuleMemory]) {
@@ -113,19 +159,8 @@ impl Models {
         missing
     }
 
-    pub(super) fn memory(&self) -> BTreeMap<String, Memory> {
-        // One that does not say what it has cannot be asked for room.
-        let known = devices::list().into_iter().filter(|device| device.memory_total_bytes > 0);
-        let memory = known.map(|device| {
-            let reserve_bytes = self.reserve.bytes(&device);
-            (device.name, Memory { free_bytes: device.memory_free_bytes, reserve_bytes })
-        });
-        memory.collect()
-    }
-
-    /// Evicts a model, and notes the bytes that the driver does not return.
-    pub(super) fn evict(&mut self, id: ResidentId) {
-        let before = devices::list();
+    /// Removes a model. Returns what it leaves behind, with the bytes on each device that are its own.
+    pub(super) fn remove(&mut self, id: ResidentId) -> (Garbage, Bytes) {
         let mut held = Bytes::new();
         for (part, bytes) in self.policy.parts(id) {
             if self.policy.others(part, id).next().is_none() {
@@ -135,8 +170,12 @@ impl Models {
             }
         }
         self.policy.remove(id);
-        self.collect();
-        for (after, before) in devices::list().iter().zip(&before) {
+        (self.collect(), held)
+    }
+
+    /// Notes the bytes of `held` that a driver did not return when a model was freed, measured before and after.
+    pub(super) fn note_unreturned(&mut self, held: &Bytes, before: &[Device], after: &[Device]) {
+        for (after, before) in after.iter().zip(before) {
             let held = held.get(&after.name).copied().unwrap_or(0);
             // RAM goes to and fro with every program.
             if held == 0 || after.kind == DeviceKind::Cpu || after.name != before.name {
@@ -153,10 +192,17 @@ impl Models {
         }
     }
 
-    pub(super) fn unload(&mut self, id: ResidentId) {
-        if self.policy.is_open(id) && !self.policy.is_in_use(id) && !self.policy.lends_to_one_in_use(id) {
-            self.evict(id);
+    /// Notes modules that were freed although their context stays.
+    pub(super) fn note_freed(&mut self, freed: Vec<(ResidentId, Vec<Module>)>) {
+        for (id, modules) in freed {
+            if let Some(loaded) = self.contexts.get_mut(&id) {
+                loaded.freed.extend(modules);
+            }
         }
+    }
+
+    pub(super) fn may_unload(&self, id: ResidentId) -> bool {
+        self.policy.is_open(id) && !self.policy.is_in_use(id) && !self.policy.lends_to_one_in_use(id)
     }
 
     /// Marks a model that failed, and those that share parts with it, to be freed after their last use.
@@ -171,31 +217,30 @@ impl Models {
         }
     }
 
-    /// Drops poisoned models that are not used, and frees weights that no model holds.
-    pub(super) fn collect(&mut self) {
+    /// Takes out poisoned models that are not used, and weights that no model holds.
+    pub(super) fn collect(&mut self) -> Garbage {
         let is_poisoned: Vec<ResidentId> = self.contexts.iter().filter(|(_, loaded)| loaded.is_poisoned).map(|(id, _)| *id).collect();
         for id in is_poisoned {
             if !self.policy.is_in_use(id) {
                 self.policy.remove(id);
             }
         }
-        let policy = &self.policy;
+        let (policy, mut garbage) = (&self.policy, Garbage::default());
         self.contexts.retain(|id, loaded| {
             if policy.is_open(*id) {
                 return true;
             }
             let (lent, free): (Vec<Module>, Vec<Module>) = Module::ALL.into_iter().partition(|module| policy.is_held((*id, *module)));
             if lent.is_empty() {
+                garbage.contexts.push(Arc::clone(&loaded.context));
                 return false;
             }
             if free.iter().any(|module| !loaded.freed.contains(module)) {
-                match loaded.context.release(&free) {
-                    Ok(()) => loaded.freed.extend(free),
-                    Err(error) => tracing::warn!("the memory of a model could not be given back: {error}"),
-                }
+                garbage.modules.push((*id, Arc::clone(&loaded.context), free));
             }
             true
         });
+        garbage
     }
 
     /// Other models with weights on this device.

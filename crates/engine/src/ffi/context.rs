@@ -3,6 +3,7 @@
 use std::ffi::CString;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
@@ -13,6 +14,9 @@ use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, Raw
 use crate::protocol::PreviewOptions;
 use atelier_core::placement::Module;
 use atelier_core::recipe::Rgb8;
+
+/// Interval at which a call that waits for another one of the same context looks for a cancel.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// An open model. Weights are read at the first graph that needs them and stay until they are released or the context is dropped.
 pub(crate) struct Context {
@@ -25,11 +29,21 @@ struct Raw {
     pointer: NonNull<ggml_sys::atelier_context>,
     /// Locked during each call: the engine's context is not reentrant, and neither is a module that two contexts share.
     busy: Mutex<()>,
+    /// Weights of its own modules, as of the end of its last call that may have read or freed some.
+    module_memory: Mutex<Vec<ModuleMemory>>,
 }
 
 impl Raw {
-    fn lock(&self) -> MutexGuard<'_, ()> {
-        self.busy.lock()
+    /// Waits for other calls, unless this one is cancelled.
+    fn lock(&self, callbacks: &dyn JobCallbacks) -> Result<MutexGuard<'_, ()>, CallError> {
+        loop {
+            if let Some(lock) = self.busy.try_lock_for(POLL_INTERVAL) {
+                return Ok(lock);
+            }
+            if callbacks.cancelled() {
+                return Err(CallError::cancelled());
+            }
+        }
     }
 }
 
@@ -78,24 +92,25 @@ impl Context {
         };
         CallError::check(status)?;
         let pointer = NonNull::new(context).ok_or_else(|| CallError::new("the engine gave no context"))?;
-        Ok(Self { raw: Arc::new(Raw { pointer, busy: Mutex::default() }), lenders: Vec::new() })
+        Ok(Self { raw: Arc::new(Raw { pointer, busy: Mutex::default(), module_memory: Mutex::default() }), lenders: Vec::new() })
     }
 
-    /// Sets the memory limits of the modules for the images that follow.
-    pub(crate) fn set_limits(&self, limits: &Limits) -> Result<(), CallError> {
-        let _locks = self.lock_all();
+    /// Sets the memory limits of the modules for the images that follow. Waits for other calls of the context, unless it is cancelled.
+    pub(crate) fn set_limits(&self, limits: &Limits, callbacks: &dyn JobCallbacks) -> Result<(), CallError> {
+        let _locks = self.lock_all(callbacks)?;
         let raw = limits.raw();
         // SAFETY: a live context, locked; `raw` is an initialised struct that outlives the call.
         CallError::check(unsafe { ggml_sys::atelier_context_set_limits(self.pointer(), &raw const raw) })
     }
 
     /// Replaces modules of this context by those of `lender`, opened from the same files with the same settings. Only before the first image.
+    /// Never waits.
     ///
     /// # Errors
-    /// Modules of different kinds; the module that differs is not replaced.
+    /// Modules of different kinds, or a lender in use; the module is not replaced.
     pub(crate) fn borrow(&mut self, lender: &Self, modules: &[Module]) -> Result<(), CallError> {
         // The borrower needs no lock: `&mut self`, and no other context shares its modules yet.
-        let _locks = lender.lock_all();
+        let _locks = lender.try_lock_all().ok_or_else(|| CallError::new("the lender is in use"))?;
         // SAFETY: two live contexts, the lender locked and the borrower exclusive; the lender is kept alive below.
         CallError::check(unsafe { ggml_sys::atelier_context_borrow(self.pointer(), lender.pointer(), bits(modules)) })?;
         if !self.lenders.iter().any(|known| Arc::ptr_eq(known, &lender.raw)) {
@@ -104,24 +119,42 @@ impl Context {
         Ok(())
     }
 
-    /// Frees the weights of its own modules among `modules`. The engine reads them again when they are next needed.
-    pub(crate) fn release(&self, modules: &[Module]) -> Result<(), CallError> {
-        let _locks = self.raw.lock();
+    /// Frees the weights of its own modules among `modules`. The engine reads them again when they are next needed. `None` while the context
+    /// is in use; never waits for it.
+    pub(crate) fn release(&self, modules: &[Module]) -> Option<Result<(), CallError>> {
+        let _lock = self.raw.busy.try_lock()?;
         // SAFETY: a live context, locked; modules of its lenders are not touched.
-        CallError::check(unsafe { ggml_sys::atelier_context_release(self.pointer(), bits(modules)) })
+        let released = CallError::check(unsafe { ggml_sys::atelier_context_release(self.pointer(), bits(modules)) });
+        self.measure();
+        Some(released)
     }
 
     /// Reads the weights of its own modules among `modules` now, except those that stay on disk.
     pub(crate) fn preload(&self, modules: &[Module], callbacks: &dyn JobCallbacks) -> Result<(), CallError> {
-        let _locks = self.lock_all();
+        let _locks = self.lock_all(callbacks)?;
         let raw_callbacks = RawCallbacks::new(&callbacks);
         // SAFETY: a live context, locked; `raw_callbacks` borrows `callbacks`.
-        CallError::check(unsafe { ggml_sys::atelier_context_preload(self.pointer(), bits(modules), raw_callbacks.as_ptr()) })
+        let preloaded =
+            CallError::check(unsafe { ggml_sys::atelier_context_preload(self.pointer(), bits(modules), raw_callbacks.as_ptr()) });
+        self.measure();
+        preloaded
     }
 
-    /// Weights of its own modules that are in memory now.
+    /// True where weights were on a server whose connection has broken since: they are gone. False while the context is in use.
+    pub(crate) fn is_lost(&self) -> bool {
+        let Some(_locks) = self.try_lock_all() else { return false };
+        let mut all = self.lenders.iter().chain([&self.raw]);
+        // SAFETY: live contexts, locked.
+        all.any(|raw| unsafe { ggml_sys::atelier_context_is_lost(raw.pointer.as_ptr()) })
+    }
+
+    /// Weights of its own modules that were in memory at the end of its last call.
     pub(crate) fn module_memory(&self) -> Vec<ModuleMemory> {
-        let _locks = self.raw.lock();
+        self.raw.module_memory.lock().clone()
+    }
+
+    /// Notes the weights of its own modules. The context is locked by the caller.
+    fn measure(&self) {
         let mut raw = [ggml_sys::atelier_module_memory { module: 0, device: std::ptr::null(), bytes: 0 }; MAX_MODULE_MEMORY];
         // SAFETY: a live context, locked; the array has the length that is passed.
         let count = unsafe { ggml_sys::atelier_context_module_memory(self.pointer(), raw.as_mut_ptr(), raw.len()) };
@@ -130,17 +163,18 @@ impl Context {
             let device = unsafe { super::text(raw.device) };
             Some(ModuleMemory { module: module_of(raw.module)?, device, bytes: raw.bytes })
         };
-        raw.iter().take(count).filter_map(module_memory).collect()
+        *self.raw.module_memory.lock() = raw.iter().take(count).filter_map(module_memory).collect();
     }
 
-    /// Generates one image. `preview` asks for no more than the model's files can decode.
+    /// Generates one image. `preview` asks for no more than the model's files can decode. Waits for other calls of the context and of those
+    /// that share its modules, unless it is cancelled.
     pub(crate) fn generate(
         &self,
         params: &GenerateParams<'_>,
         preview: PreviewOptions,
         callbacks: &dyn JobCallbacks,
     ) -> Result<Rgb8, CallError> {
-        let _locks = self.lock_all();
+        let _locks = self.lock_all(callbacks)?;
         let raw = RawGenerateParams::new(params)?;
         let raw_callbacks = RawCallbacks::new(&callbacks);
         let steps = |every: u32| i32::try_from(every).unwrap_or(i32::MAX).max(1);
@@ -167,14 +201,14 @@ impl Context {
         let result = CallError::check(status);
         // SAFETY: the shim filled it: after success `data` is null or has width x height x 3 bytes.
         let pixels = unsafe { take_pixels(result.is_ok(), &mut image) };
+        self.measure();
         result?;
         pixels.ok_or_else(|| CallError::new("the engine made an empty picture"))
     }
 
     /// Hits and misses of its text encodings in the cache; `None` while the context or one of its lenders computes.
     pub(crate) fn conditioning_counts(&self) -> Option<(u64, u64)> {
-        let all = self.lenders.iter().chain([&self.raw]);
-        let _locks = all.map(|raw| raw.busy.try_lock()).collect::<Option<Vec<_>>>()?;
+        let _locks = self.try_lock_all()?;
         let (mut hits, mut misses) = (0, 0);
         // SAFETY: a live context, locked; two locals to be written.
         unsafe { ggml_sys::atelier_context_conditioning_counts(self.pointer(), &raw mut hits, &raw mut misses) };
@@ -185,12 +219,21 @@ impl Context {
         self.raw.pointer.as_ptr()
     }
 
-    /// Locks this context and those that it borrows from.
-    fn lock_all(&self) -> Vec<MutexGuard<'_, ()>> {
+    /// This context and those that it borrows from, by address: the same order on every thread, so no deadlock.
+    fn all(&self) -> Vec<&Raw> {
         let mut all: Vec<&Raw> = self.lenders.iter().map(|lender| &**lender).chain([&*self.raw]).collect();
-        // By address, the same order on every thread: no deadlock.
         all.sort_by_key(|raw| raw.pointer);
-        all.into_iter().map(Raw::lock).collect()
+        all
+    }
+
+    /// Locks this context and those that it borrows from.
+    fn lock_all(&self, callbacks: &dyn JobCallbacks) -> Result<Vec<MutexGuard<'_, ()>>, CallError> {
+        self.all().into_iter().map(|raw| raw.lock(callbacks)).collect()
+    }
+
+    /// The same, where none of them is in use.
+    fn try_lock_all(&self) -> Option<Vec<MutexGuard<'_, ()>>> {
+        self.all().into_iter().map(|raw| raw.busy.try_lock()).collect()
     }
 }
 

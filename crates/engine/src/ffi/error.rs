@@ -16,6 +16,8 @@ pub(crate) enum Status {
     NoMemory,
     /// The connection to a remote device broke: the context must be freed.
     Lost,
+    /// A device stopped answering, and stays lost as long as the process lives: the context must be freed.
+    DeviceLost,
 }
 
 /// Failed call: status, the engine's message, and the device or server that caused it.
@@ -27,7 +29,7 @@ pub(crate) struct CallError {
     pub(crate) message: String,
     /// The allocation that failed, for `Status::NoMemory` on a device.
     pub(crate) out_of_memory: Option<OutOfMemory>,
-    /// Address of the server, for `Status::Lost`.
+    /// Address of the server, for `Status::Lost`; name of the device, for `Status::DeviceLost`.
     pub(crate) lost: Option<String>,
 }
 
@@ -37,7 +39,8 @@ impl CallError {
         Self { status: Status::Cancelled, ..Self::new("cancelled") }
     }
 
-    pub(super) fn new(message: impl Into<String>) -> Self {
+    /// Error of a call that could not be made.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { status: Status::Failed, message: message.into(), out_of_memory: None, lost: None }
     }
 
@@ -49,13 +52,19 @@ impl CallError {
             ggml_sys::ATELIER_ABORTED => Status::Aborted,
             ggml_sys::ATELIER_NO_MEMORY => Status::NoMemory,
             ggml_sys::ATELIER_CONNECTION_LOST => Status::Lost,
+            ggml_sys::ATELIER_DEVICE_LOST => Status::DeviceLost,
             _ => Status::Failed,
         };
         // SAFETY: a string of this thread that lives until its next call; it is copied here.
         let message = unsafe { super::text(ggml_sys::atelier_last_error()) };
         let out_of_memory = if status == Status::NoMemory { last_shortage() } else { None };
         // SAFETY: as above.
-        let lost = (status == Status::Lost).then(|| unsafe { super::text(ggml_sys::atelier_last_lost_server()) });
+        let (server, device) = unsafe { (super::text(ggml_sys::atelier_last_lost_server()), super::text(ggml_sys::atelier_last_lost_device())) };
+        let lost = match status {
+            Status::Lost => Some(server),
+            Status::DeviceLost => Some(device),
+            Status::Failed | Status::Cancelled | Status::Aborted | Status::NoMemory => None,
+        };
         Err(Self { status, message, out_of_memory, lost })
     }
 }

@@ -32,7 +32,7 @@ pub(super) use estimate::{Estimator, ModuleEstimate, allocated_bytes, last_peaks
 pub(super) use params::{ContextParams, GenerateParams, Limits, Mask};
 #[cfg(test)]
 pub(super) use remote::set_response_timeout;
-pub(super) use remote::{add_server, serve, wire_versions};
+pub(super) use remote::{SHA256_BYTES, WeightsStore, add_server, connect_server, is_cancelled, rpc_tensor_bytes, serve, wire_versions};
 pub(super) use upscaler::Upscaler;
 
 /// Processor features that the engine was compiled for, as [`atelier_core::processor::is_detected`] names them.
@@ -101,6 +101,14 @@ pub(super) fn simulate_device(device: &SimulatedDevice) -> Result<(), CallError>
     CallError::check(unsafe {
         ggml_sys::atelier_simulate_device(name.as_ptr(), device.memory_bytes, card.as_ptr(), largest, without.as_ptr())
     })
+}
+
+/// Lets a simulated device fail from now on as a lost one.
+#[cfg(test)]
+pub(super) fn lose_simulated_device(name: &str) {
+    let name = CString::new(name).unwrap_or_default();
+    // SAFETY: compares the name.
+    unsafe { ggml_sys::atelier_lose_simulated_device(name.as_ptr()) };
 }
 
 /// True in a build with Vulkan on a machine without the Vulkan loader.

@@ -1,27 +1,66 @@
 //! Client and server of ggml's RPC: sockets that Rust opened pass to the shim, which closes them.
 
-use std::ffi::{CString, c_char};
+use std::ffi::{CString, c_char, c_void};
 use std::net::TcpStream;
-use std::path::Path;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
+
+use sha2::{Digest as _, Sha256};
 
 use super::error::CallError;
 use super::params::Strings;
 
-/// Opens a connection to a server, handshake included; `None` on failure.
-pub(crate) type Dial = fn(&str) -> Option<TcpStream>;
+/// Opens a connection to a server, handshake included; true beside one to a stock server. `None` on failure.
+pub(crate) type Dial = fn(&str) -> Option<(TcpStream, bool)>;
+
+/// Bytes of a SHA-256.
+pub(crate) const SHA256_BYTES: usize = 32;
+
+/// Weights that a lender keeps. Called by the thread that serves.
+pub(crate) trait WeightsStore: Sync {
+    /// Keeps weights, if there is room.
+    fn store(&self, bytes: &[u8]);
+    /// True where weights of this SHA-256 and size seem to be there.
+    fn contains(&self, hash: &[u8; SHA256_BYTES], size: u64) -> bool;
+    /// Fills `bytes` with weights of this SHA-256; false where there are none of that size.
+    fn load(&self, hash: &[u8; SHA256_BYTES], bytes: &mut [u8]) -> bool;
+}
 
 static DIAL: OnceLock<Dial> = OnceLock::new();
 
-/// Adds the devices of a server. The `dial` of the first call is used for all servers, as long as the process lives.
-pub(crate) fn add_server(server: &str, dial: Dial) -> Result<(), CallError> {
+/// Asks a server for what [`add_server`] needs. The `dial` of the first call is used for all servers, as long as the process lives.
+pub(crate) fn connect_server(server: &str, dial: Dial) -> Result<(), CallError> {
     DIAL.get_or_init(|| dial);
-    let server = CString::new(server).map_err(|_| CallError::new("an address holds a NUL character"))?;
-    // SAFETY: `on_dial` is a static function; the shim copies the address.
+    let server = address(server)?;
+    // SAFETY: two static functions; the shim copies the address.
     CallError::check(unsafe {
         ggml_sys::atelier_rpc_set_dialer(Some(on_dial));
-        ggml_sys::atelier_rpc_add_server(server.as_ptr())
+        ggml_sys::atelier_rpc_set_hasher(Some(on_hash));
+        ggml_sys::atelier_rpc_connect(server.as_ptr())
     })
+}
+
+/// Adds the devices of a server that was connected.
+pub(crate) fn add_server(server: &str) -> Result<(), CallError> {
+    let server = address(server)?;
+    // SAFETY: the shim copies the address.
+    CallError::check(unsafe { ggml_sys::atelier_rpc_add_server(server.as_ptr()) })
+}
+
+fn address(server: &str) -> Result<CString, CallError> {
+    CString::new(server).map_err(|_| CallError::new("an address holds a NUL character"))
+}
+
+/// True in a call of the engine for a job that was cancelled.
+pub(crate) fn is_cancelled() -> bool {
+    // SAFETY: reads this thread's job.
+    unsafe { ggml_sys::atelier_is_cancelled() }
+}
+
+/// Bytes of a tensor's description in a message.
+pub(crate) fn rpc_tensor_bytes() -> usize {
+    // SAFETY: returns a constant.
+    unsafe { ggml_sys::atelier_rpc_tensor_bytes() as usize }
 }
 
 /// Version of ggml's RPC protocol and of the engine: both ends must agree on them.
@@ -32,13 +71,60 @@ pub(crate) fn wire_versions() -> (String, String) {
 }
 
 /// Serves devices to one client, after the handshake, until it disconnects.
-pub(crate) fn serve(stream: TcpStream, devices: &[String], threads: u32, cache: Option<&Path>) -> Result<(), CallError> {
+pub(crate) fn serve(stream: TcpStream, devices: &[String], threads: u32, cache: Option<&dyn WeightsStore>) -> Result<(), CallError> {
     let mut strings = Strings::default();
     let names = devices.iter().map(|name| strings.text(name)).collect::<Result<Vec<_>, _>>()?;
-    let cache = strings.path(cache)?;
     let threads = i32::try_from(threads).unwrap_or(1).max(1);
-    // SAFETY: the shim takes ownership of the socket; `strings` and `names` outlive the call.
-    CallError::check(unsafe { ggml_sys::atelier_rpc_serve(into_raw(stream), names.as_ptr(), names.len(), threads, cache) })
+    let raw = cache.as_ref().map(|store| ggml_sys::atelier_weights_cache {
+        // A thin pointer to the reference, which is a fat one.
+        user: std::ptr::from_ref(store).cast::<c_void>().cast_mut(),
+        store: Some(on_store),
+        contains: Some(on_contains),
+        load: Some(on_load),
+    });
+    let raw = raw.as_ref().map_or(std::ptr::null(), |raw| &raw const *raw);
+    // SAFETY: the shim takes ownership of the socket; `strings`, `names` and `cache` outlive the call.
+    CallError::check(unsafe { ggml_sys::atelier_rpc_serve(into_raw(stream), names.as_ptr(), names.len(), threads, raw) })
+}
+
+/// Calls a store of C's pointer; `otherwise` where it panics.
+///
+/// # Safety
+/// `user` is the pointer that [`serve`] passes, whose store lives during the call.
+unsafe fn with_store<R>(user: *mut c_void, otherwise: R, call: impl FnOnce(&dyn WeightsStore) -> R) -> R {
+    // SAFETY: as the caller promises.
+    let store: &dyn WeightsStore = unsafe { *user.cast::<&dyn WeightsStore>() };
+    catch_unwind(AssertUnwindSafe(|| call(store))).unwrap_or(otherwise)
+}
+
+/// # Safety
+/// `bytes` points to `size` bytes, or `size` is 0.
+unsafe fn bytes_of<'a>(bytes: *const u8, size: usize) -> &'a [u8] {
+    // SAFETY: as the caller promises; a slice of no bytes may not be null.
+    if size == 0 { &[] } else { unsafe { std::slice::from_raw_parts(bytes, size) } }
+}
+
+unsafe extern "C" fn on_hash(data: *const u8, size: usize, hash: *mut u8) {
+    // SAFETY: the shim passes `size` bytes, and room for a hash.
+    unsafe { hash.cast::<[u8; SHA256_BYTES]>().write(Sha256::digest(bytes_of(data, size)).into()) };
+}
+
+unsafe extern "C" fn on_store(user: *mut c_void, data: *const u8, size: usize) {
+    // SAFETY: the shim passes the pointer of `serve`, and `size` bytes that live during the call.
+    unsafe { with_store(user, (), |store| store.store(bytes_of(data, size))) }
+}
+
+unsafe extern "C" fn on_contains(user: *mut c_void, hash: *const u8, size: usize) -> bool {
+    // SAFETY: the shim passes the pointer of `serve`, and a hash that lives during the call.
+    unsafe { with_store(user, false, |store| store.contains(&*hash.cast(), size as u64)) }
+}
+
+unsafe extern "C" fn on_load(user: *mut c_void, hash: *const u8, data: *mut u8, size: usize) -> bool {
+    if size == 0 {
+        return false;
+    }
+    // SAFETY: the shim passes the pointer of `serve`, a hash and `size` initialised bytes that live during the call.
+    unsafe { with_store(user, false, |store| store.load(&*hash.cast(), std::slice::from_raw_parts_mut(data, size))) }
 }
 
 /// Sets the time-out of a server's answers in milliseconds; 0: the default.
@@ -48,11 +134,14 @@ pub(crate) fn set_response_timeout(milliseconds: u64) {
     unsafe { ggml_sys::atelier_rpc_set_timeout(milliseconds) };
 }
 
-unsafe extern "C" fn on_dial(server: *const c_char) -> i64 {
+unsafe extern "C" fn on_dial(server: *const c_char, is_stock: *mut bool) -> i64 {
     // SAFETY: the shim passes a NUL-terminated string that lives during this call.
     let server = unsafe { super::text(server) };
-    let stream = std::panic::catch_unwind(|| DIAL.get().and_then(|dial| dial(&server)));
-    stream.ok().flatten().map_or(-1, into_raw)
+    let dialled = catch_unwind(|| DIAL.get().and_then(|dial| dial(&server)));
+    let Some((stream, stock)) = dialled.ok().flatten() else { return -1 };
+    // SAFETY: a local of the shim.
+    unsafe { *is_stock = stock };
+    into_raw(stream)
 }
 
 #[cfg(unix)]

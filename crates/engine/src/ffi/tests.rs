@@ -6,7 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use parking_lot::{Mutex, MutexGuard};
 use testkit::{broken, tiny};
 
-use super::{CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, Status, force_hook};
+use super::{
+    CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, Status, force_hook, lose_simulated_device,
+    simulate_device,
+};
+use atelier_core::device::SimulatedDevice;
 use crate::protocol::{LogLevel, PhaseKind, PreviewOptions};
 use atelier_core::placement::{Module, Placement};
 use atelier_core::recipe::{FileRole, Recipe, Rgb8};
@@ -163,6 +167,26 @@ fn a_model_that_fails_while_it_is_opened_is_freed() {
     }
     let after = resident_bytes();
     assert!(after < before + MOST_GROWTH, "from {before} to {after} bytes");
+}
+
+#[test]
+fn a_lost_device_is_an_error_and_the_process_and_other_devices_live_on() {
+    let _lock = lock_engine();
+    let dir = tempfile::tempdir().unwrap();
+    let on_cpu = context_params(&write_model(dir.path()));
+    let device = SimulatedDevice { name: "LOST0".into(), memory_bytes: 1 << 30, card: None, largest_buffer_bytes: None, without: None };
+    simulate_device(&device).unwrap();
+    let on_device = ContextParams { placement: Placement::all_on("LOST0"), ..on_cpu.clone() };
+    let mut context = open(&on_device).unwrap();
+    let whole = picture(&mut context, &Recorder::default()).unwrap();
+    lose_simulated_device("LOST0");
+    let error = picture(&mut context, &Recorder::default()).unwrap_err();
+    assert_eq!((error.status, error.lost.as_deref()), (Status::DeviceLost, Some("LOST0")));
+    // Its driver refuses to free anything, in the middle of destructors.
+    drop(context);
+    let again = open(&on_device).map(|_| ()).unwrap_err();
+    assert_eq!((again.status, again.lost.as_deref()), (Status::DeviceLost, Some("LOST0")));
+    assert_eq!(picture(&mut open(&on_cpu).unwrap(), &Recorder::default()).unwrap(), whole);
 }
 
 #[test]

@@ -23,7 +23,7 @@ impl JobError {
         match error.status {
             Status::Cancelled => Self::Cancelled,
             Status::Lost if is_cancelled => Self::Cancelled,
-            Status::Failed | Status::Aborted | Status::NoMemory | Status::Lost => failure::of_call(error, log).into(),
+            Status::Failed | Status::Aborted | Status::NoMemory | Status::Lost | Status::DeviceLost => failure::of_call(error, log).into(),
         }
     }
 }

@@ -82,13 +82,15 @@ impl Generator<'_> {
                     Err(error) if error.status == Status::Cancelled => return Err(job_error(&error)),
                     Err(error) => {
                         // The prediction was wrong. Other models leave the device, which happens once at most: then there are none.
-                        let has_room = if let Some(missing) = &error.out_of_memory {
-                            leased.discard_for_room(&missing.device)
-                        } else {
+                        if callbacks.cancelled() {
+                            leased.discard_later();
+                            return Err(job_error(&error));
+                        }
+                        let Some(missing) = &error.out_of_memory else {
                             leased.discard();
-                            false
+                            return Err(job_error(&error));
                         };
-                        if callbacks.cancelled() || !has_room {
+                        if !leased.discard_for_room(&missing.device) || callbacks.cancelled() {
                             return Err(job_error(&error));
                         }
                         leased = lease()?;

@@ -44,7 +44,7 @@ pub(super) fn prepare(
     placement: Result<ResolvedPlacement, PlacementError>,
 ) -> Result<GenerationPlan, JobError> {
     let Checked { files, size_multiple, mut notes, .. } =
-        engine.headers().check(&recipe.files, &recipe.loras).map_err(|problem| Failure::from(problem.advice))?;
+        engine.with_headers(|headers| headers.check(&recipe.files, &recipe.loras)).map_err(|problem| Failure::from(problem.advice))?;
     let mut recipe = Recipe { files, ..recipe.clone() };
     let vae_tiling = clamp_numbers(&mut recipe, size_multiple, &mut notes);
     let (width, height) = (recipe.width, recipe.height);

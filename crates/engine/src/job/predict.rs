@@ -28,7 +28,7 @@ pub(super) fn predict_shards(engine: &EngineState, recipe: &Recipe, plan: &mut G
 
 /// Memory of a job whose estimate is known, on devices as they are now. Estimates do not depend on how a batch is split.
 fn predict(engine: &EngineState, recipe: &Recipe, whole: &Placement, shard: &Placement, devices: &[Device]) -> Option<Prediction> {
-    let needs = engine.estimates.get(&mut engine.headers(), recipe, whole, devices)?;
+    let needs = engine.with_headers(|headers| engine.estimates.get(headers, recipe, whole, devices))?;
     let overhead = engine.history.overhead(devices);
     let capacities: Vec<DeviceCapacity> = devices.iter().map(|device| capacity(device, &overhead)).collect();
     Prediction::of(shard, &needs, &capacities).ok()

@@ -19,7 +19,7 @@ pub(crate) fn preload(
     placement: Result<ResolvedPlacement, PlacementError>,
     cancel: Arc<AtomicBool>,
 ) {
-    let Ok(checked) = engine.headers().check(&recipe.files, &recipe.loras) else { return };
+    let Ok(checked) = engine.with_headers(|headers| headers.check(&recipe.files, &recipe.loras)) else { return };
     let recipe = Recipe { files: checked.files, ..recipe.clone() };
     let Ok(placement) = placement else { return };
     let callbacks = PreloadCallbacks { cancel };

@@ -49,7 +49,7 @@ pub(super) fn upscale(
 }
 
 fn check_model(engine: &EngineState, params: &UpscaleParams<'_>) -> Result<(), JobError> {
-    match engine.headers().get(params.model) {
+    match engine.with_headers(|headers| headers.get(params.model)) {
         Ok(known) if known.kind.role != Some(FileRole::Upscaler) => {
             let name = params.model.file_name().unwrap_or_default().to_string_lossy();
             let sentence = format!("{name} is {}, not an upscaler.", known.kind.described());

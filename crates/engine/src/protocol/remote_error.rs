@@ -16,8 +16,19 @@ pub enum RemoteError {
     Unreachable(String),
     /// The connection is accepted, and no answer comes in time.
     Silent(String),
-    /// The answer is not Atelier's: a stock ggml RPC server for example.
+    /// The answer is neither Atelier's nor ggml's.
     NotAtelier(String),
+    /// ggml's own server, of another version of its protocol.
+    StockVersion {
+        /// The server's address.
+        server: String,
+        /// The server's protocol version.
+        theirs: String,
+        /// The protocol version of this program's engine.
+        ours: String,
+    },
+    /// ggml's own server, built for names of another length than the engine's.
+    StockNames(String),
     /// The wire versions differ.
     OtherVersion {
         /// The server's address.
@@ -42,6 +53,8 @@ impl RemoteError {
             | Self::Unreachable(server)
             | Self::Silent(server)
             | Self::NotAtelier(server)
+            | Self::StockNames(server)
+            | Self::StockVersion { server, .. }
             | Self::OtherVersion { server, .. }
             | Self::Busy(server)
             | Self::Lost(server) => server,
@@ -61,6 +74,10 @@ impl RemoteError {
             Self::Unreachable(server) => format!("nothing answers at {server}"),
             Self::Silent(server) => format!("{server} accepts the connection and says nothing"),
             Self::NotAtelier(server) => format!("what listens at {server} is not Atelier"),
+            Self::StockVersion { server, theirs, ours } => {
+                format!("ggml's rpc-server at {server} speaks version {theirs} of its protocol, and this engine {ours}")
+            }
+            Self::StockNames(server) => format!("ggml's rpc-server at {server} is built for names of another length"),
             Self::OtherVersion { server, theirs, ours } => {
                 format!("{server} runs another version of Atelier ({theirs}, here {ours})")
             }
@@ -75,7 +92,11 @@ impl RemoteError {
             Self::Unknown(_) => "check the name, or write its number",
             Self::Unreachable(_) => "start `atelier serve-device` there, and check the address and the firewall",
             Self::Silent(_) => "if it is busy try again, else restart `atelier serve-device` there",
-            Self::NotAtelier(_) => "start `atelier serve-device` there (a stock RPC server cannot be used)",
+            Self::NotAtelier(_) => "start `atelier serve-device` there, or ggml's rpc-server",
+            Self::StockVersion { .. } => "start `atelier serve-device` there instead, or build rpc-server from the ggml of that version",
+            Self::StockNames(_) => {
+                "start `atelier serve-device` there instead, or build rpc-server with -DCMAKE_C_FLAGS=-DGGML_MAX_NAME=128 -DCMAKE_CXX_FLAGS=-DGGML_MAX_NAME=128"
+            }
             Self::OtherVersion { .. } => "install the same one on both machines",
             Self::Busy(_) => "wait until it is closed",
             Self::Lost(_) => "check that `atelier serve-device` still runs there, then try again",

@@ -11,11 +11,13 @@ use serde::{Deserialize, Serialize};
 
 const MAGIC: [u8; 8] = *b"atelier\n";
 /// The version of the greeting and of what our changes make of ggml's protocol.
-const OURS: u32 = 1;
+const OURS: u32 = 2;
 /// Bytes of a wire version.
 const MOST_VERSION: usize = 128;
-/// Bytes of a list of devices: far more than any machine has.
-const MOST_DEVICES: usize = 64 << 10;
+/// Bytes of a list of devices.
+const MOST_DEVICES_BYTES: usize = 64 << 10;
+/// Devices of one server: far more than any machine has. Mirrors `MAX_SERVER_DEVICES` of the shim.
+pub(super) const MAX_DEVICES: usize = 64;
 /// Characters of a name that a stranger chose.
 const MOST_NAME: usize = 80;
 
@@ -54,18 +56,19 @@ pub(super) enum Answer {
 pub(super) enum Misunderstood {
     /// The other end is not Atelier.
     Stranger,
+    /// The other end closed the connection, as a stock server does at the first byte.
+    HungUp,
     /// The connection failed.
     Io(io::Error),
 }
 
 impl From<io::Error> for Misunderstood {
     fn from(error: io::Error) -> Self {
-        // A stock server hangs up at the first byte.
         match error.kind() {
             io::ErrorKind::UnexpectedEof
             | io::ErrorKind::ConnectionReset
             | io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::BrokenPipe => Self::Stranger,
+            | io::ErrorKind::BrokenPipe => Self::HungUp,
             _ => Self::Io(error),
         }
     }
@@ -155,10 +158,13 @@ fn read_version(from: &mut impl Read) -> Result<String, Misunderstood> {
 
 fn read_devices(from: &mut impl Read) -> Result<Vec<LentDevice>, Misunderstood> {
     let length = usize::try_from(u32::from_le_bytes(read_array(from)?)).unwrap_or(usize::MAX);
-    if length > MOST_DEVICES {
+    if length > MOST_DEVICES_BYTES {
         return Err(Misunderstood::Stranger);
     }
     let devices: Vec<LentDevice> = serde_json::from_slice(&read_bytes(from, length)?).map_err(|_| Misunderstood::Stranger)?;
+    if devices.len() > MAX_DEVICES {
+        return Err(Misunderstood::Stranger);
+    }
     Ok(devices
         .into_iter()
         .map(|LentDevice { device, convolves_directly }| LentDevice {
@@ -226,9 +232,17 @@ mod tests {
 
     #[test]
     fn a_stock_client_and_other_strangers_are_known_by_their_first_byte() {
-        for wire in [&[14_u8][..], b"GET / HTTP/1.1", b"atelier ", b""] {
+        for wire in [&[14_u8][..], b"GET / HTTP/1.1", b"atelier "] {
             assert!(matches!(read_hello(&mut &*wire), Err(Misunderstood::Stranger)), "{wire:?}");
         }
+        assert!(matches!(read_hello(&mut &b""[..]), Err(Misunderstood::HungUp)));
+    }
+
+    #[test]
+    fn a_server_with_more_devices_than_any_machine_has_is_none() {
+        let mut wire = Vec::new();
+        write_answer(&mut wire, &Answer::Welcome(vec![device(""); MAX_DEVICES + 1]), "1").unwrap();
+        assert!(matches!(read_answer(&mut &wire[..]), Err(Misunderstood::Stranger)));
     }
 
     #[test]

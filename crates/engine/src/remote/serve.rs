@@ -1,35 +1,35 @@
 //! Serving this machine's devices to another machine.
 //!
 //! Each connection is greeted on a thread of its own, so that one that says nothing keeps nobody else waiting. One borrower works at a
-//! time; those who only look are answered meanwhile.
+//! time; those who only look are answered meanwhile. Where connections are too many, the oldest of whoever has most of them goes.
 
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
+use super::deadline::DeadlineStream;
 use super::dial::our_version;
+use super::guests::Guests;
 use super::handshake::{Answer, LentDevice, Misunderstood, Purpose, read_hello, write_answer};
 use super::probe;
+use super::weights_cache::WeightsCache;
 use crate::checks::cpu_threads;
 use crate::cpu_math::choose_cpu_math;
 use crate::devices;
 use crate::ffi;
 use atelier_core::device::{Device, DeviceKind};
 
-/// Time limit of a handshake.
+/// Time limit of a handshake, each way.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
 /// Time for which a client waits for another that is just leaving.
 const LEAVING_LIMIT: Duration = Duration::from_secs(3);
-/// Time for which a client may leave an answer unread.
-const WRITE_LIMIT: Duration = Duration::from_mins(1);
-/// Connections at one time; more are a flood.
-const MAX_CONNECTIONS: usize = 32;
+/// Interval at which a transfer looks at its limit.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Graphs are rebuilt by recursion.
 const STACK_BYTES: usize = 64 << 20;
 
@@ -42,8 +42,10 @@ pub struct ServeOptions {
     pub port: u16,
     /// Devices by name; empty: every graphics card, or the processor where there is none.
     pub devices: Vec<String>,
-    /// Weights are kept here, so that they travel once.
+    /// Weights are kept in this folder, so that they travel once.
     pub cache: Option<PathBuf>,
+    /// Bytes of that folder; what was used longest ago goes first.
+    pub cache_limit_bytes: u64,
     /// CPU threads; `None`: every core, or all but one where there are more than four.
     pub threads: Option<u32>,
     /// Allows an address that other machines can reach: there is no encryption and no login.
@@ -129,11 +131,12 @@ pub fn serve(options: &ServeOptions, tell: &(dyn Fn(ServeEvent) + Sync)) -> Resu
         options,
         names: devices.iter().map(|it| it.name.clone()).collect(),
         tell,
+        cache: options.cache.as_ref().map(|folder| WeightsCache::new(folder.clone(), options.cache_limit_bytes)),
+        guests: Guests::default(),
         lent: Mutex::new(false),
         returned: Condvar::new(),
     };
     tell(ServeEvent::Listening { address, devices });
-    let connections = AtomicUsize::new(0);
     thread::scope(|scope| {
         loop {
             let Ok((stream, peer)) = listener.accept() else {
@@ -141,17 +144,14 @@ pub fn serve(options: &ServeOptions, tell: &(dyn Fn(ServeEvent) + Sync)) -> Resu
                 thread::sleep(Duration::from_millis(100));
                 continue;
             };
-            if connections.fetch_add(1, Ordering::SeqCst) >= MAX_CONNECTIONS {
-                connections.fetch_sub(1, Ordering::SeqCst);
-                continue;
-            }
-            let (server, connections_now) = (&server, &connections);
+            let Some(guest) = server.guests.admit(&stream, peer) else { continue };
+            let server = &server;
             let started = thread::Builder::new().name("lend".into()).stack_size(STACK_BYTES).spawn_scoped(scope, move || {
-                server.receive(stream, peer);
-                connections_now.fetch_sub(1, Ordering::SeqCst);
+                server.receive(stream, peer, guest);
+                server.guests.dismiss(guest);
             });
             if started.is_err() {
-                connections.fetch_sub(1, Ordering::SeqCst);
+                server.guests.dismiss(guest);
             }
         }
     })
@@ -192,41 +192,42 @@ struct Server<'a> {
     options: &'a ServeOptions,
     names: Vec<String>,
     tell: &'a (dyn Fn(ServeEvent) + Sync),
+    cache: Option<WeightsCache>,
+    guests: Guests,
     lent: Mutex<bool>,
     returned: Condvar,
 }
 
 impl Server<'_> {
-    fn receive(&self, mut stream: TcpStream, peer: SocketAddr) {
+    fn receive(&self, stream: TcpStream, peer: SocketAddr, guest: u64) {
         let refuse = |why| (self.tell)(ServeEvent::Refused(peer, why));
-        let limited = stream
-            .set_nodelay(true)
-            .and_then(|()| stream.set_read_timeout(Some(HANDSHAKE_LIMIT)))
-            .and_then(|()| stream.set_write_timeout(Some(HANDSHAKE_LIMIT)));
-        if limited.is_err() {
+        if stream.set_nodelay(true).is_err() {
             return;
         }
-        let (purpose, theirs) = match read_hello(&mut stream) {
+        let (purpose, theirs) = match read_hello(&mut DeadlineStream::new(&stream, HANDSHAKE_LIMIT)) {
             Ok(hello) => hello,
-            Err(Misunderstood::Stranger) => return refuse(Refusal::Stranger),
+            Err(Misunderstood::Stranger | Misunderstood::HungUp) => return refuse(Refusal::Stranger),
             Err(Misunderstood::Io(_)) => return refuse(Refusal::Silent),
         };
         let ours = our_version();
+        let answer = |answer: &Answer| write_answer(&mut DeadlineStream::new(&stream, HANDSHAKE_LIMIT), answer, &ours).is_ok();
         if theirs != ours {
             // It may be gone already; the refusal is told here in any case.
-            let _ = write_answer(&mut stream, &Answer::OtherVersion, &ours);
+            answer(&Answer::OtherVersion);
             return refuse(Refusal::OtherVersion(theirs));
         }
-        let welcome = |stream: &mut TcpStream| write_answer(stream, &Answer::Welcome(self.devices_now()), &ours).is_ok();
+        let welcome = || answer(&Answer::Welcome(self.devices_now()));
         match purpose {
             Purpose::Query => {
-                if welcome(&mut stream) {
+                if welcome() {
                     // It looked; whether it stayed to the end does not matter here.
-                    let _ = probe::answer(&mut stream);
+                    let _ = probe::answer(&stream);
                 }
             }
             Purpose::Work if self.take() => {
-                if welcome(&mut stream) {
+                // From here on it has the devices, and its place is safe.
+                self.guests.dismiss(guest);
+                if welcome() {
                     (self.tell)(ServeEvent::Borrowed(peer));
                     let left = self.serve(stream);
                     self.give_back();
@@ -236,7 +237,7 @@ impl Server<'_> {
                 }
             }
             Purpose::Work => {
-                let _ = write_answer(&mut stream, &Answer::Busy, &ours);
+                answer(&Answer::Busy);
                 refuse(Refusal::Busy);
             }
         }
@@ -251,10 +252,11 @@ impl Server<'_> {
     }
 
     fn serve(&self, stream: TcpStream) -> Option<String> {
-        if let Err(error) = stream.set_read_timeout(None).and_then(|()| stream.set_write_timeout(Some(WRITE_LIMIT))) {
+        if let Err(error) = stream.set_read_timeout(Some(POLL_INTERVAL)).and_then(|()| stream.set_write_timeout(Some(POLL_INTERVAL))) {
             return Some(error.to_string());
         }
-        ffi::serve(stream, &self.names, cpu_threads(self.options.threads), self.options.cache.as_deref()).err().map(|error| error.message)
+        let cache = self.cache.as_ref().map(|cache| -> &dyn ffi::WeightsStore { cache });
+        ffi::serve(stream, &self.names, cpu_threads(self.options.threads), cache).err().map(|error| error.message)
     }
 
     /// Reserves the devices for this client; false if another one has them.
@@ -275,7 +277,7 @@ mod tests {
     use super::*;
 
     fn options(host: &str, allow_network: bool) -> ServeOptions {
-        ServeOptions { host: host.into(), port: 7, devices: Vec::new(), cache: None, threads: None, allow_network }
+        ServeOptions { host: host.into(), port: 7, devices: Vec::new(), cache: None, cache_limit_bytes: 0, threads: None, allow_network }
     }
 
     #[test]

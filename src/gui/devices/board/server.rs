@@ -42,8 +42,9 @@ pub(in crate::gui) fn test_summary(report: &RemoteReport) -> String {
         many => format!("lends {} devices", many.len()),
     };
     let trip_ms = report.round_trip.as_secs_f64() * 1e3;
-    let megabytes = report.bandwidth / 1e6;
-    format!("It answers and {devices}: {trip_ms:.1} ms there and back, {megabytes:.0} MB a second, wire version {}.", report.wire_version)
+    let bandwidth = report.bandwidth.map_or(String::new(), |bytes| format!(" {:.0} MB a second,", bytes / 1e6));
+    let program = if report.is_stock { "ggml's rpc-server" } else { "It" };
+    format!("{program} answers and {devices}: {trip_ms:.1} ms there and back,{bandwidth} wire version {}.", report.wire_version)
 }
 
 /// Shell command for an SSH tunnel to this server, to be run on this machine; the server is then at 127.0.0.1.
@@ -69,9 +70,12 @@ mod tests {
         let report = RemoteReport {
             devices: Vec::new(),
             round_trip: Duration::from_micros(1240),
-            bandwidth: 940.4e6,
+            bandwidth: Some(940.4e6),
             wire_version: "atelier-3".into(),
+            is_stock: false,
         };
         assert_eq!(test_summary(&report), "It answers and lends nothing: 1.2 ms there and back, 940 MB a second, wire version atelier-3.");
+        let stock = RemoteReport { bandwidth: None, wire_version: "ggml 4.0.0".into(), is_stock: true, ..report };
+        assert_eq!(test_summary(&stock), "ggml's rpc-server answers and lends nothing: 1.2 ms there and back, wire version ggml 4.0.0.");
     }
 }

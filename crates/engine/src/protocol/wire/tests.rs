@@ -127,18 +127,31 @@ fn requests() -> Vec<Request> {
 }
 
 fn remote_errors() -> Vec<RemoteError> {
-    use RemoteError::{Busy, Lost, NotAtelier, OtherVersion, Silent, Unknown, Unreachable};
+    use RemoteError::{Busy, Lost, NotAtelier, OtherVersion, Silent, StockNames, StockVersion, Unknown, Unreachable};
     let server = || "studio:1".to_owned();
     let errors = vec![
         Unknown(server()),
         Unreachable(server()),
         Silent(server()),
         NotAtelier(server()),
+        StockVersion { server: server(), theirs: "3.6.0".into(), ours: "4.0.0".into() },
+        StockNames(server()),
         OtherVersion { server: server(), theirs: "1/a".into(), ours: "1/b".into() },
         Busy(server()),
         Lost(server()),
     ];
-    assert_every_variant!(errors, Unknown(_), Unreachable(_), Silent(_), NotAtelier(_), OtherVersion { .. }, Busy(_), Lost(_));
+    assert_every_variant!(
+        errors,
+        Unknown(_),
+        Unreachable(_),
+        Silent(_),
+        NotAtelier(_),
+        StockVersion { .. },
+        StockNames(_),
+        OtherVersion { .. },
+        Busy(_),
+        Lost(_)
+    );
     errors
 }
 
