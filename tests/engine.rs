@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use atelier_core::placement::Module;
-use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Rgb8};
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Rgb8, Rng};
 use atelier_engine::{End, Event, Phase, PreviewOptions, Task};
-use support::engine::Engine;
+use support::engine::{Engine, Said};
 use support::{files, folder, recipe, tiny};
 use testkit::{broken, tiny as make};
 
@@ -101,6 +101,19 @@ fn a_drawn_seed_is_reported_and_makes_the_picture_again() {
     let seed = said.begin().seeds[0];
     assert!(seed >= 0);
     assert_eq!(said.pixels(), engine.run(&Recipe { seed, ..recipe() }).pixels());
+}
+
+#[test]
+fn the_same_seed_draws_other_noise_with_another_generator_and_needs_no_other_model() {
+    let engine = Engine::start();
+    let with = |rng| engine.run(&Recipe { rng, ..recipe() });
+    let (cuda, cpu) = (with(Rng::Cuda), with(Rng::Cpu));
+    assert_eq!(cuda.pixels(), engine.run(&recipe()).pixels(), "the usual one");
+    let pictures: HashSet<Vec<u8>> = Rng::ALL.iter().map(|rng| with(*rng).pixels().to_vec()).collect();
+    assert_eq!(pictures.len(), 3, "each draws its own");
+    assert_eq!(cpu.pixels(), with(Rng::Cpu).pixels());
+    let reads = |said: &Said| said.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: Some(_), .. }));
+    assert!(reads(&cuda) && !reads(&cpu), "the weights stay in memory");
 }
 
 #[test]

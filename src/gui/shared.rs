@@ -168,6 +168,7 @@ pub fn with_model_of(now: Recipe, other: Recipe) -> Recipe {
         prompt: now.prompt,
         negative_prompt: now.negative_prompt,
         seed: now.seed,
+        rng: now.rng,
         batch_count: now.batch_count,
         init: now.init,
         mask: now.mask,

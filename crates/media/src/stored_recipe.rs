@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::MAX_SIDE;
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe};
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe, Rng};
 
 /// The version that this program writes.
 const VERSION: u32 = 1;
@@ -43,6 +43,8 @@ pub struct StoredRecipe {
     #[serde(skip_serializing_if = "Option::is_none")]
     clip_skip: Option<u32>,
     seed: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rng: Option<String>,
     vae_tiling: bool,
     flash_attention: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -162,6 +164,7 @@ impl StoredRecipe {
             flow_shift: recipe.flow_shift,
             clip_skip: recipe.clip_skip,
             seed: info.seed,
+            rng: (recipe.rng != Rng::default()).then(|| recipe.rng.key().to_owned()),
             vae_tiling: recipe.vae_tiling,
             flash_attention: recipe.flash_attention,
             init: recipe.init.as_ref().map(|init| StoredImage { file: image(&init.image), strength: init.strength }),
@@ -249,6 +252,7 @@ impl StoredRecipe {
         let defaults = Recipe::default();
         let sampler = known(self.sampler.as_deref(), "sampler", &mut notes);
         let scheduler = known(self.scheduler.as_deref(), "scheduler", &mut notes);
+        let rng = known(self.rng.as_deref(), "random number generator", &mut notes).unwrap_or_default();
         let recipe = Recipe {
             files,
             prompt: self.prompt,
@@ -264,6 +268,7 @@ impl StoredRecipe {
             flow_shift: self.flow_shift.and_then(finite),
             clip_skip: self.clip_skip,
             seed: self.seed,
+            rng,
             batch_count: 1,
             vae_tiling: self.vae_tiling,
             flash_attention: self.flash_attention,
@@ -283,7 +288,7 @@ fn known<T: std::str::FromStr>(name: Option<&str>, what: &str, notes: &mut Vec<S
     let name = name?;
     let found = name.parse().ok();
     if found.is_none() {
-        notes.push(format!("This version of Atelier does not have the {what} \"{name}\"; the model's own is used."));
+        notes.push(format!("This version of Atelier does not have the {what} \"{name}\"; the usual one is used."));
     }
     found
 }
@@ -319,6 +324,7 @@ mod tests {
             flow_shift: Some(3.0),
             clip_skip: Some(2),
             seed: 42,
+            rng: Rng::Cpu,
             batch_count: 4,
             vae_tiling: true,
             flash_attention: false,

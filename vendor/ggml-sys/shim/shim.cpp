@@ -232,6 +232,7 @@ atelier_status atelier_context_set_limits(atelier_context* context, const atelie
 atelier_status atelier_context_generate(atelier_context* context,
                                         const sd_img_gen_params_t* params,
                                         const char* lora_key,
+                                        enum rng_type_t rng,
                                         enum preview_t preview_mode,
                                         int preview_every,
                                         const atelier_callbacks* callbacks,
@@ -256,6 +257,7 @@ atelier_status atelier_context_generate(atelier_context* context,
             // The conditioner may be borrowed; the VAE is this context's.
             context->conditioner->begin_image(lora_key == nullptr ? "" : lora_key, [context] { context->release_vae_staging(); });
         }
+        context->set_rng(rng);
         std::optional<AdaptivePreviewScope> scope;
         if (is_adaptive) {
             scope.emplace(context, *params);

@@ -284,10 +284,11 @@ atelier_status atelier_context_preload(atelier_context* context, uint32_t module
 #define ATELIER_PREVIEW_ADAPTIVE (-1)
 
 // Generates one image; `params->batch_count` must be 1. `lora_key` identifies the LoRAs: it is part of the key of cached text encodings.
-// `preview_every`: steps between two previews; 0: none. The image is freed by atelier_image_free.
+// `rng` draws the noise. `preview_every`: steps between two previews; 0: none. The image is freed by atelier_image_free.
 atelier_status atelier_context_generate(atelier_context* context,
                                         const sd_img_gen_params_t* params,
                                         const char* lora_key,
+                                        enum rng_type_t rng,
                                         enum preview_t preview_mode,
                                         int preview_every,
                                         const atelier_callbacks* callbacks,

@@ -8,15 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpu_math::CpuMath;
 
+mod changes;
 mod files;
 mod image;
 mod lora_tags;
 mod sampling;
 
+pub use changes::changed_settings;
 pub use files::{FileRole, ModelFiles};
 pub use image::{ImageSource, Rgb8};
 pub use lora_tags::take_loras;
-pub use sampling::{Sampler, Scheduler, UnknownName};
+pub use sampling::{Rng, Sampler, Scheduler, UnknownName};
 
 /// Everything needed to make a picture again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +52,8 @@ pub struct Recipe {
     pub clip_skip: Option<u32>,
     /// Seed of the first picture; the next ones take the following numbers. Negative: drawn at random.
     pub seed: i64,
+    /// Random number generator: the same seed gives other noise with another one.
+    pub rng: Rng,
     /// Number of pictures, at least 1.
     pub batch_count: u32,
     /// Decode in tiles: less memory, a little slower.
@@ -107,6 +111,7 @@ impl Default for Recipe {
             flow_shift: None,
             clip_skip: None,
             seed: -1,
+            rng: Rng::default(),
             batch_count: 1,
             vae_tiling: false,
             flash_attention: true,

@@ -4,12 +4,12 @@ use std::ffi::{CString, c_char};
 use std::path::Path;
 use std::ptr::null;
 
-use ggml_sys::{sample_method_t, scheduler_t};
+use ggml_sys::{rng_type_t, sample_method_t, scheduler_t};
 
 use super::cpu_kernels::has_cpu_kernels;
 use super::error::CallError;
 use atelier_core::placement::{Module, Placement};
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Sampler, Scheduler};
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Rng, Sampler, Scheduler};
 
 /// ggml's name of the processor.
 const CPU: &str = "CPU";
@@ -155,6 +155,7 @@ impl RawContextParams {
 pub(super) struct RawGenerateParams {
     pub(super) raw: ggml_sys::sd_img_gen_params_t,
     pub(super) lora_key: *const c_char,
+    pub(super) rng: rng_type_t,
     _strings: Strings,
     _loras: Vec<ggml_sys::sd_lora_t>,
     _references: Vec<ggml_sys::sd_image_t>,
@@ -209,7 +210,7 @@ impl RawGenerateParams {
         sample.guidance.distilled_guidance = recipe.distilled_guidance;
 
         let lora_key = strings.text(params.lora_key)?;
-        Ok(Self { raw, lora_key, _strings: strings, _loras: loras, _references: references })
+        Ok(Self { raw, lora_key, rng: raw_rng(recipe.rng), _strings: strings, _loras: loras, _references: references })
     }
 }
 
@@ -242,6 +243,14 @@ const fn raw_sampler(sampler: Sampler) -> sample_method_t {
         Sampler::EulerCfgPp => sample_method_t::EULER_CFG_PP_SAMPLE_METHOD,
         Sampler::EulerACfgPp => sample_method_t::EULER_A_CFG_PP_SAMPLE_METHOD,
         Sampler::EulerGe => sample_method_t::EULER_GE_SAMPLE_METHOD,
+    }
+}
+
+const fn raw_rng(rng: Rng) -> rng_type_t {
+    match rng {
+        Rng::StdDefault => rng_type_t::STD_DEFAULT_RNG,
+        Rng::Cuda => rng_type_t::CUDA_RNG,
+        Rng::Cpu => rng_type_t::CPU_RNG,
     }
 }
 

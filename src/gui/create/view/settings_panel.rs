@@ -17,7 +17,7 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, slider_row};
 use crate::settings::PreviewChoice;
-use atelier_core::recipe::{Recipe, Sampler, Scheduler};
+use atelier_core::recipe::{Recipe, Rng, Sampler, Scheduler};
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -220,6 +220,22 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
     });
 }
 
+fn rng_row(ui: &mut Ui, recipe: &mut Recipe) {
+    let hover = "What draws the noise from the seed. GPU is what A1111 has, CPU what ComfyUI has: choose theirs to repeat a picture of theirs.";
+    row(ui, "Noise", |ui| {
+        let combo = ComboBox::from_id_salt("Noise")
+            .width(ui.available_width())
+            .icon(widgets::chevron)
+            .selected_text(recipe.rng.label())
+            .show_ui(ui, |ui| {
+                for rng in Rng::ALL {
+                    ui.selectable_value(&mut recipe.rng, *rng, rng.label());
+                }
+            });
+        combo.response.on_hover_text(hover).accessible_name("Noise");
+    });
+}
+
 fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     ui.add_space(8.0);
     CollapsingHeader::new(bold("More settings"))
@@ -265,6 +281,8 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     0.05,
                     "CLIP layers that are left out at the end. Some SD 1.5 models want 2.",
                 );
+                rng_row(ui, recipe);
+                optional_row(ui, "Threads", &mut recipe.threads, 4, 1..=256, 0.1, "Threads of the processor that compute. Off: every core, or all but one where there are more than four.");
                 let tiling = "Decode the picture in tiles: needs less memory, takes a little longer.";
                 row(ui, "VAE tiling", |ui| ui.checkbox(&mut recipe.vae_tiling, "Save memory").on_hover_text(tiling));
                 let flash = "Needs less memory, and is often faster. Switch it off where pictures come out broken.";

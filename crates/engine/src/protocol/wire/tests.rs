@@ -12,7 +12,7 @@ use crate::protocol::{
 };
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, PictureInfo, PlacementText, Sampler, Scheduler};
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, PictureInfo, PlacementText, Rng, Sampler, Scheduler};
 
 /// Asserts that the samples hold every variant. A variant that is missing here does not compile.
 macro_rules! assert_every_variant {
@@ -69,6 +69,7 @@ fn recipe() -> Recipe {
         eta: Some(0.3),
         flow_shift: Some(3.7),
         clip_skip: Some(2),
+        rng: Rng::Cpu,
         seed: i64::MIN,
         batch_count: 2,
         vae_tiling: true,
