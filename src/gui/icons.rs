@@ -15,6 +15,8 @@ pub(crate) enum Icon {
     Unlocked,
     Swap,
     Reuse,
+    Undo,
+    Redo,
     Picture,
     Copy,
     Save,
@@ -85,6 +87,18 @@ pub(crate) fn paint(painter: &Painter, rect: Rect, icon: Icon, stroke: Stroke) {
         Icon::Reuse => {
             painter.add(Shape::line(arc(at(8.0, 8.4), 5.0, -0.40, 0.36), stroke));
             line(&[(3.0, 2.4), (3.0, 6.0), (6.6, 6.0)]);
+        }
+        Icon::Undo => {
+            line(&[(3.0, 6.2), (9.6, 6.2)]);
+            painter.add(Shape::line(arc(at(9.6, 9.4), 3.2, -0.25, 0.25), stroke));
+            line(&[(9.6, 12.6), (6.4, 12.6)]);
+            line(&[(5.8, 3.4), (3.0, 6.2), (5.8, 9.0)]);
+        }
+        Icon::Redo => {
+            line(&[(13.0, 6.2), (6.4, 6.2)]);
+            painter.add(Shape::line(arc(at(6.4, 9.4), 3.2, 0.25, 0.75), stroke));
+            line(&[(6.4, 12.6), (9.6, 12.6)]);
+            line(&[(10.2, 3.4), (13.0, 6.2), (10.2, 9.0)]);
         }
         Icon::Picture => {
             frame(2.0, 3.0, 14.0, 13.0, 1.5);

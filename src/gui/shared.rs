@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::gui::create::progress::Progress;
 use crate::gui::devices::board::Remedy;
+pub use crate::gui::history::History;
 pub use crate::gui::screen::Screen;
 use crate::settings::{ThemeChoice, Zoom};
 use atelier_core::advice::Advice;
@@ -24,6 +25,8 @@ pub struct Shared {
     pub screen: Screen,
     /// The settings of the next picture.
     pub recipe: Recipe,
+    /// Changes of these settings, to be undone.
+    pub history: History,
     /// The model that comes with the program; where it cannot be used, a sentence that says why.
     pub builtin: Result<Arc<Builtin>, String>,
     /// The recipe as it was with the person's own files, while the built-in model is used.

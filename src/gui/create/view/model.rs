@@ -195,7 +195,7 @@ fn typed_path(ui: &mut Ui, commands: &mut Commands, typed: &str) {
         let id = Id::unique("typed path");
         let opened = ui.ctx().read_response(id).is_none();
         let edit = TextEdit::singleline(&mut text).id(id).hint_text("Path of a model or picture");
-        let response = widgets::line_edit(ui, wide, edit)
+        let response = widgets::line_edit_with_undo(ui, wide, edit)
             .on_hover_text("Type or paste the path of a file, then press Enter.")
             .accessible_name("Path of a file");
         if opened {

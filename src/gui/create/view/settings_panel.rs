@@ -2,14 +2,18 @@
 //!
 //! Widgets change a copy of the recipe; one command carries the copy when it differs.
 
+use eframe::egui::text::{CCursor, CCursorRange};
+use eframe::egui::text_edit::TextEditState;
 use eframe::egui::{
-    Align, Button, CollapsingHeader, ComboBox, Frame, Id, Key, Layout, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder, vec2,
+    Align, Button, CollapsingHeader, ComboBox, Context, Frame, Id, Key, Layout, Margin, Memory, Panel, RichText, ScrollArea, TextEdit, Ui,
+    UiBuilder, vec2,
 };
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::view::{model, size, source};
 use crate::gui::devices;
+use crate::gui::history::caret_after_change;
 use crate::gui::icons::Icon;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
@@ -133,6 +137,20 @@ fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
             .margin(Margin::symmetric(10, 7));
         ui.add(edit).on_hover_text_at_pointer(hover).accessible_name("Negative prompt");
     });
+}
+
+/// Puts the caret behind what undo or redo changed in the field that has the keyboard. The pairs are the texts before and after, of the
+/// prompt and of the negative prompt.
+pub(crate) fn text_restored(ctx: &Context, prompt: (&str, &str), negative: (&str, &str)) {
+    let Some(focused) = ctx.memory(Memory::focused) else { return };
+    // A number that is being typed would be taken from its text again.
+    ctx.data_mut(|data| data.remove_temp::<String>(focused));
+    let fields = [(Id::unique("prompt"), prompt), (Id::unique("negative prompt"), negative)];
+    let Some((_, (before, after))) = fields.into_iter().find(|(id, texts)| *id == focused && texts.0 != texts.1) else { return };
+    if let Some(mut edit) = TextEditState::load(ctx, focused) {
+        edit.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(caret_after_change(before, after)))));
+        edit.store(ctx, focused);
+    }
 }
 
 /// A text field that grows with its text up to a height, then scrolls.
