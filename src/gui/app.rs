@@ -154,6 +154,7 @@ impl App {
                 builtin: options.builtin.clone(),
                 custom_recipe,
                 recent_recipes: RecentRecipes::default(),
+                lora_files: Vec::new(),
                 unplaced: Vec::new(),
                 missing_files: BTreeSet::new(),
                 jobs: Jobs::default(),
@@ -557,7 +558,14 @@ fn dialog_closed(create: &mut create::State, kind: DialogKind, result: DialogRes
     context.shared.dialog_open = false;
     match kind {
         DialogKind::ModelsFolder | DialogKind::ModelsRoot => models::update::dialog_closed(kind, result, context),
-        DialogKind::Any | DialogKind::Role(_) | DialogKind::Start | DialogKind::Mask | DialogKind::Lora | DialogKind::SaveAs(_) => {
+        DialogKind::Any
+        | DialogKind::Role(_)
+        | DialogKind::Start
+        | DialogKind::Mask
+        | DialogKind::Reference
+        | DialogKind::Control
+        | DialogKind::Lora
+        | DialogKind::SaveAs(_) => {
             create::update::dialog_closed(create, kind, result, context);
         }
     }

@@ -188,6 +188,10 @@ pub enum DialogKind {
     Start,
     /// The mask.
     Mask,
+    /// A reference picture.
+    Reference,
+    /// The picture for the ControlNet.
+    Control,
     /// A LoRA.
     Lora,
     /// Target file of this picture.
@@ -318,6 +322,8 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
         DialogKind::Lora => one(dialog.set_title("Choose a LoRA").add_filter("Model files", &MODELS).pick_file()),
         DialogKind::Start => one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURES).pick_file()),
         DialogKind::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURES).pick_file()),
+        DialogKind::Reference => dialog.set_title("Add reference pictures").add_filter("Pictures", &PICTURES).pick_files(),
+        DialogKind::Control => one(dialog.set_title("Choose a control picture").add_filter("Pictures", &PICTURES).pick_file()),
         DialogKind::ModelsFolder => one(dialog.set_title("Use the models of a folder").pick_folder()),
         DialogKind::ModelsRoot => one(dialog.set_title("Choose where downloaded models go").pick_folder()),
         DialogKind::SaveAs(_) => {

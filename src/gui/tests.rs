@@ -26,6 +26,7 @@ use atelier_library::{Builtin, MANIFEST};
 mod board;
 mod create;
 mod history;
+mod inputs;
 mod memory;
 mod models;
 mod program;

@@ -8,10 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::{NamedPlacement, PreviewChoice, Settings, ThemeChoice, WindowPlace, Zoom};
 use crate::studio::updates::{UpdateChoice, UpdateSettings};
 use atelier_core::placement::{Module, Reserve, module_named};
-use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe};
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe};
 
 /// Version of the format that this program writes.
 pub(super) const VERSION: u32 = 1;
+/// Reference pictures beyond these are no recipe.
+const MOST_PICTURES: usize = 64;
+/// No processor has more threads.
+const MOST_THREADS: u32 = 4096;
 /// Stored word for the built-in model, whose folder may be another one in the next version.
 const BUILTIN: &str = "built-in";
 
@@ -158,7 +162,11 @@ struct StoredRecipe {
     start_picture: Option<PathBuf>,
     start_strength: f32,
     mask: Option<PathBuf>,
+    reference_pictures: Vec<PathBuf>,
+    control_picture: Option<PathBuf>,
+    control_strength: f32,
     loras: Vec<StoredLora>,
+    threads: Option<u32>,
     backend: String,
     params_backend: String,
     max_vram: String,
@@ -206,6 +214,10 @@ impl From<&Recipe> for StoredRecipe {
             start_picture: recipe.init.as_ref().and_then(|init| file(&init.image)),
             start_strength: recipe.init.as_ref().map_or(0.75, |init| init.strength),
             mask: recipe.mask.as_ref().and_then(file),
+            reference_pictures: recipe.reference_images.iter().filter_map(file).collect(),
+            control_picture: recipe.control.as_ref().and_then(|control| file(&control.image)),
+            control_strength: recipe.control.as_ref().map_or(0.9, |control| control.strength),
+            threads: recipe.threads,
             loras: recipe.loras.iter().map(|it| StoredLora { path: it.path.clone(), strength: it.strength }).collect(),
             backend: recipe.placement.backend.clone(),
             params_backend: recipe.placement.params_backend.clone(),
@@ -243,6 +255,11 @@ impl From<StoredRecipe> for Recipe {
                 .start_picture
                 .map(|path| InitImage { image: ImageSource::File(path), strength: within(stored.start_strength, 0.0, 1.0, 0.75) }),
             mask: stored.mask.map(ImageSource::File),
+            reference_images: stored.reference_pictures.into_iter().take(MOST_PICTURES).map(ImageSource::File).collect(),
+            control: stored
+                .control_picture
+                .map(|path| ControlImage { image: ImageSource::File(path), strength: within(stored.control_strength, 0.0, 1.0, 0.9) }),
+            threads: stored.threads.filter(|it| (1..=MOST_THREADS).contains(it)),
             loras: stored.loras.into_iter().map(|it| Lora { path: it.path, strength: within(it.strength, -10.0, 10.0, 1.0) }).collect(),
             placement: PlacementText {
                 backend: stored.backend,
@@ -251,7 +268,6 @@ impl From<StoredRecipe> for Recipe {
                 stream_layers: stored.stream_layers,
                 split_batch: stored.split_batch,
             },
-            ..usual
         }
     }
 }

@@ -64,6 +64,14 @@ pub enum Command {
     ChooseMask,
     /// Paint the whole picture anew.
     ClearMask,
+    /// Show the file dialog for a reference picture.
+    AddReference,
+    /// Remove the reference picture of this index.
+    RemoveReference(usize),
+    /// Show the file dialog for the picture of the ControlNet.
+    ChooseControl,
+    /// Remove the picture of the ControlNet.
+    ClearControl,
     /// Show the file dialog for a LoRA.
     AddLora,
     /// Set the preview of forming pictures.
@@ -165,6 +173,10 @@ impl Command {
             Self::ClearStart => ("Remove start picture", "Start from nothing. The file itself stays where it is."),
             Self::ChooseMask => ("Choose a mask", "Choose a mask: white is painted anew, black is kept."),
             Self::ClearMask => ("Remove mask", "Paint the whole picture anew."),
+            Self::AddReference => ("Add a reference picture", "Choose a picture that an edit model looks at."),
+            Self::RemoveReference(_) => ("Remove reference picture", "Do without this picture. The file itself stays where it is."),
+            Self::ChooseControl => ("Choose a control picture", "Choose the picture that steers through the ControlNet."),
+            Self::ClearControl => ("Remove control picture", "Do without this picture. The file itself stays where it is."),
             Self::AddLora => ("Add a LoRA", "Choose a LoRA, a small file that adds a style or a subject."),
             Self::SetPreview(choice) => (choice.label(), choice.tooltip()),
             Self::Show(_) => ("Show this picture", "Show this picture."),
@@ -197,7 +209,13 @@ impl Command {
             Self::UseBuiltin if shared.builtin.is_err() => Err("The built-in model is not there. Reinstall Atelier to get it back."),
             Self::UseBuiltin => (!shared.uses_builtin()).then_some(()).ok_or("The built-in model is in use."),
             Self::UseOwnFiles => shared.uses_builtin().then_some(()).ok_or("Your own files are in use."),
-            Self::AddFiles | Self::ChooseFile(_) | Self::ChooseStart | Self::ChooseMask | Self::AddLora => {
+            Self::AddFiles
+            | Self::ChooseFile(_)
+            | Self::ChooseStart
+            | Self::ChooseMask
+            | Self::AddReference
+            | Self::ChooseControl
+            | Self::AddLora => {
                 (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
             }
             Self::SaveAs => {
@@ -227,6 +245,8 @@ impl Command {
             | Self::TypePath(_)
             | Self::ClearStart
             | Self::ClearMask
+            | Self::RemoveReference(_)
+            | Self::ClearControl
             | Self::SetPreview(_)
             | Self::Show(_)
             | Self::OpenFolder

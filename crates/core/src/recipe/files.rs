@@ -111,6 +111,12 @@ impl FileRole {
         }
     }
 
+    /// True for a file with the diffusion module: a whole model, or that module alone.
+    #[must_use]
+    pub const fn is_main(self) -> bool {
+        matches!(self, Self::Model | Self::Diffusion)
+    }
+
     /// Why a file of this role has no effect on the pictures that Atelier makes, as a sentence; `None` where it has one.
     #[must_use]
     pub const fn without_effect(self) -> Option<&'static str> {

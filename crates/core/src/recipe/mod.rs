@@ -17,7 +17,7 @@ mod sampling;
 pub use changes::changed_settings;
 pub use files::{FileRole, ModelFiles};
 pub use image::{ImageSource, Rgb8};
-pub use lora_tags::take_loras;
+pub use lora_tags::{take_loras, take_loras_if};
 pub use sampling::{Rng, Sampler, Scheduler, UnknownName};
 
 /// Everything needed to make a picture again.
@@ -82,6 +82,13 @@ impl Recipe {
     #[must_use]
     pub fn uses_guidance(&self) -> bool {
         !self.guidance.is_nan() && self.guidance != 1.0
+    }
+
+    /// Removes the control picture where no `ControlNet` reads it: after a change of the model it would only be refused.
+    pub fn drop_unusable_control(&mut self) {
+        if self.files.get(FileRole::Controlnet).is_none() {
+            self.control = None;
+        }
     }
 
     /// True where both use the same model, opened in the same way, so that one context serves both.

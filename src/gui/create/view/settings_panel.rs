@@ -5,7 +5,7 @@
 use eframe::egui::text::{CCursor, CCursorRange};
 use eframe::egui::text_edit::TextEditState;
 use eframe::egui::{
-    Align, Button, CollapsingHeader, ComboBox, Context, Frame, Id, Key, Layout, Margin, Memory, Panel, RichText, ScrollArea, TextEdit, Ui,
+    Align, Button, CollapsingHeader, ComboBox, Context, Frame, Id, Key, Label, Layout, Margin, Memory, Panel, RichText, ScrollArea, TextEdit, Ui,
     UiBuilder, vec2,
 };
 
@@ -21,7 +21,7 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, slider_row};
 use crate::settings::PreviewChoice;
-use atelier_core::recipe::{Recipe, Rng, Sampler, Scheduler};
+use atelier_core::recipe::{Recipe, Rng, Sampler, Scheduler, changed_settings};
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -36,10 +36,13 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
             prompts(ui, state, &mut recipe);
+            source::lora_chips(ui, state, &recipe);
             model::model_section(ui, state, commands);
             size::size_section(ui, state, &mut recipe, commands);
             sampling(ui, state, &mut recipe, commands);
             source::start_section(ui, state, &mut recipe, commands);
+            source::reference_section(ui, state, &recipe, commands);
+            source::control_section(ui, state, &mut recipe, commands);
             source::lora_section(ui, state, &mut recipe, commands);
             more(ui, state, &mut recipe, commands);
         });
@@ -309,4 +312,28 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
         })
         .header_response
         .on_hover_text("Previews and details of the model.");
+    let changed = changed_details(recipe);
+    if !changed.is_empty() {
+        let palette = theme::palette(ui);
+        let words = format!("Set there: {}", changed.join(", "));
+        ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).wrap())
+            .on_hover_text("These settings are not the usual ones.");
+    }
+}
+
+/// Names of the settings under "More settings" that are not the usual ones.
+fn changed_details(recipe: &Recipe) -> Vec<&'static str> {
+    let usual = Recipe::default();
+    let details = Recipe {
+        distilled_guidance: recipe.distilled_guidance,
+        flow_shift: recipe.flow_shift,
+        eta: recipe.eta,
+        clip_skip: recipe.clip_skip,
+        rng: recipe.rng,
+        threads: recipe.threads,
+        vae_tiling: recipe.vae_tiling,
+        flash_attention: recipe.flash_attention,
+        ..usual.clone()
+    };
+    changed_settings(&usual, &details)
 }
