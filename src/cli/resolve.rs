@@ -209,6 +209,7 @@ fn recipe_of_flags(
         batch_count: picture.batch_count,
         vae_tiling: modules.vae_tiling,
         flash_attention: !modules.no_diffusion_fa,
+        vae_conv_scale: modules.vae_conv_scale,
         init: inputs.init_img.as_ref().map(|path| InitImage { image: file(path), strength: inputs.strength }),
         mask: inputs.mask.as_ref().map(file),
         reference_images: inputs.ref_image.iter().map(file).collect(),

@@ -449,13 +449,9 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
         Event::Begin { job, begin } => {
             devices::requests::job_began(devices);
             create.last_seed = begin.seeds.first().copied().or(create.last_seed);
-            let notes = begin.notes.join(" ");
             if let Some(job) = context.shared.jobs.get_mut(job) {
                 job.begun = true;
                 job.progress.begin(begin);
-            }
-            if !notes.is_empty() {
-                context.notice(notes);
             }
         }
         Event::Phase { job, phase } => {

@@ -31,6 +31,7 @@ pub(crate) enum Icon {
     Pinned,
     Check,
     Warning,
+    Info,
     Pause,
     Play,
     Search,
@@ -178,6 +179,11 @@ pub(crate) fn paint(painter: &Painter, rect: Rect, icon: Icon, stroke: Stroke) {
             }
         }
         Icon::Check => line(&[(3.0, 8.4), (6.6, 12.0), (13.0, 4.6)]),
+        Icon::Info => {
+            painter.circle_stroke(at(8.0, 8.0), 5.8, stroke);
+            line(&[(8.0, 7.4), (8.0, 11.0)]);
+            dot(8.0, 5.2, 0.9);
+        }
         Icon::Warning => {
             line(&[(8.0, 2.4), (14.2, 13.4), (1.8, 13.4), (8.0, 2.4)]);
             line(&[(8.0, 6.4), (8.0, 9.8)]);

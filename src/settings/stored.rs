@@ -159,6 +159,7 @@ struct StoredRecipe {
     batch_count: u32,
     vae_tiling: bool,
     flash_attention: bool,
+    vae_conv_scale: bool,
     start_picture: Option<PathBuf>,
     start_strength: f32,
     mask: Option<PathBuf>,
@@ -211,6 +212,7 @@ impl From<&Recipe> for StoredRecipe {
             batch_count: recipe.batch_count,
             vae_tiling: recipe.vae_tiling,
             flash_attention: recipe.flash_attention,
+            vae_conv_scale: recipe.vae_conv_scale,
             start_picture: recipe.init.as_ref().and_then(|init| file(&init.image)),
             start_strength: recipe.init.as_ref().map_or(0.75, |init| init.strength),
             mask: recipe.mask.as_ref().and_then(file),
@@ -251,6 +253,7 @@ impl From<StoredRecipe> for Recipe {
             batch_count: stored.batch_count.clamp(1, 1000),
             vae_tiling: stored.vae_tiling,
             flash_attention: stored.flash_attention,
+            vae_conv_scale: stored.vae_conv_scale,
             init: stored
                 .start_picture
                 .map(|path| InitImage { image: ImageSource::File(path), strength: within(stored.start_strength, 0.0, 1.0, 0.75) }),

@@ -4,6 +4,7 @@
 //! person sees. Only `ffi` below contains `unsafe`.
 
 mod cache;
+mod alternative_files;
 mod checks;
 mod cpu_math;
 mod devices;
@@ -12,6 +13,7 @@ mod engine_end;
 mod estimate;
 mod event_mailbox;
 mod failure;
+mod faults;
 mod ffi;
 mod fingerprint;
 mod handle;

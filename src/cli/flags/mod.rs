@@ -314,6 +314,9 @@ pub(super) struct ModuleFlags {
     /// Flash attention in the diffusion module (on unless switched off)
     #[arg(long, overrides_with = "no_diffusion_fa", help_heading = DEVICES)]
     pub(super) diffusion_fa: bool,
+    /// Scale the convolutions of SDXL's VAE, where pictures come out black
+    #[arg(long = "force-sdxl-vae-conv-scale", help_heading = DEVICES)]
+    pub(super) vae_conv_scale: bool,
     /// No flash attention
     #[arg(long, overrides_with = "diffusion_fa", help_heading = DEVICES)]
     pub(super) no_diffusion_fa: bool,

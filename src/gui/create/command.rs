@@ -10,6 +10,7 @@ use crate::gui::create::viewport::View;
 use crate::gui::shared::{Shared, UnmetRequirement};
 use crate::gui::shortcut::Shortcut;
 use crate::settings::PreviewChoice;
+use atelier_core::placement::Change;
 use atelier_core::recipe::{FileRole, Recipe};
 use atelier_engine::JobId;
 
@@ -86,6 +87,10 @@ pub enum Command {
     Older,
     /// Take the settings of the picture shown.
     UseSettings,
+    /// Change this, and make the same picture again with the same seed.
+    RepeatWithChange(PictureId, Change),
+    /// Read the notes on the picture shown, or put them away.
+    ShowNotes(bool),
     /// Start the next picture from the one shown.
     StartFromShown,
     /// Write the picture shown to a file.
@@ -184,6 +189,11 @@ impl Command {
             Self::Newer => ("Newer picture", "Show the picture that was made after this one."),
             Self::Older => ("Older picture", "Show the picture that was made before this one."),
             Self::UseSettings => ("Use these settings", "Take over prompt, seed and all settings of this picture."),
+            Self::RepeatWithChange(..) => {
+                ("Apply and run the same seed", "Change this, and make the same picture again with the same seed.")
+            }
+            Self::ShowNotes(true) => ("Show the notes", "Read what was changed for this picture or went wrong with it."),
+            Self::ShowNotes(false) => ("Put the notes away", "Put the notes away. The mark on the picture stays."),
             Self::StartFromShown => ("Start from this picture", "Use this picture as the start of the next one."),
             Self::SaveAs => ("Save as…", "Save this picture where you like. It is already kept in your pictures folder."),
             Self::CopyPicture => ("Copy picture", "Put this picture on the clipboard."),
@@ -233,6 +243,8 @@ impl Command {
             Self::GenerateWith(_)
             | Self::Follow
             | Self::FocusPrompt
+            | Self::RepeatWithChange(..)
+            | Self::ShowNotes(_)
             | Self::ChangeRecipe(_)
             | Self::TryPrompt(_)
             | Self::SwapSides

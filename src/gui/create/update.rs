@@ -115,6 +115,15 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 context.notice("Prompt, seed and settings of this picture are set.");
             }
         }
+        Command::RepeatWithChange(id, change) => {
+            if let Some(picture) = state.session.get(id) {
+                let mut repeated = picture.recipe.clone();
+                change.apply(&mut repeated);
+                change.apply(&mut context.shared.recipe);
+                generate(state, repeated, context);
+            }
+        }
+        Command::ShowNotes(shown) => state.shows_notes = shown,
         Command::StartFromShown => start_from_shown(state, context),
         Command::SaveAs => {
             if let Some(id) = state.session.shown().map(|picture| picture.id) {
@@ -278,7 +287,7 @@ fn save_as(state: &State, id: PictureId, target: PathBuf, context: &mut Context<
         PictureFile::At(path) => Some(path.clone()),
         PictureFile::Writing | PictureFile::Failed => None,
     };
-    context.workers.file(FileTask::SaveAs { target, kept, recipe: Box::new(picture.recipe.clone()), pixels: picture.pixels.clone() });
+    context.workers.file(FileTask::SaveAs { target, kept, recipe: Box::new(picture.recipe.clone()), notes: picture.notes.clone(), pixels: picture.pixels.clone() });
 }
 
 /// Takes files over, each in its role. One with a diffusion module is the model from now on, with the settings that suit it: the library finds

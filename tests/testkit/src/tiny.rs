@@ -151,13 +151,37 @@ pub fn builtin(dir: &Path, options: &Options) -> io::Result<TinyFiles> {
 /// Writes a LoRA for the diffusion module of [`zimage`] with the same options, in the names that its trainers use
 /// (`diffusion_model.layers.0.attention.to_q.lora_A.weight`). At strength 1 it changes the picture clearly.
 pub fn lora(dir: &Path, options: &Options) -> io::Result<PathBuf> {
+    let path = dir.join("tiny-lora.safetensors");
+    write_safetensors(&path, &lora_tensors(options, RANK), options.seed.wrapping_add(1), true)?;
+    Ok(path)
+}
+
+/// The same LoRA with as many rows as asked for: a file as large as wanted.
+pub fn lora_of_rank(dir: &Path, options: &Options, rank: usize) -> io::Result<PathBuf> {
+    let path = dir.join(format!("tiny-lora-{rank}.safetensors"));
+    write_safetensors(&path, &lora_tensors(options, rank), options.seed.wrapping_add(1), true)?;
+    Ok(path)
+}
+
+/// The same LoRA with two tensors for a layer that the model does not have.
+pub fn partial_lora(dir: &Path, options: &Options) -> io::Result<PathBuf> {
+    let mut tensors = lora_tensors(options, RANK);
+    let name = format!("diffusion_model.layers.{}.attention.to_q", options.layers + 7);
+    tensors.weight(format!("{name}.lora_A.weight"), &[RANK, options.width], Kind::F16, 1.0);
+    tensors.weight(format!("{name}.lora_B.weight"), &[options.width, RANK], Kind::F16, 1.0);
+    let path = dir.join("partial-lora.safetensors");
+    write_safetensors(&path, &tensors, options.seed.wrapping_add(1), true)?;
+    Ok(path)
+}
+
+fn lora_tensors(options: &Options, rank: usize) -> Tensors {
     let (width, hidden) = (options.width, feed_forward(options.width));
     let mut tensors = Tensors::default();
     for layer in 0..options.layers {
         let mut pair = |name: &str, rows: usize, columns: usize| {
             let name = format!("diffusion_model.layers.{layer}.{name}");
-            tensors.weight(format!("{name}.lora_A.weight"), &[RANK, columns], Kind::F16, 1.0);
-            tensors.weight(format!("{name}.lora_B.weight"), &[rows, RANK], Kind::F16, 1.0);
+            tensors.weight(format!("{name}.lora_A.weight"), &[rank, columns], Kind::F16, 1.0);
+            tensors.weight(format!("{name}.lora_B.weight"), &[rows, rank], Kind::F16, 1.0);
         };
         for part in ["to_q", "to_k", "to_v", "to_out.0"] {
             pair(&format!("attention.{part}"), width, width);
@@ -166,9 +190,7 @@ pub fn lora(dir: &Path, options: &Options) -> io::Result<PathBuf> {
         pair("feed_forward.w2", width, hidden);
         pair("feed_forward.w3", hidden, width);
     }
-    let path = dir.join("tiny-lora.safetensors");
-    write_safetensors(&path, &tensors, options.seed.wrapping_add(1), true)?;
-    Ok(path)
+    tensors
 }
 
 /// Writes a LoRA that matches no tensor of the Z-Image family: names and shapes are those of SD1.5.

@@ -33,6 +33,7 @@ const SHIM_SOURCES: &[&str] = &[
     "residency",
     "estimate",
     "job",
+    "lora_use",
     "compute_hook",
     "cpu_kernels",
     "memory_tracker",

@@ -38,7 +38,9 @@ public:
     const PeakBytes& peaks() const { return peaks_; }
 
     bool is_cancelled() const { return callbacks_.cancelled != nullptr && callbacks_.cancelled(callbacks_.user); }
-    void log(int level, const char* text) const;
+    void log(int level, const char* text);
+    // Throws EngineAbort where the engine said that it could not load a LoRA.
+    void check_loras() const;
 
     void enter_phase(atelier_phase phase);
     // Called when the engine has run the text encoder: encoding ends, denoising begins.
@@ -100,6 +102,7 @@ private:
     int64_t step_report_us_ = 0;
 
     atelier_shortage shortage_ = {};
+    std::string failed_lora_;  // the engine's words
 
     std::atomic<bool> lost_{false};
     mutable std::mutex lost_mutex_;

@@ -5,11 +5,13 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "context.h"
 #include "error_boundary.h"
 #include "ggml-backend.h"
 #include "job.h"
+#include "lora_use.h"
 #include "memory_tracker.h"
 #include "upscaler.h"
 
@@ -20,6 +22,7 @@
 using atelier::run_guarded;
 using atelier::Job;
 using atelier::last_error;
+using atelier::last_loras;
 using atelier::last_lost_server;
 using atelier::last_peaks;
 using atelier::last_shortage;
@@ -31,6 +34,7 @@ thread_local std::string last_error;
 thread_local atelier_shortage last_shortage = {};
 thread_local std::string last_lost_server;
 thread_local PeakBytes last_peaks;
+thread_local std::vector<LoraUse> last_loras;
 
 atelier_status reject(const char* reason) {
     last_error = reason;
@@ -118,6 +122,17 @@ size_t atelier_last_peaks(atelier_device_peak* out, size_t capacity) {
     for (const auto& it : last_peaks) {
         if (index < capacity) {
             out[index] = {it.first.second, it.first.first, it.second};
+        }
+        ++index;
+    }
+    return index;
+}
+
+size_t atelier_last_loras(atelier_lora_use* out, size_t capacity) {
+    size_t index = 0;
+    for (const auto& it : last_loras) {
+        if (index < capacity) {
+            out[index] = {it.path.c_str(), it.applied, it.total};
         }
         ++index;
     }
@@ -241,6 +256,7 @@ atelier_status atelier_context_generate(atelier_context* context,
         return reject("a picture needs a context, parameters and a batch of one");
     }
     *out = {};
+    last_loras.clear();
     Job job(*callbacks);
     const bool is_adaptive = preview_every == ATELIER_PREVIEW_ADAPTIVE;
     if (!is_adaptive) {
@@ -274,6 +290,8 @@ atelier_status atelier_context_generate(atelier_context* context,
         }
         *out = images[0];
         std::free(images);
+        job.check_loras();
+        last_loras = atelier::lora_uses(*context, *params);
         if (out->data == nullptr || out->channel != 3) {
             last_error = "the engine made an empty picture";
             return ATELIER_FAILED;

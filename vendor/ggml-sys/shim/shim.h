@@ -104,6 +104,13 @@ typedef struct {
     bool stream_layers;
 } atelier_limits;
 
+// Tensors of a LoRA's file, and how many of them an image was made with.
+typedef struct {
+    const char* path;
+    uint64_t applied;
+    uint64_t total;  // 0: none is of a module of this model
+} atelier_lora_use;
+
 typedef struct atelier_context atelier_context;
 typedef struct atelier_upscaler atelier_upscaler;
 typedef struct atelier_conditioning_cache atelier_conditioning_cache;
@@ -216,6 +223,9 @@ const char* atelier_last_lost_server(void);
 
 // Peaks of this thread's last generation or upscaling, successful or not. Writes at most `capacity`; returns their number.
 size_t atelier_last_peaks(atelier_device_peak* out, size_t capacity);
+// LoRAs of this thread's last generation that succeeded; those of no strength are left out. Writes at most `capacity`; returns their number.
+// The paths are valid until this thread's next call.
+size_t atelier_last_loras(atelier_lora_use* out, size_t capacity);
 // Bytes that this process has allocated on a device (name of atelier_device_get) now.
 uint64_t atelier_allocated_bytes(const char* device);
 

@@ -194,6 +194,18 @@ pub struct atelier_device_peak {
     pub bytes: u64,
 }
 
+/// Tensors of a LoRA's file, and how many of them an image was made with.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_lora_use {
+    /// Its file.
+    pub path: *const c_char,
+    /// Tensors that were used.
+    pub applied: u64,
+    /// Tensors of the file; 0: none is of a module of this model.
+    pub total: u64,
+}
+
 /// Predicted memory of a module in a phase, in bytes, on the device where it runs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -364,6 +376,7 @@ unsafe extern "C" {
         count: *mut usize,
     ) -> atelier_status;
     pub fn atelier_last_peaks(out: *mut atelier_device_peak, capacity: usize) -> usize;
+    pub fn atelier_last_loras(out: *mut atelier_lora_use, capacity: usize) -> usize;
     pub fn atelier_allocated_bytes(device: *const c_char) -> u64;
     pub fn atelier_simulate_device(name: *const c_char, memory_bytes: u64, card: *const c_char) -> atelier_status;
     #[cfg(feature = "vulkan")]

@@ -25,6 +25,7 @@ pub fn changed_settings(before: &Recipe, after: &Recipe) -> Vec<&'static str> {
         batch_count,
         vae_tiling,
         flash_attention,
+        vae_conv_scale,
         init,
         mask,
         reference_images,
@@ -57,6 +58,7 @@ pub fn changed_settings(before: &Recipe, after: &Recipe) -> Vec<&'static str> {
         ("threads", *threads != after.threads),
         ("VAE tiling", *vae_tiling != after.vae_tiling),
         ("flash attention", *flash_attention != after.flash_attention),
+        ("VAE range", *vae_conv_scale != after.vae_conv_scale),
         ("placement", *placement != after.placement),
     ];
     changes.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()

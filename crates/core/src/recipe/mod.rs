@@ -60,6 +60,8 @@ pub struct Recipe {
     pub vae_tiling: bool,
     /// Flash attention in the diffusion module: less memory, often faster.
     pub flash_attention: bool,
+    /// Scale the convolutions of SDXL's VAE, which otherwise overflows in half precision: black pictures.
+    pub vae_conv_scale: bool,
     /// Picture to start from (img2img).
     pub init: Option<InitImage>,
     /// Mask over the init image: white is painted anew, black is kept.
@@ -97,6 +99,7 @@ impl Recipe {
         self.files == other.files
             && self.placement == other.placement
             && self.flash_attention == other.flash_attention
+            && self.vae_conv_scale == other.vae_conv_scale
             && self.threads == other.threads
     }
 }
@@ -122,6 +125,7 @@ impl Default for Recipe {
             batch_count: 1,
             vae_tiling: false,
             flash_attention: true,
+            vae_conv_scale: false,
             init: None,
             mask: None,
             reference_images: Vec::new(),

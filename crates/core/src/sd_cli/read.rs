@@ -136,6 +136,7 @@ fn action(name: &str) -> Option<Action> {
         "-t" | "--threads" => Value(|it, text| set(&mut it.recipe.threads, whole(text)?)),
         "--vae-tiling" => Flag(|it| it.recipe.vae_tiling = true),
         "--diffusion-fa" => Flag(|it| it.recipe.flash_attention = true),
+        "--force-sdxl-vae-conv-scale" => Flag(|it| it.recipe.vae_conv_scale = true),
         "--fa" => Flag(|it| {
             it.recipe.flash_attention = true;
             it.leave_out(&["--fa"], "Atelier uses flash attention in the diffusion module only");
@@ -175,7 +176,6 @@ fn action(name: &str) -> Option<Action> {
         | "--convert-name"
         | "--preview-noisy"
         | "--mmap"
-        | "--force-sdxl-vae-conv-scale"
         | "--diffusion-conv-direct"
         | "--vae-conv-direct"
         | "--circular"

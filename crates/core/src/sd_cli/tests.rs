@@ -246,7 +246,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
         proptest::sample::select(vec!["", "te=cpu", "all=CUDA0,vae=CPU"]),
         proptest::sample::select(vec!["", "disk", "all=CPU,te=disk"]),
         proptest::sample::select(vec!["", "6", "CUDA0=6,Vulkan0=-1.5"]),
-        any::<[bool; 3]>(),
+        any::<[bool; 4]>(),
     );
     (text(), text(), files, loras, sampling, numbers, images, places).prop_map(
         |(prompt, negative_prompt, files, loras, sampling, numbers, images, (backend, params_backend, max_vram, switches))| Recipe {
@@ -281,6 +281,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
             },
             flash_attention: switches[1],
             vae_tiling: switches[2],
+            vae_conv_scale: switches[3],
         },
     )
 }

@@ -72,9 +72,12 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     for (flag, text) in places.into_iter().filter(|(_, text)| !text.trim().is_empty()) {
         line.option(flag, &text.trim());
     }
-    for (flag, set) in
-        [("--stream-layers", placement.stream_layers), ("--diffusion-fa", recipe.flash_attention), ("--vae-tiling", recipe.vae_tiling)]
-    {
+    for (flag, set) in [
+        ("--stream-layers", placement.stream_layers),
+        ("--diffusion-fa", recipe.flash_attention),
+        ("--vae-tiling", recipe.vae_tiling),
+        ("--force-sdxl-vae-conv-scale", recipe.vae_conv_scale),
+    ] {
         if set {
             line.flag(flag);
         }

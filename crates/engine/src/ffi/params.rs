@@ -20,6 +20,8 @@ pub(crate) struct ContextParams {
     pub(crate) files: ModelFiles,
     pub(crate) threads: u32,
     pub(crate) flash_attention: bool,
+    /// Scale the convolutions of SDXL's VAE.
+    pub(crate) vae_conv_scale: bool,
     /// Every device by its whole name, since the engine's default is the first GPU, even a remote one; without budgets and batch split.
     pub(crate) placement: Placement,
 }
@@ -139,6 +141,7 @@ impl RawContextParams {
         raw.params_backend = strings.text(&placement.params_backend)?;
         raw.n_threads = i32::try_from(params.threads).unwrap_or(1).max(1);
         raw.diffusion_flash_attn = params.flash_attention;
+        raw.force_sdxl_vae_conv_scale = params.vae_conv_scale;
         // The engine's own direct convolution is slower than the unfolded one; ours is faster, and its graphs need less memory.
         let is_direct = |module| convolves_directly(&params.placement, module);
         raw.diffusion_conv_direct = is_direct(Module::Diffusion) && is_direct(Module::Controlnet);

@@ -44,7 +44,7 @@ pub(super) fn upscale(
     let mut upscaler = Upscaler::new(params.model, threads, &placement.placement, monitor).map_err(job_error)?;
     let large = upscaler.run(&image, monitor).map_err(job_error)?;
     let info = PictureInfo { index: 0, seed: 0, cpu_math: None };
-    monitor.send(Event::Picture { job, picture: Picture { info, image: Arc::new(large) } });
+    monitor.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: Arc::new(large) } });
     Ok(End::Done { pictures: vec![info], timings: monitor.timings(), notes: Vec::new() })
 }
 

@@ -4,6 +4,7 @@ use eframe::egui::{Align, Id, Layout, Rect, RichText, Role, Sense, TextureId, Ui
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
+use crate::gui::create::view::notes;
 use crate::gui::create::viewport::{self, View};
 use crate::gui::icons::Icon;
 use crate::gui::shared::UnmetRequirement;
@@ -38,6 +39,7 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
             painter.image(texture, drawn, Rect::from_min_max(pos2(0.0, 0.0), uv_size), theme::UNTINTED);
             look(ui, state, commands, &response, size, room);
             menu(state, commands, &response);
+            notes::notes_panel(ui, state, commands, whole);
         }
         _ => empty(ui, state, commands, whole),
     }

@@ -306,6 +306,8 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                 optional_row(ui, "Threads", &mut recipe.threads, 4, 1..=256, 0.1, "Threads of the processor that compute. Off: every core, or all but one where there are more than four.");
                 let tiling = "Decode the picture in tiles: needs less memory, takes a little longer.";
                 row(ui, "VAE tiling", |ui| ui.checkbox(&mut recipe.vae_tiling, "Save memory").on_hover_text(tiling));
+                let range = "SDXL: scale the VAE's convolutions, for pictures that come out black.";
+                row(ui, "VAE range", |ui| ui.checkbox(&mut recipe.vae_conv_scale, "Safe range").on_hover_text(range));
                 let flash = "Needs less memory, and is often faster. Switch it off where pictures come out broken.";
                 row(ui, "Attention", |ui| ui.checkbox(&mut recipe.flash_attention, "Flash attention").on_hover_text(flash));
             });
@@ -333,6 +335,7 @@ fn changed_details(recipe: &Recipe) -> Vec<&'static str> {
         threads: recipe.threads,
         vae_tiling: recipe.vae_tiling,
         flash_attention: recipe.flash_attention,
+        vae_conv_scale: recipe.vae_conv_scale,
         ..usual.clone()
     };
     changed_settings(&usual, &details)
