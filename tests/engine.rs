@@ -310,13 +310,17 @@ fn of_a_lora_that_is_not_wholly_used_the_picture_says_how_much_was() {
     let engine = Engine::start();
     let dir = folder("partial-lora");
     let lora = |path| Recipe { loras: vec![Lora { path, strength: 1.0 }], ..recipe() };
-    let (whole, partial) = (make::lora(&dir, &make::Options::default()).unwrap(), make::partial_lora(&dir, &make::Options::default()).unwrap());
+    let (whole, partial) =
+        (make::lora(&dir, &make::Options::default()).unwrap(), make::partial_lora(&dir, &make::Options::default()).unwrap());
     assert_eq!(engine.run(&lora(whole.clone())).pictures()[0].notes, []);
     assert_eq!(engine.run(&lora(whole)).pictures()[0].notes, [], "also where the prompt's encoding is cached");
     let said = engine.run(&lora(partial));
     let [note] = &said.pictures()[0].notes[..] else { panic!("{:?}", said.pictures()[0].notes) };
     let total = 2 * 7 * make::Options::default().layers + 2;
-    assert_eq!(note.sentence, format!("Of the LoRA partial-lora.safetensors only {} of {total} parts fit this model and were used.", total - 2));
+    assert_eq!(
+        note.sentence,
+        format!("Of the LoRA partial-lora.safetensors only {} of {total} parts fit this model and were used.", total - 2)
+    );
     assert_eq!(note.remedies, [Change::WithoutLora { name: "partial-lora.safetensors".into() }]);
     assert!(matches!(said.end(), End::Done { .. }));
 }
@@ -339,7 +343,11 @@ fn a_picture_of_one_colour_says_so_and_flash_attention_is_avoided_there_from_the
 
     let engine = Engine::start_remembering(&memory);
     let said = engine.run(&recipe);
-    assert!(said.begin().notes[0].starts_with("Flash attention is off: with it, this model made a picture of one colour on"), "{:?}", said.begin());
+    assert!(
+        said.begin().notes[0].starts_with("Flash attention is off: with it, this model made a picture of one colour on"),
+        "{:?}",
+        said.begin()
+    );
     assert_eq!(said.pictures()[0].notes[0], PictureNote::changed(said.begin().notes[0].clone()));
     assert_eq!(Engine::start().run(&recipe).begin().notes, Vec::<String>::new(), "another memory");
 }

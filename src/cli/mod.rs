@@ -30,8 +30,8 @@ use std::sync::Arc;
 use clap::{CommandFactory, Parser};
 
 use exit::Exit;
-pub use flags::{Command, DevicesFlags, DoctorFlags, GenerateFlags, ModelsFlags, PlanFlags, ServeFlags, UpscaleFlags};
 use flags::CommonFlags;
+pub use flags::{Command, DevicesFlags, DoctorFlags, GenerateFlags, ModelsFlags, PlanFlags, ServeFlags, UpscaleFlags};
 use interrupt::{Interrupt, Press};
 use job::JobOutput;
 use printer::Printer;

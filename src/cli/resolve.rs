@@ -28,12 +28,15 @@ pub(super) struct Job {
     pub(super) unsupported: Vec<String>,
 }
 
+/// Finds files of the library by their names.
+type Find<'a, Name: ?Sized, Found> = &'a dyn Fn(&Name) -> Result<Found, UsageError>;
+
 /// Models and LoRAs that flags name.
 pub(super) struct Lookup<'a> {
     /// A model of the library, by its name.
-    pub(super) model: &'a dyn Fn(&str) -> Result<Runnable, UsageError>,
+    pub(super) model: Find<'a, str, Runnable>,
     /// The files of LoRAs that a prompt names, in the same order.
-    pub(super) loras: &'a dyn Fn(&[String]) -> Result<Vec<PathBuf>, UsageError>,
+    pub(super) loras: Find<'a, [String], Vec<PathBuf>>,
     /// The built-in model.
     pub(super) builtin: &'a dyn Fn() -> Result<Builtin, BuiltinError>,
 }
@@ -75,15 +78,17 @@ pub(super) fn upscale(
 ) -> Result<Job, UsageError> {
     let path = png(&flags.output)?;
     let devices = &flags.devices;
-    if devices.max_vram.is_some() || devices.stream_layers || devices.split_batch.is_some() {
+    if devices.split_batch.is_some() {
         return Err(UsageError::WithoutEffect(
-            "--max-vram, --stream-layers and --split-batch have no effect on an upscaler: it runs in tiles, as a whole. Leave them out.",
+            "--split-batch has no effect on an upscaler: one device enlarges the picture. Leave it out.",
         ));
     }
     let text = OldFlags { offload_to_cpu: devices.offload_to_cpu, ..OldFlags::default() }.before(&PlacementText {
         backend: devices.backend.clone(),
         params_backend: devices.params_backend.clone(),
-        ..PlacementText::default()
+        max_vram: devices.max_vram.clone(),
+        stream_layers: devices.stream_layers,
+        split_batch: String::new(),
     });
     placement::check_shape(&text)?;
     let model = match flags.model.to_str() {
@@ -149,11 +154,7 @@ fn check_complete(recipe: &Recipe) -> Result<(), UsageError> {
     Ok(())
 }
 
-fn recipe_of_flags(
-    picture: &PictureFlags,
-    common: &CommonFlags,
-    lookup: &Lookup<'_>,
-) -> Result<(Recipe, Option<String>), UsageError> {
+fn recipe_of_flags(picture: &PictureFlags, common: &CommonFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Option<String>), UsageError> {
     let CommonFlags { model, sampling, inputs, devices, modules, .. } = common;
     // Contradictions are reported before any model is looked up.
     let old = OldFlags {

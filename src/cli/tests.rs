@@ -112,7 +112,11 @@ fn image(value: u8) -> Arc<Rgb8> {
 }
 
 fn picture(index: u32) -> Picture {
-    Picture { info: PictureInfo { index, seed: 42 + i64::from(index), cpu_math: None }, notes: vec![PictureNote::changed("The size was snapped.")], image: image(index as u8) }
+    Picture {
+        info: PictureInfo { index, seed: 42 + i64::from(index), cpu_math: None },
+        notes: vec![PictureNote::changed("The size was snapped.")],
+        image: image(index as u8),
+    }
 }
 
 fn begin(pictures: u32) -> Begin {

@@ -173,8 +173,18 @@ impl App {
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
         };
         let autosave = Autosave::new(options.settings_path.clone(), settings);
-        let mut app =
-            Self { state, engine, workers, library, autosave, cause: ChangeCause::Step(OTHER_CHANGE), opening: None, instance: None, handovers: None, terminated: Arc::default() };
+        let mut app = Self {
+            state,
+            engine,
+            workers,
+            library,
+            autosave,
+            cause: ChangeCause::Step(OTHER_CHANGE),
+            opening: None,
+            instance: None,
+            handovers: None,
+            terminated: Arc::default(),
+        };
         app.with(ctx, |features, context| {
             memory::update::start(features.memory, context);
             devices::requests::start(features.devices, context);
@@ -416,9 +426,8 @@ const OTHER_CHANGE: &str = "Change of settings";
 /// Origin of the changes that a command makes.
 fn cause_of(command: &Command) -> ChangeCause {
     match command {
-        Command::Create(create::Command::ChangeRecipe(_)) | Command::Devices(devices::Command::SetText(_) | devices::Command::SetBudget(..)) => {
-            ChangeCause::Edit
-        }
+        Command::Create(create::Command::ChangeRecipe(_))
+        | Command::Devices(devices::Command::SetText(_) | devices::Command::SetBudget(..)) => ChangeCause::Edit,
         other => ChangeCause::Step(other.label()),
     }
 }

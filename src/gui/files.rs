@@ -348,11 +348,23 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
 ///
 /// # Errors
 /// Fails if the folder cannot be written to.
-pub fn store_picture(folder: &Path, recipe: &Recipe, info: PictureInfo, notes: &[PictureNote], pixels: &Rgb8) -> Result<PathBuf, FileError> {
+pub fn store_picture(
+    folder: &Path,
+    recipe: &Recipe,
+    info: PictureInfo,
+    notes: &[PictureNote],
+    pixels: &Rgb8,
+) -> Result<PathBuf, FileError> {
     Ok(results::store_picture(folder, recipe, info, notes, pixels)?)
 }
 
-fn save_as(target: &Path, kept: Option<&Path>, recipe: &Recipe, notes: &[PictureNote], pixels: Option<&Rgb8>) -> Result<PathBuf, FileError> {
+fn save_as(
+    target: &Path,
+    kept: Option<&Path>,
+    recipe: &Recipe,
+    notes: &[PictureNote],
+    pixels: Option<&Rgb8>,
+) -> Result<PathBuf, FileError> {
     // The file is a PNG, so its name ends so.
     let target = if target.extension().is_some_and(|it| it.eq_ignore_ascii_case("png")) {
         target.to_owned()

@@ -61,7 +61,15 @@ impl History {
     }
 
     /// Takes note of the settings as they are now. `held`: a button of the pointer is down.
-    pub(crate) fn observe(&mut self, recipe: &Recipe, custom: Option<&Recipe>, pins: &BTreeSet<Module>, cause: ChangeCause, time_secs: f64, held: bool) {
+    pub(crate) fn observe(
+        &mut self,
+        recipe: &Recipe,
+        custom: Option<&Recipe>,
+        pins: &BTreeSet<Module>,
+        cause: ChangeCause,
+        time_secs: f64,
+        held: bool,
+    ) {
         if self.now.recipe == *recipe && self.now.custom_recipe.as_deref() == custom {
             if self.now.pins != *pins {
                 self.now.pins.clone_from(pins);

@@ -67,7 +67,13 @@ impl Destination {
 ///
 /// # Errors
 /// If the folder cannot be written to.
-pub fn store_picture(folder: &Path, recipe: &Recipe, info: PictureInfo, notes: &[PictureNote], image: &Rgb8) -> Result<PathBuf, PictureError> {
+pub fn store_picture(
+    folder: &Path,
+    recipe: &Recipe,
+    info: PictureInfo,
+    notes: &[PictureNote],
+    image: &Rgb8,
+) -> Result<PathBuf, PictureError> {
     atelier_media::save_picture(folder, recipe, model_name(&recipe.files), info, notes, image)
 }
 

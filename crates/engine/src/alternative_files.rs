@@ -33,7 +33,8 @@ pub(crate) fn other_files(headers: &mut HeaderCache, recipe: &Recipe) -> Vec<Cha
         common * 2 >= main.chars().count().max(name.chars().count())
     };
     let roles = [FileRole::Diffusion, FileRole::Model];
-    let mains = roles.into_iter().flat_map(|role| alternatives(headers, recipe, role, is_same_model).into_iter().map(move |path| (role, path)));
+    let mains =
+        roles.into_iter().flat_map(|role| alternatives(headers, recipe, role, is_same_model).into_iter().map(move |path| (role, path)));
     let mains: Vec<_> = mains.take(1).collect();
     let vae = vae.into_iter().take(1).map(|path| (FileRole::Vae, path));
     vae.chain(mains).map(|(role, path)| Change::Quantisation { module: role.module(), name: file_name(&path) }).collect()

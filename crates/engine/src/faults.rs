@@ -41,11 +41,7 @@ pub(crate) struct Faults(Vec<Fault>);
 impl FaultySetting {
     /// The setting that most probably broke a picture of this recipe; `None` where it is the model itself.
     pub(crate) fn of(recipe: &Recipe, family: Family) -> Option<Self> {
-        if recipe.flash_attention {
-            Some(Self::FlashAttention)
-        } else {
-            is_vae_at_risk(recipe, family).then_some(Self::VaeRange)
-        }
+        if recipe.flash_attention { Some(Self::FlashAttention) } else { is_vae_at_risk(recipe, family).then_some(Self::VaeRange) }
     }
 
     const fn module(self) -> Module {

@@ -3,8 +3,8 @@
 //! Callers hold a [`Handle`]; they send [`Request`]s and read [`Event`]s, both plain data. Not here: egui, the command line, files that a
 //! person sees. Only `ffi` below contains `unsafe`.
 
-mod cache;
 mod alternative_files;
+mod cache;
 mod checks;
 mod cpu_math;
 mod devices;

@@ -79,7 +79,10 @@ mod tests {
         let named = |name: &str| lora_named(name, files.into_iter()).and_then(Path::to_str);
         assert_eq!(named("ink"), Some("/l/ink.gguf"), "in the same letters");
         assert_eq!((named("INK"), named("ink.safetensors")), (Some("/l/Ink.safetensors"), Some("/l/Ink.safetensors")));
-        assert_eq!((named("old/oil v1.5"), named("old\\oil v1.5"), named("v1.5")), (Some("/l/old/oil v1.5.safetensors"), Some("/l/old/oil v1.5.safetensors"), None));
+        assert_eq!(
+            (named("old/oil v1.5"), named("old\\oil v1.5"), named("v1.5")),
+            (Some("/l/old/oil v1.5.safetensors"), Some("/l/old/oil v1.5.safetensors"), None)
+        );
     }
 
     #[test]

@@ -249,7 +249,7 @@ pub(super) struct InputFlags {
     pub(super) control_strength: f32,
 }
 
-// What `DeviceFlags` has for models with a diffusion module has no effect on an upscaler.
+// What `DeviceFlags` has for batches has no effect on an upscaler.
 #[derive(Debug, Args)]
 pub(super) struct UpscaleDeviceFlags {
     /// Where the upscaler runs
@@ -264,11 +264,13 @@ pub(super) struct UpscaleDeviceFlags {
     /// CPU threads; 0 or less: every core, or all but one where there are more than four
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, help_heading = DEVICES)]
     pub(super) threads: Option<i32>,
-    // Refused with a sentence.
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    pub(super) max_vram: Option<String>,
-    #[arg(long, hide = true)]
+    /// Most memory to use, in GiB: 2 on every graphics device, or cuda0=2; -1 leaves 1 GiB free
+    #[arg(long, value_name = "GIB", default_value = "", hide_default_value = true, allow_hyphen_values = true, help_heading = DEVICES)]
+    pub(super) max_vram: String,
+    /// Keep what fits in the budget and stream the rest
+    #[arg(long, help_heading = DEVICES)]
     pub(super) stream_layers: bool,
+    // Refused with a sentence.
     #[arg(long, hide = true)]
     pub(super) split_batch: Option<String>,
 }
@@ -491,7 +493,8 @@ mod tests {
 
     #[test]
     fn of_a_flag_that_is_given_twice_the_last_one_counts_and_lists_go_on() {
-        let args = ["atelier", "generate", "-p", "x", "--seed", "7", "-W", "64", "-s", "8", "--width", "128", "--lora", "a", "--lora", "b:0.5"];
+        let args =
+            ["atelier", "generate", "-p", "x", "--seed", "7", "-W", "64", "-s", "8", "--width", "128", "--lora", "a", "--lora", "b:0.5"];
         let Ok(Cli { command: Some(Command::Generate(flags)), .. }) = Cli::try_parse_from(args) else { panic!() };
         assert_eq!((flags.picture.seed, flags.picture.width), (8, Some(128)));
         assert_eq!(flags.common.model.lora.len(), 2);

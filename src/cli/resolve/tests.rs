@@ -73,10 +73,11 @@ fn flags_without_effect_are_refused_with_a_sentence() {
     let error = |args: &[&str]| job(args).unwrap_err().to_string();
     assert!(error(&["generate", "-m", "m.gguf", "-p", "x", "--photo-maker", "pm"]).contains("PhotoMaker needs pictures of a person"));
     assert!(error(&["generate", "-m", "m.gguf", "-p", "x", "--clip_vision", "cv"]).contains("video models"));
-    for flags in [&["--max-vram", "-1"][..], &["--stream-layers"], &["--split-batch", "CUDA0,CUDA1"]] {
-        let upscale = ["upscale", "-m", "a.pth", "-i", "a.png", "-o", "b.png"];
-        assert!(error(&[&upscale, flags].concat()).contains("no effect on an upscaler"), "{flags:?}");
-    }
+    let upscale = ["upscale", "-m", "a.safetensors", "-i", "a.png", "-o", "b.png"];
+    assert!(error(&[&upscale[..], &["--split-batch", "CUDA0,CUDA1"]].concat()).contains("no effect on an upscaler"));
+    let budget = ["--max-vram", "-1", "--stream-layers", "--offload-to-cpu"];
+    let Task::Upscale { placement, .. } = job(&[&upscale[..], &budget].concat()).unwrap().task else { panic!() };
+    assert_eq!((placement.max_vram.as_str(), placement.stream_layers, placement.params_backend.as_str()), ("-1", true, "*=cpu"));
 }
 
 fn recipe_of(args: &[&str]) -> Recipe {

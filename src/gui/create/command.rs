@@ -225,9 +225,7 @@ impl Command {
             | Self::ChooseMask
             | Self::AddReference
             | Self::ChooseControl
-            | Self::AddLora => {
-                (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
-            }
+            | Self::AddLora => (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already."),
             Self::SaveAs => {
                 state.session.shown().map(drop).ok_or("There is no picture yet.")?;
                 (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")

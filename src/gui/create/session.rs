@@ -214,7 +214,12 @@ mod tests {
 
     fn push(session: &mut Session, seed: i64, side: u32) -> PictureId {
         let pixels = Rgb8::new(side, side, vec![0; (side * side * 3) as usize]).unwrap();
-        session.push(Recipe { batch_count: 4, ..Recipe::default() }, PictureInfo { index: 0, seed, cpu_math: None }, Vec::new(), Arc::new(pixels))
+        session.push(
+            Recipe { batch_count: 4, ..Recipe::default() },
+            PictureInfo { index: 0, seed, cpu_math: None },
+            Vec::new(),
+            Arc::new(pixels),
+        )
     }
 
     #[test]

@@ -287,7 +287,13 @@ fn save_as(state: &State, id: PictureId, target: PathBuf, context: &mut Context<
         PictureFile::At(path) => Some(path.clone()),
         PictureFile::Writing | PictureFile::Failed => None,
     };
-    context.workers.file(FileTask::SaveAs { target, kept, recipe: Box::new(picture.recipe.clone()), notes: picture.notes.clone(), pixels: picture.pixels.clone() });
+    context.workers.file(FileTask::SaveAs {
+        target,
+        kept,
+        recipe: Box::new(picture.recipe.clone()),
+        notes: picture.notes.clone(),
+        pixels: picture.pixels.clone(),
+    });
 }
 
 /// Takes files over, each in its role. One with a diffusion module is the model from now on, with the settings that suit it: the library finds
@@ -309,20 +315,22 @@ fn take_files(files: ModelFiles, context: &mut Context<'_>) {
 pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<'_>) {
     let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let mut lines = Vec::new();
-    let (mut parts, is_model) = (ModelFiles::default(), files.iter().any(|(_, what)| matches!(what, FileKind::Role(role) if role.is_main())));
+    let (mut parts, is_model) =
+        (ModelFiles::default(), files.iter().any(|(_, what)| matches!(what, FileKind::Role(role) if role.is_main())));
     if is_model {
         // They were made for another model.
         context.shared.recipe.loras.clear();
     }
     for (path, what) in files {
         match what {
-            FileKind::Role(role) => match role.without_effect() {
-                Some(sentence) => lines.push(format!("{}: {sentence}", name(&path))),
-                None => {
+            FileKind::Role(role) => {
+                if let Some(sentence) = role.without_effect() {
+                    lines.push(format!("{}: {sentence}", name(&path)));
+                } else {
                     lines.push(format!("{}: {}", role.label(), name(&path)));
                     parts.set(role, path);
                 }
-            },
+            }
             FileKind::Lora if context.shared.recipe.loras.iter().any(|lora| lora.path == path) => {}
             FileKind::Lora => context.shared.recipe.loras.push(Lora { path, strength: 1.0 }),
             FileKind::Picture => start_from(ImageSource::File(path), context),

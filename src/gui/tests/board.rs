@@ -286,6 +286,7 @@ fn what_a_model_takes_is_asked_without_a_wrong_placement_and_again_after_a_failu
     studio.port.send(Event::Devices(machine()));
     studio.port.send(Event::Estimated { recipe: question, estimate: Err(failure) });
     studio.settle();
+    assert!(studio.sees("There is no file z-Q8_0.gguf."), "in Create, before anything is generated");
     studio.press(Modifiers::COMMAND, Key::Num2);
     studio.settle();
     assert!(studio.sees("the board shows the placement without it") || studio.sees("There is no file z-Q8_0.gguf."));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atelier_core::recipe::ModelFiles;
 use atelier_library::disk::{DiskFile, folder_files};
-use atelier_library::{assemble, file_name};
+use atelier_library::{Missing, assemble, file_name};
 
 use super::message::{AssembledModel, LibraryEvent};
 use super::worker::Worker;
@@ -34,7 +34,7 @@ impl Worker {
         let assembly = file.and_then(|file| assemble(file, &known, &self.models.catalogue, preferred));
         let model = match assembly {
             Some(assembly) => {
-                let missing = assembly.missing.iter().filter(|it| files.get(it.role).is_none()).map(|it| it.sentence()).collect();
+                let missing = assembly.missing.iter().filter(|it| files.get(it.role).is_none()).map(Missing::sentence).collect();
                 let defaults = Some(self.models.catalogue.defaults_for(assembly.family, &name));
                 let files = assembly.files.iter().chain(files.iter()).map(|(role, path)| (role, path.to_owned())).collect();
                 AssembledModel { name, files, defaults, missing }

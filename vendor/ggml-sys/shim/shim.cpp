@@ -81,6 +81,11 @@ private:
 
 }  // namespace
 
+// As src/upscaler.cpp has it.
+struct upscaler_ctx_t {
+    UpscalerGGML* upscaler = nullptr;
+};
+
 struct atelier_upscaler {
     upscaler_ctx_t* upscaler = nullptr;
 
@@ -327,6 +332,8 @@ atelier_status atelier_upscaler_new(const char* path,
                                     int tile_size,
                                     const char* backend,
                                     const char* params_backend,
+                                    uint64_t limit,
+                                    bool stream,
                                     const atelier_callbacks* callbacks,
                                     atelier_upscaler** out) {
     if (path == nullptr || callbacks == nullptr || out == nullptr) {
@@ -344,6 +351,9 @@ atelier_status atelier_upscaler_new(const char* path,
             last_error = "the engine could not open the upscaler";
             return ATELIER_FAILED;
         }
+        UpscalerGGML& engine = *upscaler->upscaler->upscaler;
+        engine.set_max_graph_vram_bytes(limit);
+        engine.set_stream_layers_enabled(stream && limit > 0 && engine.backend_manager.params_backend_is_cpu(SDBackendModule::UPSCALER));
         *out = upscaler.release();
         return ATELIER_OK;
     });

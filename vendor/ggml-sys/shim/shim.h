@@ -306,12 +306,16 @@ atelier_status atelier_context_generate(atelier_context* context,
 // Hits and misses of the context's text encodings in the cache.
 void atelier_context_conditioning_counts(const atelier_context* context, uint64_t* hits, uint64_t* misses);
 
+// `limit`: maximum bytes of its device that a tile's graph may use, weights included; 0: no limit. `stream`: copy the blocks that do not fit
+// piece by piece; needs a limit, and weights in RAM.
 atelier_status atelier_upscaler_new(const char* path,
                                     bool direct,
                                     int n_threads,
                                     int tile_size,
                                     const char* backend,
                                     const char* params_backend,
+                                    uint64_t limit,
+                                    bool stream,
                                     const atelier_callbacks* callbacks,
                                     atelier_upscaler** out);
 void atelier_upscaler_free(atelier_upscaler* upscaler);

@@ -405,6 +405,8 @@ unsafe extern "C" {
         tile_size: c_int,
         backend: *const c_char,
         params_backend: *const c_char,
+        limit: u64,
+        stream: bool,
         callbacks: *const atelier_callbacks,
         out: *mut *mut atelier_upscaler,
     ) -> atelier_status;

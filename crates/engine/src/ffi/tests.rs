@@ -49,7 +49,8 @@ fn context_params(files: &tiny::TinyFiles) -> ContextParams {
             .into_iter()
             .collect(),
         threads: 1,
-        flash_attention: true, vae_conv_scale: false,
+        flash_attention: true,
+        vae_conv_scale: false,
         placement: Placement::all_on("CPU"),
     }
 }

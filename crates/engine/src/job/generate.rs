@@ -47,11 +47,7 @@ pub(super) struct Generator<'a> {
 
 impl Generator<'_> {
     /// Generates until `take` returns `None`; calls `done` after each picture.
-    pub(super) fn run(
-        &self,
-        take: &mut dyn FnMut() -> Option<u32>,
-        done: &mut dyn FnMut(PictureInfo),
-    ) -> Result<(), JobError> {
+    pub(super) fn run(&self, take: &mut dyn FnMut() -> Option<u32>, done: &mut dyn FnMut(PictureInfo)) -> Result<(), JobError> {
         let Self { engine, job, plan, preview, shard, monitor, callbacks } = *self;
         let job_error = |error: &_| JobError::of_call(error, callbacks.cancelled(), monitor.log_lines());
         let lora_key = lora_key(&plan.recipe.loras);

@@ -85,7 +85,20 @@ pub(super) fn prepare(
     let picture_notes = notes.iter().map(PictureNote::changed).collect();
     let begin = Begin { width, height, steps: steps_to_run(&recipe), seeds, notes };
     shards.truncate(count as usize);
-    Ok(GenerationPlan { recipe, family, begin, notes: picture_notes, placement, shards, devices, vae_tiling, init, mask, references, control })
+    Ok(GenerationPlan {
+        recipe,
+        family,
+        begin,
+        notes: picture_notes,
+        placement,
+        shards,
+        devices,
+        vae_tiling,
+        init,
+        mask,
+        references,
+        control,
+    })
 }
 
 /// Brings the numbers of a recipe into the range that the engine takes, with a note on each that changed. Returns whether the picture is

@@ -108,5 +108,8 @@ fn a_whole_model_needs_nothing_and_a_language_model_must_have_the_width() {
         made(&format!("/e/{width}.gguf"), 10, &listed)
     };
     let scan = [made("/m/anima.gguf", 100, anima), at(2560), at(1024)];
-    assert_eq!(name_of(&assemble(&scan[0], &scan, &Catalogue::shipped(), &ModelFiles::default()).unwrap(), FileRole::Llm).as_deref(), Some("1024.gguf"));
+    assert_eq!(
+        name_of(&assemble(&scan[0], &scan, &Catalogue::shipped(), &ModelFiles::default()).unwrap(), FileRole::Llm).as_deref(),
+        Some("1024.gguf")
+    );
 }

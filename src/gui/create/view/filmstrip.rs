@@ -6,8 +6,8 @@ use eframe::egui::{
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::view::notes;
 use crate::gui::create::session::{PictureFile, SessionPicture};
+use crate::gui::create::view::notes;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::widgets::command_button;

@@ -1,6 +1,6 @@
 //! Notes on the picture that is shown: what was changed for the person or went wrong, with a button for each change that may help.
 
-use eframe::egui::{Align, Area, Frame, Id, Label, Layout, Margin, Order, Rect, RichText, Stroke, Ui, vec2};
+use eframe::egui::{Area, Frame, Id, Label, Margin, Order, Rect, RichText, Stroke, Ui, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
@@ -51,9 +51,8 @@ pub(crate) fn notes_panel(ui: &mut Ui, state: &State, commands: &mut Commands, c
                 let (rect, _) = ui.allocate_exact_size(vec2(18.0, 18.0), eframe::egui::Sense::hover());
                 icons::paint(ui.painter(), rect, icon, Stroke::new(1.0, color));
                 ui.add(Label::new(bold("About this picture").color(palette.strong)));
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    icon_button(ui, state, commands, Icon::Close, Command::ShowNotes(false));
-                });
+                ui.add_space((ui.available_width() - widgets::ROW_HEIGHT).max(0.0));
+                icon_button(ui, state, commands, Icon::Close, Command::ShowNotes(false));
             });
             for (index, note) in picture.notes.iter().enumerate() {
                 ui.push_id(index, |ui| {

@@ -5,8 +5,8 @@
 use eframe::egui::text::{CCursor, CCursorRange};
 use eframe::egui::text_edit::TextEditState;
 use eframe::egui::{
-    Align, Button, CollapsingHeader, ComboBox, Context, Frame, Id, Key, Label, Layout, Margin, Memory, Panel, RichText, ScrollArea, TextEdit, Ui,
-    UiBuilder, vec2,
+    Align, Button, CollapsingHeader, ComboBox, Context, Frame, Id, Key, Label, Layout, Margin, Memory, Panel, RichText, ScrollArea,
+    TextEdit, Ui, UiBuilder, vec2,
 };
 
 use crate::gui::command::Commands;
@@ -71,6 +71,10 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.label(RichText::new(unmet.sentence()).color(palette.weak));
     } else if let Some(advice) = state.shared.advice() {
         ui.label(RichText::new(advice).color(palette.warn));
+    }
+    // The engine has looked at the files: a part that is missing, or does not belong to the others.
+    if let Some(failure) = state.devices.board.estimate_error.as_ref().filter(|_| state.shared.screen == Screen::Create) {
+        ui.add(Label::new(RichText::new(failure).color(palette.warn)).wrap());
     }
     let queueing = !state.shared.jobs.is_empty();
     let wide = ui.available_width();
@@ -242,7 +246,8 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
 }
 
 fn rng_row(ui: &mut Ui, recipe: &mut Recipe) {
-    let hover = "What draws the noise from the seed. GPU is what A1111 has, CPU what ComfyUI has: choose theirs to repeat a picture of theirs.";
+    let hover =
+        "What draws the noise from the seed. GPU is what A1111 has, CPU what ComfyUI has: choose theirs to repeat a picture of theirs.";
     row(ui, "Noise", |ui| {
         let combo = ComboBox::from_id_salt("Noise")
             .width(ui.available_width())
@@ -303,7 +308,15 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     "CLIP layers that are left out at the end. Some SD 1.5 models want 2.",
                 );
                 rng_row(ui, recipe);
-                optional_row(ui, "Threads", &mut recipe.threads, 4, 1..=256, 0.1, "Threads of the processor that compute. Off: every core, or all but one where there are more than four.");
+                optional_row(
+                    ui,
+                    "Threads",
+                    &mut recipe.threads,
+                    4,
+                    1..=256,
+                    0.1,
+                    "Threads of the processor that compute. Off: every core, or all but one where there are more than four.",
+                );
                 let tiling = "Decode the picture in tiles: needs less memory, takes a little longer.";
                 row(ui, "VAE tiling", |ui| ui.checkbox(&mut recipe.vae_tiling, "Save memory").on_hover_text(tiling));
                 let range = "SDXL: scale the VAE's convolutions, for pictures that come out black.";

@@ -131,13 +131,17 @@ pub(crate) fn lora_chips(ui: &mut Ui, state: &State, recipe: &Recipe) {
             (words, palette.text, format!("LoRA: {}\nIts strength is set under LoRAs.", lora.path.display()))
         });
         let unknown = unknown.iter().map(|name| {
-            let hover = "No LoRA of this name is known. Add its file under LoRAs or drop it on the window; or remove the tag from the prompt.";
+            let hover =
+                "No LoRA of this name is known. Add its file under LoRAs or drop it on the window; or remove the tag from the prompt.";
             (format!("{name} · not found"), palette.warn, hover.to_owned())
         });
         for (words, color, hover) in known.chain(unknown) {
-            Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(8).inner_margin(Margin::symmetric(7, 2)).show(ui, |ui| {
-                ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(color)).truncate()).on_hover_text(hover);
-            });
+            Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(8).inner_margin(Margin::symmetric(7, 2)).show(
+                ui,
+                |ui| {
+                    ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(color)).truncate()).on_hover_text(hover);
+                },
+            );
         }
     });
 }

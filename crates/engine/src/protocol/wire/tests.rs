@@ -11,8 +11,8 @@ use crate::protocol::{
     RemoteError, Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Timings,
 };
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
 use atelier_core::picture_note::PictureNote;
+use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, PictureInfo, PlacementText, Rng, Sampler, Scheduler};
 
 /// Asserts that the samples hold every variant. A variant that is missing here does not compile.
