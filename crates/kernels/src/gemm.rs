@@ -29,18 +29,12 @@
 
 use std::ops::Range;
 
-use crate::entry::{Kernels, Tile};
-use crate::pack::PANEL_MAX;
+use crate::blocks::{DEPTH_MAX, DEPTH_WORDS, PANEL_MAX};
 use crate::scratch;
+use crate::table::{Kernels, Tile};
 
-/// Words of depth of a block.
-pub(crate) const DEPTH_WORDS: usize = 256;
-/// Values of depth of a block, with pairs.
-pub(crate) const DEPTH_MAX: usize = 2 * DEPTH_WORDS;
 /// Vectors in a row of a block of B: whole panels of two and of three.
 const COLUMN_VECTORS: usize = 30;
-/// Panels of a block of B: those of two vectors of 8, or of three of 4 with twice as many vectors.
-pub(crate) const PANELS_MAX: usize = 21;
 /// Rows of a block of A.
 const ROW_BLOCK: usize = 256;
 /// Words between packed rows of A: a cache line more than they hold, so that the rows of a tile are in different sets of the first cache.

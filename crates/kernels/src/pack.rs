@@ -1,11 +1,9 @@
 //! Packing: copies of parts of the factors in the order in which the innermost loop reads them.
 
-use crate::convolution::PixelPanel;
+use crate::blocks::PANEL_MAX;
 use crate::rows::f16_to_f32;
 use crate::simd::{Simd, Words};
-
-/// Values of the widest row of a panel, of any instruction set.
-pub(crate) const PANEL_MAX: usize = 48;
+use crate::window::{PixelPanel, WindowPosition};
 
 /// Converts `count` values of binary16.
 ///
@@ -96,14 +94,6 @@ pub(crate) unsafe fn pixels<W: Words>(panel: &PixelPanel<'_>, to: *mut u32) {
             to = to.add(width);
         }
     }
-}
-
-/// Position in a window: channel, row and column.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WindowPosition {
-    pub(crate) channel: usize,
-    pub(crate) row: usize,
-    pub(crate) column: usize,
 }
 
 /// The values at one position of the window for each pixel of the panel, then zeros up to the panel's width.

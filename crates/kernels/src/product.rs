@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::entry::Kernels;
-use crate::gemm::{self, DEPTH_MAX, Left, Right, Target, Thread};
-use crate::pack::PANEL_MAX;
+use crate::blocks::{DEPTH_MAX, PANEL_MAX};
+use crate::gemm::{self, Left, Right, Target, Thread};
 use crate::rows::Rows;
+use crate::table::Kernels;
 
 /// `out[i][j] = sum over k of activations[i][k] * weights[j][k]`.
 #[derive(Clone, Copy, Debug)]
