@@ -28,15 +28,15 @@ pub(super) struct Job {
     pub(super) unsupported: Vec<String>,
 }
 
-/// Finds files of the library by their names.
-type Find<'a, Name: ?Sized, Found> = &'a dyn Fn(&Name) -> Result<Found, UsageError>;
+/// Finds the files of LoRAs by their names, in the same order.
+type FindLoras<'a> = dyn Fn(&[String]) -> Result<Vec<PathBuf>, UsageError> + 'a;
 
 /// Models and LoRAs that flags name.
 pub(super) struct Lookup<'a> {
     /// A model of the library, by its name.
-    pub(super) model: Find<'a, str, Runnable>,
-    /// The files of LoRAs that a prompt names, in the same order.
-    pub(super) loras: Find<'a, [String], Vec<PathBuf>>,
+    pub(super) model: &'a dyn Fn(&str) -> Result<Runnable, UsageError>,
+    /// The LoRAs that a prompt names.
+    pub(super) loras: &'a FindLoras<'a>,
     /// The built-in model.
     pub(super) builtin: &'a dyn Fn() -> Result<Builtin, BuiltinError>,
 }
