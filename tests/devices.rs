@@ -12,8 +12,8 @@ use atelier::cli::SIMULATE_VARIABLE;
 use atelier::cli::json::Line;
 use atelier_core::device::DeviceKind;
 use atelier_core::paths::HOME_VARIABLE;
-use atelier_core::recipe::{FileRole, Lora, PlacementText, Recipe};
-use atelier_engine::{Cause, End, Event, OutOfMemory, Phase, PhaseKind};
+use atelier_core::recipe::{FileRole, ImageSource, Lora, PlacementText, Recipe, Rgb8};
+use atelier_engine::{Cause, End, Event, OutOfMemory, Phase, PhaseKind, Task};
 use support::alone::{Alone, deep, deep_options};
 use support::engine::Said;
 use support::{folder, recipe};
@@ -42,6 +42,25 @@ fn deep_on(placement: PlacementText) -> Recipe {
 fn cuts(said: &Said) -> Vec<&str> {
     let lines = said.events.iter().filter_map(|event| if let Event::Log { text, .. } = event { Some(text.as_str()) } else { None });
     lines.filter(|line| line.contains("graph cut max_vram") || line.contains("streaming budget")).collect()
+}
+
+#[test]
+fn a_budget_of_the_upscaler_makes_it_take_less_and_the_same_picture() {
+    let alone = alone();
+    let model = tiny::upscaler(&folder("budget-upscaler"), 2, 1).unwrap();
+    let pixels = (0..64 * 64 * 3).map(|n| (n % 251) as u8).collect();
+    let image = Rgb8::new(64, 64, pixels).unwrap();
+    let upscale = |max_vram: &str| {
+        let placement = placed("GPU0", "cpu", max_vram);
+        let image = ImageSource::Pixels(image.clone());
+        let said = alone.engine.run_task(Task::Upscale { image, model: model.clone(), allow_pickle: false, placement, threads: Some(1) });
+        assert!(matches!(said.end(), End::Done { .. }), "{:?}", said.end());
+        let peak = said.peaks().iter().filter(|peak| peak.device == "GPU0").map(|peak| peak.bytes).max().unwrap();
+        (said.pictures()[0].image.pixels().to_vec(), peak)
+    };
+    let (whole, cut) = (upscale(""), upscale("GPU0=0.000001"));
+    assert_eq!(whole.0, cut.0);
+    assert!(cut.1 < whole.1, "{} of {}", cut.1, whole.1);
 }
 
 #[test]

@@ -7,10 +7,11 @@ mod support;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use atelier_core::placement::Module;
-use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Rgb8};
+use atelier_core::picture_note::{NoteKind, PictureNote};
+use atelier_core::placement::{Change, Module};
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Rgb8, Rng};
 use atelier_engine::{End, Event, Phase, PreviewOptions, Task};
-use support::engine::Engine;
+use support::engine::{Engine, Said};
 use support::{files, folder, recipe, tiny};
 use testkit::{broken, tiny as make};
 
@@ -101,6 +102,19 @@ fn a_drawn_seed_is_reported_and_makes_the_picture_again() {
     let seed = said.begin().seeds[0];
     assert!(seed >= 0);
     assert_eq!(said.pixels(), engine.run(&Recipe { seed, ..recipe() }).pixels());
+}
+
+#[test]
+fn the_same_seed_draws_other_noise_with_another_generator_and_needs_no_other_model() {
+    let engine = Engine::start();
+    let with = |rng| engine.run(&Recipe { rng, ..recipe() });
+    let (cuda, cpu) = (with(Rng::Cuda), with(Rng::Cpu));
+    assert_eq!(cuda.pixels(), engine.run(&recipe()).pixels(), "the usual one");
+    let pictures: HashSet<Vec<u8>> = Rng::ALL.iter().map(|rng| with(*rng).pixels().to_vec()).collect();
+    assert_eq!(pictures.len(), 3, "each draws its own");
+    assert_eq!(cpu.pixels(), with(Rng::Cpu).pixels());
+    let reads = |said: &Said| said.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: Some(_), .. }));
+    assert!(reads(&cuda) && !reads(&cpu), "the weights stay in memory");
 }
 
 #[test]
@@ -289,6 +303,53 @@ fn a_lora_changes_the_picture_without_loading_the_model_again_and_one_that_does_
         assert!(failure.advice.sentence.contains(name) && failure.advice.hint.contains("LoRA"), "{failure:?}");
     }
     assert_eq!(engine.run(&recipe()).pixels(), plain);
+}
+
+#[test]
+fn of_a_lora_that_is_not_wholly_used_the_picture_says_how_much_was() {
+    let engine = Engine::start();
+    let dir = folder("partial-lora");
+    let lora = |path| Recipe { loras: vec![Lora { path, strength: 1.0 }], ..recipe() };
+    let (whole, partial) =
+        (make::lora(&dir, &make::Options::default()).unwrap(), make::partial_lora(&dir, &make::Options::default()).unwrap());
+    assert_eq!(engine.run(&lora(whole.clone())).pictures()[0].notes, []);
+    assert_eq!(engine.run(&lora(whole)).pictures()[0].notes, [], "also where the prompt's encoding is cached");
+    let said = engine.run(&lora(partial));
+    let [note] = &said.pictures()[0].notes[..] else { panic!("{:?}", said.pictures()[0].notes) };
+    let total = 2 * 7 * make::Options::default().layers + 2;
+    assert_eq!(
+        note.sentence,
+        format!("Of the LoRA partial-lora.safetensors only {} of {total} parts fit this model and were used.", total - 2)
+    );
+    assert_eq!(note.remedies, [Change::WithoutLora { name: "partial-lora.safetensors".into() }]);
+    assert!(matches!(said.end(), End::Done { .. }));
+}
+
+#[test]
+fn a_picture_of_one_colour_says_so_and_flash_attention_is_avoided_there_from_then_on() {
+    let dir = folder("flat");
+    let options = make::Options::default();
+    let made = make::zimage(&dir, &options).unwrap();
+    broken::without_numbers(&made.taesd).unwrap();
+    let files = [(FileRole::Diffusion, made.diffusion), (FileRole::Llm, made.llm), (FileRole::Taesd, made.taesd)].into_iter().collect();
+    let recipe = Recipe { files, flash_attention: true, ..recipe() };
+    let memory = dir.join("measured.json");
+    let engine = Engine::start_remembering(&memory);
+    let said = engine.run(&recipe);
+    let [note] = &said.pictures()[0].notes[..] else { panic!("{:?}", said.pictures()[0].notes) };
+    assert_eq!(note.kind, NoteKind::Wrong);
+    assert!(note.sentence.contains("one colour") && note.remedies.contains(&Change::FlashAttentionOff), "{note:?}");
+    drop(engine);
+
+    let engine = Engine::start_remembering(&memory);
+    let said = engine.run(&recipe);
+    assert!(
+        said.begin().notes[0].starts_with("Flash attention is off: with it, this model made a picture of one colour on"),
+        "{:?}",
+        said.begin()
+    );
+    assert_eq!(said.pictures()[0].notes[0], PictureNote::changed(said.begin().notes[0].clone()));
+    assert_eq!(Engine::start().run(&recipe).begin().notes, Vec::<String>::new(), "another memory");
 }
 
 #[test]

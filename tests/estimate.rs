@@ -11,12 +11,13 @@ use std::collections::BTreeMap;
 use atelier_core::device::Device;
 use atelier_core::placement::{Change, DeviceCapacity, DevicePrediction, Module, Phase, Placement, Prediction};
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe, Rgb8};
-use atelier_engine::{Cause, End, Estimate, Event, PreviewOptions, Task};
+use atelier_engine::{Cause, End, Estimate, Event, Phase as EnginePhase, PreviewOptions, Task};
 use support::alone::{Alone, deep};
+use support::engine::Said;
 use support::{folder, recipe, resident_bytes};
 
 fn alone() -> Alone {
-    support::alone::alone("GPU0:4,GPU1:4,MINI:0.03")
+    support::alone::alone("GPU0:4,GPU1:4,MINI:0.03,DECODER:0.09")
 }
 
 fn on(backend: &str, params_backend: &str, max_vram: &str) -> Recipe {
@@ -96,6 +97,28 @@ fn flags_and_pictures_to_start_from_are_part_of_it() {
     // Both halves of the VAE count, of which one at a time would be staged: here they live where they run.
     alone.check(&Recipe { init: Some(InitImage { image: picture, strength: 0.5 }), ..on("GPU0", "", "") });
     alone.check(&Recipe { width: 272, height: 272, steps: 1, vae_tiling: true, ..plain });
+}
+
+#[test]
+fn where_only_decoding_lacks_memory_the_picture_is_decoded_in_tiles_and_says_so() {
+    let alone = alone();
+    let recipe = Recipe { width: 512, height: 512, steps: 1, ..on("cpu,vae=DECODER", "", "") };
+    let decoding = |recipe: &Recipe| alone.engine.estimate(recipe).unwrap().needs.modules[&Module::Vae].compute_bytes[&Phase::Decode];
+    // Nothing is predicted yet: the device runs out after sampling, and the picture is made again.
+    let unforeseen = alone.engine.run(&recipe);
+    let [note] = &unforeseen.pictures()[0].notes[..] else { panic!("{:?}", unforeseen.end()) };
+    assert_eq!(note.sentence, "Decoded in tiles: DECODER has too little memory to decode the whole picture at once.");
+    assert_eq!(unforeseen.begin().notes, Vec::<String>::new());
+
+    let (whole, tiled) = (decoding(&recipe), decoding(&Recipe { vae_tiling: true, ..recipe.clone() }));
+    assert!(tiled < 96_000_000 && whole > 97_000_000, "the device is between the two: {tiled}, {whole}");
+    // Now it is known before anything is sampled.
+    let foreseen = alone.engine.run(&recipe);
+    assert_eq!(foreseen.begin().notes, std::slice::from_ref(&note.sentence));
+    assert_eq!(foreseen.pictures()[0].notes, std::slice::from_ref(note));
+    assert_eq!(foreseen.pixels(), unforeseen.pixels());
+    let denoised = |said: &Said| said.phases().iter().filter(|phase| matches!(phase, EnginePhase::Denoising { .. })).count();
+    assert_eq!((denoised(&unforeseen), denoised(&foreseen)), (2, 1));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use atelier_core::placement::Module;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
-use atelier_engine::{End, Event, Handle, JobId, Phase, PreviewOptions, Residency, Resident, Task, start};
+use atelier_engine::{Cause, End, Event, Handle, JobId, Phase, PreviewOptions, Residency, Resident, Task, start};
 use support::alone::Alone;
 use support::engine::{Engine, Said};
 use support::{files, folder, recipe};
@@ -218,6 +218,23 @@ fn a_text_that_was_read_is_not_read_again_when_its_model_comes_back() {
     it.engine.handle().unload().unwrap();
     it.engine.residency(|it| it.models.is_empty() && it.encodings.bytes == 0);
     assert!(loaded(&it.engine.run(&on_disk)).contains(&Module::Te), "all was given back");
+}
+
+#[test]
+fn a_lora_for_which_there_is_no_room_is_no_picture_and_leaves_no_encoding_behind() {
+    let it = alone();
+    // MEDIUM holds the model and little more; the LoRA is larger than what is left.
+    let plain = on("MEDIUM", files());
+    let path = tiny::lora_of_rank(&folder("heavy-lora"), &tiny::Options::default(), 4096).unwrap();
+    let heavy = |device: &str| Recipe { loras: vec![Lora { path: path.clone(), strength: 1.0 }], ..on(device, files()) };
+    let before = it.engine.run(&plain).pixels().to_vec();
+    let said = it.engine.run(&heavy("MEDIUM"));
+    assert!(said.pictures().is_empty(), "none without the LoRA is shown as one with it");
+    assert!(matches!(said.failure().cause, Some(Cause::OutOfMemory(_))), "{:?}", said.failure());
+    assert_eq!(it.engine.run(&plain).pixels(), before);
+    let with = it.engine.run(&heavy("GPU0")).pixels().to_vec();
+    it.engine.handle().unload().unwrap();
+    assert_eq!(Engine::start().run(&heavy("GPU0")).pixels(), with, "no encoding of the failed try is found");
 }
 
 #[test]

@@ -65,6 +65,8 @@ pub(super) fn run_job(engine: &Arc<Handle>, job: Job, interrupt: &Interrupt, out
     };
     interrupt.submitted();
     let (mut progress, mut is_interrupt_reported, mut write_error) = (JobProgress::default(), false, None);
+    // What `Begin` said, and every picture says again.
+    let mut told = Vec::new();
     loop {
         if interrupt.pressed() && !is_interrupt_reported {
             is_interrupt_reported = true;
@@ -78,6 +80,7 @@ pub(super) fn run_job(engine: &Arc<Handle>, job: Job, interrupt: &Interrupt, out
                 for note in &begin.notes {
                     output.reporter.message(note);
                 }
+                told = begin.notes;
             }
             Event::Phase { job, phase } => {
                 output.json(&Line::phase(job, phase));
@@ -103,6 +106,9 @@ pub(super) fn run_job(engine: &Arc<Handle>, job: Job, interrupt: &Interrupt, out
             }
             Event::Picture { job, picture } => match destination.write(&picture) {
                 Ok(path) => {
+                    for note in picture.notes.iter().filter(|note| !told.contains(&note.sentence)) {
+                        output.reporter.message(&note.sentence);
+                    }
                     output.json(&Line::picture(job, &picture, &path));
                     output.print(|printer| printer.text(&path.display().to_string()));
                 }

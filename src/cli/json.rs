@@ -9,10 +9,10 @@
 //!   `picture`; with `upscaling`: `tile`, `tiles`; with `encoding`: nothing.
 //! - `step`: `job`, `picture`, `done`, `total`, `fraction` (of the step now running), `step_secs`.
 //! - `preview`: `job`, `picture`, `step`, `width`, `height`, `path` of the file written.
-//! - `picture`: `job`, `picture`, `seed`, `width`, `height`, `path` of the file written.
+//! - `picture`: `job`, `picture`, `seed`, `width`, `height`, `path` of the file written, `notes` (what was changed or went wrong, in sentences).
 //! - `log`: `level` (`debug` with `--verbose` only, `info`, `warn`, `error`), `text`.
 //! - `end`, the last line, exactly once: `job`, `outcome`, and with `done`: `pictures` (`picture`, `seed`), `timings` (seconds),
-//!   `notes` (what to know of the pictures, in sentences); with
+//!   `notes` (what to know of the job, in sentences); with
 //!   `failed`: `sentence`, `hint`, `log`, and where a device had no room `out_of_memory` (`device`, `phase`, `bytes_wanted`,
 //!   `bytes_free`); with `cancelled`: nothing.
 //! - `devices`, the only line of `atelier devices --json`: `devices` (`name`, `description`, `kind`, `memory_total_bytes`,
@@ -86,6 +86,8 @@ pub enum Line {
         width: u32,
         height: u32,
         path: String,
+        #[serde(default)]
+        notes: Vec<String>,
     },
     Log {
         level: Level,
@@ -243,7 +245,8 @@ impl Line {
 
     pub(super) fn picture(job: atelier_engine::JobId, picture: &atelier_engine::Picture, path: &Path) -> Self {
         let (width, height) = (picture.image.width(), picture.image.height());
-        Self::Picture { job: job.0, picture: picture.info.index, seed: picture.info.seed, width, height, path: text(path) }
+        let notes = picture.notes.iter().map(|note| note.sentence.clone()).collect();
+        Self::Picture { job: job.0, picture: picture.info.index, seed: picture.info.seed, width, height, path: text(path), notes }
     }
 
     pub(super) fn log(level: atelier_engine::LogLevel, text: String) -> Self {

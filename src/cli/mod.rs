@@ -30,8 +30,8 @@ use std::sync::Arc;
 use clap::{CommandFactory, Parser};
 
 use exit::Exit;
-use flags::ServerFlags;
 pub use flags::{Command, DevicesFlags, DoctorFlags, GenerateFlags, ModelsFlags, PlanFlags, ServeFlags, UpscaleFlags};
+use flags::{CommonFlags, ServerFlags};
 use interrupt::{Interrupt, Press};
 use job::JobOutput;
 use printer::Printer;
@@ -189,15 +189,14 @@ where
             return list_devices(&flags.common.servers, flags.report.json, &start(), out, err.as_mut());
         }
         Command::Generate(flags) if flags.as_command => {
-            let find = |name: &str| models::find(name, &flags.common.library, &paths);
-            return match resolve::as_command(&flags, find, builtin) {
+            return match with_lookup(&flags.common, &paths, &builtin, |lookup| resolve::as_command(&flags, lookup)) {
                 Ok(copied) => print_command(&copied, out, err.as_mut()),
                 Err(error) => refused(&error, err.as_mut()),
             };
         }
         Command::Generate(flags) => {
-            let find = |name: &str| models::find(name, &flags.common.library, &paths);
-            (resolve::generate(&flags, &paths, find, builtin), flags.common.servers, flags.report)
+            let job = with_lookup(&flags.common, &paths, &builtin, |lookup| resolve::generate(&flags, &paths, lookup));
+            (job, flags.common.servers, flags.report)
         }
         Command::Upscale(flags) => {
             let find = |name: &str| models::find_upscaler(name, &flags.library, &paths);
@@ -205,8 +204,7 @@ where
             (resolve::upscale(&flags, find, pickles), flags.servers, flags.report)
         }
         Command::Plan(flags) => {
-            let find = |name: &str| models::find(name, &flags.common.library, &paths);
-            return match resolve::plan(&flags, find, builtin) {
+            return match with_lookup(&flags.common, &paths, &builtin, |lookup| resolve::plan(&flags, lookup)) {
                 Ok(recipe) => match plan::run(&recipe, &flags, &start(), out, err.as_mut()) {
                     Ok(true) => Exit::Done,
                     Ok(false) => Exit::Failed,
@@ -244,6 +242,18 @@ where
         }
     }
     job::run_job(&handle, job, &interrupt, &mut output)
+}
+
+/// Resolves flags with the library that they name.
+fn with_lookup<T>(
+    common: &CommonFlags,
+    paths: &impl Fn() -> Result<Paths, atelier_core::paths::NoHome>,
+    builtin: &dyn Fn() -> Result<Builtin, BuiltinError>,
+    resolve: impl FnOnce(&resolve::Lookup<'_>) -> Result<T, UsageError>,
+) -> Result<T, UsageError> {
+    let model = |name: &str| models::find(name, &common.library, paths);
+    let loras = |names: &[String]| models::find_loras(names, common.model.lora_model_dir.as_deref(), &common.library, paths);
+    resolve(&resolve::Lookup { model: &model, loras: &loras, builtin })
 }
 
 fn listen_for_ctrl_c(interrupt: &Arc<Interrupt>) -> Result<(), ctrlc::Error> {

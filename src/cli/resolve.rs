@@ -10,7 +10,7 @@ use super::usage_error::UsageError;
 use crate::studio::results::Destination;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::placement::{self, OldFlags, PlacementError};
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, ModelFiles, PlacementText, Recipe};
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PlacementText, Recipe, take_loras};
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
 use atelier_engine::{PreviewOptions, Task};
 use atelier_library::{Builtin, BuiltinError, Problem, Runnable};
@@ -28,17 +28,25 @@ pub(super) struct Job {
     pub(super) unsupported: Vec<String>,
 }
 
-/// Finds a model of the library by its name.
-pub(super) trait FindModel: FnOnce(&str) -> Result<Runnable, UsageError> {}
-impl<F: FnOnce(&str) -> Result<Runnable, UsageError>> FindModel for F {}
+/// Finds the files of LoRAs by their names, in the same order.
+type FindLoras<'a> = dyn Fn(&[String]) -> Result<Vec<PathBuf>, UsageError> + 'a;
+
+/// Models and LoRAs that flags name.
+pub(super) struct Lookup<'a> {
+    /// A model of the library, by its name.
+    pub(super) model: &'a dyn Fn(&str) -> Result<Runnable, UsageError>,
+    /// The LoRAs that a prompt names.
+    pub(super) loras: &'a FindLoras<'a>,
+    /// The built-in model.
+    pub(super) builtin: &'a dyn Fn() -> Result<Builtin, BuiltinError>,
+}
 
 pub(super) fn generate(
     flags: &GenerateFlags,
     paths: impl FnOnce() -> Result<Paths, NoHome>,
-    find: impl FindModel,
-    builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
+    lookup: &Lookup<'_>,
 ) -> Result<Job, UsageError> {
-    let (recipe, unsupported, name) = recipe(flags, find, builtin)?;
+    let (recipe, unsupported, name) = recipe(flags, lookup)?;
     let model = name.or_else(|| atelier_library::model_name(&recipe.files));
     let destination = match &flags.output {
         Some(path) if path.is_dir() => Destination::Folder { folder: path.clone(), recipe: Box::new(recipe.clone()) },
@@ -56,12 +64,8 @@ pub(super) fn generate(
 }
 
 /// These flags as a command line of sd-cli.
-pub(super) fn as_command(
-    flags: &GenerateFlags,
-    find: impl FindModel,
-    builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
-) -> Result<CommandLine, UsageError> {
-    let (recipe, mut left_out, _) = recipe(flags, find, builtin)?;
+pub(super) fn as_command(flags: &GenerateFlags, lookup: &Lookup<'_>) -> Result<CommandLine, UsageError> {
+    let (recipe, mut left_out, _) = recipe(flags, lookup)?;
     let copied = sd_cli::write(&recipe);
     left_out.extend(copied.left_out);
     Ok(CommandLine { left_out, ..copied })
@@ -73,7 +77,20 @@ pub(super) fn upscale(
     pickles: impl FnOnce() -> Result<bool, UsageError>,
 ) -> Result<Job, UsageError> {
     let path = png(&flags.output)?;
-    let placement = placement(&flags.devices, OldFlags::default())?;
+    let devices = &flags.devices;
+    if devices.split_batch.is_some() {
+        return Err(UsageError::WithoutEffect(
+            "--split-batch has no effect on an upscaler: one device enlarges the picture. Leave it out.",
+        ));
+    }
+    let text = OldFlags { offload_to_cpu: devices.offload_to_cpu, ..OldFlags::default() }.before(&PlacementText {
+        backend: devices.backend.clone(),
+        params_backend: devices.params_backend.clone(),
+        max_vram: devices.max_vram.clone(),
+        stream_layers: devices.stream_layers,
+        split_batch: String::new(),
+    });
+    placement::check_shape(&text)?;
     let model = match flags.model.to_str() {
         Some(name) if is_model_name(&flags.model) => find(name)?,
         _ => flags.model.clone(),
@@ -92,24 +109,20 @@ pub(super) fn upscale(
         image: ImageSource::File(flags.input.clone()),
         model: model.clone(),
         allow_pickle,
-        placement,
-        threads: threads(flags.devices.threads),
+        placement: text,
+        threads: threads(devices.threads),
     };
     let destination = Destination::Upscaled { path, source: flags.input.clone(), model };
     Ok(Job { task, destination, previews: None, model: None, unsupported: Vec::new() })
 }
 
 /// The recipe, the unsupported parts of a pasted command, and the name of a model of the library.
-fn recipe(
-    flags: &GenerateFlags,
-    find: impl FindModel,
-    builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
-) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
+fn recipe(flags: &GenerateFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
     let (recipe, left_out, name) = if let Some(command) = &flags.from_command {
         let ParsedCommand { recipe, left_out } = sd_cli::read(command)?;
         (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect(), None)
     } else {
-        let (recipe, name) = recipe_of_flags(&flags.picture, &flags.common, find, builtin)?;
+        let (recipe, name) = recipe_of_flags(&flags.picture, &flags.common, lookup)?;
         (recipe, Vec::new(), name)
     };
     check_complete(&recipe)?;
@@ -117,11 +130,7 @@ fn recipe(
 }
 
 /// The recipe that `plan` predicts.
-pub(super) fn plan(
-    flags: &PlanFlags,
-    find: impl FindModel,
-    builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
-) -> Result<Recipe, UsageError> {
+pub(super) fn plan(flags: &PlanFlags, lookup: &Lookup<'_>) -> Result<Recipe, UsageError> {
     let picture = PictureFlags {
         prompt: Some(flags.prompt.clone()),
         negative_prompt: flags.negative_prompt.clone(),
@@ -130,7 +139,7 @@ pub(super) fn plan(
         seed: 0,
         batch_count: 1,
     };
-    let (recipe, _) = recipe_of_flags(&picture, &flags.common, find, builtin)?;
+    let (recipe, _) = recipe_of_flags(&picture, &flags.common, lookup)?;
     check_complete(&recipe)?;
     Ok(recipe)
 }
@@ -145,12 +154,7 @@ fn check_complete(recipe: &Recipe) -> Result<(), UsageError> {
     Ok(())
 }
 
-fn recipe_of_flags(
-    picture: &PictureFlags,
-    common: &CommonFlags,
-    find: impl FindModel,
-    builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
-) -> Result<(Recipe, Option<String>), UsageError> {
+fn recipe_of_flags(picture: &PictureFlags, common: &CommonFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Option<String>), UsageError> {
     let CommonFlags { model, sampling, inputs, devices, modules, .. } = common;
     // Contradictions are reported before any model is looked up.
     let old = OldFlags {
@@ -160,10 +164,16 @@ fn recipe_of_flags(
         ..OldFlags::default()
     };
     let placement = placement(devices, old)?;
+    for (role, path) in [(FileRole::ClipVision, &model.clip_vision), (FileRole::Photomaker, &model.photo_maker)] {
+        if let (Some(sentence), Some(_)) = (role.without_effect(), path) {
+            return Err(UsageError::WithoutEffect(sentence));
+        }
+    }
+    let (prompt, tags) = take_loras(picture.prompt.as_deref().unwrap_or_default());
     let mut usual = Recipe { files: files(model), ..Recipe::default() };
     let mut name = None;
     if let Some(asked) = model.model.as_deref().filter(|it| is_model_name(it)).and_then(Path::to_str) {
-        let found = find(asked)?;
+        let found = (lookup.model)(asked)?;
         found.apply(&mut usual);
         // A file that is named beside the model takes the place of the model's own.
         for (role, path) in files(model).iter().filter(|(role, _)| *role != FileRole::Model) {
@@ -172,11 +182,17 @@ fn recipe_of_flags(
         name = Some(found.name);
     }
     if usual.files.is_empty() {
-        builtin()?.apply(&mut usual);
+        (lookup.builtin)()?.apply(&mut usual);
+    }
+    let mut loras: Vec<Lora> = usual.loras.iter().chain(&model.lora).cloned().collect();
+    if !tags.is_empty() {
+        let (names, strengths): (Vec<String>, Vec<f32>) = tags.into_iter().unzip();
+        let found = (lookup.loras)(&names)?;
+        loras.extend(found.into_iter().zip(strengths).map(|(path, strength)| Lora { path, strength }));
     }
     let file = |path: &PathBuf| ImageSource::File(path.clone());
     let recipe = Recipe {
-        prompt: picture.prompt.clone().unwrap_or_default(),
+        prompt,
         negative_prompt: picture.negative_prompt.clone(),
         width: picture.width.unwrap_or(usual.width),
         height: picture.height.unwrap_or(usual.height),
@@ -190,14 +206,16 @@ fn recipe_of_flags(
         // A number that is none asks for the model's own.
         clip_skip: sampling.clip_skip.map_or(usual.clip_skip, |layers| u32::try_from(layers).ok().filter(|layers| *layers > 0)),
         seed: picture.seed,
+        rng: sampling.rng,
         batch_count: picture.batch_count,
         vae_tiling: modules.vae_tiling,
         flash_attention: !modules.no_diffusion_fa,
+        vae_conv_scale: modules.vae_conv_scale,
         init: inputs.init_img.as_ref().map(|path| InitImage { image: file(path), strength: inputs.strength }),
         mask: inputs.mask.as_ref().map(file),
         reference_images: inputs.ref_image.iter().map(file).collect(),
         control: inputs.control_image.as_ref().map(|path| ControlImage { image: file(path), strength: inputs.control_strength }),
-        loras: usual.loras.iter().chain(&model.lora).cloned().collect(),
+        loras,
         placement,
         threads: threads(devices.threads),
         files: usual.files,
@@ -214,11 +232,9 @@ fn files(flags: &ModelFlags) -> ModelFiles {
         (FileRole::ClipL, &flags.clip_l),
         (FileRole::ClipG, &flags.clip_g),
         (FileRole::T5xxl, &flags.t5xxl),
-        (FileRole::ClipVision, &flags.clip_vision),
         (FileRole::Vae, &flags.vae),
         (FileRole::Taesd, &flags.taesd),
         (FileRole::Controlnet, &flags.control_net),
-        (FileRole::Photomaker, &flags.photo_maker),
     ];
     by_role.into_iter().filter_map(|(role, path)| Some((role, path.clone()?))).collect()
 }

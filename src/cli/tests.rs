@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::json::{Line, Outcome};
 use super::*;
 use atelier_core::device::{Device, DeviceKind};
+use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_engine::{
     Begin, End, EngineEnd, Event, Failure, JobId, LogLevel, Phase, Picture, Preview, Query, Request, Step, Task, Timings, channel,
@@ -111,7 +112,11 @@ fn image(value: u8) -> Arc<Rgb8> {
 }
 
 fn picture(index: u32) -> Picture {
-    Picture { info: PictureInfo { index, seed: 42 + i64::from(index), cpu_math: None }, image: image(index as u8) }
+    Picture {
+        info: PictureInfo { index, seed: 42 + i64::from(index), cpu_math: None },
+        notes: vec![PictureNote::changed("The size was snapped.")],
+        image: image(index as u8),
+    }
 }
 
 fn begin(pictures: u32) -> Begin {
@@ -358,7 +363,7 @@ fn a_reader_that_has_left_is_no_reason_to_stop() {
 fn an_enlarged_picture_keeps_what_its_source_said() {
     let home = tempfile::tempdir().unwrap();
     let recipe = Recipe { prompt: "a lake".into(), ..Recipe::default() };
-    let source = atelier_media::save_picture(home.path(), &recipe, None, picture(0).info, &image(7)).unwrap();
+    let source = atelier_media::save_picture(home.path(), &recipe, None, picture(0).info, &[], &image(7)).unwrap();
     let out = home.path().join("big.png");
     let args = ["upscale", "-m", "4x.pth", "-i", source.to_str().unwrap(), "-o", out.to_str().unwrap()];
     let ran = run_with(home.path(), &args, &Arc::default(), |port| {

@@ -16,6 +16,8 @@ pub(super) enum UsageError {
     NotPng,
     #[error("--control-image needs a ControlNet; name its file with --control-net")]
     NoControlNet,
+    #[error("{0}")]
+    WithoutEffect(&'static str),
     #[error(transparent)]
     Placement(#[from] PlacementError),
     #[error(transparent)]

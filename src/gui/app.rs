@@ -3,6 +3,7 @@
 //! It stands above the features and hands each engine event, worker report and command to the feature that it concerns. Nothing here waits,
 //! and no feature knows it.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,8 +14,10 @@ use eframe::egui;
 use crate::gui::autosave::Autosave;
 use crate::gui::command::{Command, Commands};
 use crate::gui::context::Context;
+use crate::gui::create::view::settings_panel;
 use crate::gui::features::with_features;
 use crate::gui::files::{DialogKind, DialogResult, Report};
+use crate::gui::history::{ChangeCause, History, Snapshot};
 use crate::gui::notices::Notices;
 use crate::gui::options::Options;
 use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared};
@@ -44,6 +47,8 @@ pub struct App {
     /// `None` where this person has no library.
     library: Option<LibraryService>,
     autosave: Autosave,
+    /// Origin of the changes of the recipe that are being made.
+    cause: ChangeCause,
     /// Files to open as soon as the library knows where models are.
     opening: Option<Opening>,
     /// The right to be this person's one window; `None` where it is not the only one.
@@ -86,6 +91,7 @@ macro_rules! define_features {
                 };
                 let features = Features { $($screen: &mut self.state.$screen,)* $($section: &mut self.state.$section,)* };
                 call(features, &mut context);
+                self.observe_recipe(ctx);
                 for command in commands.into_vec() {
                     self.update(ctx, command);
                 }
@@ -143,12 +149,14 @@ impl App {
         let state = State {
             shared: Shared {
                 screen: Screen::default(),
+                history: History::new(Snapshot { recipe: recipe.clone(), custom_recipe: custom_recipe.clone(), pins: BTreeSet::default() }),
                 recipe,
                 builtin: options.builtin.clone(),
                 custom_recipe,
                 recent_recipes: RecentRecipes::default(),
+                lora_files: Vec::new(),
                 unplaced: Vec::new(),
-                missing_files: std::collections::BTreeSet::new(),
+                missing_files: BTreeSet::new(),
                 jobs: Jobs::default(),
                 residency: Residency::default(),
                 error: None,
@@ -165,8 +173,18 @@ impl App {
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
         };
         let autosave = Autosave::new(options.settings_path.clone(), settings);
-        let mut app =
-            Self { state, engine, workers, library, autosave, opening: None, instance: None, handovers: None, terminated: Arc::default() };
+        let mut app = Self {
+            state,
+            engine,
+            workers,
+            library,
+            autosave,
+            cause: ChangeCause::Step(OTHER_CHANGE),
+            opening: None,
+            instance: None,
+            handovers: None,
+            terminated: Arc::default(),
+        };
         app.with(ctx, |features, context| {
             memory::update::start(features.memory, context);
             devices::requests::start(features.devices, context);
@@ -220,11 +238,14 @@ impl App {
             self.with(ctx, |features, context| engine_event(features, event, context));
         }
         while let Some(report) = self.workers.next_report() {
+            self.cause = cause_of_report(&report);
             self.with(ctx, |features, context| worker_report(features, report, context));
         }
+        self.cause = ChangeCause::Step(models::Command::Use(String::new()).label());
         while let Some(event) = self.library.as_ref().and_then(LibraryService::try_next) {
             self.with(ctx, |features, context| models::update::library_event(features.models, event, context));
         }
+        self.cause = ChangeCause::Step(OTHER_CHANGE);
         while let Some(Handover { files }) = self.handovers.as_ref().and_then(|it| it.try_next()) {
             bring_forward(ctx);
             self.open(ctx, files);
@@ -291,6 +312,26 @@ impl App {
         }
     }
 
+    /// Takes note of changes of the recipe, so that they can be undone.
+    fn observe_recipe(&mut self, ctx: &egui::Context) {
+        let Shared { history, recipe, custom_recipe, .. } = &mut self.state.shared;
+        let held = ctx.input(|input| input.pointer.any_down());
+        history.observe(recipe, custom_recipe.as_deref(), &self.state.devices.board.pins, self.cause, ctx.time(), held);
+    }
+
+    /// Brings settings of the history back.
+    fn restore(&mut self, ctx: &egui::Context, step: fn(&mut History) -> Option<&Snapshot>) {
+        let Some(Snapshot { recipe, custom_recipe, pins }) = step(&mut self.state.shared.history).cloned() else { return };
+        let before = std::mem::replace(&mut self.state.shared.recipe, recipe);
+        self.state.shared.custom_recipe = custom_recipe;
+        if self.state.devices.board.pins != pins {
+            self.state.devices.board.pins = pins;
+            self.state.devices.board.mark_stale();
+        }
+        let after = &self.state.shared.recipe;
+        settings_panel::text_restored(ctx, (&before.prompt, &after.prompt), (&before.negative_prompt, &after.negative_prompt));
+    }
+
     /// The settings as they would be written now.
     #[cfg(test)]
     pub(super) fn settings(&self) -> Settings {
@@ -306,7 +347,9 @@ impl App {
             return;
         }
         ctx.request_repaint();
+        let cause = std::mem::replace(&mut self.cause, cause_of(&command));
         self.update_feature(ctx, command);
+        self.cause = cause;
     }
 
     /// Carries out a command of the window itself.
@@ -317,6 +360,8 @@ impl App {
                 self.state.shared.theme = theme;
                 theme::set_theme(ctx, theme);
             }
+            WindowCommand::Undo => self.restore(ctx, History::undo),
+            WindowCommand::Redo => self.restore(ctx, History::redo),
             WindowCommand::DismissError => self.state.shared.error = None,
             WindowCommand::CopyError => {
                 if let Some(error) = &self.state.shared.error {
@@ -375,6 +420,28 @@ impl App {
     }
 }
 
+/// Name of changes of the settings without a more telling one.
+const OTHER_CHANGE: &str = "Change of settings";
+
+/// Origin of the changes that a command makes.
+fn cause_of(command: &Command) -> ChangeCause {
+    match command {
+        Command::Create(create::Command::ChangeRecipe(_))
+        | Command::Devices(devices::Command::SetText(_) | devices::Command::SetBudget(..)) => ChangeCause::Edit,
+        other => ChangeCause::Step(other.label()),
+    }
+}
+
+/// Origin of the changes that a worker's report makes.
+const fn cause_of_report(report: &Report) -> ChangeCause {
+    ChangeCause::Step(match report {
+        Report::Identified(_) => "Add files",
+        Report::Opened(_) => "Open files",
+        Report::DialogClosed(..) => "Choose a file",
+        _ => OTHER_CHANGE,
+    })
+}
+
 /// Brings the window before others, or lets the task bar show that it has something, where the system forbids that.
 fn bring_forward(ctx: &egui::Context) {
     ctx.send_viewport_cmd(egui::ViewportCommand::Minimized(false));
@@ -391,13 +458,9 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
         Event::Begin { job, begin } => {
             devices::requests::job_began(devices);
             create.last_seed = begin.seeds.first().copied().or(create.last_seed);
-            let notes = begin.notes.join(" ");
             if let Some(job) = context.shared.jobs.get_mut(job) {
                 job.begun = true;
                 job.progress.begin(begin);
-            }
-            if !notes.is_empty() {
-                context.notice(notes);
             }
         }
         Event::Phase { job, phase } => {
@@ -500,7 +563,14 @@ fn dialog_closed(create: &mut create::State, kind: DialogKind, result: DialogRes
     context.shared.dialog_open = false;
     match kind {
         DialogKind::ModelsFolder | DialogKind::ModelsRoot => models::update::dialog_closed(kind, result, context),
-        DialogKind::Any | DialogKind::Role(_) | DialogKind::Start | DialogKind::Mask | DialogKind::Lora | DialogKind::SaveAs(_) => {
+        DialogKind::Any
+        | DialogKind::Role(_)
+        | DialogKind::Start
+        | DialogKind::Mask
+        | DialogKind::Reference
+        | DialogKind::Control
+        | DialogKind::Lora
+        | DialogKind::SaveAs(_) => {
             create::update::dialog_closed(create, kind, result, context);
         }
     }

@@ -20,6 +20,7 @@ use crate::studio::updates::{Release, UpdateError};
 use crate::studio::{installed, preloading, results};
 use atelier_core::device::Device;
 use atelier_core::paths;
+use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, Recipe, Rgb8};
 use atelier_engine::{JobId, Preview, RemoteError, RemoteReport, ServerAddress};
 use atelier_media::PictureError;
@@ -51,6 +52,8 @@ pub enum FileTask {
         recipe: Box<Recipe>,
         /// Index in its batch, and seed.
         info: PictureInfo,
+        /// What a person should know of it.
+        notes: Vec<PictureNote>,
         /// Its pixels.
         pixels: Arc<Rgb8>,
     },
@@ -62,6 +65,8 @@ pub enum FileTask {
         kept: Option<PathBuf>,
         /// Its recipe, for a picture without a file.
         recipe: Box<Recipe>,
+        /// What a person should know of it, for a picture without a file.
+        notes: Vec<PictureNote>,
         /// Its pixels, for a picture without a file.
         pixels: Option<Arc<Rgb8>>,
     },
@@ -188,6 +193,10 @@ pub enum DialogKind {
     Start,
     /// The mask.
     Mask,
+    /// A reference picture.
+    Reference,
+    /// The picture for the ControlNet.
+    Control,
     /// A LoRA.
     Lora,
     /// Target file of this picture.
@@ -264,9 +273,11 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             Some(Report::Opened(opened.collect()))
         }
         FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
-        FileTask::Store { id, folder, recipe, info, pixels } => Some(Report::Stored(id, store_picture(&folder, &recipe, info, &pixels))),
-        FileTask::SaveAs { target, kept, recipe, pixels } => {
-            Some(Report::Saved(save_as(&target, kept.as_deref(), &recipe, pixels.as_deref())))
+        FileTask::Store { id, folder, recipe, info, notes, pixels } => {
+            Some(Report::Stored(id, store_picture(&folder, &recipe, info, &notes, &pixels)))
+        }
+        FileTask::SaveAs { target, kept, recipe, notes, pixels } => {
+            Some(Report::Saved(save_as(&target, kept.as_deref(), &recipe, &notes, pixels.as_deref())))
         }
         FileTask::Load(id, path) => Some(Report::Loaded(id, read_picture(&path).map(Arc::new))),
         FileTask::Copy(path) => Some(match read_picture(&path) {
@@ -318,6 +329,8 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
         DialogKind::Lora => one(dialog.set_title("Choose a LoRA").add_filter("Model files", &MODELS).pick_file()),
         DialogKind::Start => one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURES).pick_file()),
         DialogKind::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURES).pick_file()),
+        DialogKind::Reference => dialog.set_title("Add reference pictures").add_filter("Pictures", &PICTURES).pick_files(),
+        DialogKind::Control => one(dialog.set_title("Choose a control picture").add_filter("Pictures", &PICTURES).pick_file()),
         DialogKind::ModelsFolder => one(dialog.set_title("Use the models of a folder").pick_folder()),
         DialogKind::ModelsRoot => one(dialog.set_title("Choose where downloaded models go").pick_folder()),
         DialogKind::SaveAs(_) => {
@@ -335,11 +348,23 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
 ///
 /// # Errors
 /// Fails if the folder cannot be written to.
-pub fn store_picture(folder: &Path, recipe: &Recipe, info: PictureInfo, pixels: &Rgb8) -> Result<PathBuf, FileError> {
-    Ok(results::store_picture(folder, recipe, info, pixels)?)
+pub fn store_picture(
+    folder: &Path,
+    recipe: &Recipe,
+    info: PictureInfo,
+    notes: &[PictureNote],
+    pixels: &Rgb8,
+) -> Result<PathBuf, FileError> {
+    Ok(results::store_picture(folder, recipe, info, notes, pixels)?)
 }
 
-fn save_as(target: &Path, kept: Option<&Path>, recipe: &Recipe, pixels: Option<&Rgb8>) -> Result<PathBuf, FileError> {
+fn save_as(
+    target: &Path,
+    kept: Option<&Path>,
+    recipe: &Recipe,
+    notes: &[PictureNote],
+    pixels: Option<&Rgb8>,
+) -> Result<PathBuf, FileError> {
     // The file is a PNG, so its name ends so.
     let target = if target.extension().is_some_and(|it| it.eq_ignore_ascii_case("png")) {
         target.to_owned()
@@ -354,7 +379,7 @@ fn save_as(target: &Path, kept: Option<&Path>, recipe: &Recipe, pixels: Option<&
         (Some(Ok(png)), _) => paths::write_atomic_bytes(&target, &png).map_err(failed)?,
         (_, Some(pixels)) => {
             let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None };
-            results::write_picture(&target, recipe, info, pixels)?;
+            results::write_picture(&target, recipe, info, notes, pixels)?;
         }
         (Some(Err(error)), None) => return Err(failed(error)),
         (None, None) => return Err(failed(io::Error::other("the picture is no longer in memory"))),
@@ -408,8 +433,8 @@ mod tests {
     fn two_pictures_of_the_same_second_and_seed_are_both_kept_and_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("Pictures/Atelier");
-        let first = store_picture(&folder, &Recipe::default(), info(), &picture(8)).unwrap();
-        let second = store_picture(&folder, &Recipe::default(), info(), &picture(9)).unwrap();
+        let first = store_picture(&folder, &Recipe::default(), info(), &[], &picture(8)).unwrap();
+        let second = store_picture(&folder, &Recipe::default(), info(), &[], &picture(9)).unwrap();
         assert_ne!(first, second);
         assert_eq!(read_picture(&first).unwrap(), picture(8));
         assert_eq!(read_picture(&second).unwrap(), picture(9));
@@ -419,12 +444,12 @@ mod tests {
     #[test]
     fn saving_as_keeps_what_the_picture_knows_and_names_it_a_png() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = store_picture(folder.path(), &Recipe::default(), info(), &picture(8)).unwrap();
-        let saved = save_as(&folder.path().join("mine.jpg"), Some(&kept), &Recipe::default(), None).unwrap();
+        let kept = store_picture(folder.path(), &Recipe::default(), info(), &[], &picture(8)).unwrap();
+        let saved = save_as(&folder.path().join("mine.jpg"), Some(&kept), &Recipe::default(), &[], None).unwrap();
         assert_eq!(saved.file_name().unwrap(), "mine.jpg.png");
         assert_eq!(fs::read(&saved).unwrap(), fs::read(&kept).unwrap());
         let gone = folder.path().join("gone.png");
-        let again = save_as(&folder.path().join("again.png"), Some(&gone), &Recipe::default(), Some(&picture(8))).unwrap();
+        let again = save_as(&folder.path().join("again.png"), Some(&gone), &Recipe::default(), &[], Some(&picture(8))).unwrap();
         assert_eq!(read_picture(&again).unwrap(), picture(8));
     }
 

@@ -7,6 +7,7 @@ use eframe::egui::{self, CentralPanel, Context, Event, Frame, Margin, Panel, Pop
 use crate::gui::command::{Command, Commands};
 use crate::gui::shared::{Closing, Screen};
 use crate::gui::state::State;
+use crate::gui::widgets::has_own_undo;
 use crate::gui::window_command::WindowCommand;
 
 use crate::gui::create::view::{filmstrip, progress, settings_panel};
@@ -110,6 +111,10 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     }
     for (command, shortcut) in Command::keys() {
         let free = shortcut.while_typing || (!typing && ctx.memory(egui::Memory::focused).is_none());
+        let is_history = [WindowCommand::Undo, WindowCommand::Redo].iter().any(|it| command == (*it).into());
+        if is_history && has_own_undo(ctx) {
+            continue;
+        }
         if !free || (command == create::Command::Cancel.into() && command.enabled(state).is_err()) {
             continue;
         }

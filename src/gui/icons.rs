@@ -15,6 +15,8 @@ pub(crate) enum Icon {
     Unlocked,
     Swap,
     Reuse,
+    Undo,
+    Redo,
     Picture,
     Copy,
     Save,
@@ -29,6 +31,7 @@ pub(crate) enum Icon {
     Pinned,
     Check,
     Warning,
+    Info,
     Pause,
     Play,
     Search,
@@ -85,6 +88,18 @@ pub(crate) fn paint(painter: &Painter, rect: Rect, icon: Icon, stroke: Stroke) {
         Icon::Reuse => {
             painter.add(Shape::line(arc(at(8.0, 8.4), 5.0, -0.40, 0.36), stroke));
             line(&[(3.0, 2.4), (3.0, 6.0), (6.6, 6.0)]);
+        }
+        Icon::Undo => {
+            line(&[(3.0, 6.2), (9.6, 6.2)]);
+            painter.add(Shape::line(arc(at(9.6, 9.4), 3.2, -0.25, 0.25), stroke));
+            line(&[(9.6, 12.6), (6.4, 12.6)]);
+            line(&[(5.8, 3.4), (3.0, 6.2), (5.8, 9.0)]);
+        }
+        Icon::Redo => {
+            line(&[(13.0, 6.2), (6.4, 6.2)]);
+            painter.add(Shape::line(arc(at(6.4, 9.4), 3.2, 0.25, 0.75), stroke));
+            line(&[(6.4, 12.6), (9.6, 12.6)]);
+            line(&[(10.2, 3.4), (13.0, 6.2), (10.2, 9.0)]);
         }
         Icon::Picture => {
             frame(2.0, 3.0, 14.0, 13.0, 1.5);
@@ -164,6 +179,11 @@ pub(crate) fn paint(painter: &Painter, rect: Rect, icon: Icon, stroke: Stroke) {
             }
         }
         Icon::Check => line(&[(3.0, 8.4), (6.6, 12.0), (13.0, 4.6)]),
+        Icon::Info => {
+            painter.circle_stroke(at(8.0, 8.0), 5.8, stroke);
+            line(&[(8.0, 7.4), (8.0, 11.0)]);
+            dot(8.0, 5.2, 0.9);
+        }
         Icon::Warning => {
             line(&[(8.0, 2.4), (14.2, 13.4), (1.8, 13.4), (8.0, 2.4)]);
             line(&[(8.0, 6.4), (8.0, 9.8)]);

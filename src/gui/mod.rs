@@ -13,6 +13,7 @@ pub mod devices;
 mod features;
 pub mod files;
 mod frame;
+mod history;
 mod icons;
 pub mod identify;
 pub mod memory;

@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use crate::gui::create::progress::Progress;
 use crate::gui::devices::board::Remedy;
+pub use crate::gui::history::History;
 pub use crate::gui::screen::Screen;
 use crate::settings::{ThemeChoice, Zoom};
 use atelier_core::advice::Advice;
-use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, take_loras, take_loras_if};
 use atelier_engine::{JobId, Residency, Resident};
-use atelier_library::Builtin;
+use atelier_library::{Builtin, lora_named};
 
 /// Models whose settings are remembered while the window is open.
 const MOST_RECIPES: usize = 32;
@@ -24,12 +25,16 @@ pub struct Shared {
     pub screen: Screen,
     /// The settings of the next picture.
     pub recipe: Recipe,
+    /// Changes of these settings, to be undone.
+    pub history: History,
     /// The model that comes with the program; where it cannot be used, a sentence that says why.
     pub builtin: Result<Arc<Builtin>, String>,
     /// The recipe as it was with the person's own files, while the built-in model is used.
     pub custom_recipe: Option<Box<Recipe>>,
     /// The last recipe of each model that was used.
     pub recent_recipes: RecentRecipes,
+    /// The LoRAs of the library, by which a prompt can name them.
+    pub lora_files: Vec<PathBuf>,
     /// Files whose role could not be guessed; the person is asked.
     pub unplaced: Vec<PathBuf>,
     /// Files in use that are not where they were.
@@ -68,11 +73,57 @@ impl Shared {
         if files.get(Model).is_none() && [Llm, ClipL, ClipG, T5xxl].iter().all(|role| files.get(*role).is_none()) {
             return Err(UnmetRequirement::TextEncoder);
         }
+        if self.recipe.control.is_some() && files.get(FileRole::Controlnet).is_none() {
+            return Err(UnmetRequirement::Controlnet);
+        }
+        if !self.unknown_loras().is_empty() {
+            return Err(UnmetRequirement::Lora);
+        }
         // The built-in model was trained with empty prompts too.
         if self.recipe.prompt.trim().is_empty() && self.recipe.init.is_none() && !self.uses_builtin() {
             return Err(UnmetRequirement::Prompt);
         }
         Ok(())
+    }
+
+    /// Names in `<lora:name:strength>` of the prompt that no known file has.
+    #[must_use]
+    pub fn unknown_loras(&self) -> Vec<String> {
+        take_loras(&self.recipe.prompt).1.into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// Takes the LoRAs that the prompt names, and whose files are known, into the recipe's list.
+    pub fn take_prompt_loras(&mut self) {
+        let mut named: Vec<Lora> = Vec::new();
+        let known = || self.recipe.loras.iter().map(|lora| &lora.path).chain(&self.lora_files).map(PathBuf::as_path);
+        let prompt = take_loras_if(&self.recipe.prompt, |name, strength| {
+            let Some(path) = lora_named(name, known()) else { return false };
+            match named.iter_mut().find(|lora| lora.path == path) {
+                // Named twice, it counts with both strengths.
+                Some(lora) => lora.strength += strength,
+                None => named.push(Lora { path: path.to_owned(), strength }),
+            }
+            true
+        });
+        if named.is_empty() {
+            return;
+        }
+        self.recipe.prompt = prompt;
+        for lora in named {
+            match self.recipe.loras.iter_mut().find(|it| it.path == lora.path) {
+                Some(it) => it.strength = lora.strength,
+                None => self.recipe.loras.push(lora),
+            }
+        }
+    }
+
+    /// Makes these files the model, in place of the one that was there.
+    pub fn replace_model(&mut self, files: ModelFiles) {
+        if self.uses_builtin() {
+            self.use_own_files();
+        }
+        self.recipe.files = files;
+        self.recipe.drop_unusable_control();
     }
 
     /// Something that is worth knowing before a picture is made, though it may well work.
@@ -120,6 +171,7 @@ impl Shared {
         builtin.apply(&mut self.recipe);
         // They were made for another model.
         self.recipe.loras.clear();
+        self.recipe.drop_unusable_control();
     }
 
     /// Goes from the built-in model back to the person's own files.
@@ -147,6 +199,10 @@ pub enum UnmetRequirement {
     TextEncoder,
     /// The prompt is empty, and there is no start picture.
     Prompt,
+    /// There is a control picture and no ControlNet.
+    Controlnet,
+    /// The prompt names a LoRA whose file is not known.
+    Lora,
 }
 
 impl UnmetRequirement {
@@ -157,6 +213,8 @@ impl UnmetRequirement {
             Self::Model => "Choose a model to start.",
             Self::TextEncoder => "Add the text encoder that belongs to this model.",
             Self::Prompt => "Describe the picture first.",
+            Self::Controlnet => "The control picture needs a ControlNet: add one to the model, or remove the picture.",
+            Self::Lora => "The prompt names a LoRA that is not known: add its file, or remove its tag.",
         }
     }
 }
@@ -168,6 +226,7 @@ pub fn with_model_of(now: Recipe, other: Recipe) -> Recipe {
         prompt: now.prompt,
         negative_prompt: now.negative_prompt,
         seed: now.seed,
+        rng: now.rng,
         batch_count: now.batch_count,
         init: now.init,
         mask: now.mask,

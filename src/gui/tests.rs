@@ -25,8 +25,11 @@ use atelier_library::{Builtin, MANIFEST};
 
 mod board;
 mod create;
+mod history;
+mod inputs;
 mod memory;
 mod models;
+mod notes;
 mod program;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
@@ -151,7 +154,7 @@ impl Studio {
     fn picture(&mut self, job: JobId, index: u32, seed: i64) {
         let before = self.app().state.create.session.len();
         let info = PictureInfo { index, seed, cpu_math: None };
-        self.port.send(Event::Picture { job, picture: Picture { info, image: image(64, seed as u8) } });
+        self.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(64, seed as u8) } });
         self.until("the picture", |app| {
             app.state.create.session.len() > before
                 && app.state.create.session.writing() == 0

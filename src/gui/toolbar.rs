@@ -11,7 +11,7 @@ use crate::gui::program::view::menu_button;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{command_control, icon_button};
+use crate::gui::widgets::{bare_icon, command_control, icon_button};
 use crate::gui::window_command::WindowCommand;
 use crate::settings::ThemeChoice;
 
@@ -43,6 +43,11 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             });
             icon_button(ui, state, commands, Icon::Minus, create::Command::ZoomOut);
         }
+        if state.shared.screen != Screen::Models {
+            gap(ui);
+            history_button(ui, state, commands, Icon::Redo, WindowCommand::Redo, state.shared.history.next_redo());
+            history_button(ui, state, commands, Icon::Undo, WindowCommand::Undo, state.shared.history.next_undo());
+        }
         if !state.create.session.is_empty() && state.shared.screen == Screen::Create {
             gap(ui);
             icon_button(ui, state, commands, Icon::Save, create::Command::SaveAs);
@@ -57,6 +62,17 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
                 ui.add(Label::new(RichText::new(title(state)).color(palette.weak)).truncate());
             }
         });
+    });
+}
+
+/// A button for undo or redo; its tooltip names the change.
+fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands, icon: Icon, command: WindowCommand, change: Option<&str>) {
+    command_control(ui, state, commands, command, |ui| {
+        let response = bare_icon(ui, icon, command.label());
+        match change {
+            Some(change) => response.on_hover_text(format!("{}: {change}", command.label())),
+            None => response,
+        }
     });
 }
 

@@ -191,6 +191,25 @@ pub(crate) fn line_edit(ui: &mut Ui, width: f32, edit: egui::TextEdit<'_>) -> Re
     .inner
 }
 
+/// A text field of one line that is no setting of the recipe: undo stays within it while it has the keyboard.
+pub(crate) fn line_edit_with_undo(ui: &mut Ui, width: f32, edit: egui::TextEdit<'_>) -> Response {
+    let response = line_edit(ui, width, edit);
+    if response.has_focus() {
+        ui.data_mut(|data| data.insert_temp(own_undo_id(), response.id));
+    }
+    response
+}
+
+/// True while a text field with an undo of its own has the keyboard.
+pub(crate) fn has_own_undo(ctx: &Context) -> bool {
+    let focused = ctx.memory(egui::Memory::focused);
+    focused.is_some() && ctx.data(|data| data.get_temp::<egui::Id>(own_undo_id())) == focused
+}
+
+fn own_undo_id() -> egui::Id {
+    egui::Id::unique("field with its own undo")
+}
+
 /// The end of a path, which is what tells files apart.
 pub(crate) fn file_name(path: &std::path::Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()

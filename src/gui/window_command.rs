@@ -14,6 +14,10 @@ pub(crate) enum WindowCommand {
     SetScreen(Screen),
     /// Set the theme.
     SetTheme(ThemeChoice),
+    /// Undo the last change of the settings.
+    Undo,
+    /// Make the change again that was undone last.
+    Redo,
     /// Put the error card away.
     DismissError,
     /// Put the error, with its log lines, on the clipboard.
@@ -33,6 +37,9 @@ pub(crate) enum WindowCommand {
 impl WindowCommand {
     /// The keys, which browsers have too.
     pub(crate) const KEYS: &[(Self, Shortcut)] = &[
+        (Self::Redo, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Z)),
+        (Self::Undo, Shortcut::while_typing(Modifiers::COMMAND, Key::Z)),
+        (Self::Redo, Shortcut::while_typing(Modifiers::COMMAND, Key::Y)),
         (Self::Larger, Shortcut::while_typing(Modifiers::COMMAND, Key::Plus)),
         (Self::Smaller, Shortcut::while_typing(Modifiers::COMMAND, Key::Minus)),
         (Self::UsualSize, Shortcut::while_typing(Modifiers::COMMAND, Key::Num0)),
@@ -53,6 +60,8 @@ impl WindowCommand {
         match self {
             Self::SetScreen(screen) => (screen.label(), screen.tooltip()),
             Self::SetTheme(choice) => (choice.label(), choice.tooltip()),
+            Self::Undo => ("Undo", "Take the last change of the settings back, whatever made it."),
+            Self::Redo => ("Redo", "Make the change again that was taken back last."),
             Self::DismissError => ("Dismiss", "Put this message away."),
             Self::CopyError => ("Copy details", "Copy this message and the engine's last lines, to ask somebody for help."),
             Self::Larger => ("Larger", "Make text and controls larger."),
@@ -70,6 +79,8 @@ impl WindowCommand {
     pub(crate) fn enabled(self, shared: &Shared) -> Result<(), &'static str> {
         match self {
             Self::CopyError | Self::DismissError => shared.error.as_ref().map(drop).ok_or("There is no message."),
+            Self::Undo => shared.history.next_undo().map(drop).ok_or("Nothing was changed yet."),
+            Self::Redo => shared.history.next_redo().map(drop).ok_or("Nothing was undone."),
             Self::Larger => (shared.zoom != Zoom::MAX).then_some(()).ok_or("This is the largest."),
             Self::Smaller => (shared.zoom != Zoom::MIN).then_some(()).ok_or("This is the smallest."),
             Self::UsualSize => (shared.zoom != Zoom::default()).then_some(()).ok_or("This is the usual size."),

@@ -151,6 +151,7 @@ mod tests {
                 id: PictureId(n as u64),
                 folder: folder.path().to_owned(),
                 recipe: Box::default(),
+                notes: Vec::new(),
                 info,
                 pixels: Arc::new(Rgb8::new(1, 1, vec![7; 3]).unwrap()),
             });

@@ -8,10 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::{NamedPlacement, PreviewChoice, Settings, ThemeChoice, WindowPlace, Zoom};
 use crate::studio::updates::{UpdateChoice, UpdateSettings};
 use atelier_core::placement::{Module, Reserve, module_named};
-use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe};
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe};
 
 /// Version of the format that this program writes.
 pub(super) const VERSION: u32 = 1;
+/// Reference pictures beyond these are no recipe.
+const MOST_PICTURES: usize = 64;
+/// No processor has more threads.
+const MOST_THREADS: u32 = 4096;
 /// Stored word for the built-in model, whose folder may be another one in the next version.
 const BUILTIN: &str = "built-in";
 
@@ -152,13 +156,19 @@ struct StoredRecipe {
     flow_shift: Option<f32>,
     clip_skip: Option<u32>,
     seed: i64,
+    rng: String,
     batch_count: u32,
     vae_tiling: bool,
     flash_attention: bool,
+    vae_conv_scale: bool,
     start_picture: Option<PathBuf>,
     start_strength: f32,
     mask: Option<PathBuf>,
+    reference_pictures: Vec<PathBuf>,
+    control_picture: Option<PathBuf>,
+    control_strength: f32,
     loras: Vec<StoredLora>,
+    threads: Option<u32>,
     backend: String,
     params_backend: String,
     max_vram: String,
@@ -199,12 +209,18 @@ impl From<&Recipe> for StoredRecipe {
             flow_shift: recipe.flow_shift,
             clip_skip: recipe.clip_skip,
             seed: recipe.seed,
+            rng: recipe.rng.key().to_owned(),
             batch_count: recipe.batch_count,
             vae_tiling: recipe.vae_tiling,
             flash_attention: recipe.flash_attention,
+            vae_conv_scale: recipe.vae_conv_scale,
             start_picture: recipe.init.as_ref().and_then(|init| file(&init.image)),
             start_strength: recipe.init.as_ref().map_or(0.75, |init| init.strength),
             mask: recipe.mask.as_ref().and_then(file),
+            reference_pictures: recipe.reference_images.iter().filter_map(file).collect(),
+            control_picture: recipe.control.as_ref().and_then(|control| file(&control.image)),
+            control_strength: recipe.control.as_ref().map_or(0.9, |control| control.strength),
+            threads: recipe.threads,
             loras: recipe.loras.iter().map(|it| StoredLora { path: it.path.clone(), strength: it.strength }).collect(),
             backend: recipe.placement.backend.clone(),
             params_backend: recipe.placement.params_backend.clone(),
@@ -234,13 +250,20 @@ impl From<StoredRecipe> for Recipe {
             flow_shift: stored.flow_shift.filter(|it| (0.0..=100.0).contains(it)),
             clip_skip: stored.clip_skip.filter(|it| (1..=12).contains(it)),
             seed: stored.seed.max(-1),
+            rng: stored.rng.parse().unwrap_or_default(),
             batch_count: stored.batch_count.clamp(1, 1000),
             vae_tiling: stored.vae_tiling,
             flash_attention: stored.flash_attention,
+            vae_conv_scale: stored.vae_conv_scale,
             init: stored
                 .start_picture
                 .map(|path| InitImage { image: ImageSource::File(path), strength: within(stored.start_strength, 0.0, 1.0, 0.75) }),
             mask: stored.mask.map(ImageSource::File),
+            reference_images: stored.reference_pictures.into_iter().take(MOST_PICTURES).map(ImageSource::File).collect(),
+            control: stored
+                .control_picture
+                .map(|path| ControlImage { image: ImageSource::File(path), strength: within(stored.control_strength, 0.0, 1.0, 0.9) }),
+            threads: stored.threads.filter(|it| (1..=MOST_THREADS).contains(it)),
             loras: stored.loras.into_iter().map(|it| Lora { path: it.path, strength: within(it.strength, -10.0, 10.0, 1.0) }).collect(),
             placement: PlacementText {
                 backend: stored.backend,
@@ -249,7 +272,6 @@ impl From<StoredRecipe> for Recipe {
                 stream_layers: stored.stream_layers,
                 split_batch: stored.split_batch,
             },
-            ..usual
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{ImageSource, PictureInfo, Recipe};
 use atelier_media::RequiredFile;
 
@@ -17,6 +18,8 @@ pub struct OpenedPicture {
     pub missing_extras: Vec<String>,
     /// Its seed; the index in its batch is not known.
     pub info: PictureInfo,
+    /// What a person should know of it.
+    pub notes: Vec<PictureNote>,
     /// Width in pixels.
     pub width: u32,
     /// Height in pixels.
@@ -30,6 +33,7 @@ pub fn read_opened_picture(path: &Path, known: &[PathBuf]) -> Option<OpenedPictu
     let stored = atelier_media::read_metadata(path).ok()?.recipe?;
     let cpu_math = stored.cpu_math();
     let (width, height) = atelier_media::image_size(&ImageSource::File(path.to_owned())).ok()?;
+    let notes = stored.notes();
     let folder = path.parent().unwrap_or(Path::new(""));
     let is_it = |path: &Path, bytes: u64| fs::metadata(path).is_ok_and(|file| file.is_file() && (bytes == 0 || file.len() == bytes));
     let restored = stored.into_recipe(|need, name, bytes| match need {
@@ -41,7 +45,7 @@ pub fn read_opened_picture(path: &Path, known: &[PathBuf]) -> Option<OpenedPictu
     let (files, extras): (Vec<_>, Vec<_>) = restored.missing.into_iter().partition(|it| matches!(it.need, RequiredFile::File(_)));
     let names = |missing: Vec<atelier_media::MissingFile>| missing.into_iter().map(|it| it.name).filter(|it| !it.is_empty()).collect();
     let info = PictureInfo { index: 0, seed: restored.recipe.seed, cpu_math };
-    Some(OpenedPicture { recipe: restored.recipe, missing_files: names(files), missing_extras: names(extras), info, width, height })
+    Some(OpenedPicture { recipe: restored.recipe, missing_files: names(files), missing_extras: names(extras), info, notes, width, height })
 }
 
 #[cfg(test)]
@@ -51,13 +55,8 @@ mod tests {
 
     fn picture(folder: &Path, recipe: &Recipe) -> PathBuf {
         let pixels = Rgb8::new(8, 4, vec![9; 96]).unwrap();
-        crate::studio::results::store_picture(
-            folder,
-            recipe,
-            PictureInfo { index: 2, seed: 77, cpu_math: Some(atelier_core::cpu_math::CpuMath::F32) },
-            &pixels,
-        )
-        .unwrap()
+        let info = PictureInfo { index: 2, seed: 77, cpu_math: Some(atelier_core::cpu_math::CpuMath::F32) };
+        crate::studio::results::store_picture(folder, recipe, info, &[], &pixels).unwrap()
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_engine::{Picture, Preview};
 use atelier_library::model_name;
@@ -43,12 +44,12 @@ impl Destination {
     /// # Errors
     /// If the file cannot be written.
     pub fn write(&self, picture: &Picture) -> Result<PathBuf, PictureError> {
-        let Picture { info, image } = picture;
+        let Picture { info, notes, image } = picture;
         match self {
-            Self::Folder { folder, recipe } => store_picture(folder, recipe, *info, image),
+            Self::Folder { folder, recipe } => store_picture(folder, recipe, *info, notes, image),
             Self::Named { path, recipe } => {
                 let path = numbered(path, info.index);
-                write_picture(&path, recipe, *info, image)?;
+                write_picture(&path, recipe, *info, notes, image)?;
                 Ok(path)
             }
             Self::Upscaled { path, source, model } => {
@@ -66,16 +67,22 @@ impl Destination {
 ///
 /// # Errors
 /// If the folder cannot be written to.
-pub fn store_picture(folder: &Path, recipe: &Recipe, info: PictureInfo, image: &Rgb8) -> Result<PathBuf, PictureError> {
-    atelier_media::save_picture(folder, recipe, model_name(&recipe.files), info, image)
+pub fn store_picture(
+    folder: &Path,
+    recipe: &Recipe,
+    info: PictureInfo,
+    notes: &[PictureNote],
+    image: &Rgb8,
+) -> Result<PathBuf, PictureError> {
+    atelier_media::save_picture(folder, recipe, model_name(&recipe.files), info, notes, image)
 }
 
 /// Writes a finished picture to exactly this file, replacing one that is there.
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write_picture(path: &Path, recipe: &Recipe, info: PictureInfo, image: &Rgb8) -> Result<(), PictureError> {
-    atelier_media::write_picture(path, image, &Metadata::of(recipe, model_name(&recipe.files), info, image))
+pub fn write_picture(path: &Path, recipe: &Recipe, info: PictureInfo, notes: &[PictureNote], image: &Rgb8) -> Result<(), PictureError> {
+    atelier_media::write_picture(path, image, &Metadata::of(recipe, model_name(&recipe.files), info, notes, image))
 }
 
 /// Writes a preview into a folder and returns its path.

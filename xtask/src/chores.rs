@@ -12,6 +12,7 @@ use crate::installed::Installed;
 use crate::options::Options;
 use crate::requirements::{Os, Purpose};
 use crate::stages::Stages;
+use crate::stale_engine::remove_stale_engines;
 use crate::vulkan;
 
 /// Everything is linted and tested with one set of features, so that it is built once. This one lets the tests see into the window.
@@ -29,6 +30,7 @@ pub(crate) fn setup(options: &Options) -> Result<(), Failure> {
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     display::ensure_available(options)?;
     ensure_installed(Purpose::Run, options)?;
+    remove_stale_engines()?;
     let mut command = cargo("run");
     if options.release {
         command.arg("--release");
@@ -42,6 +44,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 pub(crate) fn test(options: &Options) -> Result<(), Failure> {
     ensure_installed(Purpose::Test, options)?;
     ensure_components(options)?;
+    remove_stale_engines()?;
     let mut stages = Stages::default();
     let result = check(&mut stages)
         .and_then(|()| stages.run("build the tests", tests().arg("--no-run").arg("--quiet")))
@@ -54,6 +57,7 @@ pub(crate) fn test(options: &Options) -> Result<(), Failure> {
 pub(crate) fn lint(options: &Options) -> Result<(), Failure> {
     ensure_installed(Purpose::Build, options)?;
     ensure_components(options)?;
+    remove_stale_engines()?;
     let mut stages = Stages::default();
     let result = check(&mut stages).and_then(|()| audit(&mut stages));
     eprint!("\n{}", stages.table());
@@ -63,6 +67,7 @@ pub(crate) fn lint(options: &Options) -> Result<(), Failure> {
 /// Runs the benchmark.
 pub(crate) fn bench(options: &Options) -> Result<(), Failure> {
     ensure_installed(Purpose::Build, options)?;
+    remove_stale_engines()?;
     // The same selection twice, so that the second finds everything built: the benchmark starts the example that it compares with.
     let all = ["--workspace", "--examples", "--benches", "--bins"];
     let mut build = cargo("build");
@@ -74,6 +79,7 @@ pub(crate) fn bench(options: &Options) -> Result<(), Failure> {
 /// Generates the contact sheet of the built-in model.
 pub(crate) fn sheet(options: &Options) -> Result<(), Failure> {
     ensure_installed(Purpose::Build, options)?;
+    remove_stale_engines()?;
     let mut command = cargo("run");
     vulkan::prepare_build(&mut command, options)?;
     finish(command.args(["--release", "--example", "sheet"]).args(features(options)).arg("--").args(&options.rest))

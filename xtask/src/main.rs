@@ -16,6 +16,7 @@ mod packages;
 mod release;
 mod requirements;
 mod stages;
+mod stale_engine;
 mod vulkan;
 mod windows_toolchain;
 

@@ -11,6 +11,7 @@ pub mod device;
 pub mod format;
 pub mod mailbox;
 pub mod module;
+pub mod picture_note;
 pub mod processor;
 pub mod recipe;
 pub mod sentences;

@@ -19,7 +19,7 @@ pub const HOME_VARIABLE: &str = "ATELIER_HOME";
 pub struct Paths {
     /// The stored settings.
     pub settings_file: PathBuf,
-    /// Files that can be made again or belong to Atelier alone: the index of pictures, the queue.
+    /// Files that belong to Atelier alone: settings of the library, catalogues, downloads, logs, measurements of devices.
     pub data: PathBuf,
     /// Pictures, in a folder that the person can see.
     pub pictures: PathBuf,

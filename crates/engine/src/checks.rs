@@ -21,7 +21,12 @@ pub(crate) fn snapped_size(recipe: &Recipe, size_multiple: u32) -> (u32, u32) {
 
 /// A picture of this size is decoded in tiles: with one tile or less there is nothing to cut, and the engine does not survive trying.
 pub(crate) fn is_tiled(recipe: &Recipe) -> bool {
-    recipe.vae_tiling && recipe.width.min(recipe.height) > VAE_TILE
+    recipe.vae_tiling && can_be_tiled(recipe)
+}
+
+/// A picture of this size can be decoded in tiles.
+pub(crate) fn can_be_tiled(recipe: &Recipe) -> bool {
+    recipe.width.min(recipe.height) > VAE_TILE
 }
 
 /// Identity of a set of LoRAs: a file that was replaced is another.

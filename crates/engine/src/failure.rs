@@ -38,6 +38,11 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
         OUT_OF_MEMORY.1,
     ),
     (
+        &["load lora tensors from"],
+        "A LoRA could not be loaded, so no picture was made without it.",
+        "Its file may be damaged or on a disk that went away. Download it again, or leave it out.",
+    ),
+    (
         &["get sd version from file failed"],
         "Atelier cannot tell what kind of model this is.",
         "Choose the diffusion file of a model that Atelier knows, in the role it is meant for.",

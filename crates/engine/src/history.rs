@@ -1,4 +1,5 @@
-//! Measurements of jobs, stored: their peaks beside the predictions, the overhead of each device, and the memory of recipes without an estimate.
+//! Measurements of jobs, stored: their peaks beside the predictions, the overhead of each device, and the memory of recipes without an estimate;
+//! and settings that broke pictures.
 //!
 //! The overhead of a device is the free memory before a model was opened, less the free memory after a picture, less the buffers that are
 //! counted: context, pools, workspaces. Other programs disturb that, so the median of the last measurements counts. Simulated devices and
@@ -12,11 +13,14 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
+use crate::faults::{Faults, FaultySetting};
 use crate::protocol::Peak;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::paths::write_atomic;
-use atelier_core::placement::Phase;
+use atelier_core::picture_note::PictureNote;
+use atelier_core::placement::{Phase, Placement};
 use atelier_core::recipe::Recipe;
+use atelier_library::Family;
 
 /// Overhead of a graphics device where nothing was measured: a driver's context, pools and workspaces.
 const DEFAULT_OVERHEAD: u64 = 1229 << 20;
@@ -44,6 +48,7 @@ struct Stored {
     slack: BTreeMap<String, Overhead>,
     /// The newest last.
     runs: Vec<Run>,
+    faults: Faults,
 }
 
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -126,9 +131,26 @@ impl History {
             stored.runs.remove(0);
         }
         stored.runs.push(run(recipe, peaks));
+        self.save(&stored);
+    }
+
+    /// Remembers that this setting broke a picture of the recipe where it was made.
+    pub(crate) fn record_fault(&self, setting: FaultySetting, recipe: &Recipe, placement: &Placement, devices: &[Device]) {
+        let mut stored = self.lock();
+        if stored.faults.add(setting, recipe, placement, devices) {
+            self.save(&stored);
+        }
+    }
+
+    /// Changes a recipe so that nothing is used that broke its model on its device before; a note says what was changed.
+    pub(crate) fn avoid_faults(&self, recipe: &mut Recipe, family: Family, placement: &Placement, devices: &[Device]) -> Vec<PictureNote> {
+        self.lock().faults.avoid(recipe, family, placement, devices)
+    }
+
+    fn save(&self, stored: &Stored) {
         let Some(file) = &self.file else { return };
         let written =
-            serde_json::to_vec(&*stored).map_err(std::io::Error::from).and_then(|json| write_atomic(file, |to| to.write_all(&json)));
+            serde_json::to_vec(stored).map_err(std::io::Error::from).and_then(|json| write_atomic(file, |to| to.write_all(&json)));
         if let Err(error) = written {
             tracing::warn!("what the job took was not kept: {error}");
         }

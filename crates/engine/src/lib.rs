@@ -3,6 +3,7 @@
 //! Callers hold a [`Handle`]; they send [`Request`]s and read [`Event`]s, both plain data. Not here: egui, the command line, files that a
 //! person sees. Only `ffi` below contains `unsafe`.
 
+mod alternative_files;
 mod cache;
 mod checks;
 mod cpu_math;
@@ -12,6 +13,7 @@ mod engine_end;
 mod estimate;
 mod event_mailbox;
 mod failure;
+mod faults;
 mod ffi;
 mod fingerprint;
 mod handle;

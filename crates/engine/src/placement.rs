@@ -8,7 +8,7 @@ use atelier_core::recipe::{ModelFiles, PlacementText};
 use atelier_core::sentences::sentence;
 
 /// Modules that the engine can hold to a budget.
-const BUDGETED: [Module; 4] = [Module::Diffusion, Module::Te, Module::ClipVision, Module::Vae];
+const BUDGETED: [Module; 5] = [Module::Diffusion, Module::Te, Module::ClipVision, Module::Vae, Module::Upscaler];
 
 /// A placement on the devices of this machine, parsed once for each job.
 #[derive(Clone)]
@@ -49,6 +49,16 @@ impl ResolvedPlacement {
         assignments.stream_layers = false;
         assignments.split_batch.clear();
         assignments
+    }
+
+    /// Notes on what has no effect where an upscaler runs, in sentences.
+    pub(crate) fn upscaler_notes(&self, devices: &[Device]) -> Vec<String> {
+        placement::notes(&self.placement, devices, &[Module::Upscaler])
+    }
+
+    /// Maximum bytes of its device for the upscaler; 0 is no limit.
+    pub(crate) fn upscaler_limit(&self, devices: &[Device]) -> u64 {
+        self.budgets.iter().find(|budget| budget.module == Module::Upscaler).map_or(0, |budget| budget.bytes(devices))
     }
 
     /// Notes on what has no effect where a model of these files runs, in sentences.

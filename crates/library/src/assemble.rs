@@ -71,9 +71,10 @@ impl Missing {
     }
 }
 
-/// Proposes the files of a model round its main file; `None` where the file is not the main file of a family that is known.
+/// Proposes the files of a model round its main file, those of `preferred` first where they fit; `None` where the file is not the main file of
+/// a family that is known.
 #[must_use]
-pub fn assemble(main: &DiskFile, files: &[Arc<DiskFile>], catalogue: &Catalogue) -> Option<Assembly> {
+pub fn assemble(main: &DiskFile, files: &[Arc<DiskFile>], catalogue: &Catalogue, preferred: &ModelFiles) -> Option<Assembly> {
     let facts = main.facts()?;
     let Some(Role::Part(role @ (FileRole::Model | FileRole::Diffusion))) = facts.role else { return None };
     let family = facts.family.filter(|it| !it.is_video())?;
@@ -83,7 +84,7 @@ pub fn assemble(main: &DiskFile, files: &[Arc<DiskFile>], catalogue: &Catalogue)
         if group.iter().any(|role| facts.contains.contains(role)) {
             continue;
         }
-        let found = group.iter().find_map(|role| Some((*role, best(main, facts, family, *role, files, catalogue)?)));
+        let found = group.iter().find_map(|role| Some((*role, best(main, facts, family, *role, files, catalogue, preferred)?)));
         if let Some((role, file)) = found {
             assembly.files.set(role, file.path.clone());
         } else if let Some(role) = group.first() {
@@ -94,7 +95,7 @@ pub fn assemble(main: &DiskFile, files: &[Arc<DiskFile>], catalogue: &Catalogue)
     Some(assembly)
 }
 
-/// The file that fits best: one that the catalogue names for the family goes first, then one in the same folder, then the best quality that
+/// The file that fits best: the preferred one goes first, then one that the catalogue names for the family, then one in the same folder, then the best quality that
 /// is not larger than the main file, then the smallest.
 fn best<'a>(
     main: &DiskFile,
@@ -103,14 +104,16 @@ fn best<'a>(
     role: FileRole,
     files: &'a [Arc<DiskFile>],
     catalogue: &Catalogue,
+    preferred: &ModelFiles,
 ) -> Option<&'a DiskFile> {
     let named = catalogue.offer(family, role, &file_name(&main.path)).map(|it| it.file.filename.as_str().to_owned());
     let worth = |file: &&DiskFile| {
+        let is_preferred = preferred.get(role) == Some(file.path.as_path());
         let is_named = named.as_deref().is_some_and(|name| file_name(&file.path) == last_part(name));
         let near = file.path.parent() == main.path.parent();
         let modest = file.bytes <= main.bytes;
         let quality = if modest { i128::from(file.bytes) } else { -i128::from(file.bytes) };
-        (is_named, near, modest, quality, Reverse(file.path.clone()))
+        (is_preferred, is_named, near, modest, quality, Reverse(file.path.clone()))
     };
     files.iter().map(Arc::as_ref).filter(|it| fits(facts, family, role, it)).max_by_key(worth)
 }

@@ -62,7 +62,7 @@ pub use manifest::{
     Sha256, Unpack, Variant, model_name,
 };
 pub use models::{Installed, Loose, Models, Runnable, installed};
-pub use naming::name_of;
+pub use naming::{lora_named, name_of};
 pub use problem::Problem;
 pub use removal::{DownloadRecord, Removal, RemovalError, Stays, downloaded, to_trash};
 pub use usage::{FolderUse, ModelUse, Usage, usage};

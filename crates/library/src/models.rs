@@ -73,6 +73,7 @@ impl Runnable {
     pub fn apply(&self, recipe: &mut Recipe) {
         recipe.files = self.files.clone();
         recipe.loras.clone_from(&self.loras);
+        recipe.drop_unusable_control();
         self.defaults.apply(recipe);
     }
 }
@@ -120,7 +121,7 @@ impl Models {
         let own = |file: &DiskFile| models.installed.iter().any(|it| file.path.starts_with(&it.folder));
         let mut loose = Vec::new();
         for main in scan.files.iter().filter(|it| it.is_main() && !own(it)) {
-            let Some(assembly) = assemble(main, &scan.files, &models.catalogue) else { continue };
+            let Some(assembly) = assemble(main, &scan.files, &models.catalogue, &ModelFiles::default()) else { continue };
             let id = free_id(&slug(&main.path), &ids);
             ids.insert(id.clone());
             loose.push(Loose { id, main: Arc::clone(main), assembly });

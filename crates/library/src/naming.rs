@@ -23,6 +23,24 @@ pub fn name_of(path: &Path) -> String {
     }
 }
 
+/// The LoRA that a prompt names, `ink`, `ink.safetensors` or `old/ink`: the file whose path ends so, in the letters of that case first.
+#[must_use]
+pub fn lora_named<'a>(name: &str, files: impl Iterator<Item = &'a Path>) -> Option<&'a Path> {
+    let wanted = name.replace('\\', "/");
+    let ends_so = |path: &str, wanted: &str| path.strip_suffix(wanted).is_some_and(|before| before.is_empty() || before.ends_with('/'));
+    let mut alike = None;
+    for file in files {
+        let forms = [file.with_extension(""), file.to_owned()].map(|path| path.to_string_lossy().replace('\\', "/"));
+        if forms.iter().any(|path| ends_so(path, &wanted)) {
+            return Some(file);
+        }
+        if alike.is_none() && forms.iter().any(|path| ends_so(&path.to_lowercase(), &wanted.to_lowercase())) {
+            alike = Some(file);
+        }
+    }
+    alike
+}
+
 /// A file's name, without its ending, in the letters of an id.
 pub(crate) fn slug(path: &Path) -> String {
     letters(&path.file_stem().unwrap_or_default().to_string_lossy())
@@ -53,6 +71,18 @@ mod tests {
         assert_eq!(name("/m/ann--ink/vae/diffusion_pytorch_model.fp16.safetensors"), "ann--ink vae");
         assert_eq!(name("/m/ann--ink/pytorch_lora_weights.safetensors"), "ann--ink");
         assert_eq!(name("model.gguf"), "model");
+    }
+
+    #[test]
+    fn a_lora_is_found_by_its_name_with_or_without_ending_and_folder() {
+        let files = ["/l/Ink.safetensors", "/l/ink.gguf", "/l/old/oil v1.5.safetensors", "/l/pink.gguf"].map(Path::new);
+        let named = |name: &str| lora_named(name, files.into_iter()).and_then(Path::to_str);
+        assert_eq!(named("ink"), Some("/l/ink.gguf"), "in the same letters");
+        assert_eq!((named("INK"), named("ink.safetensors")), (Some("/l/Ink.safetensors"), Some("/l/Ink.safetensors")));
+        assert_eq!(
+            (named("old/oil v1.5"), named("old\\oil v1.5"), named("v1.5")),
+            (Some("/l/old/oil v1.5.safetensors"), Some("/l/old/oil v1.5.safetensors"), None)
+        );
     }
 
     #[test]

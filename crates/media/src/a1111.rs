@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::Path;
 
-use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Sampler, Scheduler, take_loras};
+use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Rng, Sampler, Scheduler, take_loras};
 
 /// Fewer pairs than this are a line of prose.
 const FEWEST_PAIRS: usize = 3;
@@ -45,6 +45,10 @@ impl Parameters {
         it.push("CFG scale", recipe.guidance);
         it.push("Seed", info.seed);
         it.push("Size", format!("{width}x{height}"));
+        // As A1111, which writes it where it is not "GPU".
+        if recipe.rng != Rng::default() {
+            it.push("RNG", if recipe.rng == Rng::Cpu { Rng::Cpu.label() } else { recipe.rng.key() });
+        }
         let stem = |path: Option<&Path>| path.and_then(Path::file_stem).map(|name| name.to_string_lossy().into_owned());
         if let Some(model) = model.map(str::to_owned).or_else(|| stem(recipe.files.main())) {
             it.push("Model", model);
@@ -104,6 +108,10 @@ impl Parameters {
         }
         if let Some(seed) = self.number("Seed") {
             recipe.seed = seed;
+        }
+        // "NV" is "GPU", drawn on the processor.
+        if let Some(rng) = self.get("RNG").and_then(|name| name.parse().ok()) {
+            recipe.rng = rng;
         }
         if let Some((width, height)) = self.get("Size").and_then(size) {
             (recipe.width, recipe.height) = (width, height);
@@ -236,7 +244,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use atelier_core::recipe::{ImageSource, InitImage, Lora};
+    use atelier_core::recipe::{ImageSource, InitImage, Lora, Rng};
 
     fn pair(key: &str, value: &str) -> (String, String) {
         (key.into(), value.into())
@@ -296,13 +304,14 @@ mod tests {
         recipe.files.set(FileRole::Diffusion, "/home/someone/models/z_image.gguf");
         recipe.sampler = Some(Sampler::Dpmpp2sA);
         recipe.scheduler = Some(Scheduler::SgmUniform);
+        recipe.rng = Rng::Cpu;
         recipe.init = Some(InitImage { image: ImageSource::File("/home/someone/in.png".into()), strength: 0.6 });
         recipe.loras = vec![Lora { path: PathBuf::from("/home/someone/loras/ink.safetensors"), strength: 0.5 }];
         let text = format(&Parameters::of(&recipe, None, PictureInfo { index: 1, seed: 43, cpu_math: None }, 640, 480));
         assert!(
             text.starts_with(
                 "a lake <lora:ink:0.5>\nSteps: 20, Sampler: DPM++ 2S a, Schedule type: SGM Uniform, CFG scale: 1.5, Seed: 43, \
-                 Size: 640x480, Model: z_image, Denoising strength: 0.6, "
+                 Size: 640x480, RNG: CPU, Model: z_image, Denoising strength: 0.6, "
             ),
             "{text}"
         );

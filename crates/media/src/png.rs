@@ -15,6 +15,7 @@ use time::OffsetDateTime;
 use super::a1111::{self, Parameters};
 use super::{PictureError, StoredFile, StoredRecipe, file_names};
 use atelier_core::paths;
+use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 
 /// Keyword of the text of A1111 and others.
@@ -39,12 +40,12 @@ pub struct Metadata {
 impl Metadata {
     /// Metadata of one picture of a recipe; `model` is the model's name, where it has one. Reads the sizes of the recipe's files.
     #[must_use]
-    pub fn of(recipe: &Recipe, model: Option<String>, info: PictureInfo, image: &Rgb8) -> Self {
+    pub fn of(recipe: &Recipe, model: Option<String>, info: PictureInfo, notes: &[PictureNote], image: &Rgb8) -> Self {
         let (width, height) = (image.width(), image.height());
         let size_of = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
         Self {
             parameters: Some(a1111::format(&Parameters::of(recipe, model.as_deref(), info, width, height))),
-            recipe: Some(StoredRecipe::of(recipe, info, width, height, size_of).named(model)),
+            recipe: Some(StoredRecipe::of(recipe, info, width, height, size_of).named(model).with_notes(notes)),
         }
     }
 
@@ -72,10 +73,11 @@ pub fn save_picture(
     recipe: &Recipe,
     model: Option<String>,
     info: PictureInfo,
+    notes: &[PictureNote],
     image: &Rgb8,
 ) -> Result<PathBuf, PictureError> {
     let now = OffsetDateTime::now_local().unwrap_or_else(|_| OffsetDateTime::now_utc());
-    let metadata = Metadata::of(recipe, model, info, image);
+    let metadata = Metadata::of(recipe, model, info, notes, image);
     let names = file_names::file_names(now, &recipe.prompt, info.seed);
     paths::write_new(folder, names, |file| encode(file, image, &metadata)).map_err(|error| PictureError::write(folder, error))
 }
@@ -252,8 +254,8 @@ mod tests {
         fs::write(&model, [0; 77]).unwrap();
         let mut recipe = Recipe { prompt: "ein See, größer".into(), ..Recipe::default() };
         recipe.files.set(FileRole::Diffusion, &model);
-        let path = save_picture(folder.path(), &recipe, None, INFO, &image()).unwrap();
-        let again = save_picture(folder.path(), &recipe, None, INFO, &image()).unwrap();
+        let path = save_picture(folder.path(), &recipe, None, INFO, &[], &image()).unwrap();
+        let again = save_picture(folder.path(), &recipe, None, INFO, &[], &image()).unwrap();
         assert_ne!(path, again);
         assert!(path.file_name().unwrap().to_str().unwrap().ends_with(" ein See, größer 42.png"), "{}", path.display());
         let pixels = image::open(&path).unwrap().to_rgb8();
@@ -262,7 +264,7 @@ mod tests {
         let metadata = read_metadata(&path).unwrap();
         let text = metadata.parameters.clone().unwrap();
         assert!(text.starts_with("ein See, größer\nSteps: 20, CFG scale: 7, Seed: 42, Size: 3x2, Model: tiny, "), "{text}");
-        assert_eq!(metadata, Metadata::of(&recipe, None, INFO, &image()));
+        assert_eq!(metadata, Metadata::of(&recipe, None, INFO, &[], &image()));
         let restored = metadata.recipe.unwrap().into_recipe(|_, name, bytes| (bytes == 77).then(|| folder.path().join(name)));
         assert_eq!(restored.recipe, Recipe { seed: 42, width: 3, height: 2, ..recipe });
     }
@@ -292,7 +294,7 @@ mod tests {
     #[test]
     fn an_enlarged_picture_keeps_what_the_first_one_said() {
         let recipe = Recipe { prompt: "a lake".into(), ..Recipe::default() };
-        let metadata = Metadata::of(&recipe, None, INFO, &image()).upscaled(Path::new("/models/4x.pth"), &image());
+        let metadata = Metadata::of(&recipe, None, INFO, &[], &image()).upscaled(Path::new("/models/4x.pth"), &image());
         let text = metadata.parameters.unwrap();
         assert!(text.starts_with("a lake\nSteps: 20") && text.contains("Postprocess upscaler: 4x, Postprocess size: 3x2"), "{text}");
         assert!(metadata.recipe.unwrap().to_json().unwrap().contains(r#""model":{"name":"4x.pth""#));

@@ -10,10 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use super::MAX_SIDE;
 use atelier_core::cpu_math::CpuMath;
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe};
+use atelier_core::picture_note::{NoteKind, PictureNote};
+use atelier_core::placement::Change;
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe, Rng};
 
 /// The version that this program writes.
 const VERSION: u32 = 1;
+/// Notes of a picture, remedies of a note and characters of its sentence that are read.
+const MOST_NOTES: usize = 16;
+const MOST_REMEDIES: usize = 8;
+const MOST_CHARACTERS: usize = 500;
 /// More files of a kind than this are no recipe.
 const MOST_FILES: usize = 64;
 
@@ -44,8 +50,12 @@ pub struct StoredRecipe {
     #[serde(skip_serializing_if = "Option::is_none")]
     clip_skip: Option<u32>,
     seed: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rng: Option<String>,
     vae_tiling: bool,
     flash_attention: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    vae_conv_scale: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     init: Option<StoredImage>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,6 +71,49 @@ pub struct StoredRecipe {
     cpu_math: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     upscaled: Option<StoredUpscale>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<StoredNote>,
+}
+
+/// Something that a person should know of the picture.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct StoredNote {
+    /// Something went wrong; else something was changed.
+    wrong: bool,
+    sentence: String,
+    /// Changes of the recipe, as `Change` writes them; unknown ones are passed over.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    remedies: Vec<serde_json::Value>,
+}
+
+impl From<&PictureNote> for StoredNote {
+    fn from(note: &PictureNote) -> Self {
+        // Those about the machine say nothing elsewhere, and too much.
+        let remedies = note.remedies.iter().filter(|change| !change.is_placement());
+        Self {
+            wrong: note.kind == NoteKind::Wrong,
+            sentence: note.sentence.clone(),
+            remedies: remedies.filter_map(|change| serde_json::to_value(change).ok()).collect(),
+        }
+    }
+}
+
+impl StoredNote {
+    fn note(&self) -> PictureNote {
+        let change = |value: &serde_json::Value| serde_json::from_value::<Change>(value.clone()).ok();
+        let remedies = self.remedies.iter().take(MOST_REMEDIES).filter_map(change).filter(is_local).collect();
+        let kind = if self.wrong { NoteKind::Wrong } else { NoteKind::Changed };
+        PictureNote { kind, sentence: self.sentence.chars().take(MOST_CHARACTERS).collect(), remedies }
+    }
+}
+
+/// True for a change whose files are named without folders, and that is about the picture.
+fn is_local(change: &Change) -> bool {
+    match change {
+        Change::Quantisation { name, .. } | Change::WithoutLora { name } => bare_name(name) == Some(name),
+        other => !other.is_placement(),
+    }
 }
 
 /// A file, known by its name and size.
@@ -166,8 +219,10 @@ impl StoredRecipe {
             flow_shift: recipe.flow_shift,
             clip_skip: recipe.clip_skip,
             seed: info.seed,
+            rng: (recipe.rng != Rng::default()).then(|| recipe.rng.key().to_owned()),
             vae_tiling: recipe.vae_tiling,
             flash_attention: recipe.flash_attention,
+            vae_conv_scale: recipe.vae_conv_scale,
             init: recipe.init.as_ref().map(|init| StoredImage { file: image(&init.image), strength: init.strength }),
             mask: recipe.mask.as_ref().map(image),
             reference_images: recipe.reference_images.iter().map(image).collect(),
@@ -175,6 +230,7 @@ impl StoredRecipe {
             loras: recipe.loras.iter().map(|lora| StoredLora { file: file(&lora.path), strength: lora.strength }).collect(),
             cpu_math: info.cpu_math.map(|math| math.name().to_owned()),
             upscaled: None,
+            notes: Vec::new(),
         }
     }
 
@@ -188,6 +244,18 @@ impl StoredRecipe {
     #[must_use]
     pub fn named(self, model: Option<String>) -> Self {
         Self { model, ..self }
+    }
+
+    /// With what a person should know of the picture.
+    #[must_use]
+    pub fn with_notes(self, notes: &[PictureNote]) -> Self {
+        Self { notes: notes.iter().map(StoredNote::from).collect(), ..self }
+    }
+
+    /// What a person should know of the picture.
+    #[must_use]
+    pub fn notes(&self) -> Vec<PictureNote> {
+        self.notes.iter().take(MOST_NOTES).map(StoredNote::note).collect()
     }
 
     /// The model's name, where it has one.
@@ -260,6 +328,7 @@ impl StoredRecipe {
         let defaults = Recipe::default();
         let sampler = known(self.sampler.as_deref(), "sampler", &mut notes);
         let scheduler = known(self.scheduler.as_deref(), "scheduler", &mut notes);
+        let rng = known(self.rng.as_deref(), "random number generator", &mut notes).unwrap_or_default();
         let recipe = Recipe {
             files,
             prompt: self.prompt,
@@ -275,9 +344,11 @@ impl StoredRecipe {
             flow_shift: self.flow_shift.and_then(finite),
             clip_skip: self.clip_skip,
             seed: self.seed,
+            rng,
             batch_count: 1,
             vae_tiling: self.vae_tiling,
             flash_attention: self.flash_attention,
+            vae_conv_scale: self.vae_conv_scale,
             init: init.map(|(path, strength)| InitImage { image: ImageSource::File(path), strength }),
             mask,
             reference_images,
@@ -294,7 +365,7 @@ fn known<T: std::str::FromStr>(name: Option<&str>, what: &str, notes: &mut Vec<S
     let name = name?;
     let found = name.parse().ok();
     if found.is_none() {
-        notes.push(format!("This version of Atelier does not have the {what} \"{name}\"; the model's own is used."));
+        notes.push(format!("This version of Atelier does not have the {what} \"{name}\"; the usual one is used."));
     }
     found
 }
@@ -330,9 +401,11 @@ mod tests {
             flow_shift: Some(3.0),
             clip_skip: Some(2),
             seed: 42,
+            rng: Rng::Cpu,
             batch_count: 4,
             vae_tiling: true,
             flash_attention: false,
+            vae_conv_scale: true,
             init: Some(InitImage { image: ImageSource::File("/home/someone/in.png".into()), strength: 0.5 }),
             mask: Some(ImageSource::File("/home/someone/mask.png".into())),
             reference_images: vec![ImageSource::File("/home/someone/ref.png".into())],
@@ -414,6 +487,20 @@ mod tests {
         assert_eq!(it.recipe.scheduler, Some(Scheduler::Karras));
         assert_eq!(it.notes.len(), 2);
         assert!(it.notes.iter().any(|note| note.contains("quantum")));
+    }
+
+    #[test]
+    fn notes_stay_with_the_picture_and_strangers_name_no_folders_in_them() {
+        let quantisation = |name: &str| Change::Quantisation { module: atelier_core::placement::Module::Diffusion, name: name.into() };
+        let runs = Change::RunsOn { module: atelier_core::placement::Module::Vae, device: "RPC0[10.0.0.4:50052]".into() };
+        let wrong = PictureNote::wrong("One colour.", vec![Change::FlashAttentionOff, quantisation("q8.gguf"), runs]);
+        let notes = [wrong, PictureNote::changed("The size is now 64 x 64.")];
+        let stored = StoredRecipe::of(&full(), INFO, 64, 64, |_| 0).with_notes(&notes).to_json().unwrap();
+        assert!(!stored.contains("10.0.0.4"), "{stored}");
+        let expected = PictureNote { remedies: vec![Change::FlashAttentionOff, quantisation("q8.gguf")], ..notes[0].clone() };
+        assert_eq!(StoredRecipe::from_json(&stored).unwrap().notes(), [expected, notes[1].clone()]);
+        let strange = r#"{"notes":[{"wrong":true,"sentence":"x","remedies":["vae_tiling",{"quantisation":{"module":"vae","name":"../x"}},7,"later"]}]}"#;
+        assert_eq!(StoredRecipe::from_json(strange).unwrap().notes(), [PictureNote::wrong("x", vec![Change::VaeTiling])]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
 use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
 use atelier_core::placement::one_device;
-use atelier_core::recipe::{Lora, Recipe, Sampler, Scheduler};
+use atelier_core::recipe::{Lora, Recipe, Rng, Sampler, Scheduler};
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
 use atelier_media::MAX_SIDE;
 
@@ -31,7 +31,7 @@ const SETTINGS: [&str; 7] =
 
 /// Make images on your own machine. Without a command the window opens, with these files. Without a model's file the built-in model is used.
 #[derive(Debug, Parser)]
-#[command(name = "atelier", version = crate::studio::version::FULL)]
+#[command(name = "atelier", version = crate::studio::version::FULL, args_override_self = true)]
 pub(super) struct Cli {
     /// Add graphics cards that the processor plays, to try placements out: NAME:GIB[@CARD],...
     #[arg(long, global = true, value_name = "DEVICES", help_heading = DEVICES)]
@@ -55,10 +55,13 @@ fn cpu_math(text: &str) -> Result<CpuMath, UnknownCpuMath> {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Make pictures from a prompt. Without a model's file the built-in model is used, with the settings that suit it.
+    #[command(args_override_self = true)]
     Generate(Box<GenerateFlags>),
     /// Enlarge a picture with an ESRGAN model.
+    #[command(args_override_self = true)]
     Upscale(Box<UpscaleFlags>),
     /// Tell what a picture would take of each device, and the placement that fits best; nothing is loaded or made.
+    #[command(args_override_self = true)]
     Plan(Box<PlanFlags>),
     /// Find, download, check and tidy up models.
     Models(Box<ModelsFlags>),
@@ -166,23 +169,25 @@ pub(super) struct ModelFlags {
     /// T5-XXL text encoder
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub(super) t5xxl: Option<PathBuf>,
-    /// CLIP vision encoder
-    #[arg(long = "clip_vision", alias = "clip-vision", value_name = "FILE", help_heading = MODEL)]
+    // Refused with a sentence, as `--photo-maker` is: sd-cli has both.
+    #[arg(long = "clip_vision", alias = "clip-vision", hide = true)]
     pub(super) clip_vision: Option<PathBuf>,
     /// ControlNet
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub(super) control_net: Option<PathBuf>,
-    /// PhotoMaker
-    #[arg(long, value_name = "FILE", help_heading = MODEL)]
+    #[arg(long, hide = true)]
     pub(super) photo_maker: Option<PathBuf>,
     /// Low-rank adapter and its strength (1 where none is given); may be repeated
     #[arg(long, value_name = "FILE[:STRENGTH]", value_parser = lora, help_heading = MODEL)]
     pub(super) lora: Vec<Lora>,
+    /// Folder in which <lora:NAME:STRENGTH> in the prompt is looked up; without it, the LoRAs of the library
+    #[arg(long, value_name = "DIR", help_heading = MODEL)]
+    pub(super) lora_model_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct PictureFlags {
-    /// What the picture should show
+    /// What the picture should show. <lora:NAME:STRENGTH> in it adds a LoRA
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["from_command", "list_devices"], help_heading = PICTURE)]
     pub(super) prompt: Option<String>,
     /// What it should not show
@@ -212,6 +217,10 @@ pub(super) struct SamplingFlags {
     pub(super) sampling_method: Option<Sampler>,
     #[arg(long, value_name = "NAME", help_heading = SAMPLING, help = one_of("Scheduler", Scheduler::ALL.iter().map(|it| it.key())))]
     pub(super) scheduler: Option<Scheduler>,
+    /// Random number generator of the noise: cuda (as A1111 has it), cpu (as ComfyUI and A1111's "RNG: CPU" have it) or std_default (the C++
+    /// library's)
+    #[arg(long, value_name = "NAME", default_value_t, help_heading = SAMPLING)]
+    pub(super) rng: Rng,
     /// Noise added back at each step by ancestral samplers
     #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING)]
     pub(super) eta: Option<f32>,
@@ -243,6 +252,32 @@ pub(super) struct InputFlags {
     /// How strongly it steers, 0 to 1
     #[arg(long, value_name = "X", default_value_t = 0.9, value_parser = unit, requires = "control_image", help_heading = INPUTS)]
     pub(super) control_strength: f32,
+}
+
+// What `DeviceFlags` has for batches has no effect on an upscaler.
+#[derive(Debug, Args)]
+pub(super) struct UpscaleDeviceFlags {
+    /// Where the upscaler runs
+    #[arg(long, value_name = "DEVICE", default_value = "", hide_default_value = true, help_heading = DEVICES)]
+    pub(super) backend: String,
+    /// Where its weights live
+    #[arg(long, value_name = "PLACE", default_value = "", hide_default_value = true, help_heading = DEVICES)]
+    pub(super) params_backend: String,
+    /// Keep weights in the computer's memory: --params-backend '*=cpu'
+    #[arg(long, help_heading = DEVICES)]
+    pub(super) offload_to_cpu: bool,
+    /// CPU threads; 0 or less: every core, or all but one where there are more than four
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true, help_heading = DEVICES)]
+    pub(super) threads: Option<i32>,
+    /// Most memory to use, in GiB: 2 on every graphics device, or cuda0=2; -1 leaves 1 GiB free
+    #[arg(long, value_name = "GIB", default_value = "", hide_default_value = true, allow_hyphen_values = true, help_heading = DEVICES)]
+    pub(super) max_vram: String,
+    /// Keep what fits in the budget and stream the rest
+    #[arg(long, help_heading = DEVICES)]
+    pub(super) stream_layers: bool,
+    // Refused with a sentence.
+    #[arg(long, hide = true)]
+    pub(super) split_batch: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -339,6 +374,9 @@ pub(super) struct ModuleFlags {
     /// Flash attention in the diffusion module (on unless switched off)
     #[arg(long, overrides_with = "no_diffusion_fa", help_heading = DEVICES)]
     pub(super) diffusion_fa: bool,
+    /// Scale the convolutions of SDXL's VAE, where pictures come out black
+    #[arg(long = "force-sdxl-vae-conv-scale", help_heading = DEVICES)]
+    pub(super) vae_conv_scale: bool,
     /// No flash attention
     #[arg(long, overrides_with = "diffusion_fa", help_heading = DEVICES)]
     pub(super) no_diffusion_fa: bool,
@@ -379,7 +417,7 @@ pub struct UpscaleFlags {
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: PathBuf,
     #[command(flatten)]
-    pub(super) devices: DeviceFlags,
+    pub(super) devices: UpscaleDeviceFlags,
     #[command(flatten)]
     pub(super) servers: ServerFlags,
     #[command(flatten)]
@@ -512,6 +550,18 @@ mod tests {
         assert!(finite("nan").is_err() && finite("inf").is_err() && finite("x").is_err());
         assert!(unit("1.01").is_err() && unit("-0.1").is_err());
         assert_eq!(unit("1"), Ok(1.0));
+    }
+
+    #[test]
+    fn of_a_flag_that_is_given_twice_the_last_one_counts_and_lists_go_on() {
+        let args =
+            ["atelier", "generate", "-p", "x", "--seed", "7", "-W", "64", "-s", "8", "--width", "128", "--lora", "a", "--lora", "b:0.5"];
+        let Ok(Cli { command: Some(Command::Generate(flags)), .. }) = Cli::try_parse_from(args) else { panic!() };
+        assert_eq!((flags.picture.seed, flags.picture.width), (8, Some(128)));
+        assert_eq!(flags.common.model.lora.len(), 2);
+        let args = ["atelier", "upscale", "-m", "a.pth", "-i", "a.png", "-o", "b.png", "-o", "c.png"];
+        let Ok(Cli { command: Some(Command::Upscale(flags)), .. }) = Cli::try_parse_from(args) else { panic!() };
+        assert_eq!(flags.output, PathBuf::from("c.png"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::cli::flags::LibraryFlags;
 use crate::cli::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_library::disk::{ScanResult, Scanner, ScannerOptions};
-use atelier_library::{Catalogue, LibraryConfig, LibraryConfigError, Models, Problem, Runnable};
+use atelier_library::{Catalogue, LibraryConfig, LibraryConfigError, Models, Problem, Role, Runnable, lora_named};
 
 /// The library as the flags and the settings have it.
 pub(in crate::cli) struct Library {
@@ -72,6 +72,32 @@ pub(in crate::cli) fn find(
     paths: impl FnOnce() -> Result<Paths, NoHome>,
 ) -> Result<Runnable, UsageError> {
     Ok(Library::find(flags, &paths()?)?.runnable(name)?)
+}
+
+/// The LoRAs that a prompt names, in this folder; without one, in the library. A path of a file is taken as it is.
+pub(in crate::cli) fn find_loras(
+    names: &[String],
+    folder: Option<&Path>,
+    flags: &LibraryFlags,
+    paths: impl FnOnce() -> Result<Paths, NoHome>,
+) -> Result<Vec<PathBuf>, UsageError> {
+    let files = if let Some(folder) = folder {
+        let folder = absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        Library::find(flags, &paths()?)?.only(&folder, &|| true).files
+    } else {
+        let library = Library::find(flags, &paths()?)?;
+        let (_, scan) = library.all(&|| true);
+        scan.files.iter().filter(|file| file.role() == Some(Role::Lora)).cloned().collect()
+    };
+    let find = |name: &String| {
+        let is_file = Path::new(name).is_file().then(|| PathBuf::from(name));
+        let known = || lora_named(name, files.iter().map(|file| file.path.as_path())).map(Path::to_owned);
+        is_file.or_else(known).ok_or_else(|| {
+            let hint = "Name its folder with --lora-model-dir, or its file with --lora FILE:STRENGTH.";
+            Problem::new(format!("There is no LoRA called {name}."), hint).into()
+        })
+    };
+    names.iter().map(find).collect()
 }
 
 /// The file of the upscaler of this name.

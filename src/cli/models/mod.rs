@@ -16,7 +16,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use library::Library;
-pub(super) use library::{allows_pickles, find, find_upscaler};
+pub(super) use library::{allows_pickles, find, find_loras, find_upscaler};
 use report::LibraryReport;
 
 use super::exit::Exit;

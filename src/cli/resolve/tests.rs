@@ -5,7 +5,7 @@ use clap::Parser;
 use super::super::flags::{Cli, Command};
 use super::*;
 use atelier_core::placement::{Module, parse_backend, parse_params_backend};
-use atelier_core::recipe::{Lora, Sampler, Scheduler};
+use atelier_core::recipe::{Rng, Sampler, Scheduler};
 
 fn job(args: &[&str]) -> Result<Job, UsageError> {
     job_beside(args, || Err(BuiltinError::Missing { looked: Vec::new() }))
@@ -37,12 +37,47 @@ fn a_model_of_the_library_brings_its_settings_and_flags_go_before_them() {
     assert!(matches!(&it.task, Task::Upscale { model, .. } if model.ends_with("realesrgan/up.pth")));
 }
 
-fn job_beside(args: &[&str], builtin: impl FnOnce() -> Result<Builtin, BuiltinError>) -> Result<Job, UsageError> {
+fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>) -> Result<Job, UsageError> {
     match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
-        Command::Generate(flags) => generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), find, builtin),
+        Command::Generate(flags) => {
+            let lookup = Lookup { model: &find, loras: &loras, builtin: &builtin };
+            generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), &lookup)
+        }
         Command::Upscale(flags) => upscale(&flags, |name| Ok(Path::new("/models").join(name).join("up.pth")), || Ok(false)),
         Command::Plan(_) | Command::Models(_) | Command::Devices(_) | Command::Doctor(_) | Command::ServeDevice(_) => panic!("no job"),
     }
+}
+
+/// A library with two LoRAs.
+fn loras(names: &[String]) -> Result<Vec<PathBuf>, UsageError> {
+    let find = |name: &String| match name.as_str() {
+        "ink" | "oil" => Ok(Path::new("/l").join(format!("{name}.safetensors"))),
+        _ => Err(Problem::new(format!("There is no LoRA called {name}."), "Look.").into()),
+    };
+    names.iter().map(find).collect()
+}
+
+#[test]
+fn loras_that_the_prompt_names_are_found_in_the_library_and_leave_the_prompt() {
+    let of = |prompt: &str| job(&["generate", "-m", "m.gguf", "-p", prompt, "--lora", "b.gguf"]);
+    let Task::Generate { recipe, .. } = of("a lake <lora:ink:0.8>, still<lora:oil>").unwrap().task else { panic!() };
+    let expected = [("b.gguf", 1.0), ("/l/ink.safetensors", 0.8), ("/l/oil.safetensors", 1.0)];
+    assert_eq!(recipe.prompt, "a lake, still");
+    assert_eq!(recipe.loras, expected.map(|(path, strength)| Lora { path: path.into(), strength }));
+    let missing = of("a lake <lora:pen:1>").unwrap_err();
+    assert!(missing.is_missing_resource() && missing.to_string() == "There is no LoRA called pen. Look.");
+}
+
+#[test]
+fn flags_without_effect_are_refused_with_a_sentence() {
+    let error = |args: &[&str]| job(args).unwrap_err().to_string();
+    assert!(error(&["generate", "-m", "m.gguf", "-p", "x", "--photo-maker", "pm"]).contains("PhotoMaker needs pictures of a person"));
+    assert!(error(&["generate", "-m", "m.gguf", "-p", "x", "--clip_vision", "cv"]).contains("video models"));
+    let upscale = ["upscale", "-m", "a.safetensors", "-i", "a.png", "-o", "b.png"];
+    assert!(error(&[&upscale[..], &["--split-batch", "CUDA0,CUDA1"]].concat()).contains("no effect on an upscaler"));
+    let budget = ["--max-vram", "-1", "--stream-layers", "--offload-to-cpu"];
+    let Task::Upscale { placement, .. } = job(&[&upscale[..], &budget].concat()).unwrap().task else { panic!() };
+    assert_eq!((placement.max_vram.as_str(), placement.stream_layers, placement.params_backend.as_str()), ("-1", true, "*=cpu"));
 }
 
 fn recipe_of(args: &[&str]) -> Recipe {
@@ -82,12 +117,8 @@ fn every_flag_reaches_the_recipe() {
         "cg",
         "--t5xxl",
         "t5",
-        "--clip_vision",
-        "cv",
         "--control-net",
         "cn",
-        "--photo-maker",
-        "pm",
         "--lora",
         "a:0.5",
         "--lora",
@@ -110,6 +141,8 @@ fn every_flag_reaches_the_recipe() {
         "Karras",
         "-s",
         "-3",
+        "--rng",
+        "cpu",
         "--batch",
         "2",
         "--clip-skip",
@@ -120,6 +153,7 @@ fn every_flag_reaches_the_recipe() {
         "0.5",
         "--vae-tiling",
         "--no-diffusion-fa",
+        "--force-sdxl-vae-conv-scale",
         "--init",
         "i.png",
         "--strength",
@@ -152,11 +186,9 @@ fn every_flag_reaches_the_recipe() {
         (FileRole::ClipL, "cl"),
         (FileRole::ClipG, "cg"),
         (FileRole::T5xxl, "t5"),
-        (FileRole::ClipVision, "cv"),
         (FileRole::Vae, "v"),
         (FileRole::Taesd, "t"),
         (FileRole::Controlnet, "cn"),
-        (FileRole::Photomaker, "pm"),
     ];
     assert_eq!(roles, expected);
     let image = |name: &str| ImageSource::File(name.into());
@@ -182,9 +214,11 @@ fn every_flag_reaches_the_recipe() {
         flow_shift: Some(3.0),
         clip_skip: Some(2),
         seed: -3,
+        rng: Rng::Cpu,
         batch_count: 2,
         vae_tiling: true,
         flash_attention: false,
+        vae_conv_scale: true,
         init: Some(InitImage { image: image("i.png"), strength: 0.4 }),
         mask: Some(image("m.png")),
         reference_images: vec![image("r1"), image("r2")],
@@ -331,7 +365,9 @@ fn a_pasted_command_stands_for_all_settings_and_keeps_what_it_lacks_in_sight() {
     assert!(matches!(job(&["generate", "--from-command", "sd-cli -p 'a cat'"]), Err(UsageError::NoModel)));
     assert!(job(&["generate", "--from-command", "sd -m m --backend rpc0", "--rpc-servers", "127.0.0.1:50052"]).is_ok());
     assert!(matches!(job(&["generate", "--from-command", "a cat"]), Err(UsageError::Command(_))));
-    for flag in [["-p", "x"], ["-m", "m.gguf"], ["--steps", "4"], ["--backend", "cpu"], ["--vae-backend-device", "cpu"], ["--init", "i.png"]] {
+    for flag in
+        [["-p", "x"], ["-m", "m.gguf"], ["--steps", "4"], ["--backend", "cpu"], ["--vae-backend-device", "cpu"], ["--init", "i.png"]]
+    {
         assert_eq!(refused(&[&["--from-command", "sd -m m"], &flag[..]].concat()), clap::error::ErrorKind::ArgumentConflict);
     }
 }

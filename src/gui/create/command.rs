@@ -10,6 +10,7 @@ use crate::gui::create::viewport::View;
 use crate::gui::shared::{Shared, UnmetRequirement};
 use crate::gui::shortcut::Shortcut;
 use crate::settings::PreviewChoice;
+use atelier_core::placement::Change;
 use atelier_core::recipe::{FileRole, Recipe};
 use atelier_engine::JobId;
 
@@ -64,6 +65,14 @@ pub enum Command {
     ChooseMask,
     /// Paint the whole picture anew.
     ClearMask,
+    /// Show the file dialog for a reference picture.
+    AddReference,
+    /// Remove the reference picture of this index.
+    RemoveReference(usize),
+    /// Show the file dialog for the picture of the ControlNet.
+    ChooseControl,
+    /// Remove the picture of the ControlNet.
+    ClearControl,
     /// Show the file dialog for a LoRA.
     AddLora,
     /// Set the preview of forming pictures.
@@ -78,6 +87,10 @@ pub enum Command {
     Older,
     /// Take the settings of the picture shown.
     UseSettings,
+    /// Change this, and make the same picture again with the same seed.
+    RepeatWithChange(PictureId, Change),
+    /// Read the notes on the picture shown, or put them away.
+    ShowNotes(bool),
     /// Start the next picture from the one shown.
     StartFromShown,
     /// Write the picture shown to a file.
@@ -165,6 +178,10 @@ impl Command {
             Self::ClearStart => ("Remove start picture", "Start from nothing. The file itself stays where it is."),
             Self::ChooseMask => ("Choose a mask", "Choose a mask: white is painted anew, black is kept."),
             Self::ClearMask => ("Remove mask", "Paint the whole picture anew."),
+            Self::AddReference => ("Add a reference picture", "Choose a picture that an edit model looks at."),
+            Self::RemoveReference(_) => ("Remove reference picture", "Do without this picture. The file itself stays where it is."),
+            Self::ChooseControl => ("Choose a control picture", "Choose the picture that steers through the ControlNet."),
+            Self::ClearControl => ("Remove control picture", "Do without this picture. The file itself stays where it is."),
             Self::AddLora => ("Add a LoRA", "Choose a LoRA, a small file that adds a style or a subject."),
             Self::SetPreview(choice) => (choice.label(), choice.tooltip()),
             Self::Show(_) => ("Show this picture", "Show this picture."),
@@ -172,6 +189,11 @@ impl Command {
             Self::Newer => ("Newer picture", "Show the picture that was made after this one."),
             Self::Older => ("Older picture", "Show the picture that was made before this one."),
             Self::UseSettings => ("Use these settings", "Take over prompt, seed and all settings of this picture."),
+            Self::RepeatWithChange(..) => {
+                ("Apply and run the same seed", "Change this, and make the same picture again with the same seed.")
+            }
+            Self::ShowNotes(true) => ("Show the notes", "Read what was changed for this picture or went wrong with it."),
+            Self::ShowNotes(false) => ("Put the notes away", "Put the notes away. The mark on the picture stays."),
             Self::StartFromShown => ("Start from this picture", "Use this picture as the start of the next one."),
             Self::SaveAs => ("Save as…", "Save this picture where you like. It is already kept in your pictures folder."),
             Self::CopyPicture => ("Copy picture", "Put this picture on the clipboard."),
@@ -197,9 +219,13 @@ impl Command {
             Self::UseBuiltin if shared.builtin.is_err() => Err("The built-in model is not there. Reinstall Atelier to get it back."),
             Self::UseBuiltin => (!shared.uses_builtin()).then_some(()).ok_or("The built-in model is in use."),
             Self::UseOwnFiles => shared.uses_builtin().then_some(()).ok_or("Your own files are in use."),
-            Self::AddFiles | Self::ChooseFile(_) | Self::ChooseStart | Self::ChooseMask | Self::AddLora => {
-                (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
-            }
+            Self::AddFiles
+            | Self::ChooseFile(_)
+            | Self::ChooseStart
+            | Self::ChooseMask
+            | Self::AddReference
+            | Self::ChooseControl
+            | Self::AddLora => (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already."),
             Self::SaveAs => {
                 state.session.shown().map(drop).ok_or("There is no picture yet.")?;
                 (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
@@ -215,6 +241,8 @@ impl Command {
             Self::GenerateWith(_)
             | Self::Follow
             | Self::FocusPrompt
+            | Self::RepeatWithChange(..)
+            | Self::ShowNotes(_)
             | Self::ChangeRecipe(_)
             | Self::TryPrompt(_)
             | Self::SwapSides
@@ -227,6 +255,8 @@ impl Command {
             | Self::TypePath(_)
             | Self::ClearStart
             | Self::ClearMask
+            | Self::RemoveReference(_)
+            | Self::ClearControl
             | Self::SetPreview(_)
             | Self::Show(_)
             | Self::OpenFolder

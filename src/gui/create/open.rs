@@ -46,7 +46,7 @@ fn show(state: &mut State, path: PathBuf, picture: OpenedPicture, context: &mut 
         let _ = write!(words, " Not found: {}.", picture.missing_extras.join(", "));
     }
     let keeps_model = !picture.missing_files.is_empty() || picture.recipe.files.is_empty();
-    let id = state.session.push_file(picture.recipe.clone(), picture.info, (picture.width, picture.height), path.clone());
+    let id = state.session.push_file(picture.clone(), path.clone());
     // The thumbnail; what the canvas shows it asks for itself.
     context.workers.file(FileTask::Load(id, path));
     state.session.show(id);

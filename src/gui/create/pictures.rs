@@ -29,12 +29,13 @@ pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context:
     let mut recipe = context.shared.jobs.get_mut(job).map(|job| job.recipe.clone()).unwrap_or_default();
     recipe.width = picture.image.width();
     recipe.height = picture.image.height();
-    let id = state.session.push(recipe.clone(), picture.info, Arc::clone(&picture.image));
+    let id = state.session.push(recipe.clone(), picture.info, picture.notes.clone(), Arc::clone(&picture.image));
     context.workers.file(FileTask::Store {
         id,
         folder: state.pictures_folder.clone(),
         recipe: Box::new(recipe),
         info: picture.info,
+        notes: picture.notes.clone(),
         pixels: Arc::clone(&picture.image),
     });
     context.workers.pixel(PixelTask::Picture {

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use eframe::egui::TextureHandle;
 
+use crate::studio::opened_picture::OpenedPicture;
+use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 
 /// Pictures that the filmstrip holds; older ones are in the folder.
@@ -29,6 +31,8 @@ pub struct SessionPicture {
     pub recipe: Recipe,
     /// Index in its batch, and seed.
     pub info: PictureInfo,
+    /// What a person should know of it.
+    pub notes: Vec<PictureNote>,
     /// Width in pixels.
     pub width: u32,
     /// Height in pixels.
@@ -64,7 +68,7 @@ pub struct Session {
 
 impl Session {
     /// Adds a finished picture and returns its number.
-    pub fn push(&mut self, mut recipe: Recipe, info: PictureInfo, pixels: Arc<Rgb8>) -> PictureId {
+    pub fn push(&mut self, mut recipe: Recipe, info: PictureInfo, notes: Vec<PictureNote>, pixels: Arc<Rgb8>) -> PictureId {
         let id = PictureId(self.next_id);
         self.next_id += 1;
         recipe.seed = info.seed;
@@ -74,6 +78,7 @@ impl Session {
             id,
             recipe,
             info,
+            notes,
             width,
             height,
             pixels: Some(pixels),
@@ -85,11 +90,12 @@ impl Session {
     }
 
     /// Adds a picture that is in a file and returns its number. Its pixels are read when they are shown.
-    pub fn push_file(&mut self, recipe: Recipe, info: PictureInfo, (width, height): (u32, u32), path: PathBuf) -> PictureId {
+    pub fn push_file(&mut self, picture: OpenedPicture, path: PathBuf) -> PictureId {
+        let OpenedPicture { recipe, info, notes, width, height, .. } = picture;
         let id = PictureId(self.next_id);
         self.next_id += 1;
         let stored = PictureFile::At(path);
-        self.pictures.push_front(SessionPicture { id, recipe, info, width, height, pixels: None, stored, thumbnail: None });
+        self.pictures.push_front(SessionPicture { id, recipe, info, notes, width, height, pixels: None, stored, thumbnail: None });
         self.make_room();
         id
     }
@@ -208,7 +214,12 @@ mod tests {
 
     fn push(session: &mut Session, seed: i64, side: u32) -> PictureId {
         let pixels = Rgb8::new(side, side, vec![0; (side * side * 3) as usize]).unwrap();
-        session.push(Recipe { batch_count: 4, ..Recipe::default() }, PictureInfo { index: 0, seed, cpu_math: None }, Arc::new(pixels))
+        session.push(
+            Recipe { batch_count: 4, ..Recipe::default() },
+            PictureInfo { index: 0, seed, cpu_math: None },
+            Vec::new(),
+            Arc::new(pixels),
+        )
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub struct State {
     pub preview: PreviewChoice,
     /// The seed that was used last, to be kept on demand.
     pub last_seed: Option<i64>,
+    /// Notes on the picture shown are readable; else its mark alone is.
+    pub shows_notes: bool,
     /// Folder of finished pictures.
     pub pictures_folder: PathBuf,
     /// The path that is being typed, where the field for it is open.
@@ -52,6 +54,7 @@ impl State {
             view: View::default(),
             preview,
             last_seed: None,
+            shows_notes: true,
             pictures_folder,
             typed_path: None,
             thumbnails: Vec::new(),

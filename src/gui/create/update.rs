@@ -13,13 +13,16 @@ use crate::gui::create::viewport::{KEY_STEP, View, canvas_rect};
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_path};
 use crate::gui::identify::FileKind;
 use crate::gui::shared::ErrorCard;
-use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, Recipe};
+use crate::studio::library_service::LibraryRequest;
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Recipe};
 use atelier_engine::{JobId, Task};
 
 /// Seeds that are drawn stay short enough to be read out.
 const SEEDS: std::ops::Range<i64> = 0..1_000_000_000;
 /// Strength of a new start picture, 0 (kept) to 1 (ignored).
 const START_STRENGTH: f32 = 0.75;
+/// Strength of a new control picture, 0 (ignored) to 1.
+const CONTROL_STRENGTH: f32 = 0.9;
 
 /// Carries out a command.
 pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
@@ -39,7 +42,13 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
         }
         Command::FocusPrompt => state.focus_prompt = true,
-        Command::ChangeRecipe(recipe) => context.shared.recipe = *recipe,
+        Command::ChangeRecipe(recipe) => {
+            let is_prompt = recipe.prompt != context.shared.recipe.prompt;
+            context.shared.recipe = *recipe;
+            if is_prompt {
+                context.shared.take_prompt_loras();
+            }
+        }
         Command::SwapSides => {
             let recipe = &mut context.shared.recipe;
             std::mem::swap(&mut recipe.width, &mut recipe.height);
@@ -66,7 +75,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::PlaceFile(path, role) => {
             context.shared.unplaced.retain(|it| *it != path);
             if let Some(role) = role {
-                context.shared.use_file(role, path);
+                take_files(ModelFiles::from_iter([(role, path)]), context);
             }
         }
         Command::TypePath(path) => state.typed_path = path,
@@ -77,6 +86,15 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::ChooseMask => context.open_dialog(DialogKind::Mask, String::new()),
         Command::ClearMask => context.shared.recipe.mask = None,
+        Command::AddReference => context.open_dialog(DialogKind::Reference, String::new()),
+        Command::RemoveReference(index) => {
+            let references = &mut context.shared.recipe.reference_images;
+            if index < references.len() {
+                references.remove(index);
+            }
+        }
+        Command::ChooseControl => context.open_dialog(DialogKind::Control, String::new()),
+        Command::ClearControl => context.shared.recipe.control = None,
         Command::AddLora => context.open_dialog(DialogKind::Lora, String::new()),
         Command::SetPreview(choice) => state.preview = choice,
         Command::Show(id) => state.session.show(id),
@@ -97,6 +115,15 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 context.notice("Prompt, seed and settings of this picture are set.");
             }
         }
+        Command::RepeatWithChange(id, change) => {
+            if let Some(picture) = state.session.get(id) {
+                let mut repeated = picture.recipe.clone();
+                change.apply(&mut repeated);
+                change.apply(&mut context.shared.recipe);
+                generate(state, repeated, context);
+            }
+        }
+        Command::ShowNotes(shown) => state.shows_notes = shown,
         Command::StartFromShown => start_from_shown(state, context),
         Command::SaveAs => {
             if let Some(id) = state.session.shown().map(|picture| picture.id) {
@@ -211,7 +238,8 @@ pub(crate) fn refresh_files(state: &mut State, context: &mut Context<'_>) {
         state.checked_files = recipe.files.iter().map(|(_, path)| path).chain(loras).map(PathBuf::from).collect();
         context.workers.file(FileTask::Check(state.checked_files.clone()));
     }
-    for source in recipe.init.iter().map(|init| &init.image).chain(&recipe.mask) {
+    let pictures = recipe.init.iter().map(|init| &init.image).chain(&recipe.mask).chain(&recipe.reference_images);
+    for source in pictures.chain(recipe.control.iter().map(|control| &control.image)) {
         if let ImageSource::File(path) = source
             && state.thumbnail(path).is_none()
             && !state.requested_thumbnails.contains(path)
@@ -239,7 +267,15 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
         DialogKind::Role(role) => context.shared.use_file(role, path),
         DialogKind::Start => start_from(ImageSource::File(path), context),
         DialogKind::Mask => context.shared.recipe.mask = Some(ImageSource::File(path)),
-        DialogKind::Lora => context.shared.recipe.loras.push(Lora { path, strength: 1.0 }),
+        DialogKind::Reference => context.shared.recipe.reference_images.extend(paths.into_iter().map(ImageSource::File)),
+        DialogKind::Control => {
+            let strength = context.shared.recipe.control.as_ref().map_or(CONTROL_STRENGTH, |control| control.strength);
+            context.shared.recipe.control = Some(ControlImage { image: ImageSource::File(path), strength });
+        }
+        DialogKind::Lora => {
+            context.shared.recipe.loras.push(Lora { path, strength: 1.0 });
+            context.shared.take_prompt_loras();
+        }
         DialogKind::SaveAs(id) => save_as(state, id, path, context),
         DialogKind::ModelsFolder | DialogKind::ModelsRoot => {}
     }
@@ -251,18 +287,49 @@ fn save_as(state: &State, id: PictureId, target: PathBuf, context: &mut Context<
         PictureFile::At(path) => Some(path.clone()),
         PictureFile::Writing | PictureFile::Failed => None,
     };
-    context.workers.file(FileTask::SaveAs { target, kept, recipe: Box::new(picture.recipe.clone()), pixels: picture.pixels.clone() });
+    context.workers.file(FileTask::SaveAs {
+        target,
+        kept,
+        recipe: Box::new(picture.recipe.clone()),
+        notes: picture.notes.clone(),
+        pixels: picture.pixels.clone(),
+    });
+}
+
+/// Takes files over, each in its role. One with a diffusion module is the model from now on, with the settings that suit it: the library finds
+/// the other parts and answers with `LibraryEvent::ModelAssembled`. Without a library, these files alone are the model.
+fn take_files(files: ModelFiles, context: &mut Context<'_>) {
+    if files.main().is_none() {
+        for (role, path) in files.iter() {
+            context.shared.use_file(role, path.to_owned());
+        }
+    } else if let Some(library) = context.library {
+        let preferred = if context.shared.uses_builtin() { ModelFiles::default() } else { context.shared.recipe.files.clone() };
+        library.send(LibraryRequest::AssembleModel { files, preferred });
+    } else {
+        context.shared.replace_model(files);
+    }
 }
 
 /// Files that were dropped, typed or chosen are identified: each takes its place in the recipe, or is asked about.
 pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<'_>) {
     let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let mut lines = Vec::new();
+    let (mut parts, is_model) =
+        (ModelFiles::default(), files.iter().any(|(_, what)| matches!(what, FileKind::Role(role) if role.is_main())));
+    if is_model {
+        // They were made for another model.
+        context.shared.recipe.loras.clear();
+    }
     for (path, what) in files {
         match what {
             FileKind::Role(role) => {
-                lines.push(format!("{}: {}", role.label(), name(&path)));
-                context.shared.use_file(role, path);
+                if let Some(sentence) = role.without_effect() {
+                    lines.push(format!("{}: {sentence}", name(&path)));
+                } else {
+                    lines.push(format!("{}: {}", role.label(), name(&path)));
+                    parts.set(role, path);
+                }
             }
             FileKind::Lora if context.shared.recipe.loras.iter().any(|lora| lora.path == path) => {}
             FileKind::Lora => context.shared.recipe.loras.push(Lora { path, strength: 1.0 }),
@@ -273,6 +340,8 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
             FileKind::Missing => lines.push(format!("There is no file {}.", path.display())),
         }
     }
+    take_files(parts, context);
+    context.shared.take_prompt_loras();
     if !lines.is_empty() {
         context.notice(lines.join("\n"));
     }

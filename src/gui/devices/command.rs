@@ -101,7 +101,7 @@ impl Command {
                 ("Apply and run the same seed", "Change this, and make the same picture again with the same seed.")
             }
             Self::SetText(_) => ("Change the placement", "The same placement, as sd-cli takes it."),
-            Self::PasteCommand(_) => ("Paste a command", "Take over a whole sd-cli command: its model, prompt, sizes and placement."),
+            Self::PasteCommand(_) => ("Paste a command", "Take over what an sd-cli command names. Everything else stays as it is."),
             Self::DismissPasteOmissions => ("Put this list away", "Put this list away."),
             Self::CopyFlags => ("Copy flags", "Copy the placement as flags of sd-cli."),
             Self::CopyCommand => ("Copy as sd-cli command", "Copy model, prompt, settings and placement as one command of sd-cli."),

@@ -8,7 +8,7 @@ use crate::gui::devices::requests;
 use crate::gui::devices::state::State;
 use crate::settings::NamedPlacement;
 use atelier_core::placement::{Assignment, Module, Placement, WeightLocation};
-use atelier_core::recipe::PlacementText;
+use atelier_core::recipe::{PlacementText, Recipe, changed_settings};
 use atelier_core::sd_cli;
 use atelier_engine::ServerAddress;
 
@@ -108,28 +108,32 @@ fn repeat_with_remedy(index: usize, context: &mut Context<'_>) {
     context.follow_up(create::Command::GenerateWith(Box::new(repeated)));
 }
 
-/// Takes over model, prompt, sizes and placement of a command line; model files and prompt that it does not name stay.
+/// Takes over what a command line names; everything else stays.
 fn paste(state: &mut State, line: &str, context: &mut Context<'_>) {
-    let pasted = match sd_cli::read(line) {
+    let read = |recipe: &Recipe| sd_cli::read_over(line, recipe.clone());
+    let mut pasted = match read(&context.shared.recipe) {
         Ok(pasted) => pasted,
         Err(error) => {
             context.notice(error.to_string());
             return;
         }
     };
-    let mut recipe = pasted.recipe;
-    if recipe.files.is_empty() {
-        recipe.files = context.shared.recipe.files.clone();
-    } else if context.shared.uses_builtin() {
+    let before = context.shared.recipe.clone();
+    if pasted.recipe.files != before.files && context.shared.uses_builtin() {
         context.shared.use_own_files();
-    }
-    if recipe.prompt.is_empty() {
-        recipe.prompt.clone_from(&context.shared.recipe.prompt);
+        // It was read before, so it is read again.
+        pasted = read(&context.shared.recipe).unwrap_or(pasted);
     }
     state.paste_omissions = pasted.left_out.iter().map(ToString::to_string).collect();
-    state.board.pin_explicit(&recipe.placement);
-    context.shared.recipe = recipe;
-    context.notice("Taken over from the command.");
+    if pasted.recipe.placement != before.placement {
+        state.board.pin_explicit(&pasted.recipe.placement);
+    }
+    let changed = changed_settings(&before, &pasted.recipe);
+    context.shared.recipe = pasted.recipe;
+    context.notice(match &changed[..] {
+        [] => "The command changes nothing.".to_owned(),
+        changed => format!("Taken over from the command: {}. Undo takes it back.", changed.join(", ")),
+    });
 }
 
 fn save_placement(state: &mut State, context: &Context<'_>) {

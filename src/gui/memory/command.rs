@@ -16,6 +16,8 @@ pub enum Command {
     Keep(ResidentId, bool),
     /// Free a model's memory.
     Unload(ResidentId),
+    /// Free the memory of every model that no picture uses.
+    UnloadAll,
     /// Switch preloading on or off.
     SetPreload(bool),
     /// Set the memory of each device that is left to other programs.
@@ -47,6 +49,7 @@ impl Command {
             Self::Keep(_, true) => ("Keep in memory", "Keep this model in memory, whatever others need."),
             Self::Keep(_, false) => ("No longer keep in memory", "Kept in memory. Press to let it go when others need the room."),
             Self::Unload(_) => ("Unload", "Give its memory back. It is loaded again when a picture needs it."),
+            Self::UnloadAll => ("Unload all", "Give back the memory of every model that no picture is being made with."),
             Self::SetPreload(_) => ("Load ahead", "Load the chosen model before a picture is asked for, so that Generate waits less."),
             Self::SetReserve(_) => {
                 ("Leave free", "How much of each graphics card is left to other programs. Of RAM, 2 GiB or a tenth always stay free.")
@@ -70,6 +73,7 @@ impl Command {
             Self::Use(id) => (!shared.is_chosen(&resident(id)?.files)).then_some(()).ok_or("It is in use for the next picture."),
             Self::Keep(id, _) => resident(id).map(drop),
             Self::Unload(id) => (!resident(id)?.in_use).then_some(()).ok_or("A picture is being made with it. Cancel that first, or wait."),
+            Self::UnloadAll => shared.residency.models.iter().any(|model| !model.in_use).then_some(()).ok_or("There is nothing to unload."),
             Self::SetPreload(_) | Self::SetReserve(_) | Self::SetCpuMath(_) => Ok(()),
         }
     }

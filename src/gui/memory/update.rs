@@ -38,6 +38,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
             log_if_busy(context.engine.unload_model(id));
         }
+        Command::UnloadAll => {
+            if context.shared.chosen_resident().is_some() {
+                state.preloading.suppress(&context.shared.recipe);
+            }
+            log_if_busy(context.engine.unload());
+        }
         Command::SetCpuMath(math) => state.cpu_math = math,
         Command::SetPreload(enabled) => state.preloading.enabled = enabled,
         Command::SetReserve(reserve) => {

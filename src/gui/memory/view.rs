@@ -11,7 +11,7 @@ use crate::gui::memory::state::{MAX_RESERVE_GIB, MAX_RESERVE_PERCENT};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{bare_icon, command_control, heading, row, slider_row};
+use crate::gui::widgets::{bare_icon, command_button, command_control, heading, row, slider_row};
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::format::{GIB, memory_size, time_ago};
 use atelier_core::placement::Reserve;
@@ -51,7 +51,11 @@ pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) 
 /// Draws the list with its heading and settings.
 pub(crate) fn resident_models(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    heading(ui, "In memory", |_| {});
+    heading(ui, "In memory", |ui| {
+        if state.shared.residency.models.len() > 1 {
+            command_button(ui, state, commands, Command::UnloadAll);
+        }
+    });
     if state.memory.preloading.is_loading() {
         let name = state.shared.model_name(&state.shared.recipe.files);
         ui.add(Label::new(RichText::new(format!("Loading {name}…")).size(theme::SMALL).color(palette.weak)).truncate())

@@ -17,7 +17,7 @@ use crate::gui::models::filter::Filter;
 use crate::gui::models::fit::MachineMemory;
 use crate::gui::models::state::{HubPage, LicencePrompt, LicensedAction, State};
 use crate::gui::shared::Screen;
-use crate::studio::library_service::{FileCheck, LibraryEvent, LibraryRequest};
+use crate::studio::library_service::{AssembledModel, FileCheck, LibraryEvent, LibraryRequest};
 
 /// Recomputes the shown cards after a change, and tells the service about this machine's memory.
 pub(crate) fn refresh(state: &mut State, devices: &[Device], context: &Context<'_>) {
@@ -86,7 +86,12 @@ pub(crate) fn dialog_closed(kind: DialogKind, result: DialogResult, context: &mu
 /// Handles an event of the library service.
 pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mut Context<'_>) {
     match event {
-        LibraryEvent::Snapshot(library) => state.set_library(library),
+        LibraryEvent::Snapshot(library) => {
+            let loras = library.cards.iter().filter(|card| card.kind == ModelKind::Lora);
+            context.shared.lora_files = loras.flat_map(|card| card.files.iter().filter_map(|file| file.path.clone())).collect();
+            state.set_library(library);
+            context.shared.take_prompt_loras();
+        }
         LibraryEvent::Queue(queue) => state.set_queue(queue),
         LibraryEvent::DownloadsState(downloads) => state.downloads = downloads,
         LibraryEvent::SearchResults(text, results) if state.hub.query.as_ref() == Some(&text) => state.hub.results = Some(results),
@@ -99,6 +104,7 @@ pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mu
         }
         LibraryEvent::Runnable(Ok(runnable)) => use_runnable(&runnable, context),
         LibraryEvent::Runnable(Err(problem)) => context.notice(problem.advice.sentence),
+        LibraryEvent::ModelAssembled(model) => use_assembled(*model, context),
         LibraryEvent::RemovalPreview(removal) => state.removal = Some(*removal),
         LibraryEvent::Check(id, Some(check)) => {
             state.checks.insert(id, check);
@@ -123,6 +129,20 @@ fn use_runnable(runnable: &Runnable, context: &mut Context<'_>) {
     context.shared.unplaced.clear();
     context.shared.screen = Screen::Create;
     context.notice(format!("{} is set, with the settings that suit it.", runnable.name));
+}
+
+/// Makes a model that was found round a dropped file the one in use, with the settings that suit it.
+fn use_assembled(model: AssembledModel, context: &mut Context<'_>) {
+    let AssembledModel { name, files, defaults, missing } = model;
+    context.shared.replace_model(files);
+    let suits = match defaults {
+        Some(defaults) => {
+            defaults.apply(&mut context.shared.recipe);
+            ", with the settings that suit it"
+        }
+        None => "",
+    };
+    context.notice([vec![format!("{name} is the model now{suits}.")], missing].concat().join(" "));
 }
 
 /// Carries out a command.

@@ -286,6 +286,7 @@ fn what_a_model_takes_is_asked_without_a_wrong_placement_and_again_after_a_failu
     studio.port.send(Event::Devices(machine()));
     studio.port.send(Event::Estimated { recipe: question, estimate: Err(failure) });
     studio.settle();
+    assert!(studio.sees("There is no file z-Q8_0.gguf."), "in Create, before anything is generated");
     studio.press(Modifiers::COMMAND, Key::Num2);
     studio.settle();
     assert!(studio.sees("the board shows the placement without it") || studio.sees("There is no file z-Q8_0.gguf."));
@@ -300,15 +301,39 @@ fn a_pasted_command_brings_its_model_and_placement_and_lists_what_it_could_not_s
     let mut studio = open_board(5);
     studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").focus();
     studio.harness.run_ok();
+    let before = studio.app().state.shared.recipe.clone();
     let line = "sd-cli --diffusion-model /m/other.gguf --llm /m/l.gguf -p 'a fox' -W 768 --backend te=cpu --color-purple 3";
     studio.harness.event(egui::Event::Paste(line.into()));
     studio.settle();
     let recipe = &studio.app().state.shared.recipe;
     assert_eq!((recipe.prompt.as_str(), recipe.width, recipe.placement.backend.as_str()), ("a fox", 768, "te=cpu"));
     assert_eq!(recipe.files.get(FileRole::Diffusion), Some(Path::new("/m/other.gguf")));
+    assert_eq!((recipe.seed, recipe.steps, recipe.flash_attention), (before.seed, before.steps, before.flash_attention), "not named");
     assert!(studio.sees("--color-purple 3"));
+    assert!(studio.sees("Taken over from the command: prompt, model, size, placement."));
     studio.click("Put this list away");
     assert!(!studio.sees("--color-purple"));
+}
+
+#[test]
+fn copied_flags_that_are_pasted_back_change_nothing_but_the_placement() {
+    let mut studio = open_board(5);
+    let recipe = Recipe {
+        negative_prompt: "fog".into(),
+        width: 768,
+        seed: 7,
+        loras: vec![Lora { path: "/l/ink.safetensors".into(), strength: 1.0 }],
+        ..studio.app().state.shared.recipe.clone()
+    };
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe = recipe.clone();
+    studio.settle();
+    studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").focus();
+    studio.harness.run_ok();
+    studio.harness.event(egui::Event::Paste("--backend all=CPU --params-backend disk".into()));
+    studio.settle();
+    let now = studio.app().state.shared.recipe.clone();
+    assert_eq!((now.placement.backend.as_str(), now.placement.params_backend.as_str()), ("all=CPU", "disk"));
+    assert_eq!(Recipe { placement: recipe.placement.clone(), ..now }, recipe);
 }
 
 #[test]

@@ -535,7 +535,7 @@ fn three_hundred_frames_during_a_flood_of_events_stay_short() {
             sender.send(Event::Log { job: Some(job), level: LogLevel::Debug, text: "a line of the log".into() });
             if sent.is_multiple_of(400) {
                 let info = PictureInfo { index: sent, seed: i64::from(sent), cpu_math: None };
-                sender.send(Event::Picture { job, picture: Picture { info, image: Arc::clone(&picture) } });
+                sender.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: Arc::clone(&picture) } });
             }
             sent += 1;
             std::thread::sleep(Duration::from_micros(500));

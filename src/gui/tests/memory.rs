@@ -203,3 +203,17 @@ fn what_is_left_to_other_programs_is_told_at_once_kept_and_told_again_at_the_nex
     assert!(studio.requests().contains(&Request::Control(Control::SetReserve(wanted))));
     assert_eq!(studio.app().settings().reserve, wanted);
 }
+
+#[test]
+fn every_model_that_no_picture_uses_is_unloaded_with_one_button() {
+    let mut studio = open_with_estimate(Settings { recipe: recipe(), preload: false, ..Settings::default() });
+    studio.port.send(residency(&[resident(1, recipe().files), resident(2, files("sd15"))]));
+    studio.press(Modifiers::COMMAND, Key::Num2);
+    studio.click("Unload all");
+    let asked = std::iter::from_fn(|| studio.port.next()).find(|request| !matches!(request, Request::Query(_)));
+    assert_eq!(asked, Some(Request::Control(Control::UnloadAll)));
+    let in_use = |id, files| Resident { in_use: true, ..resident(id, files) };
+    studio.port.send(residency(&[in_use(1, recipe().files), in_use(2, files("sd15"))]));
+    studio.harness.run_ok();
+    assert!(studio.harness.get_by_role_and_label(Role::Button, "Unload all").accesskit_node().is_disabled());
+}

@@ -54,6 +54,7 @@ impl Worker {
             LibraryRequest::SearchHub(text) => self.with_downloads(|it| it.search(&text)),
             LibraryRequest::ListRepository(repo) => self.with_downloads(|it| it.list_repository(&repo)),
             LibraryRequest::ResolveModel(id) => self.send(LibraryEvent::Runnable(self.models.runnable(&id))),
+            LibraryRequest::AssembleModel { files, preferred } => self.assemble_model(&files, &preferred),
             LibraryRequest::AcceptLicence(id) => self.accept_licence(&id),
             LibraryRequest::PreviewRemoval(id) => self.preview_removal(&id),
             LibraryRequest::Remove(id) => self.remove(&id),

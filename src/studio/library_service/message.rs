@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atelier_core::mailbox::Mailbox;
+use atelier_core::recipe::ModelFiles;
 use atelier_library::downloads::{HubFile, JobSnapshot, Repository, Token};
-use atelier_library::{Problem, Runnable, Usage};
+use atelier_library::{Defaults, Problem, Runnable, Usage};
 
 use super::snapshot::LibrarySnapshot;
 
@@ -38,6 +39,13 @@ pub enum LibraryRequest {
     ListRepository(String),
     /// Resolve the files and settings of a model; [`LibraryEvent::Runnable`] answers.
     ResolveModel(String),
+    /// Find the other parts of the model with this main file, those of `preferred` first; [`LibraryEvent::ModelAssembled`] answers.
+    AssembleModel {
+        /// The main file, and parts that stay as they are.
+        files: ModelFiles,
+        /// The parts of the model in use.
+        preferred: ModelFiles,
+    },
     /// Record that the person accepted the licence of this model.
     AcceptLicence(String),
     /// List what deleting a model would remove; [`LibraryEvent::RemovalPreview`] answers.
@@ -77,6 +85,8 @@ pub enum LibraryEvent {
     RepositoryFiles(String, Result<Vec<HubFile>, String>),
     /// Files and settings of a model that was asked for.
     Runnable(Result<Runnable, Problem>),
+    /// A model round a file.
+    ModelAssembled(Box<AssembledModel>),
     /// Files that deleting a model would remove.
     RemovalPreview(Box<RemovalPreview>),
     /// Progress or result of a check, by model; `None`: stopped or impossible.
@@ -112,6 +122,19 @@ pub enum DownloadsState {
     Ready,
     /// The queue cannot be used; a sentence says why.
     Refused(String),
+}
+
+/// A model round a file, found among the files of this machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AssembledModel {
+    /// Name of the main file.
+    pub name: String,
+    /// Its files.
+    pub files: ModelFiles,
+    /// The settings that suit it; `None` where nobody knows what it is.
+    pub defaults: Option<Defaults>,
+    /// Sentences about parts that are not on this machine.
+    pub missing: Vec<String>,
 }
 
 /// Preview of deleting a model.
@@ -191,6 +214,7 @@ fn is_replaced_by(event: &LibraryEvent) -> impl Fn(&LibraryEvent) -> bool + use<
         | LibraryEvent::SearchResults(..)
         | LibraryEvent::RepositoryFiles(..)
         | LibraryEvent::Runnable(_)
+        | LibraryEvent::ModelAssembled(_)
         | LibraryEvent::RemovalPreview(_)
         | LibraryEvent::RepositoryOpened(_)
         | LibraryEvent::Downloaded(..)

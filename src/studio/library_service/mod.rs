@@ -5,6 +5,7 @@
 //! drawing, the engine, the state of a window.
 
 mod add;
+mod assemble;
 mod config;
 mod dispatch;
 mod downloads;
@@ -24,7 +25,7 @@ use std::time::{Duration, Instant};
 use atelier_core::mailbox::Mailbox;
 use atelier_library::ModelCard;
 
-pub use message::{CheckedFile, DownloadsState, FileCheck, LibraryEvent, LibraryRequest, RemovalPreview};
+pub use message::{AssembledModel, CheckedFile, DownloadsState, FileCheck, LibraryEvent, LibraryRequest, RemovalPreview};
 use message::{EventSender, Message};
 pub use options::LibraryOptions;
 pub use snapshot::{FolderSummary, LibrarySettings, LibrarySnapshot, TokenState};

@@ -9,6 +9,17 @@ use crate::families::{self, Part};
 use crate::tensor::write_safetensors;
 use crate::tiny::{self, Options, TinyFiles};
 
+/// Overwrites all numbers of a safetensors file with zeros: a decoder like this makes pictures of one colour.
+pub fn without_numbers(path: &Path) -> io::Result<()> {
+    let mut bytes = fs::read(path)?;
+    let length: [u8; 8] = bytes.get(..8).and_then(|it| it.try_into().ok()).ok_or(io::ErrorKind::UnexpectedEof)?;
+    let data = usize::try_from(u64::from_le_bytes(length)).map_err(io::Error::other)?.saturating_add(8);
+    if let Some(numbers) = bytes.get_mut(data..) {
+        numbers.fill(0);
+    }
+    fs::write(path, bytes)
+}
+
 /// A tiny Z-Image whose encoder is wider than its diffusion module expects.
 pub fn wrong_width(dir: &Path) -> io::Result<TinyFiles> {
     let files = tiny::zimage(dir, &Options::default())?;

@@ -90,7 +90,7 @@ pub fn family(name: &str, dir: &Path) -> io::Result<Vec<(&'static str, Part)>> {
 /// A LoRA for the family `zimage`.
 #[must_use]
 pub fn lora() -> Draft {
-    Draft::new(Container::Safetensors, &tiny::lora_tensors(&Options { layers: 1, ..Options::default() }), &[])
+    Draft::new(Container::Safetensors, &tiny::lora_tensors(&Options { layers: 1, ..Options::default() }, tiny::RANK), &[])
 }
 
 /// An upscaler that enlarges by two.

@@ -24,7 +24,7 @@ const CHANNELS: usize = 64;
 /// Channels that each convolution of the upscaler's dense blocks adds.
 const GROWTH: usize = 32;
 /// Rows of a LoRA.
-const RANK: usize = 4;
+pub(crate) const RANK: usize = 4;
 
 /// Writes the diffusion module alone, as safetensors.
 pub fn diffusion(path: &Path, options: &Options) -> io::Result<PathBuf> {
@@ -152,18 +152,36 @@ pub fn builtin(dir: &Path, options: &Options) -> io::Result<TinyFiles> {
 /// (`diffusion_model.layers.0.attention.to_q.lora_A.weight`). At strength 1 it changes the picture clearly.
 pub fn lora(dir: &Path, options: &Options) -> io::Result<PathBuf> {
     let path = dir.join("tiny-lora.safetensors");
-    write_safetensors(&path, &lora_tensors(options), options.seed.wrapping_add(1), true)?;
+    write_safetensors(&path, &lora_tensors(options, RANK), options.seed.wrapping_add(1), true)?;
     Ok(path)
 }
 
-pub(crate) fn lora_tensors(options: &Options) -> Tensors {
+/// The same LoRA with as many rows as asked for: a file as large as wanted.
+pub fn lora_of_rank(dir: &Path, options: &Options, rank: usize) -> io::Result<PathBuf> {
+    let path = dir.join(format!("tiny-lora-{rank}.safetensors"));
+    write_safetensors(&path, &lora_tensors(options, rank), options.seed.wrapping_add(1), true)?;
+    Ok(path)
+}
+
+/// The same LoRA with two tensors for a layer that the model does not have.
+pub fn partial_lora(dir: &Path, options: &Options) -> io::Result<PathBuf> {
+    let mut tensors = lora_tensors(options, RANK);
+    let name = format!("diffusion_model.layers.{}.attention.to_q", options.layers + 7);
+    tensors.weight(format!("{name}.lora_A.weight"), &[RANK, options.width], Kind::F16, 1.0);
+    tensors.weight(format!("{name}.lora_B.weight"), &[options.width, RANK], Kind::F16, 1.0);
+    let path = dir.join("partial-lora.safetensors");
+    write_safetensors(&path, &tensors, options.seed.wrapping_add(1), true)?;
+    Ok(path)
+}
+
+pub(crate) fn lora_tensors(options: &Options, rank: usize) -> Tensors {
     let (width, hidden) = (options.width, feed_forward(options.width));
     let mut tensors = Tensors::default();
     for layer in 0..options.layers {
         let mut pair = |name: &str, rows: usize, columns: usize| {
             let name = format!("diffusion_model.layers.{layer}.{name}");
-            tensors.weight(format!("{name}.lora_A.weight"), &[RANK, columns], Kind::F16, 1.0);
-            tensors.weight(format!("{name}.lora_B.weight"), &[rows, RANK], Kind::F16, 1.0);
+            tensors.weight(format!("{name}.lora_A.weight"), &[rank, columns], Kind::F16, 1.0);
+            tensors.weight(format!("{name}.lora_B.weight"), &[rows, rank], Kind::F16, 1.0);
         };
         for part in ["to_q", "to_k", "to_v", "to_out.0"] {
             pair(&format!("attention.{part}"), width, width);

@@ -30,6 +30,7 @@ const STRUCTS: &[(&str, &[&str])] = &[
             "diffusion_conv_direct",
             "vae_conv_direct",
             "tae_preview_only",
+            "force_sdxl_vae_conv_scale",
             "vae_format",
             "max_vram",
             "stream_layers",
@@ -92,6 +93,7 @@ const STRUCTS: &[(&str, &[&str])] = &[
     ("atelier_conditioning_stats", &["hits", "misses", "bytes"]),
     ("atelier_weights_cache", &["user", "store", "contains", "load"]),
     ("atelier_shortage", &["device", "phase", "bytes_wanted", "bytes_free"]),
+    ("atelier_lora_use", &["path", "applied", "total"]),
     ("atelier_device_peak", &["device", "phase", "bytes"]),
     ("atelier_module_estimate", &["module", "phase", "weight_bytes", "lora_bytes", "compute_bytes", "peak_bytes", "graphs"]),
     ("atelier_limits", &["diffusion", "te", "clip_vision", "vae", "stream_layers"]),
@@ -130,7 +132,8 @@ const STRUCTS: &[(&str, &[&str])] = &[
 ];
 
 /// Types other than structs that stand in signatures.
-const TYPES: &[&str] = &["atelier_status", "preview_t", "sample_method_t", "scheduler_t", "lora_apply_mode_t", "sd_vae_format_t"];
+const TYPES: &[&str] =
+    &["atelier_status", "preview_t", "rng_type_t", "sample_method_t", "scheduler_t", "lora_apply_mode_t", "sd_vae_format_t"];
 
 /// Constants of the same name on both sides.
 const CONSTANTS: &[&str] = &[
@@ -175,6 +178,7 @@ const CONSTANTS: &[&str] = &[
 const VARIANTS: &[(&str, &[&str])] = &[
     ("preview_t", &["PREVIEW_NONE", "PREVIEW_PROJ", "PREVIEW_TAE"]),
     ("lora_apply_mode_t", &["LORA_APPLY_AT_RUNTIME"]),
+    ("rng_type_t", &["STD_DEFAULT_RNG", "CUDA_RNG", "CPU_RNG"]),
     (
         "sample_method_t",
         &[

@@ -5,6 +5,7 @@
 //! 2. Some sources are compiled into the shim with changes (`patches/`). Linked as a whole archive, they replace the engine's objects.
 //! 3. Structs and constants that cross the border are printed by the C++ compiler; `tests/layout.rs` compares them with Rust's.
 
+mod engine_inputs;
 mod layout;
 mod patch;
 mod processor;
@@ -41,6 +42,7 @@ const SHIM_SOURCES: &[&str] = &[
     "residency",
     "estimate",
     "job",
+    "lora_use",
     "compute_hook",
     "compute_threads",
     "cpu_kernels",
@@ -57,7 +59,7 @@ fn main() {
     }
 
     let engine_out = PathBuf::from(variable("DEP_STABLE_DIFFUSION_ROOT"));
-    stop_if_stale(&engine_out.join("build/atelier/inputs"));
+    stop_if_stale(&engine_out.join(engine_inputs::COPIES));
     let engine = engine_out.join("stable-diffusion.cpp");
     let out = PathBuf::from(variable("OUT_DIR"));
 
@@ -119,18 +121,16 @@ fn main() {
     }
 }
 
-/// Stops where the engine was built with other cmake files than those that lie here: cargo does not run another crate's build program for them.
-fn stop_if_stale(inputs: &Path) {
-    let entries = fs::read_dir(".").unwrap_or_else(|error| panic!("vendor/ggml-sys cannot be read: {error}"));
-    let cmake_files = entries.flatten().map(|it| PathBuf::from(it.file_name())).filter(|it| it.extension().is_some_and(|it| it == "cmake"));
-    for path in cmake_files.chain([PathBuf::from("patches/ggml-cpu.c.patch")]) {
-        println!("cargo:rerun-if-changed={}", path.display());
-        let built_with = inputs.join(path.file_name().unwrap_or_default());
+/// Stops where the engine was built with other files than those that lie here. `cargo xtask` removes such an engine by itself.
+fn stop_if_stale(copies: &Path) {
+    let inputs = engine_inputs::inputs(Path::new(".")).unwrap_or_else(|error| panic!("vendor/ggml-sys cannot be read: {error}"));
+    for input in inputs {
+        println!("cargo:rerun-if-changed={}", input.display());
         assert!(
-            fs::read(&built_with).ok() == fs::read(&path).ok(),
+            !engine_inputs::is_changed(Path::new("."), &input, copies),
             "vendor/ggml-sys/{} changed after the engine was built. Run `cargo clean --package diffusion-rs-sys`, with `--release` for a release \
              build, and build again.",
-            path.display()
+            input.display()
         );
     }
 }

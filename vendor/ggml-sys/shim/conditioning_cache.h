@@ -94,16 +94,23 @@ public:
     // Begins an image with these LoRAs. `before_prompt` is called before each prompt is encoded, which is after the init image was.
     void begin_image(std::string lora_key, std::function<void()> before_prompt) {
         lora_key_      = std::move(lora_key);
+        ran_in_image_  = false;
         before_prompt_ = std::move(before_prompt);
     }
     // True where both wrap conditioners of the same type.
     bool has_same_type(const CachingConditioner& other) const { return typeid(*inner_) == typeid(*other.inner_); }
+    // True where the text encoder ran for this image.
+    bool ran_in_image() const { return ran_in_image_; }
     uint64_t hits() const { return hits_; }
     uint64_t misses() const { return misses_; }
 
     SDCondition get_learned_condition(int n_threads, const ConditionerParams& params) override {
         if (before_prompt_) {
             before_prompt_();
+        }
+        if (const Job* job = current_job()) {
+            // The engine goes on without a LoRA that it could not load: no encoding is made, kept or found under that LoRA's key.
+            job->check_loras();
         }
         SDCondition condition;
         const std::string key = cache_ == nullptr ? "" : key_of(params);
@@ -113,6 +120,7 @@ public:
         }
         ++misses_;
         encoder_ran_   = true;
+        ran_in_image_  = true;
         condition      = inner_->get_learned_condition(n_threads, params);
         const Job* job = current_job();
         if (cache_ != nullptr) {
@@ -167,6 +175,7 @@ private:
     uint64_t hits_    = 0;
     uint64_t misses_  = 0;
     bool encoder_ran_ = false;
+    bool ran_in_image_ = false;
 };
 
 }  // namespace atelier

@@ -7,6 +7,9 @@
 
 #include "adaptive_preview.h"
 #include "conditioning_cache.h"
+#include "core/rng.hpp"
+#include "core/rng_mt19937.hpp"
+#include "core/rng_philox.hpp"
 #include "engine_layout.h"
 #include "ggml-backend.h"
 #include "model/vae/vae.hpp"
@@ -96,6 +99,22 @@ struct atelier_context {
                 runner->runner_done();
             }
         }
+    }
+
+    // Random number generator of the images that follow; each image seeds it. The engine has one for each context, chosen when it is opened.
+    void set_rng(rng_type_t type) const {
+        std::shared_ptr<RNG>& rng = sd->sd->rng;
+        switch (type) {
+            case STD_DEFAULT_RNG:
+                rng = std::make_shared<STDDefaultRNG>();
+                break;
+            case CPU_RNG:
+                rng = std::make_shared<MT19937RNG>();
+                break;
+            default:
+                rng = std::make_shared<PhiloxRNG>();
+        }
+        sd->sd->sampler_rng = rng;
     }
 
     void set_limits(const atelier_limits& limits) const {

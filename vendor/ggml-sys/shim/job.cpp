@@ -19,6 +19,8 @@ thread_local Job* job_of_thread = nullptr;
 thread_local bool may_throw = false;
 
 constexpr const char* LORA = "lora.";
+// Words of the engine (load_lora_model in stable-diffusion.cpp) after which it goes on without the LoRA.
+constexpr const char* FAILED_LORA = "load lora tensors from ";
 
 void on_log(sd_log_level_t level, const char* text, void*) {
     if (Job* job = current_job()) {
@@ -99,7 +101,17 @@ JobScope::~JobScope() {
     may_throw     = outer_ != nullptr;
 }
 
-void Job::log(int level, const char* text) const {
+void Job::check_loras() const {
+    if (!failed_lora_.empty()) {
+        throw EngineAbort{failed_lora_};
+    }
+}
+
+void Job::log(int level, const char* text) {
+    // Only the thread of the call loads LoRAs.
+    if (may_throw && text != nullptr && std::strstr(text, FAILED_LORA) != nullptr) {
+        failed_lora_ = text;
+    }
     if (callbacks_.log != nullptr && text != nullptr) {
         callbacks_.log(callbacks_.user, level, text);
     }

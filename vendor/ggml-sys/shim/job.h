@@ -47,7 +47,9 @@ public:
     bool is_cancelled() const { return callbacks_.cancelled != nullptr && callbacks_.cancelled(callbacks_.user); }
     // True once the cancel was first seen here so many microseconds ago.
     bool is_cancelled_for(int64_t time_us) const;
-    void log(int level, const char* text) const;
+    void log(int level, const char* text);
+    // Throws EngineAbort where the engine said that it could not load a LoRA.
+    void check_loras() const;
 
     void enter_phase(atelier_phase phase);
     // Called when the engine has run the text encoder: encoding ends, denoising begins.
@@ -109,6 +111,7 @@ private:
     int64_t step_report_us_ = 0;
 
     atelier_shortage shortage_ = {};
+    std::string failed_lora_;  // the engine's words
 
     mutable std::atomic<int64_t> cancel_seen_us_{0};
     std::atomic<bool> lost_{false};

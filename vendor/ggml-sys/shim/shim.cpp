@@ -5,11 +5,13 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "context.h"
 #include "error_boundary.h"
 #include "ggml-backend.h"
 #include "job.h"
+#include "lora_use.h"
 #include "memory_tracker.h"
 #include "upscaler.h"
 
@@ -21,6 +23,7 @@ using atelier::run_guarded;
 using atelier::Job;
 using atelier::last_error;
 using atelier::last_lost_device;
+using atelier::last_loras;
 using atelier::last_lost_server;
 using atelier::last_peaks;
 using atelier::last_shortage;
@@ -33,6 +36,7 @@ thread_local atelier_shortage last_shortage = {};
 thread_local std::string last_lost_server;
 thread_local std::string last_lost_device;
 thread_local PeakBytes last_peaks;
+thread_local std::vector<LoraUse> last_loras;
 
 atelier_status reject(const char* reason) {
     last_error = reason;
@@ -89,6 +93,11 @@ private:
 
 }  // namespace
 
+// As src/upscaler.cpp has it.
+struct upscaler_ctx_t {
+    UpscalerGGML* upscaler = nullptr;
+};
+
 struct atelier_upscaler {
     upscaler_ctx_t* upscaler = nullptr;
 
@@ -131,6 +140,17 @@ size_t atelier_last_peaks(atelier_device_peak* out, size_t capacity) {
     for (const auto& it : last_peaks) {
         if (index < capacity) {
             out[index] = {it.first.second, it.first.first, it.second};
+        }
+        ++index;
+    }
+    return index;
+}
+
+size_t atelier_last_loras(atelier_lora_use* out, size_t capacity) {
+    size_t index = 0;
+    for (const auto& it : last_loras) {
+        if (index < capacity) {
+            out[index] = {it.path.c_str(), it.applied, it.total};
         }
         ++index;
     }
@@ -254,6 +274,7 @@ atelier_status atelier_context_set_limits(atelier_context* context, const atelie
 atelier_status atelier_context_generate(atelier_context* context,
                                         const sd_img_gen_params_t* params,
                                         const char* lora_key,
+                                        enum rng_type_t rng,
                                         enum preview_t preview_mode,
                                         int preview_every,
                                         const atelier_callbacks* callbacks,
@@ -262,6 +283,7 @@ atelier_status atelier_context_generate(atelier_context* context,
         return reject("a picture needs a context, parameters and a batch of one");
     }
     *out = {};
+    last_loras.clear();
     Job job(*callbacks);
     const bool is_adaptive = preview_every == ATELIER_PREVIEW_ADAPTIVE;
     if (!is_adaptive) {
@@ -278,6 +300,7 @@ atelier_status atelier_context_generate(atelier_context* context,
             // The conditioner may be borrowed; the VAE is this context's.
             context->conditioner->begin_image(lora_key == nullptr ? "" : lora_key, [context] { context->release_vae_staging(); });
         }
+        context->set_rng(rng);
         std::optional<AdaptivePreviewScope> scope;
         if (is_adaptive) {
             scope.emplace(context, *params);
@@ -294,6 +317,8 @@ atelier_status atelier_context_generate(atelier_context* context,
         }
         *out = images[0];
         std::free(images);
+        job.check_loras();
+        last_loras = atelier::lora_uses(*context, *params);
         if (out->data == nullptr || out->channel != 3) {
             last_error = "the engine made an empty picture";
             return ATELIER_FAILED;
@@ -331,6 +356,8 @@ atelier_status atelier_upscaler_new(const char* path,
                                     int tile_size,
                                     const char* backend,
                                     const char* params_backend,
+                                    uint64_t limit,
+                                    bool stream,
                                     const atelier_callbacks* callbacks,
                                     atelier_upscaler** out) {
     if (path == nullptr || callbacks == nullptr || out == nullptr) {
@@ -354,6 +381,9 @@ atelier_status atelier_upscaler_new(const char* path,
             last_error = "the engine could not open the upscaler";
             return ATELIER_FAILED;
         }
+        UpscalerGGML& engine = *upscaler->upscaler->upscaler;
+        engine.set_max_graph_vram_bytes(limit);
+        engine.set_stream_layers_enabled(stream && limit > 0 && engine.backend_manager.params_backend_is_cpu(SDBackendModule::UPSCALER));
         *out = upscaler.release();
         return ATELIER_OK;
     });

@@ -105,6 +105,13 @@ typedef struct {
     bool stream_layers;
 } atelier_limits;
 
+// Tensors of a LoRA's file, and how many of them an image was made with.
+typedef struct {
+    const char* path;
+    uint64_t applied;
+    uint64_t total;  // 0: none is of a module of this model
+} atelier_lora_use;
+
 typedef struct atelier_context atelier_context;
 typedef struct atelier_upscaler atelier_upscaler;
 typedef struct atelier_conditioning_cache atelier_conditioning_cache;
@@ -219,6 +226,9 @@ const char* atelier_last_lost_device(void);
 
 // Peaks of this thread's last generation or upscaling, successful or not. Writes at most `capacity`; returns their number.
 size_t atelier_last_peaks(atelier_device_peak* out, size_t capacity);
+// LoRAs of this thread's last generation that succeeded; those of no strength are left out. Writes at most `capacity`; returns their number.
+// The paths are valid until this thread's next call.
+size_t atelier_last_loras(atelier_lora_use* out, size_t capacity);
 // Bytes that this process has allocated on a device (name of atelier_device_get) now.
 uint64_t atelier_allocated_bytes(const char* device);
 
@@ -292,10 +302,11 @@ bool atelier_context_is_lost(const atelier_context* context);
 #define ATELIER_PREVIEW_ADAPTIVE (-1)
 
 // Generates one image; `params->batch_count` must be 1. `lora_key` identifies the LoRAs: it is part of the key of cached text encodings.
-// `preview_every`: steps between two previews; 0: none. The image is freed by atelier_image_free.
+// `rng` draws the noise. `preview_every`: steps between two previews; 0: none. The image is freed by atelier_image_free.
 atelier_status atelier_context_generate(atelier_context* context,
                                         const sd_img_gen_params_t* params,
                                         const char* lora_key,
+                                        enum rng_type_t rng,
                                         enum preview_t preview_mode,
                                         int preview_every,
                                         const atelier_callbacks* callbacks,
@@ -303,12 +314,16 @@ atelier_status atelier_context_generate(atelier_context* context,
 // Hits and misses of the context's text encodings in the cache.
 void atelier_context_conditioning_counts(const atelier_context* context, uint64_t* hits, uint64_t* misses);
 
+// `limit`: maximum bytes of its device that a tile's graph may use, weights included; 0: no limit. `stream`: copy the blocks that do not fit
+// piece by piece; needs a limit, and weights in RAM.
 atelier_status atelier_upscaler_new(const char* path,
                                     bool direct,
                                     int n_threads,
                                     int tile_size,
                                     const char* backend,
                                     const char* params_backend,
+                                    uint64_t limit,
+                                    bool stream,
                                     const atelier_callbacks* callbacks,
                                     atelier_upscaler** out);
 void atelier_upscaler_free(atelier_upscaler* upscaler);

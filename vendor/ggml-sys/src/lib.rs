@@ -10,7 +10,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 pub use diffusion_rs_sys::{
-    lora_apply_mode_t, preview_t, sample_method_t, scheduler_t, sd_cache_params_t, sd_ctx_params_init, sd_ctx_params_t,
+    lora_apply_mode_t, preview_t, rng_type_t, sample_method_t, scheduler_t, sd_cache_params_t, sd_ctx_params_init, sd_ctx_params_t,
     sd_guidance_params_t, sd_hires_params_t, sd_image_t, sd_img_gen_params_init, sd_img_gen_params_t, sd_lora_t, sd_pm_params_t,
     sd_sample_params_t, sd_slg_params_t, sd_tiling_params_t, sd_vae_format_t,
 };
@@ -213,6 +213,18 @@ pub struct atelier_device_peak {
     pub bytes: u64,
 }
 
+/// Tensors of a LoRA's file, and how many of them an image was made with.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_lora_use {
+    /// Its file.
+    pub path: *const c_char,
+    /// Tensors that were used.
+    pub applied: u64,
+    /// Tensors of the file; 0: none is of a module of this model.
+    pub total: u64,
+}
+
 /// Predicted memory of a module in a phase, in bytes, on the device where it runs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -385,6 +397,7 @@ unsafe extern "C" {
         count: *mut usize,
     ) -> atelier_status;
     pub fn atelier_last_peaks(out: *mut atelier_device_peak, capacity: usize) -> usize;
+    pub fn atelier_last_loras(out: *mut atelier_lora_use, capacity: usize) -> usize;
     pub fn atelier_allocated_bytes(device: *const c_char) -> u64;
     pub fn atelier_simulate_device(
         name: *const c_char,
@@ -401,6 +414,7 @@ unsafe extern "C" {
         context: *mut atelier_context,
         params: *const sd_img_gen_params_t,
         lora_key: *const c_char,
+        rng: rng_type_t,
         preview_mode: preview_t,
         preview_every: c_int,
         callbacks: *const atelier_callbacks,
@@ -419,6 +433,8 @@ unsafe extern "C" {
         tile_size: c_int,
         backend: *const c_char,
         params_backend: *const c_char,
+        limit: u64,
+        stream: bool,
         callbacks: *const atelier_callbacks,
         out: *mut *mut atelier_upscaler,
     ) -> atelier_status;

@@ -1,12 +1,14 @@
 //! Changes to a recipe or a placement, as the planner proposes them.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::needs::Needs;
 use super::value::WeightLocation;
 use crate::module::Module;
+use crate::recipe::{FileRole, Recipe};
 
 /// A change to a recipe or a placement. Its text is an instruction: "Decode in tiles".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +49,15 @@ pub enum Change {
         /// Name of the other file.
         name: String,
     },
+    /// Scale the convolutions of SDXL's VAE.
+    VaeConvScale,
+    /// No flash attention.
+    FlashAttentionOff,
+    /// Without the LoRA whose file has this name.
+    WithoutLora {
+        /// Name of the file.
+        name: String,
+    },
     /// A smaller picture.
     Size {
         /// Width in pixels.
@@ -57,6 +68,29 @@ pub enum Change {
 }
 
 impl Change {
+    /// Applies the change to a recipe; changes of the placement leave it as it is.
+    pub fn apply(&self, recipe: &mut Recipe) {
+        match self {
+            Self::VaeTiling => recipe.vae_tiling = true,
+            Self::VaeConvScale => recipe.vae_conv_scale = true,
+            Self::FlashAttentionOff => recipe.flash_attention = false,
+            Self::WithoutLora { name } => recipe.loras.retain(|lora| lora.path.file_name().is_none_or(|it| it != name.as_str())),
+            Self::Size { width, height } => (recipe.width, recipe.height) = (*width, *height),
+            Self::Quantisation { module, name } => {
+                if let Some((role, path)) = alternative_file(recipe, *module, name) {
+                    recipe.files.set(role, path);
+                }
+            }
+            Self::Weights { .. } | Self::Pieces { .. } | Self::Budget { .. } | Self::RunsOn { .. } => {}
+        }
+    }
+
+    /// True where it is about the machine: devices and what is on them.
+    #[must_use]
+    pub const fn is_placement(&self) -> bool {
+        matches!(self, Self::Weights { .. } | Self::Pieces { .. } | Self::Budget { .. } | Self::RunsOn { .. })
+    }
+
     /// Rank by loss: first invisible changes, then slower ones, then those that make another picture.
     pub(super) const fn loss(&self) -> u32 {
         match self {
@@ -66,8 +100,8 @@ impl Change {
             Self::Pieces { .. } => 4,
             Self::RunsOn { .. } => 5,
             Self::Weights { location: WeightLocation::Disk, .. } => 6,
-            Self::Quantisation { .. } => 7,
-            Self::Size { .. } => 8,
+            Self::Quantisation { .. } | Self::VaeConvScale | Self::FlashAttentionOff => 7,
+            Self::Size { .. } | Self::WithoutLora { .. } => 8,
         }
     }
 }
@@ -86,9 +120,22 @@ impl fmt::Display for Change {
             Self::Budget { device, gib } => write!(f, "Raise the budget of {device} to {gib} GiB"),
             Self::RunsOn { module, device } => write!(f, "Run the {} on {device}", module.noun()),
             Self::Quantisation { module, name } => write!(f, "Use {name} for the {}", module.noun()),
+            Self::VaeConvScale => f.write_str("Let the VAE compute in a safe range"),
+            Self::FlashAttentionOff => f.write_str("Switch flash attention off"),
+            Self::WithoutLora { name } => write!(f, "Leave {name} out"),
             Self::Size { width, height } => write!(f, "Make the picture {width} × {height}"),
         }
     }
+}
+
+/// Role and path of the file `name` in the folder of the module's file that it replaces: the one with the longest common beginning of the
+/// name.
+fn alternative_file(recipe: &Recipe, module: Module, name: &str) -> Option<(FileRole, PathBuf)> {
+    let common = |other: &str| other.chars().zip(name.chars()).take_while(|(one, other)| one == other).count();
+    let files = recipe.files.iter().filter(|(role, _)| role.module() == module);
+    let named = files.filter_map(|(role, path)| Some((role, path, path.file_name()?.to_str()?)));
+    let (role, path, _) = named.max_by_key(|(_, _, other)| common(other))?;
+    Some((role, path.with_file_name(name)))
 }
 
 /// A variant of the recipe that needs other memory.

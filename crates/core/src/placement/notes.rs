@@ -13,6 +13,7 @@ pub fn notes(placement: &Placement, devices: &[Device], in_use: &[Module]) -> Ve
     }
     for device in devices {
         notes.extend(budget(placement, in_use, device, devices));
+        notes.extend(unbudgeted(placement, in_use, device));
     }
     notes.extend(budget_for_all(placement, in_use, devices));
     if !placement.split_batch.is_empty() && placement.shares().len() < 2 {
@@ -84,6 +85,14 @@ fn budget(placement: &Placement, in_use: &[Module], device: &Device, devices: &[
     ))
 }
 
+/// The engine cuts no graphs of these modules.
+fn unbudgeted(placement: &Placement, in_use: &[Module], device: &Device) -> Option<String> {
+    placement.budgets.gib(device).filter(|_| device.kind != DeviceKind::Cpu)?;
+    let runs_here = |module: &&Module| placement.assignment(**module).runs_on == device.name;
+    let module = [Module::Controlnet, Module::Photomaker].iter().filter(runs_here).find(|module| in_use.contains(module))?;
+    Some(format!("The budget of {} does not reach the {}: it runs as a whole.", device.name, module.noun()))
+}
+
 /// The budget for all devices has no effect on the processor.
 fn budget_for_all(placement: &Placement, in_use: &[Module], devices: &[Device]) -> Option<String> {
     placement.budgets.all()?;
@@ -117,6 +126,17 @@ mod tests {
         };
         let devices = workstation();
         notes(&Placement::parse(&text, &devices).unwrap(), &devices, &[Module::Diffusion, Module::Te, Module::Vae])
+    }
+
+    #[test]
+    fn a_budget_that_does_not_reach_a_module_says_so() {
+        let text = PlacementText { max_vram: "6".into(), params_backend: "cpu".into(), ..PlacementText::default() };
+        let devices = workstation();
+        let placement = Placement::parse(&text, &devices).unwrap();
+        let notes = |in_use: &[Module]| notes(&placement, &devices, in_use);
+        assert_eq!(notes(&[Module::Diffusion]), Vec::<String>::new());
+        let [note] = &notes(&[Module::Diffusion, Module::Controlnet])[..] else { panic!() };
+        assert!(note.ends_with("does not reach the ControlNet: it runs as a whole."), "{note}");
     }
 
     #[test]

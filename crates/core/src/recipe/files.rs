@@ -111,6 +111,34 @@ impl FileRole {
         }
     }
 
+    /// True for a file with the diffusion module: a whole model, or that module alone.
+    #[must_use]
+    pub const fn is_main(self) -> bool {
+        matches!(self, Self::Model | Self::Diffusion)
+    }
+
+    /// Why a file of this role has no effect on the pictures that Atelier makes, as a sentence; `None` where it has one.
+    #[must_use]
+    pub const fn without_effect(self) -> Option<&'static str> {
+        match self {
+            Self::ClipVision => Some("CLIP vision belongs to video models, which Atelier does not run: the file would have no effect."),
+            Self::Photomaker => {
+                Some("PhotoMaker needs pictures of a person, which Atelier cannot give it yet: the file would have no effect.")
+            }
+            Self::Upscaler => Some("An upscaler enlarges finished pictures and takes no part in making them: use `atelier upscale`."),
+            Self::Model
+            | Self::Diffusion
+            | Self::Llm
+            | Self::LlmVision
+            | Self::ClipL
+            | Self::ClipG
+            | Self::T5xxl
+            | Self::Vae
+            | Self::Taesd
+            | Self::Controlnet => None,
+        }
+    }
+
     /// The role with this [`key`](Self::key).
     #[must_use]
     pub fn from_key(key: &str) -> Option<Self> {

@@ -8,15 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpu_math::CpuMath;
 
+mod changes;
 mod files;
 mod image;
 mod lora_tags;
 mod sampling;
 
+pub use changes::changed_settings;
 pub use files::{FileRole, ModelFiles};
 pub use image::{ImageSource, Rgb8};
-pub use lora_tags::take_loras;
-pub use sampling::{Sampler, Scheduler, UnknownName};
+pub use lora_tags::{take_loras, take_loras_if};
+pub use sampling::{Rng, Sampler, Scheduler, UnknownName};
 
 /// Everything needed to make a picture again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,12 +52,16 @@ pub struct Recipe {
     pub clip_skip: Option<u32>,
     /// Seed of the first picture; the next ones take the following numbers. Negative: drawn at random.
     pub seed: i64,
+    /// Random number generator: the same seed gives other noise with another one.
+    pub rng: Rng,
     /// Number of pictures, at least 1.
     pub batch_count: u32,
     /// Decode in tiles: less memory, a little slower.
     pub vae_tiling: bool,
     /// Flash attention in the diffusion module: less memory, often faster.
     pub flash_attention: bool,
+    /// Scale the convolutions of SDXL's VAE, which otherwise overflows in half precision: black pictures.
+    pub vae_conv_scale: bool,
     /// Picture to start from (img2img).
     pub init: Option<InitImage>,
     /// Mask over the init image: white is painted anew, black is kept.
@@ -80,12 +86,20 @@ impl Recipe {
         !self.guidance.is_nan() && self.guidance != 1.0
     }
 
+    /// Removes the control picture where no `ControlNet` reads it: after a change of the model it would only be refused.
+    pub fn drop_unusable_control(&mut self) {
+        if self.files.get(FileRole::Controlnet).is_none() {
+            self.control = None;
+        }
+    }
+
     /// True where both use the same model, opened in the same way, so that one context serves both.
     #[must_use]
     pub fn opens_like(&self, other: &Self) -> bool {
         self.files == other.files
             && self.placement == other.placement
             && self.flash_attention == other.flash_attention
+            && self.vae_conv_scale == other.vae_conv_scale
             && self.threads == other.threads
     }
 }
@@ -107,9 +121,11 @@ impl Default for Recipe {
             flow_shift: None,
             clip_skip: None,
             seed: -1,
+            rng: Rng::default(),
             batch_count: 1,
             vae_tiling: false,
             flash_attention: true,
+            vae_conv_scale: false,
             init: None,
             mask: None,
             reference_images: Vec::new(),

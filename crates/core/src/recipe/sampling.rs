@@ -1,4 +1,5 @@
-//! Samplers and schedulers by the engine's names (`sample_method_to_str`, `scheduler_to_str` in stable-diffusion.cpp) and those shown.
+//! Samplers, schedulers and random number generators by the engine's names (`sample_method_to_str`, `scheduler_to_str`, `rng_type_to_str` in
+//! stable-diffusion.cpp) and those shown.
 
 use std::fmt;
 use std::str::FromStr;
@@ -52,7 +53,7 @@ macro_rules! named_by_engine {
     };
 }
 
-/// A sampler or scheduler that the engine does not have.
+/// A sampler, scheduler or random number generator that the engine does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no \"{name}\"; choose one of {known}")]
 pub struct UnknownName {
@@ -129,6 +130,20 @@ named_by_engine! {
         BongTangent = "bong_tangent", "Bong Tangent";
         /// LTX-2.
         Ltx2 = "ltx2", "LTX2";
+    }
+}
+
+named_by_engine! {
+    /// The random number generator, which draws the noise from the seed.
+    #[derive(Default)]
+    Rng {
+        /// The C++ library's; another system may draw other numbers.
+        StdDefault = "std_default", "C++ library";
+        /// Philox, as PyTorch's CUDA generator draws: A1111 ("GPU" and "NV").
+        #[default]
+        Cuda = "cuda", "GPU";
+        /// Mersenne Twister, as PyTorch's CPU generator draws: ComfyUI, and A1111 with "RNG: CPU".
+        Cpu = "cpu", "CPU";
     }
 }
 

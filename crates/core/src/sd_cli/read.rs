@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::{CONTROL_STRENGTH, FILE_FLAGS, HERE, INIT_STRENGTH, LORA_APPLY_MODE, defaults, shell};
 use crate::placement::{OldFlags, check_shape, is_device_flag};
-use crate::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, take_loras};
+use crate::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PlacementText, Recipe, take_loras};
 
 /// A command line after parsing.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,13 +43,19 @@ pub enum CommandError {
     NoOptions,
 }
 
-/// Reads a command line of sd-cli. The files are named as the command names them.
+/// Reads a command line of sd-cli; what it does not name is as sd-cli has it. The files are named as the command names them.
 pub fn read(line: &str) -> Result<ParsedCommand, CommandError> {
+    read_over(line, defaults())
+}
+
+/// Reads a command line of sd-cli over a recipe; what the command does not name stays. One that names a model's main file names the whole
+/// model: the other files and the LoRAs of the recipe are not kept then. LoRAs that a prompt names replace those of the recipe.
+pub fn read_over(line: &str, recipe: Recipe) -> Result<ParsedCommand, CommandError> {
     let words = shell::split(line).ok_or(CommandError::Unclosed)?;
     if !words.iter().any(|word| is_option(word)) {
         return Err(CommandError::NoOptions);
     }
-    let mut reader = Reader { recipe: defaults(), ..Reader::default() };
+    let mut reader = Reader { recipe, ..Reader::default() };
     let mut words = words.into_iter().skip_while(|word| is_program(word)).peekable();
     while let Some(word) = words.next() {
         // sd-cli wants a space, people and other tools write an equals sign.
@@ -122,7 +128,7 @@ enum Action {
 fn action(name: &str) -> Option<Action> {
     use Action::{Flag, UnsupportedFlag, UnsupportedValue, Value};
     Some(match name {
-        "-p" | "--prompt" => Value(|it, text| set(&mut it.recipe.prompt, text.to_owned())),
+        "-p" | "--prompt" => Value(|it, text| set(&mut it.prompt, Some(text.to_owned()))),
         "-n" | "--negative-prompt" => Value(|it, text| set(&mut it.recipe.negative_prompt, text.to_owned())),
         "-W" | "--width" => Value(|it, text| set(&mut it.recipe.width, above_zero(text)?)),
         "-H" | "--height" => Value(|it, text| set(&mut it.recipe.height, above_zero(text)?)),
@@ -135,10 +141,12 @@ fn action(name: &str) -> Option<Action> {
         "--flow-shift" => Value(|it, text| set(&mut it.recipe.flow_shift, Some(finite(text)?))),
         "--clip-skip" => Value(|it, text| set(&mut it.recipe.clip_skip, whole(text)?)),
         "-s" | "--seed" => Value(|it, text| set(&mut it.recipe.seed, text.parse().map_err(|_| "write a whole number".to_owned())?)),
+        "--rng" => Value(|it, text| set(&mut it.recipe.rng, named(text)?)),
         "-b" | "--batch-count" => Value(|it, text| set(&mut it.recipe.batch_count, above_zero(text)?)),
         "-t" | "--threads" => Value(|it, text| set(&mut it.recipe.threads, whole(text)?)),
         "--vae-tiling" => Flag(|it| it.recipe.vae_tiling = true),
         "--diffusion-fa" => Flag(|it| it.recipe.flash_attention = true),
+        "--force-sdxl-vae-conv-scale" => Flag(|it| it.recipe.vae_conv_scale = true),
         "--fa" => Flag(|it| {
             it.recipe.flash_attention = true;
             it.leave_out(&["--fa"], "Atelier uses flash attention in the diffusion module only");
@@ -147,7 +155,7 @@ fn action(name: &str) -> Option<Action> {
         "--strength" => Value(|it, text| set(&mut it.strength, Some(finite(text)?))),
         "--mask" => Value(|it, text| set(&mut it.recipe.mask, Some(ImageSource::File(text.into())))),
         "-r" | "--ref-image" => Value(|it, text| {
-            it.recipe.reference_images.push(ImageSource::File(text.into()));
+            it.references.push(ImageSource::File(text.into()));
             Ok(())
         }),
         "--control-image" => Value(|it, text| set(&mut it.control, Some(text.into()))),
@@ -165,7 +173,11 @@ fn action(name: &str) -> Option<Action> {
         "--control-net-cpu" => Flag(|it| it.old.control_net_cpu = true),
         "--offload-to-cpu" => Flag(|it| it.old.offload_to_cpu = true),
         "--list-devices" => Flag(|it| it.leave_out(&["--list-devices"], "it lists devices and makes no picture; Devices shows them")),
-        "--rpc-servers" | "--rpc" => Value(|_, _| Err("servers are no part of a recipe; give them to Atelier itself (--rpc-servers)".to_owned())),
+        "--rpc-servers" | "--rpc" => {
+            Value(|_, _| Err("servers are no part of a recipe; give them to Atelier itself (--rpc-servers)".to_owned()))
+        }
+        "--clip_vision" => Value(|_, _| Err(without_effect(FileRole::ClipVision))),
+        "--photo-maker" => Value(|_, _| Err(without_effect(FileRole::Photomaker))),
         "--upscale-model" => Value(|_, _| Err("enlarge the finished picture in a step of its own".to_owned())),
         "-o" | "--output" | "--preview" | "--preview-path" | "--preview-interval" | "--output-begin-idx" => {
             Value(|_, _| Err("where pictures and previews go is not part of a recipe".to_owned()))
@@ -177,7 +189,6 @@ fn action(name: &str) -> Option<Action> {
         | "--convert-name"
         | "--preview-noisy"
         | "--mmap"
-        | "--force-sdxl-vae-conv-scale"
         | "--diffusion-conv-direct"
         | "--vae-conv-direct"
         | "--circular"
@@ -201,7 +212,6 @@ fn action(name: &str) -> Option<Action> {
         | "--tensor-type-rules"
         | "--chroma-t5-mask-pad"
         | "--type"
-        | "--rng"
         | "--sampler-rng"
         | "--prediction"
         | "--end-img"
@@ -255,17 +265,21 @@ fn action(name: &str) -> Option<Action> {
     })
 }
 
+fn without_effect(role: FileRole) -> String {
+    role.without_effect().unwrap_or_default().trim_end_matches('.').to_owned()
+}
+
 /// A function pointer cannot carry the role; there is one for each.
 fn file_action(name: &str) -> Option<Action> {
     macro_rules! take {
-        ($($role:ident)*) => {
+        ($($role:ident)*; $($without:ident)*) => {
             match FILE_FLAGS.iter().find(|(_, names)| names.contains(&name))?.0 {
-                $(FileRole::$role => Action::Value(|it, text| { it.recipe.files.set(FileRole::$role, text); Ok(()) }),)*
-                FileRole::Upscaler => return None,
+                $(FileRole::$role => Action::Value(|it, text| { it.files.set(FileRole::$role, text); Ok(()) }),)*
+                $(FileRole::$without => return None,)*
             }
         };
     }
-    Some(take!(Model Diffusion Llm LlmVision ClipL ClipG T5xxl ClipVision Vae Taesd Controlnet Photomaker))
+    Some(take!(Model Diffusion Llm LlmVision ClipL ClipG T5xxl Vae Taesd Controlnet; ClipVision Photomaker Upscaler))
 }
 
 /// State of the parser.
@@ -273,6 +287,11 @@ fn file_action(name: &str) -> Option<Action> {
 struct Reader {
     recipe: Recipe,
     left_out: Vec<LeftOut>,
+    prompt: Option<String>,
+    files: ModelFiles,
+    references: Vec<ImageSource>,
+    /// The texts that are named; empty where they are not.
+    placement: PlacementText,
     old: OldFlags,
     init: Option<PathBuf>,
     strength: Option<f32>,
@@ -288,43 +307,81 @@ impl Reader {
     }
 
     fn set_placement(&mut self, text: &str, field: fn(&mut PlacementText) -> &mut String) -> Result<(), String> {
-        let mut placement = self.recipe.placement.clone();
+        let mut placement = self.placement.clone();
         text.trim().clone_into(field(&mut placement));
         check_shape(&placement).map_err(|error| error.to_string())?;
-        set(&mut self.recipe.placement, placement)
+        set(&mut self.placement, placement)
     }
 
     /// Completes the recipe with the entries that depend on the whole command.
     fn finish(mut self) -> ParsedCommand {
-        self.recipe.placement = self.old.before(&self.recipe.placement);
-        self.take_loras();
-        match (self.init.take(), self.strength) {
-            (Some(path), strength) => {
-                let strength = strength.unwrap_or(INIT_STRENGTH);
-                self.recipe.init = Some(InitImage { image: ImageSource::File(path), strength });
+        self.finish_placement();
+        let names_model = self.files.main().is_some();
+        if names_model {
+            self.recipe.files = ModelFiles::default();
+        }
+        for (role, path) in self.files.iter() {
+            self.recipe.files.set(role, path);
+        }
+        self.take_loras(names_model);
+        if !self.references.is_empty() {
+            self.recipe.reference_images = std::mem::take(&mut self.references);
+        }
+        match (self.init.take(), &mut self.recipe.init) {
+            (Some(path), init) => {
+                let strength = self.strength.or(init.as_ref().map(|init| init.strength)).unwrap_or(INIT_STRENGTH);
+                *init = Some(InitImage { image: ImageSource::File(path), strength });
             }
-            (None, Some(_)) => self.leave_out(&["--strength"], "there is no picture to start from"),
+            (None, Some(init)) => init.strength = self.strength.unwrap_or(init.strength),
+            (None, None) if self.strength.is_some() => self.leave_out(&["--strength"], "there is no picture to start from"),
             (None, None) => {}
         }
-        match (self.control.take(), self.control_strength) {
-            (Some(path), strength) => {
-                let strength = strength.unwrap_or(CONTROL_STRENGTH);
-                self.recipe.control = Some(ControlImage { image: ImageSource::File(path), strength });
+        match (self.control.take(), &mut self.recipe.control) {
+            (Some(path), control) => {
+                let strength = self.control_strength.or(control.as_ref().map(|control| control.strength)).unwrap_or(CONTROL_STRENGTH);
+                *control = Some(ControlImage { image: ImageSource::File(path), strength });
             }
-            (None, Some(_)) => self.leave_out(&["--control-strength"], "there is no picture for the ControlNet"),
+            (None, Some(control)) => control.strength = self.control_strength.unwrap_or(control.strength),
+            (None, None) if self.control_strength.is_some() => {
+                self.leave_out(&["--control-strength"], "there is no picture for the ControlNet");
+            }
             (None, None) => {}
         }
-        let both = self.recipe.files.get(FileRole::Vae).is_some() && self.recipe.files.get(FileRole::Taesd).is_some();
+        let both = self.files.get(FileRole::Vae).is_some() && self.files.get(FileRole::Taesd).is_some();
         if both && !self.tiny_previews_only {
             self.leave_out(&["--taesd"], "beside a VAE the tiny autoencoder only draws previews in Atelier");
         }
         ParsedCommand { recipe: self.recipe, left_out: self.left_out }
     }
 
+    /// Each text that is named replaces the recipe's. The old flags alone change the recipe's for the modules that they name.
+    fn finish_placement(&mut self) {
+        let named = &self.placement;
+        let old = self.old.before(&PlacementText::default());
+        let spec = |named: &str, old: &str, with_old: &str, before: &str| match (named.is_empty(), old.is_empty()) {
+            (false, _) => with_old.to_owned(),
+            (true, true) => before.to_owned(),
+            // A later entry replaces an earlier one.
+            (true, false) => [before.trim(), old].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(","),
+        };
+        let with_old = self.old.before(named);
+        let placement = &mut self.recipe.placement;
+        placement.backend = spec(&named.backend, &old.backend, &with_old.backend, &placement.backend);
+        placement.params_backend = spec(&named.params_backend, &old.params_backend, &with_old.params_backend, &placement.params_backend);
+        if !named.max_vram.is_empty() {
+            placement.max_vram.clone_from(&named.max_vram);
+        }
+    }
+
     /// Reads the LoRAs: tags in the prompt, files in a folder.
-    fn take_loras(&mut self) {
-        let (prompt, tags) = take_loras(&self.recipe.prompt);
-        self.recipe.prompt = prompt;
+    fn take_loras(&mut self, names_model: bool) {
+        let (prompt, tags) = take_loras(self.prompt.as_deref().unwrap_or_default());
+        if self.prompt.is_some() {
+            self.recipe.prompt = prompt;
+        }
+        if names_model || !tags.is_empty() {
+            self.recipe.loras.clear();
+        }
         let folder = self.lora_folder.take().filter(|folder| folder != Path::new(HERE)).unwrap_or_default();
         for (name, strength) in tags {
             if name.starts_with('|') {

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::*;
-use crate::recipe::{ControlImage, ImageSource, InitImage, Lora, PlacementText, Rgb8, Sampler, Scheduler};
+use crate::recipe::{ControlImage, ImageSource, InitImage, Lora, PlacementText, Rgb8, Rng, Sampler, Scheduler};
 
 fn pasted(line: &str) -> ParsedCommand {
     read(line).unwrap()
@@ -91,9 +91,48 @@ fn what_a_command_does_not_say_is_as_sd_cli_has_it() {
 }
 
 #[test]
+fn over_a_recipe_a_command_changes_only_what_it_names() {
+    let mut recipe = Recipe {
+        prompt: "a lake".into(),
+        negative_prompt: "fog".into(),
+        width: 1024,
+        steps: 8,
+        guidance: 1.0,
+        seed: 7,
+        init: Some(InitImage { image: ImageSource::File("in.png".into()), strength: 0.4 }),
+        loras: vec![Lora { path: "ink.safetensors".into(), strength: 0.5 }],
+        placement: PlacementText { backend: "all=CUDA0".into(), max_vram: "6".into(), ..PlacementText::default() },
+        threads: Some(3),
+        ..Recipe::default()
+    };
+    for role in [FileRole::Diffusion, FileRole::Llm, FileRole::Vae] {
+        recipe.files.set(role, format!("/m/{}", role.key()));
+    }
+    let over = |line: &str| read_over(line, recipe.clone()).unwrap();
+    let changed = |line: &str| crate::recipe::changed_settings(&recipe, &over(line).recipe);
+
+    assert_eq!(changed("sd --backend te=cpu --params-backend disk --stream-layers"), ["placement"]);
+    assert_eq!(over("--params-backend disk").recipe.placement.backend, "all=CUDA0");
+    assert_eq!(over("--clip-on-cpu").recipe.placement.backend, "all=CUDA0,te=cpu", "the old flags name one module");
+    assert_eq!(changed("-W 512 --steps 9"), ["size", "steps"]);
+    assert_eq!(changed("-p 'a fox'"), ["prompt"]);
+    assert_eq!(changed("-p 'a fox <lora:/l/oil.gguf:1>'"), ["prompt", "LoRAs"]);
+    assert_eq!(over("-p 'a fox <lora:/l/oil.gguf:1>'").recipe.loras, [Lora { path: "/l/oil.gguf".into(), strength: 1.0 }]);
+    assert_eq!(over("-i other.png").recipe.init.map(|init| init.strength), Some(0.4));
+    assert_eq!(over("--strength 0.6").recipe.init.map(|init| init.strength), Some(0.6));
+    assert_eq!(changed("--vae /m/other"), ["model"]);
+    assert_eq!(over("--vae /m/other").recipe.files.get(FileRole::Llm), Some(std::path::Path::new("/m/llm")));
+    let whole = over("sd -m /m/sd15.safetensors -p 'a fox'").recipe;
+    assert_eq!(whole.files.iter().collect::<Vec<_>>(), [(FileRole::Model, std::path::Path::new("/m/sd15.safetensors"))]);
+    assert!(whole.loras.is_empty(), "they were made for another model");
+    let same = Recipe { loras: Vec::new(), init: None, ..recipe.clone() };
+    assert_eq!(read_over(&write(&same).line, recipe.clone()).unwrap().recipe, Recipe { init: recipe.init.clone(), ..same });
+}
+
+#[test]
 fn nothing_is_dropped_silently() {
     let reasons = left_out(
-        "CUDA=1 sd-cli stray -m m --mmap --type q8_0 --shiny bright --glow --steps many -W 0 --backend te= --max-vram six -o out.png \
+        "CUDA=1 sd-cli stray -m m --mmap --type q8_0 --shiny bright --glow --steps many -W 0 --backend te= --max-vram six --photo-maker pm -o out.png \
          --rpc-servers localhost:50052 --strength 0.5 --control-strength 1 --fa -M vid_gen --seed",
     );
     let begins = [
@@ -108,6 +147,7 @@ fn nothing_is_dropped_silently() {
         "-W 0: write a whole number above 0",
         "--backend te=: \"te=\" names no module",
         "--max-vram six: \"six\" is not a budget",
+        "--photo-maker pm: PhotoMaker needs pictures of a person",
         "-o out.png: where pictures",
         "--rpc-servers localhost:50052: servers are no part of a recipe",
         "--fa: Atelier uses flash attention",
@@ -212,6 +252,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
         proptest::option::of(any::<f32>().prop_filter("finite", |it| it.is_finite())),
         proptest::option::of(1..12u32),
         proptest::option::of(1..64u32),
+        proptest::sample::select(Rng::ALL),
     );
     let numbers = (1..9999u32, 1..9999u32, 1..200u32, any::<i64>(), 1..99u32, -5.0..30.0f32, 0.0..9.0f32);
     let images = (
@@ -224,7 +265,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
         proptest::sample::select(vec!["", "te=cpu", "all=CUDA0,vae=CPU"]),
         proptest::sample::select(vec!["", "disk", "all=CPU,te=disk"]),
         proptest::sample::select(vec!["", "6", "CUDA0=6,Vulkan0=-1.5"]),
-        any::<[bool; 3]>(),
+        any::<[bool; 4]>(),
     );
     (text(), text(), files, loras, sampling, numbers, images, places).prop_map(
         |(prompt, negative_prompt, files, loras, sampling, numbers, images, (backend, params_backend, max_vram, switches))| Recipe {
@@ -244,6 +285,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
             flow_shift: sampling.3,
             clip_skip: sampling.4,
             threads: sampling.5,
+            rng: sampling.6,
             init: images.0.map(|(image, strength)| InitImage { image, strength }),
             mask: images.1,
             reference_images: images.2,
@@ -258,6 +300,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
             },
             flash_attention: switches[1],
             vae_tiling: switches[2],
+            vae_conv_scale: switches[3],
         },
     )
 }

@@ -23,7 +23,7 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     for (role, path) in recipe.files.iter() {
         match FILE_FLAGS.iter().find(|(it, _)| *it == role).and_then(|(_, names)| names.first()) {
             Some(flag) => line.path(flag, path),
-            None => line.left_out.push("Enlarging is a step of its own; the upscaler is left out.".to_owned()),
+            None => line.left_out.push(role.without_effect().unwrap_or_default().to_owned()),
         }
     }
     if recipe.files.get(FileRole::Vae).is_some() && recipe.files.get(FileRole::Taesd).is_some() {
@@ -47,6 +47,9 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     line.optional("--flow-shift", recipe.flow_shift);
     line.optional("--clip-skip", recipe.clip_skip);
     line.option("--seed", &recipe.seed);
+    if recipe.rng != defaults.rng {
+        line.option("--rng", &recipe.rng);
+    }
     if recipe.batch_count != defaults.batch_count {
         line.option("--batch-count", &recipe.batch_count);
     }
@@ -69,9 +72,12 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     for (flag, text) in places.into_iter().filter(|(_, text)| !text.trim().is_empty()) {
         line.option(flag, &text.trim());
     }
-    for (flag, set) in
-        [("--stream-layers", placement.stream_layers), ("--diffusion-fa", recipe.flash_attention), ("--vae-tiling", recipe.vae_tiling)]
-    {
+    for (flag, set) in [
+        ("--stream-layers", placement.stream_layers),
+        ("--diffusion-fa", recipe.flash_attention),
+        ("--vae-tiling", recipe.vae_tiling),
+        ("--force-sdxl-vae-conv-scale", recipe.vae_conv_scale),
+    ] {
         if set {
             line.flag(flag);
         }

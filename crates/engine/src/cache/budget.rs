@@ -31,6 +31,7 @@ impl ContextBudgets {
                 Module::Te => limits.te = bytes,
                 Module::ClipVision => limits.clip_vision = bytes,
                 Module::Vae => limits.vae = bytes,
+                // An upscaler has no context.
                 Module::Controlnet | Module::Photomaker | Module::Upscaler => {}
             }
         }
@@ -40,7 +41,7 @@ impl ContextBudgets {
 
 impl Budget {
     /// In bytes. 0, which means no limit, only where the device does not say how much is free.
-    fn bytes(&self, devices: &[Device]) -> u64 {
+    pub(crate) fn bytes(&self, devices: &[Device]) -> u64 {
         let device = devices.iter().find(|device| device.name == self.device);
         device.and_then(|device| budget_on(device, self.gib)).map_or(0, |bytes| bytes.max(1))
     }

@@ -21,6 +21,7 @@ pub(super) struct Shareable {
     fingerprints: Vec<(FileRole, Fingerprint)>,
     threads: u32,
     flash_attention: bool,
+    vae_conv_scale: bool,
     runs_on: String,
     weights: WeightLocation,
 }
@@ -62,8 +63,8 @@ impl Key {
         }
         let runs_on = self.params.placement.assignment(module).runs_on.clone();
         let weights = self.params.placement.assignment(module).weights.clone();
-        let ContextParams { threads, flash_attention, .. } = self.params;
-        Some(Shareable { fingerprints, threads, flash_attention, runs_on, weights })
+        let ContextParams { threads, flash_attention, vae_conv_scale, .. } = self.params;
+        Some(Shareable { fingerprints, threads, flash_attention, vae_conv_scale, runs_on, weights })
     }
 }
 

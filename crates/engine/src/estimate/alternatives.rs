@@ -1,11 +1,9 @@
 //! Variants of a recipe that take less memory: decoded in tiles, smaller, of other files that lie beside the chosen ones.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use super::error::{EstimateError, Outdated};
 use super::estimates::Estimates;
 use super::request::EstimateRequest;
+use crate::alternative_files::smaller_files;
 use atelier_core::device::Device;
 use atelier_core::placement::{Alternative, Change, Module, Needs, Placement};
 use atelier_core::recipe::FileRole;
@@ -13,10 +11,6 @@ use atelier_library::HeaderCache;
 
 /// Sizes that are offered, as parts of each side.
 const PARTS: [(u32, u32); 2] = [(3, 4), (1, 2)];
-/// Files of a folder that are examined.
-const MAX_EXAMINED: usize = 64;
-/// Files that are offered for a module.
-const MAX_OFFERED: usize = 2;
 /// Pixels of a side below which no model makes a picture worth having.
 const MIN_SIDE: u32 = 256;
 
@@ -60,7 +54,7 @@ fn variants(headers: &mut HeaderCache, request: &EstimateRequest) -> Vec<(Vec<Ch
         }
     }
     for (role, module) in [(FileRole::Diffusion, Module::Diffusion), (FileRole::Llm, Module::Te), (FileRole::T5xxl, Module::Te)] {
-        for path in smaller_files(headers, request, role) {
+        for path in smaller_files(headers, &request.recipe, role) {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let mut variant = request.clone();
             variant.recipe.files.set(role, path);
@@ -68,39 +62,4 @@ fn variants(headers: &mut HeaderCache, request: &EstimateRequest) -> Vec<(Vec<Ch
         }
     }
     variants
-}
-
-/// Files beside the one in this role that could take its place and are smaller, the largest first.
-fn smaller_files(headers: &mut HeaderCache, request: &EstimateRequest, role: FileRole) -> Vec<PathBuf> {
-    let Some(chosen) = request.recipe.files.get(role) else { return Vec::new() };
-    let Ok(known) = headers.get(chosen) else { return Vec::new() };
-    let bytes = size_of(chosen);
-    let mut found: Vec<(u64, PathBuf)> = model_files(chosen)
-        .filter(|path| path != chosen && size_of(path) < bytes)
-        .filter(|path| headers.get(path).is_ok_and(|other| (other.kind.role, other.kind.family) == (known.kind.role, known.kind.family)))
-        .map(|path| (size_of(&path), path))
-        .collect();
-    found.sort_by(|one, other| other.cmp(one));
-    let mut offered = Vec::new();
-    for (_, path) in found {
-        let mut files = request.recipe.files.clone();
-        files.set(role, &path);
-        // A file that makes no model with the others is no alternative.
-        let fits = headers.check(&files, &request.recipe.loras).is_ok_and(|checked| checked.files == files);
-        if fits && offered.len() < MAX_OFFERED {
-            offered.push(path);
-        }
-    }
-    offered
-}
-
-fn model_files(beside: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = beside.parent().and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten();
-    let is_model =
-        |path: &PathBuf| path.extension().is_some_and(|it| it.eq_ignore_ascii_case("gguf") || it.eq_ignore_ascii_case("safetensors"));
-    entries.map(|entry| entry.path()).filter(move |path| is_model(path)).take(MAX_EXAMINED)
-}
-
-fn size_of(path: &Path) -> u64 {
-    path.metadata().map_or(0, |it| it.len())
 }

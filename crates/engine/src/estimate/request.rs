@@ -94,6 +94,7 @@ impl EstimateRequest {
             files: self.recipe.files.clone(),
             threads: cpu_threads(self.recipe.threads),
             flash_attention: self.recipe.flash_attention,
+            vae_conv_scale: self.recipe.vae_conv_scale,
             placement: placement.clone(),
         }
     }

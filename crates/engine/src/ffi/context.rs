@@ -192,6 +192,7 @@ impl Context {
                 self.pointer(),
                 &raw const raw.raw,
                 raw.lora_key,
+                raw.rng,
                 mode,
                 every,
                 raw_callbacks.as_ptr(),

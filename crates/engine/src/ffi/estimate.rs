@@ -107,6 +107,28 @@ pub(crate) fn last_peaks() -> Vec<(String, PhaseKind, u64)> {
     peaks.iter().take(count).filter_map(peak).collect()
 }
 
+/// Use of a LoRA in an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LoraUse {
+    /// Its file.
+    pub(crate) path: String,
+    /// Tensors that were used.
+    pub(crate) applied: u64,
+    /// Tensors of the file; 0: none is of a module of this model.
+    pub(crate) total: u64,
+}
+
+/// The LoRAs of this thread's last image; those of no strength are left out.
+pub(crate) fn last_loras() -> Vec<LoraUse> {
+    // SAFETY: nothing is written to an array of no length.
+    let count = unsafe { ggml_sys::atelier_last_loras(null_mut(), 0) };
+    let mut raw = vec![ggml_sys::atelier_lora_use { path: std::ptr::null(), applied: 0, total: 0 }; count];
+    // SAFETY: `raw` has the length that is passed.
+    unsafe { ggml_sys::atelier_last_loras(raw.as_mut_ptr(), raw.len()) };
+    // SAFETY: strings that live until this thread's next call.
+    raw.iter().map(|it| LoraUse { path: unsafe { super::text(it.path) }, applied: it.applied, total: it.total }).collect()
+}
+
 /// Bytes that this process has allocated on a device now; 0 for an unknown one.
 pub(crate) fn allocated_bytes(device: &str) -> u64 {
     let Ok(device) = CString::new(device) else { return 0 };

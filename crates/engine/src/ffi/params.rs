@@ -4,12 +4,12 @@ use std::ffi::{CString, c_char};
 use std::path::Path;
 use std::ptr::null;
 
-use ggml_sys::{sample_method_t, scheduler_t};
+use ggml_sys::{rng_type_t, sample_method_t, scheduler_t};
 
 use super::direct_convolutions::convolves_directly;
 use super::error::CallError;
 use atelier_core::placement::{Module, Placement};
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Sampler, Scheduler};
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Rng, Sampler, Scheduler};
 
 /// Parameters of a context. Jobs with equal values can share one.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +17,8 @@ pub(crate) struct ContextParams {
     pub(crate) files: ModelFiles,
     pub(crate) threads: u32,
     pub(crate) flash_attention: bool,
+    /// Scale the convolutions of SDXL's VAE.
+    pub(crate) vae_conv_scale: bool,
     /// Every device by its whole name, since the engine's default is the first GPU, even a remote one; without budgets and batch split.
     pub(crate) placement: Placement,
 }
@@ -131,6 +133,7 @@ impl RawContextParams {
         raw.params_backend = strings.text(&placement.params_backend)?;
         raw.n_threads = i32::try_from(params.threads).unwrap_or(1).max(1);
         raw.diffusion_flash_attn = params.flash_attention;
+        raw.force_sdxl_vae_conv_scale = params.vae_conv_scale;
         // The engine's own direct convolution is slower than the unfolded one; ours is faster, and its graphs need less memory.
         let is_direct = |module| convolves_directly(&params.placement.assignment(module).runs_on);
         raw.diffusion_conv_direct = is_direct(Module::Diffusion) && is_direct(Module::Controlnet);
@@ -147,6 +150,7 @@ impl RawContextParams {
 pub(super) struct RawGenerateParams {
     pub(super) raw: ggml_sys::sd_img_gen_params_t,
     pub(super) lora_key: *const c_char,
+    pub(super) rng: rng_type_t,
     _strings: Strings,
     _loras: Vec<ggml_sys::sd_lora_t>,
     _references: Vec<ggml_sys::sd_image_t>,
@@ -201,7 +205,7 @@ impl RawGenerateParams {
         sample.guidance.distilled_guidance = recipe.distilled_guidance;
 
         let lora_key = strings.text(params.lora_key)?;
-        Ok(Self { raw, lora_key, _strings: strings, _loras: loras, _references: references })
+        Ok(Self { raw, lora_key, rng: raw_rng(recipe.rng), _strings: strings, _loras: loras, _references: references })
     }
 }
 
@@ -234,6 +238,14 @@ const fn raw_sampler(sampler: Sampler) -> sample_method_t {
         Sampler::EulerCfgPp => sample_method_t::EULER_CFG_PP_SAMPLE_METHOD,
         Sampler::EulerACfgPp => sample_method_t::EULER_A_CFG_PP_SAMPLE_METHOD,
         Sampler::EulerGe => sample_method_t::EULER_GE_SAMPLE_METHOD,
+    }
+}
+
+const fn raw_rng(rng: Rng) -> rng_type_t {
+    match rng {
+        Rng::StdDefault => rng_type_t::STD_DEFAULT_RNG,
+        Rng::Cuda => rng_type_t::CUDA_RNG,
+        Rng::Cpu => rng_type_t::CPU_RNG,
     }
 }
 

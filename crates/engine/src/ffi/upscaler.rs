@@ -17,11 +17,19 @@ const TILE_SIDE: i32 = 128;
 pub(crate) struct Upscaler(NonNull<ggml_sys::atelier_upscaler>);
 
 impl Upscaler {
-    /// Opens a model: reads its header; weights are read at the first image.
-    pub(crate) fn new(path: &Path, threads: u32, placement: &Placement, callbacks: &dyn JobCallbacks) -> Result<Self, CallError> {
+    /// Opens a model: reads its header; weights are read at the first image. `limit`: maximum bytes of its device that a tile's graph may use,
+    /// weights included; 0 is none. Where the placement streams layers, blocks that do not fit are copied piece by piece.
+    pub(crate) fn new(
+        path: &Path,
+        threads: u32,
+        placement: &Placement,
+        limit: u64,
+        callbacks: &dyn JobCallbacks,
+    ) -> Result<Self, CallError> {
         let mut strings = Strings::default();
         let path = strings.path(Some(path))?;
         let is_direct = convolves_directly(&placement.assignment(Module::Upscaler).runs_on);
+        let is_streaming = placement.stream_layers;
         let placement = placement.text();
         let backend = strings.text(&placement.backend)?;
         let params_backend = strings.text(&placement.params_backend)?;
@@ -37,6 +45,8 @@ impl Upscaler {
                 TILE_SIDE,
                 backend,
                 params_backend,
+                limit,
+                is_streaming,
                 raw_callbacks.as_ptr(),
                 &raw mut upscaler,
             )

@@ -196,8 +196,8 @@ pub(super) fn generate(generator: &Generator<'_>) -> Result<JobOutput, JobError>
                 current = progress.take(index, &cancelled);
                 current
             };
-            let done = &mut |info, note| {
-                output.lock().add(info, note);
+            let done = &mut |info| {
+                output.lock().add(info);
                 progress.done(index);
             };
             Generator { shard, monitor, callbacks: &callbacks, ..*generator }.run(take, done)

@@ -7,11 +7,16 @@ use super::error::JobError;
 use super::monitor::JobMonitor;
 use super::plan::GenerationPlan;
 use super::shard::BatchShard;
-use crate::checks::lora_key;
-use crate::ffi::{self, GenerateParams, JobCallbacks, Status};
-use crate::protocol::{Event, JobId, Picture, PreviewOptions};
+use crate::alternative_files::other_files;
+use crate::checks::{can_be_tiled, lora_key};
+use crate::faults::{FaultySetting, remedies};
+use crate::ffi::{self, GenerateParams, JobCallbacks, LoraUse, Status};
+use crate::protocol::{Event, JobId, PhaseKind, Picture, PreviewOptions};
 use crate::state::EngineState;
+use atelier_core::picture_note::PictureNote;
+use atelier_core::placement::Change;
 use atelier_core::recipe::{PictureInfo, Rgb8};
+use atelier_library::file_name;
 
 /// Pictures of a job, and notes on them.
 #[derive(Default)]
@@ -21,10 +26,9 @@ pub(super) struct JobOutput {
 }
 
 impl JobOutput {
-    /// Adds a picture, with its note if there is one.
-    pub(super) fn add(&mut self, info: PictureInfo, note: Option<String>) {
+    /// Adds a picture.
+    pub(super) fn add(&mut self, info: PictureInfo) {
         self.pictures.push(info);
-        self.notes.extend(note);
     }
 }
 
@@ -42,12 +46,8 @@ pub(super) struct Generator<'a> {
 }
 
 impl Generator<'_> {
-    /// Generates until `take` returns `None`; calls `done` after each picture, with its note if there is one.
-    pub(super) fn run(
-        &self,
-        take: &mut dyn FnMut() -> Option<u32>,
-        done: &mut dyn FnMut(PictureInfo, Option<String>),
-    ) -> Result<(), JobError> {
+    /// Generates until `take` returns `None`; calls `done` after each picture.
+    pub(super) fn run(&self, take: &mut dyn FnMut() -> Option<u32>, done: &mut dyn FnMut(PictureInfo)) -> Result<(), JobError> {
         let Self { engine, job, plan, preview, shard, monitor, callbacks } = *self;
         let job_error = |error: &_| JobError::of_call(error, callbacks.cancelled(), monitor.log_lines());
         let lora_key = lora_key(&plan.recipe.loras);
@@ -55,25 +55,27 @@ impl Generator<'_> {
         let lease = || engine.cache.lease(&shard.lease_request(), callbacks, &waits).map_err(|error| job_error(&error));
         let mut leased = lease()?;
         monitor.set_others(leased.others());
+        // A device that had no room to decode the whole picture has none for the next one either.
+        let (mut vae_tiling, mut tiling_note) = (plan.vae_tiling, None);
         while let Some(index) = take() {
             let Some(seed) = plan.begin.seeds.get(index as usize) else { break };
             if callbacks.cancelled() {
                 return Err(JobError::Cancelled);
             }
             monitor.set_picture(index);
-            let params = GenerateParams {
-                recipe: &plan.recipe,
-                width: plan.begin.width,
-                height: plan.begin.height,
-                seed: *seed,
-                vae_tiling: plan.vae_tiling,
-                init: plan.init.as_ref(),
-                mask: plan.mask.as_ref(),
-                references: &plan.references,
-                control: plan.control.as_ref(),
-                lora_key: &lora_key,
-            };
             let image = loop {
+                let params = GenerateParams {
+                    recipe: &plan.recipe,
+                    width: plan.begin.width,
+                    height: plan.begin.height,
+                    seed: *seed,
+                    vae_tiling,
+                    init: plan.init.as_ref(),
+                    mask: plan.mask.as_ref(),
+                    references: &plan.references,
+                    control: plan.control.as_ref(),
+                    lora_key: &lora_key,
+                };
                 let result = leased.context().generate(&params, preview, callbacks);
                 monitor.add_peaks(ffi::last_peaks());
                 match result {
@@ -90,30 +92,81 @@ impl Generator<'_> {
                             leased.discard();
                             return Err(job_error(&error));
                         };
-                        if !leased.discard_for_room(&missing.device) || callbacks.cancelled() {
+                        let has_room = leased.discard_for_room(&missing.device);
+                        if callbacks.cancelled() {
                             return Err(job_error(&error));
+                        }
+                        if !has_room {
+                            // No room, or a tensor larger than any buffer of the device.
+                            let shortage = error.out_of_memory.as_ref().filter(|missing| missing.phase == PhaseKind::Decoding);
+                            let Some(shortage) = shortage.filter(|_| !vae_tiling && can_be_tiled(&plan.recipe)) else {
+                                return Err(job_error(&error));
+                            };
+                            vae_tiling = true;
+                            tiling_note = Some(decoded_in_tiles(&shortage.device));
                         }
                         leased = lease()?;
                     }
                 }
             };
-            let note = is_flat(&image).then(|| {
-                format!(
-                    "The picture of seed {seed} has one colour only. Another quantisation of the model, another device, or flash attention off may help."
-                )
-            });
+            let loras = ffi::last_loras();
+            let mut notes = plan.notes.clone();
+            notes.extend(tiling_note.clone());
+            notes.extend(loras.iter().filter_map(lora_note));
+            if is_flat(&image) {
+                notes.push(self.flat_note());
+            }
             let info = PictureInfo { index, seed: *seed, cpu_math: shard.cpu_math() };
-            monitor.send(Event::Picture { job, picture: Picture { info, image: Arc::new(image) } });
-            done(info, note);
-            if let Some(file) = monitor.unused_loras().first() {
-                let name = Path::new(file).file_name().map_or_else(|| file.clone(), |name| name.to_string_lossy().into_owned());
+            monitor.send(Event::Picture { job, picture: Picture { info, notes, image: Arc::new(image) } });
+            done(info);
+            if let Some(lora) = loras.iter().find(|lora| lora.applied == 0) {
                 return Err(JobError::new(
-                    format!("The LoRA {name} does not fit this model: nothing of it was used."),
+                    format!("The LoRA {} does not fit this model: nothing of it was used.", file_name(Path::new(&lora.path))),
                     "Remove it, or choose one that was made for this model.",
                 ));
             }
         }
         if callbacks.cancelled() { Err(JobError::Cancelled) } else { Ok(()) }
+    }
+}
+
+impl Generator<'_> {
+    /// The note on a picture of one colour. The setting that probably caused it is avoided from now on.
+    fn flat_note(&self) -> PictureNote {
+        let Self { engine, plan, shard, .. } = *self;
+        let recipe = &plan.recipe;
+        let avoided = FaultySetting::of(recipe, plan.family);
+        if let Some(setting) = avoided {
+            engine.history.record_fault(setting, recipe, &shard.placement, &plan.devices);
+        }
+        let other_files = engine.with_headers(|headers| other_files(headers, recipe));
+        let remedies = remedies(recipe, plan.family, plan.vae_tiling, other_files);
+        let mut sentence = "This picture has one colour only: numbers overflowed while it was made.".to_owned();
+        if avoided == Some(FaultySetting::FlashAttention) {
+            sentence.push_str(" The next one with this model on this device is made without flash attention.");
+        }
+        if remedies.is_empty() {
+            sentence.push_str(" Another quantisation of the model or another device may help.");
+        }
+        PictureNote::wrong(sentence, remedies)
+    }
+}
+
+/// The note on a picture whose decoding had too little memory as a whole.
+pub(super) fn decoded_in_tiles(device: &str) -> PictureNote {
+    PictureNote::changed(format!("Decoded in tiles: {device} has too little memory to decode the whole picture at once."))
+}
+
+/// The note on a LoRA that was not wholly used.
+fn lora_note(lora: &LoraUse) -> Option<PictureNote> {
+    let name = file_name(Path::new(&lora.path));
+    let without = vec![Change::WithoutLora { name: name.clone() }];
+    match (lora.applied, lora.total) {
+        (0, _) => Some(PictureNote::wrong(format!("The LoRA {name} was not used: nothing of it fits this model."), without)),
+        (applied, total) if applied < total => {
+            Some(PictureNote::wrong(format!("Of the LoRA {name} only {applied} of {total} parts fit this model and were used."), without))
+        }
+        _ => None,
     }
 }
 

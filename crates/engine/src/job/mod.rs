@@ -108,6 +108,6 @@ fn pictures(
         return batch::generate(&generator);
     }
     let (mut output, mut indices) = (JobOutput::default(), 0..u32::try_from(plan.begin.seeds.len()).unwrap_or(u32::MAX));
-    generator.run(&mut || indices.next(), &mut |info, note| output.add(info, note))?;
+    generator.run(&mut || indices.next(), &mut |info| output.add(info))?;
     Ok(output)
 }

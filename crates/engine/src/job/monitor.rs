@@ -33,7 +33,6 @@ struct State {
     begun: Instant,
     timings: Timings,
     log: VecDeque<String>,
-    unused_loras: Vec<String>,
     /// Peak bytes of each device in each phase.
     peaks: BTreeMap<(String, placement::Phase), u64>,
     prediction: Option<Prediction>,
@@ -51,7 +50,6 @@ impl JobMonitor {
             begun: now,
             timings: Timings::default(),
             log: VecDeque::new(),
-            unused_loras: Vec::new(),
             peaks: BTreeMap::new(),
             prediction: None,
             others: BTreeMap::new(),
@@ -73,7 +71,6 @@ impl JobMonitor {
             *peak = (*bytes).max(*peak);
         }
         state.log.extend(shard.log.iter().cloned());
-        state.unused_loras.extend(shard.unused_loras.iter().cloned());
         for (device, bytes) in &shard.others {
             // To one shard the other's model is another model; to the job it is its own.
             let others = state.others.entry(device.clone()).or_insert(*bytes);
@@ -106,11 +103,6 @@ impl JobMonitor {
     /// The last log lines, oldest first.
     pub(super) fn log_lines(&self) -> Vec<String> {
         self.lock().log.iter().cloned().collect()
-    }
-
-    /// LoRA files of which the engine could use nothing.
-    pub(super) fn unused_loras(&self) -> Vec<String> {
-        self.lock().unused_loras.clone()
     }
 
     /// Sets the predicted memory of the job.
@@ -226,9 +218,6 @@ impl JobCallbacks for JobMonitor {
                 state.log.pop_front();
             }
             state.log.push_back(text.to_owned());
-            if let Some(file) = unused_lora(text) {
-                state.unused_loras.push(file.to_owned());
-            }
         }
         self.send(Event::Log { job: Some(self.job), level, text: text.to_owned() });
     }
@@ -272,12 +261,6 @@ fn without_source_position(line: &str) -> &str {
         .trim()
 }
 
-/// The file of a LoRA of which nothing could be applied, from the engine's line `Only (0 / 24) LoRA tensors have been applied, lora_file_path
-/// = x`.
-fn unused_lora(line: &str) -> Option<&str> {
-    line.contains("(0 / ").then(|| line.split_once("lora_file_path = ").map(|(_, file)| file))?
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -287,14 +270,5 @@ mod tests {
         assert_eq!(without_source_position("model_loader.cpp:12   - loading 3 - of 4"), "loading 3 - of 4");
         assert_eq!(without_source_position("a - b"), "a - b");
         assert_eq!(without_source_position("12:30 - b"), "12:30 - b");
-    }
-
-    #[test]
-    fn a_lora_of_which_nothing_fits_is_noticed() {
-        assert_eq!(
-            unused_lora("Only (0 / 24) LoRA tensors have been applied, lora_file_path = /x/y.safetensors"),
-            Some("/x/y.safetensors")
-        );
-        assert_eq!(unused_lora("Only (3 / 24) LoRA tensors have been applied, lora_file_path = /x"), None);
     }
 }

@@ -11,9 +11,10 @@ use crate::placement::ResolvedPlacement;
 use crate::protocol::{Begin, Failure};
 use crate::state::EngineState;
 use atelier_core::device::Device;
+use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::PlacementError;
 use atelier_core::recipe::{FileRole, ImageSource, Recipe, Rgb8};
-use atelier_library::Checked;
+use atelier_library::{Checked, Family};
 use atelier_media::{fit_image, read_image, read_mask};
 
 const STEPS: (u32, u32) = (1, 1000);
@@ -24,7 +25,10 @@ const MAX_PICTURES: u32 = 1000;
 pub(super) struct GenerationPlan {
     /// With files, sizes and numbers as they are used.
     pub(super) recipe: Recipe,
+    pub(super) family: Family,
     pub(super) begin: Begin,
+    /// Notes that every picture of the job has, those of `begin` among them.
+    pub(super) notes: Vec<PictureNote>,
     pub(super) placement: ResolvedPlacement,
     /// Each has a context of its own; more than one where several devices generate the pictures of a batch.
     pub(super) shards: Vec<BatchShard>,
@@ -43,7 +47,7 @@ pub(super) fn prepare(
     recipe: &Recipe,
     placement: Result<ResolvedPlacement, PlacementError>,
 ) -> Result<GenerationPlan, JobError> {
-    let Checked { files, size_multiple, mut notes, .. } =
+    let Checked { family, files, size_multiple, mut notes } =
         engine.with_headers(|headers| headers.check(&recipe.files, &recipe.loras)).map_err(|problem| Failure::from(problem.advice))?;
     let mut recipe = Recipe { files, ..recipe.clone() };
     let vae_tiling = clamp_numbers(&mut recipe, size_multiple, &mut notes);
@@ -68,6 +72,8 @@ pub(super) fn prepare(
     let devices = devices::list();
     let placement = placement?;
     notes.extend(placement.notes(&recipe.files, &devices));
+    let avoided = engine.history.avoid_faults(&mut recipe, family, &placement.placement, &devices);
+    notes.extend(avoided.into_iter().map(|note| note.sentence));
     let mut shards = shards(&recipe, &placement, &devices);
 
     let first = if recipe.seed < 0 { i64::from(rand::random::<u32>()) } else { recipe.seed };
@@ -76,9 +82,23 @@ pub(super) fn prepare(
         notes.push(format!("{count} pictures instead of {}.", recipe.batch_count));
     }
     let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
+    let picture_notes = notes.iter().map(PictureNote::changed).collect();
     let begin = Begin { width, height, steps: steps_to_run(&recipe), seeds, notes };
     shards.truncate(count as usize);
-    Ok(GenerationPlan { recipe, begin, placement, shards, devices, vae_tiling, init, mask, references, control })
+    Ok(GenerationPlan {
+        recipe,
+        family,
+        begin,
+        notes: picture_notes,
+        placement,
+        shards,
+        devices,
+        vae_tiling,
+        init,
+        mask,
+        references,
+        control,
+    })
 }
 
 /// Brings the numbers of a recipe into the range that the engine takes, with a note on each that changed. Returns whether the picture is

@@ -2,16 +2,31 @@
 
 use std::collections::BTreeMap;
 
+use super::generate::decoded_in_tiles;
 use super::plan::GenerationPlan;
+use crate::checks::can_be_tiled;
 use crate::state::EngineState;
 use atelier_core::device::Device;
 use atelier_core::format::memory_size;
-use atelier_core::placement::{DeviceCapacity, DevicePrediction, Placement, Prediction};
+use atelier_core::placement::{DeviceCapacity, DevicePrediction, Phase, Placement, Prediction};
 use atelier_core::recipe::Recipe;
 
 /// Predicts the memory of each shard, with a note where it exceeds a device. `recipe` is the one before checks.
 pub(super) fn predict_shards(engine: &EngineState, recipe: &Recipe, plan: &mut GenerationPlan) {
-    let GenerationPlan { shards, begin, devices, recipe: checked, placement, .. } = plan;
+    let GenerationPlan { shards, begin, notes, devices, recipe: checked, placement, vae_tiling, .. } = plan;
+    if !*vae_tiling
+        && can_be_tiled(checked)
+        && let Some(device) = shards.iter().find_map(|shard| {
+            let prediction = predict(engine, checked, &placement.placement, &shard.placement, devices)?;
+            lacks_for_decoding_alone(&prediction)
+        })
+    {
+        // Known before anything is sampled.
+        (checked.vae_tiling, *vae_tiling) = (true, true);
+        let note = decoded_in_tiles(&device);
+        begin.notes.push(note.sentence.clone());
+        notes.push(note);
+    }
     for shard in shards {
         if let Some(prediction) = predict(engine, checked, &placement.placement, &shard.placement, devices) {
             begin.notes.extend(prediction.devices.iter().filter_map(predicted_shortage));
@@ -24,6 +39,15 @@ pub(super) fn predict_shards(engine: &EngineState, recipe: &Recipe, plan: &mut G
                 .extend(measured.flat_map(|measured| devices.iter().filter_map(|device| measured_shortage(engine, device, measured))));
         }
     }
+}
+
+/// The device on which nothing but decoding exceeds what there is.
+fn lacks_for_decoding_alone(prediction: &Prediction) -> Option<String> {
+    let lacks = |device: &DevicePrediction, phase| device.in_phase(phase).total_bytes() > device.limit_bytes;
+    let short: Vec<&DevicePrediction> = prediction.devices.iter().filter(|device| device.missing_bytes() > 0).collect();
+    let others = Phase::ALL.into_iter().filter(|phase| *phase != Phase::Decode);
+    let only_decoding = others.into_iter().all(|phase| !short.iter().any(|device| lacks(device, phase)));
+    short.first().filter(|_| only_decoding).map(|device| device.name.clone())
 }
 
 /// Memory of a job whose estimate is known, on devices as they are now. Estimates do not depend on how a batch is split.

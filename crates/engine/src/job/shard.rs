@@ -35,6 +35,7 @@ impl BatchShard {
             files: recipe.files.clone(),
             threads: cpu_threads(recipe.threads),
             flash_attention: recipe.flash_attention,
+            vae_conv_scale: recipe.vae_conv_scale,
             placement: placement.assignments(),
         };
         let budgets = ContextBudgets { budgets: placement.budgets.clone(), stream_layers: recipe.placement.stream_layers };

@@ -36,15 +36,17 @@ pub(super) fn upscale(
     let devices = devices::list();
     let placement = placement?;
     let image = read_image(params.image).map_err(|error| JobError::new(error.to_string(), "Choose another picture."))?;
-    let begin = Begin { width: image.width(), height: image.height(), steps: 0, seeds: Vec::new(), notes: Vec::new() };
+    let begin =
+        Begin { width: image.width(), height: image.height(), steps: 0, seeds: Vec::new(), notes: placement.upscaler_notes(&devices) };
+    let limit = placement.upscaler_limit(&devices);
     monitor.send(Event::Begin { job, begin });
     monitor.send(Event::Devices(devices));
     let job_error = |error: CallError| JobError::of_call(&error, monitor.cancelled(), monitor.log_lines());
     let threads = cpu_threads(params.threads);
-    let mut upscaler = Upscaler::new(params.model, threads, &placement.placement, monitor).map_err(job_error)?;
+    let mut upscaler = Upscaler::new(params.model, threads, &placement.placement, limit, monitor).map_err(job_error)?;
     let large = upscaler.run(&image, monitor).map_err(job_error)?;
     let info = PictureInfo { index: 0, seed: 0, cpu_math: None };
-    monitor.send(Event::Picture { job, picture: Picture { info, image: Arc::new(large) } });
+    monitor.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: Arc::new(large) } });
     Ok(End::Done { pictures: vec![info], timings: monitor.timings(), notes: Vec::new() })
 }
 

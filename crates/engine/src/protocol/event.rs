@@ -11,6 +11,7 @@ use super::remote_error::RemoteError;
 use super::request::JobId;
 use super::residency::Residency;
 use atelier_core::device::Device;
+use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Module, Needs};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 
@@ -227,6 +228,8 @@ pub struct Preview {
 pub struct Picture {
     /// Its index in the batch, and its seed.
     pub info: PictureInfo,
+    /// What a person should know of it; what `Begin` said of its job comes first.
+    pub notes: Vec<PictureNote>,
     /// The pixels.
     pub image: Arc<Rgb8>,
 }
@@ -253,7 +256,7 @@ pub enum End {
         pictures: Vec<PictureInfo>,
         /// Time spent in each phase.
         timings: Timings,
-        /// Notes on the pictures, in sentences for a person.
+        /// Notes on the job that are about no picture, in sentences for a person.
         notes: Vec<String>,
     },
     /// Cancelled; pictures sent before are whole.

@@ -46,7 +46,7 @@ fn the_tiny_model_is_put_together_and_passes_the_check() {
     let files = tiny::zimage(dir.path(), &Options { vocabulary: 151_936, ..Options::default() }).unwrap();
     let scan = scan(dir.path());
     let main = scan.iter().find(|it| it.path == files.diffusion).unwrap();
-    let assembly = assemble(main, &scan, &Catalogue::shipped()).unwrap();
+    let assembly = assemble(main, &scan, &Catalogue::shipped(), &ModelFiles::default()).unwrap();
     assert_eq!((assembly.family, assembly.missing.as_slice()), (Family::ZImage, &[][..]));
     assert_eq!(assembly.files.get(FileRole::Llm), Some(files.llm.as_path()));
     assert_eq!(assembly.files.get(FileRole::Taesd), Some(files.taesd.as_path()));
@@ -55,12 +55,12 @@ fn the_tiny_model_is_put_together_and_passes_the_check() {
     fs::remove_file(&files.llm).unwrap();
     let scan = self::scan(dir.path());
     let main = scan.iter().find(|it| it.path == files.diffusion).unwrap();
-    let assembly = assemble(main, &scan, &Catalogue::shipped()).unwrap();
+    let assembly = assemble(main, &scan, &Catalogue::shipped(), &ModelFiles::default()).unwrap();
     let [missing] = assembly.missing.as_slice() else { panic!("{assembly:?}") };
     let sentence = "It still needs a text encoder (Qwen3-4B): Qwen3-4B-Instruct-2507-Q4_K_M.gguf, about 2.5 GB, comes with z-image-turbo.";
     assert_eq!((missing.role, missing.bytes(), missing.sentence().as_str()), (FileRole::Llm, Some(2_497_281_120), sentence));
     let taesd = scan.iter().find(|it| it.path == files.taesd).unwrap();
-    assert_eq!(assemble(taesd, &scan, &Catalogue::shipped()), None, "no model is built round a decoder");
+    assert_eq!(assemble(taesd, &scan, &Catalogue::shipped(), &ModelFiles::default()), None, "no model is built round a decoder");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn only_parts_that_fit_are_taken() {
         made("/e/t5.gguf", 2_000, T5),
         made("/e/vae4.gguf", 300, VAE4),
     ];
-    let assembly = assemble(&scan[0], &scan, &Catalogue::shipped()).unwrap();
+    let assembly = assemble(&scan[0], &scan, &Catalogue::shipped(), &ModelFiles::default()).unwrap();
     assert_eq!(name_of(&assembly, FileRole::T5xxl).as_deref(), Some("t5.gguf"));
     let missing: Vec<(FileRole, &str)> = assembly.missing.iter().map(|it| (it.role, it.what.as_str())).collect();
     assert_eq!(missing, [(FileRole::ClipL, "the text encoder (CLIP-L)"), (FileRole::Vae, "a VAE")]);
@@ -83,7 +83,7 @@ fn of_several_that_fit_the_known_the_near_and_the_modest_go_first() {
     let proposed = |paths: &[(&str, u64)]| {
         let mut scan = vec![made("/m/flux.gguf", 6_000, FLUX), made("/e/clip_l.gguf", 100, CLIP_L), made("/e/vae.gguf", 300, VAE16)];
         scan.extend(paths.iter().map(|(path, bytes)| made(path, *bytes, T5)));
-        name_of(&assemble(&scan[0], &scan, &Catalogue::shipped()).unwrap(), FileRole::T5xxl).unwrap()
+        name_of(&assemble(&scan[0], &scan, &Catalogue::shipped(), &ModelFiles::default()).unwrap(), FileRole::T5xxl).unwrap()
     };
     assert_eq!(proposed(&[("/m/near.gguf", 10), ("/e/t5xxl_q4_k.gguf", 5)]), "t5xxl_q4_k.gguf");
     assert_eq!(proposed(&[("/m/near.gguf", 10), ("/e/far.gguf", 20)]), "near.gguf");
@@ -97,7 +97,7 @@ fn a_whole_model_needs_nothing_and_a_language_model_must_have_the_width() {
     let dir = tempfile::tempdir().unwrap();
     testkit::sd15(&dir.path().join("sd15.safetensors"), 1, testkit::Contents::HeaderOnly).unwrap();
     let scan = scan(dir.path());
-    let assembly = assemble(&scan[0], &scan, &Catalogue::shipped()).unwrap();
+    let assembly = assemble(&scan[0], &scan, &Catalogue::shipped(), &ModelFiles::default()).unwrap();
     assert_eq!((assembly.files.iter().count(), assembly.missing.len()), (1, 0));
 
     let anima: Listed<'_> = &[("net.llm_adapter.blocks.0.cross_attn.q_proj.weight", &[8, 8])];
@@ -108,5 +108,8 @@ fn a_whole_model_needs_nothing_and_a_language_model_must_have_the_width() {
         made(&format!("/e/{width}.gguf"), 10, &listed)
     };
     let scan = [made("/m/anima.gguf", 100, anima), at(2560), at(1024)];
-    assert_eq!(name_of(&assemble(&scan[0], &scan, &Catalogue::shipped()).unwrap(), FileRole::Llm).as_deref(), Some("1024.gguf"));
+    assert_eq!(
+        name_of(&assemble(&scan[0], &scan, &Catalogue::shipped(), &ModelFiles::default()).unwrap(), FileRole::Llm).as_deref(),
+        Some("1024.gguf")
+    );
 }

@@ -12,7 +12,8 @@ mod walk;
 mod watch;
 mod yaml;
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use cache::FactsCache;
@@ -41,7 +42,23 @@ pub struct DiskFile {
     pub status: FileStatus,
 }
 
+/// The model files that lie in this folder itself, by path; none where it cannot be read.
+#[must_use]
+pub fn folder_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = entries.filter(|path| is_model_file(path) && path.is_file()).collect();
+    files.sort();
+    files
+}
+
 impl DiskFile {
+    /// A file with the facts of its header, which is read now.
+    #[must_use]
+    pub fn inspect(path: &Path) -> Self {
+        let bytes = fs::metadata(path).map_or(0, |file| file.len());
+        Self { path: path.to_owned(), bytes, modified: None, hint: None, status: inspect_file(path) }
+    }
+
     /// Its role: by its header, else by its folder.
     #[must_use]
     pub fn role(&self) -> Option<Role> {

@@ -235,7 +235,7 @@ fn gated(endpoint: &str, what: &str, page: Option<String>, with_token: bool) -> 
         format!("{licence}Then check that your token may read it ({endpoint}/settings/tokens), and try again.")
     } else {
         format!(
-            "{licence}Then make a token at {endpoint}/settings/tokens and paste it in Settings, Downloads (or set HF_TOKEN), and try again."
+            "{licence}Then make a token at {endpoint}/settings/tokens and paste it under \"Hugging Face token\" in the Models view (or set HF_TOKEN), and try again."
         )
     };
     let sentence = if with_token {

@@ -4,6 +4,7 @@ use eframe::egui::{Align, Id, Layout, Rect, RichText, Role, Sense, TextureId, Ui
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
+use crate::gui::create::view::notes;
 use crate::gui::create::viewport::{self, View};
 use crate::gui::icons::Icon;
 use crate::gui::shared::UnmetRequirement;
@@ -38,6 +39,7 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
             painter.image(texture, drawn, Rect::from_min_max(pos2(0.0, 0.0), uv_size), theme::UNTINTED);
             look(ui, state, commands, &response, size, room);
             menu(state, commands, &response);
+            notes::notes_panel(ui, state, commands, whole);
         }
         _ => empty(ui, state, commands, whole),
     }
@@ -136,6 +138,7 @@ fn words(state: &State) -> (&'static str, &'static str) {
     match state.shared.ready() {
         Ok(()) => ("Ready when you are", "Press Generate and watch your picture take shape here."),
         Err(UnmetRequirement::Prompt) => ("What would you like to see?", "Describe it in the prompt, then press Generate."),
+        Err(unmet @ (UnmetRequirement::Controlnet | UnmetRequirement::Lora)) => ("Almost there", unmet.sentence()),
         Err(UnmetRequirement::Model | UnmetRequirement::TextEncoder) => {
             ("Almost there", "This model comes in parts, and one is still missing.")
         }

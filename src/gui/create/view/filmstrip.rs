@@ -7,6 +7,7 @@ use eframe::egui::{
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::session::{PictureFile, SessionPicture};
+use crate::gui::create::view::notes;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::widgets::command_button;
@@ -47,10 +48,18 @@ pub(crate) fn filmstrip_panel(ui: &mut Ui, state: &State, commands: &mut Command
 fn picture_tile(ui: &mut Ui, rect: Rect, picture: &SessionPicture, state: &State, commands: &mut Commands) {
     let follows_forming = state.create.session.following() && state.create.forming.is_some();
     let chosen = !follows_forming && state.create.session.shown().is_some_and(|shown| shown.id == picture.id);
-    let name = format!("Picture {}, seed {}", picture.id.0 + 1, picture.info.seed);
+    let mut name = format!("Picture {}, seed {}", picture.id.0 + 1, picture.info.seed);
+    if !picture.notes.is_empty() {
+        name.extend(["\n", &notes::lines(picture)]);
+    }
     tile(ui, rect, &name, chosen, picture.thumbnail.as_ref(), Command::Show(picture.id), state, commands);
+    let palette = theme::palette(ui);
+    if let Some((icon, color)) = notes::mark(picture, &palette) {
+        let corner = Rect::from_center_size(rect.left_bottom() + vec2(12.0, -12.0), vec2(18.0, 18.0));
+        ui.painter().circle_filled(corner.center(), 10.0, palette.raised);
+        icons::paint(ui.painter(), corner, icon, Stroke::new(1.0, color));
+    }
     if picture.stored == PictureFile::Failed {
-        let palette = theme::palette(ui);
         let corner = Rect::from_center_size(rect.right_bottom() - vec2(12.0, 12.0), vec2(18.0, 18.0));
         ui.painter().circle_filled(corner.center(), 10.0, palette.raised);
         icons::paint(ui.painter(), corner, Icon::Warning, Stroke::new(1.0, palette.warn));

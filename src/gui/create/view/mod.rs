@@ -3,6 +3,7 @@
 pub(crate) mod canvas;
 pub(crate) mod filmstrip;
 pub(crate) mod model;
+pub(crate) mod notes;
 pub(crate) mod progress;
 pub(crate) mod settings_panel;
 pub(crate) mod size;

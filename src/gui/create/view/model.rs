@@ -106,6 +106,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole, path: &Path) {
     let palette = theme::palette(ui);
     let missing = state.shared.missing_files.contains(path);
+    let warning = if missing { Some("Not there any more") } else { role.without_effect().map(|_| "Without effect") };
     ui.push_id(role, |ui| {
         Frame::new()
             .fill(palette.field)
@@ -115,7 +116,7 @@ fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole,
             .show(ui, |ui| {
                 ui.set_width(ui.available_width());
                 ui.spacing_mut().item_spacing = vec2(2.0, 0.0);
-                let lines = if missing { 3.0 } else { 2.0 };
+                let lines = if warning.is_some() { 3.0 } else { 2.0 };
                 ui.allocate_ui_with_layout(vec2(ui.available_width(), lines * LINE), Layout::right_to_left(Align::Center), |ui| {
                     icon_button(ui, state, commands, Icon::Close, Command::ClearFile(role));
                     icon_button(ui, state, commands, Icon::Folder, Command::ChooseFile(role));
@@ -124,15 +125,15 @@ fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole,
                         ui.set_width(ui.available_width());
                         ui.add(Label::new(RichText::new(role.label()).size(theme::SMALL).color(palette.weak)).truncate());
                         let name = widgets::middle_elided(ui, &file_name(path), ui.available_width());
-                        let name = RichText::new(name).color(if missing { palette.warn } else { palette.text });
-                        let hover = if missing {
-                            format!("{}\nThis file is not there any more.", path.display())
-                        } else {
-                            path.display().to_string()
+                        let name = RichText::new(name).color(if warning.is_some() { palette.warn } else { palette.text });
+                        let hover = match (missing, role.without_effect()) {
+                            (true, _) => format!("{}\nThis file is not there any more.", path.display()),
+                            (false, Some(sentence)) => format!("{}\n{sentence}", path.display()),
+                            (false, None) => path.display().to_string(),
                         };
                         ui.add(Label::new(name).truncate()).on_hover_text(hover);
-                        if missing {
-                            ui.add(Label::new(RichText::new("Not there any more").size(theme::SMALL).color(palette.warn)).truncate());
+                        if let Some(warning) = warning {
+                            ui.add(Label::new(RichText::new(warning).size(theme::SMALL).color(palette.warn)).truncate());
                         }
                     });
                 });
@@ -140,11 +141,15 @@ fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole,
     });
 }
 
+fn roles_with_effect() -> impl Iterator<Item = FileRole> {
+    FileRole::ALL.into_iter().filter(|role| role.without_effect().is_none())
+}
+
 fn role_menu(ui: &mut Ui, commands: &mut Commands, role: FileRole) {
     let label = format!("Change what this file is for: {}", role.label());
     let button = bare_icon(ui, Icon::Dots, &label).on_hover_text("Use this file for another part of the model.");
     Popup::menu(&button).accessible_name("Part of the model").show(|ui| {
-        for other in FileRole::ALL {
+        for other in roles_with_effect() {
             if ui.selectable_label(other == role, other.label()).clicked() {
                 commands.push(Command::MoveFile(role, other));
                 ui.close();
@@ -171,7 +176,7 @@ fn unplaced(ui: &mut Ui, state: &State, commands: &mut Commands, path: &Path) {
                         .width(ui.available_width() - widgets::ROW_HEIGHT - 14.0)
                         .selected_text("Choose its part of the model")
                         .show_ui(ui, |ui| {
-                            for role in FileRole::ALL {
+                            for role in roles_with_effect() {
                                 ui.selectable_value(&mut chosen, Some(role), role.label());
                             }
                         });
@@ -195,7 +200,7 @@ fn typed_path(ui: &mut Ui, commands: &mut Commands, typed: &str) {
         let id = Id::unique("typed path");
         let opened = ui.ctx().read_response(id).is_none();
         let edit = TextEdit::singleline(&mut text).id(id).hint_text("Path of a model or picture");
-        let response = widgets::line_edit(ui, wide, edit)
+        let response = widgets::line_edit_with_undo(ui, wide, edit)
             .on_hover_text("Type or paste the path of a file, then press Enter.")
             .accessible_name("Path of a file");
         if opened {

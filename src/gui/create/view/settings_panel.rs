@@ -2,14 +2,18 @@
 //!
 //! Widgets change a copy of the recipe; one command carries the copy when it differs.
 
+use eframe::egui::text::{CCursor, CCursorRange};
+use eframe::egui::text_edit::TextEditState;
 use eframe::egui::{
-    Align, Button, CollapsingHeader, ComboBox, Frame, Id, Key, Layout, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder, vec2,
+    Align, Button, CollapsingHeader, ComboBox, Context, Frame, Id, Key, Label, Layout, Margin, Memory, Panel, RichText, ScrollArea,
+    TextEdit, Ui, UiBuilder, vec2,
 };
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::view::{model, size, source};
 use crate::gui::devices;
+use crate::gui::history::caret_after_change;
 use crate::gui::icons::Icon;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
@@ -17,7 +21,7 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, slider_row};
 use crate::settings::PreviewChoice;
-use atelier_core::recipe::{Recipe, Sampler, Scheduler};
+use atelier_core::recipe::{Recipe, Rng, Sampler, Scheduler, changed_settings};
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -32,10 +36,13 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
             prompts(ui, state, &mut recipe);
+            source::lora_chips(ui, state, &recipe);
             model::model_section(ui, state, commands);
             size::size_section(ui, state, &mut recipe, commands);
             sampling(ui, state, &mut recipe, commands);
             source::start_section(ui, state, &mut recipe, commands);
+            source::reference_section(ui, state, &recipe, commands);
+            source::control_section(ui, state, &mut recipe, commands);
             source::lora_section(ui, state, &mut recipe, commands);
             more(ui, state, &mut recipe, commands);
         });
@@ -64,6 +71,10 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.label(RichText::new(unmet.sentence()).color(palette.weak));
     } else if let Some(advice) = state.shared.advice() {
         ui.label(RichText::new(advice).color(palette.warn));
+    }
+    // The engine has looked at the files: a part that is missing, or does not belong to the others.
+    if let Some(failure) = state.devices.board.estimate_error.as_ref().filter(|_| state.shared.screen == Screen::Create) {
+        ui.add(Label::new(RichText::new(failure).color(palette.warn)).wrap());
     }
     let queueing = !state.shared.jobs.is_empty();
     let wide = ui.available_width();
@@ -133,6 +144,20 @@ fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
             .margin(Margin::symmetric(10, 7));
         ui.add(edit).on_hover_text_at_pointer(hover).accessible_name("Negative prompt");
     });
+}
+
+/// Puts the caret behind what undo or redo changed in the field that has the keyboard. The pairs are the texts before and after, of the
+/// prompt and of the negative prompt.
+pub(crate) fn text_restored(ctx: &Context, prompt: (&str, &str), negative: (&str, &str)) {
+    let Some(focused) = ctx.memory(Memory::focused) else { return };
+    // A number that is being typed would be taken from its text again.
+    ctx.data_mut(|data| data.remove_temp::<String>(focused));
+    let fields = [(Id::unique("prompt"), prompt), (Id::unique("negative prompt"), negative)];
+    let Some((_, (before, after))) = fields.into_iter().find(|(id, texts)| *id == focused && texts.0 != texts.1) else { return };
+    if let Some(mut edit) = TextEditState::load(ctx, focused) {
+        edit.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(caret_after_change(before, after)))));
+        edit.store(ctx, focused);
+    }
 }
 
 /// A text field that grows with its text up to a height, then scrolls.
@@ -220,6 +245,23 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
     });
 }
 
+fn rng_row(ui: &mut Ui, recipe: &mut Recipe) {
+    let hover =
+        "What draws the noise from the seed. GPU is what A1111 has, CPU what ComfyUI has: choose theirs to repeat a picture of theirs.";
+    row(ui, "Noise", |ui| {
+        let combo = ComboBox::from_id_salt("Noise")
+            .width(ui.available_width())
+            .icon(widgets::chevron)
+            .selected_text(recipe.rng.label())
+            .show_ui(ui, |ui| {
+                for rng in Rng::ALL {
+                    ui.selectable_value(&mut recipe.rng, *rng, rng.label());
+                }
+            });
+        combo.response.on_hover_text(hover).accessible_name("Noise");
+    });
+}
+
 fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     ui.add_space(8.0);
     CollapsingHeader::new(bold("More settings"))
@@ -265,12 +307,49 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     0.05,
                     "CLIP layers that are left out at the end. Some SD 1.5 models want 2.",
                 );
+                rng_row(ui, recipe);
+                optional_row(
+                    ui,
+                    "Threads",
+                    &mut recipe.threads,
+                    4,
+                    1..=256,
+                    0.1,
+                    "Threads of the processor that compute. Off: every core, or all but one where there are more than four.",
+                );
                 let tiling = "Decode the picture in tiles: needs less memory, takes a little longer.";
                 row(ui, "VAE tiling", |ui| ui.checkbox(&mut recipe.vae_tiling, "Save memory").on_hover_text(tiling));
+                let range = "SDXL: scale the VAE's convolutions, for pictures that come out black.";
+                row(ui, "VAE range", |ui| ui.checkbox(&mut recipe.vae_conv_scale, "Safe range").on_hover_text(range));
                 let flash = "Needs less memory, and is often faster. Switch it off where pictures come out broken.";
                 row(ui, "Attention", |ui| ui.checkbox(&mut recipe.flash_attention, "Flash attention").on_hover_text(flash));
             });
         })
         .header_response
         .on_hover_text("Previews and details of the model.");
+    let changed = changed_details(recipe);
+    if !changed.is_empty() {
+        let palette = theme::palette(ui);
+        let words = format!("Set there: {}", changed.join(", "));
+        ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).wrap())
+            .on_hover_text("These settings are not the usual ones.");
+    }
+}
+
+/// Names of the settings under "More settings" that are not the usual ones.
+fn changed_details(recipe: &Recipe) -> Vec<&'static str> {
+    let usual = Recipe::default();
+    let details = Recipe {
+        distilled_guidance: recipe.distilled_guidance,
+        flow_shift: recipe.flow_shift,
+        eta: recipe.eta,
+        clip_skip: recipe.clip_skip,
+        rng: recipe.rng,
+        threads: recipe.threads,
+        vae_tiling: recipe.vae_tiling,
+        flash_attention: recipe.flash_attention,
+        vae_conv_scale: recipe.vae_conv_scale,
+        ..usual.clone()
+    };
+    changed_settings(&usual, &details)
 }

@@ -1,4 +1,4 @@
-//! Start picture, mask and LoRAs.
+//! Start picture, mask, reference pictures, control picture and LoRAs.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, bare_icon, file_name, heading, icon_button, slider_row};
-use atelier_core::recipe::{ImageSource, Recipe};
+use atelier_core::recipe::{FileRole, ImageSource, Recipe};
 
 /// Side of a small look at a picture, in points.
 const LOOK: f32 = 44.0;
@@ -23,12 +23,18 @@ pub(crate) fn start_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, com
             icon_button(ui, state, commands, Icon::Plus, Command::ChooseStart);
         }
     });
-    let Some(init) = &mut recipe.init else { return };
-    picture_row(ui, state, commands, "Start picture", &init.image, (Command::ChooseStart, Command::ClearStart));
+    let Some(init) = &mut recipe.init else {
+        // It has no effect, but it is there.
+        if let Some(mask) = &recipe.mask {
+            picture_row(ui, state, commands, "Mask", mask, (Some(Command::ChooseMask), Command::ClearMask));
+        }
+        return;
+    };
+    picture_row(ui, state, commands, "Start picture", &init.image, (Some(Command::ChooseStart), Command::ClearStart));
     let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
     slider_row(ui, "Strength", &mut init.strength, 0.0..=1.0, &scale, "How much is painted anew: 0 keeps the picture, 1 ignores it.");
     match &recipe.mask {
-        Some(mask) => picture_row(ui, state, commands, "Mask", mask, (Command::ChooseMask, Command::ClearMask)),
+        Some(mask) => picture_row(ui, state, commands, "Mask", mask, (Some(Command::ChooseMask), Command::ClearMask)),
         None => {
             widgets::row(ui, "Mask", |ui| widgets::command_button(ui, state, commands, Command::ChooseMask));
         }
@@ -41,7 +47,7 @@ fn picture_row(
     commands: &mut Commands,
     label: &str,
     source: &ImageSource,
-    (choose, clear): (Command, Command),
+    (choose, clear): (Option<Command>, Command),
 ) {
     let palette = theme::palette(ui);
     let (name, look) = match source {
@@ -67,7 +73,9 @@ fn picture_row(
                     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                         ui.spacing_mut().item_spacing = vec2(2.0, 1.0);
                         icon_button(ui, state, commands, Icon::Close, clear);
-                        icon_button(ui, state, commands, Icon::Folder, choose);
+                        if let Some(choose) = choose {
+                            icon_button(ui, state, commands, Icon::Folder, choose);
+                        }
                         ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
                             ui.add_space(6.0);
                             ui.add(Label::new(RichText::new(label).size(theme::SMALL).color(palette.weak)).truncate());
@@ -77,6 +85,64 @@ fn picture_row(
                     });
                 });
             });
+    });
+}
+
+/// Draws the pictures that edit models look at.
+pub(crate) fn reference_section(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) {
+    heading(ui, "Reference pictures", |ui| {
+        icon_button(ui, state, commands, Icon::Plus, Command::AddReference);
+    });
+    for (index, picture) in recipe.reference_images.iter().enumerate() {
+        let label = format!("Reference picture {}", index + 1);
+        picture_row(ui, state, commands, &label, picture, (None, Command::RemoveReference(index)));
+    }
+}
+
+/// Draws the picture that steers through the `ControlNet`, where there is one of the two.
+pub(crate) fn control_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    if recipe.control.is_none() && recipe.files.get(FileRole::Controlnet).is_none() {
+        return;
+    }
+    heading(ui, "ControlNet", |ui| {
+        if recipe.control.is_none() {
+            icon_button(ui, state, commands, Icon::Plus, Command::ChooseControl);
+        }
+    });
+    if let Some(control) = &mut recipe.control {
+        picture_row(ui, state, commands, "Control picture", &control.image, (Some(Command::ChooseControl), Command::ClearControl));
+        let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
+        let hover = "How strongly the control picture steers: 0 is not at all.";
+        slider_row(ui, "Control", &mut control.strength, 0.0..=1.0, &scale, hover);
+    }
+}
+
+/// Draws the LoRAs that the prompt named, and those that it names and nobody knows, as chips.
+pub(crate) fn lora_chips(ui: &mut Ui, state: &State, recipe: &Recipe) {
+    let unknown = state.shared.unknown_loras();
+    if recipe.loras.is_empty() && unknown.is_empty() {
+        return;
+    }
+    let palette = theme::palette(ui);
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
+        let known = recipe.loras.iter().map(|lora| {
+            let words = format!("{} · {:.2}", lora_name(&lora.path), lora.strength);
+            (words, palette.text, format!("LoRA: {}\nIts strength is set under LoRAs.", lora.path.display()))
+        });
+        let unknown = unknown.iter().map(|name| {
+            let hover =
+                "No LoRA of this name is known. Add its file under LoRAs or drop it on the window; or remove the tag from the prompt.";
+            (format!("{name} · not found"), palette.warn, hover.to_owned())
+        });
+        for (words, color, hover) in known.chain(unknown) {
+            Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(8).inner_margin(Margin::symmetric(7, 2)).show(
+                ui,
+                |ui| {
+                    ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(color)).truncate()).on_hover_text(hover);
+                },
+            );
+        }
     });
 }
 

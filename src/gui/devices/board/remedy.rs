@@ -1,9 +1,7 @@
 //! Remedies: sets of changes that make a recipe fit, or run after a failure. Pure.
 
-use std::path::PathBuf;
-
-use atelier_core::placement::{Change, Module, Placement, WeightLocation};
-use atelier_core::recipe::{FileRole, PlacementText, Recipe};
+use atelier_core::placement::{Change, Placement, WeightLocation};
+use atelier_core::recipe::{PlacementText, Recipe};
 
 /// Set of changes that makes a recipe fit, ready to be applied.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,29 +32,9 @@ impl Remedy {
     pub fn apply(&self, recipe: &mut Recipe) {
         recipe.placement = self.placement.clone();
         for change in &self.changes {
-            match change {
-                Change::VaeTiling => recipe.vae_tiling = true,
-                Change::Size { width, height } => (recipe.width, recipe.height) = (*width, *height),
-                Change::Quantisation { module, name } => {
-                    if let Some((role, path)) = alternative_file(recipe, *module, name) {
-                        recipe.files.set(role, path);
-                    }
-                }
-                // Part of the placement.
-                Change::Weights { .. } | Change::Pieces { .. } | Change::Budget { .. } | Change::RunsOn { .. } => {}
-            }
+            change.apply(recipe);
         }
     }
-}
-
-/// Role and path of the file `name` in the folder of the module's file that it replaces: the one with the longest common beginning of the
-/// name.
-fn alternative_file(recipe: &Recipe, module: Module, name: &str) -> Option<(FileRole, PathBuf)> {
-    let common = |other: &str| other.chars().zip(name.chars()).take_while(|(one, other)| one == other).count();
-    let files = recipe.files.iter().filter(|(role, _)| role.module() == module);
-    let named = files.filter_map(|(role, path)| Some((role, path, path.file_name()?.to_str()?)));
-    let (role, path, _) = named.max_by_key(|(_, _, other)| common(other))?;
-    Some((role, path.with_file_name(name)))
 }
 
 fn lowercase_first(text: &str) -> String {
@@ -67,6 +45,8 @@ fn lowercase_first(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::placement::Module;
+    use atelier_core::recipe::FileRole;
 
     #[test]
     fn another_quantisation_takes_the_place_of_the_file_it_is_most_like() {

@@ -40,7 +40,7 @@ fn field(
         let button = 60.0;
         let wide = ui.available_width() - button - ui.spacing().item_spacing.x;
         let edit = TextEdit::singleline(&mut now).id(Id::unique(id)).hint_text(hint).password(secret);
-        let response = widgets::line_edit(ui, wide, edit).on_hover_text(about.tooltip()).accessible_name(about.label());
+        let response = widgets::line_edit_with_undo(ui, wide, edit).on_hover_text(about.tooltip()).accessible_name(about.label());
         let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         if now != text {
             commands.push(Command::Models(typed(now)));

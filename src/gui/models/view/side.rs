@@ -37,7 +37,8 @@ fn search(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let id = Id::unique("search models");
         let hover = format!("{}\nPress / or {}.", models::Command::SetSearch(String::new()).tooltip(), shortcut(ui));
         let edit = TextEdit::singleline(&mut text).id(id).hint_text("Search models");
-        let response = widgets::line_edit(ui, wide, edit).on_hover_text(hover).accessible_name(models::Command::FocusSearch.label());
+        let response =
+            widgets::line_edit_with_undo(ui, wide, edit).on_hover_text(hover).accessible_name(models::Command::FocusSearch.label());
         if view.focus_search {
             response.request_focus();
         }

@@ -42,6 +42,31 @@ fn using_a_model_fills_the_recipe_and_keeps_what_was_written() {
 }
 
 #[test]
+fn a_dropped_model_file_becomes_the_model_with_its_parts_and_the_settings_that_suit_it() {
+    let home = home();
+    let folder = home.path().join("downloads");
+    fs::create_dir_all(&folder).unwrap();
+    let files = tiny::zimage(&folder, &tiny::Options { vocabulary: 151_936, ..tiny::Options::default() }).unwrap();
+    let mut studio = open_view(home, "http://127.0.0.1:9");
+    studio.press(Modifiers::COMMAND, Key::Num1);
+    let mut own = ready();
+    own.steps = 33;
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe = own.clone();
+    studio.harness.run_ok();
+    studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(files.diffusion.clone())));
+    studio.harness.step();
+    studio.until("the model", |app| app.state.shared.recipe.files.get(FileRole::Diffusion).is_some());
+    let recipe = &studio.app().state.shared.recipe;
+    let expected = [(FileRole::Diffusion, files.diffusion), (FileRole::Llm, files.llm), (FileRole::Taesd, files.taesd)];
+    assert_eq!(recipe.files.iter().map(|(role, path)| (role, path.to_owned())).collect::<Vec<_>>(), expected);
+    assert_eq!((recipe.guidance, recipe.prompt.as_str()), (1.0, "a lake"), "as the catalogue has it for its family");
+    assert_ne!(recipe.steps, 33);
+    assert!(studio.sees("is the model now, with the settings that suit it."));
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(studio.app().state.shared.recipe, own);
+}
+
+#[test]
 fn the_keyboard_alone_finds_opens_and_closes() {
     let mut studio = open_view(home(), "http://127.0.0.1:9");
     studio.press(Modifiers::NONE, Key::ArrowDown);

@@ -11,8 +11,9 @@ use crate::protocol::{
     RemoteError, Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Timings,
 };
 use atelier_core::device::{Device, DeviceKind};
+use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, PictureInfo, PlacementText, Sampler, Scheduler};
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, PictureInfo, PlacementText, Rng, Sampler, Scheduler};
 
 /// Asserts that the samples hold every variant. A variant that is missing here does not compile.
 macro_rules! assert_every_variant {
@@ -69,10 +70,12 @@ fn recipe() -> Recipe {
         eta: Some(0.3),
         flow_shift: Some(3.7),
         clip_skip: Some(2),
+        rng: Rng::Cpu,
         seed: i64::MIN,
         batch_count: 2,
         vae_tiling: true,
         flash_attention: false,
+        vae_conv_scale: true,
         init: Some(InitImage { image: ImageSource::Pixels(image(3, 2)), strength: 0.7 }),
         mask: Some(ImageSource::Pixels(image(2, 2))),
         reference_images: vec![ImageSource::File("ref.png".into()), ImageSource::Pixels(image(1, 5)), ImageSource::Pixels(image(0, 0))],
@@ -195,6 +198,9 @@ fn estimate() -> Estimate {
     let weights = locations.map(|location| Change::Weights { module: Module::Te, location });
     let changes: Vec<Change> = [
         Change::VaeTiling,
+        Change::VaeConvScale,
+        Change::FlashAttentionOff,
+        Change::WithoutLora { name: "ink.safetensors".into() },
         Change::Pieces { module: Module::Vae },
         Change::RunsOn { module: Module::Vae, device: "CPU".into() },
         Change::Budget { device: "GPU0".into(), gib: 0.375 },
@@ -207,6 +213,9 @@ fn estimate() -> Estimate {
     assert_every_variant!(
         changes,
         Change::VaeTiling,
+        Change::VaeConvScale,
+        Change::FlashAttentionOff,
+        Change::WithoutLora { .. },
         Change::Weights { .. },
         Change::RunsOn { .. },
         Change::Pieces { .. },
@@ -215,6 +224,10 @@ fn estimate() -> Estimate {
         Change::Quantisation { .. },
     );
     Estimate { needs: needs.clone(), alternatives: vec![Alternative { changes, needs }], slack_bytes: BTreeMap::from([("GPU0".into(), 9)]) }
+}
+
+fn notes() -> Vec<PictureNote> {
+    vec![PictureNote::changed("Snapped."), PictureNote::wrong("Flat.", vec![Change::FlashAttentionOff])]
 }
 
 fn residency() -> Residency {
@@ -273,7 +286,7 @@ fn events() -> Vec<Event> {
         Event::Begin { job, begin: Begin { width: 1, height: 2, steps: 3, seeds: vec![-1, 7], notes: vec!["No.".into()] } },
         Event::Step { job, step: Step { picture: 1, done: 2, total: 3, fraction: 0.1, step_secs: 0.7 } },
         Event::Preview { job, preview: Preview { picture: 1, step: 2, image: Arc::new(image(4, 4)) } },
-        Event::Picture { job, picture: Picture { info, image: Arc::new(image(300, 200)) } },
+        Event::Picture { job, picture: Picture { info, notes: notes(), image: Arc::new(image(300, 200)) } },
         Event::Measured { job, peaks: peaks.into() },
         Event::Waiting { job, behind: vec!["another".into()] },
         Event::Residency(residency()),
@@ -345,7 +358,7 @@ fn frame(message: Event) -> Vec<u8> {
 #[test]
 fn pixels_travel_as_bytes_behind_the_header() {
     let image = image(300, 200);
-    let picture = Picture { info: PictureInfo { index: 0, seed: 1, cpu_math: None }, image: Arc::new(image.clone()) };
+    let picture = Picture { info: PictureInfo { index: 0, seed: 1, cpu_math: None }, notes: Vec::new(), image: Arc::new(image.clone()) };
     let bytes = frame(Event::Picture { job: JOB, picture });
     assert!(bytes.ends_with(image.pixels()) && bytes.len() < image.pixels().len() + 300, "{} bytes", bytes.len());
 }

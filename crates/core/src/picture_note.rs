@@ -1,0 +1,41 @@
+//! What a person should know of a finished picture: what was changed for them, and what went wrong.
+
+use serde::{Deserialize, Serialize};
+
+use crate::placement::Change;
+
+/// Something that a person should know of a picture. It stays with the picture.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PictureNote {
+    /// Its weight.
+    pub kind: NoteKind,
+    /// The reason, as sentences for a person.
+    pub sentence: String,
+    /// Changes of the recipe that may help, the most likely first.
+    #[serde(default)]
+    pub remedies: Vec<Change>,
+}
+
+/// Weight of a note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteKind {
+    /// The picture was made with other settings than were asked for.
+    Changed,
+    /// The picture is probably not what was asked for.
+    Wrong,
+}
+
+impl PictureNote {
+    /// A note on something that was changed, without remedies.
+    #[must_use]
+    pub fn changed(sentence: impl Into<String>) -> Self {
+        Self { kind: NoteKind::Changed, sentence: sentence.into(), remedies: Vec::new() }
+    }
+
+    /// A note on something that went wrong.
+    #[must_use]
+    pub fn wrong(sentence: impl Into<String>, remedies: Vec<Change>) -> Self {
+        Self { kind: NoteKind::Wrong, sentence: sentence.into(), remedies }
+    }
+}

@@ -1,0 +1,123 @@
+//! What steers a picture beside its prompt: reference and control pictures, threads, LoRAs, dropped files.
+
+use crate::gui::tests::*;
+use atelier_core::recipe::{ControlImage, Rng};
+
+fn set(studio: &mut Studio, recipe: Recipe) {
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe = recipe;
+    studio.harness.run_ok();
+}
+
+fn recipe_of(studio: &Studio) -> &Recipe {
+    &studio.app().state.shared.recipe
+}
+
+/// Drops files with these names and no contents that anybody knows.
+fn drop_files(studio: &mut Studio, names: &[&str]) -> Vec<PathBuf> {
+    let paths: Vec<PathBuf> = names.iter().map(|name| studio.folder.path().join(name)).collect();
+    for path in &paths {
+        std::fs::write(path, "x").unwrap();
+        studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(path.clone())));
+    }
+    studio.harness.step();
+    paths
+}
+
+#[test]
+fn reference_and_control_pictures_are_seen_removed_and_kept_for_the_next_start() {
+    let picture = |name: &str| ImageSource::File(format!("/p/{name}.png").into());
+    let mut recipe = Recipe {
+        reference_images: vec![picture("one"), picture("two")],
+        control: Some(ControlImage { image: picture("pose"), strength: 0.6 }),
+        threads: Some(3),
+        rng: Rng::Cpu,
+        ..ready()
+    };
+    recipe.files.set(FileRole::Controlnet, "/models/canny.gguf");
+    let mut studio = Studio::sized(recipe.clone(), [1440.0, 1600.0]);
+    for words in ["Reference picture 1", "Reference picture 2", "two.png", "Control picture", "pose.png", "Set there: noise, threads"] {
+        assert!(studio.sees(words), "{words}");
+    }
+    studio.harness.check_accessibility();
+    studio.harness.get_all_by_role_and_label(Role::Button, "Remove reference picture").next().unwrap().click();
+    studio.harness.run_ok();
+    assert_eq!(recipe_of(&studio).reference_images, [picture("two")]);
+    let path = studio.folder.path().join("settings.json");
+    studio.harness.state_mut().take().unwrap().finish();
+    assert_eq!(settings::load(&path).recipe, Recipe { reference_images: vec![picture("two")], ..recipe });
+}
+
+#[test]
+fn a_control_picture_needs_a_controlnet_and_does_not_follow_to_a_model_without_one() {
+    let control = Some(ControlImage { image: ImageSource::File("/p/pose.png".into()), strength: 0.6 });
+    let mut studio = Studio::sized(Recipe { control, ..ready() }, [1440.0, 1600.0]);
+    assert!(studio.sees("The control picture needs a ControlNet"));
+    assert!(studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
+    studio.click("Remove control picture");
+    assert!(!studio.sees("The control picture needs a ControlNet") && recipe_of(&studio).control.is_none());
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert!(recipe_of(&studio).control.is_some());
+    drop_files(&mut studio, &["sd_xl_base.safetensors"]);
+    studio.until("the model", |app| app.state.shared.recipe.control.is_none());
+}
+
+#[test]
+fn a_dropped_checkpoint_becomes_the_model_with_the_parts_that_were_dropped_with_it() {
+    let mut split = Recipe { loras: vec![Lora { path: "/l/ink.safetensors".into(), strength: 1.0 }], ..ready() };
+    split.files = [(FileRole::Diffusion, "/m/z.gguf"), (FileRole::Llm, "/m/q.gguf"), (FileRole::Vae, "/m/ae.gguf")]
+        .into_iter()
+        .map(|(role, path)| (role, path.into()))
+        .collect();
+    let mut studio = Studio::open(split.clone());
+    let paths = drop_files(&mut studio, &["sd_xl_base.safetensors", "my-lora.safetensors"]);
+    studio.until("the model", |app| app.state.shared.recipe.files.get(FileRole::Model).is_some());
+    assert_eq!(recipe_of(&studio).files.iter().collect::<Vec<_>>(), [(FileRole::Model, paths[0].as_path())]);
+    assert_eq!(recipe_of(&studio).loras.iter().map(|it| &it.path).collect::<Vec<_>>(), [&paths[1]], "those of the other model are gone");
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(*recipe_of(&studio), split);
+
+    let paths = drop_files(&mut studio, &["flux1-dev.gguf", "t5xxl.gguf", "clip_l.safetensors"]);
+    studio.until("the model", |app| app.state.shared.recipe.files.get(FileRole::T5xxl).is_some());
+    let files: Vec<_> = recipe_of(&studio).files.iter().map(|(role, path)| (role, path.to_owned())).collect();
+    let expected = [(FileRole::Diffusion, &paths[0]), (FileRole::ClipL, &paths[2]), (FileRole::T5xxl, &paths[1])];
+    assert_eq!(files, expected.map(|(role, path)| (role, path.clone())));
+}
+
+#[test]
+fn a_dropped_upscaler_says_what_it_is_for_and_leaves_the_model_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let builtin = small_builtin(folder.path());
+    let mut studio = Studio::with(Settings::default(), Ok(Arc::clone(&builtin)), [1440.0, 900.0]);
+    drop_files(&mut studio, &["RealESRGAN_x4plus.pth", "photomaker-v1.safetensors"]);
+    studio.until("the words", |app| app.state.notices.shown().is_some());
+    assert!(studio.sees("RealESRGAN_x4plus.pth: An upscaler enlarges finished pictures"));
+    assert!(studio.sees("photomaker-v1.safetensors: PhotoMaker needs pictures of a person"));
+    assert!(builtin.is_in(recipe_of(&studio)));
+    assert!(!studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
+}
+
+#[test]
+fn a_lora_that_is_named_in_the_prompt_becomes_a_chip_with_its_strength() {
+    let mut studio = Studio::sized(Recipe { prompt: String::new(), ..ready() }, [1440.0, 1600.0]);
+    studio.harness.state_mut().as_mut().unwrap().state.shared.lora_files = vec!["/l/Ink.safetensors".into(), "/l/oil.gguf".into()];
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text("a lake <lora:ink:0.8>, still");
+    studio.harness.run_ok();
+    assert_eq!(recipe_of(&studio).prompt, "a lake, still");
+    assert_eq!(recipe_of(&studio).loras, [Lora { path: "/l/Ink.safetensors".into(), strength: 0.8 }]);
+    assert!(studio.sees("Ink · 0.80"));
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert!(recipe_of(&studio).loras.is_empty() && recipe_of(&studio).prompt.is_empty(), "one change");
+
+    set(&mut studio, Recipe { prompt: "a <lora:pen:1> lake".into(), ..ready() });
+    assert!(studio.sees("pen · not found") && studio.sees("The prompt names a LoRA that is not known"));
+    assert!(studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
+    studio.harness.check_accessibility();
+    let paths = drop_files(&mut studio, &["pen.safetensors", "pen-lora.safetensors"]);
+    studio.until("the files", |app| !app.state.shared.recipe.loras.is_empty());
+    assert!(studio.sees("pen · not found"), "it has another name");
+    assert_eq!(recipe_of(&studio).loras[0].path, paths[1]);
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.prompt = "a <lora:pen-lora:0.3> lake".into();
+    drop_files(&mut studio, &["ae.sft"]);
+    studio.until("the file", |app| app.state.shared.recipe.files.get(FileRole::Vae).is_some());
+    assert_eq!((recipe_of(&studio).prompt.as_str(), recipe_of(&studio).loras[0].strength), ("a lake", 0.3));
+}

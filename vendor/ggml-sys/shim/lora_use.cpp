@@ -1,0 +1,39 @@
+#include "lora_use.h"
+
+#include <set>
+
+#include "context.h"
+#include "model/adapter/lora.hpp"
+#include "name_conversion.h"
+
+namespace atelier {
+
+std::vector<LoraUse> lora_uses(const atelier_context& context, const sd_img_gen_params_t& params) {
+    // Without the cache every encoding is made anew.
+    const bool encoder_ran = context.conditioner == nullptr || context.conditioner->ran_in_image();
+    std::vector<LoraUse> uses;
+    std::set<std::string> seen;
+    for (uint32_t index = 0; index < params.lora_count; ++index) {
+        const sd_lora_t& lora = params.loras[index];
+        // The engine passes over a LoRA of no strength.
+        if (lora.path == nullptr || lora.multiplier == 0 || !seen.insert(lora.path).second) {
+            continue;
+        }
+        LoraUse use{lora.path, 0, 0};
+        for (const auto& model : context.sd->sd->runtime_lora_models) {
+            if (model->file_path != use.path) {
+                continue;
+            }
+            use.total = model->model_manager->loader().get_tensor_storage_map().size();
+            for (const auto& tensor : model->lora_tensors) {
+                const bool is_used = model->applied_lora_tensors.count(tensor.first) > 0;
+                // It was used when the encoding in the cache was made.
+                use.applied += is_used || (!encoder_ran && is_cond_stage_model_name(tensor.first)) ? 1 : 0;
+            }
+        }
+        uses.push_back(std::move(use));
+    }
+    return uses;
+}
+
+}  // namespace atelier
