@@ -289,7 +289,7 @@ impl Specimens<'_> {
             End::Failed(failure) if failure.cause.is_some() => "out of memory",
             End::Failed(_) if has_begun => "failed in the engine",
             End::Failed(_) => "refused by their headers",
-            End::Cancelled { .. } => "cancelled",
+            End::Cancelled => "cancelled",
         };
         if let (End::Failed(failure), true) = (said.end(), is_verbose()) {
             eprintln!("{index}: {} {} {:?}", failure.advice.sentence, failure.advice.hint, failure.log);
