@@ -1,4 +1,5 @@
-//! Seconds a picture: `cargo xtask bench [-- --rows tiny,builtin,sd15,zimage] [--rounds N]`; download speed: `-- --downloads`.
+//! Seconds a picture: `cargo xtask bench [-- --rows tiny,builtin,sd15,zimage] [--rounds N]`; download speed: `-- --downloads`; the
+//! processor's arithmetic: `-- --cpu`.
 //!
 //! One table, measured in one run on this machine, each row written as it is done. Ours, as a caller of the engine sees it, beside the same
 //! engine used as others use it: (a) a process for each picture, as sd-cli does; (b) one bare context that stays, as sd-server has. Each model
@@ -10,6 +11,8 @@ mod downloads;
 mod frames;
 #[path = "parts/peers.rs"]
 mod peers;
+#[path = "parts/processor.rs"]
+mod processor;
 #[path = "parts/rows.rs"]
 mod rows;
 
@@ -60,6 +63,13 @@ fn main() -> Outcome<()> {
     }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench");
     std::fs::create_dir_all(&folder)?;
+    if let Some(part) = value("--cpu-part") {
+        return processor::part(part, &folder);
+    }
+    if arguments.iter().any(|argument| argument == "--cpu") {
+        let only = value("--only").map_or("", String::as_str);
+        return processor::measure(value("--python").map(PathBuf::from), rounds.unwrap_or(3), only);
+    }
     if let Some(name) = value("--model") {
         return match model(name, &folder, rounds)? {
             Ok(model) => rows::measure(&model),

@@ -49,18 +49,19 @@ const SYSTEM: &[&str] =
 
 const RULES: &[Rule] = &[
     Rule {
-        says: "only the wrappers of the engine are unsafe",
+        says: "only the wrappers of the engine and the processor's kernels are unsafe",
         within: &["src/", "crates/", "xtask/", "tests/", "benches/", "vendor/", "build.rs"],
-        except: &["crates/engine/src/ffi", "vendor/ggml-sys/"],
+        except: &["crates/engine/src/ffi", "crates/kernels/", "vendor/ggml-sys/"],
         forbids: Forbidden::Word("unsafe"),
         bad: "fn f() { unsafe { g() } }",
         good: "// unsafe\n#![deny(unsafe_code)] fn f() { g(\"unsafe\") }",
     },
     Rule {
-        says: "only the wrappers of the engine switch the lint against unsafe code off",
+        says: "only the wrappers of the engine and the processor's kernels switch the lint against unsafe code off",
         within: &["src/", "crates/", "xtask/", "tests/", "benches/", "vendor/", "build.rs"],
         except: &[
             "crates/engine/src/ffi",
+            "crates/kernels/",
             "vendor/ggml-sys/",
             "crates/engine/src/lib.rs",
             // They forbid it.

@@ -262,7 +262,7 @@ fn a_reader_that_leaves_early_costs_no_picture() {
 /// `atelier plan` for the tiny model.
 fn plan(home: &Path, args: &[&str]) -> Output {
     let files = files();
-    let mut command = atelier(home, &["--simulate-devices", "GPU0:1,GPU1:0.02", "plan", "-W", "64", "-H", "64", "--cfg", "1"]);
+    let mut command = atelier(home, &["--simulate-devices", "GPU0:1,GPU1:0.016", "plan", "-W", "64", "-H", "64", "--cfg", "1"]);
     for (flag, role) in [("--diffusion-model", FileRole::Diffusion), ("--llm", FileRole::Llm), ("--taesd", FileRole::Taesd)] {
         command.arg(flag).arg(files.get(role).unwrap());
     }

@@ -268,7 +268,7 @@ fn the_program_says_beforehand_that_a_picture_took_more_than_there_is() {
     };
     assert_eq!(generate("CARD:1"), (Some(0), String::new()));
     assert_eq!(generate("CARD:1"), (Some(0), String::new()));
-    let (code, notes) = generate("CARD:0.02");
+    let (code, notes) = generate("CARD:0.0135");
     assert_eq!(code, Some(1));
     assert!(notes.starts_with("This may not fit: a picture like it took ") && notes.contains(" of CARD, and "), "{notes}");
 }

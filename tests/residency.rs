@@ -142,7 +142,8 @@ fn what_a_model_took_is_known_the_next_time() {
     let lock = lock();
     let file = tempfile::tempdir().unwrap();
     let file = file.path().join("measured.json");
-    let (a, b) = (on("MEDIUM", files()), on("MEDIUM", stranger()));
+    let large = |files| Recipe { width: 96, height: 96, ..on("MEDIUM", files) };
+    let (a, b) = (large(files()), large(stranger()));
     let opened = |said: &Said| {
         assert!(matches!(said.end(), End::Done { .. }), "{:?}", said.end());
         said.phases().iter().filter(|phase| matches!(phase, Phase::Loading { module: None, .. })).count()
@@ -387,8 +388,10 @@ fn the_prompt_of_a_shared_batch_is_read_once_where_one_device_reads_it() {
 fn what_one_device_cannot_make_the_others_do() {
     let it = alone();
     let whole = on("GPU0", files());
-    let expected = batch(&it.engine.run(&Recipe { batch_count: 4, ..whole.clone() }).events);
-    let said = it.engine.run(&split("GPU0,NANO", &whole));
+    // Enough that NANO fails before the other has made all of them.
+    let many = |recipe: &Recipe| Recipe { batch_count: 16, ..recipe.clone() };
+    let expected = batch(&it.engine.run(&many(&whole)).events);
+    let said = it.engine.run(&many(&split("GPU0,NANO", &whole)));
     assert_eq!(batch(&said.events), expected);
     let End::Done { notes, .. } = said.end() else { panic!("{:?}", said.end()) };
     assert!(

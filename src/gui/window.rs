@@ -15,7 +15,6 @@ use crate::settings::{self, Settings, WindowPlace};
 use crate::studio::crash_report::Watch;
 use crate::studio::instance::{self, Claim};
 use crate::studio::{EngineWake, on_termination};
-use atelier_core::cpu_math::CpuMath;
 use atelier_engine::{Handle, choose_cpu_math};
 
 /// The window's first size, in points.
@@ -53,7 +52,7 @@ pub fn run(options: &Options, files: &[PathBuf], start_engine: impl FnOnce(Engin
     }
     let settings = options.settings_path.as_deref().map(settings::load).unwrap_or_default();
     // Before the engine starts. A flag has chosen already, and the environment may.
-    choose_cpu_math(Some(settings.cpu_math).filter(|math| *math != CpuMath::Exact));
+    choose_cpu_math(settings.cpu_math);
     let slot: Arc<OnceLock<egui::Context>> = Arc::default();
     let window = Arc::clone(&slot);
     let handle = start_engine(Box::new(move || {

@@ -195,7 +195,7 @@ mod tests {
             servers: vec!["studio.local:50052".into()],
             preload: false,
             reserve: Reserve { percent: 20, most_bytes: 3 << 30 },
-            cpu_math: CpuMath::F32,
+            cpu_math: Some(CpuMath::F32),
             updates: UpdateSettings { choice: UpdateChoice::Weekly, checked_secs: 1_790_000_000, seen: "1.2.3".parse().ok() },
         }
     }

@@ -49,8 +49,8 @@ pub struct Settings {
     pub preload: bool,
     /// Memory of each device that is left to other programs.
     pub reserve: Reserve,
-    /// How the processor computes, from the next start on.
-    pub cpu_math: CpuMath,
+    /// How the processor computes, from the next start on; `None` is as fast as it can.
+    pub cpu_math: Option<CpuMath>,
     /// Whether new versions are looked for, and what was found.
     pub updates: UpdateSettings,
 }

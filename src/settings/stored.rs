@@ -281,7 +281,7 @@ impl From<&Settings> for StoredSettings {
             servers: settings.servers.clone(),
             load_ahead: Some(settings.preload),
             reserve: Some(StoredReserve { percent: settings.reserve.percent, most_bytes: settings.reserve.most_bytes }),
-            cpu_math: Some(settings.cpu_math.name().into()),
+            cpu_math: settings.cpu_math.map(|math| math.name().into()),
             updates: StoredUpdates::from(&settings.updates),
         }
     }
@@ -314,7 +314,7 @@ impl From<StoredSettings> for Settings {
                 .reserve
                 .filter(|it| it.percent <= 100)
                 .map_or_else(Reserve::default, |it| Reserve { percent: it.percent, most_bytes: it.most_bytes }),
-            cpu_math: stored.cpu_math.and_then(|name| name.parse().ok()).unwrap_or_default(),
+            cpu_math: stored.cpu_math.and_then(|name| name.parse().ok()),
             updates: stored.updates.into(),
         }
     }

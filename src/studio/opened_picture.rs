@@ -28,6 +28,7 @@ pub struct OpenedPicture {
 #[must_use]
 pub fn read_opened_picture(path: &Path, known: &[PathBuf]) -> Option<OpenedPicture> {
     let stored = atelier_media::read_metadata(path).ok()?.recipe?;
+    let cpu_math = stored.cpu_math();
     let (width, height) = atelier_media::image_size(&ImageSource::File(path.to_owned())).ok()?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let is_it = |path: &Path, bytes: u64| fs::metadata(path).is_ok_and(|file| file.is_file() && (bytes == 0 || file.len() == bytes));
@@ -39,7 +40,7 @@ pub fn read_opened_picture(path: &Path, known: &[PathBuf]) -> Option<OpenedPictu
     });
     let (files, extras): (Vec<_>, Vec<_>) = restored.missing.into_iter().partition(|it| matches!(it.need, RequiredFile::File(_)));
     let names = |missing: Vec<atelier_media::MissingFile>| missing.into_iter().map(|it| it.name).filter(|it| !it.is_empty()).collect();
-    let info = PictureInfo { index: 0, seed: restored.recipe.seed, cpu_math: None };
+    let info = PictureInfo { index: 0, seed: restored.recipe.seed, cpu_math };
     Some(OpenedPicture { recipe: restored.recipe, missing_files: names(files), missing_extras: names(extras), info, width, height })
 }
 
@@ -50,7 +51,13 @@ mod tests {
 
     fn picture(folder: &Path, recipe: &Recipe) -> PathBuf {
         let pixels = Rgb8::new(8, 4, vec![9; 96]).unwrap();
-        crate::studio::results::store_picture(folder, recipe, PictureInfo { index: 2, seed: 77, cpu_math: None }, &pixels).unwrap()
+        crate::studio::results::store_picture(
+            folder,
+            recipe,
+            PictureInfo { index: 2, seed: 77, cpu_math: Some(atelier_core::cpu_math::CpuMath::F32) },
+            &pixels,
+        )
+        .unwrap()
     }
 
     #[test]
@@ -69,6 +76,7 @@ mod tests {
         assert_eq!(opened.recipe.files.get(FileRole::Diffusion), Some(model.as_path()));
         assert_eq!((opened.recipe.prompt.as_str(), opened.recipe.seed, opened.info.seed), ("a lake", 77, 77));
         assert_eq!((opened.width, opened.height), (8, 4));
+        assert_eq!(opened.info.cpu_math, Some(atelier_core::cpu_math::CpuMath::F32));
         assert_eq!((opened.missing_files, opened.missing_extras), (vec![], vec!["ink.safetensors".to_owned()]));
         assert_eq!(read_opened_picture(&path, &[other]).unwrap().missing_files, ["m.gguf"]);
     }

@@ -6,10 +6,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// Arithmetic of the processor, from the most exact to the fastest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum CpuMath {
-    /// As the engine computes by itself, with the same bytes as earlier versions.
-    #[default]
+    /// As the engine computes by itself, byte for byte.
     Exact,
     /// Sums and factors of 32 bits.
     F32,

@@ -37,9 +37,10 @@ pub(crate) fn of_server(server: &str) -> Vec<Device> {
     listed.map(|(device, position)| described(device, position.as_ref())).collect()
 }
 
-/// Remembers how a server describes its devices.
-pub(crate) fn describe_server(server: &str, devices: Vec<Device>) {
+/// Remembers how a server describes its devices, and which of them compute convolutions directly.
+pub(crate) fn describe_server(server: &str, devices: Vec<Device>, direct: Vec<bool>) {
     SERVERS.lock().insert(server.to_owned(), devices);
+    ffi::set_direct_convolutions(server, direct);
 }
 
 /// A remote device gets its description and its card from its server.

@@ -4,11 +4,11 @@
 //! score so far, and what was summed before is scaled when that changes (Dao et al., "`FlashAttention`", 2022; the running softmax is
 //! Milakov and Gimelshein's, "Online normalizer calculation for softmax", 2018). So memory does not grow with the number of keys.
 
-use crate::entry::{Kernels, ScoreRow};
 use crate::gemm::{self, Target, Thread};
 use crate::product::{Straight, Transposed};
 use crate::rows::{Rows, Values};
 use crate::scratch;
+use crate::table::{Kernels, ScoreRow};
 
 /// Queries whose scores are kept at once.
 const QUERY_BLOCK: usize = 128;
@@ -111,7 +111,9 @@ unsafe fn attend_block(kernels: &Kernels, attention: &Attention, head: usize, fi
         }
         for (query, total) in totals[..queries].iter().enumerate() {
             let out = attention.out.add(head * attention.out_head_stride + (first_query + query) * attention.out_stride);
-            (kernels.scale_and_offset)(sums.add(query * sums_stride), value_size, 1.0 / total, 0.0, out);
+            // A query all of whose keys are masked has no value.
+            let factor = if *total > 0.0 { 1.0 / total } else { 0.0 };
+            (kernels.scale_and_offset)(sums.add(query * sums_stride), value_size, factor, 0.0, out);
         }
     }
 }

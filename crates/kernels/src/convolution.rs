@@ -2,38 +2,16 @@
 
 use std::ops::Range;
 
-use crate::entry::Kernels;
-use crate::gemm::{self, DEPTH_WORDS, PANELS_MAX, Right, Target, Thread, panels};
-use crate::pack::{PANEL_MAX, WindowPosition};
+use crate::blocks::{DEPTH_MAX, DEPTH_WORDS, PANEL_MAX, PANELS_MAX};
+use crate::gemm::{self, Left, Right, Target, Thread, panels};
+use crate::lines::{LINE_DEPTH_WORDS, LineBlock, packs_lines};
 use crate::rows::Rows;
+use crate::table::Kernels;
+pub use crate::window::Shape;
+use crate::window::{PixelPanel, Run};
 
 /// Values of depth that are gathered at once for all panels, about half of them at least.
 const LEAST_STEP: usize = 8;
-
-/// Sizes of a convolution. Pairs are (horizontal, vertical).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// Columns of the image.
-    pub width: usize,
-    /// Rows of the image.
-    pub height: usize,
-    /// Channels of the image, of all groups together.
-    pub channels: usize,
-    /// Channels of the result, of all groups together.
-    pub out_channels: usize,
-    /// Window.
-    pub kernel: (usize, usize),
-    /// Pixels from one window to the next.
-    pub stride: (usize, usize),
-    /// Zeros before the first column and row; as many as are needed after the last.
-    pub padding: (usize, usize),
-    /// Pixels from one value of the window to the next.
-    pub dilation: (usize, usize),
-    /// Columns and rows of the result.
-    pub out: (usize, usize),
-    /// Parts of the channels that do not see one another.
-    pub groups: usize,
-}
 
 /// One image's convolution.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +49,18 @@ pub unsafe fn convolve(kernels: &Kernels, convolution: &Convolution<'_>, thread:
             let window = Window { image: convolution.image.add(group * channels * shape.width * shape.height), shape: &shape };
             let out = convolution.out.add(group * out_channels * pixels);
             let target = Target { out, stride: pixels, rows: rows.clone(), columns: columns.clone(), accumulate: false };
-            gemm::multiply(kernels, &weights, &window, depth, &target);
+            if packs_lines(&shape) {
+                let lines = Lines { image: window.image, shape: &shape, channels };
+                let depth = channels.next_multiple_of(channels_of_word(kernels)) * lines.window();
+                if kernels.pairs {
+                    let weights = PairedWeights { rows: weights, window: lines.window(), channels };
+                    gemm::multiply(kernels, &weights, &lines, depth, &target);
+                } else {
+                    gemm::multiply(kernels, &weights, &lines, depth, &target);
+                }
+            } else {
+                gemm::multiply(kernels, &weights, &window, depth, &target);
+            }
         }
     }
 }
@@ -90,11 +79,6 @@ struct Window<'a> {
 }
 
 impl Right for Window<'_> {
-    unsafe fn pack(&self, kernels: &Kernels, columns: Range<usize>, vectors: usize, depth: Range<usize>, to: *mut u32) {
-        // SAFETY: as the caller promises.
-        unsafe { (kernels.pack_pixels)(&self.panel(&columns, vectors, depth), to) };
-    }
-
     /// A few channels at a time for all panels: planes are often a power of two apart, so that their rows drive one another out of the caches.
     unsafe fn pack_block(&self, kernels: &Kernels, columns: &Range<usize>, depth: &Range<usize>, to: *mut u32) {
         let mut all = [const { None }; PANELS_MAX];
@@ -116,6 +100,75 @@ impl Right for Window<'_> {
     }
 }
 
+/// The image as factor B where the window goes over every pixel: depth as [`LineBlock`] has it.
+struct Lines<'a> {
+    image: *const f32,
+    shape: &'a Shape,
+    channels: usize,
+}
+
+impl Lines<'_> {
+    /// Values of the window.
+    const fn window(&self) -> usize {
+        self.shape.kernel.0 * self.shape.kernel.1
+    }
+}
+
+/// Channels that a word of packed lines holds.
+const fn channels_of_word(kernels: &Kernels) -> usize {
+    if kernels.pairs { 2 } else { 1 }
+}
+
+impl Right for Lines<'_> {
+    /// Whole groups of channels.
+    fn depth_block(&self, kernels: &Kernels) -> usize {
+        LINE_DEPTH_WORDS / self.window() * self.window() * channels_of_word(kernels)
+    }
+
+    unsafe fn pack_block(&self, kernels: &Kernels, columns: &Range<usize>, depth: &Range<usize>, to: *mut u32) {
+        let mut all = [(0, 0); PANELS_MAX];
+        let mut count = 0;
+        for (panel, vectors) in panels(kernels, columns) {
+            all[count] = (panel.start - columns.start, vectors);
+            count += 1;
+        }
+        let group = self.window() * channels_of_word(kernels);
+        let block = LineBlock {
+            image: self.image,
+            shape: self.shape,
+            channel_count: self.channels,
+            columns: columns.clone(),
+            panels: &all[..count],
+            groups: depth.start / group..depth.end / group,
+        };
+        // SAFETY: as the caller promises.
+        unsafe { (kernels.pack_lines)(&block, to) };
+    }
+}
+
+/// A convolution's weights as factor A whose words hold two channels: those of [`Lines`].
+struct PairedWeights {
+    rows: Rows,
+    window: usize,
+    channels: usize,
+}
+
+impl Left for PairedWeights {
+    unsafe fn pack(&self, kernels: &Kernels, rows: Range<usize>, depth: Range<usize>, to: *mut u32, stride: usize) {
+        // Rows of the window are read in whole vectors.
+        let mut unpacked = [0.0_f32; DEPTH_MAX + PANEL_MAX];
+        let source = depth.start..depth.end.min(self.channels * self.window);
+        for (i, row) in rows.enumerate() {
+            // SAFETY: as the caller promises; a packed row has room for a vector more than a block's words.
+            unsafe {
+                unpacked[source.len()..].fill(0.0);
+                self.rows.unpack(kernels, row, source.clone(), unpacked.as_mut_ptr());
+                (kernels.pair_channels)(unpacked.as_ptr(), self.window, depth.len() / (2 * self.window), to.add(i * stride));
+            }
+        }
+    }
+}
+
 impl<'a> Window<'a> {
     /// The pixels of some columns, as runs inside rows.
     fn panel(&self, columns: &Range<usize>, vectors: usize, depth: Range<usize>) -> PixelPanel<'a> {
@@ -131,51 +184,5 @@ impl<'a> Window<'a> {
             pixel += length;
         }
         panel
-    }
-}
-
-/// Neighbouring output pixels of one row.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Run {
-    pub(crate) row: usize,
-    pub(crate) column: usize,
-    pub(crate) length: usize,
-}
-
-/// A panel to gather: its pixels, and the part of depth.
-#[derive(Debug)]
-pub(crate) struct PixelPanel<'a> {
-    /// First channel of the group.
-    pub(crate) image: *const f32,
-    pub(crate) shape: &'a Shape,
-    /// The pixels; a panel has at most as many runs as pixels.
-    pub(crate) runs: [Run; PANEL_MAX],
-    pub(crate) run_count: usize,
-    pub(crate) vectors: usize,
-    pub(crate) depth: Range<usize>,
-}
-
-impl PixelPanel<'_> {
-    /// The position at the start of the depth.
-    #[inline(always)]
-    pub(crate) fn start(&self) -> WindowPosition {
-        let (kernel_width, kernel_height) = self.shape.kernel;
-        let (row, column) = (self.depth.start / kernel_width, self.depth.start % kernel_width);
-        WindowPosition { channel: row / kernel_height, row: row % kernel_height, column }
-    }
-
-    /// The position after `position`.
-    #[inline(always)]
-    pub(crate) fn next(&self, mut position: WindowPosition) -> WindowPosition {
-        position.column += 1;
-        if position.column == self.shape.kernel.0 {
-            position.column = 0;
-            position.row += 1;
-            if position.row == self.shape.kernel.1 {
-                position.row = 0;
-                position.channel += 1;
-            }
-        }
-        position
     }
 }

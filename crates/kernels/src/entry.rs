@@ -1,83 +1,10 @@
-//! The functions that exist once for each instruction set, as a table of pointers.
+//! The functions that exist once for each instruction set.
 
-use crate::convolution::PixelPanel;
-
-/// One register tile: `rows` rows of the left factor times one panel of the right.
-pub(crate) struct Tile {
-    /// Rows, at most [`Kernels::tile_rows`].
-    pub(crate) rows: usize,
-    /// Vectors in a row of the panel, 1 to [`Kernels::tile_vectors`].
-    pub(crate) vectors: usize,
-    /// Depth in words.
-    pub(crate) words: usize,
-    /// Packed left factor, row by row.
-    pub(crate) left: *const u32,
-    /// Words from one row of `left` to the next.
-    pub(crate) left_stride: usize,
-    /// Packed panel of the right factor.
-    pub(crate) right: *const u32,
-    /// First value of the result.
-    pub(crate) out: *mut f32,
-    /// Values from one row of the result to the next.
-    pub(crate) out_stride: usize,
-    /// Adds to the result instead of overwriting it.
-    pub(crate) accumulate: bool,
-}
-
-/// Row of scores of attention, replaced by weights.
-pub(crate) struct ScoreRow {
-    /// Scores; a multiple of the lanes is readable and writable.
-    pub(crate) scores: *mut f32,
-    /// Keys.
-    pub(crate) count: usize,
-    /// Factor of the scores.
-    pub(crate) scale: f32,
-    /// Added after scaling: `count` values of binary16; null for none.
-    pub(crate) mask: *const u16,
-    /// Largest scaled score so far.
-    pub(crate) maximum: f32,
-}
-
-/// The functions of one instruction set and form of factors.
-///
-/// # Safety
-/// Of every function: the processor has the instruction set, and the pointers are valid for what the type or the algorithm's documentation names.
-pub struct Kernels {
-    /// Values in a register.
-    pub(crate) lanes: usize,
-    /// Rows of a register tile.
-    pub(crate) tile_rows: usize,
-    /// Vectors of a tile's row, which are those of a panel's.
-    pub(crate) tile_vectors: usize,
-    /// A word holds two values of depth.
-    pub(crate) pairs: bool,
-    /// Multiplies one tile.
-    pub(crate) multiply_tile: unsafe fn(&Tile),
-    /// Writes `count` values as words.
-    pub(crate) pack: unsafe fn(from: *const f32, count: usize, to: *mut u32),
-    /// Converts `count` values of binary16.
-    pub(crate) unpack_f16: unsafe fn(from: *const u16, count: usize, to: *mut f32),
-    /// Transposes `lanes` rows of `words` words into a panel's column of vectors. The rows may be read, not used, up to a multiple of `lanes`.
-    pub(crate) transpose: unsafe fn(from: *const u32, from_stride: usize, words: usize, to: *mut u32, to_stride: usize),
-    /// With pairs: words `(even[i], odd[i])`; else `even`. `count` is a multiple of the lanes.
-    pub(crate) pair_rows: unsafe fn(even: *const f32, odd: *const f32, count: usize, to: *mut u32),
-    /// Gathers the pixels under a convolution's window.
-    pub(crate) pack_pixels: unsafe fn(&PixelPanel<'_>, to: *mut u32),
-    /// Replaces scores by `exp(score - maximum)`; returns the new maximum and the sum.
-    pub(crate) weigh_scores: unsafe fn(&ScoreRow) -> (f32, f32),
-    /// Multiplies `count` values by `factor`.
-    pub(crate) scale: unsafe fn(values: *mut f32, count: usize, factor: f32),
-    /// `to[i] = from[i] * factor + offset`
-    pub(crate) scale_and_offset: unsafe fn(from: *const f32, count: usize, factor: f32, offset: f32, to: *mut f32),
-    /// Sum of `count` values, and of the squares of their differences from `centre`.
-    pub(crate) sums: unsafe fn(from: *const f32, count: usize, centre: f32) -> (f32, f32),
-}
-
-/// Defines the functions of [`Kernels`] for a form of factors, each with the attribute that enables its instruction set, and the table `KERNELS`.
+/// Defines the functions of [`Kernels`](crate::table::Kernels) for a form of factors, each with the attribute that enables its instruction set, and the table `KERNELS`.
 macro_rules! entries {
     (#[$attribute:meta] $words:ty) => {
         #[$attribute]
-        unsafe fn multiply_tile(tile: &crate::entry::Tile) {
+        unsafe fn multiply_tile(tile: &crate::table::Tile) {
             // SAFETY: as the caller promises, in every function here.
             unsafe { crate::tile::multiply::<$words>(tile) }
         }
@@ -102,12 +29,22 @@ macro_rules! entries {
             unsafe { crate::pack::pair_rows::<$words>(even, odd, count, to) }
         }
         #[$attribute]
-        unsafe fn pack_pixels(panel: &crate::convolution::PixelPanel<'_>, to: *mut u32) {
+        unsafe fn pair_channels(from: *const f32, window: usize, pairs: usize, to: *mut u32) {
+            // SAFETY: see `multiply_tile`.
+            unsafe { crate::pack::pair_channels::<$words>(from, window, pairs, to) }
+        }
+        #[$attribute]
+        unsafe fn pack_pixels(panel: &crate::window::PixelPanel<'_>, to: *mut u32) {
             // SAFETY: see `multiply_tile`.
             unsafe { crate::pack::pixels::<$words>(panel, to) }
         }
         #[$attribute]
-        unsafe fn weigh_scores(row: &crate::entry::ScoreRow) -> (f32, f32) {
+        unsafe fn pack_lines(block: &crate::lines::LineBlock<'_>, to: *mut u32) {
+            // SAFETY: see `multiply_tile`.
+            unsafe { crate::lines::pack_lines::<$words>(block, to) }
+        }
+        #[$attribute]
+        unsafe fn weigh_scores(row: &crate::table::ScoreRow) -> (f32, f32) {
             // SAFETY: see `multiply_tile`.
             unsafe { crate::rowwise::weigh_scores::<<$words as crate::simd::Words>::Unit>(row) }
         }
@@ -128,7 +65,7 @@ macro_rules! entries {
         }
 
         /// The functions of this file's instruction set.
-        pub(crate) static KERNELS: crate::entry::Kernels = crate::entry::Kernels {
+        pub(crate) static KERNELS: crate::table::Kernels = crate::table::Kernels {
             lanes: <<$words as crate::simd::Words>::Unit as crate::simd::Simd>::LANES,
             tile_rows: <<$words as crate::simd::Words>::Unit as crate::simd::Simd>::TILE_ROWS,
             tile_vectors: <<$words as crate::simd::Words>::Unit as crate::simd::Simd>::TILE_VECTORS,
@@ -138,7 +75,9 @@ macro_rules! entries {
             unpack_f16,
             transpose,
             pair_rows,
+            pair_channels,
             pack_pixels,
+            pack_lines,
             weigh_scores,
             scale,
             scale_and_offset,
@@ -147,9 +86,3 @@ macro_rules! entries {
     };
 }
 pub(crate) use entries;
-
-impl std::fmt::Debug for Kernels {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Kernels").field("lanes", &self.lanes).field("pairs", &self.pairs).finish_non_exhaustive()
-    }
-}

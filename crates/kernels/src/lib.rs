@@ -4,7 +4,7 @@
 //! - [`product`], [`convolution`] and [`attention`] are one blocked product (`gemm`, whose documentation says how it blocks and why) with
 //!   different factors. [`planes`] has what only waits for memory.
 //! - Each instruction set is one file that implements `simd::Simd`: a dozen operations on a register. The loops above it are written once and
-//!   compiled for each (`entry`), and chosen at run time: one program serves every processor.
+//!   compiled for each (`entry`, `table`), and chosen at run time: one program serves every processor.
 //! - Nothing here knows ggml: matrices are [`Rows`] of one of four [`Values`], and blocks of quantised weights are unpacked by a function that is
 //!   handed in.
 //! - Every operation is given the calling thread's index and does its part; nothing waits for another thread. Results do not depend on the
@@ -17,16 +17,21 @@
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 
 pub mod attention;
+mod blocks;
 pub mod convolution;
 mod entry;
 mod gemm;
+mod lines;
 mod pack;
 pub mod planes;
 pub mod product;
 mod rows;
+mod rowwise;
 mod scratch;
 mod simd;
+mod table;
 mod tile;
+mod window;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -36,12 +41,11 @@ mod avx512;
 mod avx512_bf16;
 #[cfg(target_arch = "aarch64")]
 mod neon;
-mod rowwise;
 mod scalar;
 
-pub use entry::Kernels;
 pub use gemm::Thread;
 pub use rows::{Rows, Unpack, Values, f16_to_f32};
+pub use table::Kernels;
 
 /// An instruction set and form of factors, in order of speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,11 +1,9 @@
 //! Packing: copies of parts of the factors in the order in which the innermost loop reads them.
 
-use crate::convolution::PixelPanel;
+use crate::blocks::PANEL_MAX;
 use crate::rows::f16_to_f32;
 use crate::simd::{Simd, Words};
-
-/// Values of the widest row of a panel, of any instruction set.
-pub(crate) const PANEL_MAX: usize = 48;
+use crate::window::{PixelPanel, WindowPosition};
 
 /// Converts `count` values of binary16.
 ///
@@ -63,6 +61,25 @@ pub(crate) unsafe fn pair_rows<W: Words>(even: *const f32, odd: *const f32, coun
     }
 }
 
+/// Makes words of `pairs` pairs of windows: value i of the first with value i of the second. In ascending order, so that what is written beyond
+/// a pair is overwritten by the next.
+///
+/// # Safety
+/// The processor has the instruction set; a vector more than the windows is readable at `from` and writable at `to`.
+#[inline(always)]
+pub(crate) unsafe fn pair_channels<W: Words>(from: *const f32, window: usize, pairs: usize, to: *mut u32) {
+    for pair in 0..pairs {
+        for at in (0..window).step_by(W::Unit::LANES) {
+            // SAFETY: as the caller promises.
+            unsafe {
+                let even = from.add(2 * pair * window + at);
+                let words = W::pair(W::Unit::load(even), W::Unit::load(even.add(window)));
+                W::Unit::store(to.add(pair * window + at).cast(), words);
+            }
+        }
+    }
+}
+
 /// Gathers, for the pixels of a panel and the part of depth that it names, the values under the window, zero outside the image.
 ///
 /// # Safety
@@ -96,14 +113,6 @@ pub(crate) unsafe fn pixels<W: Words>(panel: &PixelPanel<'_>, to: *mut u32) {
             to = to.add(width);
         }
     }
-}
-
-/// Position in a window: channel, row and column.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WindowPosition {
-    pub(crate) channel: usize,
-    pub(crate) row: usize,
-    pub(crate) column: usize,
 }
 
 /// The values at one position of the window for each pixel of the panel, then zeros up to the panel's width.

@@ -1,7 +1,7 @@
 //! Operations that read each value a few times at most, so that memory is what they wait for.
 
-use crate::entry::Kernels;
 use crate::gemm::{self, Thread};
+use crate::table::Kernels;
 
 /// Values that `group_norm` sums in one precision before it goes on in f64; they stay in the first cache.
 const CHUNK: usize = 2048;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::entry::Kernels;
-use crate::gemm::DEPTH_MAX;
+use crate::blocks::DEPTH_MAX;
+use crate::table::Kernels;
 
 /// Unpacks `count` values to f32: ggml's `to_float`.
 pub type Unpack = unsafe extern "C" fn(from: *const std::ffi::c_void, to: *mut f32, count: i64);

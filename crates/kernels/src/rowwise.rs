@@ -1,7 +1,7 @@
 //! Loops over rows of values: weights of attention, sums, biases.
 
-use crate::entry::ScoreRow;
 use crate::simd::{Simd, exp};
+use crate::table::ScoreRow;
 
 /// Replaces scores by `exp(score * scale + mask - maximum)`, where the maximum is that of this row and of those before it.
 /// Returns that maximum and the sum of the weights. Values between `count` and the next multiple of the lanes are overwritten.

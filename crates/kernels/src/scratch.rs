@@ -1,59 +1,79 @@
 //! Working memory of a thread, kept from call to call.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
 use std::thread::LocalKey;
 
 /// Alignment of every part: a cache line, and the widest register.
 const ALIGN: usize = 64;
 
-/// A buffer that grows and is freed with its thread.
-pub(crate) struct Scratch {
-    start: Cell<*mut u8>,
-    bytes: Cell<usize>,
+/// Buffers of threads that have ended. ggml starts threads for each graph: without this each would ask the system for memory, from an arena of
+/// its own.
+static UNUSED: Mutex<Vec<Buffer>> = Mutex::new(Vec::new());
+
+struct Buffer {
+    start: NonNull<u8>,
+    layout: Layout,
 }
+
+// SAFETY: a buffer belongs to whoever holds the value.
+unsafe impl Send for Buffer {}
+
+impl Buffer {
+    fn new(bytes: usize) -> Self {
+        let Ok(layout) = Layout::from_size_align(bytes.max(1), ALIGN) else { handle_alloc_error(Layout::new::<u8>()) };
+        // SAFETY: the layout has at least one byte.
+        let Some(start) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
+        Self { start, layout }
+    }
+
+    /// One of at least `bytes` bytes: an unused one where there is one.
+    fn take(bytes: usize) -> Self {
+        let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        match unused.iter().position(|buffer| buffer.layout.size() >= bytes) {
+            Some(at) => unused.swap_remove(at),
+            None => Self::new(bytes),
+        }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+/// A thread's buffer, which others may use once the thread has ended.
+pub(crate) struct Scratch(RefCell<Option<Buffer>>);
 
 thread_local! {
     /// Of the packed blocks.
-    pub(crate) static BLOCKS: Scratch = const { Scratch { start: Cell::new(std::ptr::null_mut()), bytes: Cell::new(0) } };
+    pub(crate) static BLOCKS: Scratch = const { Scratch(RefCell::new(None)) };
     /// Of the scores of attention, which outlive a product.
-    pub(crate) static SCORES: Scratch = const { Scratch { start: Cell::new(std::ptr::null_mut()), bytes: Cell::new(0) } };
+    pub(crate) static SCORES: Scratch = const { Scratch(RefCell::new(None)) };
 }
 
 /// The thread's buffer of at least `words` words of 32 bits, uninitialised, aligned to a cache line. Valid until the next call with the same key.
 pub(crate) fn words(key: &'static LocalKey<Scratch>, words: usize) -> *mut u32 {
-    key.with(|scratch| scratch.at_least(words * 4)).cast()
-}
-
-impl Scratch {
-    fn at_least(&self, bytes: usize) -> *mut u8 {
-        if self.bytes.get() < bytes {
-            self.free();
-            let Ok(layout) = Layout::from_size_align(bytes, ALIGN) else { handle_alloc_error(Layout::new::<u8>()) };
-            // SAFETY: the caller asks for more than zero bytes.
-            let start = unsafe { alloc(layout) };
-            if start.is_null() {
-                handle_alloc_error(layout);
-            }
-            self.start.set(start);
-            self.bytes.set(bytes);
+    let bytes = words * 4;
+    key.with(|scratch| {
+        let mut kept = scratch.0.borrow_mut();
+        if kept.as_ref().is_none_or(|buffer| buffer.layout.size() < bytes) {
+            // The smaller one is freed first.
+            *kept = None;
+            *kept = Some(Buffer::take(bytes));
         }
-        self.start.get()
-    }
-
-    fn free(&self) {
-        if let Ok(layout) = Layout::from_size_align(self.bytes.get(), ALIGN)
-            && self.bytes.get() > 0
-        {
-            // SAFETY: allocated with this layout, by this type.
-            unsafe { dealloc(self.start.get(), layout) };
-        }
-        self.bytes.set(0);
-    }
+        kept.as_ref().map_or(std::ptr::null_mut(), |buffer| buffer.start.as_ptr()).cast()
+    })
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        self.free();
+        if let Some(buffer) = self.0.get_mut().take() {
+            UNUSED.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+        }
     }
 }

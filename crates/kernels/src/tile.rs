@@ -1,7 +1,7 @@
 //! The innermost loop: a tile of the result stays in registers while depth passes by.
 
-use crate::entry::Tile;
 use crate::simd::{Simd, Vector, Words};
+use crate::table::Tile;
 
 /// Multiplies one tile with the number of rows and vectors that it names.
 ///

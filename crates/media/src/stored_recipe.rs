@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::MAX_SIDE;
+use atelier_core::cpu_math::CpuMath;
 use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe};
 
 /// The version that this program writes.
@@ -55,6 +56,9 @@ pub struct StoredRecipe {
     control: Option<StoredImage>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     loras: Vec<StoredLora>,
+    /// How the processor computed, where that changed the bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_math: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     upscaled: Option<StoredUpscale>,
 }
@@ -169,8 +173,15 @@ impl StoredRecipe {
             reference_images: recipe.reference_images.iter().map(image).collect(),
             control: recipe.control.as_ref().map(|control| StoredImage { file: image(&control.image), strength: control.strength }),
             loras: recipe.loras.iter().map(|lora| StoredLora { file: file(&lora.path), strength: lora.strength }).collect(),
+            cpu_math: info.cpu_math.map(|math| math.name().to_owned()),
             upscaled: None,
         }
+    }
+
+    /// How the processor computed, where that changed the bytes and is known here.
+    #[must_use]
+    pub fn cpu_math(&self) -> Option<CpuMath> {
+        self.cpu_math.as_ref().and_then(|name| name.parse().ok())
     }
 
     /// With the model's name, which is for people: its files are found by their own names.
@@ -307,7 +318,7 @@ mod tests {
     use super::*;
     use atelier_core::recipe::{PlacementText, Rgb8, Sampler, Scheduler};
 
-    const INFO: PictureInfo = PictureInfo { index: 2, seed: 44, cpu_math: None };
+    const INFO: PictureInfo = PictureInfo { index: 2, seed: 44, cpu_math: Some(CpuMath::Bf16) };
 
     fn full() -> Recipe {
         let mut recipe = Recipe {

@@ -34,8 +34,8 @@ pub(super) struct Cli {
     /// Add graphics cards that the processor plays, to try placements out: NAME:GIB[@CARD],...
     #[arg(long, global = true, value_name = "DEVICES", help_heading = DEVICES)]
     pub(super) simulate_devices: Option<SimulatedDevices>,
-    /// How the processor computes: "exact" gives the bytes of the engine's own code, "f32" and "bf16" are several times as fast. Without
-    /// it, exact; the window has a setting of its own
+    /// How the processor computes: "exact" is the engine's own code, "f32" and "bf16" are up to several times as fast. Without it, the
+    /// fastest that this processor computes well; the window has a setting of its own
     #[arg(long, global = true, value_name = "MATH", value_parser = cpu_math, help_heading = DEVICES)]
     pub(super) cpu_math: Option<CpuMath>,
     /// Pictures and model files that the window opens. A picture that Atelier made brings its settings

@@ -21,7 +21,7 @@ pub enum Command {
     /// Set the memory of each device that is left to other programs.
     SetReserve(Reserve),
     /// Set how the processor computes.
-    SetCpuMath(CpuMath),
+    SetCpuMath(Option<CpuMath>),
 }
 
 impl Command {
@@ -53,8 +53,8 @@ impl Command {
             }
             Self::SetCpuMath(_) => (
                 "Processor",
-                "How the processor computes, from the next start of Atelier on. Exact gives the same bytes as the engine's own code; the others \
-                 are several times as fast, and their pictures differ by what nobody sees.",
+                "How the processor computes, from the next start of Atelier on. Exact is the engine's own code; the others are up to several \
+                 times as fast, and their pictures differ by what nobody sees.",
             ),
         }
     }

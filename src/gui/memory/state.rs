@@ -19,8 +19,8 @@ pub struct State {
     pub preloading: Preloading,
     /// Memory of each device that is left to other programs.
     pub reserve: Reserve,
-    /// How the processor computes from the next start on.
-    pub cpu_math: CpuMath,
+    /// How the processor computes from the next start on; `None` is as fast as it can.
+    pub cpu_math: Option<CpuMath>,
     /// Wall-clock time of this frame, in seconds since 1970.
     pub now_secs: u64,
 }

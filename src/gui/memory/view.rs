@@ -176,17 +176,18 @@ fn settings(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let mut math = memory.cpu_math;
     let set = Command::SetCpuMath(math);
     row(ui, set.label(), |ui| {
-        let name = |math: CpuMath| match math {
-            CpuMath::Exact => "Exact",
-            CpuMath::F32 => "32 bits",
-            CpuMath::Bf16 => "16 bits",
+        let name = |math: Option<CpuMath>| match math {
+            None => "As fast as it can",
+            Some(CpuMath::Exact) => "Exact",
+            Some(CpuMath::F32) => "32 bits",
+            Some(CpuMath::Bf16) => "16 bits",
         };
         let response = ComboBox::from_id_salt("cpu_math")
             .icon(widgets::chevron)
             .width(ui.available_width())
             .selected_text(name(math))
             .show_ui(ui, |ui| {
-                for choice in CpuMath::ALL {
+                for choice in std::iter::once(None).chain(CpuMath::ALL.map(Some)) {
                     ui.selectable_value(&mut math, choice, name(choice));
                 }
             });

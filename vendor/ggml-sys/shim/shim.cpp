@@ -46,6 +46,16 @@ void trim_heap() {
 #endif
 }
 
+// Buffers of this many bytes and more come from the system, and go back to it when freed. By itself glibc raises the limit to the size of
+// what was freed, up to 32 MB, and then each arena that some thread once used keeps a buffer.
+constexpr int MIN_MAPPED_BYTES = 1 << 20;
+
+void return_large_buffers() {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, MIN_MAPPED_BYTES);
+#endif
+}
+
 }  // namespace
 
 }  // namespace atelier
@@ -91,6 +101,7 @@ void atelier_init(void) {
     static std::once_flag once;
     run_guarded(nullptr, [] {
         std::call_once(once, [] {
+            atelier::return_large_buffers();
             atelier::install_callbacks();
             // Before any backend is made.
             atelier::hook_cpu_operations();

@@ -26,10 +26,10 @@ static TABLE: atelier_cpu_kernels = atelier_cpu_kernels {
 };
 
 /// Chooses how the processor computes from now on, with instructions up to `allowed`: as wanted, or the fastest below that
-/// that the processor has instructions for, which is returned. Not while a job runs.
-pub(crate) fn set_cpu_math(wanted: CpuMath, allowed: CpuLevel) -> CpuMath {
+/// that the processor has instructions for, which is returned; `None` is the fastest. Not while a job runs.
+pub(crate) fn set_cpu_math(wanted: Option<CpuMath>, allowed: CpuLevel) -> CpuMath {
     let fastest = fastest(allowed);
-    let used = wanted.min(fastest);
+    let used = wanted.map_or(fastest, |wanted| wanted.min(fastest));
     let level = match used {
         CpuMath::Exact => None,
         CpuMath::F32 => Some(fastest_f32(allowed)),

@@ -6,13 +6,10 @@ use std::ptr::null;
 
 use ggml_sys::{sample_method_t, scheduler_t};
 
-use super::cpu_kernels::has_cpu_kernels;
+use super::direct_convolutions::convolves_directly;
 use super::error::CallError;
 use atelier_core::placement::{Module, Placement};
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Sampler, Scheduler};
-
-/// ggml's name of the processor.
-const CPU: &str = "CPU";
 
 /// Parameters of a context. Jobs with equal values can share one.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,11 +98,6 @@ fn path_bytes(path: &Path) -> Result<&[u8], CallError> {
     Ok(text.as_bytes())
 }
 
-/// True where a module's convolutions are computed by kernels of ours, which need no unfolded image.
-pub(super) fn convolves_directly(placement: &Placement, module: Module) -> bool {
-    has_cpu_kernels() && placement.assignment(module).runs_on == CPU
-}
-
 /// The C form of [`ContextParams`].
 pub(super) struct RawContextParams {
     pub(super) raw: ggml_sys::sd_ctx_params_t,
@@ -140,7 +132,7 @@ impl RawContextParams {
         raw.n_threads = i32::try_from(params.threads).unwrap_or(1).max(1);
         raw.diffusion_flash_attn = params.flash_attention;
         // The engine's own direct convolution is slower than the unfolded one; ours is faster, and its graphs need less memory.
-        let is_direct = |module| convolves_directly(&params.placement, module);
+        let is_direct = |module| convolves_directly(&params.placement.assignment(module).runs_on);
         raw.diffusion_conv_direct = is_direct(Module::Diffusion) && is_direct(Module::Controlnet);
         raw.vae_conv_direct = is_direct(Module::Vae);
         // With a VAE present, the tiny autoencoder only decodes previews.

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::ptr::{NonNull, null_mut};
 
 use super::callbacks::{JobCallbacks, RawCallbacks, take_pixels};
+use super::direct_convolutions::convolves_directly;
 use super::error::CallError;
-use super::params::{Strings, convolves_directly, raw_image};
+use super::params::{Strings, raw_image};
 use atelier_core::placement::{Module, Placement};
 use atelier_core::recipe::Rgb8;
 
@@ -20,7 +21,7 @@ impl Upscaler {
     pub(crate) fn new(path: &Path, threads: u32, placement: &Placement, callbacks: &dyn JobCallbacks) -> Result<Self, CallError> {
         let mut strings = Strings::default();
         let path = strings.path(Some(path))?;
-        let is_direct = convolves_directly(placement, Module::Upscaler);
+        let is_direct = convolves_directly(&placement.assignment(Module::Upscaler).runs_on);
         let placement = placement.text();
         let backend = strings.text(&placement.backend)?;
         let params_backend = strings.text(&placement.params_backend)?;

@@ -41,8 +41,9 @@ pub(super) fn connect(server: &str, purpose: Purpose) -> Result<Connection, Remo
     let (answer, theirs) = read_answer(&mut stream).map_err(misunderstood)?;
     match answer {
         Answer::Welcome(_) if theirs != ours => Err(RemoteError::OtherVersion { server: server.to_owned(), theirs, ours }),
-        Answer::Welcome(devices) => {
-            devices::describe_server(server, devices.clone());
+        Answer::Welcome(lent) => {
+            let (devices, direct): (Vec<Device>, _) = lent.into_iter().map(|it| (it.device, it.convolves_directly)).unzip();
+            devices::describe_server(server, devices.clone(), direct);
             Ok(Connection { stream, devices })
         }
         Answer::Busy => Err(RemoteError::Busy(server.to_owned())),

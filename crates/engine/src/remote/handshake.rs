@@ -7,6 +7,7 @@
 use std::io::{self, Read, Write};
 
 use atelier_core::device::Device;
+use serde::{Deserialize, Serialize};
 
 const MAGIC: [u8; 8] = *b"atelier\n";
 /// The version of the greeting and of what our changes make of ggml's protocol.
@@ -27,11 +28,21 @@ pub(super) enum Purpose {
     Query,
 }
 
+/// A device as its server describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct LentDevice {
+    #[serde(flatten)]
+    pub(super) device: Device,
+    /// It computes convolutions without unfolding images: graphs made for it may ask for that.
+    #[serde(default)]
+    pub(super) convolves_directly: bool,
+}
+
 /// Answer of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// These devices are lent.
-    Welcome(Vec<Device>),
+    Welcome(Vec<LentDevice>),
     /// Another borrower has them now.
     Busy,
     /// The two cannot speak with each other.
@@ -142,19 +153,22 @@ fn read_version(from: &mut impl Read) -> Result<String, Misunderstood> {
     Ok(readable(&String::from_utf8_lossy(&read_bytes(from, length)?)))
 }
 
-fn read_devices(from: &mut impl Read) -> Result<Vec<Device>, Misunderstood> {
+fn read_devices(from: &mut impl Read) -> Result<Vec<LentDevice>, Misunderstood> {
     let length = usize::try_from(u32::from_le_bytes(read_array(from)?)).unwrap_or(usize::MAX);
     if length > MOST_DEVICES {
         return Err(Misunderstood::Stranger);
     }
-    let devices: Vec<Device> = serde_json::from_slice(&read_bytes(from, length)?).map_err(|_| Misunderstood::Stranger)?;
+    let devices: Vec<LentDevice> = serde_json::from_slice(&read_bytes(from, length)?).map_err(|_| Misunderstood::Stranger)?;
     Ok(devices
         .into_iter()
-        .map(|device| Device {
-            name: readable(&device.name),
-            description: readable(&device.description),
-            card: device.card.as_deref().map(readable),
-            ..device
+        .map(|LentDevice { device, convolves_directly }| LentDevice {
+            device: Device {
+                name: readable(&device.name),
+                description: readable(&device.description),
+                card: device.card.as_deref().map(readable),
+                ..device
+            },
+            convolves_directly,
         })
         .collect())
 }
@@ -183,8 +197,8 @@ mod tests {
     use super::*;
     use atelier_core::device::DeviceKind;
 
-    fn device(description: &str) -> Device {
-        Device {
+    fn device(description: &str) -> LentDevice {
+        let device = Device {
             name: "GPU0".into(),
             description: description.into(),
             kind: DeviceKind::Gpu,
@@ -192,7 +206,8 @@ mod tests {
             memory_total_bytes: 8,
             memory_free_bytes: 4,
             memory_allocated_bytes: 0,
-        }
+        };
+        LentDevice { device, convolves_directly: true }
     }
 
     #[test]
@@ -221,8 +236,8 @@ mod tests {
         let mut wire = Vec::new();
         write_answer(&mut wire, &Answer::Welcome(vec![device(&"\u{1b}[2Jx".repeat(100))]), "1").unwrap();
         let (Answer::Welcome(devices), _) = read_answer(&mut &wire[..]).unwrap() else { panic!() };
-        assert_eq!(devices[0].description.chars().count(), MOST_NAME);
-        assert!(!devices[0].description.contains('\u{1b}'));
+        assert_eq!(devices[0].device.description.chars().count(), MOST_NAME);
+        assert!(!devices[0].device.description.contains('\u{1b}'));
     }
 
     proptest! {

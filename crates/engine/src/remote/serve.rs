@@ -14,7 +14,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use super::dial::our_version;
-use super::handshake::{Answer, Misunderstood, Purpose, read_hello, write_answer};
+use super::handshake::{Answer, LentDevice, Misunderstood, Purpose, read_hello, write_answer};
 use super::probe;
 use crate::checks::cpu_threads;
 use crate::cpu_math::choose_cpu_math;
@@ -243,11 +243,11 @@ impl Server<'_> {
     }
 
     /// The lent devices with their memory as it is now.
-    fn devices_now(&self) -> Vec<Device> {
+    fn devices_now(&self) -> Vec<LentDevice> {
         let mut now = devices::list();
         now.retain(|device| self.names.contains(&device.name));
         now.sort_by_key(|device| self.names.iter().position(|name| *name == device.name));
-        now
+        now.into_iter().map(|device| LentDevice { convolves_directly: ffi::convolves_directly(&device.name), device }).collect()
     }
 
     fn serve(&self, stream: TcpStream) -> Option<String> {

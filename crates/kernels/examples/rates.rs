@@ -1,0 +1,224 @@
+//! Speed of the kernels on one thread, by the thread's CPU time (on Linux), best of several.
+//!
+//! `rates LEVEL ROW...` writes `ROW<tab>VALUE` for each row: GFLOP/s of `product FEATURES TOKENS DEPTH`, `convolution SIZExSIZE IN>OUT` (3 x 3) and
+//! `peak` (what the registers can do), milliseconds of `attention SIZE TOKENS HEADS`. Weights, keys and values are binary16.
+#![allow(unsafe_code, clippy::print_stdout, reason = "measures an interface of pointers")]
+
+use std::process::ExitCode;
+
+use atelier_kernels::attention::{Attention, attend};
+use atelier_kernels::convolution::{Convolution, Shape, convolve};
+use atelier_kernels::product::{Product, multiply};
+use atelier_kernels::{Kernels, Level, Rows, Thread, Values};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let level = arguments.next().unwrap_or_default();
+    let Some((level, kernels)) =
+        Level::ALL.into_iter().find(|known| format!("{known:?}") == level).and_then(|level| Some((level, level.kernels()?)))
+    else {
+        eprintln!("this processor has no level {level:?}; there are {:?}", Level::ALL);
+        return ExitCode::from(2);
+    };
+    for row in arguments {
+        let Some(value) = measure(level, kernels, &row) else {
+            eprintln!("no row is called {row:?}");
+            return ExitCode::from(2);
+        };
+        println!("{row}\t{value}");
+    }
+    ExitCode::SUCCESS
+}
+
+fn measure(level: Level, kernels: &Kernels, row: &str) -> Option<f64> {
+    let (kind, numbers) = row.split_once(' ').unwrap_or((row, ""));
+    let numbers: Option<Vec<usize>> =
+        numbers.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty()).map(|part| part.parse().ok()).collect();
+    Some(match (kind, numbers?.as_slice()) {
+        ("product", &[features, tokens, depth]) => product(kernels, tokens, features, depth),
+        ("convolution", &[size, _, channels, out_channels]) => convolution(kernels, size, channels, out_channels),
+        ("attention", &[size, tokens, heads]) => attention(kernels, size, tokens, heads),
+        ("peak", []) => peak(level),
+        _ => return None,
+    })
+}
+
+/// GFLOP/s of sums that stay in registers.
+#[cfg(target_arch = "x86_64")]
+fn peak(level: Level) -> f64 {
+    use std::arch::x86_64::{__m512, __m512bh, _mm256_fmadd_ps, _mm256_set1_ps, _mm512_dpbf16_ps, _mm512_fmadd_ps, _mm512_set1_ps};
+    use std::hint::black_box;
+    use std::mem::transmute;
+    const ROUNDS: usize = 10_000_000;
+    const SUMS: usize = 12;
+
+    #[target_feature(enable = "avx2,fma")]
+    fn avx2() {
+        let mut sums = [_mm256_set1_ps(0.0); SUMS];
+        let factor = black_box(_mm256_set1_ps(0.5));
+        for _ in 0..ROUNDS {
+            for sum in &mut sums {
+                *sum = _mm256_fmadd_ps(factor, factor, *sum);
+            }
+        }
+        black_box(sums);
+    }
+    #[target_feature(enable = "avx512f")]
+    fn avx512() {
+        let mut sums = [_mm512_set1_ps(0.0); SUMS];
+        let factor = black_box(_mm512_set1_ps(0.5));
+        for _ in 0..ROUNDS {
+            for sum in &mut sums {
+                *sum = _mm512_fmadd_ps(factor, factor, *sum);
+            }
+        }
+        black_box(sums);
+    }
+    #[target_feature(enable = "avx512f,avx512bf16")]
+    fn avx512_bf16() {
+        let mut sums = [_mm512_set1_ps(0.0); SUMS];
+        // SAFETY: types of the same size, all of whose bits are values.
+        let factor = unsafe { transmute::<__m512, __m512bh>(black_box(_mm512_set1_ps(0.5))) };
+        for _ in 0..ROUNDS {
+            for sum in &mut sums {
+                *sum = _mm512_dpbf16_ps(*sum, factor, factor);
+            }
+        }
+        black_box(sums);
+    }
+    let (lanes, work): (usize, fn()) = match level {
+        Level::Avx2 => (8, || {
+            // SAFETY: the level's kernels are there, so its instructions are.
+            unsafe { avx2() }
+        }),
+        Level::Avx512 => (16, || {
+            // SAFETY: the level's kernels are there, so its instructions are.
+            unsafe { avx512() }
+        }),
+        Level::Avx512Bf16 => (32, || {
+            // SAFETY: the level's kernels are there, so its instructions are.
+            unsafe { avx512_bf16() }
+        }),
+        Level::Scalar | Level::Neon => return f64::NAN,
+    };
+    2e-9 * (ROUNDS * SUMS * lanes) as f64 / best(work)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn peak(_: Level) -> f64 {
+    f64::NAN
+}
+
+fn product(kernels: &Kernels, tokens: usize, features: usize, depth: usize) -> f64 {
+    let weights = vec![0x2000_u16; features * depth];
+    let activations = vec![0.01_f32; tokens * depth];
+    let mut out = vec![0.0_f32; tokens * features];
+    let product = Product {
+        weights: Rows { data: weights.as_ptr().cast(), stride: depth * 2, values: Values::F16 },
+        activations: Rows { data: activations.as_ptr().cast(), stride: depth * 4, values: Values::F32 },
+        out: out.as_mut_ptr(),
+        out_stride: features,
+        tokens,
+        features,
+        depth,
+    };
+    // SAFETY: the matrices have these sizes.
+    let seconds = best(|| unsafe { multiply(kernels, &product, Thread::ALONE) });
+    2e-9 * (tokens * features * depth) as f64 / seconds
+}
+
+fn convolution(kernels: &Kernels, size: usize, channels: usize, out_channels: usize) -> f64 {
+    let depth = channels * 9;
+    let weights = vec![0x2000_u16; out_channels * depth];
+    let image = vec![0.01_f32; channels * size * size];
+    let mut out = vec![0.0_f32; out_channels * size * size];
+    let shape = Shape {
+        width: size,
+        height: size,
+        channels,
+        out_channels,
+        kernel: (3, 3),
+        stride: (1, 1),
+        padding: (1, 1),
+        dilation: (1, 1),
+        out: (size, size),
+        groups: 1,
+    };
+    let weights = Rows { data: weights.as_ptr().cast(), stride: depth * 2, values: Values::F16 };
+    let convolution = Convolution { shape: &shape, weights, image: image.as_ptr(), out: out.as_mut_ptr() };
+    // SAFETY: the images have these sizes.
+    let seconds = best(|| unsafe { convolve(kernels, &convolution, Thread::ALONE) });
+    2e-9 * (out_channels * size * size * depth) as f64 / seconds
+}
+
+/// Milliseconds.
+fn attention(kernels: &Kernels, size: usize, tokens: usize, heads: usize) -> f64 {
+    let queries = vec![0.01_f32; heads * tokens * size];
+    let keys = vec![0x2000_u16; heads * tokens * size];
+    let mut out = vec![0.0_f32; heads * tokens * size];
+    let rows = Rows { data: keys.as_ptr().cast(), stride: size * 2, values: Values::F16 };
+    let attention = Attention {
+        queries: Rows { data: queries.as_ptr().cast(), stride: size * 4, values: Values::F32 },
+        query_head_stride: tokens * size * 4,
+        keys: rows,
+        key_head_stride: tokens * size * 2,
+        values: rows,
+        value_head_stride: tokens * size * 2,
+        mask: std::ptr::null(),
+        mask_stride: 0,
+        mask_head_stride: 0,
+        out: out.as_mut_ptr(),
+        out_stride: heads * size,
+        out_head_stride: size,
+        scale: 0.1,
+        heads,
+        key_heads: heads,
+        query_count: tokens,
+        key_count: tokens,
+        key_size: size,
+        value_size: size,
+    };
+    // SAFETY: the matrices have these sizes.
+    1e3 * best(|| unsafe { attend(kernels, &attention, Thread::ALONE) })
+}
+
+/// Seconds of CPU time of the fastest of several calls.
+fn best(work: impl Fn()) -> f64 {
+    let (mut best, mut spent) = (f64::INFINITY, 0.0);
+    for _ in 0..40 {
+        let start = cpu_seconds();
+        work();
+        let took = cpu_seconds() - start;
+        best = best.min(took);
+        spent += took;
+        if spent > 1.0 {
+            break;
+        }
+    }
+    best
+}
+
+/// CPU time of this thread.
+#[cfg(target_os = "linux")]
+fn cpu_seconds() -> f64 {
+    #[repr(C)]
+    struct Time {
+        seconds: i64,
+        nanoseconds: i64,
+    }
+    unsafe extern "C" {
+        fn clock_gettime(clock: i32, time: *mut Time) -> i32;
+    }
+    const THREAD_CPU_TIME: i32 = 3;
+    let mut time = Time { seconds: 0, nanoseconds: 0 };
+    // SAFETY: the C library's function on 64-bit Linux.
+    unsafe { clock_gettime(THREAD_CPU_TIME, &raw mut time) };
+    time.seconds as f64 + time.nanoseconds as f64 * 1e-9
+}
+
+/// Time since the first call: other systems have no such clock by this name.
+#[cfg(not(target_os = "linux"))]
+fn cpu_seconds() -> f64 {
+    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    START.get_or_init(std::time::Instant::now).elapsed().as_secs_f64()
+}
