@@ -95,7 +95,9 @@ pub fn command_line(bytes: &[u8]) -> bool {
 
 /// Links to models.
 pub fn link(bytes: &[u8]) -> bool {
-    Link::read(&String::from_utf8_lossy(bytes)).is_some()
+    let Some(link) = Link::read(&String::from_utf8_lossy(bytes)) else { return false };
+    let _ = (link.names_a_file(), link.job(None), link.job(Some("model.safetensors")));
+    true
 }
 
 /// Zip archives of models.
