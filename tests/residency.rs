@@ -396,7 +396,8 @@ fn the_prompt_of_a_shared_batch_is_read_once_where_one_device_reads_it() {
     let it = alone();
     let said = it.engine.run(&split("GPU0,GPU1", &on("te=cpu,diffusion=GPU0,vae=GPU0", files())));
     assert!(matches!(said.end(), End::Done { .. }), "{:?}", said.end());
-    let now = it.engine.residency(|it| holds(it, 2));
+    // One of the two, where it made all pictures before the other was open.
+    let now = it.engine.residency(|it| holds(it, 2) || holds(it, 1));
     assert_eq!((now.encodings.made, now.encodings.found), (1, 3));
     assert_eq!(now.models.iter().filter(|model| uses(model, "CPU") > 0).count(), 1, "one text encoder: {now:?}");
 }

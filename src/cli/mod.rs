@@ -222,7 +222,9 @@ where
             let env = doctor::Env { out, err: err.as_mut(), paths: paths(), builtin: builtin(), interrupt };
             return doctor::run(&flags, &start(), env);
         }
-        Command::ServeDevice(flags) => return serve::serve(flags, out, err.as_mut()),
+        Command::ServeDevice(flags) => {
+            return serve::serve(flags, out, err.as_mut()).unwrap_or_else(|error| failed(&error, err.as_mut()));
+        }
     };
     let job = match job {
         Ok(job) => job,

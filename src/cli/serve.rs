@@ -25,16 +25,15 @@ const LENDER_VARIABLE: &str = "ATELIER_LENDER_PORT";
 const SHORT_LIFE: Duration = Duration::from_secs(5);
 
 /// Lends until the program is ended; returns only where it cannot begin. Standard output carries the address, and nothing else.
-pub(super) fn serve(flags: ServeFlags, out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> Exit {
-    let done = match env::var(LENDER_VARIABLE) {
+pub(super) fn serve(flags: ServeFlags, out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> anyhow::Result<Exit> {
+    match env::var(LENDER_VARIABLE) {
         Ok(port) => {
             end_with_parent();
             let port = port.parse().unwrap_or(flags.port);
             Err(lend(ServeFlags { port, ..flags }, out, err))
         }
         Err(_) => supervise(out, err),
-    };
-    done.unwrap_or_else(|error| super::failed(&error, err))
+    }
 }
 
 /// Ends this process when its standard input does, which the other process holds open.

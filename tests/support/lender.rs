@@ -105,7 +105,7 @@ impl Server {
     #[cfg(target_os = "linux")]
     pub(crate) fn crash(&self) {
         let process = self.lending_process().to_string();
-        assert!(Command::new("kill").args(["-SEGV", &process]).status().unwrap().success());
+        assert!(Command::new("kill").args(["-ABRT", &process]).status().unwrap().success());
     }
 
     pub(crate) fn kill(&mut self) {

@@ -77,6 +77,8 @@ constexpr int SEND_FLAGS = 0;
 constexpr size_t MAX_PART_BYTES = 1u << 20;
 // A server sends nothing while it computes a chunk of a graph: up to a minute on a slow machine.
 constexpr int64_t RESPONSE_TIMEOUT_US = 180 * 1000 * 1000;
+// Outside of a job, where a server only says what it has.
+constexpr int64_t QUESTION_TIMEOUT_US = 15 * 1000 * 1000;
 // A client may pause between two requests for any time, but not within one.
 constexpr int64_t REQUEST_TIMEOUT_US = 30 * 1000 * 1000;
 // The slowest transfer that is waited for adds a second to these limits for so many bytes.
@@ -108,6 +110,11 @@ void keep_alive(Socket socket) {
 #ifdef SO_NOSIGPIPE
     set_option(socket, SOL_SOCKET, SO_NOSIGPIPE, 1);
 #endif
+}
+
+int64_t response_limit_us() {
+    const int64_t limit_us = response_timeout_us.load();
+    return atelier::current_job() == nullptr ? std::min(limit_us, QUESTION_TIMEOUT_US) : limit_us;
 }
 
 int64_t deadline_us(int64_t limit_us, uint64_t bytes) {
@@ -255,7 +262,7 @@ struct socket_t::impl {
             requests.swap(deferred);
         }
         for (const auto& request : requests) {
-            const int64_t until_us = deadline_us(response_timeout_us.load(), 0);
+            const int64_t until_us = deadline_us(response_limit_us(), 0);
             if (send_request(request.front(), request.data() + 1, request.size() - 1, {until_us, false, 0}) != Outcome::COMPLETE) {
                 return false;
             }
@@ -308,7 +315,7 @@ bool socket_t::request(uint8_t command, const void* input, size_t size) {
         lost_server = pimpl->endpoint;
         return false;
     }
-    const impl::Waiting waiting = {deadline_us(response_timeout_us.load(), size), false, 0};
+    const impl::Waiting waiting = {deadline_us(response_limit_us(), size), false, 0};
     return pimpl->send_deferred() && pimpl->send_request(command, input, size, waiting) == Outcome::COMPLETE;
 }
 
@@ -321,7 +328,7 @@ bool socket_t::exchange(uint8_t command, const void* input, size_t size, void* o
         lost_server = pimpl->endpoint;
         return false;
     }
-    const impl::Waiting waiting = {deadline_us(response_timeout_us.load(), static_cast<uint64_t>(size) + output_size), false, 0};
+    const impl::Waiting waiting = {deadline_us(response_limit_us(), static_cast<uint64_t>(size) + output_size), false, 0};
     if (!pimpl->send_deferred() || pimpl->send_request(command, input, size, waiting) != Outcome::COMPLETE) {
         return false;
     }
@@ -346,7 +353,7 @@ bool socket_t::exchange_at_once(uint8_t command, const void* input, size_t size,
     if (!pimpl->send_deferred() || pimpl->skip_unread_answers(patience_us) != Outcome::COMPLETE) {
         return false;
     }
-    const int64_t until_us = deadline_us(response_timeout_us.load(), output_size);
+    const int64_t until_us = deadline_us(response_limit_us(), output_size);
     if (pimpl->send_request(command, input, size, {until_us, false, 0}) != Outcome::COMPLETE) {
         return false;
     }
