@@ -334,6 +334,8 @@ fn a_picture_of_one_colour_says_so_and_flash_attention_is_avoided_there_from_the
     let files = [(FileRole::Diffusion, made.diffusion), (FileRole::Llm, made.llm), (FileRole::Taesd, made.taesd)].into_iter().collect();
     let recipe = Recipe { files, flash_attention: true, ..recipe() };
     let memory = dir.join("measured.json");
+    // Of an earlier run of this test.
+    drop(std::fs::remove_file(&memory));
     let engine = Engine::start_remembering(&memory);
     let said = engine.run(&recipe);
     let [note] = &said.pictures()[0].notes[..] else { panic!("{:?}", said.pictures()[0].notes) };

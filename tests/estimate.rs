@@ -118,7 +118,7 @@ fn where_only_decoding_lacks_memory_the_picture_is_decoded_in_tiles_and_says_so(
     assert_eq!(foreseen.pictures()[0].notes, std::slice::from_ref(note));
     assert_eq!(foreseen.pixels(), unforeseen.pixels());
     let denoised = |said: &Said| said.phases().iter().filter(|phase| matches!(phase, EnginePhase::Denoising { .. })).count();
-    assert_eq!((denoised(&unforeseen), denoised(&foreseen)), (2, 1));
+    assert!(denoised(&unforeseen) > 1 && denoised(&foreseen) == 1, "it is sampled once");
 }
 
 #[test]

@@ -52,8 +52,8 @@ impl FaultySetting {
     }
 }
 
-/// Changes that may mend a picture of one colour, the most likely first.
-pub(crate) fn remedies(recipe: &Recipe, family: Family, is_tiled: bool, other_files: Vec<Change>) -> Vec<Change> {
+/// Changes that may mend a picture of one colour, the most likely first. `in_tiles`: it is decoded in tiles, or cannot be.
+pub(crate) fn remedies(recipe: &Recipe, family: Family, in_tiles: bool, other_files: Vec<Change>) -> Vec<Change> {
     let mut remedies = Vec::new();
     if recipe.flash_attention {
         remedies.push(Change::FlashAttentionOff);
@@ -62,7 +62,7 @@ pub(crate) fn remedies(recipe: &Recipe, family: Family, is_tiled: bool, other_fi
         remedies.push(Change::VaeConvScale);
     }
     remedies.extend(other_files);
-    if !is_tiled {
+    if !in_tiles {
         remedies.push(Change::VaeTiling);
     }
     remedies

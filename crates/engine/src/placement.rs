@@ -134,7 +134,12 @@ mod tests {
         };
         assert_eq!(
             budgets("all=cuda0,vae=cuda1,te=cpu", "cuda1=-1,3"),
-            [(Module::Diffusion, "CUDA0".into(), 3.0), (Module::ClipVision, "CUDA0".into(), 3.0), (Module::Vae, "CUDA1".into(), -1.0)]
+            [
+                (Module::Diffusion, "CUDA0".into(), 3.0),
+                (Module::ClipVision, "CUDA0".into(), 3.0),
+                (Module::Vae, "CUDA1".into(), -1.0),
+                (Module::Upscaler, "CUDA0".into(), 3.0)
+            ]
         );
         assert_eq!(budgets("all=cpu", "3"), []);
         assert_eq!(budgets("all=cpu", "cpu=3"), []);
@@ -168,6 +173,7 @@ mod tests {
         files.set(FileRole::Model, "m");
         assert!(resolved.notes(&files, &devices()).join(" ").contains("no module in use runs there"));
         files.set(FileRole::Controlnet, "c");
-        assert_eq!(resolved.notes(&files, &devices()), Vec::<String>::new());
+        let [note] = &resolved.notes(&files, &devices())[..] else { panic!("one note") };
+        assert!(note.contains("does not reach the ControlNet"), "{note}");
     }
 }

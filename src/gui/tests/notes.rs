@@ -38,9 +38,9 @@ fn what_went_wrong_stays_with_the_picture_with_buttons_that_mend_it() {
     studio.begin(job, vec![7]);
     studio.picture(job, 0, 7);
     studio.done(job);
-    assert!(!studio.sees("This picture has one colour only."), "the new one is without");
+    assert!(!studio.sees("About this picture"), "the new one is without");
     studio.press(Modifiers::NONE, Key::PageDown);
-    assert!(studio.sees("This picture has one colour only."));
+    assert!(studio.sees("About this picture"));
     studio.click("Put the notes away");
     assert!(!studio.sees("About this picture"));
     studio.click("Show the notes");

@@ -140,7 +140,8 @@ impl Generator<'_> {
             engine.history.record_fault(setting, recipe, &shard.placement, &plan.devices);
         }
         let other_files = engine.with_headers(|headers| other_files(headers, recipe));
-        let remedies = remedies(recipe, plan.family, plan.vae_tiling, other_files);
+        let in_tiles = plan.vae_tiling || !can_be_tiled(recipe);
+        let remedies = remedies(recipe, plan.family, in_tiles, other_files);
         let mut sentence = "This picture has one colour only: numbers overflowed while it was made.".to_owned();
         if avoided == Some(FaultySetting::FlashAttention) {
             sentence.push_str(" The next one with this model on this device is made without flash attention.");

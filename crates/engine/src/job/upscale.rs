@@ -7,7 +7,7 @@ use super::error::JobError;
 use super::monitor::JobMonitor;
 use crate::checks::cpu_threads;
 use crate::devices;
-use crate::ffi::{CallError, JobCallbacks, Upscaler};
+use crate::ffi::{CallError, JobCallbacks, Upscaler, last_peaks};
 use crate::placement::ResolvedPlacement;
 use crate::protocol::{Begin, End, Event, Failure, JobId, Picture};
 use crate::state::EngineState;
@@ -44,7 +44,9 @@ pub(super) fn upscale(
     let job_error = |error: CallError| JobError::of_call(&error, monitor.cancelled(), monitor.log_lines());
     let threads = cpu_threads(params.threads);
     let mut upscaler = Upscaler::new(params.model, threads, &placement.placement, limit, monitor).map_err(job_error)?;
-    let large = upscaler.run(&image, monitor).map_err(job_error)?;
+    let large = upscaler.run(&image, monitor);
+    monitor.add_peaks(last_peaks());
+    let large = large.map_err(job_error)?;
     let info = PictureInfo { index: 0, seed: 0, cpu_math: None };
     monitor.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: Arc::new(large) } });
     Ok(End::Done { pictures: vec![info], timings: monitor.timings(), notes: Vec::new() })
