@@ -97,6 +97,10 @@ fn main() {
     } else {
         build.flag("-fexceptions");
     }
+    // As in windows_gnu.cmake: stable-diffusion.cpp has more sections than a plain object file takes.
+    if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("windows") && env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("gnu") {
+        build.flag("-Wa,-mbig-obj");
+    }
     if env::var_os("CARGO_FEATURE_VULKAN").is_some() {
         build.file("shim/vulkan.cpp");
         write_empty_vulkan_library(&out);
