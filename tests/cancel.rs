@@ -215,7 +215,11 @@ fn a_cancel_is_seen_wherever_a_job_is() {
     let busy = engine.submit(&on("GPU0", "SMALL", &other), Some((held, Then::Hold)));
     drop(engine.wait("a job that holds the room", |state| state.is_held));
     let job = engine.submit(&on("GPU1", "SMALL", &mine), None);
-    drop(engine.wait("waiting for room", |state| state.events.iter().any(|event| matches!(event, Event::Waiting { job: it, .. } if *it == job))));
+    drop(
+        engine.wait("waiting for room", |state| {
+            state.events.iter().any(|event| matches!(event, Event::Waiting { job: it, .. } if *it == job))
+        }),
+    );
     engine.cancel(job);
     times.push(("waiting for room".into(), engine.cancel_time(job, "waiting for room")));
     engine.open_gate();

@@ -303,7 +303,8 @@ fn a_lender_that_lies_ends_no_program() {
 fn fake(version: &str, answers: Vec<Vec<u8>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let welcome = [&b"atelier\n\x01"[..], &[u8::try_from(version.len()).unwrap()], version.as_bytes(), &2_u32.to_le_bytes(), b"[]"].concat();
+    let welcome =
+        [&b"atelier\n\x01"[..], &[u8::try_from(version.len()).unwrap()], version.as_bytes(), &2_u32.to_le_bytes(), b"[]"].concat();
     thread::spawn(move || {
         for mut stream in listener.incoming().map_while(Result::ok) {
             let (welcome, answers) = (welcome.clone(), answers.clone());

@@ -243,7 +243,10 @@ fn a_look_at_a_server_tells_what_it_lends_and_how_good_the_way_is() {
     let report = probe("127.0.0.1", server.port().parse().unwrap()).unwrap();
     let names: Vec<_> = report.devices.iter().map(|it| (it.name.as_str(), it.kind, it.memory_total_bytes)).collect();
     assert_eq!(names, [("GPU0", DeviceKind::Gpu, 8 << 30), ("GPU1", DeviceKind::Gpu, 6 << 30)]);
-    assert!(report.round_trip > Duration::ZERO && report.bandwidth.is_some_and(|it| it > 0.0) && report.wire_version.starts_with("2/"), "{report:?}");
+    assert!(
+        report.round_trip > Duration::ZERO && report.bandwidth.is_some_and(|it| it > 0.0) && report.wire_version.starts_with("2/"),
+        "{report:?}"
+    );
 }
 
 /// A server that answers the first connection with these bytes, or hangs up where there are none, or says nothing at all.

@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use super::flags::{
-    CommonFlags, DeviceFlags, GenerateFlags, ModelFlags, PictureFlags, PlanFlags, PreviewMethod, UpscaleFlags, is_model_name,
+    CommonFlags, DeviceFlags, GenerateFlags, ModelFlags, ModuleDeviceFlags, PictureFlags, PlanFlags, PreviewMethod, UpscaleFlags,
+    is_model_name,
 };
 use super::usage_error::UsageError;
 use crate::studio::results::Destination;
@@ -73,7 +74,7 @@ pub(super) fn upscale(
     pickles: impl FnOnce() -> Result<bool, UsageError>,
 ) -> Result<Job, UsageError> {
     let path = png(&flags.output)?;
-    let placement = placement(&flags.devices, OldFlags::default())?;
+    let placement = placement(&flags.devices, &flags.module_devices, OldFlags::default())?;
     let model = match flags.model.to_str() {
         Some(name) if is_model_name(&flags.model) => find(name)?,
         _ => flags.model.clone(),
@@ -151,7 +152,7 @@ fn recipe_of_flags(
     find: impl FindModel,
     builtin: impl FnOnce() -> Result<Builtin, BuiltinError>,
 ) -> Result<(Recipe, Option<String>), UsageError> {
-    let CommonFlags { model, sampling, inputs, devices, modules, .. } = common;
+    let CommonFlags { model, sampling, inputs, devices, module_devices, modules, .. } = common;
     // Contradictions are reported before any model is looked up.
     let old = OldFlags {
         clip_on_cpu: modules.clip_on_cpu,
@@ -159,7 +160,7 @@ fn recipe_of_flags(
         control_net_cpu: modules.control_net_cpu,
         ..OldFlags::default()
     };
-    let placement = placement(devices, old)?;
+    let placement = placement(devices, module_devices, old)?;
     let mut usual = Recipe { files: files(model), ..Recipe::default() };
     let mut name = None;
     if let Some(asked) = model.model.as_deref().filter(|it| is_model_name(it)).and_then(Path::to_str) {
@@ -223,9 +224,9 @@ fn files(flags: &ModelFlags) -> ModelFiles {
     by_role.into_iter().filter_map(|(role, path)| Some((role, path.clone()?))).collect()
 }
 
-fn placement(flags: &DeviceFlags, old: OldFlags) -> Result<PlacementText, PlacementError> {
+fn placement(flags: &DeviceFlags, module_devices: &ModuleDeviceFlags, old: OldFlags) -> Result<PlacementText, PlacementError> {
     let mut old = OldFlags { offload_to_cpu: flags.offload_to_cpu, ..old };
-    for (option, device) in flags.modules.by_option() {
+    for (option, device) in module_devices.by_option() {
         old.devices.set(option, device)?;
     }
     let text = old.before(&PlacementText {

@@ -146,7 +146,11 @@ impl ModuleDevices {
 /// If it is empty or a list.
 pub fn one_device(text: &str) -> Result<String, PlacementError> {
     let device = text.trim();
-    if device.is_empty() || device.contains([',', '=']) { Err(PlacementError::NotOneDevice(text.to_owned())) } else { Ok(device.to_owned()) }
+    if device.is_empty() || device.contains([',', '=']) {
+        Err(PlacementError::NotOneDevice(text.to_owned()))
+    } else {
+        Ok(device.to_owned())
+    }
 }
 
 /// sd-cli's placement flags from before `--backend`. They go first, so that explicit entries win.

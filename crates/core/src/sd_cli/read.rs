@@ -165,7 +165,9 @@ fn action(name: &str) -> Option<Action> {
         "--control-net-cpu" => Flag(|it| it.old.control_net_cpu = true),
         "--offload-to-cpu" => Flag(|it| it.old.offload_to_cpu = true),
         "--list-devices" => Flag(|it| it.leave_out(&["--list-devices"], "it lists devices and makes no picture; Devices shows them")),
-        "--rpc-servers" | "--rpc" => Value(|_, _| Err("servers are no part of a recipe; give them to Atelier itself (--rpc-servers)".to_owned())),
+        "--rpc-servers" | "--rpc" => {
+            Value(|_, _| Err("servers are no part of a recipe; give them to Atelier itself (--rpc-servers)".to_owned()))
+        }
         "--upscale-model" => Value(|_, _| Err("enlarge the finished picture in a step of its own".to_owned())),
         "-o" | "--output" | "--preview" | "--preview-path" | "--preview-interval" | "--output-begin-idx" => {
             Value(|_, _| Err("where pictures and previews go is not part of a recipe".to_owned()))

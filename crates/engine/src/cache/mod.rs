@@ -195,13 +195,7 @@ impl Cache {
         }
     }
 
-    fn open(
-        &self,
-        id: ResidentId,
-        key: Key,
-        request: &LeaseRequest<'_>,
-        callbacks: &dyn JobCallbacks,
-    ) -> Result<Arc<Context>, CallError> {
+    fn open(&self, id: ResidentId, key: Key, request: &LeaseRequest<'_>, callbacks: &dyn JobCallbacks) -> Result<Arc<Context>, CallError> {
         /// Ends an opening that did not come to its end, also by a panic.
         struct Opening<'a>(&'a Cache, Option<ResidentId>);
         impl Drop for Opening<'_> {
@@ -220,13 +214,7 @@ impl Cache {
         Ok(context)
     }
 
-    fn make_room(
-        &self,
-        id: ResidentId,
-        need: &Bytes,
-        callbacks: &dyn JobCallbacks,
-        waits: &dyn Fn(&[String]),
-    ) -> Result<(), CallError> {
+    fn make_room(&self, id: ResidentId, need: &Bytes, callbacks: &dyn JobCallbacks, waits: &dyn Fn(&[String])) -> Result<(), CallError> {
         let mut waited_for = Vec::new();
         loop {
             if callbacks.cancelled() {

@@ -59,7 +59,8 @@ impl CallError {
         let message = unsafe { super::text(ggml_sys::atelier_last_error()) };
         let out_of_memory = if status == Status::NoMemory { last_shortage() } else { None };
         // SAFETY: as above.
-        let (server, device) = unsafe { (super::text(ggml_sys::atelier_last_lost_server()), super::text(ggml_sys::atelier_last_lost_device())) };
+        let (server, device) =
+            unsafe { (super::text(ggml_sys::atelier_last_lost_server()), super::text(ggml_sys::atelier_last_lost_device())) };
         let lost = match status {
             Status::Lost => Some(server),
             Status::DeviceLost => Some(device),

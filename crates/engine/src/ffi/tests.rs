@@ -10,8 +10,8 @@ use super::{
     CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, Status, force_hook, lose_simulated_device,
     simulate_device,
 };
-use atelier_core::device::SimulatedDevice;
 use crate::protocol::{LogLevel, PhaseKind, PreviewOptions};
+use atelier_core::device::SimulatedDevice;
 use atelier_core::placement::{Module, Placement};
 use atelier_core::recipe::{FileRole, Recipe, Rgb8};
 

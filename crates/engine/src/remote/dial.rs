@@ -80,12 +80,13 @@ fn greet(server: &str, purpose: Purpose) -> Result<Connection, RemoteError> {
 
 /// A stock server hangs up at our first byte. It serves one connection after the other, and each begins with its own greeting.
 fn greet_stock(server: &str, purpose: Purpose) -> Result<Connection, RemoteError> {
-    let stock::Look { devices, version, connection: looked_at } = stock::look(server, || open(server), HANDSHAKE_LIMIT).map_err(|error| match error {
-        // It hung up, and does not listen any more.
-        stock::LookError::Remote(RemoteError::Unreachable(server)) => RemoteError::NotAtelier(server),
-        stock::LookError::Remote(error) => error,
-        stock::LookError::Misunderstood(why) => not_understood(server, &why),
-    })?;
+    let stock::Look { devices, version, connection: looked_at } =
+        stock::look(server, || open(server), HANDSHAKE_LIMIT).map_err(|error| match error {
+            // It hung up, and does not listen any more.
+            stock::LookError::Remote(RemoteError::Unreachable(server)) => RemoteError::NotAtelier(server),
+            stock::LookError::Remote(error) => error,
+            stock::LookError::Misunderstood(why) => not_understood(server, &why),
+        })?;
     known::describe(server, devices.clone());
     ffi::set_direct_convolutions(server, vec![false; devices.len()]);
     let stream = match purpose {

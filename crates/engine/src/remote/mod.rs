@@ -47,9 +47,9 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    use parking_lot::{Mutex, MutexGuard};
-        use super::handshake::{Answer, Purpose, read_hello, write_answer};
+    use super::handshake::{Answer, Purpose, read_hello, write_answer};
     use super::*;
+    use parking_lot::{Mutex, MutexGuard};
 
     /// The time-out belongs to the process.
     fn lock_time_out() -> MutexGuard<'static, ()> {
