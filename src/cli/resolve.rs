@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use super::flags::{
-    CommonFlags, DeviceFlags, GenerateFlags, ModelFlags, PictureFlags, PlanFlags, PreviewMethod, UpscaleFlags, is_model_name,
+    CommonFlags, DeviceFlags, GenerateFlags, ModelFlags, ModuleDeviceFlags, PictureFlags, PlanFlags, PreviewMethod, UpscaleFlags,
+    is_model_name,
 };
 use super::usage_error::UsageError;
 use crate::studio::results::Destination;
@@ -83,7 +84,8 @@ pub(super) fn upscale(
             "--split-batch has no effect on an upscaler: one device enlarges the picture. Leave it out.",
         ));
     }
-    let text = OldFlags { offload_to_cpu: devices.offload_to_cpu, ..OldFlags::default() }.before(&PlacementText {
+    let old = with_module_devices(OldFlags { offload_to_cpu: devices.offload_to_cpu, ..OldFlags::default() }, &flags.module_devices)?;
+    let text = old.before(&PlacementText {
         backend: devices.backend.clone(),
         params_backend: devices.params_backend.clone(),
         max_vram: devices.max_vram.clone(),
@@ -155,7 +157,7 @@ fn check_complete(recipe: &Recipe) -> Result<(), UsageError> {
 }
 
 fn recipe_of_flags(picture: &PictureFlags, common: &CommonFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Option<String>), UsageError> {
-    let CommonFlags { model, sampling, inputs, devices, modules, .. } = common;
+    let CommonFlags { model, sampling, inputs, devices, module_devices, modules, .. } = common;
     // Contradictions are reported before any model is looked up.
     let old = OldFlags {
         clip_on_cpu: modules.clip_on_cpu,
@@ -163,7 +165,7 @@ fn recipe_of_flags(picture: &PictureFlags, common: &CommonFlags, lookup: &Lookup
         control_net_cpu: modules.control_net_cpu,
         ..OldFlags::default()
     };
-    let placement = placement(devices, old)?;
+    let placement = placement(devices, module_devices, old)?;
     for (role, path) in [(FileRole::ClipVision, &model.clip_vision), (FileRole::Photomaker, &model.photo_maker)] {
         if let (Some(sentence), Some(_)) = (role.without_effect(), path) {
             return Err(UsageError::WithoutEffect(sentence));
@@ -239,11 +241,8 @@ fn files(flags: &ModelFlags) -> ModelFiles {
     by_role.into_iter().filter_map(|(role, path)| Some((role, path.clone()?))).collect()
 }
 
-fn placement(flags: &DeviceFlags, old: OldFlags) -> Result<PlacementText, PlacementError> {
-    let mut old = OldFlags { offload_to_cpu: flags.offload_to_cpu, ..old };
-    for (option, device) in flags.modules.by_option() {
-        old.devices.set(option, device)?;
-    }
+fn placement(flags: &DeviceFlags, module_devices: &ModuleDeviceFlags, old: OldFlags) -> Result<PlacementText, PlacementError> {
+    let old = with_module_devices(OldFlags { offload_to_cpu: flags.offload_to_cpu, ..old }, module_devices)?;
     let text = old.before(&PlacementText {
         backend: flags.backend.clone(),
         params_backend: flags.params_backend.clone(),
@@ -253,6 +252,13 @@ fn placement(flags: &DeviceFlags, old: OldFlags) -> Result<PlacementText, Placem
     });
     placement::check_shape(&text)?;
     Ok(text)
+}
+
+fn with_module_devices(mut old: OldFlags, flags: &ModuleDeviceFlags) -> Result<OldFlags, PlacementError> {
+    for (option, device) in flags.by_option() {
+        old.devices.set(option, device)?;
+    }
+    Ok(old)
 }
 
 pub(super) fn threads(asked: Option<i32>) -> Option<u32> {

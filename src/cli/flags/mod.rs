@@ -123,6 +123,8 @@ pub(super) struct CommonFlags {
     #[command(flatten)]
     pub(super) devices: DeviceFlags,
     #[command(flatten)]
+    pub(super) module_devices: ModuleDeviceFlags,
+    #[command(flatten)]
     pub(super) servers: ServerFlags,
     #[command(flatten)]
     pub(super) modules: ModuleFlags,
@@ -297,8 +299,6 @@ pub(super) struct DeviceFlags {
     /// Devices that make the pictures of a batch together: what runs on the first of them runs on each
     #[arg(long, value_name = "DEVICE,...", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) split_batch: String,
-    #[command(flatten)]
-    pub(super) modules: ModuleDeviceFlags,
     /// Keep weights in the computer's memory: --params-backend '*=cpu'
     #[arg(long, help_heading = DEVICES)]
     pub(super) offload_to_cpu: bool,
@@ -418,6 +418,8 @@ pub struct UpscaleFlags {
     pub(super) output: PathBuf,
     #[command(flatten)]
     pub(super) devices: UpscaleDeviceFlags,
+    #[command(flatten)]
+    pub(super) module_devices: ModuleDeviceFlags,
     #[command(flatten)]
     pub(super) servers: ServerFlags,
     #[command(flatten)]
