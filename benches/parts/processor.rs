@@ -193,10 +193,12 @@ pub(super) fn part(part: &str, folder: &Path) -> Outcome<()> {
     recipe.prompt = "a lake".into();
     let engine = start(|| {});
     engine.submit(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off })?;
-    let (mut last, mut steps) = (None, Vec::new());
+    let (mut last, mut done, mut steps) = (None, 0, Vec::new());
     let decode = loop {
         match engine.next_within(LIMIT).ok_or("the engine does not answer")? {
-            Event::Step { .. } => {
+            // Parts of a step are told too.
+            Event::Step { step, .. } if step.done > done => {
+                done = step.done;
                 let now = cpu_time();
                 if let Some(last) = last.replace(now) {
                     steps.push(now.saturating_sub(last).as_secs_f64());

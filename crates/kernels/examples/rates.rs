@@ -57,7 +57,9 @@ fn peak(level: Level) -> f64 {
         let mut sums = [_mm256_set1_ps(0.0); SUMS];
         let factor = black_box(_mm256_set1_ps(0.5));
         for _ in 0..ROUNDS {
-            sums = sums.map(|sum| _mm256_fmadd_ps(factor, factor, sum));
+            for sum in &mut sums {
+                *sum = _mm256_fmadd_ps(factor, factor, *sum);
+            }
         }
         black_box(sums);
     }
@@ -66,7 +68,9 @@ fn peak(level: Level) -> f64 {
         let mut sums = [_mm512_set1_ps(0.0); SUMS];
         let factor = black_box(_mm512_set1_ps(0.5));
         for _ in 0..ROUNDS {
-            sums = sums.map(|sum| _mm512_fmadd_ps(factor, factor, sum));
+            for sum in &mut sums {
+                *sum = _mm512_fmadd_ps(factor, factor, *sum);
+            }
         }
         black_box(sums);
     }
@@ -76,7 +80,9 @@ fn peak(level: Level) -> f64 {
         // SAFETY: types of the same size, all of whose bits are values.
         let factor = unsafe { transmute::<__m512, __m512bh>(black_box(_mm512_set1_ps(0.5))) };
         for _ in 0..ROUNDS {
-            sums = sums.map(|sum| _mm512_dpbf16_ps(sum, factor, factor));
+            for sum in &mut sums {
+                *sum = _mm512_dpbf16_ps(*sum, factor, factor);
+            }
         }
         black_box(sums);
     }

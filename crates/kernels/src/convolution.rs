@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use crate::blocks::{DEPTH_WORDS, PANEL_MAX, PANELS_MAX};
-use crate::gemm::{self, Right, Target, Thread, panels};
+use crate::blocks::{DEPTH_MAX, DEPTH_WORDS, PANEL_MAX, PANELS_MAX};
+use crate::gemm::{self, Left, Right, Target, Thread, panels};
+use crate::lines::{LINE_DEPTH_WORDS, LineBlock, packs_lines};
 use crate::rows::Rows;
 use crate::table::Kernels;
 pub use crate::window::Shape;
@@ -48,7 +49,18 @@ pub unsafe fn convolve(kernels: &Kernels, convolution: &Convolution<'_>, thread:
             let window = Window { image: convolution.image.add(group * channels * shape.width * shape.height), shape: &shape };
             let out = convolution.out.add(group * out_channels * pixels);
             let target = Target { out, stride: pixels, rows: rows.clone(), columns: columns.clone(), accumulate: false };
-            gemm::multiply(kernels, &weights, &window, depth, &target);
+            if packs_lines(&shape) {
+                let lines = Lines { image: window.image, shape: &shape, channels };
+                let depth = channels.next_multiple_of(channels_of_word(kernels)) * lines.window();
+                if kernels.pairs {
+                    let weights = PairedWeights { rows: weights, window: lines.window(), channels };
+                    gemm::multiply(kernels, &weights, &lines, depth, &target);
+                } else {
+                    gemm::multiply(kernels, &weights, &lines, depth, &target);
+                }
+            } else {
+                gemm::multiply(kernels, &weights, &window, depth, &target);
+            }
         }
     }
 }
@@ -67,11 +79,6 @@ struct Window<'a> {
 }
 
 impl Right for Window<'_> {
-    unsafe fn pack(&self, kernels: &Kernels, columns: Range<usize>, vectors: usize, depth: Range<usize>, to: *mut u32) {
-        // SAFETY: as the caller promises.
-        unsafe { (kernels.pack_pixels)(&self.panel(&columns, vectors, depth), to) };
-    }
-
     /// A few channels at a time for all panels: planes are often a power of two apart, so that their rows drive one another out of the caches.
     unsafe fn pack_block(&self, kernels: &Kernels, columns: &Range<usize>, depth: &Range<usize>, to: *mut u32) {
         let mut all = [const { None }; PANELS_MAX];
@@ -88,6 +95,75 @@ impl Right for Window<'_> {
                 panel.depth = start..depth.end.min(start + step);
                 // SAFETY: as the caller promises; the panel's row of word 0 is at the offset.
                 unsafe { (kernels.pack_pixels)(panel, to.add(*offset + words * panel.vectors * kernels.lanes)) };
+            }
+        }
+    }
+}
+
+/// The image as factor B where the window goes over every pixel: depth as [`LineBlock`] has it.
+struct Lines<'a> {
+    image: *const f32,
+    shape: &'a Shape,
+    channels: usize,
+}
+
+impl Lines<'_> {
+    /// Values of the window.
+    const fn window(&self) -> usize {
+        self.shape.kernel.0 * self.shape.kernel.1
+    }
+}
+
+/// Channels that a word of packed lines holds.
+const fn channels_of_word(kernels: &Kernels) -> usize {
+    if kernels.pairs { 2 } else { 1 }
+}
+
+impl Right for Lines<'_> {
+    /// Whole groups of channels.
+    fn depth_block(&self, kernels: &Kernels) -> usize {
+        LINE_DEPTH_WORDS / self.window() * self.window() * channels_of_word(kernels)
+    }
+
+    unsafe fn pack_block(&self, kernels: &Kernels, columns: &Range<usize>, depth: &Range<usize>, to: *mut u32) {
+        let mut all = [(0, 0); PANELS_MAX];
+        let mut count = 0;
+        for (panel, vectors) in panels(kernels, columns) {
+            all[count] = (panel.start - columns.start, vectors);
+            count += 1;
+        }
+        let group = self.window() * channels_of_word(kernels);
+        let block = LineBlock {
+            image: self.image,
+            shape: self.shape,
+            channel_count: self.channels,
+            columns: columns.clone(),
+            panels: &all[..count],
+            groups: depth.start / group..depth.end / group,
+        };
+        // SAFETY: as the caller promises.
+        unsafe { (kernels.pack_lines)(&block, to) };
+    }
+}
+
+/// A convolution's weights as factor A whose words hold two channels: those of [`Lines`].
+struct PairedWeights {
+    rows: Rows,
+    window: usize,
+    channels: usize,
+}
+
+impl Left for PairedWeights {
+    unsafe fn pack(&self, kernels: &Kernels, rows: Range<usize>, depth: Range<usize>, to: *mut u32, stride: usize) {
+        // Rows of the window are read in whole vectors.
+        let mut unpacked = [0.0_f32; DEPTH_MAX + PANEL_MAX];
+        let source = depth.start..depth.end.min(self.channels * self.window);
+        for (i, row) in rows.enumerate() {
+            // SAFETY: as the caller promises; a packed row has room for a vector more than a block's words.
+            unsafe {
+                unpacked[source.len()..].fill(0.0);
+                self.rows.unpack(kernels, row, source.clone(), unpacked.as_mut_ptr());
+                (kernels.pair_channels)(unpacked.as_ptr(), self.window, depth.len() / (2 * self.window), to.add(i * stride));
             }
         }
     }

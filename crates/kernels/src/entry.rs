@@ -29,9 +29,19 @@ macro_rules! entries {
             unsafe { crate::pack::pair_rows::<$words>(even, odd, count, to) }
         }
         #[$attribute]
+        unsafe fn pair_channels(from: *const f32, window: usize, pairs: usize, to: *mut u32) {
+            // SAFETY: see `multiply_tile`.
+            unsafe { crate::pack::pair_channels::<$words>(from, window, pairs, to) }
+        }
+        #[$attribute]
         unsafe fn pack_pixels(panel: &crate::window::PixelPanel<'_>, to: *mut u32) {
             // SAFETY: see `multiply_tile`.
             unsafe { crate::pack::pixels::<$words>(panel, to) }
+        }
+        #[$attribute]
+        unsafe fn pack_lines(block: &crate::lines::LineBlock<'_>, to: *mut u32) {
+            // SAFETY: see `multiply_tile`.
+            unsafe { crate::lines::pack_lines::<$words>(block, to) }
         }
         #[$attribute]
         unsafe fn weigh_scores(row: &crate::table::ScoreRow) -> (f32, f32) {
@@ -65,7 +75,9 @@ macro_rules! entries {
             unpack_f16,
             transpose,
             pair_rows,
+            pair_channels,
             pack_pixels,
+            pack_lines,
             weigh_scores,
             scale,
             scale_and_offset,

@@ -53,22 +53,33 @@ pub(crate) trait Left {
 
 /// The factor B, of which neighbours in a row are a vector.
 pub(crate) trait Right {
-    /// Packs a panel: for each word of `depth` a row of `vectors` vectors, of which the first `columns.len()` values count.
+    /// Values of depth of a block.
+    fn depth_block(&self, kernels: &Kernels) -> usize {
+        if kernels.pairs { DEPTH_MAX } else { DEPTH_WORDS }
+    }
+
+    /// Packs all panels of a block of columns, [`DEPTH_WORDS`] words for each of their columns: for each word of `depth` a row of the panel's
+    /// vectors, of which the first values count, as many as the panel has columns.
     ///
     /// # Safety
     /// The columns are readable and `to` is writable; `depth` is at most a block.
-    unsafe fn pack(&self, kernels: &Kernels, columns: Range<usize>, vectors: usize, depth: Range<usize>, to: *mut u32);
+    unsafe fn pack_block(&self, kernels: &Kernels, columns: &Range<usize>, depth: &Range<usize>, to: *mut u32);
+}
 
-    /// Packs all panels of a block of columns, [`DEPTH_WORDS`] words for each of their columns.
-    ///
-    /// # Safety
-    /// As `pack`, for each panel.
-    unsafe fn pack_block(&self, kernels: &Kernels, columns: &Range<usize>, depth: &Range<usize>, to: *mut u32) {
-        for (panel, vectors) in panels(kernels, columns) {
-            let offset = (panel.start - columns.start) * DEPTH_WORDS;
-            // SAFETY: as the caller promises.
-            unsafe { self.pack(kernels, panel, vectors, depth.clone(), to.add(offset)) };
-        }
+/// Calls `pack` for each panel of a block, with its columns, its vectors and its part of `to`.
+///
+/// # Safety
+/// `to` has [`DEPTH_WORDS`] words for each of the columns.
+pub(crate) unsafe fn pack_panels(
+    kernels: &Kernels,
+    columns: &Range<usize>,
+    to: *mut u32,
+    mut pack: impl FnMut(Range<usize>, usize, *mut u32),
+) {
+    for (panel, vectors) in panels(kernels, columns) {
+        // SAFETY: as the caller promises.
+        let to = unsafe { to.add((panel.start - columns.start) * DEPTH_WORDS) };
+        pack(panel, vectors, to);
     }
 }
 
@@ -93,7 +104,7 @@ pub(crate) struct Target {
 /// The factors are readable and the target is writable for the rows, columns and depth named.
 pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl Right, depth: usize, target: &Target) {
     let block_columns = COLUMN_VECTORS * kernels.lanes.max(8);
-    let depth_block = if kernels.pairs { DEPTH_MAX } else { DEPTH_WORDS };
+    let depth_block = right.depth_block(kernels);
     let packed_right = scratch::words(&scratch::BLOCKS, block_columns * DEPTH_WORDS + ROW_BLOCK * LEFT_STRIDE);
     // SAFETY: the scratch holds both blocks.
     let packed_left = unsafe { packed_right.add(block_columns * DEPTH_WORDS) };

@@ -21,6 +21,7 @@ mod blocks;
 pub mod convolution;
 mod entry;
 mod gemm;
+mod lines;
 mod pack;
 pub mod planes;
 pub mod product;

@@ -61,6 +61,25 @@ pub(crate) unsafe fn pair_rows<W: Words>(even: *const f32, odd: *const f32, coun
     }
 }
 
+/// Makes words of `pairs` pairs of windows: value i of the first with value i of the second. In ascending order, so that what is written beyond
+/// a pair is overwritten by the next.
+///
+/// # Safety
+/// The processor has the instruction set; a vector more than the windows is readable at `from` and writable at `to`.
+#[inline(always)]
+pub(crate) unsafe fn pair_channels<W: Words>(from: *const f32, window: usize, pairs: usize, to: *mut u32) {
+    for pair in 0..pairs {
+        for at in (0..window).step_by(W::Unit::LANES) {
+            // SAFETY: as the caller promises.
+            unsafe {
+                let even = from.add(2 * pair * window + at);
+                let words = W::pair(W::Unit::load(even), W::Unit::load(even.add(window)));
+                W::Unit::store(to.add(pair * window + at).cast(), words);
+            }
+        }
+    }
+}
+
 /// Gathers, for the pixels of a panel and the part of depth that it names, the values under the window, zero outside the image.
 ///
 /// # Safety

@@ -55,6 +55,13 @@ impl Left for Rows {
 pub(crate) struct Transposed(pub(crate) Rows);
 
 impl Right for Transposed {
+    unsafe fn pack_block(&self, kernels: &Kernels, columns: &Range<usize>, depth: &Range<usize>, to: *mut u32) {
+        // SAFETY: as the caller promises.
+        unsafe { gemm::pack_panels(kernels, columns, to, |panel, vectors, to| self.pack(kernels, panel, vectors, depth.clone(), to)) };
+    }
+}
+
+impl Transposed {
     unsafe fn pack(&self, kernels: &Kernels, columns: Range<usize>, vectors: usize, depth: Range<usize>, to: *mut u32) {
         /// As in the packed blocks of A: rows in different sets of the first cache.
         const STRIDE: usize = DEPTH_MAX / 2 + 16;
@@ -81,6 +88,13 @@ impl Right for Transposed {
 pub(crate) struct Straight(pub(crate) Rows);
 
 impl Right for Straight {
+    unsafe fn pack_block(&self, kernels: &Kernels, columns: &Range<usize>, depth: &Range<usize>, to: *mut u32) {
+        // SAFETY: as the caller promises.
+        unsafe { gemm::pack_panels(kernels, columns, to, |panel, vectors, to| self.pack(kernels, panel, vectors, depth.clone(), to)) };
+    }
+}
+
+impl Straight {
     unsafe fn pack(&self, kernels: &Kernels, columns: Range<usize>, vectors: usize, depth: Range<usize>, to: *mut u32) {
         let width = vectors * kernels.lanes;
         let mut rows = [[0.0_f32; PANEL_MAX]; 2];

@@ -1,5 +1,6 @@
 //! The functions that exist once for each instruction set, as a table of pointers.
 
+use crate::lines::LineBlock;
 use crate::window::PixelPanel;
 
 /// One register tile: `rows` rows of the left factor times one panel of the right.
@@ -61,8 +62,12 @@ pub struct Kernels {
     pub(crate) transpose: unsafe fn(from: *const u32, from_stride: usize, words: usize, to: *mut u32, to_stride: usize),
     /// With pairs: words `(even[i], odd[i])`; else `even`. `count` is a multiple of the lanes.
     pub(crate) pair_rows: unsafe fn(even: *const f32, odd: *const f32, count: usize, to: *mut u32),
+    /// Makes words of the windows of two channels each, one after the other. Reads and writes up to a vector more than the windows have.
+    pub(crate) pair_channels: unsafe fn(from: *const f32, window: usize, pairs: usize, to: *mut u32),
     /// Gathers the pixels under a convolution's window.
     pub(crate) pack_pixels: unsafe fn(&PixelPanel<'_>, to: *mut u32),
+    /// Gathers the lines under a window that goes over every pixel.
+    pub(crate) pack_lines: unsafe fn(&LineBlock<'_>, to: *mut u32),
     /// Replaces scores by `exp(score - maximum)`; returns the new maximum and the sum.
     pub(crate) weigh_scores: unsafe fn(&ScoreRow) -> (f32, f32),
     /// Multiplies `count` values by `factor`.

@@ -94,7 +94,10 @@ fn sizes_of_image_models() {
 fn every_width() {
     for (level, kernels) in levels() {
         for width in 1..=60 {
-            check(level, kernels, &shape(width, 3, 3, 5, (3, 3)), Kind::F32, 1);
+            // The larger one by lines.
+            for height in [3, 520 / width + 1] {
+                check(level, kernels, &shape(width, height, 3, 5, (3, 3)), Kind::F32, 1);
+            }
         }
     }
 }
@@ -125,7 +128,7 @@ fn strides_padding_dilation_and_groups() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(80))]
+    #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
     fn any_convolution(
         size in (1_usize..40, 1_usize..20), channels in 1_usize..20, out_channels in 1_usize..30, kernel in (1_usize..5, 1_usize..5),
@@ -135,6 +138,22 @@ proptest! {
         let shape = Shape {
             width: size.0, height: size.1, channels: channels * groups, out_channels: out_channels * groups,
             kernel, stride, padding, dilation, out: (0, 0), groups,
+        };
+        prop_assume!(size.0 + 2 * padding.0 > dilation.0 * (kernel.0 - 1) && size.1 + 2 * padding.1 > dilation.1 * (kernel.1 - 1));
+        for (level, kernels) in levels() {
+            check(level, kernels, &shape.with_out(), if half { Kind::F16 } else { Kind::F32 }, threads);
+        }
+    }
+
+    #[test]
+    fn any_window_over_every_pixel(
+        size in (8_usize..90, 20_usize..60), channels in 1_usize..40, out_channels in 1_usize..20, kernel in (1_usize..6, 1_usize..6),
+        padding in (0_usize..4, 0_usize..4), dilation in (1_usize..4, 1_usize..4), groups in 1_usize..3, threads in 1_usize..4,
+        half in any::<bool>(),
+    ) {
+        let shape = Shape {
+            width: size.0, height: size.1, channels: channels * groups, out_channels: out_channels * groups,
+            kernel, stride: (1, 1), padding, dilation, out: (0, 0), groups,
         };
         prop_assume!(size.0 + 2 * padding.0 > dilation.0 * (kernel.0 - 1) && size.1 + 2 * padding.1 > dilation.1 * (kernel.1 - 1));
         for (level, kernels) in levels() {
