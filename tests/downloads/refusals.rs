@@ -37,7 +37,7 @@ fn a_gated_model_is_explained_with_its_licence_and_where_the_token_goes() {
     let failure = home.run(job("a", vec![from_hub("o/n", "f", "f")])).unwrap_err();
     let page = format!("{}/o/n", server.url);
     assert_eq!(failure.cause, Cause::Gated { licence_url: Some(page.clone()) });
-    for words in [page.as_str(), "paste it in Settings", &format!("{}/settings/tokens", server.url)] {
+    for words in [page.as_str(), "in the Models view", &format!("{}/settings/tokens", server.url)] {
         assert!(failure.advice.hint.contains(words), "{failure:?}");
     }
     assert_eq!(server.seen("/o/n").len(), 1, "asking again does not help");
