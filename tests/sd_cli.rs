@@ -46,8 +46,9 @@ fn the_same_command_line_makes_the_same_bytes() {
     cases.push(vec!["-W", "256", "--vae-tiling"]);
     cases.push(vec!["--diffusion-fa"]);
     let lora_folder = lora.parent().unwrap().to_str().unwrap();
-    // Atelier never adds a LoRA to the weights themselves, which sd-cli does by itself and which rounds otherwise.
-    cases.push(vec!["--lora-apply-mode", "at_runtime", "--lora-model-dir", lora_folder, "-p", "a lake <lora:tiny-lora:0.7>"]);
+    // Atelier never adds a LoRA to the weights themselves, which sd-cli does by itself and which rounds otherwise; and it takes the space before
+    // a tag with it, which is a token.
+    cases.push(vec!["--lora-apply-mode", "at_runtime", "--lora-model-dir", lora_folder, "-p", "<lora:tiny-lora:0.7>a lake"]);
     let mut different = Vec::new();
     for case in &cases {
         let mut arguments: Vec<String> = Vec::new();
