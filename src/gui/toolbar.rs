@@ -15,6 +15,11 @@ use crate::gui::widgets::{bare_icon, command_control, icon_button};
 use crate::gui::window_command::WindowCommand;
 use crate::settings::ThemeChoice;
 
+/// Points: below this width of the window the groups of buttons are closer together.
+const NARROW_WINDOW: f32 = 1100.0;
+/// Points: a narrower title would be little more than an ellipsis.
+const MIN_TITLE_WIDTH: f32 = 90.0;
+
 /// Draws the bar.
 pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
@@ -58,7 +63,7 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             screens(ui, state, commands);
             ui.add_space(10.0);
-            if state.shared.screen == Screen::Create {
+            if state.shared.screen == Screen::Create && ui.available_width() > MIN_TITLE_WIDTH {
                 ui.add(Label::new(RichText::new(title(state)).color(palette.weak)).truncate());
             }
         });
@@ -105,11 +110,12 @@ fn screens(ui: &mut Ui, state: &State, commands: &mut Commands) {
 }
 
 fn gap(ui: &mut Ui) {
-    ui.add_space(8.0);
+    let space = if ui.ctx().content_rect().width() < NARROW_WINDOW { 3.0 } else { 8.0 };
+    ui.add_space(space);
     let palette = theme::palette(ui);
     let (rect, _) = ui.allocate_exact_size(vec2(1.0, 16.0), eframe::egui::Sense::hover());
     ui.painter().rect_filled(rect, 0.0, palette.line);
-    ui.add_space(8.0);
+    ui.add_space(space);
 }
 
 /// Title of the canvas: size, seed and steps.

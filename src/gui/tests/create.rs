@@ -509,6 +509,11 @@ fn everything_has_a_name_and_nothing_sticks_out() {
                 assert!(rect.right() <= side - 15.5, "sticks out of the panel: {named}");
             }
         }
+        let [last_screen, first_button] = ["Models", "Use these settings"].map(|name| {
+            let all = studio.harness.root().children_recursive();
+            all.into_iter().find(|node| node.accesskit_node().label().as_deref() == Some(name)).unwrap().rect()
+        });
+        assert!(last_screen.right() + 4.0 <= first_button.left(), "the bar has no room: {last_screen:?}, {first_button:?}");
         studio.harness.state_mut().as_mut().unwrap().state.closing = Closing::Confirming;
         studio.harness.run_ok();
         studio.harness.check_accessibility();
