@@ -27,7 +27,7 @@ fn quantised() -> ModelFiles {
 }
 
 #[test]
-fn a_table_of_tokens_larger_than_a_buffer_is_told() {
+fn a_table_of_tokens_larger_than_a_buffer_is_an_error_with_advice() {
     let limited = limited();
     // Two mebibytes of embeddings.
     let recipe = placed("all=cpu,te=SMALL");
@@ -42,7 +42,7 @@ fn a_table_of_tokens_larger_than_a_buffer_is_told() {
 }
 
 #[test]
-fn a_picture_whose_tensors_are_larger_than_a_buffer_is_told_before_it_is_computed() {
+fn a_picture_whose_tensors_are_larger_than_a_buffer_is_an_error_before_it_is_computed() {
     let limited = limited();
     // A plane of 64 channels in F32.
     let recipe = Recipe { width: 128, height: 128, ..placed("all=cpu,vae=SMALL") };

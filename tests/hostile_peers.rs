@@ -190,10 +190,7 @@ fn a_recorded_borrower_replayed_and_spoilt_does_not_end_the_lender() {
     const SEED: u64 = 16;
     const MUTATIONS: usize = 200;
     let _alone = alone();
-    let engine = Engine::start();
-    let server = Server::start(&["--device", "CPU"]);
-    let proxy = Proxy::to(&server.address);
-    let rpc = add(&engine, &proxy.address);
+    let (engine, server, proxy, rpc) = engine_with_lender();
     proxy.record();
     let expected = engine.run(&on(&format!("all=cpu,vae={rpc}"))).pixels().to_vec();
     engine.handle().unload().unwrap();
@@ -212,7 +209,7 @@ fn a_recorded_borrower_replayed_and_spoilt_does_not_end_the_lender() {
             let (from, to) = messages[random.random_range(0..messages.len())];
             // The head of a message and the tensor in it, rather than its weights.
             let at = from + random.random_range(0..(to - from).min(2000));
-            bytes[at.max(start.0)] = if random.random() { random.random() } else { [0, 1, 0x7f, 0xff][random.random_range(0..4)] };
+            bytes[at.max(start.0)] = wrong_byte(&mut random);
         }
         if random.random_range(0..4) == 0 {
             let (from, to) = messages[random.random_range(0..messages.len())];
@@ -224,6 +221,20 @@ fn a_recorded_borrower_replayed_and_spoilt_does_not_end_the_lender() {
     println!("seed {SEED}, {MUTATIONS} mutations of {} messages", messages.len());
     assert!(answers(&server));
     assert_eq!(engine.run(&on(&format!("all=cpu,vae={rpc}"))).pixels(), expected);
+}
+
+/// An engine that borrows a lender's processor through a proxy, under the name given last.
+fn engine_with_lender() -> (Engine, Server, Proxy, String) {
+    let engine = Engine::start();
+    let server = Server::start(&["--device", "CPU"]);
+    let proxy = Proxy::to(&server.address);
+    let rpc = add(&engine, &proxy.address);
+    (engine, server, proxy, rpc)
+}
+
+/// Any byte, or one at the edges of numbers.
+fn wrong_byte(random: &mut StdRng) -> u8 {
+    if random.random() { random.random() } else { [0, 1, 0x7f, 0xff][random.random_range(0..4)] }
 }
 
 /// Begin and end of each message after both handshakes.
@@ -247,10 +258,7 @@ fn messages(sent: &[u8]) -> Vec<(usize, usize)> {
 fn a_lender_cut_at_any_byte_is_an_error_and_then_works_again() {
     const CUTS: u64 = 24;
     let _alone = alone();
-    let engine = Engine::start();
-    let server = Server::start(&["--device", "CPU"]);
-    let proxy = Proxy::to(&server.address);
-    let rpc = add(&engine, &proxy.address);
+    let (engine, _server, proxy, rpc) = engine_with_lender();
     let recipe = on(&format!("all={rpc}"));
     let before = proxy.answered();
     let expected = engine.run(&recipe).pixels().to_vec();
@@ -271,10 +279,7 @@ fn a_lender_that_lies_ends_no_program() {
     const SEED: u64 = 17;
     const LIES: usize = 30;
     let _alone = alone();
-    let engine = Engine::start();
-    let server = Server::start(&["--device", "CPU"]);
-    let proxy = Proxy::to(&server.address);
-    let rpc = add(&engine, &proxy.address);
+    let (engine, _server, proxy, rpc) = engine_with_lender();
     let recipe = on(&format!("all={rpc}"));
     let expected = engine.run(&recipe).pixels().to_vec();
     let mut failed = 0;
@@ -285,7 +290,7 @@ fn a_lender_that_lies_ends_no_program() {
             // One answer in many: some lies shall come late.
             if random.random_range(0..60) == 0 {
                 let at = random.random_range(0..bytes.len());
-                bytes[at] = if random.random() { random.random() } else { [0, 1, 0x7f, 0xff][random.random_range(0..4)] };
+                bytes[at] = wrong_byte(&mut random);
             }
         });
         engine.handle().unload().unwrap();
