@@ -67,6 +67,7 @@ const RULES: &[Rule] = &[
             // They forbid it.
             "crates/core/src/lib.rs",
             "crates/library/src/lib.rs",
+            "crates/gallery/src/lib.rs",
             "crates/media/src/lib.rs",
         ],
         forbids: Forbidden::Word("unsafe_code"),

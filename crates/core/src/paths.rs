@@ -71,6 +71,18 @@ impl Paths {
         self.data.join("model-files.json")
     }
 
+    /// Database of pictures and jobs. Its pictures can be indexed again, its waiting jobs cannot be made again.
+    #[must_use]
+    pub fn gallery_file(&self) -> PathBuf {
+        self.data.join("gallery.sqlite")
+    }
+
+    /// Database of thumbnails; can be made again.
+    #[must_use]
+    pub fn thumbnails_file(&self) -> PathBuf {
+        self.data.join("thumbnails.sqlite")
+    }
+
     /// State of the downloads.
     #[must_use]
     pub fn downloads(&self) -> PathBuf {

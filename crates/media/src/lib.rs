@@ -9,12 +9,14 @@ pub mod a1111;
 mod decode;
 mod error;
 mod file_names;
+mod inspect;
 mod png;
 mod stored_recipe;
 mod thumbnail;
 
 pub use decode::{MAX_SIDE, fit_image, image_size, read_image, read_mask};
 pub use error::PictureError;
+pub use inspect::{PictureLora, PictureModel, PictureSettings, Tool, read_settings};
 pub use png::{Metadata, read_metadata, save_picture, write_picture};
 pub use stored_recipe::{MissingFile, RequiredFile, RestoredRecipe, StoredFile, StoredRecipe};
 pub use thumbnail::thumbnail;

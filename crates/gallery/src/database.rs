@@ -1,0 +1,165 @@
+//! The file of the database: opening, versions, and what happens to a damaged one.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+
+use crate::GalleryError;
+use crate::schema::STEPS;
+
+/// Longest wait for another connection or process that writes.
+const BUSY_WAIT: Duration = Duration::from_secs(10);
+
+/// A connection to the database; several, also of other processes, may be open at once. A thread has one of its own.
+pub struct Database {
+    connection: Connection,
+}
+
+/// State in which the database was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DatabaseState {
+    /// It was there, and whole.
+    Whole,
+    /// It was not there, or empty; the pictures' folders are to be scanned.
+    New,
+    /// It was damaged or of a newer version and was put aside, here; the pictures' folders are to be scanned.
+    PutAside(PathBuf),
+}
+
+impl Database {
+    /// Opens the database in this file, with its folder made where it is missing. A damaged one, or one of a newer version, is put aside under
+    /// another name and begun anew. Blocks.
+    ///
+    /// # Errors
+    /// If the folder cannot be written to, or another process holds the database for too long.
+    pub fn open(path: &Path) -> Result<(Self, DatabaseState), GalleryError> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(|error| GalleryError::file(folder, error))?;
+        }
+        match Self::open_as_it_is(path) {
+            Ok(Some((database, is_new))) => Ok((database, if is_new { DatabaseState::New } else { DatabaseState::Whole })),
+            Ok(None) => Self::begin_anew(path),
+            Err(GalleryError::Database(error)) if is_damage(&error) => Self::begin_anew(path),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The open database, and true where it had no tables; `None` where it is of a newer version.
+    fn open_as_it_is(path: &Path) -> Result<Option<(Self, bool)>, GalleryError> {
+        let mut connection = Connection::open(path)?;
+        connection.busy_timeout(BUSY_WAIT)?;
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        // With a write-ahead log the last transactions may be lost to a power cut unless each is flushed; a person's work is worth 3 ms.
+        connection.pragma_update(None, "synchronous", "full")?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)).and_then(|answer| {
+            if answer == "ok" {
+                Ok(())
+            } else {
+                Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT), Some(answer)))
+            }
+        })?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let version: usize = transaction.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))?.try_into().unwrap_or(usize::MAX);
+        if version > STEPS.len() {
+            return Ok(None);
+        }
+        for step in &STEPS[version..] {
+            transaction.execute_batch(step)?;
+        }
+        transaction.pragma_update(None, "user_version", STEPS.len() as i64)?;
+        transaction.commit()?;
+        Ok(Some((Self { connection }, version == 0)))
+    }
+
+    fn begin_anew(path: &Path) -> Result<(Self, DatabaseState), GalleryError> {
+        let aside = free_name(path);
+        fs::rename(path, &aside).map_err(|error| GalleryError::file(path, error))?;
+        for suffix in ["-wal", "-shm"] {
+            let (from, to) = (with_suffix(path, suffix), with_suffix(&aside, suffix));
+            if from.exists() {
+                fs::rename(&from, &to).map_err(|error| GalleryError::file(from, error))?;
+            }
+        }
+        match Self::open_as_it_is(path)? {
+            Some((database, _)) => Ok((database, DatabaseState::PutAside(aside))),
+            None => unreachable!("a new file has no version"),
+        }
+    }
+
+    /// The connection.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Runs changes that happen together or not at all. Waits while another connection writes.
+    ///
+    /// # Errors
+    /// What `change` returns, or the database's; nothing is changed then.
+    pub(crate) fn write<T>(
+        &mut self,
+        change: impl FnOnce(&rusqlite::Transaction<'_>) -> Result<T, GalleryError>,
+    ) -> Result<T, GalleryError> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let result = change(&transaction)?;
+        transaction.commit()?;
+        Ok(result)
+    }
+}
+
+/// True where the file is no database, or one whose pages contradict each other.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+/// `gallery.sqlite.bad`, or the first with a number that is free.
+fn free_name(path: &Path) -> PathBuf {
+    let first = with_suffix(path, ".bad");
+    let mut name = first.clone();
+    let mut number = 2_u32;
+    while name.exists() {
+        name = with_suffix(&first, &number.to_string());
+        number += 1;
+    }
+    name
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_database_has_tables_and_is_found_whole_the_next_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/gallery.sqlite");
+        let (database, state) = Database::open(&path).unwrap();
+        assert_eq!(state, DatabaseState::New);
+        assert_eq!(database.connection().query_row("SELECT count(*) FROM picture", [], |row| row.get::<_, i64>(0)).unwrap(), 0);
+        drop(database);
+        assert_eq!(Database::open(&path).unwrap().1, DatabaseState::Whole);
+    }
+
+    #[test]
+    fn a_damaged_database_and_one_of_a_newer_version_are_put_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gallery.sqlite");
+        fs::write(&path, [7; 9000]).unwrap();
+        let aside = folder.path().join("gallery.sqlite.bad");
+        assert_eq!(Database::open(&path).unwrap().1, DatabaseState::PutAside(aside.clone()));
+        assert_eq!(fs::read(&aside).unwrap(), [7; 9000]);
+
+        let (database, _) = Database::open(&path).unwrap();
+        database.connection().pragma_update(None, "user_version", 1000).unwrap();
+        drop(database);
+        assert_eq!(Database::open(&path).unwrap().1, DatabaseState::PutAside(folder.path().join("gallery.sqlite.bad2")));
+    }
+}
