@@ -30,6 +30,7 @@ mod shortcut;
 pub mod state;
 pub mod theme;
 mod toolbar;
+pub mod viewport;
 mod widgets;
 mod window;
 mod window_command;

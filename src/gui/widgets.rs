@@ -24,6 +24,22 @@ pub(crate) fn bold(text: impl Into<String>) -> RichText {
     RichText::new(text).variation(b"wght", 600.0)
 }
 
+/// Text of the small size.
+pub(crate) fn small(text: impl Into<String>, colour: egui::Color32) -> RichText {
+    RichText::new(text).size(theme::SMALL).color(colour)
+}
+
+/// Modal dialog; true where the person closes it with Escape or a click beside it.
+pub(crate) fn modal(ui: &Ui, id: &str, add: impl FnOnce(&mut Ui)) -> bool {
+    let palette = theme::palette(ui);
+    let frame = egui::Frame::popup(ui.style()).inner_margin(egui::Margin::same(20)).corner_radius(12);
+    let shown = egui::Modal::new(egui::Id::unique(id)).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
+        ui.set_width(380.0);
+        add(ui);
+    });
+    shown.should_close()
+}
+
 /// The tooltip of a command, with its key.
 pub(crate) fn tooltip(ctx: &Context, command: &Command) -> String {
     match command.shortcut() {

@@ -6,9 +6,9 @@ use eframe::egui::{Key, Modifiers};
 
 use crate::gui::create::session::PictureId;
 use crate::gui::create::state::State;
-use crate::gui::create::viewport::View;
 use crate::gui::shared::{Shared, UnmetRequirement};
 use crate::gui::shortcut::Shortcut;
+use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
 use atelier_core::placement::Change;
 use atelier_core::recipe::{FileRole, Recipe};

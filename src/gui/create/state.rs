@@ -7,8 +7,8 @@ use std::sync::Arc;
 use eframe::egui::{TextureHandle, Vec2, vec2};
 
 use crate::gui::create::session::{PictureId, Session};
-use crate::gui::create::viewport::View;
 use crate::gui::shared::Shared;
+use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
 use atelier_engine::{JobId, Preview, PreviewOptions};
 use atelier_library::{Builtin, PreviewWay};

@@ -5,11 +5,11 @@ use eframe::egui::{Align, Id, Layout, Rect, RichText, Role, Sense, TextureId, Ui
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::view::notes;
-use crate::gui::create::viewport::{self, View};
 use crate::gui::icons::Icon;
 use crate::gui::shared::UnmetRequirement;
 use crate::gui::state::State;
 use crate::gui::theme;
+use crate::gui::viewport::{self, View};
 use crate::gui::widgets::{bold, command_button};
 
 /// Space round the whole picture, in points.

@@ -9,13 +9,13 @@ use crate::gui::command::{Command, Commands};
 use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::models;
-use crate::gui::models::view::controls::{colour_of, named_button, small};
+use crate::gui::models::view::controls::{colour_of, named_button};
 use crate::gui::models::view::downloads;
 use crate::gui::models::{Availability, CardStatus, JobSnapshot, ModelCard, ModelKind, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
-use crate::gui::widgets::command_control;
+use crate::gui::widgets::{command_control, small};
 use atelier_core::format::file_size;
 use atelier_core::sentences::list;
 
