@@ -39,6 +39,7 @@ use reporter::{ProgressLine, quiet_reporter, reporter};
 use usage_error::UsageError;
 
 use crate::studio::EngineWake;
+use crate::studio::picture_index::PictureIndex;
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::device::SimulatedDevices;
 use atelier_core::paths::Paths;
@@ -243,7 +244,7 @@ where
             output.reporter.message(&format!("warning: {busy}"));
         }
     }
-    job::run_job(&handle, job, &interrupt, &mut output)
+    job::run_job(&handle, job, &mut PictureIndex::new(paths().ok()), &interrupt, &mut output)
 }
 
 /// Resolves flags with the library that they name.

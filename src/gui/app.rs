@@ -28,6 +28,7 @@ use crate::gui::{create, devices, frame, memory, models, program, theme};
 use crate::settings::{Settings, Zoom};
 use crate::studio::crash_report::Watch;
 use crate::studio::instance::{Handover, Instance};
+use crate::studio::picture_index::PictureIndex;
 use crate::studio::library_service::LibraryService;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::recipe::{ModelFiles, Recipe};
@@ -137,7 +138,7 @@ impl App {
         theme::install(ctx);
         let waker = ctx.clone();
         let wake: Wake = Arc::new(move || waker.request_repaint_after(Duration::from_millis(1)));
-        let workers = Workers::start(Arc::clone(&wake))?;
+        let workers = Workers::start(Arc::clone(&wake), PictureIndex::new(options.paths.clone()))?;
         let builtin = options.builtin.as_deref().ok().map(atelier_library::builtin_card);
         let library = options.library.clone().map(|it| LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
         theme::set_theme(ctx, settings.theme);

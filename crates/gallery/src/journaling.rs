@@ -1,6 +1,7 @@
 //! Between the tables and the journals: marks are written to them, and read back into an index that lost them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use rusqlite::{Connection, params};
 
@@ -19,7 +20,7 @@ impl Database {
     /// # Errors
     /// The database's.
     pub fn write_journals(&mut self) -> Result<(), GalleryError> {
-        let journals = self.journals().to_owned();
+        let Some(journals) = self.journals().map(Path::to_owned) else { return Ok(()) };
         // The transaction also keeps other processes from writing to the same journals.
         self.write(|transaction| {
             if let Err(error) = collections(transaction)?.write(&Collections::path(&journals)) {
@@ -50,10 +51,11 @@ impl Database {
 
     /// Boards, searches and folders of an index that was lost.
     pub(crate) fn restore_collections(&mut self) -> Result<(), GalleryError> {
-        let collections = Collections::read(&Collections::path(self.journals()));
+        let Some(journals) = self.journals() else { return Ok(()) };
+        let collections = Collections::read(&Collections::path(journals));
         self.write(|transaction| {
             for folder in &collections.folders {
-                if let Some(kind) = FolderKind::from_key(&folder.kind).filter(|_| std::path::Path::new(&folder.path).is_absolute()) {
+                if let Some(kind) = FolderKind::from_key(&folder.kind).filter(|_| Path::new(&folder.path).is_absolute()) {
                     register_folder(transaction, folder.path.as_ref(), kind)?;
                 }
             }
@@ -69,7 +71,8 @@ impl Database {
 
     /// The journal of a folder, written anew first where most of its lines are out of date.
     pub(crate) fn read_journal(&mut self, folder: &Folder) -> Result<Journal, GalleryError> {
-        let path = Journal::path(folder, self.journals());
+        let Some(journals) = self.journals() else { return Ok(Journal::default()) };
+        let path = Journal::path(folder, journals);
         self.write(|_| {
             let journal = Journal::read(&path);
             if let Err(error) = journal.compact(&path) {

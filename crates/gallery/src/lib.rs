@@ -30,7 +30,7 @@ mod trash;
 
 pub use database::{Database, DatabaseState};
 pub use error::GalleryError;
-pub use file_identity::{FileHash, FileIdentity};
+pub use file_identity::{FileHash, FileIdentity, now_ms};
 pub use folders::{Folder, FolderId, FolderKind};
 pub use groups::{Grouping, PictureGroup};
 pub use marks::{Board, SavedSearch};

@@ -49,6 +49,14 @@ impl Database {
 /// [`Database::record_picture`] in the caller's transaction.
 pub(crate) fn record_picture(transaction: &Transaction<'_>, picture: &NewPicture) -> Result<PictureId, GalleryError> {
     if let Some(old) = picture_at(transaction, &picture.path)? {
+        let same = "UPDATE picture SET kind = ?3, parent_id = ifnull(?4, parent_id), batch_id = ifnull(?5, batch_id) WHERE id = ?1 AND file_hash = ?2";
+        let parent = picture.parent.as_deref().map(|path| picture_at(transaction, path)).transpose()?.flatten();
+        if transaction.execute(same, params![old, picture.identity.hash.0, picture.kind.key(), parent, picture.batch])? == 1 {
+            // A scan was faster.
+            write_settings(transaction, old, picture)?;
+            transaction.execute("INSERT OR IGNORE INTO journal_due VALUES (?1)", [old])?;
+            return Ok(PictureId(old));
+        }
         // Another picture under the same name; what a person said of the old one does not hold for it.
         delete_picture(transaction, old)?;
     }

@@ -111,6 +111,7 @@ impl Database {
         let Scan { folder, mut report, .. } = scan;
         if !report.is_stopped {
             report.missing = self.mark_missing(&folder, &known)?;
+            self.write(|transaction| Ok(transaction.execute("UPDATE folder SET is_scanned = 1 WHERE id = ?1", [folder.id.0])?))?;
         }
         self.write_journals()?;
         Ok(report)
