@@ -13,6 +13,7 @@ pub mod devices;
 mod features;
 pub mod files;
 mod frame;
+pub mod gallery;
 mod history;
 mod icons;
 pub mod identify;

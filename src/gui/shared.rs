@@ -35,6 +35,8 @@ pub struct Shared {
     pub recent_recipes: RecentRecipes,
     /// The LoRAs of the library, by which a prompt can name them.
     pub lora_files: Vec<PathBuf>,
+    /// All model files of the library, by which a picture's recipe finds its own.
+    pub library_files: Vec<PathBuf>,
     /// Files whose role could not be guessed; the person is asked.
     pub unplaced: Vec<PathBuf>,
     /// Files in use that are not where they were.

@@ -48,7 +48,7 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             });
             icon_button(ui, state, commands, Icon::Minus, create::Command::ZoomOut);
         }
-        if state.shared.screen != Screen::Models {
+        if matches!(state.shared.screen, Screen::Create | Screen::Devices) {
             gap(ui);
             history_button(ui, state, commands, Icon::Redo, WindowCommand::Redo, state.shared.history.next_redo());
             history_button(ui, state, commands, Icon::Undo, WindowCommand::Undo, state.shared.history.next_undo());

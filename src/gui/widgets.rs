@@ -226,6 +226,15 @@ fn own_undo_id() -> egui::Id {
     egui::Id::unique("field with its own undo")
 }
 
+/// Draws a picture so that its middle fills a square.
+pub(crate) fn paint_square(ui: &Ui, texture: &egui::TextureHandle, rect: egui::Rect) {
+    let size = texture.size_vec2();
+    let shorter = size.min_elem().max(1.0);
+    let part = vec2(shorter, shorter) / size.max(vec2(1.0, 1.0));
+    let uv = egui::Rect::from_center_size(egui::pos2(0.5, 0.5), part);
+    egui::Image::from_texture(egui::load::SizedTexture::from_handle(texture)).uv(uv).corner_radius(5).paint_at(ui, rect);
+}
+
 /// The end of a path, which is what tells files apart.
 pub(crate) fn file_name(path: &std::path::Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()

@@ -22,8 +22,11 @@ const MOST_EXIF_TEXT: usize = 30_000;
 pub enum ExportFormat {
     /// PNG, without loss. A PNG whose metadata stays is copied as it is.
     Png,
-    /// JPEG of this quality, 1 to 100.
-    Jpeg(u8),
+    /// JPEG.
+    Jpeg {
+        /// 1 to 100.
+        quality: u8,
+    },
     /// WebP without loss: the encoder in the program has no other.
     WebP,
 }
@@ -34,7 +37,7 @@ impl ExportFormat {
     pub const fn ending(self) -> &'static str {
         match self {
             Self::Png => "png",
-            Self::Jpeg(_) => "jpg",
+            Self::Jpeg { .. } => "jpg",
             Self::WebP => "webp",
         }
     }
@@ -78,7 +81,7 @@ fn encode_as(image: &Rgb8, format: ExportFormat, parameters: Option<&str>) -> Re
             let metadata = Metadata { parameters: parameters.map(str::to_owned), recipe: None };
             encode(&mut bytes, image, &metadata).map_err(|error| failed(&error))?;
         }
-        ExportFormat::Jpeg(quality) => {
+        ExportFormat::Jpeg { quality } => {
             let mut encoder = JpegEncoder::new_with_quality(&mut bytes, quality.clamp(1, 100));
             if let Some(exif) = exif {
                 encoder.set_exif_metadata(exif).map_err(|error| failed(&error))?;
@@ -132,7 +135,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let source = source(folder.path());
         let to = folder.path().join("out");
-        for (format, name) in [(ExportFormat::Png, "a lake.png"), (ExportFormat::Jpeg(90), "a lake.jpg"), (ExportFormat::WebP, "a lake.webp")] {
+        for (format, name) in [(ExportFormat::Png, "a lake.png"), (ExportFormat::Jpeg { quality: 90 }, "a lake.jpg"), (ExportFormat::WebP, "a lake.webp")] {
             let kept = export_picture(&source, &to, format, true).unwrap();
             assert_eq!(kept, to.join(name));
             let settings = read_settings(&kept).unwrap();
@@ -144,7 +147,7 @@ mod tests {
                 assert!(!bytes.windows(word.len()).any(|it| it == word), "{format:?}: {}", String::from_utf8_lossy(word));
             }
             let pixels = read_image(&ImageSource::File(stripped)).unwrap();
-            if !matches!(format, ExportFormat::Jpeg(_)) {
+            if !matches!(format, ExportFormat::Jpeg { .. }) {
                 assert_eq!(pixels, read_image(&ImageSource::File(source.clone())).unwrap());
             }
         }
@@ -155,7 +158,7 @@ mod tests {
     fn quality_is_size_and_a_missing_picture_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let source = source(folder.path());
-        let bytes = |quality| export_bytes(&source, ExportFormat::Jpeg(quality), false).unwrap().len();
+        let bytes = |quality| export_bytes(&source, ExportFormat::Jpeg { quality }, false).unwrap().len();
         assert!(bytes(20) < bytes(95));
         assert!(export_bytes(&folder.path().join("gone.png"), ExportFormat::WebP, true).is_err());
     }

@@ -93,6 +93,10 @@ pub enum Command {
     ShowNotes(bool),
     /// Start the next picture from the one shown.
     StartFromShown,
+    /// Show this picture file and take its settings.
+    OpenPicture(PathBuf),
+    /// Start the next picture from this file.
+    StartFromFile(PathBuf),
     /// Write the picture shown to a file.
     SaveAs,
     /// Put the picture shown on the clipboard.
@@ -195,6 +199,8 @@ impl Command {
             Self::ShowNotes(true) => ("Show the notes", "Read what was changed for this picture or went wrong with it."),
             Self::ShowNotes(false) => ("Put the notes away", "Put the notes away. The mark on the picture stays."),
             Self::StartFromShown => ("Start from this picture", "Use this picture as the start of the next one."),
+            Self::OpenPicture(_) => ("Open", "Show this picture and take over its settings."),
+            Self::StartFromFile(_) => ("Start from this picture", "Use this picture as the start of the next one."),
             Self::SaveAs => ("Save as…", "Save this picture where you like. It is already kept in your pictures folder."),
             Self::CopyPicture => ("Copy picture", "Put this picture on the clipboard."),
             Self::OpenFolder => ("Open pictures folder", "Open the folder in which your pictures are kept."),
@@ -260,6 +266,8 @@ impl Command {
             | Self::SetPreview(_)
             | Self::Show(_)
             | Self::OpenFolder
+            | Self::OpenPicture(_)
+            | Self::StartFromFile(_)
             | Self::SetView(_) => Ok(()),
         }
     }

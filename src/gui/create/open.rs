@@ -12,15 +12,18 @@ use crate::gui::shared::Shared;
 use crate::studio::opened_picture::OpenedPicture;
 use atelier_core::recipe::{ModelFiles, Recipe};
 
-/// Reads these files; `Report::Opened` follows. `library`: the model files of this machine.
-pub(crate) fn open(paths: Vec<PathBuf>, library: Vec<PathBuf>, context: &mut Context<'_>) {
-    let shared = &*context.shared;
+/// Reads these files; `Report::Opened` follows.
+pub(crate) fn open(paths: Vec<PathBuf>, context: &mut Context<'_>) {
+    context.workers.file(FileTask::Open { paths, known: known_files(context.shared) });
+}
+
+/// Model files of this machine, those in use first.
+pub(crate) fn known_files(shared: &Shared) -> Vec<PathBuf> {
     let builtin = shared.builtin.as_ref().ok().map(|builtin| builtin.files());
     let own = shared.custom_recipe.as_ref().map(|recipe| &recipe.files);
     let files = [Some(&shared.recipe.files), builtin, own].into_iter().flatten().flat_map(ModelFiles::iter);
     let loras = shared.recipe.loras.iter().map(|lora| lora.path.as_path());
-    let known = files.map(|(_, path)| path).chain(loras).map(Path::to_owned).chain(library).collect();
-    context.workers.file(FileTask::Open { paths, known });
+    files.map(|(_, path)| path).chain(loras).map(Path::to_owned).chain(shared.library_files.iter().cloned()).collect()
 }
 
 /// Files that were opened have been read.

@@ -7,6 +7,7 @@ use eframe::egui;
 
 use crate::gui::context::Context;
 use crate::gui::create::command::Command;
+use crate::gui::create::open;
 use crate::gui::create::session::{PictureFile, PictureId};
 use crate::gui::create::state::State;
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_path};
@@ -125,6 +126,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::ShowNotes(shown) => state.shows_notes = shown,
         Command::StartFromShown => start_from_shown(state, context),
+        Command::OpenPicture(path) => open::open(vec![path], context),
+        Command::StartFromFile(path) => start_from(ImageSource::File(path), context),
         Command::SaveAs => {
             if let Some(id) = state.session.shown().map(|picture| picture.id) {
                 context.open_dialog(DialogKind::SaveAs(id), file_name(state, id));
@@ -277,7 +280,7 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
             context.shared.take_prompt_loras();
         }
         DialogKind::SaveAs(id) => save_as(state, id, path, context),
-        DialogKind::ModelsFolder | DialogKind::ModelsRoot => {}
+        DialogKind::ModelsFolder | DialogKind::ModelsRoot | DialogKind::PicturesFolder | DialogKind::ExportFolder => {}
     }
 }
 
