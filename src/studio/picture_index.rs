@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use atelier_core::paths::Paths;
 use atelier_engine::JobId;
-use atelier_gallery::{Database, FolderKind, GalleryError, NewPicture, PictureKind, now_ms};
+use atelier_gallery::{Database, DatabaseState, FolderKind, GalleryError, NewPicture, PictureKind, now_ms};
 
 /// Adds kept pictures to the gallery. Opens the index with the first one; a thread has one of its own.
 #[derive(Default)]
@@ -42,17 +42,11 @@ impl PictureIndex {
         })
     }
 
-    fn try_add(
-        &mut self,
-        path: &Path,
-        own_folder: Option<&Path>,
-        parent: Option<PathBuf>,
-        batch: Option<i64>,
-    ) -> Result<(), GalleryError> {
+    fn try_add(&mut self, path: &Path, own_folder: Option<&Path>, parent: Option<PathBuf>, batch: Option<i64>) -> Result<(), GalleryError> {
         let Some(paths) = &self.paths else { return Ok(()) };
         let database = match &mut self.database {
             Some(database) => database,
-            none => none.insert(open_gallery(paths)?),
+            none => none.insert(open_gallery(paths)?.0),
         };
         if let Some(folder) = own_folder {
             add_own_folder(database, folder)?;
@@ -64,14 +58,14 @@ impl PictureIndex {
     }
 }
 
-/// Opens the index of a person, with Atelier's own folder of pictures in it.
+/// Opens the index of a person, with Atelier's own folder of pictures in it, and tells how it was found.
 ///
 /// # Errors
 /// If it cannot be written to.
-pub fn open_gallery(paths: &Paths) -> Result<Database, GalleryError> {
-    let (mut database, _) = Database::open(&paths.gallery_file())?;
+pub fn open_gallery(paths: &Paths) -> Result<(Database, DatabaseState), GalleryError> {
+    let (mut database, state) = Database::open(&paths.gallery_file())?;
     add_own_folder(&mut database, &paths.pictures)?;
-    Ok(database)
+    Ok((database, state))
 }
 
 fn add_own_folder(database: &mut Database, path: &Path) -> Result<(), GalleryError> {
@@ -97,12 +91,12 @@ mod tests {
         write_picture(&path, &Rgb8::new(2, 2, vec![7; 12]).unwrap(), &Metadata::default()).unwrap();
         let mut index = PictureIndex::new(Some(paths.clone()));
         index.add(&path, None, None, Some(7)).unwrap();
-        let found = open_gallery(&paths).unwrap().search(&Query::parse("batch:7"), Order::Newest).unwrap();
+        let found = open_gallery(&paths).unwrap().0.search(&Query::parse("batch:7"), Order::Newest).unwrap();
         assert_eq!(found.len(), 1);
         let sentence = index.add(&paths.pictures.join("gone.png"), None, None, None).unwrap_err();
         assert!(sentence.contains("not in the gallery yet"), "{sentence}");
         index.add(&path, Some(home.path()), None, None).unwrap();
-        assert_eq!(open_gallery(&paths).unwrap().folders().unwrap().len(), 2);
+        assert_eq!(open_gallery(&paths).unwrap().0.folders().unwrap().len(), 2);
         assert_eq!(index.batch_of(JobId(1)), index.batch_of(JobId(1)));
 
         let blocked = Paths { data: path.join("no folder"), ..paths };

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, params};
 
+use crate::checked_name::checked_name;
 use crate::file_identity::FileHash;
 use crate::folders::{Folder, FolderKind, all_folders, register_folder};
 use crate::journal::{CollectedFolder, Collections, Journal, JournalEntry, journal_name};
@@ -12,6 +13,9 @@ use crate::picture::{PictureFlag, PictureKind};
 use crate::record::index_text;
 use crate::stored_path::StoredPath;
 use crate::{Database, GalleryError};
+
+/// Most tags, and most boards, of a picture that are read from a journal.
+const MOST_NAMES: usize = 1000;
 
 impl Database {
     /// Writes to the journals what is not in them yet. What cannot be written, as on a disk that is not there, waits for the next call; the
@@ -98,13 +102,13 @@ fn entry_of(connection: &Connection, id: i64) -> Result<JournalEntry, GalleryErr
     let mut entry = connection.prepare_cached(sql)?.query_row([id], |row| {
         Ok(JournalEntry {
             file: journal_name(&row.get::<_, StoredPath>(0)?.0),
-            hash: FileHash(row.get(1)?).to_string(),
-            rating: row.get(2)?,
-            flag: row.get(3)?,
+            hash: row.get::<_, [u8; 16]>(1).map(|it| FileHash(it).to_string()).unwrap_or_default(),
+            rating: row.get(2).unwrap_or_default(),
+            flag: row.get(3).unwrap_or_default(),
             note: row.get(4)?,
-            kind: Some(row.get::<_, String>(5)?).filter(|kind| kind == PictureKind::Candidate.key()),
-            batch: row.get(6)?,
-            parent: row.get::<_, Option<[u8; 16]>>(7)?.map(|it| FileHash(it).to_string()),
+            kind: row.get::<_, String>(5).ok().filter(|kind| kind == PictureKind::Candidate.key()),
+            batch: row.get(6).unwrap_or_default(),
+            parent: row.get::<_, Option<[u8; 16]>>(7).unwrap_or_default().map(|it| FileHash(it).to_string()),
             ..JournalEntry::default()
         })
     })?;
@@ -130,14 +134,15 @@ pub(crate) fn apply_entry(connection: &Connection, id: i64, entry: &JournalEntry
             kind.map(PictureKind::key)
         ])?;
     connection.prepare_cached("UPDATE picture_text SET note = ?2 WHERE picture_id = ?1")?.execute(params![id, entry.note])?;
-    for tag in entry.tags.iter().filter(|it| !it.trim().is_empty()) {
-        connection.prepare_cached("INSERT OR IGNORE INTO tag (name) VALUES (?1)")?.execute([tag])?;
+    for tag in entry.tags.iter().take(MOST_NAMES).filter_map(|it| checked_name(it, "tag").ok()) {
+        connection.prepare_cached("INSERT OR IGNORE INTO tag (name) VALUES (?1)")?.execute([&tag])?;
         connection
             .prepare_cached("INSERT OR IGNORE INTO picture_tag (picture_id, tag_id) SELECT ?1, id FROM tag WHERE name = ?2")?
             .execute(params![id, tag])?;
     }
-    for (board, position) in entry.boards.iter().filter(|it| !it.0.trim().is_empty() && it.1.is_finite()) {
-        connection.prepare_cached("INSERT OR IGNORE INTO board (name) VALUES (?1)")?.execute([board])?;
+    for (board, position) in entry.boards.iter().take(MOST_NAMES).filter(|it| it.1.is_finite()) {
+        let Ok(board) = checked_name(board, "board") else { continue };
+        connection.prepare_cached("INSERT OR IGNORE INTO board (name) VALUES (?1)")?.execute([&board])?;
         connection
             .prepare_cached(
                 "INSERT OR IGNORE INTO picture_board (board_id, picture_id, position) SELECT id, ?1, ?3 FROM board WHERE name = ?2",

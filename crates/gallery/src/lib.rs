@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod checked_name;
 mod database;
 mod error;
 mod file_identity;

@@ -36,6 +36,14 @@ impl Database {
         self.write(|transaction| record_picture(transaction, picture))
     }
 
+    /// Adds many pictures in one transaction.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn record_pictures(&mut self, pictures: &[NewPicture]) -> Result<Vec<PictureId>, GalleryError> {
+        self.write(|transaction| pictures.iter().map(|picture| record_picture(transaction, picture)).collect())
+    }
+
     /// The picture of a file.
     ///
     /// # Errors

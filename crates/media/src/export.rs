@@ -135,7 +135,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let source = source(folder.path());
         let to = folder.path().join("out");
-        for (format, name) in [(ExportFormat::Png, "a lake.png"), (ExportFormat::Jpeg { quality: 90 }, "a lake.jpg"), (ExportFormat::WebP, "a lake.webp")] {
+        for (format, name) in
+            [(ExportFormat::Png, "a lake.png"), (ExportFormat::Jpeg { quality: 90 }, "a lake.jpg"), (ExportFormat::WebP, "a lake.webp")]
+        {
             let kept = export_picture(&source, &to, format, true).unwrap();
             assert_eq!(kept, to.join(name));
             let settings = read_settings(&kept).unwrap();
