@@ -8,6 +8,7 @@
 mod support;
 
 use std::collections::HashSet;
+use std::slice;
 use std::sync::OnceLock;
 
 use atelier_core::placement;
@@ -188,7 +189,7 @@ fn several_loras_are_all_used_and_their_order_does_not_matter() {
     let options = tiny::Options::default();
     let (a, b) = (lora(5, &options), lora(6, &options));
     let run = |loras: &[Lora]| it.run(&with_loras(recipe(), loras)).pixels().to_vec();
-    let (plain, only_a, only_b, both) = (run(&[]), run(&[a.clone()]), run(&[b.clone()]), run(&[a.clone(), b.clone()]));
+    let (plain, only_a, only_b, both) = (run(&[]), run(slice::from_ref(&a)), run(slice::from_ref(&b)), run(&[a.clone(), b.clone()]));
     assert_eq!([&plain, &only_a, &only_b, &both].into_iter().collect::<HashSet<_>>().len(), 4);
     let swapped = run(&[b.clone(), a.clone()]);
     let difference = both.iter().zip(&swapped).map(|(a, b)| a.abs_diff(*b)).max();

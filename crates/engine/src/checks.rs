@@ -3,7 +3,7 @@
 use std::thread;
 
 use crate::fingerprint::fingerprints;
-use crate::protocol::Failure;
+use atelier_core::advice::Advice;
 use atelier_core::recipe::{Lora, ModelFiles, Recipe};
 use atelier_library::{Family, snap};
 
@@ -34,7 +34,7 @@ pub(crate) fn can_be_tiled(recipe: &Recipe) -> bool {
 ///
 /// # Errors
 /// If nothing would be left of its shorter side: the engine gives it as many pixels as the picture has, up to a mebipixel, and rounds its sides.
-pub(crate) fn check_reference((width, height): (u32, u32), picture: (u32, u32), family: Family) -> Result<(), Failure> {
+pub(crate) fn check_reference((width, height): (u32, u32), picture: (u32, u32), family: Family) -> Result<(), Advice> {
     // As `prepare_image_generation_latents` of stable-diffusion.cpp computes it. PiD takes it as it is, HiDream-O1 resizes it otherwise.
     if matches!(family, Family::Pid | Family::HidreamO1) {
         return Ok(());
@@ -47,7 +47,7 @@ pub(crate) fn check_reference((width, height): (u32, u32), picture: (u32, u32), 
     if (wide / multiple).round() >= 1.0 && (high / multiple).round() >= 1.0 {
         return Ok(());
     }
-    Err(Failure::new(
+    Err(Advice::new(
         format!("A reference picture of {width} x {height} pixels is too narrow for a picture of this size."),
         "Crop it, or make a larger picture.",
     ))

@@ -70,7 +70,7 @@ impl EstimateRequest {
             return Err(Failure::new("This picture is larger than Atelier can estimate.", "Choose a smaller size.").into());
         }
         for reference in &references {
-            check_reference(*reference, (recipe.width, recipe.height), family)?;
+            check_reference(*reference, (recipe.width, recipe.height), family).map_err(Failure::from)?;
         }
         // Locations of weights and budgets change nothing about what is needed.
         recipe.placement = PlacementText::default();

@@ -73,7 +73,7 @@ pub(super) fn prepare(
     }
     let references = recipe.reference_images.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     for reference in &references {
-        check_reference((reference.width(), reference.height()), (width, height), family)?;
+        check_reference((reference.width(), reference.height()), (width, height), family).map_err(Failure::from)?;
     }
 
     let devices = devices::list();
