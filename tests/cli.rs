@@ -252,13 +252,13 @@ fn ctrl_c_twice_ends_at_once_also_while_a_picture_is_written_to_what_does_not_ta
     let home = home("interrupt-writing");
     let pipe = home.join("pipe.png");
     // Of an earlier run.
-    drop(std::fs::remove_file(&pipe));
+    drop(fs::remove_file(&pipe));
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     // More bytes than a pipe holds.
     let mut command = generate(&home, &["-W", "384", "-H", "384", "--steps", "1", "-o", pipe.to_str().unwrap()]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     // Both ends wait here for each other: then the picture is being written.
-    let unread = std::fs::File::open(&pipe).unwrap();
+    let unread = fs::File::open(&pipe).unwrap();
     assert!(child.try_wait().unwrap().is_none(), "it waits for somebody who reads");
     // Two that come at once may be seen as one.
     let id = child.id().to_string();

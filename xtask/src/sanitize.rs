@@ -70,8 +70,8 @@ fn tests(folder: &Path, target: &str) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", TOOLCHAIN, "cargo", "test", "--no-default-features", "--lib"]).current_dir(root());
     leave_out_own_variables(&mut command);
-    PACKAGES.iter().for_each(|package| _ = command.args(["--package", package]));
-    TESTS.iter().for_each(|test| _ = command.args(["--test", test]));
+    command.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
+    command.args(TESTS.iter().flat_map(|test| ["--test", test]));
     // With a target, build programs and procedural macros stay as they are.
     command.args(["--target", target, "--target-dir"]).arg(folder);
     command.env("CFLAGS", C_FLAGS).env("CXXFLAGS", C_FLAGS).env("RUSTFLAGS", RUST_FLAGS);
