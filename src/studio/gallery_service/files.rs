@@ -6,7 +6,6 @@ use std::path::Path;
 use atelier_core::paths;
 use atelier_gallery::{Database, GalleryError, NewPicture, PictureId, PictureKind};
 
-
 /// Largest picture file that is copied, in bytes; larger ones are no pictures that Atelier can read.
 const MOST_BYTES: u64 = 1 << 30;
 
