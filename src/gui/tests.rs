@@ -25,12 +25,14 @@ use atelier_library::{Builtin, MANIFEST};
 
 mod board;
 mod create;
+mod gallery;
 mod history;
 mod inputs;
 mod memory;
 mod models;
 mod notes;
 mod program;
+mod recall;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);
