@@ -476,6 +476,7 @@ const fn cause_of_report(report: &Report) -> ChangeCause {
     ChangeCause::Step(match report {
         Report::Identified(_) => "Add files",
         Report::Opened(_) => "Open files",
+        Report::Recalled(part, _) => part.label(),
         Report::DialogClosed(..) => "Choose a file",
         _ => OTHER_CHANGE,
     })
@@ -593,6 +594,7 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted?"));
         }
         Report::Preview(job, picture, image) => create::pictures::preview_ready(create, job, picture, image, context),
+        Report::Recalled(part, picture) => gallery::update::recalled(part, picture.map(|it| *it), context),
         Report::KeptRead(pictures) => create::pictures::kept_read(create, pictures),
         Report::Large(id, pixels, image) => gallery::update::large_ready(gallery, id, &pixels, image, context),
         Report::Difference(ids, image) => gallery::update::difference_ready(gallery, ids, image, context),

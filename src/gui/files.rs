@@ -22,7 +22,7 @@ use crate::studio::{installed, preloading, results};
 use atelier_core::device::Device;
 use atelier_core::paths;
 use atelier_core::picture_note::PictureNote;
-use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, RecallPart, Recipe, Rgb8};
 use atelier_engine::{JobId, Preview, RemoteError, RemoteReport, ServerAddress};
 use atelier_gallery::PictureId as GalleryId;
 use atelier_media::PictureError;
@@ -48,6 +48,15 @@ pub enum FileTask {
         pictures: Vec<(GalleryId, PathBuf)>,
         /// Model files of this machine, among which a picture's recipe finds its own.
         known: Vec<PathBuf>,
+    },
+    /// Read the settings of a picture of which a part is taken over.
+    Recall {
+        /// Its file.
+        path: PathBuf,
+        /// Model files of this machine, among which its recipe finds its own.
+        known: Vec<PathBuf>,
+        /// The part.
+        part: RecallPart,
     },
     /// Find out which of these files are missing.
     Check(Vec<PathBuf>),
@@ -156,6 +165,8 @@ pub enum Report {
     Opened(Vec<(PathBuf, Opened)>),
     /// Pictures of earlier sessions, in order; those that Atelier did not make are left out.
     KeptRead(Vec<(GalleryId, PathBuf, OpenedPicture)>),
+    /// Settings of a picture of which this part is taken over; `None` where it has none.
+    Recalled(RecallPart, Option<Box<OpenedPicture>>),
     /// Of the files asked about, those that are not there.
     Missing(Vec<PathBuf>),
     /// The picture is on the disk.
@@ -328,6 +339,7 @@ pub(crate) fn file_task(task: FileTask, index: &mut PictureIndex) -> Option<Repo
             });
             Some(Report::KeptRead(read.collect()))
         }
+        FileTask::Recall { path, known, part } => Some(Report::Recalled(part, read_opened_picture(&path, &known).map(Box::new))),
         FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
         FileTask::Store { id, folder, recipe, info, batch, notes, pixels } => {
             let stored = store_picture(&folder, &recipe, info, &notes, &pixels);

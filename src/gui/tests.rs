@@ -32,6 +32,7 @@ mod memory;
 mod models;
 mod notes;
 mod program;
+mod recall;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);

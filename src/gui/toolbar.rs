@@ -14,6 +14,7 @@ use crate::gui::viewport::canvas_rect;
 use crate::gui::widgets::{bare_icon, command_control, icon_button};
 use crate::gui::window_command::WindowCommand;
 use crate::settings::ThemeChoice;
+use atelier_core::recipe::RecallPart;
 
 /// Points: below this width of the window the groups of buttons are closer together.
 const NARROW_WINDOW: f32 = 1100.0;
@@ -58,7 +59,7 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             icon_button(ui, state, commands, Icon::Save, create::Command::SaveAs);
             icon_button(ui, state, commands, Icon::Copy, create::Command::CopyPicture);
             icon_button(ui, state, commands, Icon::Picture, create::Command::StartFromShown);
-            icon_button(ui, state, commands, Icon::Reuse, create::Command::UseSettings);
+            icon_button(ui, state, commands, Icon::Reuse, create::Command::Recall(RecallPart::All));
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             screens(ui, state, commands);

@@ -110,10 +110,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 state.session.show(id);
             }
         }
-        Command::UseSettings => {
+        Command::Recall(part) => {
             if let Some(picture) = state.session.shown() {
-                context.shared.recipe = picture.recipe.clone();
-                context.notice("Prompt, seed and settings of this picture are set.");
+                context.shared.recall(part, &picture.recipe);
+                context.notice(part.notice());
             }
         }
         Command::RepeatWithChange(id, change) => {
@@ -128,6 +128,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::StartFromShown => start_from_shown(state, context),
         Command::OpenPicture(path) => open::open(vec![path], context),
         Command::StartFromFile(path) => start_from(ImageSource::File(path), context),
+        Command::ReferenceShown => {
+            if let Some(image) = shown_image(state) {
+                context.shared.recipe.reference_images.push(image);
+                context.notice("This picture is a reference of the next one.");
+            }
+        }
         Command::SaveAs => {
             if let Some(id) = state.session.shown().map(|picture| picture.id) {
                 context.open_dialog(DialogKind::SaveAs(id), file_name(state, id));
@@ -203,13 +209,18 @@ fn start_from(image: ImageSource, context: &mut Context<'_>) {
     *init = Some(InitImage { image, strength });
 }
 
+/// The picture shown, as a picture that another one is made from.
+fn shown_image(state: &State) -> Option<ImageSource> {
+    let picture = state.session.shown()?;
+    match (&picture.stored, &picture.pixels) {
+        (PictureFile::At(path), _) => Some(ImageSource::File(path.clone())),
+        (_, Some(pixels)) => Some(ImageSource::Pixels(pixels.as_ref().clone())),
+        (_, None) => None,
+    }
+}
+
 fn start_from_shown(state: &State, context: &mut Context<'_>) {
-    let Some(picture) = state.session.shown() else { return };
-    let image = match (&picture.stored, &picture.pixels) {
-        (PictureFile::At(path), _) => ImageSource::File(path.clone()),
-        (_, Some(pixels)) => ImageSource::Pixels(pixels.as_ref().clone()),
-        (_, None) => return,
-    };
+    let (Some(picture), Some(image)) = (state.session.shown(), shown_image(state)) else { return };
     let (width, height) = (picture.width, picture.height);
     start_from(image, context);
     (context.shared.recipe.width, context.shared.recipe.height) = (width, height);

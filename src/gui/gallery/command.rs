@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use atelier_core::recipe::RecallPart;
 use atelier_gallery::{Grouping, Order, PictureFlag, PictureId};
 use eframe::egui::{Key, Modifiers};
 
@@ -10,6 +11,7 @@ use crate::gui::gallery::state::{Dialog, Mode, State};
 use crate::gui::shared::Shared;
 use crate::gui::shortcut::Shortcut;
 use crate::gui::viewport::View;
+use crate::studio::gallery_service::ExportFormat;
 
 /// A command of the Gallery view.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +80,8 @@ pub enum Command {
     Restore,
     /// Show the picture in Create and take its settings.
     UseSettings,
+    /// Take over a part of the picture's settings.
+    Recall(RecallPart),
     /// Start the next picture from this one.
     StartFrom,
     /// Let an edit model look at this picture.
@@ -168,8 +172,9 @@ impl Command {
             Self::UseSettings => {
                 ("Use these settings", "Show this picture in Create and take over prompt, seed and all settings. Press Enter.")
             }
+            Self::Recall(part) => (part.label(), recall_tooltip(*part)),
             Self::StartFrom => ("Start from this picture", "Use this picture as the start of the next one. Press I."),
-            Self::UseAsReference => ("Use as reference", "Let an edit model look at this picture."),
+            Self::UseAsReference => ("Use as reference", "Let an edit model look at this picture. Press F."),
             Self::CopyPicture => ("Copy picture", "Put this picture on the clipboard. Press Ctrl+C."),
             Self::CopyText(_) => ("Copy", "Put these words on the clipboard."),
             Self::ShowInFolder => ("Show in folder", "Show this picture's file in your file manager."),
@@ -212,6 +217,7 @@ impl Command {
             | Self::Flag(_)
             | Self::Delete
             | Self::UseSettings
+            | Self::Recall(_)
             | Self::StartFrom
             | Self::UseAsReference
             | Self::CopyPicture
@@ -260,6 +266,18 @@ impl Command {
     }
 }
 
+/// [`RecallPart::tooltip`] with the key that this view has for it.
+const fn recall_tooltip(part: RecallPart) -> &'static str {
+    match part {
+        RecallPart::All => "Take over prompt, seed and all settings of this picture. Press Enter.",
+        RecallPart::Prompt => "Take over the prompt and the negative prompt of this picture. Press T.",
+        RecallPart::Seed => "Take over the seed of this picture, so that only what you change changes. Press S.",
+        RecallPart::AllButSeed => "Take over all settings of this picture, and keep your seed: another picture of the same kind. Press R.",
+        RecallPart::Size => "Take over width and height of this picture. Press D.",
+        RecallPart::Model => "Take over the model of this picture. Press M.",
+    }
+}
+
 /// Keys without modifiers that act while the gallery has the keyboard.
 pub(crate) const PLAIN_KEYS: &[(Key, Command)] = &[
     (Key::Num0, Command::Rate(0)),
@@ -275,7 +293,14 @@ pub(crate) const PLAIN_KEYS: &[(Key, Command)] = &[
     (Key::Space, Command::Look),
     (Key::Z, Command::ToggleActualSize),
     (Key::C, Command::Compare),
+    (Key::T, Command::Recall(RecallPart::Prompt)),
+    (Key::S, Command::Recall(RecallPart::Seed)),
+    (Key::R, Command::Recall(RecallPart::AllButSeed)),
+    (Key::D, Command::Recall(RecallPart::Size)),
+    (Key::M, Command::Recall(RecallPart::Model)),
     (Key::I, Command::StartFrom),
+    (Key::F, Command::UseAsReference),
+    (Key::E, Command::SetDialog(Some(Dialog::Export(ExportFormat::Png, false)))),
     (Key::Slash, Command::FocusSearch),
 ];
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use atelier_core::recipe::{ImageSource, Rgb8};
+use atelier_core::recipe::{ImageSource, RecallPart, Rgb8};
 use atelier_gallery::PictureId;
 use eframe::egui::{ColorImage, TextureOptions};
 
@@ -19,6 +19,7 @@ use crate::gui::shared::Screen;
 use crate::gui::viewport::View;
 use crate::gui::window_command::WindowCommand;
 use crate::studio::gallery_service::{GalleryEvent, GalleryRequest, Mark};
+use crate::studio::opened_picture::OpenedPicture;
 
 /// Neighbours of the picture that is looked at whose pixels are read beforehand.
 const PREFETCH: usize = 1;
@@ -120,6 +121,11 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             if let Some(path) = current_file(state, context) {
                 context.follow_up(WindowCommand::SetScreen(Screen::Create));
                 context.follow_up(create::Command::OpenPicture(path));
+            }
+        }
+        Command::Recall(part) => {
+            if let Some(path) = current_file(state, context) {
+                context.workers.file(FileTask::Recall { path, known: create::open::known_files(context.shared), part });
             }
         }
         Command::StartFrom => {
@@ -357,7 +363,22 @@ pub(crate) fn gallery_event(state: &mut State, event: GalleryEvent, context: &mu
     }
 }
 
-/// A picture is converted for the screen. `size`: of the picture itself, in pixels.
+/// The settings of a picture of which a part is taken over have been read; `None` where the file has none.
+pub(crate) fn recalled(part: RecallPart, picture: Option<OpenedPicture>, context: &mut Context<'_>) {
+    let Some(picture) = picture else {
+        context.notice("This file does not say how it was made.");
+        return;
+    };
+    let missing = [&picture.missing_files, &picture.missing_extras].into_iter().flatten().cloned().collect::<Vec<_>>();
+    context.shared.recall(part, &picture.recipe);
+    if part.has_model() && !missing.is_empty() {
+        context.notice(format!("{} Not on this machine: {}.", part.notice(), missing.join(", ")));
+    } else {
+        context.notice(part.notice());
+    }
+}
+
+/// A picture is converted for the screen.
 pub(crate) fn large_ready(state: &mut State, id: PictureId, pixels: &Arc<Rgb8>, image: ColorImage, context: &mut Context<'_>) {
     let texture = context.egui.load_texture("gallery large", image, TextureOptions::LINEAR);
     let picture = LargePicture { texture, pixels: Arc::clone(pixels), width: pixels.width(), height: pixels.height() };

@@ -12,12 +12,14 @@ mod changes;
 mod files;
 mod image;
 mod lora_tags;
+mod recall;
 mod sampling;
 
 pub use changes::changed_settings;
 pub use files::{FileRole, ModelFiles};
 pub use image::{ImageSource, Rgb8};
 pub use lora_tags::{take_loras, take_loras_if};
+pub use recall::RecallPart;
 pub use sampling::{Rng, Sampler, Scheduler, UnknownName};
 
 /// Everything needed to make a picture again.

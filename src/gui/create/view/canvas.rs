@@ -62,15 +62,8 @@ fn shown(state: &State) -> Option<(TextureId, eframe::egui::Pos2)> {
 
 fn menu(state: &State, commands: &mut Commands, response: &eframe::egui::Response) {
     response.context_menu(|ui| {
-        for command in [
-            Command::UseSettings,
-            Command::StartFromShown,
-            Command::CopyPicture,
-            Command::SaveAs,
-            Command::OpenFolder,
-            Command::ZoomFit,
-            Command::ZoomActual,
-        ] {
+        let of_canvas = [Command::OpenFolder, Command::ZoomFit, Command::ZoomActual];
+        for command in Command::OF_PICTURE.into_iter().chain(of_canvas) {
             if command_button(ui, state, commands, command).clicked() {
                 ui.close();
             }

@@ -100,7 +100,7 @@ fn tile(
     let response = response.on_hover_text(format!("{name}\nRight-click for what can be done with it."));
     if let Command::Show(id) = command {
         response.context_menu(|ui| {
-            for action in [Command::UseSettings, Command::StartFromShown, Command::CopyPicture, Command::SaveAs] {
+            for action in Command::OF_PICTURE {
                 if command_button(ui, state, &mut Commands::default(), action.clone()).clicked() {
                     commands.push(Command::Show(id));
                     commands.push(action);

@@ -1,6 +1,7 @@
 //! Everything known of the picture with the cursor: marks, settings, tags, note, file, family.
 
 use atelier_core::format::file_size;
+use atelier_core::recipe::RecallPart;
 use atelier_gallery::{PictureDetails, PictureFlag, PictureId};
 use eframe::egui::{Align, Button, Key, Label, Layout, RichText, Role, Sense, Stroke, TextEdit, Ui, WidgetInfo, vec2};
 
@@ -23,11 +24,7 @@ pub(super) fn details_section(ui: &mut Ui, state: &State, commands: &mut Command
     let Some(picture) = state.gallery.current_details() else { return };
     heading(ui, "This picture", |ui| icon_hint(ui, state, commands));
     marks(ui, state, commands, picture);
-    ui.horizontal_wrapped(|ui| {
-        for command in [gallery::Command::UseSettings, gallery::Command::StartFrom] {
-            command_button(ui, state, commands, command);
-        }
-    });
+    recall(ui, state, commands);
     settings(ui, state, commands, picture);
     tags(ui, state, commands, picture);
     note(ui, state, commands, picture);
@@ -74,6 +71,27 @@ fn marks(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureD
                 icons::paint(ui.painter(), rect, icon, Stroke::new(1.0, if is_set { colour } else { palette.weak }));
                 response
             });
+        }
+    });
+}
+
+/// What the next picture can take over.
+fn recall(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    use gallery::Command as It;
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing = vec2(5.0, 5.0);
+        theme::accented(ui, |ui| command_button(ui, state, commands, It::UseSettings));
+        for (command, words) in [
+            (It::Recall(RecallPart::Prompt), "Prompt"),
+            (It::Recall(RecallPart::Seed), "Seed"),
+            (It::Recall(RecallPart::AllButSeed), "All but the seed"),
+            (It::Recall(RecallPart::Size), "Size"),
+            (It::Recall(RecallPart::Model), "Model"),
+            (It::StartFrom, "Start from it"),
+            (It::UseAsReference, "Reference"),
+        ] {
+            let name = command.label();
+            command_control(ui, state, commands, command, |ui| ui.add(Button::new(words)).accessible_name(name));
         }
     });
 }

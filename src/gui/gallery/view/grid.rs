@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use atelier_core::recipe::RecallPart;
 use eframe::egui::{
     Align, Button, Context, CursorIcon, DragAndDrop, Id, Layout as UiLayout, Pos2, Rect, RichText, ScrollArea, Sense, Stroke, StrokeKind,
     Ui, UiBuilder, pos2, vec2,
@@ -139,7 +140,8 @@ fn interact(ui: &Ui, state: &State, commands: &mut Commands, index: usize, respo
 /// What can be done with the selection.
 pub(super) fn menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
     use gallery::Command as It;
-    for command in [It::UseSettings, It::StartFrom, It::UseAsReference, It::Look, It::Compare] {
+    let parts = RecallPart::ALL.into_iter().filter(|part| *part != RecallPart::All).map(It::Recall);
+    for command in [It::UseSettings].into_iter().chain(parts).chain([It::StartFrom, It::UseAsReference, It::Look, It::Compare]) {
         entry(ui, state, commands, command);
     }
     ui.separator();
