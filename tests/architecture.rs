@@ -272,7 +272,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "pictures and models are kept by those who know neither the engine's insides nor its callers",
-        within: &["crates/media/src/", "crates/library/src/", "crates/core/src/paths.rs"],
+        within: &["crates/media/src/", "crates/library/src/", "crates/gallery/src/", "crates/core/src/paths.rs"],
         except: &[],
         forbids: Forbidden::Paths(&["ggml_sys", "diffusion_rs_sys", "atelier_engine::ffi", "crate::cli", "crate::settings"]),
         bad: "use crate::cli::Args;",
@@ -287,6 +287,14 @@ const RULES: &[Rule] = &[
         good: "use atelier_library::downloads::Downloads;",
     },
     Rule {
+        says: "only the gallery speaks to its database",
+        within: &["src/", "crates/"],
+        except: &["crates/gallery/src/"],
+        forbids: Forbidden::Paths(&["rusqlite"]),
+        bad: "use rusqlite::Connection;",
+        good: "use atelier_gallery::Database;",
+    },
+    Rule {
         says: "the downloads know neither the engine nor what a model is",
         within: &["crates/library/src/downloads/"],
         except: &[],
@@ -296,8 +304,9 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "a person's folders are only read: what is on the disk is looked at by those who cannot change it",
-        within: &["crates/library/src/disk/"],
+        within: &["crates/library/src/disk/", "crates/gallery/src/scan/"],
         except: &[
+            "crates/gallery/src/scan/tests.rs",
             "crates/library/src/disk/cache/tests.rs",
             "crates/library/src/disk/facts/tests.rs",
             "crates/library/src/disk/layout/tests.rs",
@@ -524,6 +533,10 @@ fn colours_by_name_by_number_and_by_code_are_all_literals() {
 const FORBIDDEN_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("core", &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "reqwest", "tokio", "rustls", "image", "atelier-"]),
     ("media", &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "reqwest", "tokio", "rustls", "atelier-library", "atelier-engine"]),
+    (
+        "gallery",
+        &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "reqwest", "tokio", "rustls", "image", "atelier-library", "atelier-engine"],
+    ),
     ("library", &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "atelier-media", "atelier-engine"]),
     ("engine", &["eframe", "egui", "clap", "reqwest", "rfd"]),
 ];

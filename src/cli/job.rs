@@ -51,13 +51,7 @@ impl JobOutput<'_> {
 }
 
 /// Runs a job, adds its pictures to the gallery, and returns its outcome.
-pub(super) fn run_job(
-    engine: &Arc<Handle>,
-    job: Job,
-    index: &mut PictureIndex,
-    interrupt: &Interrupt,
-    output: &mut JobOutput<'_>,
-) -> Exit {
+pub(super) fn run_job(engine: &Arc<Handle>, job: Job, index: &mut PictureIndex, interrupt: &Interrupt, output: &mut JobOutput<'_>) -> Exit {
     let Job { task, destination, previews, model, notes } = job;
     for note in &notes {
         output.reporter.message(note);

@@ -190,6 +190,19 @@ fn a_batch_goes_to_numbered_files_and_replaces_what_was_named() {
     for (path, seed) in [(&out, "Seed: 42"), (&second, "Seed: 43")] {
         assert!(atelier_media::read_metadata(path).unwrap().parameters.unwrap().contains(seed));
     }
+    let (gallery, _) = crate::studio::picture_index::open_gallery(&Paths::beneath(home.path())).unwrap();
+    let ids = [&out, &second].map(|path| gallery.find_path(path).unwrap().unwrap());
+    assert_eq!(gallery.picture(ids[0]).unwrap().unwrap().batch, [ids[1]]);
+}
+
+#[test]
+fn a_picture_is_kept_and_said_where_the_gallery_cannot_be_written_to() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(home.path().join("data/gallery.sqlite")).unwrap();
+    let ran = run_with(home.path(), &generate(&[]), &Arc::default(), paints);
+    assert_eq!(ran.exit, Exit::Done, "{}", ran.err);
+    assert!(Path::new(ran.out.trim_end()).is_file(), "{}", ran.out);
+    assert_eq!(ran.err.matches("not in the gallery yet").count(), 1, "{}", ran.err);
 }
 
 #[test]

@@ -171,6 +171,29 @@ mod tests {
     }
 
     #[test]
+    fn damage_inside_the_file_is_found_and_the_database_begun_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gallery.sqlite");
+        let (database, _) = Database::open(&path).unwrap();
+        database.check().unwrap();
+        let fill = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+            INSERT INTO tag SELECT i, 'tag ' || i FROM n";
+        database.connection().execute_batch(fill).unwrap();
+        drop(database);
+        let mut bytes = fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle..].fill(0x5a);
+        fs::write(&path, bytes).unwrap();
+        let (database, state) = Database::open(&path).unwrap();
+        assert_eq!(state, DatabaseState::Whole, "the first pages are");
+        assert!(database.check().unwrap_err().is_damage());
+        drop(database);
+        let (database, state) = Database::open_anew(&path).unwrap();
+        assert_eq!(state, DatabaseState::PutAside(folder.path().join("gallery.sqlite.bad")));
+        database.check().unwrap();
+    }
+
+    #[test]
     fn a_damaged_database_and_one_of_a_newer_version_are_put_aside() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("gallery.sqlite");

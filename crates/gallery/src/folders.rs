@@ -86,6 +86,7 @@ impl Database {
     /// # Errors
     /// The database's.
     pub fn remove_folder(&mut self, folder: FolderId) -> Result<(), GalleryError> {
+        self.write_journals()?;
         self.write(|transaction| {
             let sql = "DELETE FROM picture_words WHERE rowid IN (SELECT id FROM picture WHERE folder_id = ?1)";
             transaction.execute(sql, [folder.0])?;

@@ -103,5 +103,10 @@ fn label(connection: &Connection, grouping: Grouping, key: Option<i64>, first: P
         Grouping::Day => ("SELECT strftime('%Y-%m-%d', ?1 / 1000, 'unixepoch', 'localtime')", key),
         Grouping::Model => ("SELECT CASE WHEN name <> '' THEN name WHEN file <> '' THEN file ELSE hash END FROM model WHERE id = ?1", key),
     };
-    Ok(connection.prepare_cached(sql)?.query_row(params![value], |row| row.get::<_, Option<String>>(0)).optional()?.flatten().unwrap_or_default())
+    Ok(connection
+        .prepare_cached(sql)?
+        .query_row(params![value], |row| row.get::<_, Option<String>>(0))
+        .optional()?
+        .flatten()
+        .unwrap_or_default())
 }

@@ -124,7 +124,7 @@ CREATE TABLE trashed_file (
 );
 CREATE VIRTUAL TABLE picture_words USING fts5(
     prompt, negative_prompt, note, file_name, tags, model,
-    content='', contentless_delete=1, prefix='2 3', tokenize=\"unicode61 remove_diacritics 2\"
+    content='', contentless_delete=1, prefix='1 2 3', tokenize=\"unicode61 remove_diacritics 2\"
 );
 CREATE VIRTUAL TABLE picture_trigrams USING fts5(
     prompt, negative_prompt, note, file_name, tags, model,
