@@ -83,6 +83,9 @@ pub(crate) fn record_picture(transaction: &Transaction<'_>, picture: &NewPicture
 
 /// Sets parents that were not in the index when their pictures were added, where they are there now.
 pub(crate) fn link_parents(connection: &Connection) -> Result<(), GalleryError> {
+    if connection.prepare_cached("SELECT 1 FROM parent_due LIMIT 1")?.query_row([], |_| Ok(())).optional()?.is_none() {
+        return Ok(());
+    }
     connection.execute_batch(
         "CREATE TEMP TABLE IF NOT EXISTS found_parent (picture_id INTEGER PRIMARY KEY, parent_id INTEGER NOT NULL);
         INSERT OR IGNORE INTO found_parent SELECT d.picture_id, p.id FROM parent_due d

@@ -35,8 +35,8 @@ pub(in crate::cli) enum GalleryCommand {
     /// List pictures, by path: all, or those that match every term.
     #[command(after_help = fields())]
     Search {
-        /// Words and fields; a minus before a term leaves out what matches it
-        #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+        /// Words and fields, in quotes where there is a minus, which leaves out what matches: "lake -night"
+        #[arg(value_name = "QUERY")]
         query: Vec<String>,
         /// The order
         #[arg(long, value_name = "ORDER", default_value = Order::default().key(), value_parser = order)]

@@ -90,8 +90,9 @@ fn ateliers_own_pictures_are_found_at_once_and_a_folder_once_it_is_added() {
     let scan = world.done(&["scan", &world.at("art"), "--json"]);
     let lines = scan.lines();
     assert_eq!((lines[0]["event"].as_str(), lines[0]["added"].as_u64()), (Some("scan"), Some(2)));
-    assert_eq!(world.done(&["search", "lake", "-night"]).names(), ["lake.png"]);
+    assert_eq!(world.done(&["search", "lake -night"]).names(), ["lake.png"]);
     assert_eq!(world.done(&["search", "lake -red", "--order", "name"]).names(), ["night.png"]);
+    assert_eq!(world.done(&["search", "--", "-lake", "seed:1..9"]).names(), ["bird.png"]);
     assert_eq!(world.done(&["search", "--limit", "1"]).names().len(), 1);
     let json = world.done(&["search", "seed:3", "--json"]).lines();
     assert_eq!((json[0]["prompt"].as_str(), json[0]["kind"].as_str()), (Some("a bird"), Some("import")));
