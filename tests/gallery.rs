@@ -55,7 +55,8 @@ impl Home {
 #[test]
 fn many_processes_mark_pictures_at_once_and_lose_nothing() {
     let home = Home::new(12);
-    let running: Vec<Child> = (0..12).map(|seed| home.start(&["rate", if seed % 2 == 0 { "2" } else { "4" }], &home.picture(seed))).collect();
+    let running: Vec<Child> =
+        (0..12).map(|seed| home.start(&["rate", if seed % 2 == 0 { "2" } else { "4" }], &home.picture(seed))).collect();
     for child in running {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
