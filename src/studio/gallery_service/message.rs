@@ -103,6 +103,8 @@ pub struct Found {
 pub enum GalleryEvent {
     /// Pictures of the newest search.
     Found(Arc<Found>),
+    /// Pictures that were found before may have changed.
+    Changed,
     /// Summaries that were asked for.
     Summaries(Vec<PictureSummary>),
     /// Everything known of a picture; `None` where it is gone.
@@ -165,7 +167,7 @@ pub(super) fn request_is_replaced_by(request: &GalleryRequest) -> impl Fn(&Galle
 
 /// Predicate over unread events: true for those that `event` makes worthless.
 pub(super) fn is_replaced_by(event: &GalleryEvent) -> impl Fn(&GalleryEvent) -> bool + use<> {
-    let is_state = matches!(event, GalleryEvent::Found(_) | GalleryEvent::Overview(_) | GalleryEvent::Scanning(_));
+    let is_state = matches!(event, GalleryEvent::Found(_) | GalleryEvent::Changed | GalleryEvent::Overview(_) | GalleryEvent::Scanning(_));
     let kind = std::mem::discriminant(event);
     move |unread| is_state && std::mem::discriminant(unread) == kind
 }

@@ -80,6 +80,7 @@ impl Worker {
                 Message::Stop => break,
                 Message::Scanned => {
                     self.publish(&database, false);
+                    self.send(GalleryEvent::Changed);
                     Ok(())
                 }
                 Message::Request(request) => self.answer(&mut database, &scanning, request),
