@@ -25,6 +25,7 @@ use atelier_library::{Builtin, MANIFEST};
 
 mod board;
 mod create;
+mod dropped;
 mod history;
 mod inputs;
 mod memory;

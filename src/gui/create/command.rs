@@ -1,9 +1,11 @@
 //! Commands of the Create view. Their effect is in [`crate::gui::create::update`]; nothing here changes anything.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use eframe::egui::{Key, Modifiers};
+use eframe::egui::{ColorImage, Key, Modifiers};
 
+use crate::gui::create::dropped::DroppedUse;
 use crate::gui::create::session::PictureId;
 use crate::gui::create::state::State;
 use crate::gui::create::viewport::View;
@@ -51,8 +53,14 @@ pub enum Command {
     ClearFile(FileRole),
     /// Move the file from one role to another.
     MoveFile(FileRole, FileRole),
-    /// Identify files that were dropped or typed and put each in its place.
+    /// Identify files that were dropped, pasted or typed: each takes its place, and of a picture it is asked what it is for.
     TakePaths(Vec<PathBuf>),
+    /// Ask what a pasted picture is for.
+    TakeImage(Arc<ColorImage>),
+    /// Use the dropped pictures for this.
+    UseDropped(DroppedUse),
+    /// Leave the dropped pictures.
+    CloseDropped,
     /// Give a file whose role could not be guessed its role; `None` leaves it out.
     PlaceFile(PathBuf, Option<FileRole>),
     /// Open, change or close the field for a typed path.
@@ -195,6 +203,13 @@ impl Command {
             Self::ClearFile(_) => ("Remove this file", "Take this file out of the model. The file itself stays where it is."),
             Self::MoveFile(..) => ("Change what this file is for", "Use this file for another part of the model."),
             Self::TakePaths(_) => ("Add", "Add the file with this path."),
+            Self::TakeImage(_) => ("Paste picture", "Use the picture of the clipboard."),
+            Self::UseDropped(DroppedUse::Settings) => ("Use its settings", "Take over what the picture tells of how it was made."),
+            Self::UseDropped(DroppedUse::Start) => ("Start from it", "Use this picture as the start of the next one."),
+            Self::UseDropped(DroppedUse::Reference) => {
+                ("Use it as reference", "Have an edit model look at this picture when it makes the next one.")
+            }
+            Self::CloseDropped => ("Close", "Do nothing with this picture."),
             Self::PlaceFile(_, Some(_)) => ("Use this file", "Use this file for this part of the model."),
             Self::PlaceFile(_, None) => ("Leave this file out", "Do not use this file."),
             Self::TypePath(_) => ("Type a path", "Type or paste the path of a file."),
@@ -262,6 +277,11 @@ impl Command {
             Self::Recall(_) | Self::StartFromShown | Self::ReferenceShown | Self::CopyPicture => {
                 state.session.shown().map(drop).ok_or("There is no picture yet.")
             }
+            Self::UseDropped(DroppedUse::Settings) => {
+                let opened = state.dropped.as_ref().and_then(|dropped| dropped.opened.as_ref());
+                opened.map(drop).ok_or("It tells nothing of how it was made.")
+            }
+            Self::UseDropped(_) => state.dropped.as_ref().map(drop).ok_or("There is no picture."),
             Self::Newer => state.session.newer().map(drop).ok_or("This is the newest picture."),
             Self::Older => state.session.older().map(drop).ok_or("This is the oldest picture."),
             Self::ZoomIn | Self::ZoomOut | Self::ZoomFit | Self::ZoomActual => {
@@ -280,6 +300,8 @@ impl Command {
             | Self::ClearFile(_)
             | Self::MoveFile(..)
             | Self::TakePaths(_)
+            | Self::TakeImage(_)
+            | Self::CloseDropped
             | Self::PlaceFile(..)
             | Self::TypePath(_)
             | Self::ClearStart

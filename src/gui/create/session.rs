@@ -91,7 +91,8 @@ impl Session {
 
     /// Adds a picture that is in a file and returns its number. Its pixels are read when they are shown.
     pub fn push_file(&mut self, picture: OpenedPicture, path: PathBuf) -> PictureId {
-        let OpenedPicture { recipe, info, notes, width, height, .. } = picture;
+        let recipe = picture.recipe();
+        let OpenedPicture { info, notes, width, height, .. } = picture;
         let id = PictureId(self.next_id);
         self.next_id += 1;
         let stored = PictureFile::At(path);

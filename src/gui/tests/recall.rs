@@ -25,8 +25,6 @@ fn each_part_has_a_key_and_one_undo() {
     let (mut studio, other) = studio();
     studio.press(Modifiers::NONE, Key::S);
     assert_eq!(recipe(&studio).seed, other.seed, "who types is not interrupted");
-    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").parent();
-    studio.harness.input_mut().events.clear();
     let focused = studio.harness.ctx.memory(egui::Memory::focused).unwrap();
     studio.harness.ctx.memory_mut(|memory| memory.surrender_focus(focused));
     studio.harness.run_ok();
