@@ -51,8 +51,8 @@ impl JobOutput<'_> {
 
 /// Runs a job and returns its outcome.
 pub(super) fn run_job(engine: &Arc<Handle>, job: Job, interrupt: &Interrupt, output: &mut JobOutput<'_>) -> Exit {
-    let Job { task, destination, previews, model, unsupported } = job;
-    for note in &unsupported {
+    let Job { task, destination, previews, model, notes } = job;
+    for note in &notes {
         output.reporter.message(note);
     }
     let id = match engine.submit(task) {

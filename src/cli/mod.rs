@@ -43,9 +43,11 @@ use crate::studio::EngineWake;
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::device::SimulatedDevices;
 use atelier_core::paths::Paths;
+use atelier_core::placement::Placement;
 use atelier_core::processor::{CPU_LEVEL_VARIABLE, ProcessorError};
+use atelier_core::recipe::PlacementText;
 use atelier_core::sd_cli::CommandLine;
-use atelier_engine::{Handle, choose_processor as choose_processor_level, simulate_devices};
+use atelier_engine::{Handle, ServerAddress, Task, choose_processor as choose_processor_level, simulate_devices};
 use atelier_library::{Builtin, BuiltinError};
 
 /// A parsed command line.
@@ -233,6 +235,7 @@ where
         Err(error) => return refused(&error, err.as_mut()),
     };
     let handle = start();
+    let job = complete_streaming(job, &servers.rpc_servers, &handle, err.as_mut());
     interrupt.watch(&handle);
     let mut reporter = if report.json { quiet_reporter(err) } else { reporter(err, terminal) };
     reporter.update(&ProgressLine::new("Starting"));
@@ -246,6 +249,26 @@ where
         }
     }
     job::run_job(&handle, job, &interrupt, &mut output)
+}
+
+/// Adds what streaming of layers needs to a job that asks for it without, with a note.
+fn complete_streaming(mut job: resolve::Job, servers: &[ServerAddress], handle: &Handle, err: &mut dyn Write) -> resolve::Job {
+    let Task::Generate { recipe, .. } = &mut job.task else { return job };
+    if !recipe.placement.stream_layers {
+        return job;
+    }
+    // Where it cannot be resolved, the job says why.
+    let Ok(devices) = devices::query(handle, servers, err) else { return job };
+    let with = Placement::parse(&recipe.placement, &devices).ok().and_then(|it| it.with_needs_of_streaming(&devices));
+    if let Some(with) = with {
+        recipe.placement = with.text();
+        let PlacementText { params_backend, max_vram, .. } = &recipe.placement;
+        job.notes.push(format!(
+            "Streaming layers needs the diffusion weights in RAM and a memory budget: --params-backend {params_backend} --max-vram {max_vram} \
+             is used."
+        ));
+    }
+    job
 }
 
 /// Resolves flags with the library that they name.

@@ -28,8 +28,8 @@ pub(super) struct Job {
     pub(super) previews: Option<PathBuf>,
     /// The model's name, where a manifest gives it.
     pub(super) model: Option<String>,
-    /// Parts of a pasted command that Atelier does not support, in sentences.
-    pub(super) unsupported: Vec<String>,
+    /// Sentences that are said first: parts of a pasted command that Atelier does not support, and what was added.
+    pub(super) notes: Vec<String>,
 }
 
 /// Finds the files of LoRAs by their names, in the same order.
@@ -66,7 +66,7 @@ pub(super) fn generate(
         (Some(_), PreviewMethod::Tae) => PreviewOptions::TinyAutoencoder { every },
     };
     let task = Task::Generate { recipe: Box::new(recipe), preview };
-    Ok(Job { task, destination, previews: flags.preview.clone(), model, unsupported })
+    Ok(Job { task, destination, previews: flags.preview.clone(), model, notes: unsupported })
 }
 
 /// These flags as a command line of sd-cli.
@@ -120,7 +120,7 @@ pub(super) fn upscale(
         threads: threads(devices.threads),
     };
     let destination = Destination::Upscaled { path, source: flags.input.clone(), model };
-    Ok(Job { task, destination, previews: None, model: None, unsupported: Vec::new() })
+    Ok(Job { task, destination, previews: None, model: None, notes: Vec::new() })
 }
 
 /// The recipe, the unsupported parts of a pasted command, and the name of a model of the library.

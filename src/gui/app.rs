@@ -24,9 +24,10 @@ use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Workers};
-use crate::gui::{create, devices, frame, memory, models, program, theme};
+use crate::gui::{create, devices, frame, gallery, memory, models, program, theme};
 use crate::settings::{Settings, Zoom};
 use crate::studio::crash_report::Watch;
+use crate::studio::gallery_service::{GalleryEvent, GalleryService};
 use crate::studio::instance::{Handover, Instance};
 use crate::studio::library_service::{LibraryService, LibrarySnapshot};
 use atelier_core::mailbox::Mailbox;
@@ -34,6 +35,8 @@ use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
 use atelier_library::Builtin;
 
+/// Thumbnails that go to the graphics card in one frame.
+const MOST_UPLOADS: usize = 6;
 /// Longest time that closing waits for the engine to stop and for files to be written.
 const CLOSE_WITHIN_SECS: f64 = 10.0;
 /// Longest time that opening a file waits for the library's folders to be listed.
@@ -46,6 +49,8 @@ pub struct App {
     workers: Workers,
     /// `None` where this person has no library.
     library: Option<LibraryService>,
+    /// `None` where this person has no folders.
+    gallery: Option<GalleryService>,
     autosave: Autosave,
     /// Origin of the changes of the recipe that are being made.
     cause: ChangeCause,
@@ -85,6 +90,7 @@ macro_rules! define_features {
                     engine: &self.engine,
                     workers: &self.workers,
                     library: self.library.as_ref(),
+                    gallery: self.gallery.as_ref(),
                     notices: &mut self.state.notices,
                     shared: &mut self.state.shared,
                     commands: &mut commands,
@@ -140,6 +146,10 @@ impl App {
         let workers = Workers::start(Arc::clone(&wake))?;
         let builtin = options.builtin.as_deref().ok().map(atelier_library::builtin_card);
         let library = options.library.clone().map(|it| LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
+        let waker = ctx.clone();
+        let wake = move || waker.request_repaint_after(Duration::from_millis(1));
+        let folder = settings.pictures_folder.clone().unwrap_or_else(|| options.pictures_folder.clone());
+        let gallery = options.paths.as_ref().map(|paths| GalleryService::start(paths, folder, wake)).transpose()?;
         theme::set_theme(ctx, settings.theme);
         // The window's own commands have these keys.
         ctx.options_mut(|options| options.zoom_with_keyboard = false);
@@ -170,6 +180,7 @@ impl App {
             create: create::State::new(settings.preview, pictures_folder),
             devices: devices::State::from_settings(&settings),
             models: models::State::new(builtin, options.library.is_some()),
+            gallery: gallery::State::default(),
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
         };
@@ -179,6 +190,7 @@ impl App {
             engine,
             workers,
             library,
+            gallery,
             autosave,
             cause: ChangeCause::Step(OTHER_CHANGE),
             opening: None,
@@ -247,6 +259,19 @@ impl App {
             self.with(ctx, |features, context| models::update::library_event(features.models, event, context));
         }
         self.cause = ChangeCause::Step(OTHER_CHANGE);
+        let mut uploads = 0;
+        while uploads < MOST_UPLOADS
+            && let Some(event) = self.gallery.as_ref().and_then(GalleryService::try_next)
+        {
+            uploads += usize::from(matches!(event, GalleryEvent::Thumbnail(..)));
+            self.with(ctx, |features, context| match event {
+                GalleryEvent::Newest(pictures) => features.create.unread_pictures = pictures,
+                event => gallery::update::gallery_event(features.gallery, event, context),
+            });
+        }
+        if uploads == MOST_UPLOADS {
+            ctx.request_repaint();
+        }
         while let Some(Handover { files }) = self.handovers.as_ref().and_then(|it| it.try_next()) {
             bring_forward(ctx);
             self.open(ctx, files);
@@ -255,8 +280,9 @@ impl App {
         if let Some(Opening { files, .. }) = self.opening.take_if(|it| is_listed || ctx.time() >= it.until_secs) {
             self.with(ctx, |_, context| create::open::open(files, false, context));
         }
-        self.with(ctx, |Features { create, devices, models, memory, program }, context| {
+        self.with(ctx, |Features { create, devices, models, gallery, memory, program }, context| {
             create::pictures::refresh_textures(create, context);
+            create::pictures::read_kept(create, models.is_known, context);
             create::update::refresh_files(create, context);
             if devices::requests::refresh(devices, context) {
                 // The newest question takes the place of others.
@@ -264,6 +290,12 @@ impl App {
             }
             models::update::refresh(models, &devices.board.devices, context);
             models::update::refresh_fits(models, devices, context);
+            let elsewhere = match context.shared.screen {
+                Screen::Models => models.visible_cards().filter_map(|card| gallery.latest_of_card(card)).collect(),
+                Screen::Create => create::pictures::wanted_thumbnails(create, gallery, context.shared),
+                Screen::Devices | Screen::Gallery => Vec::new(),
+            };
+            gallery::update::refresh(gallery, elsewhere, context);
             memory::update::refresh(memory, devices.fits(context.shared), context);
             program::update::refresh(program, context);
         });
@@ -286,6 +318,8 @@ impl App {
         let mut commands = Commands::default();
         frame::window(ui, &self.state, &mut commands);
         self.state.create.focus_prompt = false;
+        let gallery = &mut self.state.gallery;
+        (gallery.focus_search, gallery.focus_cursor) = (false, false);
         let models = &mut self.state.models;
         (models.focus_search, models.focus_card, models.focus_token) = (false, false, false);
         for command in commands.into_vec().into_iter().chain(late.into_vec()) {
@@ -304,6 +338,9 @@ impl App {
         // Downloads resume at the next start.
         if !self.library.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
             tracing::error!("the downloads did not stop before the window closed");
+        }
+        if !self.gallery.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
+            tracing::error!("the gallery did not stop before the window closed");
         }
         if !self.workers.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS)) {
             tracing::error!("some files could not be written before the window closed");
@@ -438,6 +475,7 @@ const fn cause_of_report(report: &Report) -> ChangeCause {
     ChangeCause::Step(match report {
         Report::Identified(_) | Report::Opened { dropped: true, .. } => "Add files",
         Report::Opened { dropped: false, .. } => "Open files",
+        Report::Recalled(part, _) => part.label(),
         Report::DialogClosed(..) => "Choose a file",
         _ => OTHER_CHANGE,
     })
@@ -454,7 +492,7 @@ fn bring_forward(ctx: &egui::Context) {
 
 /// Hands an event of the engine to the features that it concerns.
 fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>) {
-    let Features { create, devices, models, memory, program } = features;
+    let Features { create, devices, models, gallery: _, memory, program } = features;
     match event {
         Event::Begin { job, begin } => {
             devices::requests::job_began(devices);
@@ -525,7 +563,7 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
 
 /// Hands a worker's report to the feature that it concerns.
 fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'_>) {
-    let Features { create, devices, models: _, memory, program } = features;
+    let Features { create, devices, models: _, gallery, memory, program } = features;
     match report {
         Report::CrashMarkerChecked(existed) => memory::update::crash_marker_checked(memory, existed, context),
         Report::CrashMarkerWritten => memory::update::crash_marker_written(memory, context),
@@ -556,14 +594,25 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted?"));
         }
         Report::Preview(job, picture, image) => create::pictures::preview_ready(create, job, picture, image, context),
-        Report::DialogClosed(kind, result) => dialog_closed(create, kind, result, context),
+        Report::Recalled(part, picture) => gallery::update::recalled(part, picture.map(|it| *it), context),
+        Report::KeptRead(pictures) => create::pictures::kept_read(create, pictures),
+        Report::Large(id, pixels, image) => gallery::update::large_ready(gallery, id, &pixels, image, context),
+        Report::Difference(ids, image) => gallery::update::difference_ready(gallery, ids, image, context),
+        Report::DialogClosed(kind, result) => dialog_closed(create, gallery, kind, result, context),
         Report::ServerTested(server, found) => devices::requests::server_tested(devices, &server, &found),
     }
 }
 
-fn dialog_closed(create: &mut create::State, kind: DialogKind, result: DialogResult, context: &mut Context<'_>) {
+fn dialog_closed(
+    create: &mut create::State,
+    gallery: &mut gallery::State,
+    kind: DialogKind,
+    result: DialogResult,
+    context: &mut Context<'_>,
+) {
     context.shared.dialog_open = false;
     match kind {
+        DialogKind::PicturesFolder | DialogKind::ExportFolder => gallery::update::dialog_closed(gallery, kind, result, context),
         DialogKind::ModelsFolder | DialogKind::ModelsRoot => models::update::dialog_closed(kind, result, context),
         DialogKind::Any
         | DialogKind::Role(_)

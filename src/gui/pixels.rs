@@ -23,6 +23,17 @@ pub(crate) fn from_screen(image: &ColorImage) -> Option<Rgb8> {
     Rgb8::new(width, height, image.pixels.iter().flat_map(over_white).collect())
 }
 
+/// Difference of two pictures for the screen, in the size of the first: black where they are the same, four times as bright as they differ.
+#[must_use]
+pub(crate) fn difference(first: &Rgb8, second: &Rgb8, max_side_px: usize) -> ColorImage {
+    let difference = || {
+        let second = atelier_media::fit_image(second, first.width(), first.height()).ok()?;
+        let pixels = first.pixels().iter().zip(second.pixels()).map(|(a, b)| a.abs_diff(*b).saturating_mul(4)).collect();
+        Rgb8::new(first.width(), first.height(), pixels)
+    };
+    difference().map_or_else(ColorImage::default, |it| to_screen(&it, max_side_px))
+}
+
 /// Thumbnail for the filmstrip.
 #[must_use]
 pub(crate) fn thumbnail(image: &Rgb8) -> ColorImage {
@@ -56,6 +67,14 @@ mod tests {
         assert_eq!(from_screen(&to_screen(&image, 2)), Some(image));
         let glass = ColorImage::new([1, 1], vec![eframe::egui::Color32::TRANSPARENT]);
         assert_eq!(from_screen(&glass).unwrap().pixels(), [255, 255, 255]);
+    }
+
+    #[test]
+    fn the_difference_is_black_where_nothing_differs_and_has_the_first_size() {
+        let grey = |side: u32, shade: u8| Rgb8::new(side, side, vec![shade; (side * side * 3) as usize]).unwrap();
+        assert!(difference(&grey(4, 9), &grey(8, 9), 4096).as_raw().chunks(4).all(|it| it == [0, 0, 0, 255]));
+        let bright = difference(&grey(4, 10), &grey(4, 20), 4096);
+        assert_eq!((bright.size, &bright.as_raw()[..4]), ([4, 4], &[40, 40, 40, 255][..]));
     }
 
     #[test]

@@ -184,12 +184,9 @@ impl Shared {
         self.recipe = with_model_of(now, own);
     }
 
-    /// Takes a part of a picture's settings over; where it is computed stays as it is. Without files in `from`, the model stays.
-    pub fn recall(&mut self, part: RecallPart, from: &Recipe) {
-        if part.has_model() && !from.files.is_empty() {
-            self.change_sides(&from.files);
-        }
-        part.apply(from, &mut self.recipe);
+    /// Takes a part of a picture's settings over; where it is computed stays as it is.
+    pub fn recall(&mut self, part: RecallPart, from: &PartialRecipe) {
+        self.apply_settings(&part.select(from));
     }
 
     /// Takes settings over, of a picture or a preset.

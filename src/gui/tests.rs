@@ -26,6 +26,7 @@ use atelier_library::{Builtin, MANIFEST};
 mod board;
 mod create;
 mod dropped;
+mod gallery;
 mod history;
 mod inputs;
 mod memory;

@@ -4,13 +4,13 @@ use eframe::egui::{Align, Button, Frame, Label, Layout, RichText, Ui, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create;
-use crate::gui::create::viewport::canvas_rect;
 use crate::gui::icons::Icon;
 use crate::gui::models::queue;
 use crate::gui::program::view::menu_button;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
+use crate::gui::viewport::canvas_rect;
 use crate::gui::widgets::{bare_icon, command_control, icon_button};
 use crate::gui::window_command::WindowCommand;
 use crate::settings::ThemeChoice;
@@ -49,7 +49,7 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             });
             icon_button(ui, state, commands, Icon::Minus, create::Command::ZoomOut);
         }
-        if state.shared.screen != Screen::Models {
+        if matches!(state.shared.screen, Screen::Create | Screen::Devices) {
             gap(ui);
             history_button(ui, state, commands, Icon::Redo, WindowCommand::Redo, state.shared.history.next_redo());
             history_button(ui, state, commands, Icon::Undo, WindowCommand::Undo, state.shared.history.next_undo());

@@ -80,6 +80,7 @@ pub struct WindowPlace {
     /// Height of its inside.
     pub height: f32,
     /// It filled the screen.
+    #[serde(default)]
     pub maximized: bool,
     /// Pixels per point of its monitor, by which `x` and `y` become pixels of the desktop. Older versions wrote none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,6 +4,7 @@ pub mod crash_report;
 pub mod debounce;
 pub mod doctor;
 mod engine;
+pub mod gallery_service;
 pub mod installed;
 pub mod instance;
 pub mod library_service;

@@ -8,12 +8,12 @@ use eframe::egui::{ColorImage, Key, Modifiers};
 use crate::gui::create::dropped::DroppedUse;
 use crate::gui::create::session::PictureId;
 use crate::gui::create::state::State;
-use crate::gui::create::viewport::View;
 use crate::gui::shared::{Shared, UnmetRequirement};
 use crate::gui::shortcut::Shortcut;
+use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
 use atelier_core::placement::Change;
-use atelier_core::recipe::{FileRole, RecallPart, Recipe};
+use atelier_core::recipe::{FileRole, ImageSource, RecallPart, Recipe};
 use atelier_engine::JobId;
 
 /// A command of the Create view.
@@ -101,6 +101,10 @@ pub enum Command {
     ShowNotes(bool),
     /// Start the next picture from the one shown.
     StartFromShown,
+    /// Show this picture file and take its settings.
+    OpenPicture(PathBuf),
+    /// Start the next picture from this file.
+    StartFromFile(PathBuf),
     /// Have the model look at the picture shown.
     ReferenceShown,
     /// Write the picture shown to a file.
@@ -209,6 +213,9 @@ impl Command {
             Self::UseDropped(DroppedUse::Reference) => {
                 ("Use it as reference", "Have an edit model look at this picture when it makes the next one.")
             }
+            Self::UseDropped(DroppedUse::Gallery) => {
+                ("Add to the gallery", "Copy this picture into your pictures folder, so that the gallery finds it.")
+            }
             Self::CloseDropped => ("Close", "Do nothing with this picture."),
             Self::PlaceFile(_, Some(_)) => ("Use this file", "Use this file for this part of the model."),
             Self::PlaceFile(_, None) => ("Leave this file out", "Do not use this file."),
@@ -234,6 +241,8 @@ impl Command {
             Self::ShowNotes(true) => ("Show the notes", "Read what was changed for this picture or went wrong with it."),
             Self::ShowNotes(false) => ("Put the notes away", "Put the notes away. The mark on the picture stays."),
             Self::StartFromShown => ("Start from this picture", "Use this picture as the start of the next one."),
+            Self::OpenPicture(_) => ("Open", "Show this picture and take over its settings."),
+            Self::StartFromFile(_) => ("Start from this picture", "Use this picture as the start of the next one."),
             Self::ReferenceShown => ("Use as reference", "Have an edit model look at this picture when it makes the next one."),
             Self::SaveAs => ("Save as…", "Save this picture where you like. It is already kept in your pictures folder."),
             Self::CopyPicture => ("Copy picture", "Put this picture on the clipboard."),
@@ -281,6 +290,11 @@ impl Command {
                 let opened = state.dropped.as_ref().and_then(|dropped| dropped.opened.as_ref());
                 opened.map(drop).ok_or("It tells nothing of how it was made.")
             }
+            Self::UseDropped(DroppedUse::Gallery) => {
+                let is_file = |image: &ImageSource| matches!(image, ImageSource::File(_));
+                let has_files = state.dropped.as_ref().is_some_and(|dropped| dropped.images.iter().all(is_file));
+                has_files.then_some(()).ok_or("A pasted picture is in no file.")
+            }
             Self::UseDropped(_) => state.dropped.as_ref().map(drop).ok_or("There is no picture."),
             Self::Newer => state.session.newer().map(drop).ok_or("This is the newest picture."),
             Self::Older => state.session.older().map(drop).ok_or("This is the oldest picture."),
@@ -311,6 +325,8 @@ impl Command {
             | Self::SetPreview(_)
             | Self::Show(_)
             | Self::OpenFolder
+            | Self::OpenPicture(_)
+            | Self::StartFromFile(_)
             | Self::SetView(_) => Ok(()),
         }
     }

@@ -23,4 +23,6 @@ pub enum DroppedUse {
     Start,
     /// Have an edit model look at all of them.
     Reference,
+    /// Add all of them to the gallery.
+    Gallery,
 }

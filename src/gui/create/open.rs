@@ -9,20 +9,26 @@ use crate::gui::create::added_files::{identified, start_from};
 use crate::gui::create::dropped::{DroppedPictures, DroppedUse};
 use crate::gui::create::state::State;
 use crate::gui::files::{FileTask, Opened};
+use crate::gui::gallery;
+use crate::gui::shared::Shared;
 use crate::studio::opened_picture::OpenedPicture;
 use atelier_core::recipe::{ImageSource, ModelFiles, Rgb8};
 use atelier_media::Tool;
 
 /// Reads these files; `Report::Opened` follows. `dropped`: the person is asked about every picture.
 pub(crate) fn open(paths: Vec<PathBuf>, dropped: bool, context: &mut Context<'_>) {
-    let shared = &*context.shared;
+    let library = Arc::clone(&context.shared.library);
+    context.workers.file(FileTask::Open { paths, known: known_files(context.shared), library, dropped });
+}
+
+/// Model files of this machine, those in use first.
+pub(crate) fn known_files(shared: &Shared) -> Vec<PathBuf> {
     let builtin = shared.builtin.as_ref().ok().map(|builtin| builtin.files());
     let own = shared.custom_recipe.as_ref().map(|recipe| &recipe.files);
     let files = [Some(&shared.recipe.files), builtin, own].into_iter().flatten().flat_map(ModelFiles::iter);
     let loras = shared.recipe.loras.iter().map(|lora| lora.path.as_path());
     let of_library = shared.library.cards.iter().flat_map(|card| &card.files).filter_map(|file| file.path.as_deref());
-    let known = files.map(|(_, path)| path).chain(loras).chain(of_library).map(Path::to_owned).collect();
-    context.workers.file(FileTask::Open { paths, known, library: Arc::clone(&shared.library), dropped });
+    files.map(|(_, path)| path).chain(loras).chain(of_library).map(Path::to_owned).collect()
 }
 
 /// Files have been read.
@@ -98,6 +104,13 @@ pub(crate) fn use_dropped(state: &mut State, purpose: DroppedUse, context: &mut 
                 start_from(image, context);
                 context.notice(format!("The next picture starts from {name}."));
             }
+        }
+        DroppedUse::Gallery => {
+            let files = images.into_iter().filter_map(|image| match image {
+                ImageSource::File(path) => Some(path),
+                ImageSource::Pixels(_) => None,
+            });
+            context.follow_up(gallery::command::Command::AddPaths(files.collect()));
         }
         DroppedUse::Reference => {
             context.shared.recipe.reference_images.extend(images);

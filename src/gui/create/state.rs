@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use atelier_gallery::PictureSummary;
 use eframe::egui::{TextureHandle, Vec2, vec2};
 
 use crate::gui::create::dropped::DroppedPictures;
 use crate::gui::create::session::{PictureId, Session};
-use crate::gui::create::viewport::View;
 use crate::gui::shared::Shared;
+use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
 use atelier_engine::{JobId, Preview, PreviewOptions};
 use atelier_library::{Builtin, PreviewWay};
@@ -42,6 +43,8 @@ pub struct State {
     pub(crate) pending_preview: Option<(JobId, Preview)>,
     pub(crate) is_converting_preview: bool,
     pub(crate) converting_picture: Option<PictureId>,
+    /// Pictures of earlier sessions that are read once the library knows where models are.
+    pub(crate) unread_pictures: Vec<PictureSummary>,
     /// Files of the recipe when the disk was last checked for them.
     pub(crate) checked_files: Vec<PathBuf>,
     pub(crate) requested_thumbnails: BTreeSet<PathBuf>,
@@ -66,6 +69,7 @@ impl State {
             pending_preview: None,
             is_converting_preview: false,
             converting_picture: None,
+            unread_pictures: Vec::new(),
             checked_files: Vec::new(),
             requested_thumbnails: BTreeSet::new(),
         }

@@ -11,9 +11,9 @@ use crate::gui::create::command::Command;
 use crate::gui::create::open;
 use crate::gui::create::session::{PictureFile, PictureId};
 use crate::gui::create::state::State;
-use crate::gui::create::viewport::{KEY_STEP, View, canvas_rect};
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_path};
 use crate::gui::shared::ErrorCard;
+use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use atelier_core::recipe::{ControlImage, FileRole, ImageSource, Lora, ModelFiles, Recipe};
 use atelier_engine::{JobId, Task};
 
@@ -112,7 +112,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::Recall(part) => {
             if let Some(picture) = state.session.shown() {
-                context.shared.recall(part, &picture.recipe);
+                let settings = picture.settings();
+                context.shared.recall(part, &settings);
                 context.notice(part.notice());
             }
         }
@@ -126,6 +127,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::ShowNotes(shown) => state.shows_notes = shown,
         Command::StartFromShown => start_from_shown(state, context),
+        Command::OpenPicture(path) => open::open(vec![path], false, context),
+        Command::StartFromFile(path) => start_from(ImageSource::File(path), context),
         Command::ReferenceShown => {
             if let Some(image) = shown_image(state) {
                 context.shared.recipe.reference_images.push(image);
@@ -284,7 +287,7 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
             context.shared.take_prompt_loras();
         }
         DialogKind::SaveAs(id) => save_as(state, id, path, context),
-        DialogKind::ModelsFolder | DialogKind::ModelsRoot => {}
+        DialogKind::ModelsFolder | DialogKind::ModelsRoot | DialogKind::PicturesFolder | DialogKind::ExportFolder => {}
     }
 }
 

@@ -131,7 +131,7 @@ fn setting_lines(ui: &mut Ui, lines: &[SettingLine]) {
 
 fn buttons(ui: &mut Ui, state: &State, dropped: &DroppedPictures, commands: &mut Commands) {
     ui.horizontal_wrapped(|ui| {
-        let uses = [DroppedUse::Settings, DroppedUse::Start, DroppedUse::Reference];
+        let uses = [DroppedUse::Settings, DroppedUse::Start, DroppedUse::Reference, DroppedUse::Gallery];
         let offered = uses.into_iter().filter(|purpose| *purpose != DroppedUse::Settings || dropped.opened.is_some());
         for (index, purpose) in offered.enumerate() {
             let command = Command::UseDropped(purpose);
