@@ -29,7 +29,7 @@ use crate::settings::{Settings, Zoom};
 use crate::studio::crash_report::Watch;
 use crate::studio::gallery_service::{GalleryEvent, GalleryService};
 use crate::studio::instance::{Handover, Instance};
-use crate::studio::library_service::LibraryService;
+use crate::studio::library_service::{LibraryService, LibrarySnapshot};
 use atelier_core::mailbox::Mailbox;
 use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
@@ -165,7 +165,7 @@ impl App {
                 custom_recipe,
                 recent_recipes: RecentRecipes::default(),
                 lora_files: Vec::new(),
-                library_files: Vec::new(),
+                library: Arc::new(LibrarySnapshot { cards: builtin.iter().cloned().collect(), ..LibrarySnapshot::default() }),
                 unplaced: Vec::new(),
                 missing_files: BTreeSet::new(),
                 jobs: Jobs::default(),
@@ -278,7 +278,7 @@ impl App {
         }
         let is_listed = self.state.models.is_known;
         if let Some(Opening { files, .. }) = self.opening.take_if(|it| is_listed || ctx.time() >= it.until_secs) {
-            self.with(ctx, |_, context| create::open::open(files, context));
+            self.with(ctx, |_, context| create::open::open(files, false, context));
         }
         self.with(ctx, |Features { create, devices, models, gallery, memory, program }, context| {
             create::pictures::refresh_textures(create, context);
@@ -473,8 +473,8 @@ fn cause_of(command: &Command) -> ChangeCause {
 /// Origin of the changes that a worker's report makes.
 const fn cause_of_report(report: &Report) -> ChangeCause {
     ChangeCause::Step(match report {
-        Report::Identified(_) => "Add files",
-        Report::Opened(_) => "Open files",
+        Report::Identified(_) | Report::Opened { dropped: true, .. } => "Add files",
+        Report::Opened { dropped: false, .. } => "Open files",
         Report::Recalled(part, _) => part.label(),
         Report::DialogClosed(..) => "Choose a file",
         _ => OTHER_CHANGE,
@@ -567,8 +567,9 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
     match report {
         Report::CrashMarkerChecked(existed) => memory::update::crash_marker_checked(memory, existed, context),
         Report::CrashMarkerWritten => memory::update::crash_marker_written(memory, context),
-        Report::Identified(files) => create::update::identified(files, context),
-        Report::Opened(files) => create::open::opened(create, files, context),
+        Report::Identified(files) => create::added_files::identified(files, context),
+        Report::Opened { files, dropped } => create::open::opened(create, files, dropped, context),
+        Report::Pasted(image) => create::open::offer_pasted(create, image, context),
         Report::Missing(paths) => context.shared.missing_files = paths.into_iter().collect(),
         Report::Stored(id, result) => create::pictures::stored(create, id, result, context),
         Report::Saved(Ok(path)) => context.notice(format!("Saved as {}", path.display())),

@@ -15,7 +15,8 @@ use crate::gui::identify::{FileKind, identify};
 use crate::gui::pixels;
 use crate::settings::{self, Settings};
 use crate::studio::crash_report::{LastCrash, Watch};
-use crate::studio::opened_picture::{OpenedPicture, read_opened_picture};
+use crate::studio::library_service::LibrarySnapshot;
+use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
 use crate::studio::updates::{Release, UpdateError};
 use crate::studio::{installed, preloading, results};
 use atelier_core::device::Device;
@@ -24,7 +25,7 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, RecallPart, Recipe, Rgb8};
 use atelier_engine::{JobId, Preview, RemoteError, RemoteReport, ServerAddress};
 use atelier_gallery::PictureId as GalleryId;
-use atelier_media::PictureError;
+use atelier_media::{PictureError, Tool};
 
 /// A dialog that closes faster than this was never seen: no person is so quick.
 const NEVER_SEEN: Duration = Duration::from_millis(150);
@@ -34,12 +35,16 @@ const NEVER_SEEN: Duration = Duration::from_millis(150);
 pub enum FileTask {
     /// Identify these files.
     Identify(Vec<PathBuf>),
-    /// Read files that were opened from outside.
+    /// Read files that came from outside.
     Open {
         /// The files.
         paths: Vec<PathBuf>,
         /// Model files of this machine, among which a picture's recipe finds its own.
         known: Vec<PathBuf>,
+        /// The library, among whose models a picture of another program finds its own.
+        library: Arc<LibrarySnapshot>,
+        /// The person is asked about every picture.
+        dropped: bool,
     },
     /// Read the recipes of pictures of earlier sessions.
     ReadKept {
@@ -47,6 +52,8 @@ pub enum FileTask {
         pictures: Vec<(GalleryId, PathBuf)>,
         /// Model files of this machine, among which a picture's recipe finds its own.
         known: Vec<PathBuf>,
+        /// The library.
+        library: Arc<LibrarySnapshot>,
     },
     /// Read the settings of a picture of which a part is taken over.
     Recall {
@@ -54,6 +61,8 @@ pub enum FileTask {
         path: PathBuf,
         /// Model files of this machine, among which its recipe finds its own.
         known: Vec<PathBuf>,
+        /// The library, among whose models a picture of another program finds its own.
+        library: Arc<LibrarySnapshot>,
         /// The part.
         part: RecallPart,
     },
@@ -131,6 +140,8 @@ pub enum PixelTask {
     },
     /// Convert a preview for the screen.
     Preview(JobId, Preview),
+    /// Convert a picture of the clipboard.
+    Pasted(Arc<ColorImage>),
     /// Convert a picture of the gallery for the screen.
     Large {
         /// Its number.
@@ -158,8 +169,15 @@ pub enum PixelTask {
 pub enum Report {
     /// Kinds of these files.
     Identified(Vec<(PathBuf, FileKind)>),
-    /// Files that were opened from outside, in order.
-    Opened(Vec<(PathBuf, Opened)>),
+    /// Files that came from outside.
+    Opened {
+        /// The files, in order.
+        files: Vec<(PathBuf, Opened)>,
+        /// The person is asked about every picture.
+        dropped: bool,
+    },
+    /// Picture of the clipboard.
+    Pasted(Rgb8),
     /// Pictures of earlier sessions, in order; those that Atelier did not make are left out.
     KeptRead(Vec<(GalleryId, PathBuf, OpenedPicture)>),
     /// Settings of a picture of which this part is taken over; `None` where it has none.
@@ -218,11 +236,11 @@ pub enum Report {
     ServerTested(ServerAddress, Result<RemoteReport, RemoteError>),
 }
 
-/// A file that was opened from outside.
+/// A file that came from outside.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Opened {
-    /// A picture with a recipe of ours.
-    Picture(Box<OpenedPicture>),
+    /// A picture, with its settings where it has some.
+    Picture(Option<Box<OpenedPicture>>),
     /// Anything else.
     Other(FileKind),
 }
@@ -291,12 +309,13 @@ pub enum FileError {
     },
 }
 
-pub(crate) fn pixel_task(task: PixelTask) -> Report {
-    match task {
+pub(crate) fn pixel_task(task: PixelTask) -> Option<Report> {
+    Some(match task {
         PixelTask::Picture { pixels, copy: true, .. } => Report::ClipboardPicture(pixels::to_screen(&pixels, usize::MAX)),
         PixelTask::Picture { id, pixels, max_side_px, thumbnail, copy: false } => {
             Report::Picture { id, full: pixels::to_screen(&pixels, max_side_px), thumbnail: thumbnail.then(|| pixels::thumbnail(&pixels)) }
         }
+        PixelTask::Pasted(image) => Report::Pasted(pixels::from_screen(&image)?),
         PixelTask::Large { id, pixels, max_side_px } => {
             let image = pixels::to_screen(&pixels, max_side_px);
             Report::Large(id, pixels, image)
@@ -305,7 +324,7 @@ pub(crate) fn pixel_task(task: PixelTask) -> Report {
             Report::Difference(ids, pixels::difference(&pixels, &other, max_side_px))
         }
         PixelTask::Preview(job, preview) => Report::Preview(job, preview.picture, pixels::to_screen(&preview.image, 2048)),
-    }
+    })
 }
 
 pub(crate) fn file_task(task: FileTask) -> Option<Report> {
@@ -317,25 +336,29 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             });
             Some(Report::Identified(identified.collect()))
         }
-        FileTask::Open { paths, known } => {
+        FileTask::Open { paths, known, library, dropped } => {
+            let known = KnownModels { files: &known, cards: &library.cards };
             let opened = paths.into_iter().map(|path| {
                 let what = match identify(&path) {
-                    FileKind::Picture => read_opened_picture(&path, &known)
-                        .map_or(Opened::Other(FileKind::Picture), |picture| Opened::Picture(Box::new(picture))),
+                    FileKind::Picture => Opened::Picture(read_opened_picture(&path, &known).map(Box::new)),
                     other => Opened::Other(other),
                 };
                 (path, what)
             });
-            Some(Report::Opened(opened.collect()))
+            Some(Report::Opened { files: opened.collect(), dropped })
         }
-        FileTask::ReadKept { pictures, known } => {
+        FileTask::ReadKept { pictures, known, library } => {
+            let known = KnownModels { files: &known, cards: &library.cards };
             let read = pictures.into_iter().filter_map(|(id, path)| {
-                let picture = read_opened_picture(&path, &known)?;
+                let picture = read_opened_picture(&path, &known).filter(|picture| picture.tool == Tool::Atelier)?;
                 Some((id, path, picture))
             });
             Some(Report::KeptRead(read.collect()))
         }
-        FileTask::Recall { path, known, part } => Some(Report::Recalled(part, read_opened_picture(&path, &known).map(Box::new))),
+        FileTask::Recall { path, known, library, part } => {
+            let known = KnownModels { files: &known, cards: &library.cards };
+            Some(Report::Recalled(part, read_opened_picture(&path, &known).map(Box::new)))
+        }
         FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
         FileTask::Store { id, folder, recipe, info, notes, pixels } => {
             Some(Report::Stored(id, store_picture(&folder, &recipe, info, &notes, &pixels)))
@@ -457,7 +480,10 @@ fn save_as(
 pub(crate) fn parse_path(path: &Path) -> PathBuf {
     let Some(text) = path.to_str() else { return path.to_owned() };
     let text = text.trim().trim_matches(['"', '\'']);
-    PathBuf::from(text.strip_prefix("file://").unwrap_or(text))
+    match text.strip_prefix("file://") {
+        Some(address) => PathBuf::from(percent_encoding::percent_decode_str(address).decode_utf8_lossy().as_ref()),
+        None => PathBuf::from(text),
+    }
 }
 
 /// Reads a picture of any kind that Atelier knows.

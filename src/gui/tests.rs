@@ -25,6 +25,7 @@ use atelier_library::{Builtin, MANIFEST};
 
 mod board;
 mod create;
+mod dropped;
 mod gallery;
 mod history;
 mod inputs;

@@ -32,7 +32,7 @@ impl Workers {
     pub(crate) fn start(wake: Wake) -> io::Result<Self> {
         let reports = Arc::new(Mailbox::new(move || wake()));
         let files = WorkerQueue::start("files", &reports, file_task)?;
-        let pixels = WorkerQueue::start("pixels", &reports, |task| Some(pixel_task(task)))?;
+        let pixels = WorkerQueue::start("pixels", &reports, pixel_task)?;
         Ok(Self { files, pixels, reports })
     }
 

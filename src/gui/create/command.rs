@@ -1,9 +1,11 @@
 //! Commands of the Create view. Their effect is in [`crate::gui::create::update`]; nothing here changes anything.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use eframe::egui::{Key, Modifiers};
+use eframe::egui::{ColorImage, Key, Modifiers};
 
+use crate::gui::create::dropped::DroppedUse;
 use crate::gui::create::session::PictureId;
 use crate::gui::create::state::State;
 use crate::gui::shared::{Shared, UnmetRequirement};
@@ -11,7 +13,7 @@ use crate::gui::shortcut::Shortcut;
 use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
 use atelier_core::placement::Change;
-use atelier_core::recipe::{FileRole, RecallPart, Recipe};
+use atelier_core::recipe::{FileRole, ImageSource, RecallPart, Recipe};
 use atelier_engine::JobId;
 
 /// A command of the Create view.
@@ -51,8 +53,14 @@ pub enum Command {
     ClearFile(FileRole),
     /// Move the file from one role to another.
     MoveFile(FileRole, FileRole),
-    /// Identify files that were dropped or typed and put each in its place.
+    /// Identify files that were dropped, pasted or typed: each takes its place, and of a picture it is asked what it is for.
     TakePaths(Vec<PathBuf>),
+    /// Ask what a pasted picture is for.
+    TakeImage(Arc<ColorImage>),
+    /// Use the dropped pictures for this.
+    UseDropped(DroppedUse),
+    /// Leave the dropped pictures.
+    CloseDropped,
     /// Give a file whose role could not be guessed its role; `None` leaves it out.
     PlaceFile(PathBuf, Option<FileRole>),
     /// Open, change or close the field for a typed path.
@@ -199,6 +207,16 @@ impl Command {
             Self::ClearFile(_) => ("Remove this file", "Take this file out of the model. The file itself stays where it is."),
             Self::MoveFile(..) => ("Change what this file is for", "Use this file for another part of the model."),
             Self::TakePaths(_) => ("Add", "Add the file with this path."),
+            Self::TakeImage(_) => ("Paste picture", "Use the picture of the clipboard."),
+            Self::UseDropped(DroppedUse::Settings) => ("Use its settings", "Take over what the picture tells of how it was made."),
+            Self::UseDropped(DroppedUse::Start) => ("Start from it", "Use this picture as the start of the next one."),
+            Self::UseDropped(DroppedUse::Reference) => {
+                ("Use it as reference", "Have an edit model look at this picture when it makes the next one.")
+            }
+            Self::UseDropped(DroppedUse::Gallery) => {
+                ("Add to the gallery", "Copy this picture into your pictures folder, so that the gallery finds it.")
+            }
+            Self::CloseDropped => ("Close", "Do nothing with this picture."),
             Self::PlaceFile(_, Some(_)) => ("Use this file", "Use this file for this part of the model."),
             Self::PlaceFile(_, None) => ("Leave this file out", "Do not use this file."),
             Self::TypePath(_) => ("Type a path", "Type or paste the path of a file."),
@@ -268,6 +286,16 @@ impl Command {
             Self::Recall(_) | Self::StartFromShown | Self::ReferenceShown | Self::CopyPicture => {
                 state.session.shown().map(drop).ok_or("There is no picture yet.")
             }
+            Self::UseDropped(DroppedUse::Settings) => {
+                let opened = state.dropped.as_ref().and_then(|dropped| dropped.opened.as_ref());
+                opened.map(drop).ok_or("It tells nothing of how it was made.")
+            }
+            Self::UseDropped(DroppedUse::Gallery) => {
+                let is_file = |image: &ImageSource| matches!(image, ImageSource::File(_));
+                let has_files = state.dropped.as_ref().is_some_and(|dropped| dropped.images.iter().all(is_file));
+                has_files.then_some(()).ok_or("A pasted picture is in no file.")
+            }
+            Self::UseDropped(_) => state.dropped.as_ref().map(drop).ok_or("There is no picture."),
             Self::Newer => state.session.newer().map(drop).ok_or("This is the newest picture."),
             Self::Older => state.session.older().map(drop).ok_or("This is the oldest picture."),
             Self::ZoomIn | Self::ZoomOut | Self::ZoomFit | Self::ZoomActual => {
@@ -286,6 +314,8 @@ impl Command {
             | Self::ClearFile(_)
             | Self::MoveFile(..)
             | Self::TakePaths(_)
+            | Self::TakeImage(_)
+            | Self::CloseDropped
             | Self::PlaceFile(..)
             | Self::TypePath(_)
             | Self::ClearStart

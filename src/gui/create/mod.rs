@@ -1,6 +1,8 @@
 //! The Create view: a prompt, its settings, and the pictures that come of them.
 
+pub(crate) mod added_files;
 pub mod command;
+pub mod dropped;
 pub(crate) mod open;
 pub(crate) mod pictures;
 pub mod progress;

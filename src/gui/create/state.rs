@@ -7,6 +7,7 @@ use std::sync::Arc;
 use atelier_gallery::PictureSummary;
 use eframe::egui::{TextureHandle, Vec2, vec2};
 
+use crate::gui::create::dropped::DroppedPictures;
 use crate::gui::create::session::{PictureId, Session};
 use crate::gui::shared::Shared;
 use crate::gui::viewport::View;
@@ -30,6 +31,8 @@ pub struct State {
     pub shows_notes: bool,
     /// Folder of finished pictures.
     pub pictures_folder: PathBuf,
+    /// Pictures that wait for the person to say what they are for.
+    pub dropped: Option<DroppedPictures>,
     /// The path that is being typed, where the field for it is open.
     pub typed_path: Option<String>,
     /// Thumbnails of the start picture and the mask, by file.
@@ -59,6 +62,7 @@ impl State {
             last_seed: None,
             shows_notes: true,
             pictures_folder,
+            dropped: None,
             typed_path: None,
             thumbnails: Vec::new(),
             focus_prompt: true,

@@ -125,7 +125,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::Recall(part) => {
             if let Some(path) = current_file(state, context) {
-                context.workers.file(FileTask::Recall { path, known: create::open::known_files(context.shared), part });
+                context.workers.file(FileTask::Recall { path, known: create::open::known_files(context.shared), library: Arc::clone(&context.shared.library), part });
             }
         }
         Command::StartFrom => {
@@ -374,13 +374,15 @@ pub(crate) fn recalled(part: RecallPart, picture: Option<OpenedPicture>, context
         context.notice("This file does not say how it was made.");
         return;
     };
-    let missing = [&picture.missing_files, &picture.missing_extras].into_iter().flatten().cloned().collect::<Vec<_>>();
-    context.shared.recall(part, &picture.recipe);
-    if part.has_model() && !missing.is_empty() {
-        context.notice(format!("{} Not on this machine: {}.", part.notice(), missing.join(", ")));
-    } else {
-        context.notice(part.notice());
+    context.shared.recall(part, &picture.settings);
+    let mut words = part.notice().to_owned();
+    if part.has_model() {
+        for sentence in picture.sentences() {
+            words.push(' ');
+            words.push_str(&sentence);
+        }
     }
+    context.notice(words);
 }
 
 /// A picture is converted for the screen.

@@ -1,6 +1,7 @@
 //! The panels of the Create view.
 
 pub(crate) mod canvas;
+pub(crate) mod dropped;
 pub(crate) mod filmstrip;
 pub(crate) mod model;
 pub(crate) mod notes;
@@ -11,3 +12,8 @@ pub(crate) mod source;
 
 pub(crate) use canvas::canvas_panel as main_panel;
 pub(crate) use settings_panel::settings_panel as side_panel;
+
+/// True while a dialog of this view is open.
+pub(crate) fn has_dialog(state: &crate::gui::state::State) -> bool {
+    state.create.dropped.is_some()
+}
