@@ -115,7 +115,7 @@ pub enum GalleryEvent {
     Pixels(PictureId, Result<Arc<Rgb8>, String>),
     /// Folders, saved searches and the like.
     Overview(Arc<Overview>),
-    /// The newest pictures, newest first; once, at the start.
+    /// The newest pictures, newest first: at the start, and once an index that was begun anew knows some.
     Newest(Vec<PictureSummary>),
     /// A scan goes on: the folder, and pictures looked at; `None` once none does.
     Scanning(Option<(PathBuf, u64)>),
