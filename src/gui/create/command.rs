@@ -240,9 +240,8 @@ impl Command {
             }
             Self::ShowNotes(true) => ("Show the notes", "Read what was changed for this picture or went wrong with it."),
             Self::ShowNotes(false) => ("Put the notes away", "Put the notes away. The mark on the picture stays."),
-            Self::StartFromShown => ("Start from this picture", "Use this picture as the start of the next one."),
+            Self::StartFromShown | Self::StartFromFile(_) => ("Start from this picture", "Use this picture as the start of the next one."),
             Self::OpenPicture(_) => ("Open", "Show this picture and take over its settings."),
-            Self::StartFromFile(_) => ("Start from this picture", "Use this picture as the start of the next one."),
             Self::ReferenceShown => ("Use as reference", "Have an edit model look at this picture when it makes the next one."),
             Self::SaveAs => ("Save as…", "Save this picture where you like. It is already kept in your pictures folder."),
             Self::CopyPicture => ("Copy picture", "Put this picture on the clipboard."),

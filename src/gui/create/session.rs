@@ -240,6 +240,8 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::recipe::PartialRecipe;
+    use atelier_media::Tool;
 
     fn push(session: &mut Session, seed: i64, side: u32) -> PictureId {
         let pixels = Rgb8::new(side, side, vec![0; (side * side * 3) as usize]).unwrap();
@@ -265,9 +267,12 @@ mod tests {
         let newest = push(&mut session, 7, 1);
         session.get_mut(newest).unwrap().stored = PictureFile::At("b.png".into());
         let opened = || OpenedPicture {
-            recipe: Recipe::default(),
-            missing_files: Vec::new(),
-            missing_extras: Vec::new(),
+            tool: Tool::Atelier,
+            settings: PartialRecipe::default(),
+            understood: Vec::new(),
+            not_understood: Vec::new(),
+            differences: Vec::new(),
+            missing: Vec::new(),
             info: PictureInfo { index: 0, seed: 3, cpu_math: None },
             notes: Vec::new(),
             width: 1,

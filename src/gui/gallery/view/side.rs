@@ -105,14 +105,14 @@ fn order(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let view = &state.gallery;
     let mut order = view.search.order;
     let orders: Vec<(Order, &str)> = Order::ALL.map(|it| (it, order_label(it))).into();
-    choice(ui, gallery::Command::SetOrder(order), &mut order, &orders);
+    choice(ui, &gallery::Command::SetOrder(order), &mut order, &orders);
     if order != view.search.order {
         commands.push(Command::Gallery(gallery::Command::SetOrder(order)));
     }
     let mut grouping = view.search.grouping;
     let groupings: Vec<(Option<Grouping>, &str)> =
         [(None, "None")].into_iter().chain(GROUPINGS.map(|it| (Some(it), grouping_label(it)))).collect();
-    choice(ui, gallery::Command::SetGrouping(grouping), &mut grouping, &groupings);
+    choice(ui, &gallery::Command::SetGrouping(grouping), &mut grouping, &groupings);
     if grouping != view.search.grouping {
         commands.push(Command::Gallery(gallery::Command::SetGrouping(grouping)));
     }
@@ -139,7 +139,7 @@ const fn grouping_label(grouping: Grouping) -> &'static str {
 }
 
 /// Row with a drop-down list, named after its command.
-fn choice<T: Copy + PartialEq>(ui: &mut Ui, command: gallery::Command, value: &mut T, all: &[(T, &str)]) {
+fn choice<T: Copy + PartialEq>(ui: &mut Ui, command: &gallery::Command, value: &mut T, all: &[(T, &str)]) {
     row(ui, command.label(), |ui| {
         let now = all.iter().find(|(it, _)| it == value).map_or("", |(_, words)| words);
         let combo = ComboBox::from_id_salt(("gallery", command.label())).icon(widgets::chevron).width(ui.available_width());
