@@ -17,6 +17,7 @@ use crate::settings::{self, Settings};
 use crate::studio::crash_report::{LastCrash, Watch};
 use crate::studio::library_service::LibrarySnapshot;
 use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
+use crate::studio::presets::{Preset, Presets, delete_preset, read_presets, read_styles, save_preset};
 use crate::studio::updates::{Release, UpdateError};
 use crate::studio::{installed, preloading, results};
 use atelier_core::device::Device;
@@ -66,6 +67,8 @@ pub enum FileTask {
         /// The part.
         part: RecallPart,
     },
+    /// Do something with the presets of this folder.
+    Presets(PathBuf, PresetTask),
     /// Find out which of these files are missing.
     Check(Vec<PathBuf>),
     /// Write a finished picture.
@@ -120,6 +123,19 @@ pub enum FileTask {
     WriteCrashMarker(PathBuf),
     /// Delete the crash marker.
     DeleteCrashMarker(PathBuf),
+}
+
+/// Something that is done with presets. `Report::Presets` follows.
+#[derive(Debug)]
+pub enum PresetTask {
+    /// Read them.
+    Read,
+    /// Write this one, with a small look of the picture where there is one.
+    Save(Box<Preset>, Option<ImageSource>),
+    /// Move the one of this name to the trash.
+    Delete(String),
+    /// Write those of A1111's list of styles.
+    Import(PathBuf),
 }
 
 /// Task of the pixel thread.
@@ -182,6 +198,8 @@ pub enum Report {
     KeptRead(Vec<(GalleryId, PathBuf, OpenedPicture)>),
     /// Settings of a picture of which this part is taken over; `None` where it has none.
     Recalled(RecallPart, Option<Box<OpenedPicture>>),
+    /// The presets, and what was done with them, in a sentence.
+    Presets(Presets, Option<String>),
     /// Of the files asked about, those that are not there.
     Missing(Vec<PathBuf>),
     /// The picture is on the disk.
@@ -262,6 +280,8 @@ pub enum DialogKind {
     Control,
     /// A LoRA.
     Lora,
+    /// A1111's list of styles.
+    Styles,
     /// Target file of this picture.
     SaveAs(PictureId),
     /// A folder of models that is used in place.
@@ -359,6 +379,10 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             let known = KnownModels { files: &known, cards: &library.cards };
             Some(Report::Recalled(part, read_opened_picture(&path, &known).map(Box::new)))
         }
+        FileTask::Presets(folder, task) => {
+            let words = preset_task(&folder, task);
+            Some(Report::Presets(read_presets(&folder), words))
+        }
         FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
         FileTask::Store { id, folder, recipe, info, notes, pixels } => {
             Some(Report::Stored(id, store_picture(&folder, &recipe, info, &notes, &pixels)))
@@ -398,6 +422,33 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
     }
 }
 
+/// Carries out a task with presets and says what came of it.
+fn preset_task(folder: &Path, task: PresetTask) -> Option<String> {
+    match task {
+        PresetTask::Read => None,
+        PresetTask::Save(preset, picture) => {
+            // Without its picture it is a preset all the same.
+            let picture = picture.and_then(|picture| atelier_media::read_image(&picture).ok());
+            let saved = save_preset(folder, &preset, picture.as_ref());
+            Some(saved.map_or_else(|error| error.to_string(), |()| format!("{} is saved as a style.", preset.name)))
+        }
+        PresetTask::Delete(name) => {
+            let deleted = delete_preset(folder, &name, atelier_library::to_trash);
+            Some(deleted.map_or_else(|error| error.to_string(), |()| format!("The style {name} is in your system's trash.")))
+        }
+        PresetTask::Import(path) => {
+            let saved = read_styles(&path).map_err(|error| format!("{} could not be read: {error}.", path.display())).and_then(|styles| {
+                styles.iter().try_for_each(|style| save_preset(folder, style, None)).map_err(|error| error.to_string())?;
+                Ok(styles.len())
+            });
+            Some(saved.map_or_else(
+                |words| words,
+                |count| if count == 1 { "1 style was added.".into() } else { format!("{count} styles were added.") },
+            ))
+        }
+    }
+}
+
 pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
     const MODELS: [&str; 6] = ["safetensors", "gguf", "ckpt", "pth", "pt", "bin"];
     const PICTURES: [&str; 4] = ["png", "jpg", "jpeg", "webp"];
@@ -413,6 +464,7 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
             .add_filter("Model files", &MODELS)
             .add_filter("All files", &["*"])
             .pick_file()),
+        DialogKind::Styles => one(dialog.set_title("Choose A1111's styles.csv").add_filter("Lists of styles", &["csv"]).pick_file()),
         DialogKind::Lora => one(dialog.set_title("Choose a LoRA").add_filter("Model files", &MODELS).pick_file()),
         DialogKind::Start => one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURES).pick_file()),
         DialogKind::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURES).pick_file()),

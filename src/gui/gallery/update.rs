@@ -125,7 +125,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::Recall(part) => {
             if let Some(path) = current_file(state, context) {
-                context.workers.file(FileTask::Recall { path, known: create::open::known_files(context.shared), library: Arc::clone(&context.shared.library), part });
+                context.workers.file(FileTask::Recall {
+                    path,
+                    known: create::open::known_files(context.shared),
+                    library: Arc::clone(&context.shared.library),
+                    part,
+                });
             }
         }
         Command::StartFrom => {

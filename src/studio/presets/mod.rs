@@ -46,8 +46,7 @@ pub enum PresetPart {
 
 impl PresetPart {
     /// All of them, in the order of the settings.
-    pub const ALL: [Self; 7] =
-        [Self::Prompt, Self::NegativePrompt, Self::Model, Self::Size, Self::Sampling, Self::Loras, Self::Seed];
+    pub const ALL: [Self; 7] = [Self::Prompt, Self::NegativePrompt, Self::Model, Self::Size, Self::Sampling, Self::Loras, Self::Seed];
 
     /// The words shown.
     #[must_use]
