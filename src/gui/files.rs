@@ -17,7 +17,7 @@ use crate::settings::{self, Settings};
 use crate::studio::crash_report::{LastCrash, Watch};
 use crate::studio::library_service::LibrarySnapshot;
 use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
-use crate::studio::presets::{Preset, Presets, delete_preset, read_presets, read_styles, save_preset};
+use crate::studio::presets::{PresetTask, Presets, read_presets};
 use crate::studio::updates::{Release, UpdateError};
 use crate::studio::{installed, preloading, results};
 use atelier_core::device::Device;
@@ -67,7 +67,7 @@ pub enum FileTask {
         /// The part.
         part: RecallPart,
     },
-    /// Do something with the presets of this folder.
+    /// Do this with the presets of this folder.
     Presets(PathBuf, PresetTask),
     /// Find out which of these files are missing.
     Check(Vec<PathBuf>),
@@ -123,19 +123,6 @@ pub enum FileTask {
     WriteCrashMarker(PathBuf),
     /// Delete the crash marker.
     DeleteCrashMarker(PathBuf),
-}
-
-/// Something that is done with presets. `Report::Presets` follows.
-#[derive(Debug)]
-pub enum PresetTask {
-    /// Read them.
-    Read,
-    /// Write this one, with a small look of the picture where there is one.
-    Save(Box<Preset>, Option<ImageSource>),
-    /// Move the one of this name to the trash.
-    Delete(String),
-    /// Write those of A1111's list of styles.
-    Import(PathBuf),
 }
 
 /// Task of the pixel thread.
@@ -380,7 +367,7 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             Some(Report::Recalled(part, read_opened_picture(&path, &known).map(Box::new)))
         }
         FileTask::Presets(folder, task) => {
-            let words = preset_task(&folder, task);
+            let words = task.run(&folder, atelier_library::to_trash);
             Some(Report::Presets(read_presets(&folder), words))
         }
         FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
@@ -418,33 +405,6 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
         }
         FileTask::SaveSettings(path, settings) => {
             settings::save(&path, &settings).err().map(|error| Report::SettingsNotSaved(error.to_string()))
-        }
-    }
-}
-
-/// Carries out a task with presets and says what came of it.
-fn preset_task(folder: &Path, task: PresetTask) -> Option<String> {
-    match task {
-        PresetTask::Read => None,
-        PresetTask::Save(preset, picture) => {
-            // Without its picture it is a preset all the same.
-            let picture = picture.and_then(|picture| atelier_media::read_image(&picture).ok());
-            let saved = save_preset(folder, &preset, picture.as_ref());
-            Some(saved.map_or_else(|error| error.to_string(), |()| format!("{} is saved as a style.", preset.name)))
-        }
-        PresetTask::Delete(name) => {
-            let deleted = delete_preset(folder, &name, atelier_library::to_trash);
-            Some(deleted.map_or_else(|error| error.to_string(), |()| format!("The style {name} is in your system's trash.")))
-        }
-        PresetTask::Import(path) => {
-            let saved = read_styles(&path).map_err(|error| format!("{} could not be read: {error}.", path.display())).and_then(|styles| {
-                styles.iter().try_for_each(|style| save_preset(folder, style, None)).map_err(|error| error.to_string())?;
-                Ok(styles.len())
-            });
-            Some(saved.map_or_else(
-                |words| words,
-                |count| if count == 1 { "1 style was added.".into() } else { format!("{count} styles were added.") },
-            ))
         }
     }
 }

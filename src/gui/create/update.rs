@@ -12,10 +12,10 @@ use crate::gui::create::open;
 use crate::gui::create::presets::{AppliedPreset, PresetDraft};
 use crate::gui::create::session::{PictureFile, PictureId};
 use crate::gui::create::state::State;
-use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, PresetTask, parse_path};
+use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_path};
 use crate::gui::shared::ErrorCard;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
-use crate::studio::presets::{Preset, Presets};
+use crate::studio::presets::{Preset, PresetTask, Presets};
 use atelier_core::recipe::{ControlImage, FileRole, ImageSource, Lora, ModelFiles, Recipe, changed_settings};
 use atelier_engine::{JobId, Task};
 

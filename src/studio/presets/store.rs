@@ -8,7 +8,7 @@ use atelier_core::paths;
 use atelier_core::recipe::Rgb8;
 use atelier_media::Metadata;
 
-use super::Preset;
+use super::preset::Preset;
 
 /// Presets that are read, and bytes of each.
 const MOST_PRESETS: usize = 1000;
