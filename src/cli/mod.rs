@@ -1,4 +1,4 @@
-//! The command line: `atelier generate`, `upscale`, `plan`, `inspect`, `models`, `devices`, `doctor` and `serve-device`.
+//! The command line: `atelier generate`, `upscale`, `plan`, `inspect`, `models`, `gallery`, `devices`, `doctor` and `serve-device`.
 //!
 //! Flags are parsed first (`flags`) and resolved second (`resolve`); then one job runs to its end (`job`). Invariants: standard
 //! output carries paths or, with `--json`, one event a line (`json`), and nothing else; the exit code is 0 done, 1 failed, 2 wrong flags,
@@ -8,6 +8,7 @@ mod devices;
 mod doctor;
 mod exit;
 mod flags;
+mod gallery;
 mod inspect;
 mod interrupt;
 mod job;
@@ -31,7 +32,9 @@ use std::sync::Arc;
 use clap::{CommandFactory, Parser};
 
 use exit::Exit;
-pub use flags::{Command, DevicesFlags, DoctorFlags, GenerateFlags, InspectFlags, ModelsFlags, PlanFlags, ServeFlags, UpscaleFlags};
+pub use flags::{
+    Command, DevicesFlags, DoctorFlags, GalleryFlags, GenerateFlags, InspectFlags, ModelsFlags, PlanFlags, ServeFlags, UpscaleFlags,
+};
 use flags::{CommonFlags, ServerFlags};
 use interrupt::{Interrupt, Press};
 use job::JobOutput;
@@ -40,6 +43,7 @@ use reporter::{ProgressLine, quiet_reporter, reporter};
 use usage_error::UsageError;
 
 use crate::studio::EngineWake;
+use crate::studio::picture_index::PictureIndex;
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::device::SimulatedDevices;
 use atelier_core::paths::Paths;
@@ -188,6 +192,18 @@ where
             let trash = atelier_library::to_trash;
             return models::run(*flags, models::Env { out, err: err.as_mut(), terminal, paths, interrupt, trash });
         }
+        Command::Gallery(flags) => {
+            let paths = match paths() {
+                Ok(paths) => paths,
+                Err(error) => return failed(&error.into(), err.as_mut()),
+            };
+            if let Err(error) = listen(&interrupt) {
+                // Nothing can be said where standard error is closed.
+                let _ = writeln!(err, "warning: Ctrl-C will end the program at once: {error}");
+            }
+            let trash = &mut atelier_gallery::SystemTrash;
+            return gallery::run(*flags, gallery::Env { out, err: err.as_mut(), terminal, paths, interrupt, trash });
+        }
         Command::Generate(flags) if flags.list_devices => {
             return list_devices(&flags.common.servers, flags.report.json, &start(), out, err.as_mut());
         }
@@ -248,7 +264,7 @@ where
             output.reporter.message(&format!("warning: {busy}"));
         }
     }
-    job::run_job(&handle, job, &interrupt, &mut output)
+    job::run_job(&handle, job, &mut PictureIndex::new(paths().ok()), &interrupt, &mut output)
 }
 
 /// Adds what streaming of layers needs to a job that asks for it without, with a note.

@@ -32,6 +32,7 @@ use crate::studio::crash_report::Watch;
 use crate::studio::gallery_service::{GalleryEvent, GalleryService};
 use crate::studio::instance::{Handover, Instance};
 use crate::studio::library_service::{LibraryService, LibrarySnapshot};
+use crate::studio::picture_index::PictureIndex;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{ModelFiles, Recipe};
@@ -146,7 +147,7 @@ impl App {
         theme::install(ctx);
         let waker = ctx.clone();
         let wake: Wake = Arc::new(move || waker.request_repaint_after(Duration::from_millis(1)));
-        let workers = Workers::start(Arc::clone(&wake))?;
+        let workers = Workers::start(Arc::clone(&wake), PictureIndex::new(options.paths.clone()))?;
         let builtin = options.builtin.as_deref().ok().map(atelier_library::builtin_card);
         let library = options.library.clone().map(|it| LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
         let waker = ctx.clone();

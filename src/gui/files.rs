@@ -17,6 +17,7 @@ use crate::settings::{self, Settings};
 use crate::studio::crash_report::{LastCrash, Watch};
 use crate::studio::library_service::LibrarySnapshot;
 use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
+use crate::studio::picture_index::PictureIndex;
 use crate::studio::presets::{PresetTask, Presets, read_presets};
 use crate::studio::updates::{Release, UpdateError};
 use crate::studio::{installed, preloading, results};
@@ -81,6 +82,8 @@ pub enum FileTask {
         recipe: Box<Recipe>,
         /// Index in its batch, and seed.
         info: PictureInfo,
+        /// Its job, where that makes several.
+        batch: Option<JobId>,
         /// What a person should know of it.
         notes: Vec<PictureNote>,
         /// Its pixels.
@@ -334,7 +337,8 @@ pub(crate) fn pixel_task(task: PixelTask) -> Option<Report> {
     })
 }
 
-pub(crate) fn file_task(task: FileTask) -> Option<Report> {
+/// Does a task of the disk thread; `index` gets the pictures that are kept.
+pub(crate) fn file_task(task: FileTask, index: &mut PictureIndex) -> Option<Report> {
     match task {
         FileTask::Identify(paths) => {
             let identified = paths.into_iter().map(|path| {
@@ -371,8 +375,14 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             Some(Report::Presets(read_presets(&folder), words))
         }
         FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
-        FileTask::Store { id, folder, recipe, info, notes, pixels } => {
-            Some(Report::Stored(id, store_picture(&folder, &recipe, info, &notes, &pixels)))
+        FileTask::Store { id, folder, recipe, info, batch, notes, pixels } => {
+            let stored = store_picture(&folder, &recipe, info, &notes, &pixels);
+            if let Ok(path) = &stored {
+                // The log has what became of it; the next scan adds it.
+                let batch = batch.map(|job| index.batch_of(job));
+                let _ = index.add(path, Some(&folder), results::init_file(&recipe), batch);
+            }
+            Some(Report::Stored(id, stored))
         }
         FileTask::SaveAs { target, kept, recipe, notes, pixels } => {
             Some(Report::Saved(save_as(&target, kept.as_deref(), &recipe, &notes, pixels.as_deref())))

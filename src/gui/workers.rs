@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, Report, file_task, pixel_task, show_dialog};
+use crate::studio::picture_index::PictureIndex;
 use crate::studio::updates::{Feed, UpdateError, Version};
 use atelier_core::mailbox::Mailbox;
 use atelier_engine::{DEFAULT_PORT, RemoteError, ServerAddress, probe};
@@ -25,13 +26,13 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Starts the threads.
+    /// Starts the threads. `index` gets the pictures that are kept.
     ///
     /// # Errors
     /// Fails if the system can start no thread.
-    pub(crate) fn start(wake: Wake) -> io::Result<Self> {
+    pub(crate) fn start(wake: Wake, mut index: PictureIndex) -> io::Result<Self> {
         let reports = Arc::new(Mailbox::new(move || wake()));
-        let files = WorkerQueue::start("files", &reports, file_task)?;
+        let files = WorkerQueue::start("files", &reports, move |task| file_task(task, &mut index))?;
         let pixels = WorkerQueue::start("pixels", &reports, pixel_task)?;
         Ok(Self { files, pixels, reports })
     }
@@ -104,7 +105,7 @@ struct WorkerQueue<T> {
 }
 
 impl<T: Send + 'static> WorkerQueue<T> {
-    fn start(name: &str, reports: &Arc<Mailbox<Report>>, run: impl Fn(T) -> Option<Report> + Send + 'static) -> io::Result<Self> {
+    fn start(name: &str, reports: &Arc<Mailbox<Report>>, mut run: impl FnMut(T) -> Option<Report> + Send + 'static) -> io::Result<Self> {
         let (sender, tasks) = channel::<T>();
         let (ended_sender, ended) = channel();
         let reports = Arc::clone(reports);
@@ -143,7 +144,7 @@ mod tests {
     #[test]
     fn no_task_is_lost_when_more_come_than_the_queue_holds() {
         let folder = tempfile::tempdir().unwrap();
-        let workers = Workers::start(Arc::new(|| {})).unwrap();
+        let workers = Workers::start(Arc::new(|| {}), PictureIndex::default()).unwrap();
         let tasks = 192;
         for n in 0..tasks {
             let info = PictureInfo { index: 0, seed: n as i64, cpu_math: None };
@@ -153,6 +154,7 @@ mod tests {
                 recipe: Box::default(),
                 notes: Vec::new(),
                 info,
+                batch: None,
                 pixels: Arc::new(Rgb8::new(1, 1, vec![7; 3]).unwrap()),
             });
         }

@@ -10,6 +10,7 @@ pub mod instance;
 pub mod library_service;
 pub mod logs;
 pub mod opened_picture;
+pub mod picture_index;
 pub mod preloading;
 pub mod presets;
 pub mod results;

@@ -16,7 +16,8 @@ const BUSY_WAIT: Duration = Duration::from_secs(10);
 /// A connection to the database; several, also of other processes, may be open at once. A thread has one of its own.
 pub struct Database {
     connection: Connection,
-    journals: PathBuf,
+    /// Folder of the journals of folders that are not Atelier's own; `None` for a database that is in no file.
+    journals: Option<PathBuf>,
 }
 
 /// State in which the database was found.
@@ -93,7 +94,7 @@ impl Database {
         transaction.pragma_update(None, "user_version", STEPS.len() as i64)?;
         transaction.commit()?;
         let journals = path.parent().unwrap_or(Path::new(".")).join("gallery-journals");
-        Ok(Some((Self { connection, journals }, version == 0)))
+        Ok(Some((Self { connection, journals: Some(journals) }, version == 0)))
     }
 
     fn begin_anew(path: &Path) -> Result<(Self, DatabaseState), GalleryError> {
@@ -111,9 +112,9 @@ impl Database {
         }
     }
 
-    /// The folder of the journals of folders that are not Atelier's own.
-    pub(crate) fn journals(&self) -> &Path {
-        &self.journals
+    /// Folder of the journals of folders that are not Atelier's own; `None` where nothing is written beside the database.
+    pub(crate) fn journals(&self) -> Option<&Path> {
+        self.journals.as_deref()
     }
 
     /// The connection.

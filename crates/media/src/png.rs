@@ -80,7 +80,7 @@ pub fn write_picture(path: &Path, image: &Rgb8, metadata: &Metadata) -> Result<(
     paths::write_atomic(path, |file| encode(file, image, metadata)).map_err(|error| PictureError::write(path, error))
 }
 
-fn encode(file: &mut File, image: &Rgb8, metadata: &Metadata) -> io::Result<()> {
+pub(crate) fn encode(file: &mut impl Write, image: &Rgb8, metadata: &Metadata) -> io::Result<()> {
     let mut file = BufWriter::new(file);
     let mut encoder = png::Encoder::new(&mut file, image.width(), image.height());
     encoder.set_color(png::ColorType::Rgb);

@@ -6,8 +6,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod gallery;
 mod library;
 
+pub use gallery::GalleryFlags;
+pub(super) use gallery::{Format, GalleryCommand, Verdict};
 pub use library::ModelsFlags;
 pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
 
@@ -67,6 +70,8 @@ pub enum Command {
     Inspect(InspectFlags),
     /// Find, download, check and tidy up models.
     Models(Box<ModelsFlags>),
+    /// Find, rate, export and tidy up pictures: Atelier's own, and those of folders that you add.
+    Gallery(Box<GalleryFlags>),
     /// List the devices that models can run on.
     Devices(DevicesFlags),
     /// Check drivers, folders, settings and model files, and say what to do. Exits with 1 where something is broken.

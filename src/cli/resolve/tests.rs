@@ -47,6 +47,7 @@ fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>
         Command::Plan(_)
         | Command::Inspect(_)
         | Command::Models(_)
+        | Command::Gallery(_)
         | Command::Devices(_)
         | Command::Doctor(_)
         | Command::ServeDevice(_) => panic!("no job"),

@@ -35,11 +35,13 @@ pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context:
     recipe.width = picture.image.width();
     recipe.height = picture.image.height();
     let id = state.session.push(recipe.clone(), picture.info, picture.notes.clone(), Arc::clone(&picture.image));
+    let batch = (recipe.batch_count > 1).then_some(job);
     context.workers.file(FileTask::Store {
         id,
         folder: state.pictures_folder.clone(),
         recipe: Box::new(recipe),
         info: picture.info,
+        batch,
         notes: picture.notes.clone(),
         pixels: Arc::clone(&picture.image),
     });

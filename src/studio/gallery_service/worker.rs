@@ -79,7 +79,12 @@ impl Worker {
             let result = match self.messages.wait() {
                 Message::Stop => break,
                 Message::Scanned => {
+                    if self.found.total == 0 {
+                        // An index that was just begun knew nothing at the start.
+                        self.publish_newest(&database);
+                    }
                     self.publish(&database, false);
+                    self.send(GalleryEvent::Changed);
                     Ok(())
                 }
                 Message::Request(request) => self.answer(&mut database, &scanning, request),

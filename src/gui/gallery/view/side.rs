@@ -10,7 +10,7 @@ use crate::gui::gallery::view::details;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{self, bare_icon, command_button, command_control, heading, icon_button, row, small};
+use crate::gui::widgets::{self, bare_icon, command_control, heading, icon_button, row, small};
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -91,15 +91,9 @@ fn conditions(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing = eframe::egui::vec2(4.0, 4.0);
             for (index, chip) in view.found.query.chips().enumerate() {
-                let command = gallery::Command::RemoveCondition(index);
-                let name = format!("{}: {}", command.label(), chip.label);
-                command_control(ui, state, commands, command, |ui| {
-                    let colour = if chip.problem.is_some() { palette.warn } else { palette.text };
-                    let text = RichText::new(format!("{}  ×", chip.label)).size(theme::SMALL).color(colour);
-                    ui.add(Button::new(text).corner_radius(9)).accessible_name(name)
-                });
+                let colour = if chip.problem.is_some() { palette.warn } else { palette.text };
+                widgets::removable_chip(ui, commands, chip.label, colour, gallery::Command::RemoveCondition(index));
             }
-            command_button(ui, state, commands, gallery::Command::ShowAll);
         });
     }
     if let Some(problem) = &view.found.problem {
