@@ -327,6 +327,7 @@ impl App {
         let mut commands = Commands::default();
         frame::window(ui, &self.state, &mut commands);
         self.state.create.focus_prompt = false;
+        self.state.create.focus_dialog = false;
         let gallery = &mut self.state.gallery;
         (gallery.focus_search, gallery.focus_cursor) = (false, false);
         let models = &mut self.state.models;

@@ -43,6 +43,8 @@ pub struct State {
     pub typed_path: Option<String>,
     /// Thumbnails of the start picture and the mask, by file.
     pub thumbnails: Vec<(PathBuf, TextureHandle)>,
+    /// Asks the open dialog's first control to take the keyboard in the next frame.
+    pub focus_dialog: bool,
     /// Asks the prompt to take the keyboard in the next frame.
     pub focus_prompt: bool,
     /// The newest preview that is not yet ready for the screen.
@@ -73,6 +75,7 @@ impl State {
             dropped: None,
             typed_path: None,
             thumbnails: Vec::new(),
+            focus_dialog: false,
             focus_prompt: true,
             pending_preview: None,
             is_converting_preview: false,

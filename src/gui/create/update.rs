@@ -86,7 +86,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::SearchPrompts(text) => state.prompts.search = text,
         Command::ApplyPreset(name) => apply_preset(state, &name, context),
-        Command::EditPreset(draft) => state.presets.draft = draft.map(|draft| *draft),
+        Command::EditPreset(draft) => {
+            state.focus_dialog = state.presets.draft.is_none();
+            state.presets.draft = draft.map(|draft| *draft);
+        }
         Command::SavePreset => save_preset(state, context),
         Command::DeletePreset(name) => preset_task(state, PresetTask::Delete(name), context),
         Command::ImportStyles => context.open_dialog(DialogKind::Styles, String::new()),

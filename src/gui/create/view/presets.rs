@@ -119,7 +119,7 @@ pub(crate) fn preset_dialog(ui: &mut Ui, state: &State, commands: &mut Commands)
         let name = widgets::line_edit_with_undo(ui, DIALOG_WIDTH, edit)
             .on_hover_text("The name of the style.")
             .accessible_name("Name of the style");
-        if ui.memory(|memory| memory.focused().is_none()) {
+        if state.create.focus_dialog {
             name.request_focus();
         }
         ui.add_space(6.0);
