@@ -14,6 +14,8 @@ use eframe::egui;
 use crate::gui::autosave::Autosave;
 use crate::gui::command::{Command, Commands};
 use crate::gui::context::Context;
+use crate::gui::create::presets::PresetState;
+use crate::gui::create::prompt_history::PromptHistory;
 use crate::gui::create::view::settings_panel;
 use crate::gui::features::with_features;
 use crate::gui::files::{DialogKind, DialogResult, Report};
@@ -32,6 +34,7 @@ use crate::studio::instance::{Handover, Instance};
 use crate::studio::library_service::{LibraryService, LibrarySnapshot};
 use crate::studio::picture_index::PictureIndex;
 use atelier_core::mailbox::Mailbox;
+use atelier_core::paths::Paths;
 use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
 use atelier_library::Builtin;
@@ -178,7 +181,11 @@ impl App {
             },
             notices: Notices::default(),
             closing: Closing::No,
-            create: create::State::new(settings.preview, pictures_folder),
+            create: create::State {
+                presets: PresetState { folder: options.paths.as_ref().map(Paths::presets), ..PresetState::default() },
+                prompts: PromptHistory::new(settings.prompts.clone()),
+                ..create::State::new(settings.preview, pictures_folder)
+            },
             devices: devices::State::from_settings(&settings),
             models: models::State::new(builtin, options.library.is_some()),
             gallery: gallery::State::default(),
@@ -201,6 +208,7 @@ impl App {
         };
         app.with(ctx, |features, context| {
             memory::update::start(features.memory, context);
+            create::update::start(features.create, context);
             devices::requests::start(features.devices, context);
             program::update::start(context);
         });
@@ -319,6 +327,7 @@ impl App {
         let mut commands = Commands::default();
         frame::window(ui, &self.state, &mut commands);
         self.state.create.focus_prompt = false;
+        self.state.create.focus_dialog = false;
         let gallery = &mut self.state.gallery;
         (gallery.focus_search, gallery.focus_cursor) = (false, false);
         let models = &mut self.state.models;
@@ -571,6 +580,7 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::Identified(files) => create::added_files::identified(files, context),
         Report::Opened { files, dropped } => create::open::opened(create, files, dropped, context),
         Report::Pasted(image) => create::open::offer_pasted(create, image, context),
+        Report::Presets(presets, words) => create::update::presets_read(create, presets, words, context),
         Report::Missing(paths) => context.shared.missing_files = paths.into_iter().collect(),
         Report::Stored(id, result) => create::pictures::stored(create, id, result, context),
         Report::Saved(Ok(path)) => context.notice(format!("Saved as {}", path.display())),
@@ -622,6 +632,7 @@ fn dialog_closed(
         | DialogKind::Reference
         | DialogKind::Control
         | DialogKind::Lora
+        | DialogKind::Styles
         | DialogKind::SaveAs(_) => {
             create::update::dialog_closed(create, kind, result, context);
         }

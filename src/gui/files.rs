@@ -18,6 +18,7 @@ use crate::studio::crash_report::{LastCrash, Watch};
 use crate::studio::library_service::LibrarySnapshot;
 use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
 use crate::studio::picture_index::PictureIndex;
+use crate::studio::presets::{PresetTask, Presets, read_presets};
 use crate::studio::updates::{Release, UpdateError};
 use crate::studio::{installed, preloading, results};
 use atelier_core::device::Device;
@@ -67,6 +68,8 @@ pub enum FileTask {
         /// The part.
         part: RecallPart,
     },
+    /// Do this with the presets of this folder.
+    Presets(PathBuf, PresetTask),
     /// Find out which of these files are missing.
     Check(Vec<PathBuf>),
     /// Write a finished picture.
@@ -185,6 +188,8 @@ pub enum Report {
     KeptRead(Vec<(GalleryId, PathBuf, OpenedPicture)>),
     /// Settings of a picture of which this part is taken over; `None` where it has none.
     Recalled(RecallPart, Option<Box<OpenedPicture>>),
+    /// The presets, and what was done with them, in a sentence.
+    Presets(Presets, Option<String>),
     /// Of the files asked about, those that are not there.
     Missing(Vec<PathBuf>),
     /// The picture is on the disk.
@@ -265,6 +270,8 @@ pub enum DialogKind {
     Control,
     /// A LoRA.
     Lora,
+    /// A1111's list of styles.
+    Styles,
     /// Target file of this picture.
     SaveAs(PictureId),
     /// A folder of models that is used in place.
@@ -363,6 +370,10 @@ pub(crate) fn file_task(task: FileTask, index: &mut PictureIndex) -> Option<Repo
             let known = KnownModels { files: &known, cards: &library.cards };
             Some(Report::Recalled(part, read_opened_picture(&path, &known).map(Box::new)))
         }
+        FileTask::Presets(folder, task) => {
+            let words = task.run(&folder, atelier_library::to_trash);
+            Some(Report::Presets(read_presets(&folder), words))
+        }
         FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
         FileTask::Store { id, folder, recipe, info, batch, notes, pixels } => {
             let stored = store_picture(&folder, &recipe, info, &notes, &pixels);
@@ -423,6 +434,7 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
             .add_filter("Model files", &MODELS)
             .add_filter("All files", &["*"])
             .pick_file()),
+        DialogKind::Styles => one(dialog.set_title("Choose A1111's styles.csv").add_filter("Lists of styles", &["csv"]).pick_file()),
         DialogKind::Lora => one(dialog.set_title("Choose a LoRA").add_filter("Model files", &MODELS).pick_file()),
         DialogKind::Start => one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURES).pick_file()),
         DialogKind::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURES).pick_file()),

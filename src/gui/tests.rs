@@ -32,6 +32,7 @@ mod inputs;
 mod memory;
 mod models;
 mod notes;
+mod presets;
 mod program;
 mod recall;
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use eframe::egui::{ColorImage, Key, Modifiers};
 
 use crate::gui::create::dropped::DroppedUse;
+use crate::gui::create::presets::PresetDraft;
 use crate::gui::create::session::PictureId;
 use crate::gui::create::state::State;
-use crate::gui::shared::{Shared, UnmetRequirement};
+use crate::gui::shared::{Screen, Shared, UnmetRequirement};
 use crate::gui::shortcut::Shortcut;
 use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
@@ -53,6 +54,24 @@ pub enum Command {
     ClearFile(FileRole),
     /// Move the file from one role to another.
     MoveFile(FileRole, FileRole),
+    /// Put the prompt of the picture before into the field.
+    OlderPrompt,
+    /// Go back towards the newest prompt.
+    NewerPrompt,
+    /// Put this earlier prompt into the field.
+    UsePrompt(String),
+    /// Search the earlier prompts.
+    SearchPrompts(String),
+    /// Apply the preset of this name.
+    ApplyPreset(String),
+    /// Open the dialog that saves a preset, edit it, or close it.
+    EditPreset(Option<Box<PresetDraft>>),
+    /// Save the preset of the dialog.
+    SavePreset,
+    /// Delete the preset of this name.
+    DeletePreset(String),
+    /// Show the file dialog for A1111's list of styles.
+    ImportStyles,
     /// Identify files that were dropped, pasted or typed: each takes its place, and of a picture it is asked what it is for.
     TakePaths(Vec<PathBuf>),
     /// Ask what a pasted picture is for.
@@ -131,6 +150,8 @@ impl Command {
         (Self::OpenFolder, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::O)),
         (Self::Generate, Shortcut::while_typing(Modifiers::COMMAND, Key::Enter)),
         (Self::Cancel, Shortcut::while_typing(Modifiers::NONE, Key::Escape)),
+        (Self::OlderPrompt, Shortcut::while_typing(Modifiers::ALT, Key::ArrowUp)),
+        (Self::NewerPrompt, Shortcut::while_typing(Modifiers::ALT, Key::ArrowDown)),
         (Self::FocusPrompt, Shortcut::while_typing(Modifiers::COMMAND, Key::L)),
         (Self::SwapSides, Shortcut::while_typing(Modifiers::COMMAND, Key::I)),
         (Self::RollSeed, Shortcut::while_typing(Modifiers::COMMAND, Key::R)),
@@ -197,6 +218,16 @@ impl Command {
                 ("Keep this seed", "Keep this seed, so that only what you change changes. Unlocked, each picture gets a new one.")
             }
             Self::TryPrompt(example) => (example, "Put these words into the prompt."),
+            Self::OlderPrompt => ("Older prompt", "Put the prompt of the picture before into the field."),
+            Self::NewerPrompt => ("Newer prompt", "Go back towards your newest prompt."),
+            Self::UsePrompt(_) => ("Use this prompt", "Put this prompt into the field."),
+            Self::SearchPrompts(_) => ("Search prompts", "Search the prompts of earlier pictures."),
+            Self::ApplyPreset(_) => ("Apply a style", "Apply this style to the settings."),
+            Self::EditPreset(Some(_)) => ("Save as a style", "Save some of these settings under a name, to apply them again."),
+            Self::EditPreset(None) => ("Cancel", "Save nothing."),
+            Self::SavePreset => ("Save style", "Save these parts of the settings under this name."),
+            Self::DeletePreset(_) => ("Delete style", "Move this style to your system's trash."),
+            Self::ImportStyles => ("Import styles.csv…", "Add the styles of A1111's list."),
             Self::UseBuiltin => (
                 "Use the built-in model",
                 "Use the model that comes with Atelier, with the settings that suit it. Your own files are remembered.",
@@ -267,7 +298,17 @@ impl Command {
             Self::UseBuiltin if shared.builtin.is_err() => Err("The built-in model is not there. Reinstall Atelier to get it back."),
             Self::UseBuiltin => (!shared.uses_builtin()).then_some(()).ok_or("The built-in model is in use."),
             Self::UseOwnFiles => shared.uses_builtin().then_some(()).ok_or("Your own files are in use."),
+            Self::OlderPrompt | Self::NewerPrompt if shared.screen != Screen::Create => Err("The prompt is in the Create view."),
+            Self::OlderPrompt if state.prompts.prompts().is_empty() => Err("There is no earlier prompt."),
+            Self::SavePreset => {
+                let draft = state.presets.draft.as_ref().ok_or("Nothing is to be saved.")?;
+                if draft.name.trim().is_empty() {
+                    return Err("Give the style a name.");
+                }
+                (!draft.parts.is_empty()).then_some(()).ok_or("Choose at least one part of the settings.")
+            }
             Self::AddFiles
+            | Self::ImportStyles
             | Self::ChooseFile(_)
             | Self::ChooseStart
             | Self::ChooseMask
@@ -314,6 +355,13 @@ impl Command {
             | Self::MoveFile(..)
             | Self::TakePaths(_)
             | Self::TakeImage(_)
+            | Self::OlderPrompt
+            | Self::NewerPrompt
+            | Self::UsePrompt(_)
+            | Self::SearchPrompts(_)
+            | Self::ApplyPreset(_)
+            | Self::EditPreset(_)
+            | Self::DeletePreset(_)
             | Self::CloseDropped
             | Self::PlaceFile(..)
             | Self::TypePath(_)

@@ -80,6 +80,7 @@ fn offer(state: &mut State, pictures: Vec<(PathBuf, Option<Box<OpenedPicture>>)>
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let images = std::iter::once(path).chain(pictures.into_iter().map(|(path, _)| path)).map(ImageSource::File).collect();
     state.dropped = Some(DroppedPictures { images, name, opened });
+    state.focus_dialog = true;
     context.egui.request_repaint();
 }
 
@@ -87,6 +88,7 @@ fn offer(state: &mut State, pictures: Vec<(PathBuf, Option<Box<OpenedPicture>>)>
 pub(crate) fn offer_pasted(state: &mut State, image: Rgb8, context: &Context<'_>) {
     let name = format!("Picture of {} × {} pixels", image.width(), image.height());
     state.dropped = Some(DroppedPictures { images: vec![ImageSource::Pixels(image)], name, opened: None });
+    state.focus_dialog = true;
     context.egui.request_repaint();
 }
 

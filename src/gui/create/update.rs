@@ -9,12 +9,14 @@ use crate::gui::context::Context;
 use crate::gui::create::added_files::{start_from, take_files};
 use crate::gui::create::command::Command;
 use crate::gui::create::open;
+use crate::gui::create::presets::{AppliedPreset, PresetDraft};
 use crate::gui::create::session::{PictureFile, PictureId};
 use crate::gui::create::state::State;
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_path};
 use crate::gui::shared::ErrorCard;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, Lora, ModelFiles, Recipe};
+use crate::studio::presets::{Preset, PresetTask, Presets};
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, Lora, ModelFiles, Recipe, changed_settings};
 use atelier_engine::{JobId, Task};
 
 /// Seeds that are drawn stay short enough to be read out.
@@ -70,6 +72,27 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             state.typed_path = None;
             open::open(paths.into_iter().map(|path| parse_path(&path)).collect(), true, context);
         }
+        Command::OlderPrompt => {
+            let prompt = state.prompts.older(&context.shared.recipe.prompt);
+            context.shared.recipe.prompt = prompt.unwrap_or_else(|| std::mem::take(&mut context.shared.recipe.prompt));
+        }
+        Command::NewerPrompt => {
+            let prompt = state.prompts.newer(&context.shared.recipe.prompt);
+            context.shared.recipe.prompt = prompt.unwrap_or_else(|| std::mem::take(&mut context.shared.recipe.prompt));
+        }
+        Command::UsePrompt(prompt) => {
+            context.shared.recipe.prompt = prompt;
+            state.focus_prompt = true;
+        }
+        Command::SearchPrompts(text) => state.prompts.search = text,
+        Command::ApplyPreset(name) => apply_preset(state, &name, context),
+        Command::EditPreset(draft) => {
+            state.focus_dialog = state.presets.draft.is_none();
+            state.presets.draft = draft.map(|draft| *draft);
+        }
+        Command::SavePreset => save_preset(state, context),
+        Command::DeletePreset(name) => preset_task(state, PresetTask::Delete(name), context),
+        Command::ImportStyles => context.open_dialog(DialogKind::Styles, String::new()),
         Command::TakeImage(image) => context.workers.pixel(PixelTask::Pasted(image)),
         Command::UseDropped(purpose) => open::use_dropped(state, purpose, context),
         Command::CloseDropped => state.dropped = None,
@@ -165,6 +188,7 @@ fn generate(state: &mut State, recipe: Recipe, context: &mut Context<'_>) {
     match context.engine.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview }) {
         Ok(job) => {
             context.shared.recent_recipes.remember(&recipe);
+            state.prompts.remember(&recipe.prompt);
             context.shared.jobs.push(job, recipe);
             context.shared.error = None;
             state.session.follow();
@@ -173,6 +197,48 @@ fn generate(state: &mut State, recipe: Recipe, context: &mut Context<'_>) {
             context.shared.error = Some(ErrorCard::new("This picture could not be started.", format!("Sorry: {busy}.")));
         }
     }
+}
+
+/// Reads the presets.
+pub(crate) fn start(state: &State, context: &Context<'_>) {
+    preset_task(state, PresetTask::Read, context);
+}
+
+fn preset_task(state: &State, task: PresetTask, context: &Context<'_>) {
+    if let Some(folder) = &state.presets.folder {
+        context.workers.file(FileTask::Presets(folder.clone(), task));
+    }
+}
+
+/// The presets have been read.
+pub(crate) fn presets_read(state: &mut State, presets: Presets, words: Option<String>, context: &mut Context<'_>) {
+    for path in presets.presets.iter().filter_map(|(_, picture)| picture.clone()) {
+        // A preset may have got another picture.
+        state.thumbnails.retain(|(of, _)| *of != path);
+        state.requested_thumbnails.insert(path.clone());
+        context.workers.file(FileTask::Thumbnail(path));
+    }
+    state.presets.list = presets;
+    if let Some(words) = words {
+        context.notice(words);
+    }
+}
+
+fn apply_preset(state: &mut State, name: &str, context: &mut Context<'_>) {
+    let Some(preset) = state.presets.get(name) else { return };
+    let before = context.shared.recipe.clone();
+    let settings = preset.settings_for(&before);
+    context.shared.apply_settings(&settings);
+    let recipe = context.shared.recipe.clone();
+    let changes = changed_settings(&before, &recipe);
+    state.presets.applied = Some(AppliedPreset { name: name.to_owned(), changes, recipe });
+}
+
+fn save_preset(state: &mut State, context: &Context<'_>) {
+    let Some(PresetDraft { name, parts, with_picture }) = state.presets.draft.take() else { return };
+    let preset = Preset::of(name.trim().to_owned(), &context.shared.recipe, parts);
+    let picture = if with_picture { shown_image(state) } else { None };
+    preset_task(state, PresetTask::Save(Box::new(preset), picture), context);
 }
 
 fn cancel(id: JobId, context: &mut Context<'_>) {
@@ -282,6 +348,7 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
             let strength = context.shared.recipe.control.as_ref().map_or(CONTROL_STRENGTH, |control| control.strength);
             context.shared.recipe.control = Some(ControlImage { image: ImageSource::File(path), strength });
         }
+        DialogKind::Styles => preset_task(state, PresetTask::Import(path), context),
         DialogKind::Lora => {
             context.shared.recipe.loras.push(Lora { path, strength: 1.0 });
             context.shared.take_prompt_loras();

@@ -4,15 +4,23 @@ use atelier_core::recipe::{Lora, PartialRecipe};
 use atelier_library::{ModelKind, lora_named};
 use atelier_media::{MAX_SIDE, PictureSettings, Tool};
 
-use super::models::{MissingModel, find};
+use super::models::{KnownModels, MissingModel, find};
 use super::sampling::{sampler_named, scheduler_named};
-use super::{KnownModels, SettingLine};
 
 /// Most steps and strongest LoRAs that a recipe takes.
 const STEPS: std::ops::RangeInclusive<u32> = 1..=10_000;
 const STRONGEST: f32 = 10.0;
 /// Characters of a prompt that a line shows.
 const MOST_CHARACTERS: usize = 200;
+
+/// A setting by name and value, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingLine {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
 
 /// What a picture's settings come to on this machine.
 #[derive(Clone, Debug, Default, PartialEq)]

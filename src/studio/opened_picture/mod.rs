@@ -10,30 +10,13 @@ use std::path::{Path, PathBuf};
 
 use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{PartialRecipe, PictureInfo, Recipe};
-use atelier_library::{ModelCard, ModelKind};
+use atelier_library::ModelKind;
 use atelier_media::{MissingFile, PictureSettings, RequiredFile, StoredRecipe, Tool, read_settings};
 
-pub use models::{MissingModel, ModelRemedy};
+pub use foreign::SettingLine;
+pub use models::{KnownModels, MissingModel, ModelRemedy};
 
 use foreign::Translation;
-
-/// Models of this machine and of the catalogue, among which a picture finds its own.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct KnownModels<'a> {
-    /// Files of models and LoRAs.
-    pub files: &'a [PathBuf],
-    /// The library.
-    pub cards: &'a [ModelCard],
-}
-
-/// A setting by name and value, for people.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettingLine {
-    /// Its name.
-    pub name: String,
-    /// Its value.
-    pub value: String,
-}
 
 /// A picture file with settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -134,6 +117,8 @@ fn own(stored: StoredRecipe, from: &PictureSettings, path: &Path, known: &KnownM
 
 #[cfg(test)]
 mod tests {
+    use atelier_library::ModelCard;
+
     use super::*;
     use atelier_core::recipe::{FileRole, Lora, ModelFiles, Rgb8, Rng, Sampler, Scheduler};
 

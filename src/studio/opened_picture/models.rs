@@ -1,6 +1,6 @@
 //! Models and LoRAs that a picture names, found on this machine or in the catalogue: by hash first, then by name. Pure.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use atelier_core::format::file_size;
 use atelier_library::{CardFile, ModelCard, ModelKind, Role};
@@ -11,6 +11,15 @@ const FEWEST_DIGITS: usize = 8;
 const LIKENESS: f64 = 0.75;
 /// Endings of model files.
 const ENDINGS: [&str; 7] = ["safetensors", "ckpt", "gguf", "sft", "pth", "pt", "bin"];
+
+/// Models of this machine and of the catalogue, among which a picture finds its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KnownModels<'a> {
+    /// Files of models and LoRAs.
+    pub files: &'a [PathBuf],
+    /// The library.
+    pub cards: &'a [ModelCard],
+}
 
 /// A model or LoRA that a picture names and that is not on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

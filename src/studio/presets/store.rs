@@ -8,7 +8,7 @@ use atelier_core::paths;
 use atelier_core::recipe::Rgb8;
 use atelier_media::Metadata;
 
-use super::Preset;
+use super::preset::Preset;
 
 /// Presets that are read, and bytes of each.
 const MOST_PRESETS: usize = 1000;
@@ -93,15 +93,18 @@ pub fn save_preset(folder: &Path, preset: &Preset, picture: Option<&Rgb8>) -> Re
     }
 }
 
-/// Deletes the preset of this name with its picture; succeeds where there is none.
+/// Moves the preset of this name with its picture to the system's trash, which is `trash`; succeeds where there is none.
 ///
 /// # Errors
-/// If the disk refuses.
-pub fn delete_preset(folder: &Path, name: &str) -> Result<(), PresetError> {
+/// If the system refuses.
+pub fn delete_preset(folder: &Path, name: &str, trash: fn(&Path) -> Result<(), String>) -> Result<(), PresetError> {
     let path = file_of(folder, name)?;
-    let failed = |source: io::Error| PresetError::Write { path: path.clone(), source };
-    paths::remove_if_there(&path).map_err(failed)?;
-    paths::remove_if_there(&path.with_extension("png")).map_err(failed)
+    for path in [path.with_extension("png"), path] {
+        if path.is_file() {
+            trash(&path).map_err(|reason| PresetError::Write { source: io::Error::other(reason), path })?;
+        }
+    }
+    Ok(())
 }
 
 /// The file of the preset of this name: the one that is there, else a free one that is named after it.
@@ -141,8 +144,9 @@ mod tests {
         let read = read_presets(&folder);
         let names: Vec<_> = read.presets.iter().map(|(it, picture)| (it.name.as_str(), it.settings.steps, picture.is_some())).collect();
         assert_eq!(names, [("aquarelle", Some(6), false), ("Ink / wash", Some(4), true), ("Ink: wash", Some(7), false)]);
-        delete_preset(&folder, "Ink / wash").unwrap();
-        delete_preset(&folder, "never was").unwrap();
+        let trash = |path: &Path| fs::remove_file(path).map_err(|error| error.to_string());
+        delete_preset(&folder, "Ink / wash", trash).unwrap();
+        delete_preset(&folder, "never was", trash).unwrap();
         assert_eq!((read_presets(&folder).presets.len(), fs::read_dir(&folder).unwrap().count()), (2, 2));
         assert!(matches!(save_preset(&folder, &preset(" ", 1), None), Err(PresetError::NoName)));
     }

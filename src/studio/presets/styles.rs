@@ -6,7 +6,7 @@ use std::path::Path;
 
 use atelier_core::recipe::PartialRecipe;
 
-use super::Preset;
+use super::preset::Preset;
 
 /// Bytes and rows that are read.
 const MOST_BYTES: u64 = 4 << 20;

@@ -140,7 +140,7 @@ fn buttons(ui: &mut Ui, state: &State, dropped: &DroppedPictures, commands: &mut
                 continue;
             }
             let response = theme::accented(ui, |ui| command_button(ui, state, commands, command));
-            if ui.memory(|memory| memory.focused().is_none()) {
+            if state.create.focus_dialog {
                 response.request_focus();
             }
         }

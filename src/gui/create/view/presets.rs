@@ -48,7 +48,7 @@ pub(crate) fn preset_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
             };
             let width = ui.available_width() - ROW_HEIGHT - ui.spacing().item_spacing.x;
             ui.allocate_ui_with_layout(vec2(width, 0.0), Layout::top_down(Align::Min), |ui| {
-                ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.accent_text)).wrap());
+                ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)).wrap());
             });
             if !applied.changes.is_empty() {
                 icon_button(ui, state, commands, Icon::Undo, WindowCommand::Undo);
@@ -72,12 +72,21 @@ fn list(ui: &mut Ui, state: &State, commands: &mut Commands) {
             ui.horizontal(|ui| {
                 ui.spacing_mut().item_spacing.x = 4.0;
                 if let Some(texture) = picture.as_deref().and_then(|path| state.create.thumbnail(path)) {
-                    ui.add(Image::from_texture(SizedTexture::from_handle(texture)).fit_to_exact_size(vec2(ROW_HEIGHT, ROW_HEIGHT)).alt_text(&preset.name));
+                    ui.add(
+                        Image::from_texture(SizedTexture::from_handle(texture))
+                            .fit_to_exact_size(vec2(ROW_HEIGHT, ROW_HEIGHT))
+                            .alt_text(&preset.name),
+                    );
                 }
                 let width = ui.available_width() - ROW_HEIGHT - 4.0;
                 let changes = changes_of(&preset.settings_for(&state.shared.recipe), &state.shared.recipe);
-                let hover = if changes.is_empty() { "It changes nothing now.".to_owned() } else { format!("Changes: {}.", changes.join(", ")) };
-                let button = Button::new(preset.name.as_str()).truncate().right_text("").frame_when_inactive(false).min_size(vec2(width, ROW_HEIGHT));
+                let hover =
+                    if changes.is_empty() { "It changes nothing now.".to_owned() } else { format!("Changes: {}.", changes.join(", ")) };
+                let button = Button::new(preset.name.as_str())
+                    .truncate()
+                    .right_text("")
+                    .frame_when_inactive(false)
+                    .min_size(vec2(width, ROW_HEIGHT));
                 let chosen = command_control(ui, state, commands, Command::ApplyPreset(preset.name.clone()), |ui| {
                     ui.add_sized(vec2(width, ROW_HEIGHT), button).on_hover_text(hover).accessible_name(preset.name.as_str())
                 });
@@ -107,8 +116,10 @@ pub(crate) fn preset_dialog(ui: &mut Ui, state: &State, commands: &mut Commands)
         ui.set_width(DIALOG_WIDTH);
         ui.label(bold("Save these settings as a style").size(theme::TITLE).color(palette.strong));
         let edit = TextEdit::singleline(&mut edited.name).hint_text("Name").id(Id::unique("style name"));
-        let name = widgets::line_edit_with_undo(ui, DIALOG_WIDTH, edit).on_hover_text("The name of the style.").accessible_name("Name of the style");
-        if ui.memory(|memory| memory.focused().is_none()) {
+        let name = widgets::line_edit_with_undo(ui, DIALOG_WIDTH, edit)
+            .on_hover_text("The name of the style.")
+            .accessible_name("Name of the style");
+        if state.create.focus_dialog {
             name.request_focus();
         }
         ui.add_space(6.0);

@@ -32,7 +32,9 @@ pub(crate) fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands
         ui.set_width(WIDTH);
         let mut search = history.search.clone();
         let edit = TextEdit::singleline(&mut search).hint_text("Search").id(Id::unique("search of prompts"));
-        let field = widgets::line_edit_with_undo(ui, WIDTH, edit).on_hover_text("Words of the prompt, in any order.").accessible_name("Search prompts");
+        let field = widgets::line_edit_with_undo(ui, WIDTH, edit)
+            .on_hover_text("Words of the prompt, in any order.")
+            .accessible_name("Search prompts");
         if ui.memory(|memory| memory.focused().is_none()) {
             field.request_focus();
         }
@@ -44,7 +46,8 @@ pub(crate) fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands
             for prompt in history.found().take(MOST_SHOWN) {
                 is_empty = false;
                 let line = prompt.replace('\n', " ");
-                let button = Button::new(line.as_str()).truncate().right_text("").frame_when_inactive(false).min_size(vec2(WIDTH, ROW_HEIGHT));
+                let button =
+                    Button::new(line.as_str()).truncate().right_text("").frame_when_inactive(false).min_size(vec2(WIDTH, ROW_HEIGHT));
                 let chosen = command_control(ui, state, commands, Command::UsePrompt(prompt.clone()), |ui| {
                     ui.add_sized(vec2(WIDTH, ROW_HEIGHT), button).on_hover_text(prompt).accessible_name(line.as_str())
                 });
