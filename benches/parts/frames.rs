@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use atelier::gui::shared::Screen;
 use atelier::gui::{App, Options};
 use atelier::settings::Settings;
+use atelier_core::paths::Paths;
 use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::start;
-use atelier_core::paths::Paths;
 use eframe::egui::{Event, Key, Modifiers, MouseWheelUnit, TouchPhase, pos2, vec2};
 use egui_kittest::Harness;
 
