@@ -1,4 +1,4 @@
-//! The command line: `atelier generate`, `upscale`, `plan`, `models`, `gallery`, `devices`, `doctor` and `serve-device`.
+//! The command line: `atelier generate`, `upscale`, `plan`, `inspect`, `models`, `gallery`, `devices`, `doctor` and `serve-device`.
 //!
 //! Flags are parsed first (`flags`) and resolved second (`resolve`); then one job runs to its end (`job`). Invariants: standard
 //! output carries paths or, with `--json`, one event a line (`json`), and nothing else; the exit code is 0 done, 1 failed, 2 wrong flags,
@@ -9,6 +9,7 @@ mod doctor;
 mod exit;
 mod flags;
 mod gallery;
+mod inspect;
 mod interrupt;
 mod job;
 mod job_progress;
@@ -31,7 +32,9 @@ use std::sync::Arc;
 use clap::{CommandFactory, Parser};
 
 use exit::Exit;
-pub use flags::{Command, DevicesFlags, DoctorFlags, GalleryFlags, GenerateFlags, ModelsFlags, PlanFlags, ServeFlags, UpscaleFlags};
+pub use flags::{
+    Command, DevicesFlags, DoctorFlags, GalleryFlags, GenerateFlags, InspectFlags, ModelsFlags, PlanFlags, ServeFlags, UpscaleFlags,
+};
 use flags::{CommonFlags, ServerFlags};
 use interrupt::{Interrupt, Press};
 use job::JobOutput;
@@ -229,6 +232,7 @@ where
                 Err(error) => refused(&error, err.as_mut()),
             };
         }
+        Command::Inspect(flags) => return inspect::run(&flags, out, err.as_mut()),
         Command::Devices(flags) => return list_devices(&flags.servers, flags.json, &start(), out, err.as_mut()),
         Command::Doctor(flags) => {
             if let Err(error) = listen(&interrupt) {
@@ -291,8 +295,9 @@ fn with_lookup<T>(
     resolve: impl FnOnce(&resolve::Lookup<'_>) -> Result<T, UsageError>,
 ) -> Result<T, UsageError> {
     let model = |name: &str| models::find(name, &common.library, paths);
+    let like = |path: &Path| models::open_picture(path, &common.library, paths, builtin);
     let loras = |names: &[String]| models::find_loras(names, common.model.lora_model_dir.as_deref(), &common.library, paths);
-    resolve(&resolve::Lookup { model: &model, loras: &loras, builtin })
+    resolve(&resolve::Lookup { model: &model, loras: &loras, like: &like, builtin })
 }
 
 fn listen_for_ctrl_c(interrupt: &Arc<Interrupt>) -> Result<(), ctrlc::Error> {

@@ -33,7 +33,7 @@ impl Workers {
     pub(crate) fn start(wake: Wake, mut index: PictureIndex) -> io::Result<Self> {
         let reports = Arc::new(Mailbox::new(move || wake()));
         let files = WorkerQueue::start("files", &reports, move |task| file_task(task, &mut index))?;
-        let pixels = WorkerQueue::start("pixels", &reports, |task| Some(pixel_task(task)))?;
+        let pixels = WorkerQueue::start("pixels", &reports, pixel_task)?;
         Ok(Self { files, pixels, reports })
     }
 

@@ -53,6 +53,8 @@ pub struct Settings {
     pub cpu_math: Option<CpuMath>,
     /// Whether new versions are looked for, and what was found.
     pub updates: UpdateSettings,
+    /// Prompts of earlier pictures, newest first.
+    pub prompts: Vec<String>,
 }
 
 /// A placement with a name.

@@ -12,6 +12,7 @@ pub mod logs;
 pub mod opened_picture;
 pub mod picture_index;
 pub mod preloading;
+pub mod presets;
 pub mod results;
 mod termination;
 pub mod updates;

@@ -12,6 +12,7 @@ mod changes;
 mod files;
 mod image;
 mod lora_tags;
+mod partial;
 mod recall;
 mod sampling;
 
@@ -19,6 +20,7 @@ pub use changes::changed_settings;
 pub use files::{FileRole, ModelFiles};
 pub use image::{ImageSource, Rgb8};
 pub use lora_tags::{take_loras, take_loras_if};
+pub use partial::PartialRecipe;
 pub use recall::RecallPart;
 pub use sampling::{Rng, Sampler, Scheduler, UnknownName};
 
