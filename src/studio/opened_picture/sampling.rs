@@ -13,7 +13,7 @@ const SAMPLERS: &[(&[&str], Sampler)] = &[
     (&["dpm++ 2m", "dpm++2m", "dpmpp_2m", "k_dpmpp_2m", "k_dpmpp_2"], Sampler::Dpmpp2m),
     (&["dpm++ 2m v2", "dpm++2mv2"], Sampler::Dpmpp2mV2),
     (&["ipndm"], Sampler::Ipndm),
-    (&["ipndm_v"], Sampler::IpndmV),
+    (&["ipndm_v", "ipndm v"], Sampler::IpndmV),
     (&["lcm"], Sampler::Lcm),
     (&["ddim", "ddim_trailing", "ddim trailing"], Sampler::DdimTrailing),
     (&["tcd"], Sampler::Tcd),
