@@ -24,6 +24,7 @@ using atelier::Job;
 using atelier::last_error;
 using atelier::last_lost_device;
 using atelier::last_loras;
+using atelier::last_missing_numbers;
 using atelier::last_lost_server;
 using atelier::last_peaks;
 using atelier::last_shortage;
@@ -37,6 +38,7 @@ thread_local std::string last_lost_server;
 thread_local std::string last_lost_device;
 thread_local PeakBytes last_peaks;
 thread_local std::vector<LoraUse> last_loras;
+thread_local uint64_t last_missing_numbers = 0;
 
 atelier_status reject(const char* reason) {
     last_error = reason;
@@ -155,6 +157,10 @@ size_t atelier_last_loras(atelier_lora_use* out, size_t capacity) {
         ++index;
     }
     return index;
+}
+
+uint64_t atelier_last_missing_numbers(void) {
+    return last_missing_numbers;
 }
 
 size_t atelier_device_count(void) {
@@ -325,7 +331,8 @@ atelier_status atelier_context_generate(atelier_context* context,
         }
         return ATELIER_OK;
     });
-    last_peaks = job.peaks();
+    last_peaks           = job.peaks();
+    last_missing_numbers = job.missing_numbers();
     if (status != ATELIER_OK) {
         std::string error               = std::move(last_error);
         const atelier_shortage shortage = last_shortage;
