@@ -364,7 +364,8 @@ fn a_picture_of_which_a_part_is_no_numbers_says_so() {
     let [note] = &said.pictures()[0].notes[..] else { panic!("{:?}", said.pictures()[0].notes) };
     assert_eq!(note.kind, NoteKind::Wrong);
     assert!(note.sentence.starts_with("Parts of this picture are missing: numbers overflowed while it was made."), "{note:?}");
-    assert_eq!(engine.run(&recipe()).pictures()[0].notes, [], "the next one has all of them");
+    let next = engine.run(&recipe());
+    assert!(next.pictures()[0].notes.iter().all(|note| note.kind != NoteKind::Wrong), "the next one has all of them");
 }
 
 #[test]

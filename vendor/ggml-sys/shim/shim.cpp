@@ -24,7 +24,6 @@ using atelier::Job;
 using atelier::last_error;
 using atelier::last_lost_device;
 using atelier::last_loras;
-using atelier::last_missing_numbers;
 using atelier::last_lost_server;
 using atelier::last_peaks;
 using atelier::last_shortage;
@@ -38,7 +37,6 @@ thread_local std::string last_lost_server;
 thread_local std::string last_lost_device;
 thread_local PeakBytes last_peaks;
 thread_local std::vector<LoraUse> last_loras;
-thread_local uint64_t last_missing_numbers = 0;
 
 atelier_status reject(const char* reason) {
     last_error = reason;
@@ -158,6 +156,8 @@ size_t atelier_last_loras(atelier_lora_use* out, size_t capacity) {
     }
     return index;
 }
+
+static thread_local uint64_t last_missing_numbers = 0;
 
 uint64_t atelier_last_missing_numbers(void) {
     return last_missing_numbers;
