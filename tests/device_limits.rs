@@ -1,6 +1,6 @@
 //! Devices that cannot do what a model asks: buffers that are too small for one tensor, and number types that they do not compute with.
 //!
-//! The devices belong to the process: `SMALL` has no buffer larger than a mebibyte, `PLAIN` does not compute with `Q8_0`.
+//! The devices belong to the process: `SMALL` has no buffer larger than a mebibyte, `MIDDLE` none larger than 20 of them, `PLAIN` does not compute with `Q8_0`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -12,7 +12,7 @@ use support::{folder, recipe};
 use testkit::tiny::{self, Format, Options};
 
 fn limited() -> Alone {
-    alone("SMALL:1/largest=0.001,PLAIN:1/without=q8_0")
+    alone("SMALL:1/largest=0.001,MIDDLE:1/largest=0.02,PLAIN:1/without=q8_0")
 }
 
 fn placed(backend: &str) -> Recipe {
@@ -51,6 +51,18 @@ fn a_picture_whose_tensors_are_larger_than_a_buffer_is_an_error_before_it_is_com
     for failure in [&failure, &*estimate] {
         assert!(failure.advice.sentence.contains("in one piece") && failure.advice.hint.contains("tiles"), "{failure:?}");
     }
+}
+
+#[test]
+fn a_picture_that_is_too_large_to_be_decoded_in_one_piece_is_decoded_in_tiles() {
+    let limited = limited();
+    // 64 channels in F32 take 64 MiB, and 16 in a tile.
+    let recipe = Recipe { width: 512, height: 512, steps: 1, ..placed("all=cpu,vae=MIDDLE") };
+    let said = limited.run(&recipe);
+    let [note] = &said.pictures()[0].notes[..] else { panic!("{:?}", said.pictures()[0].notes) };
+    assert!(note.sentence.starts_with("Decoded in tiles: MIDDLE"), "{note:?}");
+    let tiled = limited.run(&Recipe { vae_tiling: true, ..recipe });
+    assert_eq!((tiled.pixels(), tiled.pictures()[0].notes.len()), (said.pixels(), 0));
 }
 
 #[test]

@@ -355,6 +355,20 @@ fn a_picture_of_one_colour_says_so_and_flash_attention_is_avoided_there_from_the
 }
 
 #[test]
+fn a_picture_of_which_a_part_is_no_numbers_says_so() {
+    let made = make::zimage(&folder("without-red"), &make::Options::default()).unwrap();
+    broken::without_red(&made.taesd).unwrap();
+    let files = [(FileRole::Diffusion, made.diffusion), (FileRole::Llm, made.llm), (FileRole::Taesd, made.taesd)].into_iter().collect();
+    let engine = Engine::start();
+    let said = engine.run(&Recipe { files, ..recipe() });
+    let [note] = &said.pictures()[0].notes[..] else { panic!("{:?}", said.pictures()[0].notes) };
+    assert_eq!(note.kind, NoteKind::Wrong);
+    assert!(note.sentence.starts_with("Parts of this picture are missing: numbers overflowed while it was made."), "{note:?}");
+    let next = engine.run(&recipe());
+    assert!(next.pictures()[0].notes.iter().all(|note| note.kind != NoteKind::Wrong), "the next one has all of them");
+}
+
+#[test]
 fn an_upscaler_enlarges_a_picture() {
     let engine = Engine::start();
     let model = make::upscaler(&folder("upscaler"), 4, 1).unwrap();

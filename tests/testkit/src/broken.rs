@@ -20,6 +20,17 @@ pub fn without_numbers(path: &Path) -> io::Result<()> {
     fs::write(path, bytes)
 }
 
+/// Takes the red channel of what a tiny autoencoder decodes: it is not a number.
+pub fn without_red(path: &Path) -> io::Result<()> {
+    let mut bytes = fs::read(path)?;
+    let (header, metadata) = safetensors::SafeTensors::read_metadata(&bytes).map_err(io::Error::other)?;
+    let bias = metadata.info("decoder.layers.18.bias").ok_or(io::ErrorKind::NotFound)?;
+    let at = 8 + header + bias.data_offsets.0;
+    // F32; red comes first.
+    bytes[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+    fs::write(path, bytes)
+}
+
 /// A tiny Z-Image whose encoder is wider than its diffusion module expects.
 pub fn wrong_width(dir: &Path) -> io::Result<TinyFiles> {
     let files = tiny::zimage(dir, &Options::default())?;

@@ -204,6 +204,11 @@ void check_is_computed(ggml_backend_dev_t device, const ggml_cgraph* graph) {
         const std::string name = ggml_backend_dev_name(device);
         const auto check_size  = [&](const ggml_tensor* tensor) {
             if (tensor != nullptr && ggml_nbytes(tensor) > largest) {
+                if (Job* job = current_job()) {
+                    size_t free_bytes = 0, total_bytes = 0;
+                    ggml_backend_dev_memory(device, &free_bytes, &total_bytes);
+                    job->record_shortage(ggml_backend_dev_name(device), ggml_nbytes(tensor), free_bytes);
+                }
                 throw EngineAbort{name + " takes no tensor of " + std::to_string(ggml_nbytes(tensor)) + " bytes (" + ggml_get_name(tensor) + ")"};
             }
         };

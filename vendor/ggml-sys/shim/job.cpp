@@ -1,6 +1,7 @@
 #include "job.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -239,6 +240,12 @@ void Job::record_shortage(const char* device, uint64_t wanted, uint64_t free) {
     shortage_ = {device, phase_, wanted, free};
 }
 
+void Job::note_decoded(const float* values, size_t count) {
+    if (phase_ == ATELIER_PHASE_DECODING || phase_ == ATELIER_PHASE_UPSCALING) {
+        missing_numbers_ = static_cast<uint64_t>(std::count_if(values, values + count, [](float value) { return std::isnan(value); }));
+    }
+}
+
 void Job::record_lost_connection(const std::string& server) {
     std::lock_guard<std::mutex> lock(lost_mutex_);
     lost_server_ = server;
@@ -325,5 +332,12 @@ void atelier_job_load_end(void* job) {
 void atelier_job_set_current_weight(const char* tensor_name) {
     if (Job* job = atelier::current_job()) {
         job->set_current_weight(tensor_name);
+    }
+}
+
+// Called by the engine (patches/util.cpp.patch) where it makes pixels.
+void atelier_note_decoded(const float* values, size_t count) {
+    if (atelier::Job* job = atelier::current_job()) {
+        job->note_decoded(values, count);
     }
 }

@@ -73,6 +73,10 @@ public:
     void record_shortage(const char* device, uint64_t wanted, uint64_t free);
     const atelier_shortage* shortage() const { return shortage_.device == nullptr ? nullptr : &shortage_; }
 
+    // Counts the values of a finished picture that are no numbers. Those of previews, which are made in other phases, do not count.
+    void note_decoded(const float* values, size_t count);
+    uint64_t missing_numbers() const { return missing_numbers_; }
+
     // The connection to a server broke. May be called on a loading thread.
     void record_lost_connection(const std::string& server);
     bool is_connection_lost() const { return lost_; }
@@ -111,6 +115,7 @@ private:
     int64_t step_report_us_ = 0;
 
     atelier_shortage shortage_ = {};
+    uint64_t missing_numbers_   = 0;
     std::string failed_lora_;  // the engine's words
 
     mutable std::atomic<int64_t> cancel_seen_us_{0};

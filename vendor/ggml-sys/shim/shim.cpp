@@ -157,6 +157,12 @@ size_t atelier_last_loras(atelier_lora_use* out, size_t capacity) {
     return index;
 }
 
+static thread_local uint64_t last_missing_numbers = 0;
+
+uint64_t atelier_last_missing_numbers(void) {
+    return last_missing_numbers;
+}
+
 size_t atelier_device_count(void) {
     atelier_init();
     std::lock_guard<std::mutex> lock(atelier::device_list_mutex());
@@ -325,7 +331,8 @@ atelier_status atelier_context_generate(atelier_context* context,
         }
         return ATELIER_OK;
     });
-    last_peaks = job.peaks();
+    last_peaks           = job.peaks();
+    last_missing_numbers = job.missing_numbers();
     if (status != ATELIER_OK) {
         std::string error               = std::move(last_error);
         const atelier_shortage shortage = last_shortage;

@@ -229,6 +229,8 @@ size_t atelier_last_peaks(atelier_device_peak* out, size_t capacity);
 // LoRAs of this thread's last generation that succeeded; those of no strength are left out. Writes at most `capacity`; returns their number.
 // The paths are valid until this thread's next call.
 size_t atelier_last_loras(atelier_lora_use* out, size_t capacity);
+// Values of the picture of this thread's last generation or upscaling that are no numbers.
+uint64_t atelier_last_missing_numbers(void);
 // Bytes that this process has allocated on a device (name of atelier_device_get) now.
 uint64_t atelier_allocated_bytes(const char* device);
 

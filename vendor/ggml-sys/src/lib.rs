@@ -398,6 +398,7 @@ unsafe extern "C" {
     ) -> atelier_status;
     pub fn atelier_last_peaks(out: *mut atelier_device_peak, capacity: usize) -> usize;
     pub fn atelier_last_loras(out: *mut atelier_lora_use, capacity: usize) -> usize;
+    pub fn atelier_last_missing_numbers() -> u64;
     pub fn atelier_allocated_bytes(device: *const c_char) -> u64;
     pub fn atelier_simulate_device(
         name: *const c_char,

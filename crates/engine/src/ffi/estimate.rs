@@ -129,6 +129,12 @@ pub(crate) fn last_loras() -> Vec<LoraUse> {
     raw.iter().map(|it| LoraUse { path: unsafe { super::text(it.path) }, applied: it.applied, total: it.total }).collect()
 }
 
+/// Values of this thread's last picture that are no numbers.
+pub(crate) fn last_missing_numbers() -> u64 {
+    // SAFETY: it takes nothing and reads a number of this thread.
+    unsafe { ggml_sys::atelier_last_missing_numbers() }
+}
+
 /// Bytes that this process has allocated on a device now; 0 for an unknown one.
 pub(crate) fn allocated_bytes(device: &str) -> u64 {
     let Ok(device) = CString::new(device) else { return 0 };

@@ -114,7 +114,9 @@ impl Generator<'_> {
             notes.extend(tiling_note.clone());
             notes.extend(loras.iter().filter_map(lora_note));
             if is_flat(&image) {
-                notes.push(self.flat_note());
+                notes.push(self.overflow_note("This picture has one colour only"));
+            } else if ffi::last_missing_numbers() > 0 {
+                notes.push(self.overflow_note("Parts of this picture are missing"));
             }
             let info = PictureInfo { index, seed: *seed, cpu_math: shard.cpu_math() };
             monitor.send(Event::Picture { job, picture: Picture { info, notes, image: Arc::new(image) } });
@@ -131,8 +133,8 @@ impl Generator<'_> {
 }
 
 impl Generator<'_> {
-    /// The note on a picture of one colour. The setting that probably caused it is avoided from now on.
-    fn flat_note(&self) -> PictureNote {
+    /// The note on a picture that shows an overflow. The setting that probably caused it is avoided from now on.
+    fn overflow_note(&self, what: &str) -> PictureNote {
         let Self { engine, plan, shard, .. } = *self;
         let recipe = &plan.recipe;
         let avoided = FaultySetting::of(recipe, plan.family);
@@ -142,7 +144,7 @@ impl Generator<'_> {
         let other_files = engine.with_headers(|headers| other_files(headers, recipe));
         let in_tiles = plan.vae_tiling || !can_be_tiled(recipe);
         let remedies = remedies(recipe, plan.family, in_tiles, other_files);
-        let mut sentence = "This picture has one colour only: numbers overflowed while it was made.".to_owned();
+        let mut sentence = format!("{what}: numbers overflowed while it was made.");
         if avoided == Some(FaultySetting::FlashAttention) {
             sentence.push_str(" The next one with this model on this device is made without flash attention.");
         }
