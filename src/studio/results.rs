@@ -77,6 +77,14 @@ pub fn store_picture(
     atelier_media::save_picture(folder, recipe, model_name(&recipe.files), info, notes, image)
 }
 
+/// Encodes a finished picture with its metadata as the bytes of its file.
+///
+/// # Errors
+/// If memory is short.
+pub fn encode_picture(recipe: &Recipe, info: PictureInfo, notes: &[PictureNote], image: &Rgb8) -> Result<Vec<u8>, PictureError> {
+    atelier_media::encode_picture(image, &Metadata::of(recipe, model_name(&recipe.files), info, notes, image))
+}
+
 /// Writes a finished picture to exactly this file, replacing one that is there.
 ///
 /// # Errors

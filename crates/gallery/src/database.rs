@@ -47,6 +47,19 @@ impl Database {
         }
     }
 
+    /// A database that lasts as long as it is open, for who has no folder of their own.
+    ///
+    /// # Errors
+    /// If memory is short.
+    pub fn in_memory() -> Result<Self, GalleryError> {
+        let connection = Connection::open_in_memory()?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        for step in STEPS {
+            connection.execute_batch(step)?;
+        }
+        Ok(Self { connection })
+    }
+
     /// The open database, and true where it had no tables; `None` where it is of a newer version.
     fn open_as_it_is(path: &Path) -> Result<Option<(Self, bool)>, GalleryError> {
         let mut connection = Connection::open(path)?;

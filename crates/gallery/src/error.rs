@@ -17,6 +17,9 @@ pub enum GalleryError {
         /// The cause.
         source: io::Error,
     },
+    /// A path has characters that are no text.
+    #[error("{path} has characters that cannot be stored; rename it", path = .0.display())]
+    PathIsNoText(PathBuf),
 }
 
 impl GalleryError {

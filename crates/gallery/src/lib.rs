@@ -8,6 +8,7 @@
 mod database;
 mod error;
 mod picture;
+pub mod queue;
 mod schema;
 
 pub use database::{Database, DatabaseState};

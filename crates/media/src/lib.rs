@@ -17,6 +17,6 @@ mod thumbnail;
 pub use decode::{MAX_SIDE, fit_image, image_size, read_image, read_mask};
 pub use error::PictureError;
 pub use inspect::{PictureLora, PictureModel, PictureSettings, Tool, read_settings};
-pub use png::{Metadata, read_metadata, save_picture, write_picture};
+pub use png::{Metadata, encode_picture, picture_file_names, read_metadata, save_picture, write_picture};
 pub use stored_recipe::{MissingFile, RequiredFile, RestoredRecipe, StoredFile, StoredRecipe};
 pub use thumbnail::thumbnail;

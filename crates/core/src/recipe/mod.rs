@@ -11,12 +11,14 @@ use crate::cpu_math::CpuMath;
 mod changes;
 mod files;
 mod image;
+mod local;
 mod lora_tags;
 mod sampling;
 
 pub use changes::changed_settings;
 pub use files::{FileRole, ModelFiles};
 pub use image::{ImageSource, Rgb8};
+pub use local::LocalRecipe;
 pub use lora_tags::{take_loras, take_loras_if};
 pub use sampling::{Rng, Sampler, Scheduler, UnknownName};
 

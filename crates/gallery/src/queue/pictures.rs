@@ -1,0 +1,140 @@
+//! Pictures of jobs: reserved before their file is written, recorded after.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use rusqlite::params;
+use sha2::{Digest as _, Sha256};
+
+use super::job::QueuedJobId;
+use super::rows::path_text;
+use crate::{Database, GalleryError, NewPicture, PictureId, PictureKind};
+
+/// A picture's file name that is reserved, and what will be in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PictureReservation {
+    /// The job.
+    pub job: QueuedJobId,
+    /// Index of the picture in the job, from 0.
+    pub index: u32,
+    /// The file.
+    pub path: PathBuf,
+    /// SHA-256 of the file.
+    pub sha256: [u8; 32],
+}
+
+impl PictureReservation {
+    /// A reservation of a file with these bytes.
+    #[must_use]
+    pub fn new(job: QueuedJobId, index: u32, path: PathBuf, bytes: &[u8]) -> Self {
+        Self { job, index, path, sha256: Sha256::digest(bytes).into() }
+    }
+
+    /// Name of the file while it is written, in the same folder.
+    #[must_use]
+    pub fn part_name(&self) -> String {
+        format!(".atelier-job-{}-{}.part", self.job, self.index)
+    }
+
+    /// True where the file is there, with the bytes that were reserved.
+    pub(super) fn is_written(&self) -> io::Result<bool> {
+        let mut file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
+        loop {
+            match file.read(&mut buffer)? {
+                0 => return Ok(<[u8; 32]>::from(hash.finalize()) == self.sha256),
+                read => hash.update(&buffer[..read]),
+            }
+        }
+    }
+}
+
+impl Database {
+    /// Reserves a file name for a picture of a job, in place of one reserved before. Returns false where another picture has the name.
+    ///
+    /// # Errors
+    /// If the database cannot be written to, or the path is no text.
+    pub fn reserve_picture(&mut self, reservation: &PictureReservation) -> Result<bool, GalleryError> {
+        let path = path_text(&reservation.path)?;
+        self.write(|transaction| {
+            let taken = "SELECT EXISTS (SELECT 1 FROM job_picture WHERE path = ?1 AND NOT (job_id = ?2 AND picture_index = ?3))";
+            if transaction.query_row(taken, params![path, reservation.job.0, reservation.index], |row| row.get(0))? {
+                return Ok(false);
+            }
+            transaction.execute(
+                "INSERT INTO job_picture (job_id, picture_index, path, sha256) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT (job_id, picture_index) DO UPDATE SET path = excluded.path, sha256 = excluded.sha256
+                 WHERE picture_id IS NULL",
+                params![reservation.job.0, reservation.index, path, reservation.sha256],
+            )?;
+            Ok(true)
+        })
+    }
+
+    /// Records the picture of a reservation whose file is written: its row in the index and the progress of its job, in one transaction.
+    ///
+    /// # Errors
+    /// If the file or the database cannot be used.
+    pub fn record_job_picture(&mut self, reservation: &PictureReservation, parent: Option<PathBuf>) -> Result<PictureId, GalleryError> {
+        let settings = atelier_media::read_settings(&reservation.path)
+            .map_err(|error| GalleryError::file(&reservation.path, io::Error::other(error.to_string())))?;
+        let batch = Some(reservation.job.0);
+        let picture = NewPicture { path: reservation.path.clone(), kind: PictureKind::Kept, settings, parent, batch };
+        let facts = FileFacts::read(&picture.path)?;
+        self.write(|transaction| {
+            let id = insert_picture(transaction, &picture, &facts)?;
+            transaction.execute(
+                "UPDATE job_picture SET picture_id = ?3 WHERE job_id = ?1 AND picture_index = ?2",
+                params![reservation.job.0, reservation.index, id.0],
+            )?;
+            Ok(id)
+        })
+    }
+}
+
+/// Facts of a file that the index compares later.
+struct FileFacts {
+    bytes: i64,
+    modified_ns: i64,
+}
+
+impl FileFacts {
+    fn read(path: &Path) -> Result<Self, GalleryError> {
+        let file = fs::metadata(path).map_err(|error| GalleryError::file(path, error))?;
+        let modified = file.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        let modified_ns = modified.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0);
+        Ok(Self { bytes: i64::try_from(file.len()).unwrap_or(i64::MAX), modified_ns })
+    }
+}
+
+/// Adds a picture to the index, or finds it there.
+fn insert_picture(transaction: &rusqlite::Transaction<'_>, picture: &NewPicture, facts: &FileFacts) -> Result<PictureId, GalleryError> {
+    let folder = path_text(picture.path.parent().unwrap_or(Path::new("")))?;
+    let name = path_text(Path::new(picture.path.file_name().unwrap_or_default()))?;
+    transaction.execute("INSERT OR IGNORE INTO folder (path, own) VALUES (?1, 1)", [folder])?;
+    let folder_id: i64 = transaction.query_row("SELECT id FROM folder WHERE path = ?1", [folder], |row| row.get(0))?;
+    let recipe = picture.settings.recipe.as_ref().and_then(|recipe| recipe.to_json().ok());
+    transaction.execute(
+        "INSERT INTO picture (folder_id, relative_path, bytes, modified_ns, created_ms, width, height, kind, state, tool, recipe, batch_id)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'kept', 'here', 'atelier', ?8, ?9)
+         ON CONFLICT (folder_id, relative_path) DO UPDATE SET bytes = excluded.bytes, modified_ns = excluded.modified_ns, state = 'here'",
+        params![
+            folder_id,
+            name,
+            facts.bytes,
+            facts.modified_ns,
+            facts.modified_ns / 1_000_000,
+            picture.settings.width,
+            picture.settings.height,
+            recipe,
+            picture.batch
+        ],
+    )?;
+    let query = "SELECT id FROM picture WHERE folder_id = ?1 AND relative_path = ?2";
+    Ok(PictureId(transaction.query_row(query, params![folder_id, name], |row| row.get(0))?))
+}
