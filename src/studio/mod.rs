@@ -10,6 +10,7 @@ pub mod library_service;
 pub mod logs;
 pub mod opened_picture;
 pub mod preloading;
+pub mod queue;
 pub mod results;
 mod termination;
 pub mod updates;
