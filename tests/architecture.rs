@@ -184,6 +184,14 @@ const RULES: &[Rule] = &[
         good: "use crate::studio::library_service::LibrarySnapshot;",
     },
     Rule {
+        says: "which job is next and when it ends are worked out without threads, disk and engine",
+        within: &["src/studio/queue/policy", "src/studio/queue/predict.rs"],
+        except: &[],
+        forbids: Forbidden::Paths(&["atelier_engine::Handle", "atelier_gallery::Database", "std::fs", "std::thread", "std::env"]),
+        bad: "use atelier_gallery::Database;",
+        good: "use atelier_gallery::queue::QueuedJob;",
+    },
+    Rule {
         says: "the library service knows no engine",
         within: &["src/studio/library_service/"],
         except: &[],

@@ -7,9 +7,12 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod library;
+mod queue;
 
 pub use library::ModelsFlags;
 pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
+pub use queue::QueueFlags;
+pub(super) use queue::{PullFlags, QueueAddFlags, QueueCommand};
 
 use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
@@ -63,6 +66,8 @@ pub enum Command {
     /// Tell what a picture would take of each device, and the placement that fits best; nothing is loaded or made.
     #[command(args_override_self = true)]
     Plan(Box<PlanFlags>),
+    /// List, add and make jobs that wait: the same queue as the window's.
+    Queue(Box<QueueFlags>),
     /// Find, download, check and tidy up models.
     Models(Box<ModelsFlags>),
     /// List the devices that models can run on.
@@ -107,6 +112,8 @@ pub struct GenerateFlags {
     /// Steps between previews
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), requires = "preview", help_heading = OUTPUT)]
     pub(super) preview_interval: u32,
+    #[command(flatten)]
+    pub(super) pull: PullFlags,
     #[command(flatten)]
     pub(super) report: ReportFlags,
 }

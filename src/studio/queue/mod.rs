@@ -9,6 +9,7 @@
 mod active;
 mod answers;
 mod keep;
+mod listing;
 mod lock;
 mod message;
 mod model_lookup;
@@ -27,6 +28,7 @@ use std::time::{Duration, Instant};
 use atelier_core::mailbox::Mailbox;
 use atelier_engine::{Event, Handle};
 
+pub use listing::{QueueListing, list_jobs};
 use message::Message;
 pub use message::{CrashAnswer, EndedJob, QueueEvent, QueueRequest, QueueRow, QueueSnapshot, WaitReason};
 pub use model_lookup::ModelLookup;
