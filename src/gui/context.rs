@@ -10,6 +10,7 @@ use crate::gui::notices::Notices;
 use crate::gui::shared::Shared;
 use crate::gui::workers::Workers;
 use crate::studio::library_service::LibraryService;
+use crate::studio::queue::QueueService;
 use atelier_engine::{Busy, Handle};
 
 /// Everything that a feature's `update` may use and change beside its own state.
@@ -17,6 +18,7 @@ pub(crate) struct Context<'a> {
     pub(crate) egui: &'a egui::Context,
     pub(crate) engine: &'a Handle,
     pub(crate) workers: &'a Workers,
+    pub(crate) queue: &'a QueueService,
     /// `None` where this person has no library.
     pub(crate) library: Option<&'a LibraryService>,
     pub(crate) notices: &'a mut Notices,

@@ -18,6 +18,7 @@ macro_rules! with_features {
             sections {
                 memory Memory;
                 program Program;
+                queue Queue;
             }
         }
     };

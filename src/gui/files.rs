@@ -42,21 +42,6 @@ pub enum FileTask {
     },
     /// Find out which of these files are missing.
     Check(Vec<PathBuf>),
-    /// Write a finished picture.
-    Store {
-        /// Its number.
-        id: PictureId,
-        /// Folder of finished pictures.
-        folder: PathBuf,
-        /// Its recipe.
-        recipe: Box<Recipe>,
-        /// Index in its batch, and seed.
-        info: PictureInfo,
-        /// What a person should know of it.
-        notes: Vec<PictureNote>,
-        /// Its pixels.
-        pixels: Arc<Rgb8>,
-    },
     /// Write a picture where the person wants it.
     SaveAs {
         /// The file to write.
@@ -125,8 +110,6 @@ pub enum Report {
     Opened(Vec<(PathBuf, Opened)>),
     /// Of the files asked about, those that are not there.
     Missing(Vec<PathBuf>),
-    /// The picture is on the disk.
-    Stored(PictureId, Result<PathBuf, FileError>),
     /// The picture was written where the person wanted it.
     Saved(Result<PathBuf, FileError>),
     /// The picture was read back.
@@ -273,9 +256,6 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             Some(Report::Opened(opened.collect()))
         }
         FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
-        FileTask::Store { id, folder, recipe, info, notes, pixels } => {
-            Some(Report::Stored(id, store_picture(&folder, &recipe, info, &notes, &pixels)))
-        }
         FileTask::SaveAs { target, kept, recipe, notes, pixels } => {
             Some(Report::Saved(save_as(&target, kept.as_deref(), &recipe, &notes, pixels.as_deref())))
         }
@@ -342,20 +322,6 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
         None if opened.elapsed() < NEVER_SEEN => DialogResult::NoDialog,
         None => DialogResult::Cancelled,
     }
-}
-
-/// Keeps a finished picture in the folder and returns its file.
-///
-/// # Errors
-/// Fails if the folder cannot be written to.
-pub fn store_picture(
-    folder: &Path,
-    recipe: &Recipe,
-    info: PictureInfo,
-    notes: &[PictureNote],
-    pixels: &Rgb8,
-) -> Result<PathBuf, FileError> {
-    Ok(results::store_picture(folder, recipe, info, notes, pixels)?)
 }
 
 fn save_as(
@@ -430,21 +396,9 @@ mod tests {
     }
 
     #[test]
-    fn two_pictures_of_the_same_second_and_seed_are_both_kept_and_read_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path().join("Pictures/Atelier");
-        let first = store_picture(&folder, &Recipe::default(), info(), &[], &picture(8)).unwrap();
-        let second = store_picture(&folder, &Recipe::default(), info(), &[], &picture(9)).unwrap();
-        assert_ne!(first, second);
-        assert_eq!(read_picture(&first).unwrap(), picture(8));
-        assert_eq!(read_picture(&second).unwrap(), picture(9));
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing temporary is left");
-    }
-
-    #[test]
     fn saving_as_keeps_what_the_picture_knows_and_names_it_a_png() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = store_picture(folder.path(), &Recipe::default(), info(), &[], &picture(8)).unwrap();
+        let kept = results::store_picture(folder.path(), &Recipe::default(), info(), &[], &picture(8)).unwrap();
         let saved = save_as(&folder.path().join("mine.jpg"), Some(&kept), &Recipe::default(), &[], None).unwrap();
         assert_eq!(saved.file_name().unwrap(), "mine.jpg.png");
         assert_eq!(fs::read(&saved).unwrap(), fs::read(&kept).unwrap());

@@ -36,6 +36,7 @@ pub(crate) enum Icon {
     Play,
     Search,
     Menu,
+    List,
 }
 
 /// Draws the icon in the middle of this rectangle, 16 points wide.
@@ -54,6 +55,12 @@ pub(crate) fn paint(painter: &Painter, rect: Rect, icon: Icon, stroke: Stroke) {
         painter.circle_filled(at(x, y), radius, stroke.color);
     };
     match icon {
+        Icon::List => {
+            for y in [4.0, 8.0, 12.0] {
+                line(&[(5.5, y), (13.5, y)]);
+                dot(3.0, y, 1.0);
+            }
+        }
         Icon::Close => {
             line(&[(4.5, 4.5), (11.5, 11.5)]);
             line(&[(11.5, 4.5), (4.5, 11.5)]);

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, Report, file_task, pixel_task, show_dialog};
+use crate::studio::desktop_notification::DesktopNotification;
 use crate::studio::updates::{Feed, UpdateError, Version};
 use atelier_core::mailbox::Mailbox;
 use atelier_engine::{DEFAULT_PORT, RemoteError, ServerAddress, probe};
@@ -59,6 +60,14 @@ impl Workers {
         });
         if spawned.is_err() {
             self.reports.send(Report::DialogClosed(kind, DialogResult::NoDialog));
+        }
+    }
+
+    /// Shows a message of the system on a thread of its own; nothing follows.
+    pub(crate) fn notify(&self, notification: DesktopNotification) {
+        let spawned = thread::Builder::new().name("notification".into()).spawn(move || notification.show());
+        if let Err(error) = spawned {
+            tracing::warn!("a message of the system was not shown: {error}");
         }
     }
 
@@ -136,8 +145,6 @@ impl<T: Send + 'static> WorkerQueue<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gui::create::session::PictureId;
-    use atelier_core::recipe::PictureInfo;
     use atelier_core::recipe::Rgb8;
 
     #[test]
@@ -146,14 +153,12 @@ mod tests {
         let workers = Workers::start(Arc::new(|| {})).unwrap();
         let tasks = 192;
         for n in 0..tasks {
-            let info = PictureInfo { index: 0, seed: n as i64, cpu_math: None };
-            workers.file(FileTask::Store {
-                id: PictureId(n as u64),
-                folder: folder.path().to_owned(),
+            workers.file(FileTask::SaveAs {
+                target: folder.path().join(format!("{n}.png")),
+                kept: None,
                 recipe: Box::default(),
                 notes: Vec::new(),
-                info,
-                pixels: Arc::new(Rgb8::new(1, 1, vec![7; 3]).unwrap()),
+                pixels: Some(Arc::new(Rgb8::new(1, 1, vec![7; 3]).unwrap())),
             });
         }
         assert!(workers.finish(Duration::from_mins(1)));

@@ -2,6 +2,7 @@
 
 pub mod crash_report;
 pub mod debounce;
+pub mod desktop_notification;
 pub mod doctor;
 mod engine;
 pub mod installed;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{CommonFlags, DEVICES, OUTPUT, PICTURE, PictureFlags, ServerFlags, side, suits};
+use super::{CommonFlags, DEVICES, LibraryFlags, OUTPUT, PICTURE, PictureFlags, ServerFlags, side, suits};
 use atelier_core::placement::one_device;
 use atelier_core::recipe::Recipe;
 use atelier_gallery::queue::QueuedJobId;
@@ -58,6 +58,8 @@ pub(in crate::cli) enum QueueCommand {
         pull: PullFlags,
         #[command(flatten)]
         servers: ServerFlags,
+        #[command(flatten)]
+        library: LibraryFlags,
     },
 }
 

@@ -12,7 +12,7 @@ use crate::cli::job_progress::JobProgress;
 use crate::cli::printer::Printer;
 use crate::cli::pull_first;
 use crate::cli::reporter::{Reporter, quiet_reporter, reporter};
-use crate::studio::queue::{QueueEvent, QueueOptions, QueueService, QueueSnapshot, list_jobs};
+use crate::studio::queue::{ModelLookup, QueueEvent, QueueOptions, QueueService, QueueSnapshot, list_jobs};
 use atelier_engine::{Event, Handle};
 use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
 
@@ -22,7 +22,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const END_WITHIN: Duration = Duration::from_secs(10);
 
 /// Runs the queue until nothing more can be made.
-pub(super) fn run(pull: &PullFlags, servers: ServerFlags, json: bool, start_engine: impl FnOnce() -> Arc<Handle>, env: Env<'_>) -> Exit {
+pub(super) fn run(
+    pull: &PullFlags,
+    servers: ServerFlags,
+    library: &LibraryFlags,
+    json: bool,
+    start_engine: impl FnOnce() -> Arc<Handle>,
+    env: Env<'_>,
+) -> Exit {
     let Env { out, mut err, terminal, paths, interrupt, listen, .. } = env;
     if pull.pull {
         let wanted = list_jobs(&paths.gallery_file()).map(|listing| {
@@ -30,9 +37,8 @@ pub(super) fn run(pull: &PullFlags, servers: ServerFlags, json: bool, start_engi
             waiting.filter_map(|row| row.job.wanted_model).collect::<BTreeSet<_>>()
         });
         for model in wanted.unwrap_or_default() {
-            let library = LibraryFlags::default();
             let accept = pull.accept_licence;
-            let exit = pull_first::download(&model, &library, accept, json, out, err.as_mut(), terminal, &paths, &interrupt, listen);
+            let exit = pull_first::download(&model, library, accept, json, out, err.as_mut(), terminal, &paths, &interrupt, listen);
             if exit == Exit::Cancelled {
                 return exit;
             }
@@ -47,7 +53,9 @@ pub(super) fn run(pull: &PullFlags, servers: ServerFlags, json: bool, start_engi
     if let Err(error) = listen(&interrupt) {
         let _ = writeln!(err, "warning: Ctrl-C will end the program at once: {error}");
     }
-    let service = match QueueService::start(QueueOptions::of_command(&paths), Arc::clone(&handle), || {}) {
+    let models = ModelLookup::new(paths.clone()).with(library.models_root.clone(), library.catalogue.clone());
+    let options = QueueOptions { models: Some(models), ..QueueOptions::of_command(&paths) };
+    let service = match QueueService::start(options, Arc::clone(&handle), || {}) {
         Ok(service) => service,
         Err(error) => {
             let _ = writeln!(err, "error: {error}");

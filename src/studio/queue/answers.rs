@@ -15,6 +15,15 @@ const LEFT: &str = "It waits until you ask for it.";
 impl Worker {
     /// Carries a request out; one about a job that cannot be changed any more changes nothing.
     pub(super) fn request(&mut self, request: QueueRequest) -> Result<(), GalleryError> {
+        // One that the engine has and has not begun is given back first.
+        if let QueueRequest::Move(id, _) | QueueRequest::Edit(id, ..) | QueueRequest::SetDevice(id, _) = &request
+            && self.active.values().any(|active| active.id == *id && active.begin.is_none())
+        {
+            let id = *id;
+            self.deferred.push((id, request));
+            self.stop(id, StopReason::Suspended);
+            return Ok(());
+        }
         match request {
             QueueRequest::Add(job) => self.add(*job)?,
             QueueRequest::Cancel(id) => self.cancel(id)?,

@@ -170,6 +170,20 @@ pub struct QueueRow {
     pub ends_in_secs: Option<f64>,
 }
 
+impl QueueRow {
+    /// True where its place, settings and device can be changed.
+    #[must_use]
+    pub const fn can_change(&self) -> bool {
+        self.is_waiting
+    }
+
+    /// True where it can wait again.
+    #[must_use]
+    pub const fn can_retry(&self) -> bool {
+        matches!(self.job.state, JobState::Held | JobState::Failed | JobState::Cancelled)
+    }
+}
+
 /// Why a job waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitReason {

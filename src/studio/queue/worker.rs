@@ -16,7 +16,7 @@ use atelier_gallery::{Database, DatabaseState, GalleryError};
 use super::active::{ActiveJob, StopReason};
 use super::keep::keep_picture;
 use super::lock::EngineLock;
-use super::message::{EndedJob, Message, QueueEvent, QueueRow, QueueSnapshot};
+use super::message::{EndedJob, Message, QueueEvent, QueueRequest, QueueRow, QueueSnapshot};
 use super::options::{CrashedJobs, QueueOptions};
 use super::policy::Situation;
 use super::predict::ends_in_secs;
@@ -48,6 +48,8 @@ pub(super) struct Worker {
     data_version: i64,
     looked_for_models: Option<Instant>,
     polls_of_free_lock: u32,
+    /// Changes of jobs that the engine is to give back first.
+    pub(super) deferred: Vec<(QueuedJobId, QueueRequest)>,
     /// Nothing more begins: the program is about to end.
     pub(super) is_ending: bool,
 }
@@ -90,6 +92,7 @@ impl Worker {
             data_version: 0,
             looked_for_models: None,
             polls_of_free_lock: 0,
+            deferred: Vec::new(),
             is_ending: false,
         };
         let begun = worker.begin();
@@ -393,6 +396,9 @@ impl Worker {
             self.database.record_pace(&job.model, place_of(&job), &pace)?;
         }
         let state = self.database.end_job(active.id, &active.outcome(end, &job))?.unwrap_or(job.state);
+        for (_, request) in self.deferred.extract_if(.., |(id, _)| *id == active.id).collect::<Vec<_>>() {
+            self.request(request)?;
+        }
         if state.is_ended() || state == JobState::Held {
             let jobs = self.database.jobs()?;
             let is_last = !jobs.iter().any(|job| matches!(job.state, JobState::Waiting | JobState::Running));
