@@ -8,16 +8,21 @@ use atelier_core::recipe::{FileRole, ImageSource, ModelFiles};
 use atelier_library::disk::{FactsCache, FileEntry, inspect_file, sections_of_model_paths};
 use atelier_library::downloads::{UnpackList, downloaded_files, unpack_archive};
 use atelier_library::{Catalogue, FileName, HeaderCache, Link, Manifest, read_header};
-use atelier_media::{RestoredRecipe, StoredRecipe, a1111, fit_image, image_size, read_image, read_mask, read_metadata};
+use atelier_media::{
+    RestoredRecipe, StoredRecipe, a1111, fit_image, image_size, read_image, read_mask, read_metadata, read_stealth_settings,
+    settings_of_texts,
+};
 
 /// A reader: a name that is a folder of `corpus`, and its body.
 pub type Reader = (&'static str, fn(&[u8]) -> bool);
 
 /// All readers here.
-pub const READERS: [Reader; 10] = [
+pub const READERS: [Reader; 12] = [
     ("model_file", model_file),
     ("picture", picture),
     ("picture_text", picture_text),
+    ("picture_settings", picture_settings),
+    ("settings_text", settings_text),
     ("command_line", command_line),
     ("link", link),
     ("archive", archive),
@@ -84,6 +89,31 @@ pub fn picture_text(bytes: &[u8]) -> bool {
     let Some(recipe) = StoredRecipe::from_json(&text) else { return false };
     let RestoredRecipe { .. } = recipe.into_recipe(|_, _, _| None);
     true
+}
+
+/// Settings that any program left in a picture, also hidden ones.
+pub fn picture_settings(bytes: &[u8]) -> bool {
+    let scratch = Scratch::new("picture.png", bytes);
+    // As above.
+    let size = image_size(&ImageSource::File(scratch.path.clone()));
+    if !matches!(size, Ok((width, height)) if u64::from(width) * u64::from(height) <= 1 << 22) {
+        return false;
+    }
+    read_stealth_settings(&scratch.path).is_ok_and(|settings| settings.tool.is_some())
+}
+
+/// A text that any program may have written, under each key that is known.
+pub fn settings_text(bytes: &[u8]) -> bool {
+    const KEYS: [&str; 9] =
+        ["parameters", "UserComment", "prompt", "workflow", "invokeai_metadata", "sd-metadata", "Dream", "Comment", "fooocus_scheme"];
+    let text = String::from_utf8_lossy(bytes);
+    let taken = KEYS.map(|key| {
+        let texts = [(key, text.as_ref()), ("Software", "NovelAI")].map(|(key, text)| (key.to_owned(), text.to_owned()));
+        let without_mark = settings_of_texts(texts.iter().take(1).cloned().collect());
+        let _ = settings_of_texts(texts.to_vec());
+        without_mark.tool.is_some()
+    });
+    taken.contains(&true)
 }
 
 /// Command lines of sd-cli, and ComfyUI's lists of folders.

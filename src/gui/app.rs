@@ -24,9 +24,10 @@ use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Workers};
-use crate::gui::{create, devices, frame, memory, models, program, queue, theme};
+use crate::gui::{create, devices, frame, gallery, memory, models, program, queue, theme};
 use crate::settings::{Settings, Zoom};
 use crate::studio::crash_report::Watch;
+use crate::studio::gallery_service::{GalleryEvent, GalleryService};
 use crate::studio::instance::{Handover, Instance};
 use crate::studio::library_service::LibraryService;
 use crate::studio::queue::{QueueOptions, QueueRequest, QueueService};
@@ -35,6 +36,8 @@ use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
 use atelier_library::Builtin;
 
+/// Thumbnails that go to the graphics card in one frame.
+const MOST_UPLOADS: usize = 6;
 /// Longest time that closing waits for the engine to stop and for files to be written.
 const CLOSE_WITHIN_SECS: f64 = 10.0;
 /// Longest time that opening a file waits for the library's folders to be listed.
@@ -48,6 +51,8 @@ pub struct App {
     workers: Workers,
     /// `None` where this person has no library.
     library: Option<LibraryService>,
+    /// `None` where this person has no folders.
+    gallery: Option<GalleryService>,
     autosave: Autosave,
     /// Origin of the changes of the recipe that are being made.
     cause: ChangeCause,
@@ -88,6 +93,7 @@ macro_rules! define_features {
                     workers: &self.workers,
                     queue: &self.queue,
                     library: self.library.as_ref(),
+                    gallery: self.gallery.as_ref(),
                     notices: &mut self.state.notices,
                     shared: &mut self.state.shared,
                     commands: &mut commands,
@@ -146,6 +152,10 @@ impl App {
         let queue = QueueService::start(QueueOptions::of_window(options.paths.as_ref()), Arc::clone(&engine), move || queue_wake())?;
         let builtin = options.builtin.as_deref().ok().map(atelier_library::builtin_card);
         let library = options.library.clone().map(|it| LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
+        let waker = ctx.clone();
+        let wake = move || waker.request_repaint_after(Duration::from_millis(1));
+        let folder = settings.pictures_folder.clone().unwrap_or_else(|| options.pictures_folder.clone());
+        let gallery = options.paths.as_ref().map(|paths| GalleryService::start(paths, folder, wake)).transpose()?;
         theme::set_theme(ctx, settings.theme);
         // The window's own commands have these keys.
         ctx.options_mut(|options| options.zoom_with_keyboard = false);
@@ -161,6 +171,7 @@ impl App {
                 custom_recipe,
                 recent_recipes: RecentRecipes::default(),
                 lora_files: Vec::new(),
+                library_files: Vec::new(),
                 unplaced: Vec::new(),
                 missing_files: BTreeSet::new(),
                 jobs: Jobs::default(),
@@ -176,6 +187,7 @@ impl App {
             create: create::State::new(settings.preview, pictures_folder),
             devices: devices::State::from_settings(&settings),
             models: models::State::new(builtin, options.library.is_some()),
+            gallery: gallery::State::default(),
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
             queue: queue::State::default(),
@@ -187,6 +199,7 @@ impl App {
             queue,
             workers,
             library,
+            gallery,
             autosave,
             cause: ChangeCause::Step(OTHER_CHANGE),
             opening: None,
@@ -258,16 +271,30 @@ impl App {
             self.with(ctx, |features, context| models::update::library_event(features.models, event, context));
         }
         self.cause = ChangeCause::Step(OTHER_CHANGE);
+        let mut uploads = 0;
+        while uploads < MOST_UPLOADS
+            && let Some(event) = self.gallery.as_ref().and_then(GalleryService::try_next)
+        {
+            uploads += usize::from(matches!(event, GalleryEvent::Thumbnail(..)));
+            self.with(ctx, |features, context| match event {
+                GalleryEvent::Newest(pictures) => features.create.unread_pictures = pictures,
+                event => gallery::update::gallery_event(features.gallery, event, context),
+            });
+        }
+        if uploads == MOST_UPLOADS {
+            ctx.request_repaint();
+        }
         while let Some(Handover { files }) = self.handovers.as_ref().and_then(|it| it.try_next()) {
             bring_forward(ctx);
             self.open(ctx, files);
         }
         let is_listed = self.state.models.is_known;
         if let Some(Opening { files, .. }) = self.opening.take_if(|it| is_listed || ctx.time() >= it.until_secs) {
-            self.with(ctx, |Features { models, .. }, context| create::open::open(files, models.known_files(), context));
+            self.with(ctx, |_, context| create::open::open(files, context));
         }
-        self.with(ctx, |Features { create, devices, models, memory, program, .. }, context| {
+        self.with(ctx, |Features { create, devices, models, gallery, memory, program, .. }, context| {
             create::pictures::refresh_textures(create, context);
+            create::pictures::read_kept(create, models.is_known, context);
             create::update::refresh_files(create, context);
             if devices::requests::refresh(devices, context) {
                 // The newest question takes the place of others.
@@ -275,6 +302,12 @@ impl App {
             }
             models::update::refresh(models, &devices.board.devices, context);
             models::update::refresh_fits(models, devices, context);
+            let elsewhere = match context.shared.screen {
+                Screen::Models => models.visible_cards().filter_map(|card| gallery.latest_of_card(card)).collect(),
+                Screen::Create => create::pictures::wanted_thumbnails(create, gallery, context.shared),
+                Screen::Devices | Screen::Gallery => Vec::new(),
+            };
+            gallery::update::refresh(gallery, elsewhere, context);
             memory::update::refresh(memory, devices.fits(context.shared), context);
             program::update::refresh(program, context);
         });
@@ -304,6 +337,8 @@ impl App {
         let mut commands = Commands::default();
         frame::window(ui, &self.state, &mut commands);
         self.state.create.focus_prompt = false;
+        let gallery = &mut self.state.gallery;
+        (gallery.focus_search, gallery.focus_cursor) = (false, false);
         let models = &mut self.state.models;
         (models.focus_search, models.focus_card, models.focus_token) = (false, false, false);
         for command in commands.into_vec().into_iter().chain(late.into_vec()) {
@@ -323,6 +358,9 @@ impl App {
         // Downloads resume at the next start.
         if !self.library.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
             tracing::error!("the downloads did not stop before the window closed");
+        }
+        if !self.gallery.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
+            tracing::error!("the gallery did not stop before the window closed");
         }
         if !self.queue.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS)) {
             tracing::error!("the queue did not end before the window closed");
@@ -462,6 +500,7 @@ const fn cause_of_report(report: &Report) -> ChangeCause {
     ChangeCause::Step(match report {
         Report::Identified(_) => "Add files",
         Report::Opened(_) => "Open files",
+        Report::Recalled(part, _) => part.label(),
         Report::DialogClosed(..) => "Choose a file",
         _ => OTHER_CHANGE,
     })
@@ -549,7 +588,7 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
 
 /// Hands a worker's report to the feature that it concerns.
 fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'_>) {
-    let Features { create, devices, memory, program, .. } = features;
+    let Features { create, devices, gallery, memory, program, .. } = features;
     match report {
         Report::CrashMarkerChecked(existed) => memory::update::crash_marker_checked(memory, existed, context),
         Report::CrashMarkerWritten => memory::update::crash_marker_written(memory, context),
@@ -578,14 +617,25 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted?"));
         }
         Report::Preview(job, picture, image) => create::pictures::preview_ready(create, job, picture, image, context),
-        Report::DialogClosed(kind, result) => dialog_closed(create, kind, result, context),
+        Report::Recalled(part, picture) => gallery::update::recalled(part, picture.map(|it| *it), context),
+        Report::KeptRead(pictures) => create::pictures::kept_read(create, pictures),
+        Report::Large(id, pixels, image) => gallery::update::large_ready(gallery, id, &pixels, image, context),
+        Report::Difference(ids, image) => gallery::update::difference_ready(gallery, ids, image, context),
+        Report::DialogClosed(kind, result) => dialog_closed(create, gallery, kind, result, context),
         Report::ServerTested(server, found) => devices::requests::server_tested(devices, &server, &found),
     }
 }
 
-fn dialog_closed(create: &mut create::State, kind: DialogKind, result: DialogResult, context: &mut Context<'_>) {
+fn dialog_closed(
+    create: &mut create::State,
+    gallery: &mut gallery::State,
+    kind: DialogKind,
+    result: DialogResult,
+    context: &mut Context<'_>,
+) {
     context.shared.dialog_open = false;
     match kind {
+        DialogKind::PicturesFolder | DialogKind::ExportFolder => gallery::update::dialog_closed(gallery, kind, result, context),
         DialogKind::ModelsFolder | DialogKind::ModelsRoot => models::update::dialog_closed(kind, result, context),
         DialogKind::Any
         | DialogKind::Role(_)

@@ -9,6 +9,7 @@ use crate::gui::files::DialogKind;
 use crate::gui::notices::Notices;
 use crate::gui::shared::Shared;
 use crate::gui::workers::Workers;
+use crate::studio::gallery_service::GalleryService;
 use crate::studio::library_service::LibraryService;
 use crate::studio::queue::QueueService;
 use atelier_engine::{Busy, Handle};
@@ -21,6 +22,8 @@ pub(crate) struct Context<'a> {
     pub(crate) queue: &'a QueueService,
     /// `None` where this person has no library.
     pub(crate) library: Option<&'a LibraryService>,
+    /// `None` where this person has no folders.
+    pub(crate) gallery: Option<&'a GalleryService>,
     pub(crate) notices: &'a mut Notices,
     pub(crate) shared: &'a mut Shared,
     /// Commands for other features, carried out after this one.

@@ -14,6 +14,7 @@ macro_rules! with_features {
                 create Create "Create" "Describe a picture and watch it form." Num1;
                 devices Devices "Devices" "See where each part of the model runs, what that takes, and change it." Num2;
                 models Models "Models" "See which models you have, get more, and keep them tidy." Num3;
+                gallery Gallery "Gallery" "Find every picture again, look closely, compare, and go on from any of them." Num4;
             }
             sections {
                 memory Memory;

@@ -21,8 +21,9 @@ use crate::studio::{installed, preloading, results};
 use atelier_core::device::Device;
 use atelier_core::paths;
 use atelier_core::picture_note::PictureNote;
-use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, RecallPart, Recipe, Rgb8};
 use atelier_engine::{JobId, Preview, RemoteError, RemoteReport, ServerAddress};
+use atelier_gallery::PictureId as GalleryId;
 use atelier_media::PictureError;
 
 /// A dialog that closes faster than this was never seen: no person is so quick.
@@ -39,6 +40,22 @@ pub enum FileTask {
         paths: Vec<PathBuf>,
         /// Model files of this machine, among which a picture's recipe finds its own.
         known: Vec<PathBuf>,
+    },
+    /// Read the recipes of pictures of earlier sessions.
+    ReadKept {
+        /// Their numbers in the gallery, and their files.
+        pictures: Vec<(GalleryId, PathBuf)>,
+        /// Model files of this machine, among which a picture's recipe finds its own.
+        known: Vec<PathBuf>,
+    },
+    /// Read the settings of a picture of which a part is taken over.
+    Recall {
+        /// Its file.
+        path: PathBuf,
+        /// Model files of this machine, among which its recipe finds its own.
+        known: Vec<PathBuf>,
+        /// The part.
+        part: RecallPart,
     },
     /// Find out which of these files are missing.
     Check(Vec<PathBuf>),
@@ -99,6 +116,26 @@ pub enum PixelTask {
     },
     /// Convert a preview for the screen.
     Preview(JobId, Preview),
+    /// Convert a picture of the gallery for the screen.
+    Large {
+        /// Its number.
+        id: GalleryId,
+        /// Its pixels.
+        pixels: Arc<Rgb8>,
+        /// Longest side that the graphics card takes, in pixels.
+        max_side_px: usize,
+    },
+    /// Convert the difference of two pictures for the screen.
+    Difference {
+        /// Their numbers.
+        ids: (GalleryId, GalleryId),
+        /// Pixels of the first, whose size the difference has.
+        pixels: Arc<Rgb8>,
+        /// Pixels of the second.
+        other: Arc<Rgb8>,
+        /// Longest side that the graphics card takes, in pixels.
+        max_side_px: usize,
+    },
 }
 
 /// Reports of the threads.
@@ -108,6 +145,10 @@ pub enum Report {
     Identified(Vec<(PathBuf, FileKind)>),
     /// Files that were opened from outside, in order.
     Opened(Vec<(PathBuf, Opened)>),
+    /// Pictures of earlier sessions, in order; those that Atelier did not make are left out.
+    KeptRead(Vec<(GalleryId, PathBuf, OpenedPicture)>),
+    /// Settings of a picture of which this part is taken over; `None` where it has none.
+    Recalled(RecallPart, Option<Box<OpenedPicture>>),
     /// Of the files asked about, those that are not there.
     Missing(Vec<PathBuf>),
     /// The picture was written where the person wanted it.
@@ -150,6 +191,10 @@ pub enum Report {
     ClipboardFailed(FileError),
     /// Preview, converted for the screen.
     Preview(JobId, u32, ColorImage),
+    /// Picture of the gallery, converted for the screen.
+    Large(GalleryId, Arc<Rgb8>, ColorImage),
+    /// Difference of two pictures of the gallery, converted for the screen.
+    Difference((GalleryId, GalleryId), ColorImage),
     /// A file dialog was closed.
     DialogClosed(DialogKind, DialogResult),
     /// Result of the test of a server.
@@ -188,6 +233,10 @@ pub enum DialogKind {
     ModelsFolder,
     /// The folder of downloaded models.
     ModelsRoot,
+    /// A folder whose pictures the gallery shows.
+    PicturesFolder,
+    /// The folder of exported pictures.
+    ExportFolder,
 }
 
 /// Result of a file dialog.
@@ -231,6 +280,13 @@ pub(crate) fn pixel_task(task: PixelTask) -> Report {
         PixelTask::Picture { id, pixels, max_side_px, thumbnail, copy: false } => {
             Report::Picture { id, full: pixels::to_screen(&pixels, max_side_px), thumbnail: thumbnail.then(|| pixels::thumbnail(&pixels)) }
         }
+        PixelTask::Large { id, pixels, max_side_px } => {
+            let image = pixels::to_screen(&pixels, max_side_px);
+            Report::Large(id, pixels, image)
+        }
+        PixelTask::Difference { ids, pixels, other, max_side_px } => {
+            Report::Difference(ids, pixels::difference(&pixels, &other, max_side_px))
+        }
         PixelTask::Preview(job, preview) => Report::Preview(job, preview.picture, pixels::to_screen(&preview.image, 2048)),
     }
 }
@@ -255,6 +311,14 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             });
             Some(Report::Opened(opened.collect()))
         }
+        FileTask::ReadKept { pictures, known } => {
+            let read = pictures.into_iter().filter_map(|(id, path)| {
+                let picture = read_opened_picture(&path, &known)?;
+                Some((id, path, picture))
+            });
+            Some(Report::KeptRead(read.collect()))
+        }
+        FileTask::Recall { path, known, part } => Some(Report::Recalled(part, read_opened_picture(&path, &known).map(Box::new))),
         FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
         FileTask::SaveAs { target, kept, recipe, notes, pixels } => {
             Some(Report::Saved(save_as(&target, kept.as_deref(), &recipe, &notes, pixels.as_deref())))
@@ -313,6 +377,8 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
         DialogKind::Control => one(dialog.set_title("Choose a control picture").add_filter("Pictures", &PICTURES).pick_file()),
         DialogKind::ModelsFolder => one(dialog.set_title("Use the models of a folder").pick_folder()),
         DialogKind::ModelsRoot => one(dialog.set_title("Choose where downloaded models go").pick_folder()),
+        DialogKind::PicturesFolder => one(dialog.set_title("Show the pictures of a folder").pick_folder()),
+        DialogKind::ExportFolder => one(dialog.set_title("Choose where the copies go").pick_folder()),
         DialogKind::SaveAs(_) => {
             one(dialog.set_title("Save picture as").add_filter("PNG picture", &["png"]).set_file_name(file_name).save_file())
         }

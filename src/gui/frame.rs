@@ -12,7 +12,7 @@ use crate::gui::window_command::WindowCommand;
 
 use crate::gui::create::view::{filmstrip, progress, settings_panel};
 use crate::gui::features::with_features;
-use crate::gui::{create, models, overlays, program, queue, theme, toolbar};
+use crate::gui::{create, gallery, models, overlays, program, queue, theme, toolbar};
 
 /// Width of the panel on the left, in points.
 const SIDE_WIDTH: f32 = 344.0;
@@ -96,19 +96,25 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     if !dropped.is_empty() {
         commands.push(match state.shared.screen {
             Screen::Models => Command::Models(models::Command::AddPaths(dropped)),
+            Screen::Gallery => Command::Gallery(gallery::Command::AddPaths(dropped)),
             Screen::Create | Screen::Devices => Command::Create(create::Command::TakePaths(dropped)),
         });
     }
     // A dialog or an open menu has its own keys.
-    if state.closing != Closing::No || models::view::has_dialog(state) || program::view::has_dialog(state) || Popup::is_any_open(ctx) {
+    let has_dialog = models::view::has_dialog(state) || gallery::view::has_dialog(state) || program::view::has_dialog(state);
+    if state.closing != Closing::No || has_dialog || Popup::is_any_open(ctx) {
         return;
     }
     let typing = ctx.text_edit_focused();
-    if !typing && ctx.input(|input| input.events.iter().any(|event| matches!(event, Event::Copy))) {
+    let is_gallery = state.shared.screen == Screen::Gallery;
+    if !typing && !is_gallery && ctx.input(|input| input.events.iter().any(|event| matches!(event, Event::Copy))) {
         commands.push(Command::Create(create::Command::CopyPicture));
     }
     if state.shared.screen == Screen::Models {
         models::view::keys(ctx, state, commands, typing);
+    }
+    if is_gallery {
+        gallery::view::keys(ctx, state, commands, typing);
     }
     for (command, shortcut) in Command::keys() {
         let free = shortcut.while_typing || (!typing && ctx.memory(egui::Memory::focused).is_none());

@@ -2,7 +2,7 @@
 
 use std::f32::consts::TAU;
 
-use eframe::egui::{Color32, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, pos2, vec2};
+use eframe::egui::{Color32, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2};
 
 /// The icons, named after their shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,21 @@ pub(crate) enum Icon {
     Search,
     Menu,
     List,
+}
+
+/// Draws a star, full or as an outline.
+pub(crate) fn star(painter: &Painter, center: Pos2, radius: f32, color: Color32, is_full: bool) {
+    let corner = |at: u8, radius: f32| center + radius * Vec2::angled(f32::from(at) * TAU / 10.0 - TAU / 4.0);
+    let corners: Vec<Pos2> = (0..10).map(|at| corner(at, if at % 2 == 0 { radius } else { radius * 0.45 })).collect();
+    if is_full {
+        // A star is not convex, as egui wants its filled shapes: five kites are.
+        for point in 0..5_usize {
+            let kite = [corners[(2 * point + 9) % 10], corners[2 * point], corners[2 * point + 1], center];
+            painter.add(Shape::convex_polygon(kite.to_vec(), color, Stroke::NONE));
+        }
+    } else {
+        painter.add(Shape::closed_line(corners, Stroke::new(1.0, color)));
+    }
 }
 
 /// Draws the icon in the middle of this rectangle, 16 points wide.

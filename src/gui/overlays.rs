@@ -88,6 +88,7 @@ pub(crate) fn drop_hint(ui: &mut Ui, screen: Screen) {
     let palette = theme::palette(ui);
     let what = match screen {
         Screen::Models => "Folders or model files, used where they are; links, downloaded",
+        Screen::Gallery => "Pictures, copied into your folder; folders, shown where they are",
         Screen::Create | Screen::Devices => "Model files, LoRAs, or a picture to start from",
     };
     let whole = ui.ctx().content_rect();

@@ -14,6 +14,17 @@ pub(crate) fn to_screen(image: &Rgb8, max_side_px: usize) -> ColorImage {
     ColorImage::from_rgb([image.width() as usize, image.height() as usize], image.pixels())
 }
 
+/// Difference of two pictures for the screen, in the size of the first: black where they are the same, four times as bright as they differ.
+#[must_use]
+pub(crate) fn difference(first: &Rgb8, second: &Rgb8, max_side_px: usize) -> ColorImage {
+    let difference = || {
+        let second = atelier_media::fit_image(second, first.width(), first.height()).ok()?;
+        let pixels = first.pixels().iter().zip(second.pixels()).map(|(a, b)| a.abs_diff(*b).saturating_mul(4)).collect();
+        Rgb8::new(first.width(), first.height(), pixels)
+    };
+    difference().map_or_else(ColorImage::default, |it| to_screen(&it, max_side_px))
+}
+
 /// Thumbnail for the filmstrip.
 #[must_use]
 pub(crate) fn thumbnail(image: &Rgb8) -> ColorImage {
@@ -39,6 +50,14 @@ mod tests {
         let same = to_screen(&image, 2);
         assert_eq!(same.as_raw(), [1, 2, 3, 255, 4, 5, 6, 255]);
         assert_eq!(to_screen(&image, 1).size, [1, 1]);
+    }
+
+    #[test]
+    fn the_difference_is_black_where_nothing_differs_and_has_the_first_size() {
+        let grey = |side: u32, shade: u8| Rgb8::new(side, side, vec![shade; (side * side * 3) as usize]).unwrap();
+        assert!(difference(&grey(4, 9), &grey(8, 9), 4096).as_raw().chunks(4).all(|it| it == [0, 0, 0, 255]));
+        let bright = difference(&grey(4, 10), &grey(4, 20), 4096);
+        assert_eq!((bright.size, &bright.as_raw()[..4]), ([4, 4], &[40, 40, 40, 255][..]));
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub use crate::gui::screen::Screen;
 use crate::settings::{ThemeChoice, Zoom};
 use crate::studio::queue::QueueSnapshot;
 use atelier_core::advice::Advice;
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, take_loras, take_loras_if};
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, RecallPart, Recipe, take_loras, take_loras_if};
 use atelier_engine::{JobId, Residency, Resident};
 use atelier_library::{Builtin, lora_named};
 
@@ -36,6 +36,8 @@ pub struct Shared {
     pub recent_recipes: RecentRecipes,
     /// The LoRAs of the library, by which a prompt can name them.
     pub lora_files: Vec<PathBuf>,
+    /// All model files of the library, by which a picture's recipe finds its own.
+    pub library_files: Vec<PathBuf>,
     /// Files whose role could not be guessed; the person is asked.
     pub unplaced: Vec<PathBuf>,
     /// Files in use that are not where they were.
@@ -182,6 +184,20 @@ impl Shared {
         let own = self.custom_recipe.take().map(|own| *own).unwrap_or_default();
         let now = std::mem::take(&mut self.recipe);
         self.recipe = with_model_of(now, own);
+    }
+
+    /// Takes a part of a picture's settings over; where it is computed stays as it is. The person's own files are remembered beside the
+    /// built-in model, and the other way round. Without files in `from`, the model stays.
+    pub fn recall(&mut self, part: RecallPart, from: &Recipe) {
+        if part.has_model() && !from.files.is_empty() {
+            let is_builtin = self.builtin.as_ref().is_ok_and(|builtin| builtin.is_in(from));
+            match (self.uses_builtin(), is_builtin) {
+                (false, true) => self.use_builtin(),
+                (true, false) => self.use_own_files(),
+                _ => {}
+            }
+        }
+        part.apply(from, &mut self.recipe);
     }
 
     /// Sets the file of a role. The first one after the built-in model begins a model of one's own.

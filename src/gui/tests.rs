@@ -25,6 +25,7 @@ use atelier_library::{Builtin, MANIFEST};
 
 mod board;
 mod create;
+mod gallery;
 mod history;
 mod inputs;
 mod memory;
@@ -32,6 +33,7 @@ mod models;
 mod notes;
 mod program;
 mod queue;
+mod recall;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);

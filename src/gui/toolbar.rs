@@ -4,7 +4,6 @@ use eframe::egui::{Align, Button, Frame, Label, Layout, RichText, Ui, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create;
-use crate::gui::create::viewport::canvas_rect;
 use crate::gui::icons::Icon;
 use crate::gui::models::queue as downloads;
 use crate::gui::program::view::menu_button;
@@ -12,9 +11,11 @@ use crate::gui::queue;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
+use crate::gui::viewport::canvas_rect;
 use crate::gui::widgets::{bare_icon, command_control, icon_button};
 use crate::gui::window_command::WindowCommand;
 use crate::settings::ThemeChoice;
+use atelier_core::recipe::RecallPart;
 
 /// Points: below this width of the window the groups of buttons are closer together.
 const NARROW_WINDOW: f32 = 1100.0;
@@ -50,7 +51,7 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             });
             icon_button(ui, state, commands, Icon::Minus, create::Command::ZoomOut);
         }
-        if state.shared.screen != Screen::Models {
+        if matches!(state.shared.screen, Screen::Create | Screen::Devices) {
             gap(ui);
             history_button(ui, state, commands, Icon::Redo, WindowCommand::Redo, state.shared.history.next_redo());
             history_button(ui, state, commands, Icon::Undo, WindowCommand::Undo, state.shared.history.next_undo());
@@ -60,7 +61,7 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             icon_button(ui, state, commands, Icon::Save, create::Command::SaveAs);
             icon_button(ui, state, commands, Icon::Copy, create::Command::CopyPicture);
             icon_button(ui, state, commands, Icon::Picture, create::Command::StartFromShown);
-            icon_button(ui, state, commands, Icon::Reuse, create::Command::UseSettings);
+            icon_button(ui, state, commands, Icon::Reuse, create::Command::Recall(RecallPart::All));
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             screens(ui, state, commands);

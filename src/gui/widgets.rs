@@ -24,6 +24,22 @@ pub(crate) fn bold(text: impl Into<String>) -> RichText {
     RichText::new(text).variation(b"wght", 600.0)
 }
 
+/// Text of the small size.
+pub(crate) fn small(text: impl Into<String>, colour: egui::Color32) -> RichText {
+    RichText::new(text).size(theme::SMALL).color(colour)
+}
+
+/// Modal dialog; true where the person closes it with Escape or a click beside it.
+pub(crate) fn modal(ui: &Ui, id: &str, add: impl FnOnce(&mut Ui)) -> bool {
+    let palette = theme::palette(ui);
+    let frame = egui::Frame::popup(ui.style()).inner_margin(egui::Margin::same(20)).corner_radius(12);
+    let shown = egui::Modal::new(egui::Id::unique(id)).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
+        ui.set_width(380.0);
+        add(ui);
+    });
+    shown.should_close()
+}
+
 /// The tooltip of a command, with its key.
 pub(crate) fn tooltip(ctx: &Context, command: &Command) -> String {
     match command.shortcut() {
@@ -208,6 +224,15 @@ pub(crate) fn has_own_undo(ctx: &Context) -> bool {
 
 fn own_undo_id() -> egui::Id {
     egui::Id::unique("field with its own undo")
+}
+
+/// Draws a picture so that its middle fills a square.
+pub(crate) fn paint_square(ui: &Ui, texture: &egui::TextureHandle, rect: egui::Rect) {
+    let size = texture.size_vec2();
+    let shorter = size.min_elem().max(1.0);
+    let part = vec2(shorter, shorter) / size.max(vec2(1.0, 1.0));
+    let uv = egui::Rect::from_center_size(egui::pos2(0.5, 0.5), part);
+    egui::Image::from_texture(egui::load::SizedTexture::from_handle(texture)).uv(uv).corner_radius(5).paint_at(ui, rect);
 }
 
 /// The end of a path, which is what tells files apart.

@@ -5,6 +5,7 @@ pub mod debounce;
 pub mod desktop_notification;
 pub mod doctor;
 mod engine;
+pub mod gallery_service;
 pub mod installed;
 pub mod instance;
 pub mod library_service;

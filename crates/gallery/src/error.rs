@@ -3,6 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use atelier_media::PictureError;
+use rusqlite::ErrorCode;
+
 /// The database, or a file beside it, could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum GalleryError {
@@ -20,11 +23,29 @@ pub enum GalleryError {
     /// A path has characters that are no text.
     #[error("{path} has characters that cannot be stored; rename it", path = .0.display())]
     PathIsNoText(PathBuf),
+    /// A picture could not be read or written.
+    #[error(transparent)]
+    Picture(#[from] PictureError),
+    /// A search that cannot be understood.
+    #[error("{0}")]
+    Query(String),
+    /// What was asked for cannot be done; the sentence says why and what to do.
+    #[error("{0}")]
+    Refused(String),
 }
 
 impl GalleryError {
     /// An error of the system about this file or folder.
     pub(crate) fn file(path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::File { path: path.into(), source }
+    }
+
+    /// True where the database itself is damaged: [`crate::Database::open_anew`] helps, and nothing else does.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Database(error) => matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)),
+            _ => false,
+        }
     }
 }

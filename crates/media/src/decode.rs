@@ -92,7 +92,7 @@ where
     imageops::resize(&*part, width, height, filter)
 }
 
-fn decode(path: &Path) -> Result<RgbaImage, PictureError> {
+pub(crate) fn decode(path: &Path) -> Result<RgbaImage, PictureError> {
     let (decoder, orientation) = open(path)?;
     let mut image = DynamicImage::from_decoder(decoder).map_err(|error| refused(path, error))?;
     image.apply_orientation(orientation);

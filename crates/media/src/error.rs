@@ -43,6 +43,12 @@ pub enum PictureError {
         /// The longest side in pixels that is read.
         max: u32,
     },
+    /// The picture cannot be brought into a format, or back from it.
+    #[error("the picture could not be converted: {reason}; choose another format")]
+    Encode {
+        /// The cause, in the codec's words.
+        reason: String,
+    },
     /// The picture has no pixels.
     #[error("the picture has no pixels; choose another one")]
     Empty,

@@ -1,4 +1,4 @@
-//! Picture files: written with the recipe that makes them again, read back, and decoded to start from.
+//! Picture files: written with the recipe that makes them again, read back, and decoded to start from. Settings in pictures of other programs.
 //!
 //! Invariants: a picture file is never overwritten unless its exact name was given; no file holds a path of the machine it was made
 //! on; nothing read from a file is trusted. Not here: the index of all pictures, and anything of the interface.
@@ -10,13 +10,16 @@ mod decode;
 mod error;
 mod file_names;
 mod inspect;
+mod jpeg;
 mod png;
+mod png_text;
 mod stored_recipe;
 mod thumbnail;
 
 pub use decode::{MAX_SIDE, fit_image, image_size, read_image, read_mask};
 pub use error::PictureError;
-pub use inspect::{PictureLora, PictureModel, PictureSettings, Tool, read_settings};
+pub use inspect::{PictureLora, PictureModel, PictureSettings, Tool, read_settings, read_stealth_settings, settings_of_texts};
+pub use jpeg::{decode_jpeg, encode_jpeg};
 pub use png::{Metadata, encode_picture, picture_file_names, read_metadata, save_picture, write_picture};
 pub use stored_recipe::{MissingFile, RequiredFile, RestoredRecipe, StoredFile, StoredRecipe};
 pub use thumbnail::thumbnail;

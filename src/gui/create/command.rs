@@ -6,12 +6,12 @@ use eframe::egui::{Key, Modifiers};
 
 use crate::gui::create::session::PictureId;
 use crate::gui::create::state::State;
-use crate::gui::create::viewport::View;
 use crate::gui::shared::{Shared, UnmetRequirement};
 use crate::gui::shortcut::Shortcut;
+use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
 use atelier_core::placement::Change;
-use atelier_core::recipe::{FileRole, Recipe};
+use atelier_core::recipe::{FileRole, RecallPart, Recipe};
 use atelier_engine::JobId;
 
 /// A command of the Create view.
@@ -87,14 +87,20 @@ pub enum Command {
     Newer,
     /// Show the picture made before this one.
     Older,
-    /// Take the settings of the picture shown.
-    UseSettings,
+    /// Take a part of the settings of the picture shown.
+    Recall(RecallPart),
     /// Change this, and make the same picture again with the same seed.
     RepeatWithChange(PictureId, Change),
     /// Read the notes on the picture shown, or put them away.
     ShowNotes(bool),
     /// Start the next picture from the one shown.
     StartFromShown,
+    /// Show this picture file and take its settings.
+    OpenPicture(PathBuf),
+    /// Start the next picture from this file.
+    StartFromFile(PathBuf),
+    /// Have the model look at the picture shown.
+    ReferenceShown,
     /// Write the picture shown to a file.
     SaveAs,
     /// Put the picture shown on the clipboard.
@@ -125,7 +131,7 @@ impl Command {
         (Self::RollSeed, Shortcut::while_typing(Modifiers::COMMAND, Key::R)),
         (Self::LockSeed, Shortcut::while_typing(Modifiers::COMMAND, Key::K)),
         (Self::AddFiles, Shortcut::while_typing(Modifiers::COMMAND, Key::O)),
-        (Self::UseSettings, Shortcut::while_typing(Modifiers::COMMAND, Key::U)),
+        (Self::Recall(RecallPart::All), Shortcut::while_typing(Modifiers::COMMAND, Key::U)),
         (Self::SaveAs, Shortcut::while_typing(Modifiers::COMMAND, Key::S)),
         (Self::CopyPicture, Shortcut::when_idle(Modifiers::COMMAND, Key::C)),
         (Self::Newer, Shortcut::when_idle(Modifiers::NONE, Key::PageUp)),
@@ -134,6 +140,28 @@ impl Command {
         (Self::ZoomOut, Shortcut::when_idle(Modifiers::NONE, Key::Minus)),
         (Self::ZoomFit, Shortcut::when_idle(Modifiers::NONE, Key::Num0)),
         (Self::ZoomActual, Shortcut::when_idle(Modifiers::NONE, Key::Num1)),
+        // Where InvokeAI has such a command, its key.
+        (Self::Recall(RecallPart::Prompt), Shortcut::when_idle(Modifiers::NONE, Key::P)),
+        (Self::Recall(RecallPart::Seed), Shortcut::when_idle(Modifiers::NONE, Key::S)),
+        (Self::Recall(RecallPart::AllButSeed), Shortcut::when_idle(Modifiers::NONE, Key::R)),
+        (Self::Recall(RecallPart::Size), Shortcut::when_idle(Modifiers::NONE, Key::D)),
+        (Self::Recall(RecallPart::Model), Shortcut::when_idle(Modifiers::NONE, Key::M)),
+        (Self::StartFromShown, Shortcut::when_idle(Modifiers::NONE, Key::I)),
+        (Self::ReferenceShown, Shortcut::when_idle(Modifiers::NONE, Key::F)),
+    ];
+
+    /// What can be done with a picture, in the order of its menu.
+    pub const OF_PICTURE: [Self; 10] = [
+        Self::Recall(RecallPart::All),
+        Self::Recall(RecallPart::AllButSeed),
+        Self::Recall(RecallPart::Prompt),
+        Self::Recall(RecallPart::Seed),
+        Self::Recall(RecallPart::Size),
+        Self::Recall(RecallPart::Model),
+        Self::StartFromShown,
+        Self::ReferenceShown,
+        Self::CopyPicture,
+        Self::SaveAs,
     ];
 
     /// The words on its button or menu entry, which are its accessible name too.
@@ -192,13 +220,16 @@ impl Command {
             Self::Follow => ("Show the forming picture", "Show the picture that is forming, then the newest."),
             Self::Newer => ("Newer picture", "Show the picture that was made after this one."),
             Self::Older => ("Older picture", "Show the picture that was made before this one."),
-            Self::UseSettings => ("Use these settings", "Take over prompt, seed and all settings of this picture."),
+            Self::Recall(part) => (part.label(), part.tooltip()),
             Self::RepeatWithChange(..) => {
                 ("Apply and run the same seed", "Change this, and make the same picture again with the same seed.")
             }
             Self::ShowNotes(true) => ("Show the notes", "Read what was changed for this picture or went wrong with it."),
             Self::ShowNotes(false) => ("Put the notes away", "Put the notes away. The mark on the picture stays."),
             Self::StartFromShown => ("Start from this picture", "Use this picture as the start of the next one."),
+            Self::OpenPicture(_) => ("Open", "Show this picture and take over its settings."),
+            Self::StartFromFile(_) => ("Start from this picture", "Use this picture as the start of the next one."),
+            Self::ReferenceShown => ("Use as reference", "Have an edit model look at this picture when it makes the next one."),
             Self::SaveAs => ("Save as…", "Save this picture where you like. It is already kept in your pictures folder."),
             Self::CopyPicture => ("Copy picture", "Put this picture on the clipboard."),
             Self::OpenFolder => ("Open pictures folder", "Open the folder in which your pictures are kept."),
@@ -234,7 +265,11 @@ impl Command {
                 state.session.shown().map(drop).ok_or("There is no picture yet.")?;
                 (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
             }
-            Self::UseSettings | Self::StartFromShown | Self::CopyPicture => {
+            Self::Recall(RecallPart::Model) => {
+                let picture = state.session.shown().ok_or("There is no picture yet.")?;
+                (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
+            }
+            Self::Recall(_) | Self::StartFromShown | Self::ReferenceShown | Self::CopyPicture => {
                 state.session.shown().map(drop).ok_or("There is no picture yet.")
             }
             Self::Newer => state.session.newer().map(drop).ok_or("This is the newest picture."),
@@ -264,6 +299,8 @@ impl Command {
             | Self::SetPreview(_)
             | Self::Show(_)
             | Self::OpenFolder
+            | Self::OpenPicture(_)
+            | Self::StartFromFile(_)
             | Self::SetView(_) => Ok(()),
         }
     }

@@ -8,7 +8,6 @@ pub mod session;
 pub mod state;
 pub(crate) mod update;
 pub(crate) mod view;
-pub mod viewport;
 
 pub use command::Command;
 pub use state::State;

@@ -10,17 +10,20 @@ use crate::gui::create::update;
 use crate::gui::files::{FileTask, Opened};
 use crate::gui::shared::Shared;
 use crate::studio::opened_picture::OpenedPicture;
-use atelier_core::recipe::{ModelFiles, Recipe};
+use atelier_core::recipe::{ModelFiles, RecallPart, Recipe};
 
-/// Reads these files; `Report::Opened` follows. `library`: the model files of this machine.
-pub(crate) fn open(paths: Vec<PathBuf>, library: Vec<PathBuf>, context: &mut Context<'_>) {
-    let shared = &*context.shared;
+/// Reads these files; `Report::Opened` follows.
+pub(crate) fn open(paths: Vec<PathBuf>, context: &mut Context<'_>) {
+    context.workers.file(FileTask::Open { paths, known: known_files(context.shared) });
+}
+
+/// Model files of this machine, those in use first.
+pub(crate) fn known_files(shared: &Shared) -> Vec<PathBuf> {
     let builtin = shared.builtin.as_ref().ok().map(|builtin| builtin.files());
     let own = shared.custom_recipe.as_ref().map(|recipe| &recipe.files);
     let files = [Some(&shared.recipe.files), builtin, own].into_iter().flatten().flat_map(ModelFiles::iter);
     let loras = shared.recipe.loras.iter().map(|lora| lora.path.as_path());
-    let known = files.map(|(_, path)| path).chain(loras).map(Path::to_owned).chain(library).collect();
-    context.workers.file(FileTask::Open { paths, known });
+    files.map(|(_, path)| path).chain(loras).map(Path::to_owned).chain(shared.library_files.iter().cloned()).collect()
 }
 
 /// Files that were opened have been read.
@@ -50,21 +53,7 @@ fn show(state: &mut State, path: PathBuf, picture: OpenedPicture, context: &mut 
     // The thumbnail; what the canvas shows it asks for itself.
     context.workers.file(FileTask::Load(id, path));
     state.session.show(id);
-    use_recipe(context.shared, picture.recipe, keeps_model);
+    let files = if keeps_model { ModelFiles::default() } else { picture.recipe.files };
+    context.shared.recall(RecallPart::All, &Recipe { files, ..picture.recipe });
     context.notice(words);
-}
-
-/// Takes over a recipe of a picture; where it is computed stays as it is. The person's own files are remembered beside the built-in model,
-/// and the other way round.
-fn use_recipe(shared: &mut Shared, recipe: Recipe, keeps_model: bool) {
-    let is_builtin = shared.builtin.as_ref().is_ok_and(|builtin| builtin.is_in(&recipe));
-    match (keeps_model, shared.uses_builtin(), is_builtin) {
-        (false, false, true) => shared.use_builtin(),
-        (false, true, false) => shared.use_own_files(),
-        _ => {}
-    }
-    let now = &shared.recipe;
-    let files = if keeps_model { now.files.clone() } else { recipe.files };
-    let (placement, threads) = (now.placement.clone(), now.threads);
-    shared.recipe = Recipe { files, placement, threads, ..recipe };
 }

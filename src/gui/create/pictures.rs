@@ -3,13 +3,18 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use atelier_gallery::PictureId as KeptId;
 use eframe::egui::{ColorImage, TextureFilter, TextureOptions};
 
 use crate::gui::context::Context;
+use crate::gui::create::open;
 use crate::gui::create::session::{PictureFile, PictureId};
 use crate::gui::create::state::{FormingPicture, State};
 use crate::gui::files::{FileError, FileTask, PixelTask};
-use crate::gui::shared::ErrorCard;
+use crate::gui::gallery;
+use crate::gui::shared::{ErrorCard, Shared};
+use crate::studio::gallery_service::GalleryRequest;
+use crate::studio::opened_picture::OpenedPicture;
 use atelier_core::advice::Advice;
 use atelier_core::recipe::Rgb8;
 use atelier_engine::{JobId, Picture, Preview};
@@ -108,6 +113,9 @@ fn take_kept(state: &mut State, job: JobId, index: u32, context: &mut Context<'_
         Ok(path) => {
             picture.stored = PictureFile::At(path);
             state.session.make_room();
+            if let Some(gallery) = context.gallery {
+                gallery.send(GalleryRequest::Refresh);
+            }
         }
         Err(advice) => {
             picture.stored = PictureFile::Failed;
@@ -115,6 +123,27 @@ fn take_kept(state: &mut State, job: JobId, index: u32, context: &mut Context<'_
             context.shared.error = Some(ErrorCard::new(advice.sentence, hint));
         }
     }
+}
+
+/// Has the pictures of earlier sessions read, as soon as it is known where models are.
+pub(crate) fn read_kept(state: &mut State, is_listed: bool, context: &Context<'_>) {
+    if is_listed && !state.unread_pictures.is_empty() {
+        let pictures = std::mem::take(&mut state.unread_pictures).into_iter().map(|it| (it.id, it.path)).collect();
+        context.workers.file(FileTask::ReadKept { pictures, known: open::known_files(context.shared) });
+    }
+}
+
+/// Pictures of earlier sessions have been read, newest first.
+pub(crate) fn kept_read(state: &mut State, pictures: Vec<(KeptId, PathBuf, OpenedPicture)>) {
+    for (id, path, picture) in pictures {
+        state.session.push_kept(picture, path, id);
+    }
+}
+
+/// Pictures of the gallery whose thumbnails this view shows.
+pub(crate) fn wanted_thumbnails(state: &State, gallery: &gallery::State, shared: &Shared) -> Vec<KeptId> {
+    let loras = shared.recipe.loras.iter().filter_map(|lora| gallery.latest_of_lora(&lora.path.file_stem()?.to_string_lossy()));
+    loras.chain(state.session.iter().filter_map(|it| it.kept)).collect()
 }
 
 /// The picture was read back, or could not be.

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use atelier_gallery::PictureId as KeptId;
 use eframe::egui::TextureHandle;
 
 use crate::studio::opened_picture::OpenedPicture;
@@ -41,8 +42,10 @@ pub struct SessionPicture {
     pub pixels: Option<Arc<Rgb8>>,
     /// Its file.
     pub stored: PictureFile,
-    /// Texture of the filmstrip; `None` until it is converted.
+    /// Texture of the filmstrip; `None` until it is converted, and for pictures whose thumbnail the gallery has.
     pub thumbnail: Option<TextureHandle>,
+    /// Its number in the gallery, where it was made before this session.
+    pub kept: Option<KeptId>,
 }
 
 /// The file of a finished picture.
@@ -84,6 +87,7 @@ impl Session {
             pixels: Some(pixels),
             stored: PictureFile::Writing,
             thumbnail: None,
+            kept: None,
         });
         self.make_room();
         id
@@ -95,9 +99,23 @@ impl Session {
         let id = PictureId(self.next_id);
         self.next_id += 1;
         let stored = PictureFile::At(path);
-        self.pictures.push_front(SessionPicture { id, recipe, info, notes, width, height, pixels: None, stored, thumbnail: None });
+        let picture = SessionPicture { id, recipe, info, notes, width, height, pixels: None, stored, thumbnail: None, kept: None };
+        self.pictures.push_front(picture);
         self.make_room();
         id
+    }
+
+    /// Adds a picture of an earlier session behind all others, unless it is here already.
+    pub fn push_kept(&mut self, picture: OpenedPicture, path: PathBuf, kept: KeptId) {
+        let stored = PictureFile::At(path);
+        if self.pictures.len() >= MOST_PICTURES || self.pictures.iter().any(|it| it.stored == stored) {
+            return;
+        }
+        let OpenedPicture { recipe, info, notes, width, height, .. } = picture;
+        let id = PictureId(self.next_id);
+        self.next_id += 1;
+        let kept = Some(kept);
+        self.pictures.push_back(SessionPicture { id, recipe, info, notes, width, height, pixels: None, stored, thumbnail: None, kept });
     }
 
     /// Drops old pictures and pixels beyond the bounds, if they are on the disk.
@@ -228,6 +246,26 @@ mod tests {
         let id = push(&mut session, 7, 1);
         let recipe = &session.get(id).unwrap().recipe;
         assert_eq!((recipe.seed, recipe.batch_count), (7, 1));
+    }
+
+    #[test]
+    fn pictures_of_earlier_sessions_come_last_and_once() {
+        let mut session = Session::default();
+        let newest = push(&mut session, 7, 1);
+        session.get_mut(newest).unwrap().stored = PictureFile::At("b.png".into());
+        let opened = || OpenedPicture {
+            recipe: Recipe::default(),
+            missing_files: Vec::new(),
+            missing_extras: Vec::new(),
+            info: PictureInfo { index: 0, seed: 3, cpu_math: None },
+            notes: Vec::new(),
+            width: 1,
+            height: 1,
+        };
+        session.push_kept(opened(), "b.png".into(), KeptId(9));
+        session.push_kept(opened(), "a.png".into(), KeptId(8));
+        assert_eq!(session.iter().map(|it| it.kept).collect::<Vec<_>>(), [None, Some(KeptId(8))]);
+        assert_eq!(session.shown().unwrap().id, newest);
     }
 
     #[test]

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use atelier_gallery::PictureSummary;
 use eframe::egui::{TextureHandle, Vec2, vec2};
 
 use crate::gui::create::session::{PictureId, Session};
-use crate::gui::create::viewport::View;
 use crate::gui::shared::Shared;
+use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
 use atelier_core::advice::Advice;
 use atelier_engine::{JobId, Preview, PreviewOptions};
@@ -44,6 +45,8 @@ pub struct State {
     pub(crate) kept: BTreeMap<(JobId, u32), Result<PathBuf, Advice>>,
     pub(crate) is_converting_preview: bool,
     pub(crate) converting_picture: Option<PictureId>,
+    /// Pictures of earlier sessions that are read once the library knows where models are.
+    pub(crate) unread_pictures: Vec<PictureSummary>,
     /// Files of the recipe when the disk was last checked for them.
     pub(crate) checked_files: Vec<PathBuf>,
     pub(crate) requested_thumbnails: BTreeSet<PathBuf>,
@@ -69,6 +72,7 @@ impl State {
             kept: BTreeMap::new(),
             is_converting_preview: false,
             converting_picture: None,
+            unread_pictures: Vec::new(),
             checked_files: Vec::new(),
             requested_thumbnails: BTreeSet::new(),
         }

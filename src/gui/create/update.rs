@@ -7,11 +7,12 @@ use eframe::egui;
 
 use crate::gui::context::Context;
 use crate::gui::create::command::Command;
+use crate::gui::create::open;
 use crate::gui::create::session::{PictureFile, PictureId};
 use crate::gui::create::state::State;
-use crate::gui::create::viewport::{KEY_STEP, View, canvas_rect};
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_path};
 use crate::gui::identify::FileKind;
+use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use crate::studio::library_service::LibraryRequest;
 use crate::studio::queue::QueueRequest;
 use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Recipe};
@@ -106,10 +107,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 state.session.show(id);
             }
         }
-        Command::UseSettings => {
+        Command::Recall(part) => {
             if let Some(picture) = state.session.shown() {
-                context.shared.recipe = picture.recipe.clone();
-                context.notice("Prompt, seed and settings of this picture are set.");
+                context.shared.recall(part, &picture.recipe);
+                context.notice(part.notice());
             }
         }
         Command::RepeatWithChange(id, change) => {
@@ -122,6 +123,14 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::ShowNotes(shown) => state.shows_notes = shown,
         Command::StartFromShown => start_from_shown(state, context),
+        Command::OpenPicture(path) => open::open(vec![path], context),
+        Command::StartFromFile(path) => start_from(ImageSource::File(path), context),
+        Command::ReferenceShown => {
+            if let Some(image) = shown_image(state) {
+                context.shared.recipe.reference_images.push(image);
+                context.notice("This picture is a reference of the next one.");
+            }
+        }
         Command::SaveAs => {
             if let Some(id) = state.session.shown().map(|picture| picture.id) {
                 context.open_dialog(DialogKind::SaveAs(id), file_name(state, id));
@@ -198,13 +207,18 @@ fn start_from(image: ImageSource, context: &mut Context<'_>) {
     *init = Some(InitImage { image, strength });
 }
 
+/// The picture shown, as a picture that another one is made from.
+fn shown_image(state: &State) -> Option<ImageSource> {
+    let picture = state.session.shown()?;
+    match (&picture.stored, &picture.pixels) {
+        (PictureFile::At(path), _) => Some(ImageSource::File(path.clone())),
+        (_, Some(pixels)) => Some(ImageSource::Pixels(pixels.as_ref().clone())),
+        (_, None) => None,
+    }
+}
+
 fn start_from_shown(state: &State, context: &mut Context<'_>) {
-    let Some(picture) = state.session.shown() else { return };
-    let image = match (&picture.stored, &picture.pixels) {
-        (PictureFile::At(path), _) => ImageSource::File(path.clone()),
-        (_, Some(pixels)) => ImageSource::Pixels(pixels.as_ref().clone()),
-        (_, None) => return,
-    };
+    let (Some(picture), Some(image)) = (state.session.shown(), shown_image(state)) else { return };
     let (width, height) = (picture.width, picture.height);
     start_from(image, context);
     (context.shared.recipe.width, context.shared.recipe.height) = (width, height);
@@ -275,7 +289,7 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
             context.shared.take_prompt_loras();
         }
         DialogKind::SaveAs(id) => save_as(state, id, path, context),
-        DialogKind::ModelsFolder | DialogKind::ModelsRoot => {}
+        DialogKind::ModelsFolder | DialogKind::ModelsRoot | DialogKind::PicturesFolder | DialogKind::ExportFolder => {}
     }
 }
 

@@ -90,6 +90,7 @@ pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mu
             let loras = library.cards.iter().filter(|card| card.kind == ModelKind::Lora);
             context.shared.lora_files = loras.flat_map(|card| card.files.iter().filter_map(|file| file.path.clone())).collect();
             state.set_library(library);
+            context.shared.library_files = state.known_files();
             context.shared.take_prompt_loras();
         }
         LibraryEvent::Queue(queue) => state.set_queue(queue),

@@ -13,6 +13,7 @@ mod files;
 mod image;
 mod local;
 mod lora_tags;
+mod recall;
 mod sampling;
 
 pub use changes::changed_settings;
@@ -20,6 +21,7 @@ pub use files::{FileRole, ModelFiles};
 pub use image::{ImageSource, Rgb8};
 pub use local::LocalRecipe;
 pub use lora_tags::{take_loras, take_loras_if};
+pub use recall::RecallPart;
 pub use sampling::{Rng, Sampler, Scheduler, UnknownName};
 
 /// Everything needed to make a picture again.

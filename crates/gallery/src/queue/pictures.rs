@@ -1,14 +1,15 @@
 //! Pictures of jobs: reserved before their file is written, recorded after.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rusqlite::params;
 use sha2::{Digest as _, Sha256};
 
 use super::job::QueuedJobId;
 use super::rows::path_text;
+use crate::record::record_picture;
 use crate::{Database, GalleryError, NewPicture, PictureId, PictureKind};
 
 /// A picture's file name that is reserved, and what will be in the file.
@@ -81,13 +82,9 @@ impl Database {
     /// # Errors
     /// If the file or the database cannot be used.
     pub fn record_job_picture(&mut self, reservation: &PictureReservation, parent: Option<PathBuf>) -> Result<PictureId, GalleryError> {
-        let settings = atelier_media::read_settings(&reservation.path)
-            .map_err(|error| GalleryError::file(&reservation.path, io::Error::other(error.to_string())))?;
-        let batch = Some(reservation.job.0);
-        let picture = NewPicture { path: reservation.path.clone(), kind: PictureKind::Kept, settings, parent, batch };
-        let facts = FileFacts::read(&picture.path)?;
+        let picture = NewPicture { parent, batch: Some(reservation.job.0), ..NewPicture::read(&reservation.path, PictureKind::Kept)? };
         self.write(|transaction| {
-            let id = insert_picture(transaction, &picture, &facts)?;
+            let id = record_picture(transaction, &picture)?;
             transaction.execute(
                 "UPDATE job_picture SET picture_id = ?3 WHERE job_id = ?1 AND picture_index = ?2",
                 params![reservation.job.0, reservation.index, id.0],
@@ -95,46 +92,4 @@ impl Database {
             Ok(id)
         })
     }
-}
-
-/// Facts of a file that the index compares later.
-struct FileFacts {
-    bytes: i64,
-    modified_ns: i64,
-}
-
-impl FileFacts {
-    fn read(path: &Path) -> Result<Self, GalleryError> {
-        let file = fs::metadata(path).map_err(|error| GalleryError::file(path, error))?;
-        let modified = file.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-        let modified_ns = modified.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0);
-        Ok(Self { bytes: i64::try_from(file.len()).unwrap_or(i64::MAX), modified_ns })
-    }
-}
-
-/// Adds a picture to the index, or finds it there.
-fn insert_picture(transaction: &rusqlite::Transaction<'_>, picture: &NewPicture, facts: &FileFacts) -> Result<PictureId, GalleryError> {
-    let folder = path_text(picture.path.parent().unwrap_or(Path::new("")))?;
-    let name = path_text(Path::new(picture.path.file_name().unwrap_or_default()))?;
-    transaction.execute("INSERT OR IGNORE INTO folder (path, own) VALUES (?1, 1)", [folder])?;
-    let folder_id: i64 = transaction.query_row("SELECT id FROM folder WHERE path = ?1", [folder], |row| row.get(0))?;
-    let recipe = picture.settings.recipe.as_ref().and_then(|recipe| recipe.to_json().ok());
-    transaction.execute(
-        "INSERT INTO picture (folder_id, relative_path, bytes, modified_ns, created_ms, width, height, kind, state, tool, recipe, batch_id)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'kept', 'here', 'atelier', ?8, ?9)
-         ON CONFLICT (folder_id, relative_path) DO UPDATE SET bytes = excluded.bytes, modified_ns = excluded.modified_ns, state = 'here'",
-        params![
-            folder_id,
-            name,
-            facts.bytes,
-            facts.modified_ns,
-            facts.modified_ns / 1_000_000,
-            picture.settings.width,
-            picture.settings.height,
-            recipe,
-            picture.batch
-        ],
-    )?;
-    let query = "SELECT id FROM picture WHERE folder_id = ?1 AND relative_path = ?2";
-    Ok(PictureId(transaction.query_row(query, params![folder_id, name], |row| row.get(0))?))
 }

@@ -1,5 +1,7 @@
 //! What a picture file says of how it was made, in the same terms for every program.
 
+use atelier_core::recipe::Rng;
+
 use crate::StoredRecipe;
 
 /// Program that wrote a picture's metadata.
@@ -25,6 +27,40 @@ pub enum Tool {
     EasyDiffusion,
 }
 
+impl Tool {
+    /// The name shown to a person.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Atelier => "Atelier",
+            Self::A1111 => "A1111 or Forge",
+            Self::ComfyUi => "ComfyUI",
+            Self::InvokeAi => "InvokeAI",
+            Self::Fooocus => "Fooocus",
+            Self::SwarmUi => "SwarmUI",
+            Self::NovelAi => "NovelAI",
+            Self::DrawThings => "Draw Things",
+            Self::EasyDiffusion => "Easy Diffusion",
+        }
+    }
+
+    /// The name in JSON.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Atelier => "atelier",
+            Self::A1111 => "a1111",
+            Self::ComfyUi => "comfyui",
+            Self::InvokeAi => "invokeai",
+            Self::Fooocus => "fooocus",
+            Self::SwarmUi => "swarmui",
+            Self::NovelAi => "novelai",
+            Self::DrawThings => "draw_things",
+            Self::EasyDiffusion => "easy_diffusion",
+        }
+    }
+}
+
 /// What a picture file says of how it was made. A field that the file does not tell is empty, never guessed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PictureSettings {
@@ -34,7 +70,9 @@ pub struct PictureSettings {
     pub width: u32,
     /// Height of the picture in pixels.
     pub height: u32,
-    /// The prompt.
+    /// Width and height in pixels that were asked for; an enlarged picture has others.
+    pub size: Option<(u32, u32)>,
+    /// The prompt, without `<lora:...>`.
     pub prompt: Option<String>,
     /// The negative prompt.
     pub negative_prompt: Option<String>,
@@ -44,12 +82,26 @@ pub struct PictureSettings {
     pub steps: Option<u32>,
     /// Classifier-free guidance.
     pub guidance: Option<f32>,
+    /// Guidance that distilled models take as an input.
+    pub distilled_guidance: Option<f32>,
+    /// Timestep shift of flow models.
+    pub flow_shift: Option<f32>,
+    /// Noise added back at each step by ancestral samplers.
+    pub eta: Option<f32>,
+    /// CLIP layers left out from the end, counted as A1111 does.
+    pub clip_skip: Option<u32>,
+    /// Denoising strength, where it was made from another picture.
+    pub strength: Option<f32>,
+    /// Generator of the noise; `None` where the program has another one, or the file does not tell.
+    pub rng: Option<Rng>,
     /// Sampler, in the program's words.
     pub sampler: Option<String>,
     /// Scheduler, in the program's words.
     pub scheduler: Option<String>,
     /// The model.
     pub model: Option<PictureModel>,
+    /// The VAE, where it is not the model's own.
+    pub vae: Option<PictureModel>,
     /// LoRAs, in order.
     pub loras: Vec<PictureLora>,
     /// The recipe, where Atelier made the picture.
@@ -60,6 +112,20 @@ pub struct PictureSettings {
     pub not_understood: Vec<(String, String)>,
 }
 
+impl PictureSettings {
+    /// Takes over from `other` what is not told here.
+    pub(super) fn fill(&mut self, other: Self) {
+        macro_rules! fill {
+            ($($field:ident),*) => { $(if self.$field.is_none() { self.$field = other.$field; })* };
+        }
+        fill!(size, prompt, negative_prompt, seed, steps, guidance, distilled_guidance, flow_shift, eta, clip_skip);
+        fill!(strength, rng, sampler, scheduler, model, vae);
+        if self.loras.is_empty() {
+            self.loras = other.loras;
+        }
+    }
+}
+
 /// A model by name or hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PictureModel {
@@ -67,6 +133,13 @@ pub struct PictureModel {
     pub name: Option<String>,
     /// Its hash in hexadecimal, whole or shortened, as the program writes it.
     pub hash: Option<String>,
+}
+
+impl PictureModel {
+    /// `None` without a name and a hash.
+    pub(super) fn of(name: Option<String>, hash: Option<String>) -> Option<Self> {
+        (name.is_some() || hash.is_some()).then_some(Self { name, hash })
+    }
 }
 
 /// A LoRA by name or hash, with its strength.

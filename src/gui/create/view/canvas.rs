@@ -1,21 +1,19 @@
 //! The canvas: the picture as it forms and when it is finished, with zoom and pan; or what to do next.
 
-use eframe::egui::{Align, Id, Layout, Rect, RichText, Role, Sense, TextureId, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2};
+use eframe::egui::{Align, Id, Layout, Rect, RichText, Role, Sense, TextureId, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::view::notes;
-use crate::gui::create::viewport::{self, View};
 use crate::gui::icons::Icon;
 use crate::gui::shared::UnmetRequirement;
 use crate::gui::state::State;
 use crate::gui::theme;
+use crate::gui::viewport;
 use crate::gui::widgets::{bold, command_button};
 
 /// Space round the whole picture, in points.
 const MARGIN: f32 = 14.0;
-/// Points of scrolling that zoom by a factor of e.
-const WHEEL: f32 = 280.0;
 /// Prompts that the built-in model paints well.
 const EXAMPLES: [&str; 4] = [
     "a red sunset over snowy mountains, a lake, pine trees",
@@ -37,7 +35,10 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
             let drawn = state.create.view.rect(size, room);
             let painter = ui.painter_at(whole);
             painter.image(texture, drawn, Rect::from_min_max(pos2(0.0, 0.0), uv_size), theme::UNTINTED);
-            look(ui, state, commands, &response, size, room);
+            let view = state.create.view.after(ui, &response, size, room);
+            if view != state.create.view {
+                commands.push(Command::SetView(view));
+            }
             menu(state, commands, &response);
             notes::notes_panel(ui, state, commands, whole);
         }
@@ -54,43 +55,15 @@ fn shown(state: &State) -> Option<(TextureId, eframe::egui::Pos2)> {
         return Some((forming.texture.id(), all));
     }
     let picture = state.create.session.shown()?;
-    let texture = state.create.session.texture(picture.id).or(picture.thumbnail.as_ref())?;
+    let kept = || picture.kept.and_then(|id| state.gallery.thumbnails.get(id));
+    let texture = state.create.session.texture(picture.id).or(picture.thumbnail.as_ref()).or_else(kept)?;
     Some((texture.id(), all))
-}
-
-/// Wheel, drag and double-click.
-fn look(ui: &Ui, state: &State, commands: &mut Commands, response: &eframe::egui::Response, size: Vec2, room: Rect) {
-    let mut view = state.create.view;
-    if response.dragged() {
-        view = view.moved(response.drag_delta(), size, room);
-        ui.ctx().set_cursor_icon(eframe::egui::CursorIcon::Grabbing);
-    }
-    if let Some(pointer) = response.hover_pos() {
-        let (scroll, pinch) = ui.input(|input| (input.smooth_scroll_delta().y, input.zoom_delta()));
-        let factor = (scroll / WHEEL).exp() * pinch;
-        if (factor - 1.0).abs() > 1e-4 {
-            view = view.zoomed(factor, pointer, size, room);
-        }
-    }
-    if response.double_clicked() {
-        view = if view == View::Fit { view.actual(size, ui.pixels_per_point()) } else { View::Fit };
-    }
-    if view != state.create.view {
-        commands.push(Command::SetView(view));
-    }
 }
 
 fn menu(state: &State, commands: &mut Commands, response: &eframe::egui::Response) {
     response.context_menu(|ui| {
-        for command in [
-            Command::UseSettings,
-            Command::StartFromShown,
-            Command::CopyPicture,
-            Command::SaveAs,
-            Command::OpenFolder,
-            Command::ZoomFit,
-            Command::ZoomActual,
-        ] {
+        let of_canvas = [Command::OpenFolder, Command::ZoomFit, Command::ZoomActual];
+        for command in Command::OF_PICTURE.into_iter().chain(of_canvas) {
             if command_button(ui, state, commands, command).clicked() {
                 ui.close();
             }

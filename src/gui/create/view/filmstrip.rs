@@ -1,8 +1,6 @@
 //! The filmstrip: the pictures of this session, newest first, and the one that is forming.
 
-use eframe::egui::{
-    Image, Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, load::SizedTexture, pos2, vec2,
-};
+use eframe::egui::{Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
@@ -11,7 +9,7 @@ use crate::gui::create::view::notes;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::widgets::command_button;
-use crate::gui::{icons, theme};
+use crate::gui::{icons, theme, widgets};
 
 /// Side of a small look, in points.
 const SIDE: f32 = 72.0;
@@ -52,7 +50,8 @@ fn picture_tile(ui: &mut Ui, rect: Rect, picture: &SessionPicture, state: &State
     if !picture.notes.is_empty() {
         name.extend(["\n", &notes::lines(picture)]);
     }
-    tile(ui, rect, &name, chosen, picture.thumbnail.as_ref(), Command::Show(picture.id), state, commands);
+    let kept = || picture.kept.and_then(|id| state.gallery.thumbnails.get(id));
+    tile(ui, rect, &name, chosen, picture.thumbnail.as_ref().or_else(kept), Command::Show(picture.id), state, commands);
     let palette = theme::palette(ui);
     if let Some((icon, color)) = notes::mark(picture, &palette) {
         let corner = Rect::from_center_size(rect.left_bottom() + vec2(12.0, -12.0), vec2(18.0, 18.0));
@@ -82,12 +81,7 @@ fn tile(
     response.widget_info(|| WidgetInfo::selected(Role::Button, true, chosen, name));
     ui.painter().rect_filled(rect, 5.0, palette.control);
     if let Some(texture) = texture {
-        let size = texture.size_vec2();
-        // The middle of the picture fills the square.
-        let shorter = size.min_elem().max(1.0);
-        let part = vec2(shorter, shorter) / size.max(vec2(1.0, 1.0));
-        let uv = Rect::from_center_size(pos2(0.5, 0.5), part);
-        Image::from_texture(SizedTexture::from_handle(texture)).uv(uv).corner_radius(5).paint_at(ui, rect);
+        widgets::paint_square(ui, texture, rect);
     }
     let ring = if chosen {
         Some(Stroke::new(2.0, palette.accent))
@@ -106,7 +100,7 @@ fn tile(
     let response = response.on_hover_text(format!("{name}\nRight-click for what can be done with it."));
     if let Command::Show(id) = command {
         response.context_menu(|ui| {
-            for action in [Command::UseSettings, Command::StartFromShown, Command::CopyPicture, Command::SaveAs] {
+            for action in Command::OF_PICTURE {
                 if command_button(ui, state, &mut Commands::default(), action.clone()).clicked() {
                     commands.push(Command::Show(id));
                     commands.push(action);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use eframe::egui::{Align, DragValue, Frame, Image, Label, Layout, Margin, RichText, Ui, load::SizedTexture, vec2};
+use eframe::egui::{Align, DragValue, Frame, Image, Label, Layout, Margin, RichText, Sense, Ui, load::SizedTexture, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
@@ -67,7 +67,7 @@ fn picture_row(
                         let image = Image::from_texture(SizedTexture::from_handle(texture)).alt_text(label);
                         ui.add(image.max_size(vec2(LOOK, LOOK)).corner_radius(4));
                     } else {
-                        let (rect, _) = ui.allocate_exact_size(vec2(LOOK, LOOK), eframe::egui::Sense::hover());
+                        let (rect, _) = ui.allocate_exact_size(vec2(LOOK, LOOK), Sense::hover());
                         crate::gui::icons::paint(ui.painter(), rect, Icon::Picture, (1.0, palette.weak).into());
                     }
                     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -169,6 +169,7 @@ pub(crate) fn lora_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, comm
                     .accessible_name(format!("Strength of {name}"));
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                     let missing = state.shared.missing_files.contains(&lora.path);
+                    last_picture(ui, state, &name);
                     let palette = theme::palette(ui);
                     let name = widgets::middle_elided(ui, &name, ui.available_width());
                     let text = RichText::new(name).color(if missing { palette.warn } else { palette.text });
@@ -185,6 +186,14 @@ pub(crate) fn lora_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, comm
     if let Some(at) = removed {
         recipe.loras.remove(at);
     }
+}
+
+/// The last picture made with a LoRA, where there is one.
+fn last_picture(ui: &mut Ui, state: &State, name: &str) {
+    let Some(texture) = state.gallery.latest_of_lora(name).and_then(|id| state.gallery.thumbnails.get(id)) else { return };
+    let (rect, response) = ui.allocate_exact_size(vec2(widgets::ROW_HEIGHT, widgets::ROW_HEIGHT), Sense::hover());
+    widgets::paint_square(ui, texture, rect);
+    response.on_hover_text(format!("The last picture made with {name}"));
 }
 
 fn lora_name(path: &Path) -> String {

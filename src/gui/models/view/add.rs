@@ -5,12 +5,12 @@ use eframe::egui::{Align, Id, Key, Label, Layout, RichText, TextEdit, Ui, vec2};
 use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
 use crate::gui::models;
-use crate::gui::models::view::controls::{named_icon, small};
+use crate::gui::models::view::controls::named_icon;
 use crate::gui::models::{FolderSummary, TokenState};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{WHOLE, command_button, heading, icon_button, slider_row};
+use crate::gui::widgets::{WHOLE, command_button, heading, icon_button, slider_row, small};
 use atelier_core::format::file_size;
 
 /// Field for a link or a path.

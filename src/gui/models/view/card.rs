@@ -9,19 +9,22 @@ use crate::gui::command::{Command, Commands};
 use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::models;
-use crate::gui::models::view::controls::{colour_of, named_button, small};
+use crate::gui::models::view::controls::{colour_of, named_button};
 use crate::gui::models::view::downloads;
 use crate::gui::models::{Availability, CardStatus, JobSnapshot, ModelCard, ModelKind, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
-use crate::gui::widgets::command_control;
+use crate::gui::widgets;
+use crate::gui::widgets::{command_control, small};
 use atelier_core::format::file_size;
 use atelier_core::sentences::list;
 
 /// Height of a card, in points.
 pub(crate) const HEIGHT: f32 = 134.0;
 const RADIUS: f32 = 9.0;
+/// Side of the last picture made with a model, in points.
+const PICTURE_SIDE: f32 = 58.0;
 /// Space between a card's edge and its contents, in points.
 const INSIDE: f32 = 12.0;
 
@@ -58,9 +61,17 @@ pub(crate) fn card(ui: &mut Ui, state: &State, commands: &mut Commands, card: &M
     ui.allocate_ui_with_layout(vec2(ui.available_width(), 18.0), Layout::right_to_left(Align::Center), |ui| {
         state_chip(ui, card, status, download, &palette);
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            ui.add(Label::new(crate::gui::widgets::bold(&card.name).size(theme::BODY).color(palette.strong)).truncate());
+            ui.add(Label::new(widgets::bold(&card.name).size(theme::BODY).color(palette.strong)).truncate());
         });
     });
+    let picture = state.gallery.latest_of_card(card).and_then(|id| state.gallery.thumbnails.get(id));
+    if let Some(texture) = picture {
+        let corner = pos2(rect.right() - INSIDE - PICTURE_SIDE, rect.top() + INSIDE + 22.0);
+        let at = Rect::from_min_size(corner, vec2(PICTURE_SIDE, PICTURE_SIDE));
+        widgets::paint_square(ui, texture, at);
+        ui.interact(at, id(&card.id).with("picture"), Sense::hover()).on_hover_text("The last picture made with it");
+        ui.set_max_width(rect.width() - 2.0 * INSIDE - PICTURE_SIDE - 8.0);
+    }
     ui.add(Label::new(small(facts_line(card), palette.text)).truncate());
     match download {
         Some(download) => {

@@ -1,12 +1,12 @@
 //! Controls and measures that the files of this view share.
 
-use eframe::egui::{Button, Color32, Id, Response, RichText, Ui};
+use eframe::egui::{Button, Color32, Id, Response, Ui};
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
 use crate::gui::models::{self, FitLevel};
 use crate::gui::state::State;
-use crate::gui::theme::{self, Palette};
+use crate::gui::theme::Palette;
 use crate::gui::widgets;
 
 /// Space round the grid, in points.
@@ -42,9 +42,4 @@ pub(super) fn colour_of(fit: FitLevel, palette: &Palette) -> Color32 {
         FitLevel::TooBig => palette.error,
         FitLevel::Unknown => palette.weak,
     }
-}
-
-/// Text of the small size.
-pub(super) fn small(text: impl Into<String>, colour: Color32) -> RichText {
-    RichText::new(text).size(theme::SMALL).color(colour)
 }

@@ -5,13 +5,13 @@ use eframe::egui::{Align, Frame, Grid, Label, Layout, Margin, RichText, ScrollAr
 use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
 use crate::gui::models;
-use crate::gui::models::view::controls::{colour_of, named_button, small};
+use crate::gui::models::view::controls::{colour_of, named_button};
 use crate::gui::models::view::downloads;
 use crate::gui::models::{Availability, FileCheck, ModelCard, ModelKind, Stage, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{bold, icon_button};
+use crate::gui::widgets::{bold, icon_button, small};
 use atelier_core::format::file_size;
 
 /// The panel.

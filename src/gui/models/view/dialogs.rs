@@ -1,14 +1,13 @@
 //! Dialogs: licence prompt, confirmation of a deletion.
 
-use eframe::egui::{Align, Frame, Id, Label, Layout, Margin, Modal, RichText, ScrollArea, Ui};
+use eframe::egui::{Align, Label, Layout, RichText, ScrollArea, Ui};
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::models;
-use crate::gui::models::view::controls::small;
 use crate::gui::models::{LicensedAction, TokenState};
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{bold, command_button};
+use crate::gui::widgets::{bold, command_button, modal, small};
 use atelier_core::format::file_size;
 
 /// Licence prompt, shown once before a model is downloaded or used.
@@ -73,15 +72,4 @@ pub(crate) fn removal(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if modal {
         commands.push(Command::Models(models::Command::CancelDelete));
     }
-}
-
-/// Modal dialog; true where the person closes it with Escape or a click beside it.
-fn modal(ui: &Ui, id: &str, add: impl FnOnce(&mut Ui)) -> bool {
-    let palette = theme::palette(ui);
-    let frame = Frame::popup(ui.style()).inner_margin(Margin::same(20)).corner_radius(12);
-    let shown = Modal::new(Id::unique(id)).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
-        ui.set_width(380.0);
-        add(ui);
-    });
-    shown.should_close()
 }

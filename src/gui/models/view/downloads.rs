@@ -7,11 +7,11 @@ use eframe::egui::{
 use crate::gui::command::{Command, Commands};
 use crate::gui::icons::Icon;
 use crate::gui::models;
-use crate::gui::models::view::controls::{named_icon, small};
+use crate::gui::models::view::controls::named_icon;
 use crate::gui::models::{Cause, DownloadsState, JobSnapshot, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{command_button, heading, icon_button};
+use crate::gui::widgets::{command_button, heading, icon_button, small};
 
 /// Height of a progress bar, in points.
 const BAR_HEIGHT: f32 = 4.0;

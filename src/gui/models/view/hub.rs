@@ -4,12 +4,12 @@ use eframe::egui::{Align, Button, Frame, Label, Layout, Margin, RichText, Scroll
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::models;
-use crate::gui::models::view::controls::{EDGE, small};
+use crate::gui::models::view::controls::EDGE;
 use crate::gui::models::{HubFile, Repository};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
-use crate::gui::widgets::{bold, command_button, command_control};
+use crate::gui::widgets::{bold, command_button, command_control, small};
 use atelier_core::format::file_size;
 
 /// Height of a row, in points.

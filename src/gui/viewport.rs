@@ -2,10 +2,12 @@
 //!
 //! Invariant: the point of the picture under the pointer stays under it while zooming.
 
-use eframe::egui::{Context, Id, Pos2, Rect, Vec2, pos2};
+use eframe::egui::{Context, CursorIcon, Id, Pos2, Rect, Response, Ui, Vec2, pos2};
 
 /// Smallest and largest scale, in points of the screen for a pixel of the picture.
 const SCALE_RANGE: (f32, f32) = (0.02, 32.0);
+/// Points of scrolling that zoom by a factor of e.
+const WHEEL: f32 = 280.0;
 /// Factor of one press of a zoom key.
 pub(crate) const KEY_STEP: f32 = 1.25;
 
@@ -66,6 +68,31 @@ impl View {
         let under = self.center_px(size_px) + (anchor - canvas.center()) / old;
         let center_px = under - (anchor - canvas.center()) / scale;
         Self::Free { scale, center_px: inside(center_px, size_px) }
+    }
+
+    /// The view after wheel, drag and double-click on the canvas.
+    #[must_use]
+    pub fn after(self, ui: &Ui, response: &Response, size_px: Vec2, canvas: Rect) -> Self {
+        let mut view = self;
+        if response.dragged() {
+            view = view.moved(response.drag_delta(), size_px, canvas);
+            ui.ctx().set_cursor_icon(CursorIcon::Grabbing);
+        }
+        if let Some(pointer) = response.hover_pos() {
+            view = view.wheeled(ui, pointer, size_px, canvas);
+        }
+        if response.double_clicked() {
+            view = if view == Self::Fit { view.actual(size_px, ui.pixels_per_point()) } else { Self::Fit };
+        }
+        view
+    }
+
+    /// The view after the wheel was turned or two fingers moved, with the pointer here.
+    #[must_use]
+    fn wheeled(self, ui: &Ui, pointer: Pos2, size_px: Vec2, canvas: Rect) -> Self {
+        let (scroll, pinch) = ui.input(|input| (input.smooth_scroll_delta().y, input.zoom_delta()));
+        let factor = (scroll / WHEEL).exp() * pinch;
+        if (factor - 1.0).abs() > 1e-4 { self.zoomed(factor, pointer, size_px, canvas) } else { self }
     }
 
     /// The view after the picture was dragged by so many points.

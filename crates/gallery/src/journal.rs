@@ -1,0 +1,212 @@
+//! Marks of a person in files of their own, so that a lost index is rebuilt whole.
+//!
+//! A file a folder, one JSON object a line, the last line about a picture holds: beside the pictures (`.atelier-marks.jsonl`) where the folder
+//! is Atelier's own, among Atelier's data where it is somebody else's. Boards without pictures, saved searches and the list of folders are in
+//! `collections.json` among the data. Lines that cannot be read are passed over.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::file_identity::FileHash;
+use crate::folders::{Folder, FolderKind};
+
+/// Journal in a folder of Atelier's own.
+pub(crate) const OWN_NAME: &str = ".atelier-marks.jsonl";
+/// Longest line that is read, in bytes.
+const MOST_LINE: u64 = 1 << 20;
+/// Most lines that are read.
+const MOST_LINES: usize = 4_000_000;
+/// Most pictures of a journal that are read.
+const MOST_ENTRIES: usize = 1_000_000;
+/// Lines beyond twice the number of pictures, after which a journal is written anew.
+const MOST_STALE_LINES: usize = 1000;
+
+/// What a person said of a picture, and what its file does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct JournalEntry {
+    /// Path in the folder, with `/` between folders; of a name that is not Unicode, what can be shown of it.
+    pub(crate) file: String,
+    /// The file's hash.
+    pub(crate) hash: String,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) rating: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) flag: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tags: Vec<String>,
+    /// Boards by name, with the place on them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) boards: Vec<(String, f64)>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) note: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) kind: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) batch: Option<i64>,
+    /// Hash of the file that it was made from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) parent: Option<String>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Journal of a folder, as it was read.
+#[derive(Debug, Default)]
+pub(crate) struct Journal {
+    entries: HashMap<String, JournalEntry>,
+    /// Paths by hash.
+    by_hash: HashMap<FileHash, String>,
+    lines: usize,
+}
+
+impl Journal {
+    /// Where the journal of a folder is.
+    pub(crate) fn path(folder: &Folder, journals: &Path) -> PathBuf {
+        if folder.kind == FolderKind::Own {
+            return folder.path.join(OWN_NAME);
+        }
+        let mut name = [0; 16];
+        name.copy_from_slice(&Sha256::digest(folder.path.as_os_str().as_encoded_bytes())[..16]);
+        journals.join(format!("{}.jsonl", FileHash(name)))
+    }
+
+    /// Reads a journal; empty where there is none, or none that can be read.
+    pub(crate) fn read(path: &Path) -> Self {
+        let mut journal = Self::default();
+        // A folder or a pipe of this name is no journal, and a pipe would hold us for ever.
+        let is_file = fs::metadata(path).is_ok_and(|it| it.is_file());
+        let Some(file) = is_file.then(|| File::open(path).ok()).flatten() else { return journal };
+        let mut file = BufReader::new(file);
+        let mut line = Vec::new();
+        while journal.lines < MOST_LINES {
+            line.clear();
+            match (&mut file).take(MOST_LINE).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => break,
+                Ok(_) => journal.lines += 1,
+            }
+            let Ok(entry) = serde_json::from_slice::<JournalEntry>(&line) else { continue };
+            let is_known = journal.entries.contains_key(&entry.file);
+            if entry.file.is_empty() || (!is_known && journal.entries.len() >= MOST_ENTRIES) {
+                continue;
+            }
+            if let Some(hash) = FileHash::parse(&entry.hash) {
+                journal.by_hash.insert(hash, entry.file.clone());
+            }
+            journal.entries.insert(entry.file.clone(), entry);
+        }
+        journal
+    }
+
+    /// The entry about a file: by its hash, else by its path in the folder.
+    pub(crate) fn entry(&self, relative: &Path, hash: FileHash) -> Option<&JournalEntry> {
+        let name = journal_name(relative);
+        let by_name = self.entries.get(&name);
+        if by_name.is_some_and(|it| FileHash::parse(&it.hash) == Some(hash)) {
+            return by_name;
+        }
+        self.by_hash.get(&hash).and_then(|name| self.entries.get(name)).or(by_name)
+    }
+
+    /// Paths of its entries, with `/` between folders.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(String::as_str)
+    }
+
+    /// Appends lines and flushes them to the disk. A line that was cut off before is closed first.
+    pub(crate) fn append(path: &Path, entries: &[JournalEntry]) -> io::Result<()> {
+        let mut text = Vec::new();
+        for entry in entries {
+            serde_json::to_writer(&mut text, entry)?;
+            text.push(b'\n');
+        }
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+        if file.metadata()?.len() > 0 {
+            let mut last = [0];
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+            if last != *b"\n" {
+                text.insert(0, b'\n');
+            }
+        }
+        file.write_all(&text)?;
+        file.sync_data()
+    }
+
+    /// Writes a journal anew where most of its lines are out of date. Nobody else may write to it meanwhile.
+    pub(crate) fn compact(&self, path: &Path) -> io::Result<()> {
+        if self.lines <= 2 * self.entries.len() + MOST_STALE_LINES {
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        let mut names: Vec<&String> = self.entries.keys().collect();
+        names.sort();
+        for name in names {
+            serde_json::to_writer(&mut text, &self.entries[name])?;
+            text.push(b'\n');
+        }
+        atelier_core::paths::write_atomic_bytes(path, &text)
+    }
+}
+
+/// Path in a folder as journals have it.
+pub(crate) fn journal_name(relative: &Path) -> String {
+    let parts: Vec<_> = relative.components().map(|it| it.as_os_str().to_string_lossy()).collect();
+    parts.join("/")
+}
+
+/// What belongs to no picture.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Collections {
+    pub(crate) folders: Vec<CollectedFolder>,
+    pub(crate) boards: Vec<String>,
+    pub(crate) saved_searches: Vec<(String, String)>,
+}
+
+/// A folder of the index.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct CollectedFolder {
+    pub(crate) path: String,
+    pub(crate) kind: String,
+}
+
+impl Collections {
+    /// Longest file that is read, in bytes.
+    const MOST_BYTES: u64 = 16 << 20;
+
+    /// Where they are.
+    pub(crate) fn path(journals: &Path) -> PathBuf {
+        journals.join("collections.json")
+    }
+
+    /// Reads them; empty where there are none, or none that can be read.
+    pub(crate) fn read(path: &Path) -> Self {
+        let is_file = fs::metadata(path).is_ok_and(|it| it.is_file());
+        let mut bytes = Vec::new();
+        let file = is_file.then(|| File::open(path).ok()).flatten();
+        match file.map(|file| file.take(Self::MOST_BYTES).read_to_end(&mut bytes)) {
+            Some(Ok(_)) => serde_json::from_slice(&bytes).unwrap_or_default(),
+            _ => Self::default(),
+        }
+    }
+
+    /// Writes them, where they differ from those there.
+    pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
+        if Self::read(path) == *self && path.exists() {
+            return Ok(());
+        }
+        atelier_core::paths::write_atomic_bytes(path, &serde_json::to_vec_pretty(self)?)
+    }
+}

@@ -1,0 +1,301 @@
+//! Fields of a search and their values.
+
+use std::ops::Bound;
+
+use time::{Date, Month};
+
+use super::condition::{Condition, FlagFilter, IntegerColumn, Matching, Moment, Part, Period, Shape, TextColumns, TimeUnit};
+use crate::picture::{PictureFlag, PictureKind, PictureState, tool_from_key, tool_keys};
+
+/// A field of a search, as a person may look it up.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// An example.
+    pub example: &'static str,
+    /// Pictures that it finds.
+    pub description: &'static str,
+    parse: fn(Operator, &str) -> Result<Condition, String>,
+}
+
+/// Character or characters between a field and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    /// `:` or `=`.
+    Is,
+    Above,
+    AtLeast,
+    Below,
+    AtMost,
+}
+
+const OPERATORS: [(&str, Operator); 6] = [
+    (">=", Operator::AtLeast),
+    ("<=", Operator::AtMost),
+    (">", Operator::Above),
+    ("<", Operator::Below),
+    (":", Operator::Is),
+    ("=", Operator::Is),
+];
+
+macro_rules! field {
+    ($name:literal, $example:literal, $description:literal, $parse:expr) => {
+        Field { name: $name, example: $example, description: $description, parse: $parse }
+    };
+}
+
+/// Every field, in the order in which help lists them.
+pub const FIELDS: &[Field] = &[
+    field!("model", "model:z-image", "made with this model, by name, file or hash", |op, value| named(op, value).map(Condition::Model)),
+    field!("lora", "lora:ink", "made with this LoRA, by name or hash", |op, value| named(op, value).map(Condition::Lora)),
+    field!("seed", "seed:1..9", "with this seed, or one between two", |op, value| integer(op, value, IntegerColumn::Seed)),
+    field!("rating", "rating>=3", "rated 0 to 5", |op, value| integer(op, value, IntegerColumn::Rating)),
+    field!("flag", "flag:pick", "picked, rejected, or neither: pick, reject, none", |op, value| {
+        one_of(
+            op,
+            value,
+            &[("pick", FlagFilter::Is(PictureFlag::Pick)), ("reject", FlagFilter::Is(PictureFlag::Reject)), ("none", FlagFilter::None)],
+        )
+        .map(Condition::Flag)
+    }),
+    field!("tag", "tag:portrait", "with this tag; tag:port* for all that begin so", |op, value| {
+        plain(op, value, |name| match name.strip_suffix('*').filter(|name| !name.is_empty()) {
+            Some(start) => Condition::Tag { name: start.to_owned(), is_prefix: true },
+            None => Condition::Tag { name, is_prefix: false },
+        })
+    }),
+    field!("board", "board:\"summer show\"", "on this board", |op, value| plain(op, value, Condition::Board)),
+    field!("since", "since:7d", "made since then: 12h, 7d, 2w, 3m, 1y, today, yesterday, 2026-11-20", |op, value| {
+        exactly(op, value)?;
+        moment(value).map(|(moment, _)| Condition::Time(Period::Since(moment)))
+    }),
+    field!("before", "before:2026-11-01", "made before then", |op, value| {
+        exactly(op, value)?;
+        moment(value).map(|(moment, _)| Condition::Time(Period::Before(moment)))
+    }),
+    field!("on", "on:2026-11", "made on this day, or in this month or year", |op, value| {
+        exactly(op, value)?;
+        match moment(value)? {
+            (moment, Some(unit)) => Ok(Condition::Time(Period::During(moment, unit))),
+            (_, None) => Err(format!("\"{value}\" is no date; write a day, a month or a year, such as 2026-11-20 or 2026-11.")),
+        }
+    }),
+    field!("prompt", "prompt:lake", "with these words in the prompt", |op, value| words(op, value, TextColumns::Prompt)),
+    field!("negative", "negative:fog", "with these words in the negative prompt", |op, value| words(
+        op,
+        value,
+        TextColumns::NegativePrompt
+    )),
+    field!("note", "note:poster", "with these words in your note", |op, value| words(op, value, TextColumns::Note)),
+    field!("name", "name:sunset", "with these words in the file's name", |op, value| words(op, value, TextColumns::FileName)),
+    field!("folder", "folder:outputs", "in folders whose path has this in it", |op, value| plain(op, value, Condition::Folder)),
+    field!("tool", "tool:comfyui", "made with this program", |op, value| {
+        exactly(op, value)?;
+        let key: String = value.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
+        tool_from_key(&key).map(Condition::Tool).ok_or_else(|| choices(value, tool_keys()))
+    }),
+    field!("sampler", "sampler:euler", "made with this sampler", |op, value| plain(op, value, Condition::Sampler)),
+    field!("scheduler", "scheduler:karras", "made with this scheduler", |op, value| plain(op, value, Condition::Scheduler)),
+    field!("steps", "steps>20", "made in so many steps", |op, value| integer(op, value, IntegerColumn::Steps)),
+    field!("guidance", "guidance:1..4", "made with so much guidance (CFG)", guidance),
+    field!("width", "width>=1024", "so many pixels wide", |op, value| integer(op, value, IntegerColumn::Width)),
+    field!("height", "height>=1024", "so many pixels high", |op, value| integer(op, value, IntegerColumn::Height)),
+    field!("size", "size:1024x1536", "of exactly this size in pixels", |op, value| {
+        exactly(op, value)?;
+        let sides = value.split_once(['x', 'X', '×']).and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
+        sides
+            .map(|(width, height)| Condition::Size(width, height))
+            .ok_or_else(|| format!("\"{value}\" is no size; write width x height, such as 1024x1536."))
+    }),
+    field!("shape", "shape:portrait", "portrait, landscape or square", |op, value| {
+        one_of(op, value, &[("portrait", Shape::Portrait), ("landscape", Shape::Landscape), ("square", Shape::Square)])
+            .map(Condition::Shape)
+    }),
+    field!("is", "is:missing", "here, missing, trashed or damaged; kept, candidate or import", |op, value| {
+        let states = PictureState::ALL.map(|it| (it.key(), Condition::State(it)));
+        let kinds = PictureKind::ALL.map(|it| (it.key(), Condition::Kind(it)));
+        one_of(op, value, &[&states[..], &kinds[..]].concat())
+    }),
+    field!("has", "has:note", "with a note, tag, board, lora, recipe or parent", |op, value| {
+        one_of(
+            op,
+            value,
+            &[
+                ("note", Part::Note),
+                ("tag", Part::Tag),
+                ("board", Part::Board),
+                ("lora", Part::Lora),
+                ("recipe", Part::Recipe),
+                ("parent", Part::Parent),
+            ],
+        )
+        .map(Condition::Has)
+    }),
+    field!("batch", "batch:17", "of the job with this number", |op, value| integer(op, value, IntegerColumn::Batch)),
+];
+
+/// Other names of fields, as other programs call them.
+const ALIASES: [(&str, &str); 5] = [("cfg", "guidance"), ("file", "name"), ("tags", "tag"), ("after", "since"), ("program", "tool")];
+
+/// The condition of a term without its minus sign, or a sentence about why it has none.
+pub(super) fn parse_term(term: &str) -> Result<Condition, String> {
+    let letters = term.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(term.len());
+    let (name, rest) = term.split_at(letters);
+    let operator = OPERATORS.into_iter().find(|(text, _)| rest.starts_with(text));
+    let Some((text, operator)) = operator.filter(|_| !name.is_empty()) else {
+        return words(Operator::Is, term, TextColumns::Any);
+    };
+    let name = name.to_ascii_lowercase();
+    let name = ALIASES.into_iter().find(|(alias, _)| *alias == name).map_or(name.as_str(), |(_, name)| name);
+    let Some(field) = FIELDS.iter().find(|field| field.name == name) else {
+        return Err(format!("There is no field \"{name}\"; to search for these words, put them in quotes."));
+    };
+    let (value, operator) = match (&rest[text.len()..], operator) {
+        // `rating:>=3` is what some write.
+        (value, Operator::Is) => {
+            OPERATORS.into_iter().find_map(|(text, operator)| Some((value.strip_prefix(text)?, operator))).unwrap_or((value, Operator::Is))
+        }
+        other => other,
+    };
+    if value.trim_matches(['"', ' ']).is_empty() {
+        return Err(format!("\"{}\" needs a value, as in {}.", field.name, field.example));
+    }
+    (field.parse)(operator, value)
+}
+
+/// The value without quotes.
+fn unquoted(value: &str) -> &str {
+    let value = value.strip_prefix('"').unwrap_or(value);
+    value.strip_suffix('"').unwrap_or(value).trim()
+}
+
+fn exactly(operator: Operator, value: &str) -> Result<(), String> {
+    if operator == Operator::Is { Ok(()) } else { Err(format!("More and less cannot be asked here; write a colon before \"{value}\".")) }
+}
+
+fn plain(operator: Operator, value: &str, condition: impl FnOnce(String) -> Condition) -> Result<Condition, String> {
+    exactly(operator, value)?;
+    Ok(condition(unquoted(value).to_owned()))
+}
+
+/// A name of which letters and digits count.
+fn named(operator: Operator, value: &str) -> Result<String, String> {
+    exactly(operator, value)?;
+    let name = unquoted(value);
+    if name.chars().any(char::is_alphanumeric) {
+        Ok(name.to_owned())
+    } else {
+        Err(format!("\"{name}\" has no letters or digits; write a part of the name."))
+    }
+}
+
+fn one_of<T: Clone>(operator: Operator, value: &str, all: &[(&'static str, T)]) -> Result<T, String> {
+    exactly(operator, value)?;
+    let value = unquoted(value);
+    let found = all.iter().find(|(name, _)| name.eq_ignore_ascii_case(value)).map(|(_, it)| it.clone());
+    found.ok_or_else(|| choices(value, all.iter().map(|(name, _)| *name)))
+}
+
+fn choices(value: &str, all: impl Iterator<Item = &'static str>) -> String {
+    format!("\"{value}\" is not known here; write one of {}.", all.collect::<Vec<_>>().join(", "))
+}
+
+fn words(operator: Operator, value: &str, columns: TextColumns) -> Result<Condition, String> {
+    exactly(operator, value)?;
+    let inside = value.strip_prefix('*').filter(|rest| !rest.is_empty());
+    let is_phrase = value.len() > 1 && value.starts_with('"');
+    let text: String = unquoted(inside.unwrap_or(value)).chars().filter(|c| !c.is_control()).collect();
+    let text = if is_phrase { text } else { text.trim_end_matches('*').to_owned() };
+    if text.is_empty() {
+        return Err("There is nothing between the quotes; write a word there.".to_owned());
+    }
+    let matching = if inside.is_some() || text.chars().any(is_written_without_spaces) || !text.chars().any(char::is_alphanumeric) {
+        Matching::Inside
+    } else if is_phrase {
+        Matching::Phrase
+    } else {
+        Matching::WordStart
+    };
+    Ok(Condition::Words { text, columns, matching })
+}
+
+/// True for letters of scripts whose words have no spaces between them: Thai, Lao, Myanmar, Khmer, kana and Han; and for Hangul, whose words
+/// carry endings.
+const fn is_written_without_spaces(c: char) -> bool {
+    matches!(c,
+        '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1100}'..='\u{11ff}' | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..='\u{2fdf}'
+        | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{31ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}'
+        | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{323af}')
+}
+
+fn integer(operator: Operator, value: &str, column: IntegerColumn) -> Result<Condition, String> {
+    let value = unquoted(value);
+    let refused = || format!("\"{value}\" is no whole number; write one, or two with .. between them, such as 1..9.");
+    let number = |text: &str| text.parse::<i64>().map_err(|_| refused());
+    let (least, most) = match operator {
+        Operator::Is => match range(value) {
+            Some((least, most)) => (least.map(number).transpose()?, most.map(number).transpose()?),
+            None => number(value).map(|it| (Some(it), Some(it)))?,
+        },
+        Operator::AtLeast => (Some(number(value)?), None),
+        Operator::AtMost => (None, Some(number(value)?)),
+        Operator::Above => (Some(number(value)?.checked_add(1).ok_or_else(refused)?), None),
+        Operator::Below => (None, Some(number(value)?.checked_sub(1).ok_or_else(refused)?)),
+    };
+    Ok(Condition::Integer { column, least, most })
+}
+
+fn guidance(operator: Operator, value: &str) -> Result<Condition, String> {
+    let value = unquoted(value);
+    let refused = || format!("\"{value}\" is no number; write one, or two with .. between them, such as 1.5..4.");
+    let number = |text: &str| text.parse::<f64>().ok().filter(|it| it.is_finite()).ok_or_else(refused);
+    let included = |text: Option<&str>| text.map_or(Ok(Bound::Unbounded), |text| number(text).map(Bound::Included));
+    Ok(match operator {
+        Operator::Is => match range(value) {
+            Some((least, most)) => Condition::Guidance(included(least)?, included(most)?),
+            None => number(value).map(|it| Condition::Guidance(Bound::Included(it), Bound::Included(it)))?,
+        },
+        Operator::AtLeast => Condition::Guidance(Bound::Included(number(value)?), Bound::Unbounded),
+        Operator::AtMost => Condition::Guidance(Bound::Unbounded, Bound::Included(number(value)?)),
+        Operator::Above => Condition::Guidance(Bound::Excluded(number(value)?), Bound::Unbounded),
+        Operator::Below => Condition::Guidance(Bound::Unbounded, Bound::Excluded(number(value)?)),
+    })
+}
+
+/// The ends of `1..9`, `1..` or `..9`; `None` for what is no such range.
+fn range(value: &str) -> Option<(Option<&str>, Option<&str>)> {
+    let (least, most) = value.split_once("..")?;
+    let end = |text| Some(text).filter(|text: &&str| !text.is_empty());
+    (!least.is_empty() || !most.is_empty()).then_some((end(least), end(most)))
+}
+
+/// A point in time, and the length of the period that its text names, if it names one.
+fn moment(value: &str) -> Result<(Moment, Option<TimeUnit>), String> {
+    let value = unquoted(value).to_ascii_lowercase();
+    let refused = || format!("\"{value}\" is no time; write one such as 12h, 7d, 2w, 3m, 1y, today, yesterday or 2026-11-20.");
+    match value.as_str() {
+        "today" => return Ok((Moment::DaysBeforeToday(0), Some(TimeUnit::Day))),
+        "yesterday" => return Ok((Moment::DaysBeforeToday(1), Some(TimeUnit::Day))),
+        _ => {}
+    }
+    let units = [('h', TimeUnit::Hour), ('d', TimeUnit::Day), ('w', TimeUnit::Week), ('m', TimeUnit::Month), ('y', TimeUnit::Year)];
+    if let Some((count, unit)) = units.into_iter().find_map(|(letter, unit)| Some((value.strip_suffix(letter)?, unit))) {
+        let count = count.parse().ok().filter(|count| *count <= 10_000).ok_or_else(refused)?;
+        return Ok((Moment::Ago(count, unit), None));
+    }
+    let mut parts = value.splitn(3, '-');
+    let year: u16 = parts.next().filter(|it| it.len() == 4).and_then(|it| it.parse().ok()).ok_or_else(refused)?;
+    let part = |text: Option<&str>| text.map(|text| text.parse::<u8>().map_err(|_| refused())).transpose();
+    let (month, day) = (part(parts.next())?, part(parts.next())?);
+    let date = Month::try_from(month.unwrap_or(1)).ok().and_then(|it| Date::from_calendar_date(i32::from(year), it, day.unwrap_or(1)).ok());
+    if year == 0 || date.is_none() {
+        return Err(refused());
+    }
+    let unit = match (month, day) {
+        (_, Some(_)) => TimeUnit::Day,
+        (Some(_), None) => TimeUnit::Month,
+        (None, None) => TimeUnit::Year,
+    };
+    Ok((Moment::Date { year, month: month.unwrap_or(1), day: day.unwrap_or(1) }, Some(unit)))
+}

@@ -1,0 +1,83 @@
+//! Picture files beneath a folder. Only reads.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::file_identity::modified_ns;
+
+/// Endings of picture files; the files themselves are known by their first bytes.
+const ENDINGS: [&str; 4] = ["png", "jpg", "jpeg", "webp"];
+/// Most picture files of a folder.
+const MOST_FILES: usize = 1_000_000;
+/// Most folders inside each other.
+const MOST_DEPTH: usize = 32;
+
+/// A file that may be a picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FoundFile {
+    /// Its path in the folder.
+    pub(super) relative: PathBuf,
+    /// Its size in bytes.
+    pub(super) bytes: u64,
+    /// Time of its last change, in nanoseconds since 1970.
+    pub(super) modified_ns: i64,
+}
+
+impl FoundFile {
+    /// A file of a folder; `None` where it is no file that can be read.
+    pub(super) fn of(root: &Path, relative: PathBuf) -> Option<Self> {
+        let metadata = fs::metadata(root.join(&relative)).ok().filter(fs::Metadata::is_file)?;
+        Some(Self { relative, bytes: metadata.len(), modified_ns: modified_ns(&metadata) })
+    }
+}
+
+/// Picture files of a folder.
+#[derive(Debug, Default)]
+pub(super) struct Walk {
+    pub(super) files: Vec<FoundFile>,
+    /// True where there are more files, or deeper folders, than are looked at.
+    pub(super) is_truncated: bool,
+}
+
+/// Finds the picture files beneath a folder, newest first. Hidden folders, linked folders and those in `except` are left out, which ends
+/// circles of links; `None` where `stop` says so.
+pub(super) fn walk(root: &Path, except: &[PathBuf], stop: &dyn Fn() -> bool) -> Option<Walk> {
+    let mut found = Walk::default();
+    let mut folders = vec![(PathBuf::new(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        // A folder that cannot be read is as one without pictures; those known in it are looked at one by one.
+        let Ok(entries) = fs::read_dir(root.join(&folder)) else { continue };
+        for entry in entries.flatten() {
+            if stop() {
+                return None;
+            }
+            let name = entry.file_name();
+            if name.as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            let relative = folder.join(&name);
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                if depth == MOST_DEPTH {
+                    found.is_truncated = true;
+                } else if !except.contains(&root.join(&relative)) {
+                    folders.push((relative, depth + 1));
+                }
+            } else if is_picture_name(&name) {
+                if found.files.len() == MOST_FILES {
+                    found.is_truncated = true;
+                    return Some(found);
+                }
+                found.files.extend(FoundFile::of(root, relative));
+            }
+        }
+    }
+    found.files.sort_by(|a, b| (b.modified_ns, &a.relative).cmp(&(a.modified_ns, &b.relative)));
+    Some(found)
+}
+
+fn is_picture_name(name: &OsStr) -> bool {
+    let ending = Path::new(name).extension().and_then(OsStr::to_str);
+    ending.is_some_and(|ending| ENDINGS.iter().any(|it| ending.eq_ignore_ascii_case(it)))
+}

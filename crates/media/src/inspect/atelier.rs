@@ -1,0 +1,42 @@
+//! Pictures of Atelier: the stored recipe beside A1111's text.
+
+use std::path::PathBuf;
+
+use atelier_core::recipe::Recipe;
+
+use super::settings::{PictureLora, PictureModel, PictureSettings, Tool};
+use super::texts::Texts;
+use crate::StoredRecipe;
+use crate::png::RECIPE;
+
+pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
+    let stored = StoredRecipe::from_json(texts.get(RECIPE)?)?;
+    // Every file counts as found, under its own name.
+    let restored = stored.clone().into_recipe(|_, name, _| Some(PathBuf::from(name)));
+    let Recipe { files, prompt, negative_prompt, width, height, steps, guidance, seed, rng, loras, init, .. } = restored.recipe;
+    let stem = |path: &std::path::Path| path.file_stem().map(|name| name.to_string_lossy().into_owned());
+    let lora = |lora: &atelier_core::recipe::Lora| Some(PictureLora { name: stem(&lora.path)?, hash: None, strength: lora.strength });
+    Some(PictureSettings {
+        tool: Some(Tool::Atelier),
+        size: Some((width, height)),
+        prompt: Some(prompt),
+        negative_prompt: Some(negative_prompt),
+        seed: Some(seed),
+        steps: Some(steps),
+        guidance: Some(guidance),
+        distilled_guidance: Some(restored.recipe.distilled_guidance),
+        flow_shift: restored.recipe.flow_shift,
+        eta: restored.recipe.eta,
+        clip_skip: restored.recipe.clip_skip,
+        strength: init.map(|init| init.strength),
+        rng: Some(rng),
+        sampler: restored.recipe.sampler.map(|it| it.label().to_owned()),
+        scheduler: restored.recipe.scheduler.map(|it| it.label().to_owned()),
+        model: PictureModel::of(stored.model().map(str::to_owned).or_else(|| files.main().and_then(stem)), None),
+        vae: PictureModel::of(files.get(atelier_core::recipe::FileRole::Vae).and_then(stem), None),
+        loras: loras.iter().filter_map(lora).collect(),
+        not_understood: restored.notes.into_iter().map(|note| ("atelier".to_owned(), note)).collect(),
+        recipe: Some(stored),
+        ..PictureSettings::default()
+    })
+}

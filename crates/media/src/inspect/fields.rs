@@ -1,0 +1,184 @@
+//! Fields of a JSON object, each taken once.
+
+use serde_json::{Map, Value};
+
+/// Reads a JSON object of a stranger. `NaN` and `Infinity`, which Python writes and JSON does not have, become null.
+pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
+    let text = text.trim_matches(['\0', '\u{feff}', ' ', '\n', '\r', '\t']);
+    if !text.starts_with('{') {
+        return None;
+    }
+    let value = serde_json::from_str(text).or_else(|_| serde_json::from_str(&without_nan(text))).ok()?;
+    if let Value::Object(map) = value { Some(map) } else { None }
+}
+
+fn without_nan(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    let (mut rest, mut is_string) = (text, false);
+    while let Some(c) = rest.chars().next() {
+        let number = ["NaN", "-Infinity", "Infinity"].into_iter().find(|word| !is_string && rest.starts_with(word));
+        let taken = match (c, number) {
+            (_, Some(word)) => {
+                cleaned.push_str("null");
+                word.len()
+            }
+            // The character after it is no end of the string.
+            ('\\', None) => {
+                let taken = 1 + rest.chars().nth(1).map_or(0, char::len_utf8);
+                cleaned.push_str(rest.get(..taken).unwrap_or(rest));
+                taken
+            }
+            (c, None) => {
+                is_string ^= c == '"';
+                cleaned.push(c);
+                c.len_utf8()
+            }
+        };
+        rest = rest.get(taken..).unwrap_or_default();
+    }
+    cleaned
+}
+
+/// The fields of an object. What is not taken was not understood.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fields(Map<String, Value>);
+
+impl Fields {
+    /// The fields of a JSON text, where it is an object.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        object(text).map(Self)
+    }
+
+    pub(super) const fn of(map: Map<String, Value>) -> Self {
+        Self(map)
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.0.contains_key(key)
+    }
+
+    pub(super) fn keys(&self) -> Vec<String> {
+        self.0.keys().cloned().collect()
+    }
+
+    pub(super) fn insert(&mut self, key: String, value: Value) {
+        self.0.insert(key, value);
+    }
+
+    /// Takes a field as it is.
+    pub(super) fn value(&mut self, key: &str) -> Option<Value> {
+        self.0.remove(key)
+    }
+
+    /// Takes a field that `read` understands.
+    pub(super) fn take<T>(&mut self, key: &str, read: impl FnOnce(&Value) -> Option<T>) -> Option<T> {
+        let found = self.0.get(key).and_then(read)?;
+        self.0.remove(key);
+        Some(found)
+    }
+
+    /// Takes a string.
+    pub(super) fn text(&mut self, key: &str) -> Option<String> {
+        self.take(key, |value| value.as_str().map(str::to_owned))
+    }
+
+    /// Takes a string that is not empty.
+    pub(super) fn name(&mut self, key: &str) -> Option<String> {
+        self.take(key, |value| value.as_str().filter(|it| !it.is_empty() && *it != "None").map(str::to_owned))
+    }
+
+    /// Takes a whole number, also one that is written as a string.
+    pub(super) fn whole<T: TryFrom<i64>>(&mut self, key: &str) -> Option<T> {
+        self.take(key, |value| T::try_from(whole(value)?).ok())
+    }
+
+    /// Takes a number, also one that is written as a string.
+    pub(super) fn decimal(&mut self, key: &str) -> Option<f32> {
+        self.take(key, decimal)
+    }
+
+    /// Takes two whole numbers with these keys; both or none.
+    pub(super) fn size(&mut self, width: &str, height: &str) -> Option<(u32, u32)> {
+        let side = |value: Option<&Value>| value.and_then(whole).and_then(|side| u32::try_from(side).ok()).filter(|side| *side > 0);
+        let size = (side(self.0.get(width))?, side(self.0.get(height))?);
+        self.0.remove(width);
+        self.0.remove(height);
+        Some(size)
+    }
+
+    /// Drops fields that say nothing of the picture.
+    pub(super) fn drop(&mut self, keys: &[&str]) {
+        for key in keys {
+            self.0.remove(*key);
+        }
+    }
+
+    /// What was not taken, by name and value; fields that are empty or switched off are left out.
+    pub(super) fn left(self) -> Vec<(String, String)> {
+        let is_empty = |value: &Value| match value {
+            Value::Null | Value::Bool(false) => true,
+            Value::String(text) => text.is_empty(),
+            Value::Array(list) => list.is_empty(),
+            Value::Object(map) => map.is_empty(),
+            Value::Bool(true) | Value::Number(_) => false,
+        };
+        self.0.into_iter().filter(|(_, value)| !is_empty(value)).map(|(key, value)| (key, shown(&value))).collect()
+    }
+}
+
+/// A value as a person reads it: a string without its quotation marks.
+pub(super) fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+pub(super) fn whole(value: &Value) -> Option<i64> {
+    match value {
+        // 20.0 is a whole number too.
+        Value::Number(number) => {
+            number.as_i64().or_else(|| number.as_f64().filter(|it| it.fract() == 0.0 && it.abs() < 9e15).map(|it| it as i64))
+        }
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+pub(super) fn decimal(value: &Value) -> Option<f32> {
+    let number = match value {
+        Value::Number(number) => number.as_f64()? as f32,
+        Value::String(text) => text.trim().parse().ok()?,
+        _ => return None,
+    };
+    number.is_finite().then_some(number)
+}
+
+/// The name of a file in a path of either system.
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_none_become_null_outside_of_strings() {
+        let map = object(r#"{"a": [NaN, -Infinity, Infinity], "b": "NaN \" NaN", "c": 1}"#).unwrap();
+        assert_eq!(Value::Object(map), serde_json::json!({ "a": [null, null, null], "b": "NaN \" NaN", "c": 1 }));
+    }
+
+    #[test]
+    fn a_field_is_taken_only_where_it_is_understood() {
+        let mut fields = Fields::parse(r#"{"steps": "20", "seed": 1e300, "scale": 7, "width": 64, "height": -1, "on": false}"#).unwrap();
+        assert_eq!((fields.whole::<u32>("steps"), fields.whole::<i64>("seed"), fields.decimal("scale")), (Some(20), None, Some(7.0)));
+        assert_eq!(fields.size("width", "height"), None);
+        let left: Vec<String> = fields.left().into_iter().map(|(key, _)| key).collect();
+        assert_eq!(left, ["height", "seed", "width"]);
+    }
+
+    #[test]
+    fn what_is_too_deep_is_no_object() {
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(object(&deep).is_none());
+        assert!(object("[1]").is_none() && object("").is_none());
+    }
+}

@@ -1,0 +1,95 @@
+//! Fooocus: JSON or A1111's text in `parameters`, with its scheme beside it; in JPEG and WebP in `UserComment` and `MakerNote`. Early versions
+//! wrote JSON with the words of the interface into `Comment`.
+
+use atelier_core::recipe::Rng;
+use serde_json::Value;
+
+use super::a1111;
+use super::fields::{Fields, decimal};
+use super::settings::{PictureLora, PictureModel, PictureSettings, Tool};
+use super::texts::{Texts, USER_COMMENT};
+use crate::png::PARAMETERS;
+
+/// Steps of each performance, where the steps themselves are not written.
+const PERFORMANCES: [(&str, u32); 5] = [("Quality", 60), ("Speed", 30), ("Extreme Speed", 8), ("Lightning", 4), ("Hyper-SD", 4)];
+
+pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
+    let scheme = texts.get("fooocus_scheme").or_else(|| texts.get("MakerNote"));
+    let text = texts.get(PARAMETERS).or_else(|| texts.get(USER_COMMENT)).or_else(|| texts.get("Comment"))?;
+    if let Some(fields) = Fields::parse(text) {
+        let fields = unified(fields);
+        let is_fooocus = scheme == Some("fooocus") || (fields.has("performance") && fields.has("base_model"));
+        return is_fooocus.then(|| settings(fields));
+    }
+    let is_fooocus = scheme == Some("a1111") || text.contains("Version: Fooocus");
+    let found = if is_fooocus { a1111::settings(text) } else { None }?;
+    Some(PictureSettings { tool: Some(Tool::Fooocus), rng: Some(Rng::Cpu), ..found })
+}
+
+/// `Guidance Scale` of early versions is `guidance_scale` of later ones.
+fn unified(mut fields: Fields) -> Fields {
+    let keys = fields.keys();
+    for key in keys {
+        let name = key.to_lowercase().replace(' ', "_");
+        if name != key
+            && let Some(value) = fields.value(&key)
+        {
+            fields.insert(name, value);
+        }
+    }
+    fields
+}
+
+fn settings(mut fields: Fields) -> PictureSettings {
+    let mut loras: Vec<PictureLora> =
+        fields.take("loras", |value| value.as_array().map(|list| list.iter().filter_map(lora).collect())).unwrap_or_default();
+    // `lora_combined_1` and `lora_1` say the same as `loras`.
+    for key in fields.keys().into_iter().filter(|key| key.starts_with("lora_")) {
+        if let Some(lora) = fields.take(&key, |value| value.as_str().and_then(named_strength))
+            && !loras.iter().any(|it| it.name == lora.name)
+        {
+            loras.push(lora);
+        }
+    }
+    let performance = fields.text("performance");
+    let steps_of = |name: &str| PERFORMANCES.iter().find(|(it, _)| *it == name).map(|(_, steps)| *steps);
+    let steps = fields.whole("steps").or_else(|| performance.as_deref().and_then(steps_of));
+    fields.drop(&["metadata_scheme", "version", "full_prompt", "full_negative_prompt", "created_by"]);
+    PictureSettings {
+        tool: Some(Tool::Fooocus),
+        size: fields.take("resolution", |value| a1111::size(value.as_str()?)),
+        prompt: fields.text("prompt"),
+        negative_prompt: fields.text("negative_prompt"),
+        seed: fields.whole("seed"),
+        steps,
+        guidance: fields.decimal("guidance_scale"),
+        clip_skip: fields.whole("clip_skip"),
+        rng: Some(Rng::Cpu),
+        sampler: fields.name("sampler"),
+        scheduler: fields.name("scheduler"),
+        model: PictureModel::of(fields.name("base_model"), fields.name("base_model_hash")),
+        vae: fields
+            .take("vae", |value| value.as_str().filter(|it| !it.starts_with("Default")).map(str::to_owned))
+            .and_then(|name| PictureModel::of(Some(name), None)),
+        loras,
+        not_understood: fields.left(),
+        ..PictureSettings::default()
+    }
+}
+
+/// `["detail", 0.5, "0a1b2c"]`.
+fn lora(value: &Value) -> Option<PictureLora> {
+    let list = value.as_array()?;
+    let hash = list.get(2).and_then(Value::as_str).map(str::to_owned);
+    Some(PictureLora { name: list.first()?.as_str()?.to_owned(), hash, strength: list.get(1).and_then(decimal)? })
+}
+
+/// `detail : 0.5`.
+fn named_strength(text: &str) -> Option<PictureLora> {
+    let (name, strength) = text.rsplit_once(':')?;
+    Some(PictureLora {
+        name: name.trim().to_owned(),
+        hash: None,
+        strength: strength.trim().parse().ok().filter(|it: &f32| it.is_finite())?,
+    })
+}

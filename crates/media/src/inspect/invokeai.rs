@@ -1,0 +1,147 @@
+//! `InvokeAI`: `invokeai_metadata` since version 3, `sd-metadata` and `Dream` before.
+
+use atelier_core::recipe::Rng;
+use serde_json::Value;
+
+use super::fields::{Fields, decimal, shown};
+use super::settings::{PictureLora, PictureModel, PictureSettings, Tool};
+use super::texts::Texts;
+
+pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
+    let metadata = texts.get("invokeai_metadata").and_then(Fields::parse).map(current);
+    let older = || texts.get("sd-metadata").and_then(Fields::parse).map(second);
+    let oldest = || ["Dream", "dream"].into_iter().find_map(|key| dream(texts.get(key)?));
+    let found = metadata.or_else(older).or_else(oldest)?;
+    Some(PictureSettings { tool: Some(Tool::InvokeAi), ..found })
+}
+
+fn current(mut fields: Fields) -> PictureSettings {
+    fields.drop(&["app_version", "generation_mode"]);
+    let rng = fields.take("rand_device", |value| match value.as_str()? {
+        "cpu" => Some(Rng::Cpu),
+        "cuda" => Some(Rng::Cuda),
+        _ => None,
+    });
+    let loras = fields.take("loras", |value| value.as_array().map(|list| list.iter().filter_map(lora).collect()));
+    PictureSettings {
+        size: fields.size("width", "height"),
+        prompt: fields.text("positive_prompt"),
+        negative_prompt: fields.text("negative_prompt"),
+        seed: fields.whole("seed"),
+        steps: fields.whole("steps"),
+        guidance: fields.decimal("cfg_scale"),
+        distilled_guidance: fields.decimal("guidance"),
+        // It counts the layers that are left out, A1111 the layer that is used.
+        clip_skip: fields.whole::<u32>("clip_skip").filter(|layers| *layers > 0).map(|layers| layers.saturating_add(1)),
+        strength: fields.decimal("strength"),
+        rng,
+        sampler: fields.name("scheduler"),
+        model: fields.take("model", model),
+        vae: fields.take("vae", model),
+        loras: loras.unwrap_or_default(),
+        not_understood: fields.left(),
+        ..PictureSettings::default()
+    }
+}
+
+/// `model_name` in version 3, `name` and `hash` since version 4.
+fn model(value: &Value) -> Option<PictureModel> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    PictureModel::of(text("name").or_else(|| text("model_name")), text("hash"))
+}
+
+fn lora(value: &Value) -> Option<PictureLora> {
+    let PictureModel { name, hash } = model(value.get("model").or_else(|| value.get("lora"))?)?;
+    Some(PictureLora { name: name?, hash, strength: value.get("weight").and_then(decimal)? })
+}
+
+/// Version 2: `sd-metadata`.
+fn second(mut whole: Fields) -> PictureSettings {
+    let mut fields = whole.take("image", |value| value.as_object().cloned()).map(Fields::of).unwrap_or_default();
+    let (prompt, negative_prompt) = fields.take("prompt", prompt_of).map_or((None, None), |text| split_negative(&text));
+    fields.drop(&["type"]);
+    PictureSettings {
+        size: fields.size("width", "height"),
+        prompt,
+        negative_prompt,
+        seed: fields.whole("seed"),
+        steps: fields.whole("steps"),
+        guidance: fields.decimal("cfg_scale"),
+        strength: fields.decimal("strength"),
+        sampler: fields.name("sampler"),
+        model: PictureModel::of(whole.name("model_weights"), whole.name("model_hash")),
+        not_understood: fields.left(),
+        ..PictureSettings::default()
+    }
+}
+
+/// A text, or a list with one text.
+fn prompt_of(value: &Value) -> Option<String> {
+    let one = value.as_array().filter(|list| list.len() == 1).and_then(|list| list.first());
+    let value = one.and_then(|it| it.get("prompt")).unwrap_or(value);
+    value.as_str().map(str::to_owned)
+}
+
+/// `a lake [fog]`: what should not be shown is in brackets.
+fn split_negative(text: &str) -> (Option<String>, Option<String>) {
+    let (mut prompt, mut negative, mut rest) = (String::new(), Vec::new(), text);
+    while let Some((before, inside, after)) = rest.split_once('[').and_then(|(before, after)| {
+        let (inside, after) = after.split_once(']')?;
+        Some((before, inside, after))
+    }) {
+        prompt.push_str(before);
+        negative.push(inside);
+        rest = after;
+    }
+    prompt.push_str(rest);
+    (Some(prompt.trim().to_owned()), Some(negative.join(" ")))
+}
+
+/// Version 1: the command that made it, `"a lake [fog]" -s 50 -S 42 -W 512 -H 512 -C 7.5 -A k_lms`.
+fn dream(text: &str) -> Option<PictureSettings> {
+    let words = shell_words::split(text).ok()?;
+    let mut settings = PictureSettings::default();
+    let (mut prompt, mut width, mut height) = (Vec::new(), None, None);
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        let is_number = word.parse::<f32>().is_ok();
+        let Some(flag) = word.strip_prefix('-').filter(|flag| !flag.is_empty() && !is_number) else {
+            prompt.push(word);
+            continue;
+        };
+        // A value may follow at once: -s50.
+        let (flag, value) = match flag.char_indices().nth(1) {
+            Some((at, _)) if !flag.starts_with('-') => (flag.get(..at).unwrap_or(flag), flag.get(at..).map(str::to_owned)),
+            _ => (flag, words.next()),
+        };
+        let value = Value::from(value.unwrap_or_default());
+        let whole = super::fields::whole(&value);
+        let side = || whole.and_then(|side| u32::try_from(side).ok());
+        let is_taken = match flag {
+            "s" | "-steps" => set(&mut settings.steps, side()),
+            "S" | "-seed" => set(&mut settings.seed, whole),
+            "W" | "-width" => set(&mut width, side()),
+            "H" | "-height" => set(&mut height, side()),
+            "C" | "-cfg_scale" => set(&mut settings.guidance, decimal(&value)),
+            "A" | "-sampler" => set(&mut settings.sampler, value.as_str().map(str::to_owned)),
+            "f" | "-strength" => set(&mut settings.strength, decimal(&value)),
+            _ => false,
+        };
+        if !is_taken {
+            settings.not_understood.push((format!("-{flag}"), shown(&value)));
+        }
+    }
+    settings.size = width.zip(height);
+    (settings.prompt, settings.negative_prompt) = split_negative(&prompt.join(" "));
+    // A text without any of the command's flags is somebody else's.
+    (settings.steps.is_some() || settings.seed.is_some()).then_some(settings)
+}
+
+/// Sets a field that was read; false where it was not.
+fn set<T>(field: &mut Option<T>, value: Option<T>) -> bool {
+    let is_read = value.is_some();
+    if is_read {
+        *field = value;
+    }
+    is_read
+}

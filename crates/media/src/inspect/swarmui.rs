@@ -1,0 +1,67 @@
+//! `SwarmUI`: JSON in `parameters`, in `UserComment`, and of early versions in EXIF's `Model`.
+
+use atelier_core::recipe::Rng;
+use serde_json::Value;
+
+use super::fields::{Fields, decimal, shown};
+use super::settings::{PictureLora, PictureModel, PictureSettings, Tool};
+use super::texts::{Texts, USER_COMMENT};
+use crate::png::PARAMETERS;
+
+pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
+    let found = [PARAMETERS, USER_COMMENT, "Model"].into_iter().filter_map(|key| Fields::parse(texts.get(key)?));
+    let mut whole = found.into_iter().find(|fields| fields.has("sui_image_params"))?;
+    let mut fields = whole.take("sui_image_params", |value| value.as_object().cloned()).map(Fields::of)?;
+    let files = whole.value("sui_models").unwrap_or_default();
+    let hash_of = |name: &str, param: &str| {
+        let is_it = |file: &&Value| file.get("param").and_then(Value::as_str) == Some(param) && same_name(file.get("name"), name);
+        files.as_array()?.iter().find(is_it)?.get("hash")?.as_str().map(|hash| hash.trim_start_matches("0x").to_owned())
+    };
+    let names = list(fields.value("loras"));
+    let strengths = list(fields.value("loraweights"));
+    let lora = |(at, name): (usize, &Value)| {
+        let name = name.as_str()?.trim().to_owned();
+        let strength = strengths.get(at).and_then(decimal).unwrap_or(1.0);
+        Some(PictureLora { hash: hash_of(&name, "loras"), name, strength })
+    };
+    let loras = names.iter().enumerate().filter_map(lora).collect();
+    let model = fields.name("model");
+    let hash = model.as_deref().and_then(|name| hash_of(name, "model"));
+    fields.drop(&["swarm_version", "images", "aspectratio", "automaticvae"]);
+    Some(PictureSettings {
+        tool: Some(Tool::SwarmUi),
+        size: fields.size("width", "height"),
+        prompt: fields.text("prompt"),
+        negative_prompt: fields.text("negativeprompt"),
+        seed: fields.whole("seed"),
+        steps: fields.whole("steps"),
+        guidance: fields.decimal("cfgscale"),
+        distilled_guidance: fields.decimal("fluxguidancescale"),
+        flow_shift: fields.decimal("sigmashift"),
+        clip_skip: fields.take("clipstopatlayer", |value| u32::try_from(super::fields::whole(value)?.checked_neg()?).ok()),
+        strength: fields.decimal("initimagecreativity"),
+        rng: Some(Rng::Cpu),
+        sampler: fields.name("sampler"),
+        scheduler: fields.name("scheduler"),
+        model: PictureModel::of(model, hash),
+        vae: PictureModel::of(fields.name("vae"), None),
+        loras,
+        not_understood: fields.left(),
+        ..PictureSettings::default()
+    })
+}
+
+/// A list, or its entries with commas between.
+fn list(value: Option<Value>) -> Vec<Value> {
+    match value {
+        Some(Value::Array(list)) => list,
+        Some(other) => shown(&other).split(',').filter(|it| !it.trim().is_empty()).map(Value::from).collect(),
+        None => Vec::new(),
+    }
+}
+
+/// The list of files has endings, the settings have none.
+fn same_name(file: Option<&Value>, name: &str) -> bool {
+    let stem = |name: &str| name.strip_suffix(".safetensors").unwrap_or(name).to_owned();
+    file.and_then(Value::as_str).is_some_and(|file| stem(file) == stem(name))
+}

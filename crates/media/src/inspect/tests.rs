@@ -1,0 +1,264 @@
+//! Which fields come back from which program: files are written by the testkit, in the forms that the programs document.
+
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use testkit::pictures::{self, tool_pictures};
+
+use super::*;
+use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Rgb8, Rng, Sampler};
+
+const PROMPT: &str = "a lake, größer";
+const NEGATIVE: &str = "fog, blurry";
+const SEED: i64 = 3_305_821_237;
+
+/// A row of the table: a file, and the fields that come back from it.
+fn row(settings: &PictureSettings) -> String {
+    let mut fields = Vec::new();
+    macro_rules! told {
+        ($($field:ident),*) => { $(if settings.$field.is_some() { fields.push(stringify!($field)); })* };
+    }
+    told!(prompt, negative_prompt, seed, steps, guidance, distilled_guidance, flow_shift, eta, clip_skip, strength);
+    told!(sampler, scheduler, size, rng, model, vae);
+    if !settings.loras.is_empty() {
+        fields.push("loras");
+    }
+    if settings.model.as_ref().is_some_and(|model| model.hash.is_some()) {
+        fields.push("model_hash");
+    }
+    fields.join(" ")
+}
+
+/// What every file below tells.
+const COMMON: &str = "prompt negative_prompt seed steps guidance";
+
+/// Tool and file, and the fields that come back.
+#[rustfmt::skip]
+const TABLE: &[(&str, &str)] = &[
+    ("a1111.png", "clip_skip sampler scheduler size rng model vae loras model_hash"),
+    ("a1111 big-endian.jpg", "clip_skip sampler scheduler size rng model vae loras model_hash"),
+    ("a1111 little-endian.jpg", "clip_skip sampler scheduler size rng model vae loras model_hash"),
+    ("a1111 orders that differ.webp", "clip_skip sampler scheduler size rng model vae loras model_hash"),
+    ("a1111 named by another ending.png", "clip_skip sampler scheduler size rng model vae loras model_hash"),
+    ("a1111 sidecar.jpg", "clip_skip sampler scheduler size rng model vae loras model_hash"),
+    ("a1111 stealth alpha.png", "clip_skip sampler scheduler size rng model vae loras model_hash"),
+    ("a1111 stealth colours.png", "clip_skip sampler scheduler size rng model vae loras model_hash"),
+    ("sd-cli.png", "distilled_guidance eta sampler size rng model"),
+    ("comfyui both graphs.png", "clip_skip sampler scheduler size rng model vae loras"),
+    ("comfyui workflow alone.png", "sampler scheduler size rng model loras"),
+    ("comfyui.webp", "clip_skip sampler scheduler size rng model vae loras"),
+    ("invokeai 5.png", "sampler size rng model vae loras model_hash"),
+    ("invokeai 3.png", "clip_skip sampler size rng model loras"),
+    ("invokeai 2.png", "sampler size model model_hash"),
+    ("invokeai 1.png", "sampler size"),
+    ("fooocus.png", "clip_skip sampler scheduler size rng model loras model_hash"),
+    ("fooocus a1111.png", "sampler size rng model model_hash"),
+    ("fooocus.jpg", "clip_skip sampler scheduler size rng model loras model_hash"),
+    ("fooocus.webp", "clip_skip sampler scheduler size rng model loras model_hash"),
+    ("fooocus early.png", "sampler scheduler size rng model loras"),
+    ("swarmui.png", "sampler scheduler size rng model loras model_hash"),
+    ("swarmui.jpg", "sampler scheduler size rng model loras model_hash"),
+    ("swarmui early.jpg", "sampler scheduler size rng model loras model_hash"),
+    ("swarmui sidecar.jpg", "sampler scheduler size rng model loras model_hash"),
+    ("novelai.png", "sampler scheduler size model"),
+    ("novelai stealth.png", "sampler scheduler size model"),
+    ("draw things.png", "flow_shift clip_skip sampler size rng model loras"),
+    ("draw things.jpg", "flow_shift clip_skip sampler size rng model loras"),
+    ("easy diffusion.png", "clip_skip sampler size model loras"),
+    ("easy diffusion titled.png", "sampler size model"),
+    ("easy diffusion sidecar.jpg", "sampler size model"),
+    ("easy diffusion json.jpg", "clip_skip sampler size model loras"),
+];
+
+#[test]
+fn every_tool_tells_the_fields_of_its_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut seen = 0;
+    for picture in tool_pictures() {
+        let path = picture.write(folder.path()).unwrap();
+        let settings = read_stealth_settings(&path).unwrap();
+        assert_eq!(settings.tool.map(Tool::key), Some(picture.tool), "{}", picture.name);
+        println!("{:34} {}", picture.name, row(&settings));
+        assert_eq!(settings.prompt.as_deref(), Some(PROMPT), "{}", picture.name);
+        assert_eq!((settings.seed, settings.size), (Some(SEED), Some((768, 512))), "{}", picture.name);
+        assert!(!settings.raw_texts.is_empty(), "{}", picture.name);
+        if picture.name == "comfyui custom sampler.png" {
+            continue;
+        }
+        let (_, fields) = TABLE.iter().find(|(name, _)| *name == picture.name).unwrap_or_else(|| panic!("no row for {}", picture.name));
+        let sorted = |text: &str| text.split(' ').map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(sorted(&row(&settings)), sorted(&format!("{COMMON} {fields}")), "{}", picture.name);
+        assert_eq!((settings.negative_prompt.as_deref(), settings.guidance), (Some(NEGATIVE), Some(6.5)), "{}", picture.name);
+        assert_eq!(settings.steps, Some(if picture.name == "fooocus early.png" { 30 } else { 28 }), "{}", picture.name);
+        for lora in &settings.loras {
+            assert!(lora.name.starts_with("ink") && (lora.strength - 0.8).abs() < 1e-6, "{}: {lora:?}", picture.name);
+        }
+        seen += 1;
+    }
+    assert_eq!(seen, TABLE.len());
+}
+
+fn read(name: &str) -> PictureSettings {
+    let folder = tempfile::tempdir().unwrap();
+    let picture = tool_pictures().into_iter().find(|picture| picture.name == name).unwrap();
+    read_settings(&picture.write(folder.path()).unwrap()).unwrap()
+}
+
+fn names(settings: &PictureSettings) -> Vec<&str> {
+    settings.not_understood.iter().map(|(name, _)| name.as_str()).collect()
+}
+
+#[test]
+fn what_is_not_understood_stays_visible() {
+    assert_eq!(names(&read("a1111.png")), ["Hires upscale"]);
+    assert_eq!(read("comfyui both graphs.png").not_understood, [("FreeU_V2 (node 13)".to_owned(), "b1: 1.3".to_owned())]);
+    assert_eq!(names(&read("invokeai 5.png")), ["cfg_rescale_multiplier", "seamless_x"]);
+    assert_eq!(names(&read("invokeai 1.png")), ["-G"]);
+    assert!(names(&read("fooocus.png")).contains(&"styles"));
+    assert_eq!(names(&read("swarmui.png")), ["refinerupscale"]);
+    assert!(names(&read("draw things.png")).contains(&"mask_blur"));
+    assert_eq!(names(&read("easy diffusion.png")), ["use_upscale"]);
+}
+
+#[test]
+fn a_sampler_of_several_nodes_is_put_together() {
+    let settings = read("comfyui custom sampler.png");
+    assert_eq!((settings.sampler.as_deref(), settings.scheduler.as_deref(), settings.steps), (Some("euler"), Some("simple"), Some(28)));
+    assert_eq!((settings.guidance, settings.distilled_guidance, settings.negative_prompt), (Some(1.0), Some(3.0), None));
+    assert_eq!(settings.model.unwrap().name.as_deref(), Some("flux1-dev.safetensors"));
+    assert_eq!(settings.vae.unwrap().name.as_deref(), Some("ae.safetensors"));
+    assert_eq!(settings.loras.len(), 1);
+}
+
+fn comfyui(prompt: &serde_json::Value) -> PictureSettings {
+    settings_of_texts(vec![("prompt".to_owned(), prompt.to_string())])
+}
+
+fn graph_with(inputs: &[(&str, &str, serde_json::Value)]) -> serde_json::Value {
+    let mut graph = serde_json::json!({
+        "1": { "class_type": "CLIPTextEncode", "inputs": { "text": "a lake" } },
+        "2": { "class_type": "EmptyLatentImage", "inputs": { "width": 64, "height": 32 } },
+        "3": { "class_type": "KSampler", "inputs": { "seed": 7, "steps": 4, "cfg": 2.0, "sampler_name": "euler", "scheduler": "normal", "denoise": 1.0,
+            "positive": ["1", 0], "latent_image": ["2", 0] } },
+        "9": { "class_type": "SaveImage", "inputs": { "images": ["3", 0] } },
+    });
+    for (id, class, inputs) in inputs {
+        graph[*id] = serde_json::json!({ "class_type": class, "inputs": inputs });
+    }
+    graph
+}
+
+#[test]
+fn of_two_passes_the_first_one_counts_and_the_second_is_listed() {
+    let second = serde_json::json!({ "seed": 9, "steps": 10, "sampler_name": "heun", "denoise": 0.5, "latent_image": ["3", 0] });
+    let graph = graph_with(&[("4", "KSampler", second), ("9", "SaveImage", serde_json::json!({ "images": ["4", 0] }))]);
+    let settings = comfyui(&graph);
+    assert_eq!((settings.seed, settings.steps, settings.size), (Some(7), Some(4), Some((64, 32))));
+    assert!(names(&settings).contains(&"KSampler (node 4)"), "{settings:?}");
+}
+
+#[test]
+fn what_two_saved_pictures_do_not_share_is_not_guessed() {
+    let other = serde_json::json!({ "seed": 9, "steps": 4, "cfg": 2.0, "sampler_name": "euler", "scheduler": "normal", "denoise": 1.0,
+        "positive": ["1", 0], "latent_image": ["2", 0] });
+    let graph = graph_with(&[("4", "KSampler", other), ("10", "SaveImage", serde_json::json!({ "images": ["4", 0] }))]);
+    let settings = comfyui(&graph);
+    assert_eq!((settings.seed, settings.steps, settings.prompt.as_deref()), (None, Some(4), Some("a lake")));
+    assert!(
+        settings.not_understood.iter().any(|(name, value)| name == "seed" && value.contains('7') && value.contains('9')),
+        "{settings:?}"
+    );
+}
+
+#[test]
+fn of_several_texts_none_is_chosen() {
+    let texts = [
+        ("5", "CLIPTextEncode", serde_json::json!({ "text": "a hut" })),
+        ("6", "ConditioningCombine", serde_json::json!({ "conditioning_1": ["1", 0], "conditioning_2": ["5", 0] })),
+    ];
+    let mut graph = graph_with(&texts);
+    graph["3"]["inputs"]["positive"] = serde_json::json!(["6", 0]);
+    let settings = comfyui(&graph);
+    assert_eq!(settings.prompt, None);
+    let listed: Vec<&str> = settings.not_understood.iter().map(|(_, text)| text.as_str()).filter(|text| text.starts_with("a ")).collect();
+    assert_eq!(listed, ["a hut", "a lake"]);
+}
+
+#[test]
+fn a_graph_in_circles_comes_to_an_end() {
+    let circle = [
+        ("4", "Reroute", serde_json::json!({ "": ["5", 0], "model": ["5", 0], "clip": ["4", 0] })),
+        ("5", "Reroute", serde_json::json!({ "": ["4", 0], "model": ["4", 0], "value": ["4", 0] })),
+    ];
+    let mut graph = graph_with(&circle);
+    for input in ["model", "positive", "negative", "latent_image", "seed"] {
+        graph["3"]["inputs"][input] = serde_json::json!(["5", 0]);
+    }
+    graph["1"]["inputs"]["clip"] = serde_json::json!(["4", 0]);
+    assert_eq!(comfyui(&graph).steps, Some(4));
+}
+
+#[test]
+fn a_picture_of_ours_tells_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recipe = Recipe { prompt: PROMPT.into(), guidance: 2.0, sampler: Some(Sampler::EulerA), rng: Rng::Cpu, ..Recipe::default() };
+    recipe.files.set(FileRole::Diffusion, "/models/z_image.gguf");
+    recipe.loras = vec![atelier_core::recipe::Lora { path: "/loras/ink.safetensors".into(), strength: 0.8 }];
+    let image = Rgb8::new(4, 2, vec![9; 24]).unwrap();
+    let info = PictureInfo { index: 0, seed: 42, cpu_math: None };
+    let path = crate::save_picture(folder.path(), &recipe, None, info, &[], &image).unwrap();
+    let settings = read_settings(&path).unwrap();
+    assert_eq!((settings.tool, settings.width, settings.height), (Some(Tool::Atelier), 4, 2));
+    assert_eq!((settings.seed, settings.steps, settings.rng), (Some(42), Some(20), Some(Rng::Cpu)));
+    assert_eq!((settings.sampler.as_deref(), settings.prompt.as_deref()), (Some("Euler a"), Some(PROMPT)));
+    assert_eq!(settings.model.as_ref().unwrap().name.as_deref(), Some("z_image"));
+    assert_eq!(settings.loras, [PictureLora { name: "ink".into(), hash: None, strength: 0.8 }]);
+    assert!(settings.recipe.is_some() && settings.raw_texts.len() == 2);
+}
+
+#[test]
+fn a_photograph_has_no_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jpg");
+    fs::write(&path, pictures::jpeg(&pictures::Exif::big_endian().with(0x0110, "NIKON D70").with_comment("Holiday: 2019", false))).unwrap();
+    let settings = read_settings(&path).unwrap();
+    assert_eq!((settings.tool, settings.prompt), (None, None));
+    assert_eq!(settings.raw_texts.len(), 2);
+    // A note beside it is no settings either.
+    fs::write(folder.path().join("a.txt"), "Camera: mine\nLens: 50 mm").unwrap();
+    assert_eq!(read_settings(&path).unwrap().tool, None);
+    assert_eq!(read_stealth_settings(&path).unwrap().raw_texts.len(), 2);
+}
+
+#[test]
+fn hidden_texts_are_read_on_request_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let picture = tool_pictures().into_iter().find(|picture| picture.name == "a1111 stealth alpha.png").unwrap();
+    let path = picture.write(folder.path()).unwrap();
+    assert_eq!(read_settings(&path).unwrap().tool, None);
+    assert_eq!(read_stealth_settings(&path).unwrap().tool, Some(Tool::A1111));
+}
+
+#[test]
+fn what_is_no_picture_is_said_so() {
+    assert!(read_settings(Path::new("/nowhere/a.png")).is_err());
+    let folder = tempfile::tempdir().unwrap();
+    assert!(read_settings(folder.path()).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_damage_makes_reading_panic(which in 0..64_usize, at in 0..4096_usize, byte in any::<u8>(), end in 0..4096_usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let all = tool_pictures();
+        let mut bytes = all[which % all.len()].bytes.clone();
+        let at = at % bytes.len();
+        bytes[at] ^= byte;
+        bytes.truncate(bytes.len() - end % 64);
+        let path = folder.path().join("a.png");
+        fs::write(&path, bytes).unwrap();
+        let _ = read_stealth_settings(&path);
+    }
+}

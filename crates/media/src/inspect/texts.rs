@@ -1,0 +1,46 @@
+//! Texts of a picture file, by key.
+
+/// Texts of a file that are kept.
+const MOST_TEXTS: usize = 64;
+/// Bytes of all texts of a file together.
+const MOST_BYTES: usize = 16 << 20;
+/// Key of EXIF's `UserComment`, from EXIF or XMP.
+pub(super) const USER_COMMENT: &str = "UserComment";
+
+/// The texts of a picture file in their order. The number and the bytes of all are bounded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Texts {
+    texts: Vec<(String, String)>,
+    bytes: usize,
+}
+
+impl Texts {
+    /// Adds a text; what goes beyond the bounds is left out, and so is an empty one.
+    pub(super) fn push(&mut self, key: impl Into<String>, text: impl Into<String>) {
+        let (key, text) = (key.into(), text.into());
+        let bytes = key.len() + text.len();
+        if !text.is_empty() && self.texts.len() < MOST_TEXTS && self.bytes + bytes <= MOST_BYTES {
+            self.bytes += bytes;
+            self.texts.push((key, text));
+        }
+    }
+
+    /// The first text with this key.
+    pub(super) fn get(&self, key: &str) -> Option<&str> {
+        self.texts.iter().find(|(it, _)| it == key).map(|(_, text)| text.as_str())
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.texts.iter().map(|(key, text)| (key.as_str(), text.as_str()))
+    }
+}
+
+impl FromIterator<(String, String)> for Texts {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(from: T) -> Self {
+        let mut texts = Self::default();
+        for (key, text) in from {
+            texts.push(key, text);
+        }
+        texts
+    }
+}

@@ -1,0 +1,191 @@
+//! Chunks of PNG files that hold text or EXIF.
+//!
+//! Invariants: reading takes bounded memory and time whatever the file says of itself, and never looks at pixels; a chunk that is damaged
+//! or too large is passed over.
+
+use std::io::{self, BufRead, Read, Seek};
+
+use flate2::Crc;
+use flate2::bufread::ZlibDecoder;
+
+pub(crate) const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
+/// Bytes of a text chunk, packed or unpacked; longer ones are passed over.
+pub(crate) const MOST_TEXT: u64 = 4 << 20;
+/// Chunks of a file that are looked at: 8 GiB of picture in the chunks that encoders make.
+const MOST_CHUNKS: u32 = 1 << 20;
+
+/// A chunk that tells of the picture.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Chunk {
+    /// Keyword and text.
+    Text(String, String),
+    /// A TIFF structure.
+    Exif(Vec<u8>),
+}
+
+/// Calls back with each text and EXIF chunk. A file that ends early is read as far as it goes.
+pub(crate) fn chunks(mut file: impl BufRead + Seek, mut visit: impl FnMut(Chunk)) -> io::Result<()> {
+    let mut signature = [0; 8];
+    file.read_exact(&mut signature).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not a PNG file"))?;
+    if signature != *SIGNATURE {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a PNG file"));
+    }
+    for _ in 0..MOST_CHUNKS {
+        let (mut length, mut kind) = ([0; 4], [0; 4]);
+        if file.read_exact(&mut length).and_then(|()| file.read_exact(&mut kind)).is_err() {
+            return Ok(());
+        }
+        let length = u64::from(u32::from_be_bytes(length));
+        if &kind == b"IEND" {
+            return Ok(());
+        }
+        if !matches!(&kind, b"tEXt" | b"zTXt" | b"iTXt" | b"eXIf") || length > MOST_TEXT {
+            file.seek_relative(length as i64 + 4)?;
+            continue;
+        }
+        let (mut data, mut checksum) = (Vec::new(), [0; 4]);
+        if (&mut file).take(length).read_to_end(&mut data)? as u64 != length || file.read_exact(&mut checksum).is_err() {
+            return Ok(());
+        }
+        let mut crc = Crc::new();
+        crc.update(&kind);
+        crc.update(&data);
+        if crc.sum() != u32::from_be_bytes(checksum) {
+            continue;
+        }
+        if &kind == b"eXIf" {
+            visit(Chunk::Exif(data));
+        } else if let Some((keyword, text)) = text_of(kind, &data) {
+            visit(Chunk::Text(keyword, text));
+        }
+    }
+    Ok(())
+}
+
+/// Keyword and text of a chunk.
+fn text_of(kind: [u8; 4], data: &[u8]) -> Option<(String, String)> {
+    let (keyword, rest) = until_zero(data)?;
+    let text = match &kind {
+        b"tEXt" => latin1(rest),
+        b"zTXt" => latin1(&unpack(rest.strip_prefix(&[0])?)?),
+        _ => {
+            let (packed, rest) = rest.split_first()?;
+            let rest = rest.strip_prefix(&[0])?;
+            let (_language, rest) = until_zero(rest)?;
+            let (_translated, rest) = until_zero(rest)?;
+            String::from_utf8(if *packed == 0 { rest.to_vec() } else { unpack(rest)? }).ok()?
+        }
+    };
+    Some((latin1(keyword), text))
+}
+
+fn until_zero(data: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut parts = data.splitn(2, |byte| *byte == 0);
+    Some((parts.next()?, parts.next()?))
+}
+
+/// Some tools write UTF-8 where the format says Latin-1. Text that is both is hardly ever meant as Latin-1.
+pub(crate) fn latin1(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap_or_else(|_| bytes.iter().map(|byte| char::from(*byte)).collect())
+}
+
+fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    ZlibDecoder::new(packed).take(MOST_TEXT + 1).read_to_end(&mut text).ok()?;
+    (text.len() as u64 <= MOST_TEXT).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write};
+
+    use flate2::Compression;
+    use flate2::write::ZlibEncoder;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn chunk(kind: [u8; 4], data: &[u8]) -> Vec<u8> {
+        let mut crc = Crc::new();
+        crc.update(&kind);
+        crc.update(data);
+        [&(data.len() as u32).to_be_bytes()[..], &kind, data, &crc.sum().to_be_bytes()].concat()
+    }
+
+    fn zlib(data: &[u8]) -> Vec<u8> {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(data).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn read(parts: &[Vec<u8>]) -> Vec<Chunk> {
+        let file = [SIGNATURE.to_vec(), parts.concat()].concat();
+        let mut all = Vec::new();
+        chunks(Cursor::new(file), |chunk| all.push(chunk)).unwrap();
+        all
+    }
+
+    fn parameters(text: &str) -> Vec<Chunk> {
+        vec![Chunk::Text("parameters".to_owned(), text.to_owned())]
+    }
+
+    #[test]
+    fn every_kind_of_text_chunk_is_read_before_and_after_the_pixels() {
+        let pixels = chunk(*b"IDAT", &[0; 4000]);
+        for text in [
+            chunk(*b"tEXt", b"parameters\0a lake"),
+            chunk(*b"zTXt", &[&b"parameters\0\0"[..], &zlib(b"a lake")].concat()),
+            chunk(*b"iTXt", b"parameters\0\0\0en\0Parameter\0a lake"),
+            chunk(*b"iTXt", &[&b"parameters\0\x01\0\0\0"[..], &zlib(b"a lake")].concat()),
+        ] {
+            assert_eq!(read(&[text.clone(), pixels.clone(), chunk(*b"IEND", b"")]), parameters("a lake"));
+            assert_eq!(read(&[pixels.clone(), text, chunk(*b"IEND", b"")]), parameters("a lake"));
+        }
+        assert_eq!(read(&[chunk(*b"eXIf", b"MM")]), [Chunk::Exif(b"MM".to_vec())]);
+    }
+
+    #[test]
+    fn hostile_chunks_are_passed_over() {
+        let mut flipped = chunk(*b"tEXt", b"parameters\0flipped");
+        flipped[12] ^= 1;
+        let bomb = zlib(&vec![b'a'; MOST_TEXT as usize + 1]);
+        assert!(bomb.len() < 10_000);
+        let good = chunk(*b"tEXt", b"parameters\0good");
+        for bad in [
+            flipped,
+            chunk(*b"zTXt", &[&b"parameters\0\0"[..], &bomb].concat()),
+            chunk(*b"iTXt", &[&b"parameters\0\x01\0\0\0"[..], &bomb].concat()),
+            chunk(*b"zTXt", b"parameters\0\0not zlib"),
+            chunk(*b"zTXt", b"parameters\0\x07abc"),
+            chunk(*b"iTXt", b"parameters\0\0\0\0\0\xff\xfe"),
+            chunk(*b"iTXt", b"parameters\0\0\0no end"),
+            chunk(*b"tEXt", b"parameters"),
+            chunk(*b"tEXt", b""),
+            chunk(*b"tEXt", &[&b"parameters\0"[..], &vec![b'a'; MOST_TEXT as usize]].concat()),
+        ] {
+            assert_eq!(read(&[bad, good.clone()]), parameters("good"));
+        }
+    }
+
+    #[test]
+    fn a_length_beyond_the_end_of_the_file_ends_the_reading() {
+        let good = chunk(*b"tEXt", b"parameters\0good");
+        for length in [1000_u32, u32::MAX] {
+            for kind in [b"tEXt", b"IDAT"] {
+                let lie = [&length.to_be_bytes()[..], kind, b"parameters\0short"].concat();
+                assert_eq!(read(&[good.clone(), lie]), parameters("good"));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_file_makes_reading_fail_or_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), flip in 0..300_usize) {
+            let mut file = [SIGNATURE.to_vec(), chunk(*b"iTXt", &[&b"parameters\0\x01\0\0\0"[..], &zlib(b"a lake")].concat()), bytes].concat();
+            let at = 8 + flip % (file.len() - 8);
+            file[at] ^= 0x55;
+            let read = chunks(Cursor::new(file), |_| ());
+            prop_assert!(read.is_ok());
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Comparing two pictures: ways to look at both, and the settings in which they differ. Pure.
+
+use atelier_gallery::PictureDetails;
+
+/// Way to look at two pictures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CompareMode {
+    /// One over the other, with a divider that can be moved.
+    #[default]
+    Slider,
+    /// Beside each other, with the same zoom and position.
+    SideBySide,
+    /// One after the other.
+    Blink,
+    /// The difference of their pixels.
+    Difference,
+}
+
+impl CompareMode {
+    /// All of them, in the order of their buttons.
+    pub const ALL: [Self; 4] = [Self::Slider, Self::SideBySide, Self::Blink, Self::Difference];
+
+    /// The words on its button.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Slider => "Slider",
+            Self::SideBySide => "Side by side",
+            Self::Blink => "Blink",
+            Self::Difference => "Difference",
+        }
+    }
+
+    /// Its effect, in a sentence.
+    #[must_use]
+    pub const fn tooltip(self) -> &'static str {
+        match self {
+            Self::Slider => "One picture over the other. Drag the divider, or move it with the arrow keys.",
+            Self::SideBySide => "Both beside each other. Zoom and position are the same in both.",
+            Self::Blink => "One after the other in the same place. Hold B to see the other one.",
+            Self::Difference => "Black where both are the same; the brighter, the more they differ.",
+        }
+    }
+}
+
+/// A setting of two pictures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingRow {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value in the first picture; empty where it has none.
+    pub first: String,
+    /// Its value in the second picture; empty where it has none.
+    pub second: String,
+}
+
+/// Settings that two pictures differ in, in the order of [`setting_values`].
+#[must_use]
+pub fn differing_settings(first: &PictureDetails, second: &PictureDetails) -> Vec<SettingRow> {
+    let pairs = setting_values(first).into_iter().zip(setting_values(second));
+    let rows = pairs.map(|((name, first), (_, second))| SettingRow { name, first, second });
+    rows.filter(|row| row.first != row.second).collect()
+}
+
+/// Settings of a picture by name, always the same names in the same order; empty where the picture does not tell.
+#[must_use]
+pub fn setting_values(picture: &PictureDetails) -> Vec<(&'static str, String)> {
+    let settings = &picture.settings;
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let model = settings.model.as_ref();
+    let loras: Vec<String> = settings.loras.iter().map(|lora| format!("{} {}", lora.name, lora.strength)).collect();
+    vec![
+        ("Prompt", text(&settings.prompt)),
+        ("Negative prompt", text(&settings.negative_prompt)),
+        ("Model", model.and_then(|it| it.name.clone().or_else(|| it.hash.clone())).unwrap_or_default()),
+        ("LoRAs", loras.join(", ")),
+        ("Size", format!("{} × {}", settings.width, settings.height)),
+        ("Seed", settings.seed.map(|it| it.to_string()).unwrap_or_default()),
+        ("Steps", settings.steps.map(|it| it.to_string()).unwrap_or_default()),
+        ("Guidance", settings.guidance.map(|it| it.to_string()).unwrap_or_default()),
+        ("Sampler", text(&settings.sampler)),
+        ("Scheduler", text(&settings.scheduler)),
+        ("Made with", settings.tool.map(|it| it.label().to_owned()).unwrap_or_default()),
+    ]
+}

@@ -1,0 +1,287 @@
+//! State of the Gallery view: the search and what it found, what is selected, large look and comparison.
+//!
+//! Plain data. Pictures are numbers; their summaries and thumbnails come from the gallery's threads for what is in sight alone.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use atelier_core::recipe::Rgb8;
+use atelier_gallery::{PictureDetails, PictureId, PictureSummary};
+use atelier_library::{ModelCard, ModelKind};
+use eframe::egui::TextureHandle;
+
+use crate::gui::gallery::compare::CompareMode;
+use crate::gui::gallery::thumbnails::Thumbnails;
+use crate::gui::viewport::View;
+use crate::studio::gallery_service::{Export, ExportFormat, Found, Overview, Search};
+
+/// Summaries kept beyond those in sight.
+const MOST_SUMMARIES: usize = 4096;
+/// Side of a cell at first, in points.
+const USUAL_CELL_SIDE: f32 = 168.0;
+
+/// State of the Gallery view.
+pub struct State {
+    /// The search as it is set now.
+    pub search: Search,
+    /// What the newest answered search found.
+    pub found: Arc<Found>,
+    /// The first answer has come.
+    pub is_known: bool,
+    /// Folders, saved searches, tags.
+    pub overview: Arc<Overview>,
+    /// Summaries of pictures in and near sight.
+    pub summaries: HashMap<PictureId, PictureSummary>,
+    /// Thumbnails on the graphics card.
+    pub thumbnails: Thumbnails,
+    /// Least side of a cell, in points.
+    pub cell_side: f32,
+    /// Selected pictures.
+    pub selection: BTreeSet<PictureId>,
+    /// Index of the picture with the cursor.
+    pub cursor: Option<usize>,
+    /// Index at which an extended selection began.
+    pub anchor: Option<usize>,
+    /// Indices in sight: from the first to before the last.
+    pub visible: (usize, usize),
+    /// What the main panel shows.
+    pub mode: Mode,
+    /// Everything known of the picture under the cursor, and of pictures that are compared.
+    pub details: HashMap<PictureId, Box<PictureDetails>>,
+    /// Pixels on the graphics card, of pictures that are looked at or compared; `Err` is a sentence.
+    pub pixels: HashMap<PictureId, Result<LargePicture, String>>,
+    /// Difference of the two pictures that are compared.
+    pub difference: Option<(PictureId, PictureId, TextureHandle)>,
+    /// A scan goes on: words about it.
+    pub scanning: Option<String>,
+    /// The open dialog.
+    pub dialog: Option<Dialog>,
+    /// Text of the field for a new tag.
+    pub tag_text: String,
+    /// The note as it is being typed, with its picture.
+    pub note_text: Option<(PictureId, String)>,
+    /// Pictures that went to the trash last can come back.
+    pub can_restore: bool,
+    /// The search field takes the keyboard in the next frame.
+    pub focus_search: bool,
+    /// The cursor's cell scrolls into view in the next frame.
+    pub focus_cursor: bool,
+    /// The view was on the screen in the last frame.
+    pub was_on_screen: bool,
+    /// What was asked for last: thumbnails, summaries, details and pixels.
+    pub(crate) asked: Asked,
+}
+
+/// Requests whose answers are on their way.
+#[derive(Default)]
+pub(crate) struct Asked {
+    pub(crate) thumbnails: Vec<PictureId>,
+    pub(crate) summaries: Vec<PictureId>,
+    pub(crate) details: Vec<PictureId>,
+    pub(crate) pixels: Vec<PictureId>,
+}
+
+/// A picture in full size on the graphics card.
+pub struct LargePicture {
+    /// The picture on the graphics card, at most as large as that takes.
+    pub texture: TextureHandle,
+    /// Its pixels.
+    pub pixels: Arc<Rgb8>,
+    /// Its width in pixels.
+    pub width: u32,
+    /// Its height in pixels.
+    pub height: u32,
+}
+
+/// What the main panel shows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Mode {
+    /// The grid.
+    #[default]
+    Grid,
+    /// The picture under the cursor, large.
+    Look(View),
+    /// Two pictures.
+    Compare(Comparison),
+}
+
+/// A comparison of two pictures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The first picture.
+    pub first: PictureId,
+    /// The second picture.
+    pub second: PictureId,
+    /// Way to look at them.
+    pub mode: CompareMode,
+    /// Zoom and position of both.
+    pub view: View,
+    /// Place of the divider, 0 (left) to 1.
+    pub divider: f32,
+}
+
+/// A dialog over the view.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Dialog {
+    /// Name of a search that is kept.
+    SaveSearch(String),
+    /// Settings of an export; its folder is chosen last.
+    Export(ExportFormat, bool),
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            search: Search::default(),
+            found: Arc::default(),
+            is_known: false,
+            overview: Arc::default(),
+            summaries: HashMap::new(),
+            thumbnails: Thumbnails::default(),
+            cell_side: USUAL_CELL_SIDE,
+            selection: BTreeSet::new(),
+            cursor: None,
+            anchor: None,
+            visible: (0, 0),
+            mode: Mode::default(),
+            details: HashMap::new(),
+            pixels: HashMap::new(),
+            difference: None,
+            scanning: None,
+            dialog: None,
+            tag_text: String::new(),
+            note_text: None,
+            can_restore: false,
+            focus_search: false,
+            focus_cursor: false,
+            was_on_screen: false,
+            asked: Asked::default(),
+        }
+    }
+}
+
+impl State {
+    /// Replaces what was found; cursor and selection stay with their pictures, where these are still found.
+    pub fn set_found(&mut self, found: Arc<Found>) {
+        let index_of = |at: Option<usize>| {
+            let id = *self.found.ids.get(at?)?;
+            found.ids.iter().position(|it| *it == id)
+        };
+        let (cursor, anchor) = (index_of(self.cursor), index_of(self.anchor));
+        if !self.selection.is_empty() {
+            let here: std::collections::HashSet<PictureId> = found.ids.iter().copied().collect();
+            self.selection.retain(|id| here.contains(id));
+        }
+        // What was deleted leaves the cursor where it was.
+        let last = found.ids.len().checked_sub(1);
+        self.cursor = cursor.or_else(|| self.cursor.and_then(|at| last.map(|last| at.min(last))));
+        self.anchor = anchor;
+        self.found = found;
+        self.is_known = true;
+        if self.cursor.is_none() && matches!(self.mode, Mode::Look(_)) {
+            self.mode = Mode::Grid;
+        }
+    }
+
+    /// Adds summaries, and lets old ones go.
+    pub fn add_summaries(&mut self, summaries: Vec<PictureSummary>) {
+        if self.summaries.len() > MOST_SUMMARIES {
+            let near: BTreeSet<PictureId> = self.in_sight().collect();
+            self.summaries.retain(|id, _| near.contains(id));
+        }
+        self.summaries.extend(summaries.into_iter().map(|it| (it.id, it)));
+    }
+
+    /// Pictures in sight, in order.
+    pub fn in_sight(&self) -> impl Iterator<Item = PictureId> {
+        let (from, to) = self.visible;
+        self.found.ids.get(from..to.min(self.found.ids.len())).unwrap_or_default().iter().copied()
+    }
+
+    /// The picture with the cursor.
+    #[must_use]
+    pub fn current(&self) -> Option<PictureId> {
+        self.found.ids.get(self.cursor?).copied()
+    }
+
+    /// Pictures that a command is about: the selected ones, else the one with the cursor.
+    #[must_use]
+    pub fn targets(&self) -> Vec<PictureId> {
+        if self.selection.is_empty() || matches!(self.mode, Mode::Look(_)) {
+            return self.current().into_iter().collect();
+        }
+        // In the order of the grid.
+        if self.selection.len() * 8 < self.found.ids.len() {
+            return self.selection.iter().rev().copied().collect();
+        }
+        self.found.ids.iter().copied().filter(|id| self.selection.contains(id)).collect()
+    }
+
+    /// The two pictures that can be compared: those selected.
+    #[must_use]
+    pub fn pair(&self) -> Option<(PictureId, PictureId)> {
+        match self.targets()[..] {
+            [first, second] => Some((first, second)),
+            _ => None,
+        }
+    }
+
+    /// Details of the picture with the cursor.
+    #[must_use]
+    pub fn current_details(&self) -> Option<&PictureDetails> {
+        self.details.get(&self.current()?).map(Box::as_ref)
+    }
+
+    /// The newest picture made with the model or LoRA of a card.
+    #[must_use]
+    pub fn latest_of_card(&self, card: &ModelCard) -> Option<PictureId> {
+        let latest = &self.overview.latest;
+        if card.kind == ModelKind::Lora {
+            let path = card.files.iter().find_map(|file| file.path.as_deref())?;
+            return self.latest_of_lora(&path.file_stem()?.to_string_lossy());
+        }
+        let files = card.files.iter().filter_map(|file| file.path.as_deref()?.file_name()?.to_str());
+        let by_file = files.filter_map(|name| latest.by_model_file.get(name)).max();
+        by_file.or_else(|| latest.by_model_name.get(&card.name)).copied()
+    }
+
+    /// The newest picture made with the LoRA of this name.
+    #[must_use]
+    pub fn latest_of_lora(&self, name: &str) -> Option<PictureId> {
+        self.overview.latest.by_lora.get(name).copied()
+    }
+
+    /// Moves the cursor to this index; `extends` selects everything from where the selection began.
+    pub fn set_cursor(&mut self, index: usize, extends: bool) {
+        let Some(id) = self.found.ids.get(index).copied() else { return };
+        if extends {
+            let anchor = self.anchor.or(self.cursor).unwrap_or(index);
+            self.anchor = Some(anchor);
+            let range = anchor.min(index)..=anchor.max(index);
+            self.selection = self.found.ids.get(range).unwrap_or_default().iter().copied().collect();
+        } else {
+            self.selection = BTreeSet::from([id]);
+            self.anchor = Some(index);
+        }
+        self.cursor = Some(index);
+        self.focus_cursor = true;
+    }
+
+    /// Adds this picture to the selection, or takes it out.
+    pub fn toggle(&mut self, index: usize) {
+        let Some(id) = self.found.ids.get(index).copied() else { return };
+        if !self.selection.remove(&id) {
+            self.selection.insert(id);
+        }
+        (self.cursor, self.anchor) = (Some(index), Some(index));
+    }
+
+    /// Settings of the next export; its folder follows.
+    #[must_use]
+    pub fn export(&self, folder: std::path::PathBuf) -> Option<Export> {
+        match &self.dialog {
+            Some(Dialog::Export(format, strips_metadata)) => Some(Export { folder, format: *format, strips_metadata: *strips_metadata }),
+            Some(Dialog::SaveSearch(_)) | None => None,
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! Effects of the Gallery view's commands, and of what the gallery's threads report. Nothing here waits.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use atelier_core::recipe::{ImageSource, RecallPart, Rgb8};
+use atelier_gallery::PictureId;
+use eframe::egui::{ColorImage, TextureOptions};
+
+use crate::gui::context::Context;
+use crate::gui::create;
+use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask};
+use crate::gui::gallery::command::Command;
+use crate::gui::gallery::compare::CompareMode;
+use crate::gui::gallery::state::{Comparison, Dialog, LargePicture, Mode, State};
+use crate::gui::pixels;
+use crate::gui::shared::Screen;
+use crate::gui::viewport::View;
+use crate::gui::window_command::WindowCommand;
+use crate::studio::gallery_service::{GalleryEvent, GalleryRequest, Mark};
+use crate::studio::opened_picture::OpenedPicture;
+
+/// Neighbours of the picture that is looked at whose pixels are read beforehand.
+const PREFETCH: usize = 1;
+
+/// Carries out a command.
+pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
+    match command {
+        Command::FocusSearch => {
+            state.mode = Mode::Grid;
+            state.focus_search = true;
+        }
+        Command::SetSearch(text) => {
+            state.search.text = text;
+            search(state, context);
+        }
+        Command::RemoveCondition(index) => {
+            if state.found.search.text == state.search.text {
+                state.search.text = state.found.query.without(index);
+                search(state, context);
+            }
+        }
+        Command::ShowAll => {
+            state.search.text.clear();
+            search(state, context);
+        }
+        Command::SetOrder(order) => {
+            state.search.order = order;
+            search(state, context);
+        }
+        Command::SetGrouping(grouping) => {
+            state.search.grouping = grouping;
+            search(state, context);
+        }
+        Command::SetCellSide(side) => state.cell_side = side,
+        Command::SetVisible(from, to) => state.visible = (from, to),
+        Command::MoveTo(index, extends) => {
+            save_note(state, context);
+            state.set_cursor(index, extends);
+        }
+        Command::Toggle(index) => state.toggle(index),
+        Command::SelectBand(indices, keeps) => {
+            if !keeps {
+                state.selection.clear();
+            }
+            state.selection.extend(indices.iter().filter_map(|at| state.found.ids.get(*at)));
+            if let Some(last) = indices.last() {
+                state.cursor = Some(*last);
+            }
+        }
+        Command::SelectAll => state.selection = state.found.ids.iter().copied().collect(),
+        Command::SelectNone => state.selection = BTreeSet::new(),
+        Command::Look => {
+            state.mode = if matches!(state.mode, Mode::Look(_)) { Mode::Grid } else { Mode::Look(View::Fit) };
+            state.focus_cursor = true;
+        }
+        Command::LookAt(id) => {
+            if let Some(index) = state.found.ids.iter().position(|it| *it == id) {
+                state.set_cursor(index, false);
+                state.mode = Mode::Look(View::Fit);
+            } else {
+                context.notice("This picture is not among those shown. Show all first.");
+            }
+        }
+        Command::CloseLook => {
+            state.mode = Mode::Grid;
+            state.focus_cursor = true;
+        }
+        Command::SetView(view) => set_view(state, view),
+        Command::ToggleActualSize => toggle_actual_size(state, context),
+        Command::Compare => {
+            if let Some((first, second)) = state.pair() {
+                let mode = CompareMode::default();
+                state.mode = Mode::Compare(Comparison { first, second, mode, view: View::Fit, divider: 0.5 });
+            }
+        }
+        Command::SetCompareMode(mode) => with_comparison(state, |it| it.mode = mode),
+        Command::SwapCompared => with_comparison(state, |it| std::mem::swap(&mut it.first, &mut it.second)),
+        Command::SetDivider(divider) => with_comparison(state, |it| it.divider = divider.clamp(0.0, 1.0)),
+        Command::Rate(stars) => mark(state, Mark::Rating(stars), context),
+        Command::Flag(flag) => mark(state, Mark::Flag(flag), context),
+        Command::EditTag(text) => state.tag_text = text,
+        Command::AddTag => {
+            let tag = std::mem::take(&mut state.tag_text).trim().to_owned();
+            if !tag.is_empty() {
+                mark(state, Mark::AddTag(tag), context);
+            }
+        }
+        Command::RemoveTag(tag) => mark(state, Mark::RemoveTag(tag), context),
+        Command::EditNote(id, text) => state.note_text = Some((id, text)),
+        Command::SaveNote => save_note(state, context),
+        Command::Delete => {
+            let targets = state.targets();
+            if !targets.is_empty() {
+                send(GalleryRequest::Trash(targets), context);
+            }
+        }
+        Command::Restore => send(GalleryRequest::RestoreTrashed, context),
+        Command::UseSettings => {
+            if let Some(path) = current_file(state, context) {
+                context.follow_up(WindowCommand::SetScreen(Screen::Create));
+                context.follow_up(create::Command::OpenPicture(path));
+            }
+        }
+        Command::Recall(part) => {
+            if let Some(path) = current_file(state, context) {
+                context.workers.file(FileTask::Recall { path, known: create::open::known_files(context.shared), part });
+            }
+        }
+        Command::StartFrom => {
+            if let Some(path) = current_file(state, context) {
+                context.follow_up(WindowCommand::SetScreen(Screen::Create));
+                context.follow_up(create::Command::StartFromFile(path));
+            }
+        }
+        Command::UseAsReference => {
+            if current_file(state, context).is_some() {
+                let files = state.targets().into_iter().filter_map(|id| state.summaries.get(&id)).map(|it| it.path.clone());
+                context.shared.recipe.reference_images.extend(files.map(ImageSource::File));
+                context.follow_up(WindowCommand::SetScreen(Screen::Create));
+            }
+        }
+        Command::CopyPicture => {
+            if let Some(path) = current_file(state, context) {
+                context.workers.file(FileTask::Copy(path));
+            }
+        }
+        Command::CopyText(text) => {
+            context.egui.copy_text(text);
+            context.notice("Copied");
+        }
+        Command::ShowInFolder => {
+            if let Some(path) = current_file(state, context) {
+                let folder = path.parent().map(PathBuf::from).unwrap_or_default();
+                context.workers.file(FileTask::OpenFolder(folder, Some(path)));
+            }
+        }
+        Command::SetDialog(dialog) => state.dialog = dialog,
+        Command::ChooseExportFolder => context.open_dialog(DialogKind::ExportFolder, String::new()),
+        Command::SaveSearch => {
+            if let Some(Dialog::SaveSearch(name)) = state.dialog.take() {
+                send(GalleryRequest::SaveSearch(name.trim().to_owned(), state.search.text.trim().to_owned()), context);
+            }
+        }
+        Command::DeleteSearch(name) => send(GalleryRequest::DeleteSearch(name), context),
+        Command::AddFolder => context.open_dialog(DialogKind::PicturesFolder, String::new()),
+        Command::AddPaths(paths) => send(GalleryRequest::Import(paths), context),
+        Command::ForgetFolder(folder) => send(GalleryRequest::ForgetFolder(folder), context),
+        Command::Rescan => send(GalleryRequest::Rescan, context),
+    }
+}
+
+fn send(request: GalleryRequest, context: &mut Context<'_>) {
+    match context.gallery {
+        Some(gallery) => gallery.send(request),
+        None => context.notice("This system names no folder of yours in which a gallery could be kept. Set ATELIER_HOME to one."),
+    }
+}
+
+fn search(state: &State, context: &mut Context<'_>) {
+    send(GalleryRequest::Search(state.search.clone()), context);
+}
+
+/// The file of the picture with the cursor; says so where it is not there.
+fn current_file(state: &State, context: &mut Context<'_>) -> Option<PathBuf> {
+    let summary = state.summaries.get(&state.current()?)?;
+    if summary.state == atelier_gallery::PictureState::Here {
+        return Some(summary.path.clone());
+    }
+    context.notice(format!("{} is not there now. Bring its folder or drive back, then look again.", summary.path.display()));
+    None
+}
+
+/// Changes a mark in the state at once, and in the index.
+fn mark(state: &mut State, mark: Mark, context: &mut Context<'_>) {
+    let targets = state.targets();
+    if targets.is_empty() {
+        return;
+    }
+    for id in &targets {
+        let summaries = [state.summaries.get_mut(id), state.details.get_mut(id).map(|it| &mut it.summary)];
+        for summary in summaries.into_iter().flatten() {
+            match &mark {
+                Mark::Rating(stars) => summary.rating = *stars,
+                Mark::Flag(flag) => summary.flag = *flag,
+                Mark::AddTag(_) | Mark::RemoveTag(_) | Mark::Note(_) => {}
+            }
+        }
+        if let Some(details) = state.details.get_mut(id) {
+            match &mark {
+                Mark::AddTag(tag) if !details.tags.contains(tag) => details.tags.push(tag.clone()),
+                Mark::RemoveTag(tag) => details.tags.retain(|it| it != tag),
+                Mark::Note(note) => details.note.clone_from(note),
+                Mark::AddTag(_) | Mark::Rating(_) | Mark::Flag(_) => {}
+            }
+        }
+    }
+    send(GalleryRequest::Mark(targets, mark), context);
+}
+
+/// Keeps the note that was typed.
+fn save_note(state: &mut State, context: &mut Context<'_>) {
+    let Some((id, text)) = state.note_text.take() else { return };
+    if let Some(details) = state.details.get_mut(&id) {
+        details.note.clone_from(&text);
+    }
+    send(GalleryRequest::Mark(vec![id], Mark::Note(text)), context);
+}
+
+fn with_comparison(state: &mut State, change: impl FnOnce(&mut Comparison)) {
+    if let Mode::Compare(comparison) = &mut state.mode {
+        change(comparison);
+    }
+}
+
+fn set_view(state: &mut State, view: View) {
+    match &mut state.mode {
+        Mode::Look(it) => *it = view,
+        Mode::Compare(comparison) => comparison.view = view,
+        Mode::Grid => {}
+    }
+}
+
+fn toggle_actual_size(state: &mut State, context: &Context<'_>) {
+    let (id, view) = match &state.mode {
+        Mode::Look(view) => (state.current(), *view),
+        Mode::Compare(comparison) => (Some(comparison.first), comparison.view),
+        Mode::Grid => return,
+    };
+    let Some(Ok(picture)) = id.and_then(|id| state.pixels.get(&id)) else { return };
+    let size = eframe::egui::vec2(picture.width as f32, picture.height as f32);
+    let next = if view == View::Fit { view.actual(size, context.egui.pixels_per_point()) } else { View::Fit };
+    set_view(state, next);
+}
+
+/// Asks the gallery's threads for what is in sight, whenever that is something else than before.
+/// `elsewhere`: pictures of other views whose thumbnails are wanted.
+pub(crate) fn refresh(state: &mut State, elsewhere: Vec<PictureId>, context: &mut Context<'_>) {
+    let is_on_screen = context.shared.screen == Screen::Gallery;
+    if is_on_screen && !state.was_on_screen {
+        // Another program, or the command line, may have added or taken some.
+        send_if_there(GalleryRequest::Refresh, context);
+    }
+    state.was_on_screen = is_on_screen;
+    if !is_on_screen {
+        let thumbnails = elsewhere.into_iter().filter(|id| !state.thumbnails.is_known(*id)).collect();
+        ask(&mut state.asked.thumbnails, thumbnails, context, GalleryRequest::Thumbnails);
+        return;
+    }
+    let mut in_sight: Vec<PictureId> = state.in_sight().collect();
+    let near = state.cursor.into_iter().flat_map(|at| at.saturating_sub(PREFETCH)..=at + PREFETCH);
+    let cursor: Vec<PictureId> = near.filter_map(|at| state.found.ids.get(at)).copied().collect();
+    in_sight.extend(cursor.iter().filter(|id| !in_sight.contains(id)).copied().collect::<Vec<_>>());
+    if let Some(details) = state.current_details() {
+        in_sight.extend(details.parent.iter().chain(details.children.iter().take(12)).chain(details.batch.iter().take(12)));
+    }
+    let compared = match &state.mode {
+        Mode::Compare(it) => vec![it.first, it.second],
+        Mode::Grid | Mode::Look(_) => Vec::new(),
+    };
+    let missing = |known: &dyn Fn(&PictureId) -> bool| in_sight.iter().copied().filter(|id| !known(id)).collect::<Vec<_>>();
+    let summaries = missing(&|id| state.summaries.contains_key(id));
+    ask(&mut state.asked.summaries, summaries, context, GalleryRequest::Summaries);
+    let thumbnails = missing(&|id| state.thumbnails.is_known(*id));
+    ask(&mut state.asked.thumbnails, thumbnails, context, GalleryRequest::Thumbnails);
+    let detailed: Vec<PictureId> = state.current().into_iter().chain(compared.iter().copied()).collect();
+    state.details.retain(|id, _| detailed.contains(id));
+    let details = detailed.into_iter().filter(|id| !state.details.contains_key(id)).collect();
+    ask(&mut state.asked.details, details, context, GalleryRequest::Details);
+    let large = match &state.mode {
+        Mode::Grid => Vec::new(),
+        Mode::Look(_) => state.current().into_iter().chain(cursor.iter().copied().filter(|id| Some(*id) != state.current())).collect(),
+        Mode::Compare(_) => compared,
+    };
+    state.pixels.retain(|id, _| large.contains(id));
+    let pixels = large.into_iter().filter(|id| !state.pixels.contains_key(id)).collect();
+    ask(&mut state.asked.pixels, pixels, context, GalleryRequest::Pixels);
+}
+
+/// Sends a request for these pictures where it is another one than the last.
+fn ask(last: &mut Vec<PictureId>, ids: Vec<PictureId>, context: &Context<'_>, request: impl FnOnce(Vec<PictureId>) -> GalleryRequest) {
+    if *last == ids {
+        return;
+    }
+    last.clone_from(&ids);
+    if !ids.is_empty() {
+        send_if_there(request(ids), context);
+    }
+}
+
+fn send_if_there(request: GalleryRequest, context: &Context<'_>) {
+    if let Some(gallery) = context.gallery {
+        gallery.send(request);
+    }
+}
+
+/// An event of the gallery's threads.
+pub(crate) fn gallery_event(state: &mut State, event: GalleryEvent, context: &mut Context<'_>) {
+    match event {
+        GalleryEvent::Found(found) => state.set_found(found),
+        GalleryEvent::Summaries(summaries) => {
+            let is_here = |it: &atelier_gallery::PictureSummary| it.state == atelier_gallery::PictureState::Here;
+            for summary in &summaries {
+                // A picture that came back gets its thumbnail again.
+                if state.summaries.get(&summary.id).is_some_and(|old| is_here(old) != is_here(summary)) {
+                    state.thumbnails.remove(summary.id);
+                }
+            }
+            state.add_summaries(summaries);
+        }
+        GalleryEvent::Details(id, details) => match details {
+            Some(details) => drop(state.details.insert(id, details)),
+            None => drop(state.details.remove(&id)),
+        },
+        GalleryEvent::Thumbnail(id, pixels) => {
+            let texture = pixels.map(|it| context.egui.load_texture("gallery", pixels::to_screen(&it, usize::MAX), TextureOptions::LINEAR));
+            state.thumbnails.insert(id, texture);
+        }
+        GalleryEvent::Pixels(id, Ok(pixels)) => {
+            let max_side_px = context.egui.input(|input| input.max_texture_side);
+            context.workers.pixel(PixelTask::Large { id, pixels, max_side_px });
+        }
+        GalleryEvent::Pixels(id, Err(sentence)) => drop(state.pixels.insert(id, Err(sentence))),
+        GalleryEvent::Overview(overview) => state.overview = overview,
+        GalleryEvent::Scanning(scan) => {
+            state.scanning = scan.map(|(folder, count)| format!("looking through {} ({count})", crate::gui::widgets::file_name(&folder)));
+        }
+        GalleryEvent::Trashed(count) => {
+            state.can_restore = true;
+            context.notice(match count {
+                1 => "1 picture is in the trash. Ctrl+Z brings it back.".to_owned(),
+                _ => format!("{count} pictures are in the trash. Ctrl+Z brings them back."),
+            });
+        }
+        GalleryEvent::Restored(count) => {
+            state.can_restore = false;
+            context.notice(if count == 1 { "1 picture is back.".to_owned() } else { format!("{count} pictures are back.") });
+        }
+        // The Create view's.
+        GalleryEvent::Newest(_) => {}
+        GalleryEvent::Notice(sentence) => context.notice(sentence),
+    }
+}
+
+/// The settings of a picture of which a part is taken over have been read; `None` where the file has none.
+pub(crate) fn recalled(part: RecallPart, picture: Option<OpenedPicture>, context: &mut Context<'_>) {
+    let Some(picture) = picture else {
+        context.notice("This file does not say how it was made.");
+        return;
+    };
+    let missing = [&picture.missing_files, &picture.missing_extras].into_iter().flatten().cloned().collect::<Vec<_>>();
+    context.shared.recall(part, &picture.recipe);
+    if part.has_model() && !missing.is_empty() {
+        context.notice(format!("{} Not on this machine: {}.", part.notice(), missing.join(", ")));
+    } else {
+        context.notice(part.notice());
+    }
+}
+
+/// A picture is converted for the screen.
+pub(crate) fn large_ready(state: &mut State, id: PictureId, pixels: &Arc<Rgb8>, image: ColorImage, context: &mut Context<'_>) {
+    let texture = context.egui.load_texture("gallery large", image, TextureOptions::LINEAR);
+    let picture = LargePicture { texture, pixels: Arc::clone(pixels), width: pixels.width(), height: pixels.height() };
+    state.pixels.insert(id, Ok(picture));
+    compare_pixels(state, context);
+}
+
+/// Asks for the difference of the two pictures that are compared, once both are here.
+fn compare_pixels(state: &mut State, context: &mut Context<'_>) {
+    let Mode::Compare(Comparison { first, second, .. }) = state.mode else { return };
+    let (Some(Ok(a)), Some(Ok(b))) = (state.pixels.get(&first), state.pixels.get(&second)) else { return };
+    let max_side_px = context.egui.input(|input| input.max_texture_side);
+    let (pixels, other) = (Arc::clone(&a.pixels), Arc::clone(&b.pixels));
+    context.workers.pixel(PixelTask::Difference { ids: (first, second), pixels, other, max_side_px });
+}
+
+/// The difference of two pictures is converted for the screen.
+pub(crate) fn difference_ready(state: &mut State, (first, second): (PictureId, PictureId), image: ColorImage, context: &mut Context<'_>) {
+    let texture = context.egui.load_texture("gallery difference", image, TextureOptions::LINEAR);
+    state.difference = Some((first, second, texture));
+}
+
+/// A file dialog of this view was closed.
+pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogResult, context: &mut Context<'_>) {
+    let folder = match result {
+        DialogResult::Paths(paths) => paths.into_iter().next(),
+        DialogResult::Cancelled => None,
+        DialogResult::NoDialog => {
+            context.notice("This system has no file dialog. `atelier gallery` on the command line does the same.");
+            None
+        }
+    };
+    let Some(folder) = folder else { return };
+    if kind == DialogKind::PicturesFolder {
+        send(GalleryRequest::AddFolder(folder), context);
+    } else if let Some(export) = state.export(folder) {
+        state.dialog = None;
+        send(GalleryRequest::Export(state.targets(), export), context);
+    }
+}

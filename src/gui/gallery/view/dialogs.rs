@@ -1,0 +1,98 @@
+//! Dialogs: name of a search that is kept, settings of an export.
+
+use eframe::egui::{Align, Key, Label, Layout, RichText, TextEdit, Ui};
+
+use crate::gui::command::{Command, Commands};
+use crate::gui::gallery;
+use crate::gui::gallery::state::Dialog;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::{WHOLE, bold, command_button, line_edit_with_undo, modal, slider_row};
+use crate::studio::gallery_service::ExportFormat;
+
+/// Quality of a JPEG at first, 1 to 100.
+const USUAL_QUALITY: u8 = 90;
+
+/// The open dialog, where there is one.
+pub(super) fn dialog(ui: &Ui, state: &State, commands: &mut Commands) {
+    let Some(dialog) = &state.gallery.dialog else { return };
+    let is_closed = modal(ui, "gallery dialog", |ui| match dialog {
+        Dialog::SaveSearch(name) => save_search(ui, state, commands, name),
+        Dialog::Export(format, strips_metadata) => export(ui, state, commands, *format, *strips_metadata),
+    });
+    if is_closed {
+        commands.push(Command::Gallery(gallery::Command::SetDialog(None)));
+    }
+}
+
+fn title(ui: &mut Ui, words: &str) {
+    let palette = theme::palette(ui);
+    ui.add(Label::new(bold(words).size(theme::TITLE).color(palette.strong)).wrap());
+}
+
+fn save_search(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str) {
+    title(ui, "Keep this search");
+    ui.add(Label::new(RichText::new(&state.gallery.search.text).color(theme::palette(ui).weak)).wrap());
+    let mut text = name.to_owned();
+    let wide = ui.available_width();
+    let response =
+        line_edit_with_undo(ui, wide, TextEdit::singleline(&mut text).hint_text("Its name")).accessible_name("Name of the search");
+    if name.is_empty() && ui.memory(|memory| memory.focused().is_none()) {
+        response.request_focus();
+    }
+    let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+    if text != name {
+        commands.push(Command::Gallery(gallery::Command::SetDialog(Some(Dialog::SaveSearch(text)))));
+    }
+    if entered {
+        commands.push(Command::Gallery(gallery::Command::SaveSearch));
+    }
+    buttons(ui, state, commands, gallery::Command::SaveSearch);
+}
+
+fn export(ui: &mut Ui, state: &State, commands: &mut Commands, format: ExportFormat, strips_metadata: bool) {
+    let palette = theme::palette(ui);
+    let count = state.gallery.targets().len();
+    title(ui, &if count == 1 { "Export this picture".to_owned() } else { format!("Export {count} pictures") });
+    let (mut format, mut strips) = (format, strips_metadata);
+    let before = (format, strips);
+    ui.horizontal(|ui| {
+        let quality = if let ExportFormat::Jpeg { quality } = format { quality } else { USUAL_QUALITY };
+        for (choice, words, hover) in [
+            (ExportFormat::Png, "PNG", "Every pixel as it is. The largest files."),
+            (ExportFormat::Jpeg { quality }, "JPEG", "Small files that everything can show. Pixels change a little."),
+            (ExportFormat::WebP, "WebP", "Every pixel as it is, smaller than PNG."),
+        ] {
+            ui.selectable_value(&mut format, choice, words).on_hover_text(hover);
+        }
+    });
+    if let ExportFormat::Jpeg { quality } = &mut format {
+        slider_row(
+            ui,
+            "Quality",
+            quality,
+            1..=100,
+            &WHOLE,
+            "How much of the picture is kept, 1 to 100. 90 is hard to tell from the original.",
+        );
+    }
+    ui.checkbox(&mut strips, "Without settings")
+        .on_hover_text("Leave prompt, seed, model and everything else out of the copies: they are pixels alone.");
+    if !strips && format != ExportFormat::Png {
+        let words = "The settings go along as text that other programs read too.";
+        ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
+    }
+    if (format, strips) != before {
+        commands.push(Command::Gallery(gallery::Command::SetDialog(Some(Dialog::Export(format, strips)))));
+    }
+    buttons(ui, state, commands, gallery::Command::ChooseExportFolder);
+}
+
+/// The row of buttons: what the dialog is for, and the way out.
+fn buttons(ui: &mut Ui, state: &State, commands: &mut Commands, next: gallery::Command) {
+    ui.add_space(8.0);
+    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        theme::accented(ui, |ui| command_button(ui, state, commands, next));
+        command_button(ui, state, commands, gallery::Command::SetDialog(None));
+    });
+}

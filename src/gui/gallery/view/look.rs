@@ -1,0 +1,75 @@
+//! Large look: one picture with zoom and position.
+
+use eframe::egui::{Align, Align2, FontId, Id, Label, Layout, Rect, RichText, Role, Sense, Ui, Vec2, WidgetInfo, pos2, vec2};
+
+use crate::gui::command::{Command, Commands};
+use crate::gui::gallery;
+use crate::gui::gallery::state::LargePicture;
+use crate::gui::gallery::view::{cell, grid};
+use crate::gui::icons::Icon;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::viewport::{self, View};
+use crate::gui::widgets::{ROW_HEIGHT, command_button, file_name, icon_button};
+
+/// Space round the whole picture, in points.
+const MARGIN: f32 = 14.0;
+
+/// The panel.
+pub(super) fn look_panel(ui: &mut Ui, state: &State, commands: &mut Commands, view: View) {
+    bar(ui, state, commands);
+    let whole = ui.available_rect_before_wrap();
+    let room = whole.shrink(MARGIN);
+    viewport::set_canvas_rect(ui.ctx(), room);
+    let Some(id) = state.gallery.current() else { return };
+    let response = ui.interact(whole, Id::unique("gallery look"), Sense::click_and_drag());
+    let palette = theme::palette(ui);
+    match state.gallery.pixels.get(&id) {
+        Some(Ok(picture)) => {
+            let size = vec2(picture.width as f32, picture.height as f32);
+            let name = format!("Picture, {} by {} pixels", picture.width, picture.height);
+            response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
+            draw(ui, picture, view, size, whole, room, 1.0);
+            let next = view.after(ui, &response, size, room);
+            if next != view {
+                commands.push(Command::Gallery(gallery::Command::SetView(next)));
+            }
+        }
+        Some(Err(sentence)) => {
+            ui.painter().text(whole.center(), Align2::CENTER_CENTER, sentence, FontId::proportional(theme::BODY), palette.weak);
+        }
+        None => {
+            if let Some(texture) = state.gallery.thumbnails.get(id) {
+                cell::thumbnail(ui, texture, room, false);
+            }
+        }
+    }
+    response.context_menu(|ui| grid::menu(ui, state, commands));
+}
+
+/// Draws a picture, as opaque as given (0 to 1).
+pub(super) fn draw(ui: &Ui, picture: &LargePicture, view: View, size: Vec2, clip: Rect, room: Rect, opacity: f32) {
+    let uv = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
+    ui.painter_at(clip).image(picture.texture.id(), view.rect(size, room), uv, theme::UNTINTED.gamma_multiply(opacity));
+}
+
+/// The line over the picture: the way back, its place, its name.
+fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    let view = &state.gallery;
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+        ui.add_space(MARGIN);
+        icon_button(ui, state, commands, Icon::Fit, gallery::Command::ToggleActualSize);
+        icon_button(ui, state, commands, Icon::Copy, gallery::Command::CopyPicture);
+        icon_button(ui, state, commands, Icon::Picture, gallery::Command::StartFrom);
+        icon_button(ui, state, commands, Icon::Reuse, gallery::Command::UseSettings);
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+            ui.add_space(MARGIN);
+            command_button(ui, state, commands, gallery::Command::CloseLook);
+            let place = view.cursor.map_or(0, |at| at + 1);
+            let name = view.current().and_then(|id| view.summaries.get(&id)).map(|it| file_name(&it.path)).unwrap_or_default();
+            let words = format!("{place} of {} · {name}", view.found.ids.len());
+            ui.add(Label::new(RichText::new(words).color(palette.weak)).truncate());
+        });
+    });
+}

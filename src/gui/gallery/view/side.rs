@@ -1,0 +1,212 @@
+//! Side panel: search, conditions, kept searches, everything known of the picture with the cursor, folders.
+
+use atelier_gallery::{Grouping, Order};
+use eframe::egui::{Button, ComboBox, Frame, Id, Key, Label, Margin, RichText, ScrollArea, TextEdit, Ui};
+
+use crate::gui::command::{Command, Commands};
+use crate::gui::gallery;
+use crate::gui::gallery::state::Dialog;
+use crate::gui::gallery::view::details;
+use crate::gui::icons::Icon;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::{self, bare_icon, command_button, command_control, heading, icon_button, row, small};
+
+/// Space between the panel's edge and its controls, in points.
+const EDGE: i8 = 16;
+/// Conditions that a search can begin with: text, and its meaning.
+const EXAMPLES: [(&str, &str); 6] = [
+    ("rating>=3", "Three stars and more"),
+    ("is:pick", "Picked"),
+    ("since:7d", "Of the last seven days"),
+    ("seed:1..9", "Seeds 1 to 9"),
+    ("-is:reject", "Not rejected"),
+    ("is:missing", "Not there now"),
+];
+
+/// Groups, in the order of the list.
+const GROUPINGS: [Grouping; 4] = [Grouping::Day, Grouping::Prompt, Grouping::Model, Grouping::Batch];
+
+/// The panel.
+pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    Frame::new().inner_margin(Margin { left: EDGE, right: EDGE, top: 12, bottom: 0 }).show(ui, |ui| {
+        search(ui, state, commands);
+        conditions(ui, state, commands);
+    });
+    ScrollArea::vertical().id_salt("gallery side scroll").auto_shrink([false, false]).show(ui, |ui| {
+        Frame::new().inner_margin(Margin { left: EDGE, right: EDGE, top: 4, bottom: 16 }).show(ui, |ui| {
+            order(ui, state, commands);
+            kept_searches(ui, state, commands);
+            details::details_section(ui, state, commands);
+            folders(ui, state, commands);
+        });
+    });
+}
+
+fn search(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    use gallery::Command as It;
+    let view = &state.gallery;
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        let mut text = view.search.text.clone();
+        let wide = ui.available_width() - 2.0 * (widgets::ROW_HEIGHT + 4.0);
+        let edit = TextEdit::singleline(&mut text).id(Id::unique("search pictures")).hint_text("Search pictures");
+        let response =
+            widgets::line_edit_with_undo(ui, wide, edit).on_hover_text(It::FocusSearch.tooltip()).accessible_name(It::FocusSearch.label());
+        if view.focus_search {
+            response.request_focus();
+        }
+        let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+        if text != view.search.text {
+            commands.push(Command::Gallery(It::SetSearch(text)));
+        } else if entered {
+            // Enter goes to the first picture found.
+            commands.push(Command::Gallery(It::MoveTo(0, false)));
+        }
+        examples(ui, state, commands);
+        icon_button(ui, state, commands, Icon::Save, It::SetDialog(Some(Dialog::SaveSearch(String::new()))));
+    });
+}
+
+/// Menu with conditions to begin with.
+fn examples(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let response = bare_icon(ui, Icon::Plus, "Add a condition").on_hover_text("Conditions that can be added to the search.");
+    eframe::egui::Popup::menu(&response).show(|ui| {
+        for (text, words) in EXAMPLES {
+            let entry = ui.add(Button::new(words).shortcut_text(text)).on_hover_text("Add this condition to the search.");
+            if entry.clicked() {
+                let search = format!("{} {text}", state.gallery.search.text.trim());
+                commands.push(Command::Gallery(gallery::Command::SetSearch(search.trim().to_owned())));
+                ui.close();
+            }
+        }
+    });
+}
+
+/// Conditions of the search as chips that can be taken out, and what was not understood.
+fn conditions(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    let view = &state.gallery;
+    if view.found.search.text == view.search.text && !view.found.query.is_empty() {
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing = eframe::egui::vec2(4.0, 4.0);
+            for (index, chip) in view.found.query.chips().enumerate() {
+                let command = gallery::Command::RemoveCondition(index);
+                let name = format!("{}: {}", command.label(), chip.label);
+                command_control(ui, state, commands, command, |ui| {
+                    let colour = if chip.problem.is_some() { palette.warn } else { palette.text };
+                    let text = RichText::new(format!("{}  ×", chip.label)).size(theme::SMALL).color(colour);
+                    ui.add(Button::new(text).corner_radius(9)).accessible_name(name)
+                });
+            }
+            command_button(ui, state, commands, gallery::Command::ShowAll);
+        });
+    }
+    if let Some(problem) = &view.found.problem {
+        ui.add(Label::new(small(problem, palette.warn)).wrap());
+    }
+}
+
+fn order(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let view = &state.gallery;
+    let mut order = view.search.order;
+    let orders: Vec<(Order, &str)> = Order::ALL.map(|it| (it, order_label(it))).into();
+    choice(ui, gallery::Command::SetOrder(order), &mut order, &orders);
+    if order != view.search.order {
+        commands.push(Command::Gallery(gallery::Command::SetOrder(order)));
+    }
+    let mut grouping = view.search.grouping;
+    let groupings: Vec<(Option<Grouping>, &str)> =
+        [(None, "None")].into_iter().chain(GROUPINGS.map(|it| (Some(it), grouping_label(it)))).collect();
+    choice(ui, gallery::Command::SetGrouping(grouping), &mut grouping, &groupings);
+    if grouping != view.search.grouping {
+        commands.push(Command::Gallery(gallery::Command::SetGrouping(grouping)));
+    }
+}
+
+const fn order_label(order: Order) -> &'static str {
+    match order {
+        Order::Newest => "Newest first",
+        Order::Oldest => "Oldest first",
+        Order::Rating => "Best rating first",
+        Order::Name => "By file name",
+        Order::Largest => "Largest first",
+        Order::Board => "As on the board",
+    }
+}
+
+const fn grouping_label(grouping: Grouping) -> &'static str {
+    match grouping {
+        Grouping::Prompt => "By prompt",
+        Grouping::Day => "By day",
+        Grouping::Model => "By model",
+        Grouping::Batch => "By batch",
+    }
+}
+
+/// Row with a drop-down list, named after its command.
+fn choice<T: Copy + PartialEq>(ui: &mut Ui, command: gallery::Command, value: &mut T, all: &[(T, &str)]) {
+    row(ui, command.label(), |ui| {
+        let now = all.iter().find(|(it, _)| it == value).map_or("", |(_, words)| words);
+        let combo = ComboBox::from_id_salt(("gallery", command.label())).icon(widgets::chevron).width(ui.available_width());
+        let shown = combo.selected_text(now).show_ui(ui, |ui| {
+            for (it, words) in all {
+                ui.selectable_value(value, *it, *words);
+            }
+        });
+        shown.response.on_hover_text(command.tooltip()).accessible_name(command.label());
+    });
+}
+
+fn kept_searches(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let searches = &state.gallery.overview.saved_searches;
+    if searches.is_empty() {
+        return;
+    }
+    heading(ui, "Kept searches", |_| {});
+    for (name, text) in searches {
+        ui.horizontal(|ui| {
+            let wide = ui.available_width() - widgets::ROW_HEIGHT - 8.0;
+            let is_shown = state.gallery.search.text == *text;
+            command_control(ui, state, commands, gallery::Command::SetSearch(text.clone()), |ui| {
+                let button = Button::selectable(is_shown, name).truncate().min_size(eframe::egui::vec2(wide, widgets::ROW_HEIGHT));
+                ui.add_sized([wide, widgets::ROW_HEIGHT], button).on_hover_text(text)
+            });
+            let command = gallery::Command::DeleteSearch(name.clone());
+            let label = format!("{} {name}", command.label());
+            command_control(ui, state, commands, command, |ui| bare_icon(ui, Icon::Close, &label));
+        });
+    }
+}
+
+/// Folders whose pictures are shown.
+fn folders(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    heading(ui, "Folders", |ui| {
+        icon_button(ui, state, commands, Icon::Reuse, gallery::Command::Rescan);
+        icon_button(ui, state, commands, Icon::Plus, gallery::Command::AddFolder);
+    });
+    for folder in &state.gallery.overview.folders {
+        ui.horizontal(|ui| {
+            let wide = ui.available_width() - widgets::ROW_HEIGHT - 8.0;
+            let words = match (folder.is_here, folder.pictures) {
+                (false, _) => "not there now".to_owned(),
+                (true, 1) => "1 picture".to_owned(),
+                (true, count) => format!("{count} pictures"),
+            };
+            ui.vertical(|ui| {
+                ui.set_width(wide);
+                ui.spacing_mut().item_spacing.y = 0.0;
+                let name = widgets::file_name(&folder.path);
+                ui.add(Label::new(RichText::new(name).color(palette.text)).truncate()).on_hover_text(folder.path.display().to_string());
+                let colour = if folder.is_here { palette.weak } else { palette.warn };
+                ui.label(small(words, colour));
+            });
+            if !folder.is_own {
+                let command = gallery::Command::ForgetFolder(folder.path.clone());
+                let label = format!("{} {}", command.label(), widgets::file_name(&folder.path));
+                command_control(ui, state, commands, command, |ui| bare_icon(ui, Icon::Close, &label));
+            }
+        });
+    }
+}

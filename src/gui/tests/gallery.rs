@@ -1,0 +1,275 @@
+//! The Gallery view: grid, keys, marks, large look, comparison, deletion, searches.
+
+use super::*;
+use crate::gui::gallery::state::Mode;
+use crate::gui::shared::Screen;
+use crate::studio::results;
+use atelier_gallery::{PictureFlag, PictureId};
+
+/// Keeps pictures of these prompts, each with its own seed, oldest first.
+fn keep_pictures(home: &Path, prompts: &[&str]) -> Vec<PathBuf> {
+    let folder = home.join("Pictures");
+    let kept = prompts.iter().enumerate().map(|(index, prompt)| {
+        let recipe = Recipe { prompt: (*prompt).into(), width: 16, height: 8 + index as u32, steps: 4 + index as u32, ..Recipe::default() };
+        let info = PictureInfo { index: 0, seed: 100 + index as i64, cpu_math: None };
+        let pixels = Rgb8::new(16, 8 + index as u32, vec![40 * index as u8; 16 * (8 + index) * 3]).unwrap();
+        results::store_picture(&folder, &recipe, info, &[], &pixels).unwrap()
+    });
+    kept.collect()
+}
+
+/// The window over a gallery of these prompts, with the Gallery view open and all of its pictures found.
+fn open_gallery(prompts: &[&str]) -> Studio {
+    let home = tempfile::tempdir().unwrap();
+    keep_pictures(home.path(), prompts);
+    open_home(home, prompts.len())
+}
+
+fn open_home(home: tempfile::TempDir, count: usize) -> Studio {
+    let mut studio = Studio::at(home, Settings { recipe: ready(), ..Settings::default() }, Err("none".into()), [1440.0, 900.0]);
+    studio.press(Modifiers::COMMAND, Key::Num4);
+    studio.until("the pictures", |app| app.state.gallery.is_known && app.state.gallery.found.ids.len() == count);
+    studio.until("their summaries", |app| app.state.gallery.summaries.len() >= count);
+    studio
+}
+
+fn prompts_found(studio: &Studio) -> Vec<String> {
+    let view = &studio.app().state.gallery;
+    view.found.ids.iter().map(|id| view.summaries.get(id).map(|it| it.prompt_start.clone()).unwrap_or_default()).collect()
+}
+
+fn search(studio: &mut Studio, text: &str) {
+    studio.press(Modifiers::NONE, Key::Slash);
+    studio.harness.event(egui::Event::Text(text.into()));
+    studio.harness.run_ok();
+    studio.until("the search", |app| app.state.gallery.found.search.text == app.state.gallery.search.text);
+    studio.until("what it found", |app| app.state.gallery.found.ids.iter().all(|id| app.state.gallery.summaries.contains_key(id)));
+}
+
+fn current(studio: &Studio) -> PictureId {
+    studio.app().state.gallery.current().unwrap()
+}
+
+#[test]
+fn an_empty_gallery_says_what_to_do() {
+    let mut studio = open_home(tempfile::tempdir().unwrap(), 0);
+    assert!(studio.sees("No pictures yet"));
+    studio.harness.check_accessibility();
+    studio.click("Make the first one");
+    assert_eq!(studio.app().state.shared.screen, Screen::Create);
+}
+
+#[test]
+fn pictures_are_found_newest_first_and_searched_as_one_types() {
+    let mut studio = open_gallery(&["a lake at dawn", "a red fox", "the lake by night"]);
+    assert_eq!(prompts_found(&studio), ["the lake by night", "a red fox", "a lake at dawn"]);
+    assert!(studio.sees("3 pictures"));
+    search(&mut studio, "lake");
+    assert_eq!(prompts_found(&studio), ["the lake by night", "a lake at dawn"]);
+    assert!(studio.sees("2 of 3 pictures"));
+    studio.harness.event(egui::Event::Text(" -night".into()));
+    studio.until("the second condition", |app| app.state.gallery.found.ids.len() == 1);
+    studio.harness.check_accessibility();
+    let chip = studio.harness.get_all_by_label_contains("Remove this condition").last().unwrap();
+    chip.click();
+    studio.until("one condition fewer", |app| app.state.gallery.found.ids.len() == 2);
+    studio.click("Show all");
+    studio.until("everything", |app| app.state.gallery.found.ids.len() == 3);
+}
+
+#[test]
+fn a_search_that_is_not_understood_says_so() {
+    let mut studio = open_gallery(&["a lake"]);
+    search(&mut studio, "rating>=lots");
+    assert!(studio.app().state.gallery.found.problem.is_some());
+    let problem = studio.app().state.gallery.found.problem.clone().unwrap();
+    assert!(studio.sees(&problem));
+}
+
+#[test]
+fn the_keyboard_alone_selects_rates_and_looks_closely() {
+    let mut studio = open_gallery(&["one", "two", "three"]);
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    let first = current(&studio);
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    assert_ne!(current(&studio), first);
+    studio.press(Modifiers::NONE, Key::Num4);
+    studio.press(Modifiers::NONE, Key::P);
+    let second = current(&studio);
+    let summary = &studio.app().state.gallery.summaries[&second];
+    assert_eq!((summary.rating, summary.flag), (4, Some(PictureFlag::Pick)));
+    assert!(studio.sees("4 stars, picked"));
+    studio.press(Modifiers::SHIFT, Key::ArrowLeft);
+    assert_eq!(studio.app().state.gallery.selection.len(), 2);
+    studio.press(Modifiers::COMMAND, Key::A);
+    assert_eq!(studio.app().state.gallery.selection.len(), 3);
+    studio.press(Modifiers::NONE, Key::Space);
+    studio.until("the pixels", |app| app.state.gallery.current().is_some_and(|id| app.state.gallery.pixels.contains_key(&id)));
+    assert!(matches!(studio.app().state.gallery.mode, Mode::Look(_)) && studio.sees("Picture, 16 by"));
+    studio.harness.check_accessibility();
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    assert_eq!(current(&studio), second, "the next one, large");
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert_eq!(studio.app().state.gallery.mode, Mode::Grid);
+}
+
+#[test]
+fn marks_outlive_the_window() {
+    let mut studio = open_gallery(&["one", "two"]);
+    studio.press(Modifiers::NONE, Key::End);
+    studio.press(Modifiers::NONE, Key::Num5);
+    let home = studio.folder;
+    drop(studio.harness);
+    let mut studio = open_home(home, 2);
+    search(&mut studio, "rating>=5");
+    assert_eq!(prompts_found(&studio), ["one"]);
+}
+
+#[test]
+fn two_pictures_are_compared_with_the_settings_that_differ() {
+    let mut studio = open_gallery(&["a lake", "a lake by night"]);
+    studio.press(Modifiers::COMMAND, Key::A);
+    studio.press(Modifiers::NONE, Key::C);
+    studio.until("both", |app| app.state.gallery.pixels.len() == 2 && app.state.gallery.details.len() == 2);
+    for words in ["Setting", "Prompt", "a lake by night", "Seed", "101", "Steps"] {
+        assert!(studio.sees(words), "{words}");
+    }
+    assert!(!studio.sees("Guidance"), "it is the same in both");
+    studio.harness.check_accessibility();
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    let Mode::Compare(comparison) = studio.app().state.gallery.mode.clone() else { panic!("no comparison") };
+    assert!(comparison.divider > 0.5);
+    for (name, key) in [("Side by side", Key::Num2), ("Blink", Key::Num3), ("Difference", Key::Num4), ("Slider", Key::Num1)] {
+        studio.harness.key_press_modifiers(Modifiers::NONE, key);
+        studio.harness.step();
+        let Mode::Compare(it) = &studio.app().state.gallery.mode else { panic!("no comparison") };
+        assert_eq!(it.mode.label(), name);
+    }
+    studio.until("the difference", |app| app.state.gallery.difference.is_some());
+    studio.press(Modifiers::NONE, Key::X);
+    let Mode::Compare(swapped) = studio.app().state.gallery.mode.clone() else { panic!("no comparison") };
+    assert_eq!((swapped.first, swapped.second), (comparison.second, comparison.first));
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert_eq!(studio.app().state.gallery.mode, Mode::Grid);
+}
+
+#[test]
+fn enter_takes_the_settings_and_i_starts_from_the_picture() {
+    let mut studio = open_gallery(&["a red fox in snow"]);
+    studio.press(Modifiers::NONE, Key::Home);
+    studio.press(Modifiers::NONE, Key::Enter);
+    studio.until("the settings", |app| app.state.shared.recipe.prompt == "a red fox in snow");
+    assert_eq!((studio.app().state.shared.screen, studio.app().state.shared.recipe.seed), (Screen::Create, 100));
+    studio.press(Modifiers::COMMAND, Key::Num4);
+    studio.press(Modifiers::NONE, Key::I);
+    assert_eq!(studio.app().state.shared.screen, Screen::Create);
+    assert!(matches!(&studio.app().state.shared.recipe.init, Some(InitImage { image: ImageSource::File(path), .. }) if path.is_file()));
+}
+
+#[test]
+fn tags_and_notes_are_typed_and_found_again() {
+    let mut studio = open_gallery(&["one", "two"]);
+    studio.press(Modifiers::NONE, Key::Home);
+    studio.until("the details", |app| app.state.gallery.current_details().is_some());
+    studio.harness.get_by_label("New tag").focus();
+    studio.harness.run_ok();
+    studio.harness.event(egui::Event::Text("for the cover".into()));
+    studio.press(Modifiers::NONE, Key::Enter);
+    assert!(studio.sees("Remove tag: for the cover"));
+    studio.harness.get_by_label("Note").focus();
+    studio.harness.run_ok();
+    studio.harness.event(egui::Event::Text("moody".into()));
+    studio.harness.run_ok();
+    studio.harness.get_by_label("Search pictures").focus();
+    studio.harness.run_ok();
+    studio.harness.event(egui::Event::Text("moody".into()));
+    studio.until("the note", |app| app.state.gallery.found.search.text == "moody");
+    assert_eq!(studio.app().state.gallery.found.ids.len(), 1);
+    studio.harness.check_accessibility();
+}
+
+#[test]
+fn a_kept_search_is_found_again_and_forgotten() {
+    let mut studio = open_gallery(&["a lake", "a fox"]);
+    search(&mut studio, "lake");
+    studio.click("Keep this search…");
+    studio.harness.event(egui::Event::Text("Water".into()));
+    studio.press(Modifiers::NONE, Key::Enter);
+    studio.until("the kept search", |app| app.state.gallery.overview.saved_searches.len() == 1);
+    studio.click("Show all");
+    studio.until("everything", |app| app.state.gallery.found.ids.len() == 2);
+    studio.click("Water");
+    studio.until("the lake", |app| app.state.gallery.found.ids.len() == 1);
+    studio.click("Forget this search Water");
+    studio.until("no kept search", |app| app.state.gallery.overview.saved_searches.is_empty());
+}
+
+#[test]
+fn a_finished_picture_appears_by_itself() {
+    let mut studio = open_gallery(&["one"]);
+    studio.press(Modifiers::COMMAND, Key::Num1);
+    studio.make(7);
+    studio.press(Modifiers::COMMAND, Key::Num4);
+    studio.until("the new picture", |app| app.state.gallery.found.ids.len() == 2);
+}
+
+#[test]
+fn a_dropped_folder_is_shown_without_being_changed_and_a_dropped_picture_is_copied() {
+    let mut studio = open_gallery(&["one"]);
+    let other = tempfile::tempdir().unwrap();
+    let strangers = keep_pictures(other.path(), &["a stranger's"]);
+    let before = std::fs::metadata(&strangers[0]).unwrap().modified().unwrap();
+    studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(other.path().to_owned())));
+    studio.harness.step();
+    studio.until("the folder's picture", |app| app.state.gallery.found.ids.len() == 2);
+    assert_eq!(std::fs::metadata(&strangers[0]).unwrap().modified().unwrap(), before);
+    assert_eq!(std::fs::read_dir(other.path()).unwrap().count(), 1, "nothing was written there");
+
+    let third = tempfile::tempdir().unwrap();
+    let dropped = keep_pictures(third.path(), &["a gift"]);
+    studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(dropped[0].clone())));
+    studio.harness.step();
+    studio.until("the dropped picture", |app| app.state.gallery.found.ids.len() == 3);
+    let copy = studio.folder.path().join("Pictures").join(dropped[0].file_name().unwrap());
+    assert_eq!(std::fs::read(copy).unwrap(), std::fs::read(&dropped[0]).unwrap());
+}
+
+#[test]
+fn the_pointer_selects_by_clicks_and_by_a_band() {
+    let mut studio = open_gallery(&["one", "two", "three"]);
+    let cell = |studio: &Studio, at: usize| studio.harness.get_by_label_contains(&format!("Picture {at}, ")).rect();
+    let (first, third) = (cell(&studio, 1), cell(&studio, 3));
+    let click = |studio: &mut Studio, at: egui::Pos2, modifiers: Modifiers| {
+        studio.harness.event(egui::Event::PointerMoved(at));
+        for pressed in [true, false] {
+            studio.harness.event(egui::Event::PointerButton { pos: at, button: egui::PointerButton::Primary, pressed, modifiers });
+        }
+        studio.harness.run_ok();
+    };
+    click(&mut studio, first.center(), Modifiers::NONE);
+    assert_eq!(studio.app().state.gallery.selection.len(), 1);
+    // Below the pictures, from the right to the left, over the last one.
+    let start = egui::pos2(third.right() + 4.0, third.bottom() + 40.0);
+    studio.harness.event(egui::Event::PointerMoved(start));
+    studio.harness.event(egui::Event::PointerButton {
+        pos: start,
+        button: egui::PointerButton::Primary,
+        pressed: true,
+        modifiers: Modifiers::NONE,
+    });
+    studio.harness.step();
+    for step in 1..=4 {
+        studio.harness.event(egui::Event::PointerMoved(start + (third.center() - start) * (step as f32 / 4.0)));
+        studio.harness.step();
+    }
+    let end = third.center();
+    studio.harness.event(egui::Event::PointerButton {
+        pos: end,
+        button: egui::PointerButton::Primary,
+        pressed: false,
+        modifiers: Modifiers::NONE,
+    });
+    studio.harness.run_ok();
+    let view = &studio.app().state.gallery;
+    assert_eq!(view.selection.iter().copied().collect::<Vec<_>>(), [view.found.ids[2]]);
+}

@@ -1,0 +1,62 @@
+//! Parts of a picture's settings, taken over by one key each and taken back by one.
+
+use crate::gui::tests::*;
+
+/// The window with a picture of `ready()` and seed 42, and other settings for the next one.
+fn studio() -> (Studio, Recipe) {
+    let mut studio = Studio::open(ready());
+    studio.make(42);
+    let mut other = Recipe { prompt: "a castle".into(), negative_prompt: "fog".into(), width: 128, steps: 9, batch_count: 3, ..ready() };
+    other.files.set(FileRole::Model, "/models/other.safetensors");
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe = other.clone();
+    studio.harness.run_ok();
+    // The prompt has the keyboard at first: keys that write text belong to it.
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").focus();
+    studio.harness.run_ok();
+    (studio, other)
+}
+
+fn recipe(studio: &Studio) -> &Recipe {
+    &studio.app().state.shared.recipe
+}
+
+#[test]
+fn each_part_has_a_key_and_one_undo() {
+    let (mut studio, other) = studio();
+    studio.press(Modifiers::NONE, Key::S);
+    assert_eq!(recipe(&studio).seed, other.seed, "who types is not interrupted");
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").parent();
+    studio.harness.input_mut().events.clear();
+    let focused = studio.harness.ctx.memory(egui::Memory::focused).unwrap();
+    studio.harness.ctx.memory_mut(|memory| memory.surrender_focus(focused));
+    studio.harness.run_ok();
+    let other = recipe(&studio).clone();
+    let model = ready().files;
+    let parts = [
+        (Key::P, Recipe { prompt: "a lake".into(), negative_prompt: String::new(), ..other.clone() }, "Use its prompt"),
+        (Key::S, Recipe { seed: 42, ..other.clone() }, "Use its seed"),
+        (Key::D, Recipe { width: 64, ..other.clone() }, "Use its size"),
+        (Key::M, Recipe { files: model, ..other.clone() }, "Use its model"),
+        (Key::R, Recipe { batch_count: 3, ..ready() }, "Use all but the seed"),
+    ];
+    for (key, expected, name) in parts {
+        studio.press(Modifiers::NONE, key);
+        assert_eq!(recipe(&studio), &expected, "{name}");
+        assert_eq!(studio.app().state.shared.history.next_undo(), Some(name));
+        studio.press(Modifiers::COMMAND, Key::Z);
+        assert_eq!(recipe(&studio), &other, "{name} is undone");
+    }
+    studio.press(Modifiers::NONE, Key::F);
+    assert_eq!(recipe(&studio).reference_images.len(), 1);
+    studio.press(Modifiers::COMMAND, Key::U);
+    assert_eq!(recipe(&studio), &Recipe { seed: 42, ..ready() });
+}
+
+#[test]
+fn the_model_that_the_window_had_stays_where_the_picture_has_none() {
+    let mut studio = Studio::open(ready());
+    let (from, now) = (Recipe { steps: 7, ..Recipe::default() }, recipe(&studio).clone());
+    let shared = &mut studio.harness.state_mut().as_mut().unwrap().state.shared;
+    shared.recall(atelier_core::recipe::RecallPart::All, &from);
+    assert_eq!((&shared.recipe.files, shared.recipe.steps), (&now.files, 7));
+}

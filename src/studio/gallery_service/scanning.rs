@@ -1,0 +1,123 @@
+//! The thread that scans folders, and writes the marks of persons beside the pictures.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use atelier_core::mailbox::Mailbox;
+use atelier_core::paths::Paths;
+use atelier_gallery::{Database, GalleryError};
+
+use super::message::GalleryEvent;
+use super::send_event;
+use super::worker::Message;
+
+/// Time between two looks at what a scan has found so far.
+const PUBLISH_EVERY: Duration = Duration::from_millis(700);
+
+/// Task of this thread; a newer one of the same kind takes the place of an older one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    Scan,
+    WriteJournals,
+    Stop,
+}
+
+/// The thread.
+pub(super) struct Scanning {
+    tasks: Arc<Mailbox<Task>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Scanning {
+    /// Starts the thread; `worker` is told when pictures were added or changed. Without a thread nothing is scanned, which is logged.
+    pub(super) fn start(
+        paths: &Paths,
+        events: Arc<Mailbox<GalleryEvent>>,
+        worker: Arc<Mailbox<Message>>,
+        is_stopping: Arc<AtomicBool>,
+    ) -> Self {
+        let tasks = Arc::new(Mailbox::new(|| {}));
+        let (received, paths) = (Arc::clone(&tasks), paths.clone());
+        let thread = thread::Builder::new().name("gallery scan".into()).spawn(move || {
+            if let Err(error) = run(&paths, &received, &events, &worker, &is_stopping) {
+                send_event(&events, GalleryEvent::Notice(error.to_string()));
+            }
+        });
+        if let Err(error) = &thread {
+            tracing::error!("the folders of the gallery cannot be scanned: {error}");
+        }
+        Self { tasks, thread: thread.ok() }
+    }
+
+    /// Scans all folders.
+    pub(super) fn rescan(&self) {
+        self.send(Task::Scan);
+    }
+
+    /// Writes changed marks beside the pictures.
+    pub(super) fn write_journals(&self) {
+        self.send(Task::WriteJournals);
+    }
+
+    fn send(&self, task: Task) {
+        self.tasks.send_replacing(task, |unread| *unread == task);
+    }
+
+    /// Writes what is left to write, and ends the thread.
+    pub(super) fn finish(mut self) {
+        self.write_journals();
+        self.send(Task::Stop);
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the scan of the gallery ended by a fault");
+        }
+    }
+}
+
+fn run(
+    paths: &Paths,
+    tasks: &Mailbox<Task>,
+    events: &Arc<Mailbox<GalleryEvent>>,
+    worker: &Mailbox<Message>,
+    is_stopping: &AtomicBool,
+) -> Result<(), GalleryError> {
+    let (mut database, _) = Database::open(&paths.gallery_file())?;
+    loop {
+        let result = match tasks.wait() {
+            Task::Stop => return Ok(()),
+            Task::WriteJournals => database.write_journals(),
+            Task::Scan => scan(&mut database, events, worker, is_stopping),
+        };
+        if let Err(error) = result {
+            send_event(events, GalleryEvent::Notice(error.to_string()));
+        }
+    }
+}
+
+fn scan(
+    database: &mut Database,
+    events: &Arc<Mailbox<GalleryEvent>>,
+    worker: &Mailbox<Message>,
+    is_stopping: &AtomicBool,
+) -> Result<(), GalleryError> {
+    let mut published = Instant::now();
+    for folder in database.folders()? {
+        let path = folder.path.clone();
+        let mut progress = |report: &atelier_gallery::ScanReport| {
+            if published.elapsed() >= PUBLISH_EVERY {
+                published = Instant::now();
+                send_event(events, GalleryEvent::Scanning(Some((path.clone(), report.looked_at))));
+                send_scanned(worker);
+            }
+        };
+        database.scan(folder.id, &mut progress, &|| is_stopping.load(Ordering::Acquire))?;
+        send_scanned(worker);
+    }
+    send_event(events, GalleryEvent::Scanning(None));
+    Ok(())
+}
+
+fn send_scanned(worker: &Mailbox<Message>) {
+    worker.send_replacing(Message::Scanned, |unread| matches!(unread, Message::Scanned));
+}

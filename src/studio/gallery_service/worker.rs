@@ -1,0 +1,295 @@
+//! The thread that asks the database.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use atelier_core::mailbox::Mailbox;
+use atelier_core::paths::Paths;
+use atelier_gallery::{Database, DatabaseState, FolderKind, GalleryError, PictureId, Query, SystemTrash};
+
+use super::message::{FolderSummary, Found, GalleryEvent, GalleryRequest, Mark, Overview, Search};
+use super::scanning::Scanning;
+use super::{files, send_event};
+
+/// Pictures of the filmstrip at the start.
+const NEWEST: usize = 60;
+
+/// Message to this thread.
+pub(super) enum Message {
+    Request(GalleryRequest),
+    /// A scan has added or changed pictures.
+    Scanned,
+    Stop,
+}
+
+/// State of this thread.
+pub(super) struct Worker {
+    paths: Paths,
+    pictures_folder: PathBuf,
+    events: Arc<Mailbox<GalleryEvent>>,
+    messages: Arc<Mailbox<Message>>,
+    is_stopping: Arc<AtomicBool>,
+    search: Search,
+    /// What was found last.
+    found: Arc<Found>,
+    /// What went to the trash last.
+    trashed: Vec<PictureId>,
+}
+
+impl Worker {
+    pub(super) fn new(
+        paths: &Paths,
+        pictures_folder: PathBuf,
+        events: Arc<Mailbox<GalleryEvent>>,
+        messages: Arc<Mailbox<Message>>,
+        is_stopping: Arc<AtomicBool>,
+    ) -> Self {
+        let (search, found) = (Search::default(), Arc::default());
+        Self { paths: paths.clone(), pictures_folder, events, messages, is_stopping, search, found, trashed: Vec::new() }
+    }
+
+    /// Works until [`Message::Stop`].
+    pub(super) fn run(mut self) {
+        let mut database = match Database::open(&self.paths.gallery_file()) {
+            Ok((database, state)) => {
+                if let DatabaseState::PutAside(aside) = state {
+                    let words = format!(
+                        "The index of your pictures was damaged. It is built again from the pictures; the old one is kept as {}.",
+                        aside.display()
+                    );
+                    self.notice(words);
+                }
+                database
+            }
+            Err(error) => {
+                self.notice(format!("The gallery cannot be used now: {error}. Your pictures are in {}.", self.pictures_folder.display()));
+                send_event(&self.events, GalleryEvent::Found(Arc::default()));
+                return;
+            }
+        };
+        if let Err(error) = database.add_folder(&self.pictures_folder, FolderKind::Own) {
+            self.notice(error.to_string());
+        }
+        let scanning = Scanning::start(&self.paths, Arc::clone(&self.events), Arc::clone(&self.messages), Arc::clone(&self.is_stopping));
+        self.publish_newest(&database);
+        self.publish(&database, true);
+        scanning.rescan();
+        loop {
+            let result = match self.messages.wait() {
+                Message::Stop => break,
+                Message::Scanned => {
+                    self.publish(&database, false);
+                    Ok(())
+                }
+                Message::Request(request) => self.answer(&mut database, &scanning, request),
+            };
+            if let Err(error) = result {
+                self.notice(error.to_string());
+            }
+        }
+        scanning.finish();
+    }
+
+    fn send(&self, event: GalleryEvent) {
+        send_event(&self.events, event);
+    }
+
+    fn notice(&self, sentence: impl Into<String>) {
+        self.send(GalleryEvent::Notice(sentence.into()));
+    }
+
+    fn answer(&mut self, database: &mut Database, scanning: &Scanning, request: GalleryRequest) -> Result<(), GalleryError> {
+        match request {
+            GalleryRequest::Search(search) => {
+                self.search = search;
+                self.publish_found(database)?;
+            }
+            GalleryRequest::Refresh => self.publish(database, false),
+            GalleryRequest::Summaries(ids) => self.send(GalleryEvent::Summaries(database.pictures(&ids)?)),
+            GalleryRequest::Details(ids) => {
+                for id in ids {
+                    self.send(GalleryEvent::Details(id, database.picture(id)?.map(Box::new)));
+                }
+            }
+            GalleryRequest::Mark(ids, mark) => {
+                match mark {
+                    Mark::Rating(stars) => database.set_rating(&ids, stars)?,
+                    Mark::Flag(flag) => database.set_flag(&ids, flag)?,
+                    Mark::AddTag(tag) => database.add_tag(&ids, &tag)?,
+                    Mark::RemoveTag(tag) => database.remove_tag(&ids, &tag)?,
+                    Mark::Note(note) => database.set_note(&ids, &note)?,
+                }
+                self.send(GalleryEvent::Summaries(database.pictures(&ids)?));
+                scanning.write_journals();
+            }
+            GalleryRequest::Trash(ids) => self.trash(database, &ids)?,
+            GalleryRequest::RestoreTrashed => self.restore(database)?,
+            GalleryRequest::SaveSearch(name, text) => {
+                database.save_search(&name, &text)?;
+                self.publish_overview(database)?;
+            }
+            GalleryRequest::DeleteSearch(name) => {
+                database.remove_search(&name)?;
+                self.publish_overview(database)?;
+            }
+            GalleryRequest::AddFolder(folder) => self.add_folder(database, scanning, folder)?,
+            GalleryRequest::ForgetFolder(path) => {
+                if let Some(folder) = database.folders()?.into_iter().find(|it| it.path == path && it.kind != FolderKind::Own) {
+                    database.remove_folder(folder.id)?;
+                }
+                self.publish(database, false);
+            }
+            GalleryRequest::Import(paths) => self.import(database, scanning, paths)?,
+            GalleryRequest::Rescan => scanning.rescan(),
+            GalleryRequest::Export(ids, export) => {
+                let pictures = database.pictures(&ids)?;
+                let events = Arc::clone(&self.events);
+                let _ = (pictures, export, move |sentence: String| send_event(&events, GalleryEvent::Notice(sentence)));
+            }
+            // These are the other thread's.
+            GalleryRequest::Thumbnails(_) | GalleryRequest::Pixels(_) => {}
+        }
+        Ok(())
+    }
+
+    fn trash(&mut self, database: &mut Database, ids: &[PictureId]) -> Result<(), GalleryError> {
+        let report = database.move_to_trash(ids, &mut SystemTrash)?;
+        self.notice_failed(&report.failed);
+        if !report.moved.is_empty() {
+            self.send(GalleryEvent::Trashed(report.moved.len()));
+            self.trashed = report.moved;
+        }
+        self.publish(database, false);
+        Ok(())
+    }
+
+    fn restore(&mut self, database: &mut Database) -> Result<(), GalleryError> {
+        let trashed = std::mem::take(&mut self.trashed);
+        let report = database.restore_from_trash(&trashed, &mut SystemTrash)?;
+        self.notice_failed(&report.failed);
+        self.send(GalleryEvent::Restored(report.moved.len()));
+        self.send(GalleryEvent::Summaries(database.pictures(&trashed)?));
+        self.publish(database, false);
+        Ok(())
+    }
+
+    /// Says the first file that was not moved, and how many others there are.
+    fn notice_failed(&self, failed: &[(PathBuf, String)]) {
+        if let Some((path, why)) = failed.first() {
+            let others = match failed.len() {
+                1 => String::new(),
+                count => format!(" So it is with {} others.", count - 1),
+            };
+            self.notice(format!("{}: {why}{others}", path.display()));
+        }
+    }
+
+    fn add_folder(&self, database: &mut Database, scanning: &Scanning, folder: PathBuf) -> Result<(), GalleryError> {
+        if !folder.is_dir() {
+            self.notice(format!("There is no folder {}.", folder.display()));
+            return Ok(());
+        }
+        database.add_folder(&folder, FolderKind::Added)?;
+        self.publish_overview(database)?;
+        scanning.rescan();
+        Ok(())
+    }
+
+    /// Folders are indexed where they are; pictures are copied.
+    fn import(&mut self, database: &mut Database, scanning: &Scanning, paths: Vec<PathBuf>) -> Result<(), GalleryError> {
+        let (folders, pictures): (Vec<_>, Vec<_>) = paths.into_iter().partition(|it| it.is_dir());
+        for folder in folders {
+            self.add_folder(database, scanning, folder)?;
+        }
+        let mut added = 0;
+        for picture in pictures {
+            match files::import(database, &picture, &self.pictures_folder) {
+                Ok(_) => added += 1,
+                Err(error) => self.notice(error.to_string()),
+            }
+        }
+        match added {
+            0 => {}
+            1 => self.notice("1 picture was added to the gallery."),
+            _ => self.notice(format!("{added} pictures were added to the gallery.")),
+        }
+        self.publish(database, false);
+        Ok(())
+    }
+
+    /// Sends folders and what the last search finds now. `is_first`: also where nothing was found.
+    fn publish(&mut self, database: &Database, is_first: bool) {
+        let result = self.publish_overview(database).and_then(|()| {
+            let before = Arc::clone(&self.found);
+            let found = find(database, &self.search)?;
+            if is_first || found != *before {
+                self.found = Arc::new(found);
+                self.send(GalleryEvent::Found(Arc::clone(&self.found)));
+            }
+            Ok(())
+        });
+        if let Err(error) = result {
+            self.notice(error.to_string());
+        }
+    }
+
+    fn publish_found(&mut self, database: &Database) -> Result<(), GalleryError> {
+        self.found = Arc::new(find(database, &self.search)?);
+        self.send(GalleryEvent::Found(Arc::clone(&self.found)));
+        Ok(())
+    }
+
+    fn publish_newest(&self, database: &Database) {
+        match database.newest(NEWEST).and_then(|ids| database.pictures(&ids)) {
+            Ok(pictures) => self.send(GalleryEvent::Newest(pictures)),
+            Err(error) => self.notice(error.to_string()),
+        }
+    }
+
+    fn publish_overview(&self, database: &Database) -> Result<(), GalleryError> {
+        let mut folders = Vec::new();
+        for folder in database.folders()? {
+            if folder.kind == FolderKind::Loose {
+                continue;
+            }
+            let (is_own, is_here) = (folder.kind == FolderKind::Own, folder.path.is_dir());
+            // The own folder is made with the first picture.
+            let is_here = is_here || (is_own && folder.path == self.pictures_folder);
+            folders.push(FolderSummary { pictures: database.folder_pictures(folder.id)?, path: folder.path, is_own, is_here });
+        }
+        let saved_searches = database.saved_searches()?.into_iter().map(|it| (it.name, it.query)).collect();
+        let overview = Overview { folders, saved_searches, latest: database.latest_pictures()? };
+        self.send(GalleryEvent::Overview(Arc::new(overview)));
+        Ok(())
+    }
+}
+
+/// Number of all pictures that are not in the trash.
+fn total(database: &Database) -> Result<usize, GalleryError> {
+    let counts = database.folders()?.into_iter().map(|folder| database.folder_pictures(folder.id));
+    counts.sum::<Result<u64, _>>().map(|count| usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+/// What a search finds.
+fn find(database: &Database, search: &Search) -> Result<Found, GalleryError> {
+    let query = Query::parse(&search.text);
+    let total = total(database)?;
+    if let Some(problem) = query.problem() {
+        let problem = Some(problem.to_owned());
+        return Ok(Found { search: search.clone(), problem, query, total, ..Found::default() });
+    }
+    let ids = database.search(&query, search.order)?;
+    let (ids, groups) = match search.grouping {
+        None => {
+            let count = ids.len();
+            (ids, vec![(String::new(), count)])
+        }
+        Some(grouping) => {
+            let groups = database.groups(&ids, grouping)?;
+            let counts = groups.iter().map(|it| (it.label.clone(), it.pictures.len())).collect();
+            (groups.into_iter().flat_map(|it| it.pictures).collect(), counts)
+        }
+    };
+    Ok(Found { search: search.clone(), ids, groups, query, problem: None, total })
+}
