@@ -74,7 +74,7 @@ impl Database {
         Ok((database, state))
     }
 
-    /// A database that lasts as long as it is open, for who has no folder of their own.
+    /// A database that lasts as long as it is open, for who has no folder of their own. Journals are not to be written from it.
     ///
     /// # Errors
     /// If memory is short.
@@ -84,7 +84,7 @@ impl Database {
         for step in STEPS {
             connection.execute_batch(step)?;
         }
-        Ok(Self { connection })
+        Ok(Self { connection, journals: PathBuf::new() })
     }
 
     /// The open database, and true where it had no tables; `None` where it is of a newer version.
