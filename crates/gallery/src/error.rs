@@ -40,6 +40,14 @@ impl GalleryError {
         Self::File { path: path.into(), source }
     }
 
+    /// True where another connection holds the database.
+    pub(crate) fn is_busy(&self) -> bool {
+        match self {
+            Self::Database(error) => matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)),
+            _ => false,
+        }
+    }
+
     /// True where the database itself is damaged: [`crate::Database::open_anew`] helps, and nothing else does.
     #[must_use]
     pub fn is_damage(&self) -> bool {

@@ -21,6 +21,13 @@ pub enum Command {
     Generate,
     /// Make pictures with the recipe shown once nothing else waits.
     Enqueue,
+    /// Make pictures with the prompt shown once this model of the catalogue is on this disk.
+    GenerateOnceHere {
+        /// Its name in the catalogue.
+        name: String,
+        /// Its name as it is shown.
+        label: String,
+    },
     /// Make pictures with this recipe.
     GenerateWith(Box<Recipe>),
     /// Stop the picture that is forming.
@@ -181,6 +188,7 @@ impl Command {
         match self {
             Self::Generate => ("Generate", "Make pictures with these settings. While one forms, the next waits its turn."),
             Self::Enqueue => ("Add to queue", "Make pictures with these settings after those that you wait for. They are made even if Atelier is closed in between."),
+            Self::GenerateOnceHere { .. } => ("Generate once it is here", "Make pictures with your prompt as soon as this model is on this disk."),
             Self::GenerateWith(_) => ("Generate", "Make pictures with these settings."),
             Self::Cancel => ("Cancel", "Stop the picture that is forming. Finished pictures are kept."),
             Self::CancelJob(_) => ("Cancel", "Stop this picture. Finished ones are kept, and others go on."),
@@ -278,6 +286,7 @@ impl Command {
                 state.canvas_size_px().map(drop).ok_or("There is no picture yet.")
             }
             Self::GenerateWith(_)
+            | Self::GenerateOnceHere { .. }
             | Self::Follow
             | Self::FocusPrompt
             | Self::RepeatWithChange(..)

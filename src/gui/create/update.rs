@@ -31,6 +31,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
     match command {
         Command::Generate => generate(state, context.shared.recipe.clone(), context),
         Command::Enqueue => add_job(state, context.shared.recipe.clone(), Lane::Batch, context),
+        Command::GenerateOnceHere { name, label } => {
+            let recipe = Recipe { files: ModelFiles::default(), loras: Vec::new(), control: None, ..context.shared.recipe.clone() };
+            let job = NewJob { model: label, wanted_model: Some(name), ..new_job(state, recipe, Lane::Interactive, context) };
+            context.queue.send(QueueRequest::Add(Box::new(job)));
+            context.notice("The picture waits in the queue for its model.");
+        }
         Command::GenerateWith(recipe) => generate(state, *recipe, context),
         Command::Cancel => {
             if let Some(id) = context.shared.jobs.running().map(|job| job.id) {
@@ -165,11 +171,15 @@ fn generate(state: &mut State, recipe: Recipe, context: &mut Context<'_>) {
 }
 
 fn add_job(state: &State, recipe: Recipe, lane: Lane, context: &mut Context<'_>) {
+    context.shared.recent_recipes.remember(&recipe);
+    let job = new_job(state, recipe, lane, context);
+    context.queue.send(QueueRequest::Add(Box::new(job)));
+}
+
+fn new_job(state: &State, recipe: Recipe, lane: Lane, context: &Context<'_>) -> NewJob {
     let preview = serde_json::to_string(&state.preview_options(context.shared)).unwrap_or_default();
     let model = context.shared.model_name(&recipe.files);
-    context.shared.recent_recipes.remember(&recipe);
-    let folder = state.pictures_folder.clone();
-    context.queue.send(QueueRequest::Add(Box::new(NewJob { recipe, lane, folder, model, wanted_model: None, device: None, preview })));
+    NewJob { recipe, lane, folder: state.pictures_folder.clone(), model, wanted_model: None, device: None, preview }
 }
 
 fn cancel(id: JobId, context: &mut Context<'_>) {

@@ -58,7 +58,18 @@ impl Worker {
             self.problem(Advice::new(error.to_string(), "Make room on the disk, then try again."));
             return Ok(());
         }
-        self.database.add_job(&job).map(drop)
+        if let (Some(models), Some(name)) = (&self.options.models, &job.wanted_model)
+            && let Some(defaults) = models.defaults(name)
+        {
+            defaults.apply(&mut job.recipe);
+        }
+        self.database.add_job(&job)?;
+        if job.wanted_model.is_some() {
+            // It may have come meanwhile.
+            self.reload()?;
+            self.look_for_models(true)?;
+        }
+        Ok(())
     }
 
     fn cancel(&mut self, id: QueuedJobId) -> Result<(), GalleryError> {

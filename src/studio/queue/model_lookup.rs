@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use atelier_core::paths::Paths;
 use atelier_library::disk::ScanResult;
-use atelier_library::{Catalogue, LibraryConfig, Models, Runnable};
+use atelier_library::{Catalogue, Defaults, LibraryConfig, Models, Runnable};
 
 /// Finds downloaded models by their names in the catalogue.
 #[derive(Clone, Debug)]
@@ -27,6 +27,12 @@ impl ModelLookup {
     #[must_use]
     pub fn with(self, models_root: Option<PathBuf>, catalogues: Vec<PathBuf>) -> Self {
         Self { models_root, catalogues, ..self }
+    }
+
+    /// The settings that suit a model of the catalogue. Blocks.
+    #[must_use]
+    pub fn defaults(&self, name: &str) -> Option<Defaults> {
+        Some(Catalogue::open(&self.paths.catalogues(), &self.catalogues).0.find(name)?.defaults)
     }
 
     /// The model of this name, where all its files are here. Blocks.

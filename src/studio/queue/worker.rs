@@ -48,6 +48,8 @@ pub(super) struct Worker {
     data_version: i64,
     looked_for_models: Option<Instant>,
     polls_of_free_lock: u32,
+    /// The last problem: one that stays is told once.
+    last_problem: Option<Advice>,
     /// Changes of jobs that the engine is to give back first.
     pub(super) deferred: Vec<(QueuedJobId, QueueRequest)>,
     /// Nothing more begins: the program is about to end.
@@ -92,6 +94,7 @@ impl Worker {
             data_version: 0,
             looked_for_models: None,
             polls_of_free_lock: 0,
+            last_problem: None,
             deferred: Vec::new(),
             is_ending: false,
         };
@@ -467,13 +470,16 @@ impl Worker {
     }
 
     /// The value, or a problem for the person.
-    pub(super) fn report<T>(&self, result: Result<T, GalleryError>) -> Option<T> {
+    pub(super) fn report<T>(&mut self, result: Result<T, GalleryError>) -> Option<T> {
         result.map_err(|error| self.problem(Advice::new(format!("The queue: {error}."), "Try again; if it stays, start Atelier again."))).ok()
     }
 
-    pub(super) fn problem(&self, advice: Advice) {
-        tracing::warn!("{advice}");
-        self.events.send(QueueEvent::Problem(advice));
+    pub(super) fn problem(&mut self, advice: Advice) {
+        if self.last_problem.as_ref() != Some(&advice) {
+            tracing::warn!("{advice}");
+            self.last_problem = Some(advice.clone());
+            self.events.send(QueueEvent::Problem(advice));
+        }
     }
 
     /// Folder of pictures that are in no file yet.
