@@ -212,7 +212,8 @@ where
                 && let Ok(paths) = paths()
             {
                 let is_json = flags.report.json;
-                let env = pull_first::Env { out: &mut *out, err: err.as_mut(), terminal, answers, paths: &paths, interrupt: &interrupt, listen };
+                let env =
+                    pull_first::Env { out: &mut *out, err: err.as_mut(), terminal, answers, paths: &paths, interrupt: &interrupt, listen };
                 if let Some(exit) = pull_first::pull_first(name, &flags.common.library, &flags.pull, is_json, env) {
                     return exit;
                 }

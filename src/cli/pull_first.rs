@@ -78,7 +78,9 @@ pub(super) fn download(
 fn is_agreed(entry: &Manifest, answers: &mut dyn BufRead, err: &mut dyn Write) -> bool {
     let size = entry.bytes().map_or_else(|| "a size that nobody knows".to_owned(), file_size);
     let terms = match &entry.licence {
-        Some(licence) if licence.asks() => format!("It comes under terms of its own, which you accept by yes: {}.", models::licence_text(licence)),
+        Some(licence) if licence.asks() => {
+            format!("It comes under terms of its own, which you accept by yes: {}.", models::licence_text(licence))
+        }
         Some(licence) => format!("Its licence: {}.", models::licence_text(licence)),
         None => "Nobody says under which licence it is.".to_owned(),
     };
@@ -102,7 +104,10 @@ mod tests {
             let mut err = Vec::new();
             assert_eq!(is_agreed(&entry, &mut answer.as_bytes(), &mut err), agreed, "{answer:?}");
             let question = String::from_utf8(err).unwrap();
-            assert!(question.contains("Painter is not on this disk.") && question.contains("apache-2.0") && question.contains("GB"), "{question}");
+            assert!(
+                question.contains("Painter is not on this disk.") && question.contains("apache-2.0") && question.contains("GB"),
+                "{question}"
+            );
         }
     }
 }

@@ -86,15 +86,11 @@ fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands, icon: Ico
 
 /// The button of the queue's panel, with the number of jobs that wait.
 fn queue_button(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let palette = theme::palette(ui);
     let waiting = queue::view::waiting_count(state);
-    command_control(ui, state, commands, queue::Command::Toggle, |ui| {
-        if waiting == 0 {
-            return bare_icon(ui, Icon::List, queue::Command::Toggle.label());
-        }
-        let text = RichText::new(format!("≡ {waiting}")).color(if state.queue.is_open { palette.strong } else { palette.text });
-        ui.add(Button::new(text).frame_when_inactive(false)).accessible_name(queue::Command::Toggle.label())
-    });
+    if waiting > 0 {
+        ui.label(RichText::new(waiting.to_string()).size(theme::SMALL).color(theme::palette(ui).weak));
+    }
+    icon_button(ui, state, commands, Icon::List, queue::Command::Toggle);
 }
 
 /// Progress of the downloads, a button that leads to them.
@@ -102,8 +98,8 @@ fn coming_in(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(total) = downloads::summary(&state.models.queue).filter(|_| state.shared.screen != Screen::Models) else { return };
     gap(ui);
     let palette = theme::palette(ui);
-    let done =
-        downloads::summary_fraction(&state.models.queue).map_or_else(|| "Downloads".to_owned(), |it| format!("Downloads {:.0} %", it * 100.0));
+    let done = downloads::summary_fraction(&state.models.queue)
+        .map_or_else(|| "Downloads".to_owned(), |it| format!("Downloads {:.0} %", it * 100.0));
     command_control(ui, state, commands, WindowCommand::SetScreen(Screen::Models), |ui| {
         let button = Button::new(RichText::new(done).color(palette.text)).frame_when_inactive(false);
         ui.add(button).on_hover_text(&total).accessible_name("Go to the downloads")

@@ -30,7 +30,8 @@ impl DesktopNotification {
     /// Shows it, where the system shows such messages; a failure is logged. Blocks.
     #[cfg(all(unix, not(target_os = "macos")))]
     pub fn show(self) {
-        let shown = notify_rust::Notification::new().appname("Atelier").icon("atelier").summary(&self.title).body(&escaped(&self.body)).show();
+        let shown =
+            notify_rust::Notification::new().appname("Atelier").icon("atelier").summary(&self.title).body(&escaped(&self.body)).show();
         if let Err(error) = shown {
             tracing::info!("the system shows no messages: {error}");
         }

@@ -34,9 +34,8 @@ pub(super) fn add(
         }),
         None => models::find(name, &common.library, || Ok(paths.clone())),
     };
-    let find_loras = |names: &[String]| {
-        models::find_loras(names, common.model.lora_model_dir.as_deref(), &common.library, || Ok(paths.clone()))
-    };
+    let find_loras =
+        |names: &[String]| models::find_loras(names, common.model.lora_model_dir.as_deref(), &common.library, || Ok(paths.clone()));
     let lookup = resolve::Lookup { model: &find_model, loras: &find_loras, builtin: &builtin };
     let (mut recipe, name) = resolve::queued(flags, missing.is_none(), &lookup)?;
     make_absolute(&mut recipe);
@@ -45,8 +44,7 @@ pub(super) fn add(
     let model = name.or_else(of_files).unwrap_or_default();
     let lane = if flags.first { Lane::Interactive } else { Lane::Batch };
     let wanted_model = missing.map(|entry| entry.id);
-    let job =
-        NewJob { recipe, lane, folder, model, wanted_model: wanted_model.clone(), device: flags.pin.clone(), preview: String::new() };
+    let job = NewJob { recipe, lane, folder, model, wanted_model: wanted_model.clone(), device: flags.pin.clone(), preview: String::new() };
     let id = open(paths)?.add_job(&job)?;
     printer.json(&report::added(id, wanted_model.as_deref()))?;
     printer.text(&match wanted_model {

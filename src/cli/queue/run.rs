@@ -63,7 +63,8 @@ pub(super) fn run(
         }
     };
     let reporter = if json { quiet_reporter(err) } else { reporter(err, terminal) };
-    let mut follower = Follower { printer: Printer::new(out, json), reporter, told: None, progress: JobProgress::default(), exit: Exit::Done };
+    let mut follower =
+        Follower { printer: Printer::new(out, json), reporter, told: None, progress: JobProgress::default(), exit: Exit::Done };
     let exit = loop {
         if interrupt.pressed() {
             follower.reporter.message("Stopping. What was begun is made again by: atelier queue run");

@@ -44,12 +44,9 @@ fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>
             generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), &lookup)
         }
         Command::Upscale(flags) => upscale(&flags, |name| Ok(Path::new("/models").join(name).join("up.pth")), || Ok(false)),
-        Command::Plan(_)
-        | Command::Queue(_)
-        | Command::Models(_)
-        | Command::Devices(_)
-        | Command::Doctor(_)
-        | Command::ServeDevice(_) => panic!("no job"),
+        Command::Plan(_) | Command::Queue(_) | Command::Models(_) | Command::Devices(_) | Command::Doctor(_) | Command::ServeDevice(_) => {
+            panic!("no job")
+        }
     }
 }
 

@@ -187,8 +187,13 @@ impl Command {
     fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Generate => ("Generate", "Make pictures with these settings. While one forms, the next waits its turn."),
-            Self::Enqueue => ("Add to queue", "Make pictures with these settings after those that you wait for. They are made even if Atelier is closed in between."),
-            Self::GenerateOnceHere { .. } => ("Generate once it is here", "Make pictures with your prompt as soon as this model is on this disk."),
+            Self::Enqueue => (
+                "Add to queue",
+                "Make pictures with these settings after those that you wait for. They are made even if Atelier is closed in between.",
+            ),
+            Self::GenerateOnceHere { .. } => {
+                ("Generate once it is here", "Make pictures with your prompt as soon as this model is on this disk.")
+            }
             Self::GenerateWith(_) => ("Generate", "Make pictures with these settings."),
             Self::Cancel => ("Cancel", "Stop the picture that is forming. Finished pictures are kept."),
             Self::CancelJob(_) => ("Cancel", "Stop this picture. Finished ones are kept, and others go on."),

@@ -147,7 +147,10 @@ impl Command {
             Self::CloseDetails => ("Close details", "Put the details away."),
             Self::ChooseVariant(..) => ("Choose this size", "The same model in another size."),
             Self::Download(_) => ("Download", "Download this model. It goes on where it stopped, whatever stops it."),
-            Self::DownloadAndGenerate(_) => ("Download and generate", "Download this model, and make your picture with it as soon as it is here. The job waits in the queue."),
+            Self::DownloadAndGenerate(_) => (
+                "Download and generate",
+                "Download this model, and make your picture with it as soon as it is here. The job waits in the queue.",
+            ),
             Self::DownloadMissing(_) => ("Get what is missing", "Download the files that this model still needs."),
             Self::Use(_) => ("Use", "Take its files and the settings that suit it, and go to Create. Your prompt stays."),
             Self::Pause(_) => ("Pause", "Stop this download where it is. What is there is kept."),

@@ -71,7 +71,9 @@ impl Command {
             Self::PauseNow => ("Pause at once", "Stop the forming picture now. It is begun again from its first step when you go on."),
             Self::Resume => ("Go on", "Make the pictures that wait."),
             Self::Cancel(_) => ("Cancel", "Take this job out of the queue. Its finished pictures are kept."),
-            Self::CancelAll => ("Cancel all", "Stop everything that forms and take everything out of the queue. Finished pictures are kept."),
+            Self::CancelAll => {
+                ("Cancel all", "Stop everything that forms and take everything out of the queue. Finished pictures are kept.")
+            }
             Self::CancelWaiting => ("Cancel waiting", "Take every waiting job out of the queue. What forms now goes on."),
             Self::ForgetEnded => ("Clear ended", "Take what has ended off this list. The pictures stay."),
             Self::Retry(_) => ("Try again", "Let this job wait again, with the same seeds and the pictures that it has."),
@@ -109,7 +111,9 @@ impl Command {
             Self::CancelAll => is(has(&[JobState::Waiting, JobState::Running, JobState::Held]), "Nothing runs or waits."),
             Self::CancelWaiting => is(queue.waiting().next().is_some(), "Nothing waits."),
             Self::ForgetEnded => is(has(&[JobState::Done, JobState::Failed, JobState::Cancelled]), "Nothing has ended."),
-            Self::Retry(id) => is(queue.row(*id).is_some_and(QueueRow::can_retry), "Only what is held, failed or was cancelled can wait again."),
+            Self::Retry(id) => {
+                is(queue.row(*id).is_some_and(QueueRow::can_retry), "Only what is held, failed or was cancelled can wait again.")
+            }
             Self::Duplicate(id) => is(queue.row(*id).is_some(), "It is not there any more."),
             Self::Move(id, _) | Self::Pin(id, _) => is(waits(id), "Only a job that waits can be changed."),
             Self::Edit(id) => {

@@ -18,7 +18,8 @@ use crate::studio::results;
 /// # Errors
 /// If the file or its row cannot be written; the picture is in no file then, or in one that the next start finds.
 pub(super) fn keep_picture(database: &mut Database, job: &QueuedJob, index: u32, picture: &Picture) -> Result<PathBuf, Advice> {
-    let failed = |reason: String| Advice::new(format!("A picture could not be kept: {reason}."), "Make room on the disk, or choose another folder.");
+    let failed =
+        |reason: String| Advice::new(format!("A picture could not be kept: {reason}."), "Make room on the disk, or choose another folder.");
     let info = PictureInfo { index, ..picture.info };
     let (width, height) = (picture.image.width(), picture.image.height());
     let recipe = Recipe { width, height, ..Recipe::clone(&job.recipe) };

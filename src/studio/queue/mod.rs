@@ -109,12 +109,7 @@ impl Drop for QueueService {
 const fn concerns_queue(event: &Event) -> bool {
     matches!(
         event,
-        Event::Begin { .. }
-            | Event::Step { .. }
-            | Event::Picture { .. }
-            | Event::Waiting { .. }
-            | Event::Residency(_)
-            | Event::End { .. }
+        Event::Begin { .. } | Event::Step { .. } | Event::Picture { .. } | Event::Waiting { .. } | Event::Residency(_) | Event::End { .. }
     )
 }
 

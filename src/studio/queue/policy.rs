@@ -66,9 +66,9 @@ impl Situation<'_> {
     /// Waiting jobs that could begin, in their order.
     fn candidates(&self) -> impl Iterator<Item = &QueuedJob> {
         let is_asking = self.is_asking();
-        self.jobs.iter().filter(move |job| {
-            job.state == JobState::Waiting && job.wanted_model.is_none() && !(is_asking && job.lane == Lane::Batch)
-        })
+        self.jobs
+            .iter()
+            .filter(move |job| job.state == JobState::Waiting && job.wanted_model.is_none() && !(is_asking && job.lane == Lane::Batch))
     }
 
     pub(super) fn decide(&self) -> Decision {

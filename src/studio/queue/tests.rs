@@ -46,8 +46,7 @@ impl Bench {
         let mut recipe = Recipe { prompt: prompt.into(), batch_count: pictures, ..Recipe::default() };
         recipe.files.set(FileRole::Model, "/a.gguf");
         let folder = self.folder.path().join("Pictures");
-        let mut job =
-            NewJob { recipe, lane, folder, model: "a".into(), wanted_model: None, device: None, preview: String::new() };
+        let mut job = NewJob { recipe, lane, folder, model: "a".into(), wanted_model: None, device: None, preview: String::new() };
         change(&mut job);
         self.service.send(QueueRequest::Add(Box::new(job)));
         self.until("the new job", |snapshot| known(snapshot) > last);
@@ -265,7 +264,7 @@ fn after_the_program_ended_without_a_word_one_question_is_asked_and_answered() {
     drop(bench);
 
     let mut bench = Bench::at(Arc::clone(&folder), |options| options);
-    bench.until("the question", |snapshot| snapshot.questions().count() == 1);
+    bench.until("the question", |snapshot| snapshot.is_owner && snapshot.questions().count() == 1);
     assert_eq!(bench.snapshot.rows[0].job.id, id);
     assert_eq!(bench.reason(next), "Waits for your answer about the job above");
     bench.service.send(QueueRequest::AnswerCrash(CrashAnswer::BeginAgain));

@@ -471,7 +471,9 @@ impl Worker {
 
     /// The value, or a problem for the person.
     pub(super) fn report<T>(&mut self, result: Result<T, GalleryError>) -> Option<T> {
-        result.map_err(|error| self.problem(Advice::new(format!("The queue: {error}."), "Try again; if it stays, start Atelier again."))).ok()
+        result
+            .map_err(|error| self.problem(Advice::new(format!("The queue: {error}."), "Try again; if it stays, start Atelier again.")))
+            .ok()
     }
 
     pub(super) fn problem(&mut self, advice: Advice) {

@@ -40,14 +40,7 @@ impl Database {
                  ON CONFLICT (model, device) DO UPDATE SET step_secs = step_secs + ?6 * (excluded.step_secs - step_secs),
                      decode_secs = decode_secs + ?6 * (excluded.decode_secs - decode_secs),
                      start_secs = start_secs + ?6 * (excluded.start_secs - start_secs)",
-                params![
-                    model,
-                    device,
-                    pace.step_secs_per_megapixel,
-                    pace.decode_secs_per_megapixel,
-                    pace.start_secs,
-                    NEWEST_WEIGHT
-                ],
+                params![model, device, pace.step_secs_per_megapixel, pace.decode_secs_per_megapixel, pace.start_secs, NEWEST_WEIGHT],
             )?;
             Ok(())
         })

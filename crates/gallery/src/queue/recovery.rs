@@ -31,7 +31,9 @@ impl Database {
     pub fn recover_queue(&mut self) -> Result<Recovery, GalleryError> {
         let found = self.record_written_pictures()?;
         let running: Vec<(QueuedJobId, bool)> = {
-            let mut query = self.connection().prepare("SELECT id, began_ms IS NOT NULL FROM job WHERE state = 'running' ORDER BY lane DESC, order_key DESC")?;
+            let mut query = self
+                .connection()
+                .prepare("SELECT id, began_ms IS NOT NULL FROM job WHERE state = 'running' ORDER BY lane DESC, order_key DESC")?;
             query.query_map([], |row| Ok((QueuedJobId(row.get(0)?), row.get(1)?)))?.collect::<Result<_, _>>()?
         };
         let any_begun = running.iter().any(|(_, begun)| *begun);

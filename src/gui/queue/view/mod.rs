@@ -3,7 +3,9 @@
 mod row;
 mod words;
 
-use eframe::egui::{Align, CollapsingHeader, DragAndDrop, Frame, Label, Layout, Margin, Panel, RichText, ScrollArea, Sense, Stroke, Ui, vec2};
+use eframe::egui::{
+    Align, CollapsingHeader, DragAndDrop, Frame, Label, Layout, Margin, Panel, RichText, ScrollArea, Sense, Stroke, Ui, vec2,
+};
 
 use crate::gui::command::Commands;
 use crate::gui::icons::Icon;
@@ -39,9 +41,7 @@ fn header(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let queue = &state.shared.queue;
     let age_secs = queue.at.elapsed().as_secs_f64();
     heading(ui, "Queue", |ui| {
-        command_control(ui, state, commands, Command::Toggle, |ui| {
-            crate::gui::widgets::bare_icon(ui, Icon::Close, "Put the queue away")
-        });
+        command_control(ui, state, commands, Command::Toggle, |ui| crate::gui::widgets::bare_icon(ui, Icon::Close, "Put the queue away"));
         if queue.pause == PauseMode::No {
             icon_button(ui, state, commands, Icon::Pause, Command::Pause);
         } else {

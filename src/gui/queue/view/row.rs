@@ -1,8 +1,8 @@
 //! A job as a row of constant height: picture, prompt, state, and what can be done with it.
 
 use eframe::egui::{
-    DragAndDrop, EventFilter, Id, Image, Key, Label, Layout, Modifiers, Popup, Rect, RichText, Role, Sense, Stroke, StrokeKind, TextureHandle,
-    Ui, UiBuilder, WidgetInfo, pos2, vec2,
+    DragAndDrop, EventFilter, Id, Image, Key, Label, Layout, Modifiers, Popup, Rect, RichText, Role, Sense, Stroke, StrokeKind,
+    TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2,
 };
 
 use super::words;
@@ -39,7 +39,8 @@ pub(super) fn draw(ui: &mut Ui, state: &State, commands: &mut Commands, at: usiz
     let running = state.shared.jobs.iter().find(|job| Some(job.id) == row.engine_job);
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
     // Before its buttons, so that these come first.
-    let response = ui.interact(rect, Id::unique(("queued job", id.0)), if row.can_change() { Sense::click_and_drag() } else { Sense::click() });
+    let response =
+        ui.interact(rect, Id::unique(("queued job", id.0)), if row.can_change() { Sense::click_and_drag() } else { Sense::click() });
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Job {}: {title}", at + 1)));
     let is_edited = state.queue.editing.as_ref().is_some_and(|edited| edited.id == id);
     let edge = if is_edited || running.is_some_and(|job| job.begun) { palette.accent } else { palette.line };
@@ -101,7 +102,8 @@ fn contents(ui: &mut Ui, state: &State, commands: &mut Commands, row: &QueueRow,
                 ui.spacing_mut().item_spacing.y = 1.0;
                 ui.add(Label::new(RichText::new(title).color(palette.text)).truncate().selectable(false));
                 let colour = if matches!(row.job.state, JobState::Failed | JobState::Held) { palette.warn } else { palette.weak };
-                let small = |text: String, colour| Label::new(RichText::new(text).size(theme::SMALL).color(colour)).truncate().selectable(false);
+                let small =
+                    |text: String, colour| Label::new(RichText::new(text).size(theme::SMALL).color(colour)).truncate().selectable(false);
                 ui.add(small(words::status(row, running), colour));
                 ui.add(small(words::details(row, age_secs), palette.weak));
             });

@@ -23,7 +23,9 @@ pub(super) fn status(row: &QueueRow, running: Option<&Job>) -> String {
         (JobState::Cancelled, _) => "Cancelled".into(),
         (JobState::Failed, _) => format!("Failed: {}", job.reason.as_deref().unwrap_or("nobody knows why")),
         (_, Some(reason)) => reason.sentence(),
-        (JobState::Running, None) => running.map_or_else(|| "Running".into(), |job| if job.stopping { "Stopping".into() } else { job.progress.what() }),
+        (JobState::Running, None) => {
+            running.map_or_else(|| "Running".into(), |job| if job.stopping { "Stopping".into() } else { job.progress.what() })
+        }
         (JobState::Waiting | JobState::Held, None) => "Waiting".into(),
     };
     let moved = if job.is_moved_up && !job.state.is_ended() { " · moved up: its model is loaded" } else { "" };
