@@ -1,5 +1,5 @@
 //! Seconds a picture: `cargo xtask bench [-- --rows tiny,builtin,sd15,zimage] [--rounds N]`; download speed: `-- --downloads`; the
-//! processor's arithmetic: `-- --cpu`.
+//! processor's arithmetic: `-- --cpu`; the gallery with 100,000 pictures: `-- --gallery`.
 //!
 //! One table, measured in one run on this machine, each row written as it is done. Ours, as a caller of the engine sees it, beside the same
 //! engine used as others use it: (a) a process for each picture, as sd-cli does; (b) one bare context that stays, as sd-server has. Each model
@@ -9,6 +9,8 @@
 mod downloads;
 #[path = "parts/frames.rs"]
 mod frames;
+#[path = "parts/gallery.rs"]
+mod gallery;
 #[path = "parts/peers.rs"]
 mod peers;
 #[path = "parts/processor.rs"]
@@ -63,6 +65,12 @@ fn main() -> Outcome<()> {
     }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench");
     std::fs::create_dir_all(&folder)?;
+    if arguments.iter().any(|argument| argument == "--gallery") {
+        return gallery::measure(&folder, rounds.unwrap_or(9));
+    }
+    if let Some(home) = value("--gallery-part") {
+        return gallery::part(Path::new(home), rounds.unwrap_or(9));
+    }
     if let Some(part) = value("--cpu-part") {
         return processor::part(part, &folder);
     }

@@ -44,8 +44,9 @@ fn begins(desktop: &mut Desktop, name: &str) -> Result<Control> {
     desktop.wait(name, LONG, |desktop| desktop.find_by(|it| it.name.starts_with(name) && it.area.is_some()))
 }
 
-fn place(control: &Control) -> Result<Area> {
-    control.area.context("it has no place on the screen")
+/// Place of the control whose name begins like this, at rest.
+fn place(desktop: &mut Desktop, name: &str) -> Result<Area> {
+    desktop.resting_place(name, LONG, |desktop| desktop.find_by(|it| it.name.starts_with(name)))
 }
 
 fn pictures(home: &Path) -> Vec<PathBuf> {
@@ -62,8 +63,10 @@ fn a_card_dragged_to_another_device_runs_there() -> Result<()> {
         "prompt": "a red sunset", "width": 64, "height": 64, "steps": 2, "guidance": 1.0, "seed": 42,
     } });
     let mut desktop = open(home.path(), (1440, 900), settings, "GPU0:8,GPU1:6")?;
-    let from = place(&begins(&mut desktop, "Text encoder runs on GPU0")?)?.centre();
-    let column = place(&begins(&mut desktop, "Memory of GPU1")?)?.centre();
+    // What it takes is known: nothing that comes later moves a card or forbids a place.
+    begins(&mut desktop, "GPU0 encode: ")?;
+    let from = place(&mut desktop, "Text encoder runs on GPU0")?.centre();
+    let column = place(&mut desktop, "Memory of GPU1")?.centre();
     desktop.drag(from, (column.0, from.1))?;
     begins(&mut desktop, "Text encoder runs on GPU1")?;
     desktop.wait("the text", LONG, |desktop| desktop.find_by(|it| it.name == "Runs on" && it.value == "all=GPU0,te=GPU1"))?;
@@ -72,10 +75,9 @@ fn a_card_dragged_to_another_device_runs_there() -> Result<()> {
     desktop.click("Generate")?;
     desktop.wait("a picture in the folder", LONG, |_| Ok(pictures(home.path()).pop()))?;
     for measured in ["GPU0 decode: ", "GPU1 encode: "] {
-        let told = |it: &Control| it.name.starts_with(measured) && it.name.contains(", measured ");
-        let told = desktop.wait(measured, LONG, |desktop| desktop.find_by(told))?;
-        // An error above a twentieth of a per cent would be shown.
-        assert!(!told.name.contains('%'), "{}", told.name);
+        // An error above a twentieth of a per cent would be shown; the prediction may be older than the placement for a moment.
+        let told = |it: &Control| it.name.starts_with(measured) && it.name.contains(", measured ") && !it.name.contains('%');
+        desktop.wait(&format!("{measured}as predicted"), LONG, |desktop| desktop.find_by(told))?;
     }
     desktop.close()?;
     assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());

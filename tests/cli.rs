@@ -248,6 +248,29 @@ fn ctrl_c_while_denoising_ends_with_130_and_a_last_line() {
 
 #[cfg(unix)]
 #[test]
+fn ctrl_c_twice_ends_at_once_also_while_a_picture_is_written_to_what_does_not_take_it() {
+    let home = home("interrupt-writing");
+    let pipe = home.join("pipe.png");
+    // Of an earlier run.
+    drop(fs::remove_file(&pipe));
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    // More bytes than a pipe holds.
+    let mut command = generate(&home, &["-W", "384", "-H", "384", "--steps", "1", "-o", pipe.to_str().unwrap()]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // Both ends wait here for each other: then the picture is being written.
+    let unread = fs::File::open(&pipe).unwrap();
+    assert!(child.try_wait().unwrap().is_none(), "it waits for somebody who reads");
+    // Two that come at once may be seen as one.
+    let id = child.id().to_string();
+    let press = || Command::new("kill").args(["-INT", &id]).status().unwrap();
+    let pressed = (0..1000).take_while(|_| press().success() && child.try_wait().unwrap().is_none()).count();
+    assert!(pressed < 1000, "it did not end");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(unread);
+}
+
+#[cfg(unix)]
+#[test]
 fn a_reader_that_leaves_early_costs_no_picture() {
     let home = home("pipe");
     let out = home.join("a.png");

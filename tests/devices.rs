@@ -6,6 +6,7 @@
 
 mod support;
 
+use std::path::Path;
 use std::process::{Command, Output};
 
 use atelier::cli::SIMULATE_VARIABLE;
@@ -256,35 +257,41 @@ fn listed(command: &mut Command) -> Output {
     command.env(HOME_VARIABLE, folder("home")).output().unwrap()
 }
 
+/// Runs `atelier generate` on the simulated device CARD; with what it said at the beginning.
+fn generate_on(home: &Path, devices: &str, more: &[&str]) -> (Output, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
+    command.env(HOME_VARIABLE, home).args(["generate", "--simulate-devices", devices, "--backend", "CARD", "--json", "-p", "a lake"]);
+    command.args(["-W", "64", "-H", "64", "--steps", "1", "--cfg-scale", "1", "-t", "1"]).arg("-o").arg(home.join("picture.png"));
+    let files = support::files();
+    for (flag, role) in [("--diffusion-model", FileRole::Diffusion), ("--llm", FileRole::Llm), ("--taesd", FileRole::Taesd)] {
+        command.arg(flag).arg(files.get(role).unwrap());
+    }
+    let output = command.args(more).output().unwrap();
+    let notes = |line: &str| match serde_json::from_str(line).unwrap() {
+        Line::Begin { notes, .. } => Some(notes.join(" ")),
+        _ => None,
+    };
+    let notes = String::from_utf8_lossy(&output.stdout).lines().find_map(notes).unwrap();
+    (output, notes)
+}
+
+#[test]
+fn generate_adds_what_streaming_lacks_and_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let (output, notes) = generate_on(home.path(), "CARD:4", &["--stream-layers"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && notes.is_empty(), "{notes} {said}");
+    assert!(said.contains("--params-backend diffusion=CPU --max-vram CARD=-1"), "{said}");
+    let (output, _) = generate_on(home.path(), "CARD:4", &["--stream-layers", "--params-backend", "cpu", "--max-vram", "1"]);
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[test]
 fn the_program_says_beforehand_that_a_picture_took_more_than_there_is() {
     let home = tempfile::tempdir().unwrap();
     let generate = |devices: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
-        command.env(HOME_VARIABLE, home.path()).args([
-            "generate",
-            "--simulate-devices",
-            devices,
-            "--backend",
-            "CARD",
-            "--json",
-            "-p",
-            "a lake",
-        ]);
-        command
-            .args(["-W", "64", "-H", "64", "--steps", "1", "--cfg-scale", "1", "-t", "1"])
-            .arg("-o")
-            .arg(home.path().join("picture.png"));
-        let files = support::files();
-        for (flag, role) in [("--diffusion-model", FileRole::Diffusion), ("--llm", FileRole::Llm), ("--taesd", FileRole::Taesd)] {
-            command.arg(flag).arg(files.get(role).unwrap());
-        }
-        let output = command.output().unwrap();
-        let notes = |line: &str| match serde_json::from_str(line).unwrap() {
-            Line::Begin { notes, .. } => Some(notes.join(" ")),
-            _ => None,
-        };
-        (output.status.code(), String::from_utf8(output.stdout).unwrap().lines().find_map(notes).unwrap())
+        let (output, notes) = generate_on(home.path(), devices, &[]);
+        (output.status.code(), notes)
     };
     assert_eq!(generate("CARD:1"), (Some(0), String::new()));
     assert_eq!(generate("CARD:1"), (Some(0), String::new()));

@@ -3,7 +3,8 @@
 //! Each change happens in a child process with a limit of memory; a child that dies, or says nothing for too long, is a defect. The environment
 //! chooses how many changes there are (`ATELIER_FUZZ_MUTATIONS`, 60), their seed (`ATELIER_FUZZ_SEED`), and which family is changed
 //! (`ATELIER_FUZZ_FAMILY`: one of testkit's, `lora`, `upscaler`, `role` for a file in a role that is not its own, or `pickle`, an upscaler of
-//! PyTorch's; by default those that take a fraction of a second). The changes of a seed are always the same.
+//! PyTorch's; by default those that take a fraction of a second). A child may say nothing for `ATELIER_FUZZ_SILENCE` seconds (180). The changes of a
+//! seed are always the same.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
@@ -28,8 +29,8 @@ use testkit::tiny;
 const DEFAULT_MUTATIONS: u64 = 60;
 /// Changes that one child makes.
 const BATCH: u64 = 100;
-/// A child may be silent for so long; all it does takes a fraction of a second, or some seconds with a real CLIP.
-const LIMIT: Duration = Duration::from_mins(3);
+/// Seconds that a child may be silent; all it does takes a fraction of a second of an idle processor, or some seconds with a real CLIP.
+const DEFAULT_SILENCE_S: u64 = 180;
 /// Address space of a child in KiB; most of it is never touched.
 const MEMORY_KIB: u64 = 12 << 20;
 /// What takes a fraction of a second, as often as it is chosen.
@@ -64,10 +65,12 @@ fn main() -> ExitCode {
     let mut defects = Vec::new();
     let mut outcomes: BTreeMap<String, u64> = BTreeMap::new();
     let first = number("ATELIER_FUZZ_FIRST", 0);
+    let silence = Duration::from_secs(number("ATELIER_FUZZ_SILENCE", DEFAULT_SILENCE_S));
     let mut next = first;
     while next < first + mutations {
         let end = (next + BATCH).min(first + mutations);
-        next = run_child(seed, next, end, family.as_deref().unwrap_or("quick"), &mut outcomes, &mut defects);
+        let orders = Orders { seed, first: next, end, family: family.as_deref().unwrap_or("quick"), silence };
+        next = run_child(&orders, &mut outcomes, &mut defects);
     }
     println!("{mutations} changes of models, seed {seed}, {:.0} s: {} defects", begun.elapsed().as_secs_f32(), defects.len());
     for (outcome, count) in &outcomes {
@@ -79,13 +82,23 @@ fn main() -> ExitCode {
     if defects.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs changes from `first` to `end` in a child; returns the first one that was not reached.
-fn run_child(seed: u64, first: u64, end: u64, family: &str, outcomes: &mut BTreeMap<String, u64>, defects: &mut Vec<String>) -> u64 {
+/// Changes that a child makes, and how long it may say nothing.
+struct Orders<'a> {
+    seed: u64,
+    first: u64,
+    end: u64,
+    family: &'a str,
+    silence: Duration,
+}
+
+/// Runs changes in a child; returns the first one that was not reached.
+fn run_child(orders: &Orders<'_>, outcomes: &mut BTreeMap<String, u64>, defects: &mut Vec<String>) -> u64 {
+    let Orders { seed, first, end, family, silence } = *orders;
     let mut child = spawn(&format!("{seed} {first} {end} {family}"));
     let lines = lines_of(&mut child);
     let mut current: Option<(u64, String)> = None;
     let reason = loop {
-        match lines.recv_timeout(LIMIT) {
+        match lines.recv_timeout(silence) {
             Ok(line) => {
                 let mut words = line.splitn(3, ' ');
                 match (words.next(), words.next().and_then(|it| it.parse().ok()), words.next()) {
@@ -104,7 +117,7 @@ fn run_child(seed: u64, first: u64, end: u64, family: &str, outcomes: &mut BTree
             }
             Err(RecvTimeoutError::Timeout) => {
                 child.kill().unwrap();
-                break format!("nothing happened for {LIMIT:?}");
+                break format!("nothing happened for {silence:?}");
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let status = child.wait().unwrap();

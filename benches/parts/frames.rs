@@ -5,12 +5,90 @@ use std::time::{Duration, Instant};
 use atelier::gui::shared::Screen;
 use atelier::gui::{App, Options};
 use atelier::settings::Settings;
+use atelier_core::paths::Paths;
 use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::start;
-use eframe::egui::{Key, Modifiers};
+use eframe::egui::{Event, Key, Modifiers, MouseWheelUnit, TouchPhase, pos2, vec2};
 use egui_kittest::Harness;
 
 use super::{LIMIT, Outcome};
+
+/// A window without a screen, at a usual laptop's size.
+fn window(options: Options, settings: Settings) -> Harness<'static, Option<App>> {
+    let mut parts = Some((start(|| {}), settings));
+    Harness::builder().with_size([1440.0, 900.0]).build_ui_state(
+        move |ui, slot: &mut Option<App>| {
+            if let Some((handle, settings)) = parts.take() {
+                *slot = App::new(ui.ctx(), handle, &options, settings).ok();
+            }
+            if let Some(app) = slot {
+                app.logic(ui.ctx());
+                app.ui(ui);
+            }
+        },
+        None,
+    )
+}
+
+/// Milliseconds from opening the Gallery view to its first page with thumbnails, and seconds that each of 600 frames took while scrolling
+/// through everything, shortest first. The pictures' files need not be there.
+pub(super) fn gallery_frames(paths: Paths) -> Outcome<(f64, Vec<f64>)> {
+    let options = Options {
+        updates: None,
+        settings_path: Some(paths.settings_file.clone()),
+        pictures_folder: paths.pictures.clone(),
+        paths: Some(paths),
+        wgpu: false,
+        builtin: Err("it is not measured".into()),
+        library: None,
+    };
+    let mut harness = window(options, Settings::default());
+    let deadline = Instant::now() + LIMIT;
+    let mut until = |harness: &mut Harness<'static, Option<App>>, holds: &dyn Fn(&App) -> bool| -> Outcome<()> {
+        while !harness.state().as_ref().is_some_and(holds) {
+            harness.step();
+            if Instant::now() > deadline {
+                return Err("the gallery did not answer".into());
+            }
+        }
+        Ok(())
+    };
+    // What the folders' first scan does is not the view's work.
+    until(&mut harness, &|app| app.state().gallery.is_known && !app.state().gallery.found.ids.is_empty())?;
+    until(&mut harness, &|app| app.state().gallery.scanning.is_none())?;
+    let begun = Instant::now();
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Num4);
+    until(&mut harness, &|app| {
+        let view = &app.state().gallery;
+        let page = &view.found.ids[view.visible.0..view.visible.1];
+        !page.is_empty() && page.iter().all(|id| view.thumbnails.is_known(*id))
+    })?;
+    let opened_ms = begun.elapsed().as_secs_f64() * 1000.0;
+    harness.event(Event::PointerMoved(pos2(900.0, 500.0)));
+    let mut frames = Vec::new();
+    for _ in 0..600 {
+        harness.event(Event::MouseWheel {
+            unit: MouseWheelUnit::Point,
+            delta: vec2(0.0, -900.0),
+            phase: TouchPhase::Move,
+            modifiers: Modifiers::NONE,
+        });
+        let begun = Instant::now();
+        harness.step();
+        let took = begun.elapsed();
+        frames.push(took.as_secs_f64());
+        // As a screen of 60 Hz leaves it to the gallery's threads.
+        std::thread::sleep(Duration::from_micros(16_667).saturating_sub(took));
+    }
+    if harness.state().as_ref().is_none_or(|app| app.state().gallery.visible.0 < 1000) {
+        return Err("nothing was scrolled".into());
+    }
+    if let Some(app) = harness.state_mut().take() {
+        app.finish();
+    }
+    frames.sort_by(f64::total_cmp);
+    Ok((opened_ms, frames))
+}
 
 /// Seconds that each of 600 frames of a view took while pictures were made with previews at every step, shortest first.
 pub(super) fn frames(files: &ModelFiles, view: Screen) -> Outcome<Vec<f64>> {
@@ -35,19 +113,7 @@ pub(super) fn frames(files: &ModelFiles, view: Screen) -> Outcome<Vec<f64>> {
         builtin: Err("it is not measured".into()),
         library: None,
     };
-    let mut parts = Some((start(|| {}), Settings { recipe, ..Settings::default() }));
-    let mut harness = Harness::builder().with_size([1440.0, 900.0]).build_ui_state(
-        move |ui, slot: &mut Option<App>| {
-            if let Some((handle, settings)) = parts.take() {
-                *slot = App::new(ui.ctx(), handle, &options, settings).ok();
-            }
-            if let Some(app) = slot {
-                app.logic(ui.ctx());
-                app.ui(ui);
-            }
-        },
-        None,
-    );
+    let mut harness = window(options, Settings { recipe, ..Settings::default() });
     harness.step();
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
     let deadline = Instant::now() + LIMIT;

@@ -11,7 +11,8 @@ use super::json::Line;
 use super::printer::Printer;
 use super::reporter::Reporter;
 use super::resolve::Job;
-use crate::studio::results::write_preview;
+use crate::studio::picture_index::PictureIndex;
+use crate::studio::results::{KeptPicture, write_preview};
 use atelier_core::sentences::sentence;
 use atelier_engine::{End, Event, Failure, Handle, JobId, LogLevel};
 
@@ -49,10 +50,10 @@ impl JobOutput<'_> {
     }
 }
 
-/// Runs a job and returns its outcome.
-pub(super) fn run_job(engine: &Arc<Handle>, job: Job, interrupt: &Interrupt, output: &mut JobOutput<'_>) -> Exit {
-    let Job { task, destination, previews, model, unsupported } = job;
-    for note in &unsupported {
+/// Runs a job, adds its pictures to the gallery, and returns its outcome.
+pub(super) fn run_job(engine: &Arc<Handle>, job: Job, index: &mut PictureIndex, interrupt: &Interrupt, output: &mut JobOutput<'_>) -> Exit {
+    let Job { task, destination, previews, model, notes } = job;
+    for note in &notes {
         output.reporter.message(note);
     }
     let id = match engine.submit(task) {
@@ -104,13 +105,16 @@ pub(super) fn run_job(engine: &Arc<Handle>, job: Job, interrupt: &Interrupt, out
                     }
                 }
             }
-            Event::Picture { job, picture } => match destination.write(&picture) {
-                Ok(path) => {
+            Event::Picture { job, picture } => match destination.keep(&picture, job, index) {
+                Ok(KeptPicture { path, warning }) => {
                     for note in picture.notes.iter().filter(|note| !told.contains(&note.sentence)) {
                         output.reporter.message(&note.sentence);
                     }
                     output.json(&Line::picture(job, &picture, &path));
                     output.print(|printer| printer.text(&path.display().to_string()));
+                    if let Some(sentence) = warning {
+                        output.reporter.message(&format!("warning: {sentence}"));
+                    }
                 }
                 Err(error) => {
                     // Further pictures could not be written either.

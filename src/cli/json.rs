@@ -29,8 +29,15 @@
 //!   placement that fits best or lacks least), `reasons`, `sentence` (what is missing; null where it fits), `fixes` (`changes` in words,
 //!   `predicted`). The exit code is 1 where nothing fits.
 //!
+//! - `inspect`, one for each file of `atelier inspect --json`: `path`, `tool` (`atelier`, `a1111`, `comfyui`, `invokeai`, `fooocus`, `swarmui`,
+//!   `novelai`, `draw_things`, `easy_diffusion`), `prompt`, `negative_prompt`, `seed`, `steps`, `guidance`, `distilled_guidance`, `sampler` and
+//!   `scheduler` (in that program's words), `flow_shift`, `eta`, `clip_skip`, `strength`, `noise` (the generator, where it is one of
+//!   Atelier's), `width`, `height` (of the picture), `asked_width`, `asked_height`, `model` and `vae` (`name`, `hash`), `loras` (`name`,
+//!   `hash`, `strength`), `raw_texts` (`key`, `text`), `not_understood` (`name`, `value`). What the file does not tell is null.
+//!
 //! Pictures count from 0. What is wrong with the flags is said on standard error, with exit code 2 and no line.
 
+mod inspect;
 mod plan;
 
 use std::path::Path;
@@ -41,6 +48,7 @@ use atelier_core::advice::Advice;
 use atelier_core::device::{self, DeviceKind};
 use atelier_core::placement;
 use atelier_core::processor;
+pub use inspect::{Inspected, InspectedField, InspectedLora, InspectedModel, InspectedText};
 pub use plan::{Fit, Plan, PlanFix, Predicted, PredictedDevice, PredictedModule, PredictedPhase};
 
 /// A line.
@@ -107,6 +115,7 @@ pub enum Line {
         peaks: Vec<Peak>,
     },
     Plan(Box<Plan>),
+    Inspect(Box<Inspected>),
 }
 
 /// Levels of the processor's instructions.

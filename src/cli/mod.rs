@@ -1,4 +1,4 @@
-//! The command line: `atelier generate`, `upscale`, `plan`, `queue`, `models`, `devices`, `doctor` and `serve-device`.
+//! The command line: `atelier generate`, `upscale`, `plan`, `inspect`, `queue`, `models`, `gallery`, `devices`, `doctor` and `serve-device`.
 //!
 //! Flags are parsed first (`flags`) and resolved second (`resolve`); then one job runs to its end (`job`). Invariants: standard
 //! output carries paths or, with `--json`, one event a line (`json`), and nothing else; the exit code is 0 done, 1 failed, 2 wrong flags,
@@ -8,6 +8,8 @@ mod devices;
 mod doctor;
 mod exit;
 mod flags;
+mod gallery;
+mod inspect;
 mod interrupt;
 mod job;
 mod job_progress;
@@ -32,7 +34,9 @@ use std::sync::Arc;
 use clap::{CommandFactory, Parser};
 
 use exit::Exit;
-pub use flags::{Command, DevicesFlags, DoctorFlags, GenerateFlags, ModelsFlags, PlanFlags, QueueFlags, ServeFlags, UpscaleFlags};
+pub use flags::{
+    Command, DevicesFlags, DoctorFlags, GalleryFlags, GenerateFlags, InspectFlags, ModelsFlags, PlanFlags, QueueFlags, ServeFlags, UpscaleFlags,
+};
 use flags::{CommonFlags, ServerFlags};
 use interrupt::{Interrupt, Press};
 use job::JobOutput;
@@ -41,12 +45,15 @@ use reporter::{ProgressLine, quiet_reporter, reporter};
 use usage_error::UsageError;
 
 use crate::studio::EngineWake;
+use crate::studio::picture_index::PictureIndex;
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::device::SimulatedDevices;
 use atelier_core::paths::Paths;
+use atelier_core::placement::Placement;
 use atelier_core::processor::{CPU_LEVEL_VARIABLE, ProcessorError};
+use atelier_core::recipe::PlacementText;
 use atelier_core::sd_cli::CommandLine;
-use atelier_engine::{Handle, choose_processor as choose_processor_level, simulate_devices};
+use atelier_engine::{Handle, ServerAddress, Task, choose_processor as choose_processor_level, simulate_devices};
 use atelier_library::{Builtin, BuiltinError};
 
 /// A parsed command line.
@@ -191,6 +198,18 @@ where
             let trash = atelier_library::to_trash;
             return models::run(*flags, models::Env { out, err: err.as_mut(), terminal, paths, interrupt, trash });
         }
+        Command::Gallery(flags) => {
+            let paths = match paths() {
+                Ok(paths) => paths,
+                Err(error) => return failed(&error.into(), err.as_mut()),
+            };
+            if let Err(error) = listen(&interrupt) {
+                // Nothing can be said where standard error is closed.
+                let _ = writeln!(err, "warning: Ctrl-C will end the program at once: {error}");
+            }
+            let trash = &mut atelier_gallery::SystemTrash;
+            return gallery::run(*flags, gallery::Env { out, err: err.as_mut(), terminal, paths, interrupt, trash });
+        }
         Command::Generate(flags) if flags.list_devices => {
             return list_devices(&flags.common.servers, flags.report.json, &start(), out, err.as_mut());
         }
@@ -236,6 +255,7 @@ where
                 Err(error) => refused(&error, err.as_mut()),
             };
         }
+        Command::Inspect(flags) => return inspect::run(&flags, out, err.as_mut()),
         Command::Devices(flags) => return list_devices(&flags.servers, flags.json, &start(), out, err.as_mut()),
         Command::Doctor(flags) => {
             if let Err(error) = listen(&interrupt) {
@@ -254,6 +274,7 @@ where
         Err(error) => return refused(&error, err.as_mut()),
     };
     let handle = start();
+    let job = complete_streaming(job, &servers.rpc_servers, &handle, err.as_mut());
     interrupt.watch(&handle);
     let mut reporter = if report.json { quiet_reporter(err) } else { reporter(err, terminal) };
     reporter.update(&ProgressLine::new("Starting"));
@@ -266,7 +287,27 @@ where
             output.reporter.message(&format!("warning: {busy}"));
         }
     }
-    job::run_job(&handle, job, &interrupt, &mut output)
+    job::run_job(&handle, job, &mut PictureIndex::new(paths().ok()), &interrupt, &mut output)
+}
+
+/// Adds what streaming of layers needs to a job that asks for it without, with a note.
+fn complete_streaming(mut job: resolve::Job, servers: &[ServerAddress], handle: &Handle, err: &mut dyn Write) -> resolve::Job {
+    let Task::Generate { recipe, .. } = &mut job.task else { return job };
+    if !recipe.placement.stream_layers {
+        return job;
+    }
+    // Where it cannot be resolved, the job says why.
+    let Ok(devices) = devices::query(handle, servers, err) else { return job };
+    let with = Placement::parse(&recipe.placement, &devices).ok().and_then(|it| it.with_needs_of_streaming(&devices));
+    if let Some(with) = with {
+        recipe.placement = with.text();
+        let PlacementText { params_backend, max_vram, .. } = &recipe.placement;
+        job.notes.push(format!(
+            "Streaming layers needs the diffusion weights in RAM and a memory budget: --params-backend {params_backend} --max-vram {max_vram} \
+             is used."
+        ));
+    }
+    job
 }
 
 /// Resolves flags with the library that they name.
@@ -277,8 +318,9 @@ fn with_lookup<T>(
     resolve: impl FnOnce(&resolve::Lookup<'_>) -> Result<T, UsageError>,
 ) -> Result<T, UsageError> {
     let model = |name: &str| models::find(name, &common.library, paths);
+    let like = |path: &Path| models::open_picture(path, &common.library, paths, builtin);
     let loras = |names: &[String]| models::find_loras(names, common.model.lora_model_dir.as_deref(), &common.library, paths);
-    resolve(&resolve::Lookup { model: &model, loras: &loras, builtin })
+    resolve(&resolve::Lookup { model: &model, loras: &loras, like: &like, builtin })
 }
 
 fn listen_for_ctrl_c(interrupt: &Arc<Interrupt>) -> Result<(), ctrlc::Error> {

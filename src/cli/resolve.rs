@@ -8,13 +8,16 @@ use super::flags::{
     UpscaleFlags, is_model_name,
 };
 use super::usage_error::UsageError;
+use crate::studio::opened_picture::OpenedPicture;
 use crate::studio::results::Destination;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::placement::{self, OldFlags, PlacementError};
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PlacementText, Recipe, take_loras};
+use atelier_core::recipe::{
+    ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Recipe, take_loras,
+};
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
 use atelier_engine::{PreviewOptions, Task};
-use atelier_library::{Builtin, BuiltinError, Problem, Runnable};
+use atelier_library::{Builtin, BuiltinError, ModelKind, Problem, Runnable};
 
 /// A job of the engine with the destination of its pictures.
 #[derive(Debug, PartialEq)]
@@ -25,8 +28,8 @@ pub(super) struct Job {
     pub(super) previews: Option<PathBuf>,
     /// The model's name, where a manifest gives it.
     pub(super) model: Option<String>,
-    /// Parts of a pasted command that Atelier does not support, in sentences.
-    pub(super) unsupported: Vec<String>,
+    /// Sentences that are said first: parts of a pasted command that Atelier does not support, and what was added.
+    pub(super) notes: Vec<String>,
 }
 
 /// Finds the files of LoRAs by their names, in the same order.
@@ -38,6 +41,8 @@ pub(super) struct Lookup<'a> {
     pub(super) model: &'a dyn Fn(&str) -> Result<Runnable, UsageError>,
     /// The LoRAs that a prompt names.
     pub(super) loras: &'a FindLoras<'a>,
+    /// The settings of a picture.
+    pub(super) like: &'a dyn Fn(&Path) -> Result<OpenedPicture, UsageError>,
     /// The built-in model.
     pub(super) builtin: &'a dyn Fn() -> Result<Builtin, BuiltinError>,
 }
@@ -61,7 +66,7 @@ pub(super) fn generate(
         (Some(_), PreviewMethod::Tae) => PreviewOptions::TinyAutoencoder { every },
     };
     let task = Task::Generate { recipe: Box::new(recipe), preview };
-    Ok(Job { task, destination, previews: flags.preview.clone(), model, unsupported })
+    Ok(Job { task, destination, previews: flags.preview.clone(), model, notes: unsupported })
 }
 
 /// These flags as a command line of sd-cli.
@@ -115,7 +120,7 @@ pub(super) fn upscale(
         threads: threads(devices.threads),
     };
     let destination = Destination::Upscaled { path, source: flags.input.clone(), model };
-    Ok(Job { task, destination, previews: None, model: None, unsupported: Vec::new() })
+    Ok(Job { task, destination, previews: None, model: None, notes: Vec::new() })
 }
 
 /// The recipe, the unsupported parts of a pasted command, and the name of a model of the library.
@@ -124,8 +129,10 @@ fn recipe(flags: &GenerateFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<Str
         let ParsedCommand { recipe, left_out } = sd_cli::read(command)?;
         (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect(), None)
     } else {
-        let (recipe, name) = recipe_of_flags(&flags.picture, &flags.common, lookup)?;
-        (recipe, Vec::new(), name)
+        let like = flags.like.as_deref().map(lookup.like).transpose()?;
+        let notes = like.as_ref().map(|picture| picture.sentences().collect()).unwrap_or_default();
+        let (recipe, name) = recipe_of_flags(&flags.picture, &flags.common, like.as_ref(), lookup)?;
+        (recipe, notes, name)
     };
     check_complete(&recipe)?;
     Ok((recipe, left_out, name))
@@ -135,20 +142,20 @@ fn recipe(flags: &GenerateFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<Str
 pub(super) fn plan(flags: &PlanFlags, lookup: &Lookup<'_>) -> Result<Recipe, UsageError> {
     let picture = PictureFlags {
         prompt: Some(flags.prompt.clone()),
-        negative_prompt: flags.negative_prompt.clone(),
+        negative_prompt: Some(flags.negative_prompt.clone()),
         width: flags.width,
         height: flags.height,
-        seed: 0,
+        seed: Some(0),
         batch_count: 1,
     };
-    let (recipe, _) = recipe_of_flags(&picture, &flags.common, lookup)?;
+    let (recipe, _) = recipe_of_flags(&picture, &flags.common, None, lookup)?;
     check_complete(&recipe)?;
     Ok(recipe)
 }
 
 /// The recipe of a job of the queue, and the name of its model of the library; one that has no files yet is none to complain about.
 pub(super) fn queued(flags: &QueueAddFlags, is_model_here: bool, lookup: &Lookup<'_>) -> Result<(Recipe, Option<String>), UsageError> {
-    let (recipe, name) = recipe_of_flags(&flags.picture(), &flags.common, lookup)?;
+    let (recipe, name) = recipe_of_flags(&flags.picture(), &flags.common, None, lookup)?;
     if is_model_here {
         check_complete(&recipe)?;
     }
@@ -165,7 +172,13 @@ fn check_complete(recipe: &Recipe) -> Result<(), UsageError> {
     Ok(())
 }
 
-fn recipe_of_flags(picture: &PictureFlags, common: &CommonFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Option<String>), UsageError> {
+/// The recipe of flags, beginning with the settings of the picture `like`, and the name of a model of the library.
+fn recipe_of_flags(
+    picture: &PictureFlags,
+    common: &CommonFlags,
+    like: Option<&OpenedPicture>,
+    lookup: &Lookup<'_>,
+) -> Result<(Recipe, Option<String>), UsageError> {
     let CommonFlags { model, sampling, inputs, devices, module_devices, modules, .. } = common;
     // Contradictions are reported before any model is looked up.
     let old = OldFlags {
@@ -192,9 +205,24 @@ fn recipe_of_flags(picture: &PictureFlags, common: &CommonFlags, lookup: &Lookup
         }
         name = Some(found.name);
     }
+    let settings = like.map(|picture| picture.settings.clone()).unwrap_or_default();
+    let has_own_model = usual.files.main().is_some();
+    if let Some(files) = settings.files.filter(|_| !has_own_model) {
+        let named = std::mem::replace(&mut usual.files, files);
+        for (role, path) in named.iter() {
+            usual.files.set(role, path);
+        }
+    }
     if usual.files.is_empty() && name.is_none() {
+        let missing = like.and_then(|picture| picture.missing.iter().find(|it| it.kind == ModelKind::Model));
+        if let Some(missing) = missing {
+            return Err(UsageError::ModelOfPicture(missing.sentence()));
+        }
         (lookup.builtin)()?.apply(&mut usual);
     }
+    // They were made for the picture's own model.
+    let loras = settings.loras.filter(|_| !has_own_model);
+    PartialRecipe { files: None, loras, ..settings }.apply(&mut usual);
     let mut loras: Vec<Lora> = usual.loras.iter().chain(&model.lora).cloned().collect();
     if !tags.is_empty() {
         let (names, strengths): (Vec<String>, Vec<f32>) = tags.into_iter().unzip();
@@ -203,8 +231,8 @@ fn recipe_of_flags(picture: &PictureFlags, common: &CommonFlags, lookup: &Lookup
     }
     let file = |path: &PathBuf| ImageSource::File(path.clone());
     let recipe = Recipe {
-        prompt,
-        negative_prompt: picture.negative_prompt.clone(),
+        prompt: if picture.prompt.is_some() { prompt } else { usual.prompt },
+        negative_prompt: picture.negative_prompt.clone().unwrap_or(usual.negative_prompt),
         width: picture.width.unwrap_or(usual.width),
         height: picture.height.unwrap_or(usual.height),
         steps: sampling.steps.unwrap_or(usual.steps),
@@ -216,16 +244,21 @@ fn recipe_of_flags(picture: &PictureFlags, common: &CommonFlags, lookup: &Lookup
         flow_shift: sampling.flow_shift.or(usual.flow_shift),
         // A number that is none asks for the model's own.
         clip_skip: sampling.clip_skip.map_or(usual.clip_skip, |layers| u32::try_from(layers).ok().filter(|layers| *layers > 0)),
-        seed: picture.seed,
-        rng: sampling.rng,
+        seed: picture.seed.unwrap_or(usual.seed),
+        rng: sampling.rng.unwrap_or(usual.rng),
         batch_count: picture.batch_count,
-        vae_tiling: modules.vae_tiling,
-        flash_attention: !modules.no_diffusion_fa,
-        vae_conv_scale: modules.vae_conv_scale,
-        init: inputs.init_img.as_ref().map(|path| InitImage { image: file(path), strength: inputs.strength }),
-        mask: inputs.mask.as_ref().map(file),
-        reference_images: inputs.ref_image.iter().map(file).collect(),
-        control: inputs.control_image.as_ref().map(|path| ControlImage { image: file(path), strength: inputs.control_strength }),
+        vae_tiling: modules.vae_tiling || usual.vae_tiling,
+        flash_attention: !modules.no_diffusion_fa && (usual.flash_attention || modules.diffusion_fa),
+        vae_conv_scale: modules.vae_conv_scale || usual.vae_conv_scale,
+        init: inputs.init_img.as_ref().map(|path| InitImage { image: file(path), strength: inputs.strength }).or(usual.init),
+        // A mask belongs to its picture.
+        mask: inputs.mask.as_ref().map(file).or(usual.mask.filter(|_| inputs.init_img.is_none())),
+        reference_images: if inputs.ref_image.is_empty() { usual.reference_images } else { inputs.ref_image.iter().map(file).collect() },
+        control: inputs
+            .control_image
+            .as_ref()
+            .map(|path| ControlImage { image: file(path), strength: inputs.control_strength })
+            .or(usual.control),
         loras,
         placement,
         threads: threads(devices.threads),

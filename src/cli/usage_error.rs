@@ -16,6 +16,10 @@ pub(super) enum UsageError {
     NotPng,
     #[error("--control-image needs a ControlNet; name its file with --control-net")]
     NoControlNet,
+    #[error("{} tells nothing of how it was made; see what it holds with: atelier inspect --stealth", .0.display())]
+    NoSettings(std::path::PathBuf),
+    #[error("{0} Name another one with --model")]
+    ModelOfPicture(String),
     #[error("{0}")]
     WithoutEffect(&'static str),
     #[error(transparent)]
@@ -35,6 +39,9 @@ pub(super) enum UsageError {
 impl UsageError {
     /// True where the flags are right and a model, folder or setting that they need is missing.
     pub(super) const fn is_missing_resource(&self) -> bool {
-        matches!(self, Self::NoHome(_) | Self::Builtin(_) | Self::Model(_) | Self::Places(_))
+        matches!(
+            self,
+            Self::NoSettings(_) | Self::ModelOfPicture(_) | Self::NoHome(_) | Self::Builtin(_) | Self::Model(_) | Self::Places(_)
+        )
     }
 }

@@ -14,6 +14,8 @@ use eframe::egui;
 use crate::gui::autosave::Autosave;
 use crate::gui::command::{Command, Commands};
 use crate::gui::context::Context;
+use crate::gui::create::presets::PresetState;
+use crate::gui::create::prompt_history::PromptHistory;
 use crate::gui::create::view::settings_panel;
 use crate::gui::features::with_features;
 use crate::gui::files::{DialogKind, DialogResult, Report};
@@ -29,9 +31,10 @@ use crate::settings::{Settings, Zoom};
 use crate::studio::crash_report::Watch;
 use crate::studio::gallery_service::{GalleryEvent, GalleryService};
 use crate::studio::instance::{Handover, Instance};
-use crate::studio::library_service::LibraryService;
+use crate::studio::library_service::{LibraryService, LibrarySnapshot};
 use crate::studio::queue::{QueueOptions, QueueRequest, QueueService};
 use atelier_core::mailbox::Mailbox;
+use atelier_core::paths::Paths;
 use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
 use atelier_library::Builtin;
@@ -171,7 +174,7 @@ impl App {
                 custom_recipe,
                 recent_recipes: RecentRecipes::default(),
                 lora_files: Vec::new(),
-                library_files: Vec::new(),
+                library: Arc::new(LibrarySnapshot { cards: builtin.iter().cloned().collect(), ..LibrarySnapshot::default() }),
                 unplaced: Vec::new(),
                 missing_files: BTreeSet::new(),
                 jobs: Jobs::default(),
@@ -184,7 +187,11 @@ impl App {
             },
             notices: Notices::default(),
             closing: Closing::No,
-            create: create::State::new(settings.preview, pictures_folder),
+            create: create::State {
+                presets: PresetState { folder: options.paths.as_ref().map(Paths::presets), ..PresetState::default() },
+                prompts: PromptHistory::new(settings.prompts.clone()),
+                ..create::State::new(settings.preview, pictures_folder)
+            },
             devices: devices::State::from_settings(&settings),
             models: models::State::new(builtin, options.library.is_some()),
             gallery: gallery::State::default(),
@@ -209,6 +216,7 @@ impl App {
         };
         app.with(ctx, |features, context| {
             memory::update::start(features.memory, context);
+            create::update::start(features.create, context);
             devices::requests::start(features.devices, context);
             program::update::start(context);
         });
@@ -290,7 +298,7 @@ impl App {
         }
         let is_listed = self.state.models.is_known;
         if let Some(Opening { files, .. }) = self.opening.take_if(|it| is_listed || ctx.time() >= it.until_secs) {
-            self.with(ctx, |_, context| create::open::open(files, context));
+            self.with(ctx, |_, context| create::open::open(files, false, context));
         }
         self.with(ctx, |Features { create, devices, models, gallery, memory, program, .. }, context| {
             create::pictures::refresh_textures(create, context);
@@ -337,6 +345,7 @@ impl App {
         let mut commands = Commands::default();
         frame::window(ui, &self.state, &mut commands);
         self.state.create.focus_prompt = false;
+        self.state.create.focus_dialog = false;
         let gallery = &mut self.state.gallery;
         (gallery.focus_search, gallery.focus_cursor) = (false, false);
         let models = &mut self.state.models;
@@ -498,8 +507,8 @@ fn cause_of(command: &Command) -> ChangeCause {
 /// Origin of the changes that a worker's report makes.
 const fn cause_of_report(report: &Report) -> ChangeCause {
     ChangeCause::Step(match report {
-        Report::Identified(_) => "Add files",
-        Report::Opened(_) => "Open files",
+        Report::Identified(_) | Report::Opened { dropped: true, .. } => "Add files",
+        Report::Opened { dropped: false, .. } => "Open files",
         Report::Recalled(part, _) => part.label(),
         Report::DialogClosed(..) => "Choose a file",
         _ => OTHER_CHANGE,
@@ -592,8 +601,10 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
     match report {
         Report::CrashMarkerChecked(existed) => memory::update::crash_marker_checked(memory, existed, context),
         Report::CrashMarkerWritten => memory::update::crash_marker_written(memory, context),
-        Report::Identified(files) => create::update::identified(files, context),
-        Report::Opened(files) => create::open::opened(create, files, context),
+        Report::Identified(files) => create::added_files::identified(files, context),
+        Report::Opened { files, dropped } => create::open::opened(create, files, dropped, context),
+        Report::Pasted(image) => create::open::offer_pasted(create, image, context),
+        Report::Presets(presets, words) => create::update::presets_read(create, presets, words, context),
         Report::Missing(paths) => context.shared.missing_files = paths.into_iter().collect(),
         Report::Saved(Ok(path)) => context.notice(format!("Saved as {}", path.display())),
         Report::Saved(Err(error)) => {
@@ -644,6 +655,7 @@ fn dialog_closed(
         | DialogKind::Reference
         | DialogKind::Control
         | DialogKind::Lora
+        | DialogKind::Styles
         | DialogKind::SaveAs(_) => {
             create::update::dialog_closed(create, kind, result, context);
         }

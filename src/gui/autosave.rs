@@ -84,6 +84,7 @@ impl Autosave {
             reserve: state.memory.reserve,
             cpu_math: state.memory.cpu_math,
             updates: state.program.updates.settings.clone(),
+            prompts: state.create.prompts.prompts().to_vec(),
         }
     }
 }

@@ -15,7 +15,9 @@ use crate::gui::identify::{FileKind, identify};
 use crate::gui::pixels;
 use crate::settings::{self, Settings};
 use crate::studio::crash_report::{LastCrash, Watch};
-use crate::studio::opened_picture::{OpenedPicture, read_opened_picture};
+use crate::studio::library_service::LibrarySnapshot;
+use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
+use crate::studio::presets::{PresetTask, Presets, read_presets};
 use crate::studio::updates::{Release, UpdateError};
 use crate::studio::{installed, preloading, results};
 use atelier_core::device::Device;
@@ -24,7 +26,7 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, RecallPart, Recipe, Rgb8};
 use atelier_engine::{JobId, Preview, RemoteError, RemoteReport, ServerAddress};
 use atelier_gallery::PictureId as GalleryId;
-use atelier_media::PictureError;
+use atelier_media::{PictureError, Tool};
 
 /// A dialog that closes faster than this was never seen: no person is so quick.
 const NEVER_SEEN: Duration = Duration::from_millis(150);
@@ -34,12 +36,16 @@ const NEVER_SEEN: Duration = Duration::from_millis(150);
 pub enum FileTask {
     /// Identify these files.
     Identify(Vec<PathBuf>),
-    /// Read files that were opened from outside.
+    /// Read files that came from outside.
     Open {
         /// The files.
         paths: Vec<PathBuf>,
         /// Model files of this machine, among which a picture's recipe finds its own.
         known: Vec<PathBuf>,
+        /// The library, among whose models a picture of another program finds its own.
+        library: Arc<LibrarySnapshot>,
+        /// The person is asked about every picture.
+        dropped: bool,
     },
     /// Read the recipes of pictures of earlier sessions.
     ReadKept {
@@ -47,6 +53,8 @@ pub enum FileTask {
         pictures: Vec<(GalleryId, PathBuf)>,
         /// Model files of this machine, among which a picture's recipe finds its own.
         known: Vec<PathBuf>,
+        /// The library.
+        library: Arc<LibrarySnapshot>,
     },
     /// Read the settings of a picture of which a part is taken over.
     Recall {
@@ -54,9 +62,13 @@ pub enum FileTask {
         path: PathBuf,
         /// Model files of this machine, among which its recipe finds its own.
         known: Vec<PathBuf>,
+        /// The library, among whose models a picture of another program finds its own.
+        library: Arc<LibrarySnapshot>,
         /// The part.
         part: RecallPart,
     },
+    /// Do this with the presets of this folder.
+    Presets(PathBuf, PresetTask),
     /// Find out which of these files are missing.
     Check(Vec<PathBuf>),
     /// Write a picture where the person wants it.
@@ -116,6 +128,8 @@ pub enum PixelTask {
     },
     /// Convert a preview for the screen.
     Preview(JobId, Preview),
+    /// Convert a picture of the clipboard.
+    Pasted(Arc<ColorImage>),
     /// Convert a picture of the gallery for the screen.
     Large {
         /// Its number.
@@ -143,12 +157,21 @@ pub enum PixelTask {
 pub enum Report {
     /// Kinds of these files.
     Identified(Vec<(PathBuf, FileKind)>),
-    /// Files that were opened from outside, in order.
-    Opened(Vec<(PathBuf, Opened)>),
+    /// Files that came from outside.
+    Opened {
+        /// The files, in order.
+        files: Vec<(PathBuf, Opened)>,
+        /// The person is asked about every picture.
+        dropped: bool,
+    },
+    /// Picture of the clipboard.
+    Pasted(Rgb8),
     /// Pictures of earlier sessions, in order; those that Atelier did not make are left out.
     KeptRead(Vec<(GalleryId, PathBuf, OpenedPicture)>),
     /// Settings of a picture of which this part is taken over; `None` where it has none.
     Recalled(RecallPart, Option<Box<OpenedPicture>>),
+    /// The presets, and what was done with them, in a sentence.
+    Presets(Presets, Option<String>),
     /// Of the files asked about, those that are not there.
     Missing(Vec<PathBuf>),
     /// The picture was written where the person wanted it.
@@ -201,11 +224,11 @@ pub enum Report {
     ServerTested(ServerAddress, Result<RemoteReport, RemoteError>),
 }
 
-/// A file that was opened from outside.
+/// A file that came from outside.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Opened {
-    /// A picture with a recipe of ours.
-    Picture(Box<OpenedPicture>),
+    /// A picture, with its settings where it has some.
+    Picture(Option<Box<OpenedPicture>>),
     /// Anything else.
     Other(FileKind),
 }
@@ -227,6 +250,8 @@ pub enum DialogKind {
     Control,
     /// A LoRA.
     Lora,
+    /// A1111's list of styles.
+    Styles,
     /// Target file of this picture.
     SaveAs(PictureId),
     /// A folder of models that is used in place.
@@ -274,12 +299,13 @@ pub enum FileError {
     },
 }
 
-pub(crate) fn pixel_task(task: PixelTask) -> Report {
-    match task {
+pub(crate) fn pixel_task(task: PixelTask) -> Option<Report> {
+    Some(match task {
         PixelTask::Picture { pixels, copy: true, .. } => Report::ClipboardPicture(pixels::to_screen(&pixels, usize::MAX)),
         PixelTask::Picture { id, pixels, max_side_px, thumbnail, copy: false } => {
             Report::Picture { id, full: pixels::to_screen(&pixels, max_side_px), thumbnail: thumbnail.then(|| pixels::thumbnail(&pixels)) }
         }
+        PixelTask::Pasted(image) => Report::Pasted(pixels::from_screen(&image)?),
         PixelTask::Large { id, pixels, max_side_px } => {
             let image = pixels::to_screen(&pixels, max_side_px);
             Report::Large(id, pixels, image)
@@ -288,9 +314,10 @@ pub(crate) fn pixel_task(task: PixelTask) -> Report {
             Report::Difference(ids, pixels::difference(&pixels, &other, max_side_px))
         }
         PixelTask::Preview(job, preview) => Report::Preview(job, preview.picture, pixels::to_screen(&preview.image, 2048)),
-    }
+    })
 }
 
+/// Does a task of the disk thread.
 pub(crate) fn file_task(task: FileTask) -> Option<Report> {
     match task {
         FileTask::Identify(paths) => {
@@ -300,25 +327,33 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             });
             Some(Report::Identified(identified.collect()))
         }
-        FileTask::Open { paths, known } => {
+        FileTask::Open { paths, known, library, dropped } => {
+            let known = KnownModels { files: &known, cards: &library.cards };
             let opened = paths.into_iter().map(|path| {
                 let what = match identify(&path) {
-                    FileKind::Picture => read_opened_picture(&path, &known)
-                        .map_or(Opened::Other(FileKind::Picture), |picture| Opened::Picture(Box::new(picture))),
+                    FileKind::Picture => Opened::Picture(read_opened_picture(&path, &known).map(Box::new)),
                     other => Opened::Other(other),
                 };
                 (path, what)
             });
-            Some(Report::Opened(opened.collect()))
+            Some(Report::Opened { files: opened.collect(), dropped })
         }
-        FileTask::ReadKept { pictures, known } => {
+        FileTask::ReadKept { pictures, known, library } => {
+            let known = KnownModels { files: &known, cards: &library.cards };
             let read = pictures.into_iter().filter_map(|(id, path)| {
-                let picture = read_opened_picture(&path, &known)?;
+                let picture = read_opened_picture(&path, &known).filter(|picture| picture.tool == Tool::Atelier)?;
                 Some((id, path, picture))
             });
             Some(Report::KeptRead(read.collect()))
         }
-        FileTask::Recall { path, known, part } => Some(Report::Recalled(part, read_opened_picture(&path, &known).map(Box::new))),
+        FileTask::Recall { path, known, library, part } => {
+            let known = KnownModels { files: &known, cards: &library.cards };
+            Some(Report::Recalled(part, read_opened_picture(&path, &known).map(Box::new)))
+        }
+        FileTask::Presets(folder, task) => {
+            let words = task.run(&folder, atelier_library::to_trash);
+            Some(Report::Presets(read_presets(&folder), words))
+        }
         FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
         FileTask::SaveAs { target, kept, recipe, notes, pixels } => {
             Some(Report::Saved(save_as(&target, kept.as_deref(), &recipe, &notes, pixels.as_deref())))
@@ -370,6 +405,7 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
             .add_filter("Model files", &MODELS)
             .add_filter("All files", &["*"])
             .pick_file()),
+        DialogKind::Styles => one(dialog.set_title("Choose A1111's styles.csv").add_filter("Lists of styles", &["csv"]).pick_file()),
         DialogKind::Lora => one(dialog.set_title("Choose a LoRA").add_filter("Model files", &MODELS).pick_file()),
         DialogKind::Start => one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURES).pick_file()),
         DialogKind::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURES).pick_file()),
@@ -423,7 +459,10 @@ fn save_as(
 pub(crate) fn parse_path(path: &Path) -> PathBuf {
     let Some(text) = path.to_str() else { return path.to_owned() };
     let text = text.trim().trim_matches(['"', '\'']);
-    PathBuf::from(text.strip_prefix("file://").unwrap_or(text))
+    match text.strip_prefix("file://") {
+        Some(address) => PathBuf::from(percent_encoding::percent_decode_str(address).decode_utf8_lossy().as_ref()),
+        None => PathBuf::from(text),
+    }
 }
 
 /// Reads a picture of any kind that Atelier knows.

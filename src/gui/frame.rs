@@ -2,6 +2,9 @@
 //!
 //! Not here: files, network, threads, the engine. Colours live in `theme` alone. Every control has a tooltip and an accessible name.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
 use eframe::egui::{self, CentralPanel, Context, Event, Frame, Margin, Panel, Popup, Ui};
 
 use crate::gui::command::{Command, Commands};
@@ -84,10 +87,41 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         });
     });
     overlays::drop_hint(ui, state.shared.screen);
+    create::view::dropped::dropped_card(ui, state, commands);
+    create::view::presets::preset_dialog(ui, state, commands);
     program::view::about(ui, state, commands);
     if state.closing != Closing::No && state.closing != Closing::Now {
         overlays::closing_dialog(ui, state, commands);
     }
+}
+
+/// Takes a pasted picture, and paths of files that are pasted while nothing is typed.
+fn pasted(ctx: &Context, screen: Screen, commands: &mut Commands) {
+    if screen == Screen::Models {
+        return;
+    }
+    let typing = ctx.text_edit_focused();
+    ctx.input(|input| {
+        for event in &input.events {
+            match event {
+                Event::PasteImage(image) => commands.push(create::Command::TakeImage(Arc::clone(image))),
+                Event::Paste(text) if !typing => {
+                    let paths = pasted_paths(text);
+                    if !paths.is_empty() {
+                        commands.push(create::Command::TakePaths(paths));
+                    }
+                }
+                _ => {}
+            }
+        }
+    });
+}
+
+/// Paths in a pasted text, one a line; none where a line is anything else.
+fn pasted_paths(text: &str) -> Vec<PathBuf> {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_path = |line: &str| line.starts_with("file://") || Path::new(line.trim_matches('"')).is_absolute();
+    if lines().all(is_path) { lines().map(PathBuf::from).collect() } else { Vec::new() }
 }
 
 /// Turns keys, dropped files and the system's "copy" into commands.
@@ -100,8 +134,10 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
             Screen::Create | Screen::Devices => Command::Create(create::Command::TakePaths(dropped)),
         });
     }
+    pasted(ctx, state.shared.screen, commands);
     // A dialog or an open menu has its own keys.
-    let has_dialog = models::view::has_dialog(state) || gallery::view::has_dialog(state) || program::view::has_dialog(state);
+    let of_views = create::view::has_dialog(state) || models::view::has_dialog(state) || gallery::view::has_dialog(state);
+    let has_dialog = of_views || program::view::has_dialog(state);
     if state.closing != Closing::No || has_dialog || Popup::is_any_open(ctx) {
         return;
     }

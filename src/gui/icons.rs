@@ -35,6 +35,7 @@ pub(crate) enum Icon {
     Pause,
     Play,
     Search,
+    History,
     Menu,
     List,
 }
@@ -194,6 +195,10 @@ pub(crate) fn paint(painter: &Painter, rect: Rect, icon: Icon, stroke: Stroke) {
         Icon::Search => {
             painter.circle_stroke(at(7.0, 7.0), 4.2, stroke);
             line(&[(10.2, 10.2), (13.4, 13.4)]);
+        }
+        Icon::History => {
+            painter.circle_stroke(at(8.0, 8.0), 5.6, stroke);
+            line(&[(8.0, 4.8), (8.0, 8.2), (10.6, 9.6)]);
         }
         Icon::Menu => {
             for y in [4.0, 8.0, 12.0] {

@@ -89,7 +89,7 @@ pub(crate) fn drop_hint(ui: &mut Ui, screen: Screen) {
     let what = match screen {
         Screen::Models => "Folders or model files, used where they are; links, downloaded",
         Screen::Gallery => "Pictures, copied into your folder; folders, shown where they are",
-        Screen::Create | Screen::Devices => "Model files, LoRAs, or a picture to start from",
+        Screen::Create | Screen::Devices => "Model files, LoRAs, or pictures of any program",
     };
     let whole = ui.ctx().content_rect();
     Area::new(Id::unique("drop hint")).order(Order::Foreground).interactable(false).fixed_pos(whole.min).show(ui.ctx(), |ui| {

@@ -14,6 +14,15 @@ pub(crate) fn to_screen(image: &Rgb8, max_side_px: usize) -> ColorImage {
     ColorImage::from_rgb([image.width() as usize, image.height() as usize], image.pixels())
 }
 
+/// The picture of the screen; what is see-through is white.
+#[must_use]
+pub(crate) fn from_screen(image: &ColorImage) -> Option<Rgb8> {
+    let [width, height] = image.size.map(|side| u32::try_from(side).unwrap_or(0));
+    // The colours are multiplied by alpha already.
+    let over_white = |pixel: &eframe::egui::Color32| [pixel.r(), pixel.g(), pixel.b()].map(|value| value.saturating_add(255 - pixel.a()));
+    Rgb8::new(width, height, image.pixels.iter().flat_map(over_white).collect())
+}
+
 /// Difference of two pictures for the screen, in the size of the first: black where they are the same, four times as bright as they differ.
 #[must_use]
 pub(crate) fn difference(first: &Rgb8, second: &Rgb8, max_side_px: usize) -> ColorImage {
@@ -50,6 +59,14 @@ mod tests {
         let same = to_screen(&image, 2);
         assert_eq!(same.as_raw(), [1, 2, 3, 255, 4, 5, 6, 255]);
         assert_eq!(to_screen(&image, 1).size, [1, 1]);
+    }
+
+    #[test]
+    fn a_picture_of_the_screen_is_laid_on_white() {
+        let image = Rgb8::new(2, 1, vec![1, 2, 3, 4, 5, 6]).unwrap();
+        assert_eq!(from_screen(&to_screen(&image, 2)), Some(image));
+        let glass = ColorImage::new([1, 1], vec![eframe::egui::Color32::TRANSPARENT]);
+        assert_eq!(from_screen(&glass).unwrap().pixels(), [255, 255, 255]);
     }
 
     #[test]

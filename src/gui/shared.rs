@@ -11,9 +11,10 @@ use crate::gui::devices::board::Remedy;
 pub use crate::gui::history::History;
 pub use crate::gui::screen::Screen;
 use crate::settings::{ThemeChoice, Zoom};
+use crate::studio::library_service::LibrarySnapshot;
 use crate::studio::queue::QueueSnapshot;
 use atelier_core::advice::Advice;
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, RecallPart, Recipe, take_loras, take_loras_if};
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, PartialRecipe, RecallPart, Recipe, take_loras, take_loras_if};
 use atelier_engine::{JobId, Residency, Resident};
 use atelier_library::{Builtin, lora_named};
 
@@ -36,8 +37,8 @@ pub struct Shared {
     pub recent_recipes: RecentRecipes,
     /// The LoRAs of the library, by which a prompt can name them.
     pub lora_files: Vec<PathBuf>,
-    /// All model files of the library, by which a picture's recipe finds its own.
-    pub library_files: Vec<PathBuf>,
+    /// The library, among whose models a picture finds its own.
+    pub library: Arc<LibrarySnapshot>,
     /// Files whose role could not be guessed; the person is asked.
     pub unplaced: Vec<PathBuf>,
     /// Files in use that are not where they were.
@@ -186,18 +187,32 @@ impl Shared {
         self.recipe = with_model_of(now, own);
     }
 
-    /// Takes a part of a picture's settings over; where it is computed stays as it is. The person's own files are remembered beside the
-    /// built-in model, and the other way round. Without files in `from`, the model stays.
-    pub fn recall(&mut self, part: RecallPart, from: &Recipe) {
-        if part.has_model() && !from.files.is_empty() {
-            let is_builtin = self.builtin.as_ref().is_ok_and(|builtin| builtin.is_in(from));
-            match (self.uses_builtin(), is_builtin) {
-                (false, true) => self.use_builtin(),
-                (true, false) => self.use_own_files(),
-                _ => {}
+    /// Takes a part of a picture's settings over; where it is computed stays as it is.
+    pub fn recall(&mut self, part: RecallPart, from: &PartialRecipe) {
+        self.apply_settings(&part.select(from));
+    }
+
+    /// Takes settings over, of a picture or a preset.
+    pub fn apply_settings(&mut self, settings: &PartialRecipe) {
+        if let Some(files) = &settings.files {
+            self.change_sides(files);
+            if *files != self.recipe.files && settings.loras.is_none() {
+                // They were made for another model.
+                self.recipe.loras.clear();
             }
         }
-        part.apply(from, &mut self.recipe);
+        settings.apply(&mut self.recipe);
+        self.recipe.drop_unusable_control();
+        self.take_prompt_loras();
+    }
+
+    /// Remembers the person's own files beside the built-in model, and the other way round, before these files become the model.
+    fn change_sides(&mut self, files: &ModelFiles) {
+        match (self.uses_builtin(), self.is_builtin(files)) {
+            (false, true) => self.use_builtin(),
+            (true, false) => self.use_own_files(),
+            _ => {}
+        }
     }
 
     /// Sets the file of a role. The first one after the built-in model begins a model of one's own.

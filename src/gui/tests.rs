@@ -25,12 +25,14 @@ use atelier_library::{Builtin, MANIFEST};
 
 mod board;
 mod create;
+mod dropped;
 mod gallery;
 mod history;
 mod inputs;
 mod memory;
 mod models;
 mod notes;
+mod presets;
 mod program;
 mod queue;
 mod recall;

@@ -80,6 +80,17 @@ pub(crate) fn bare_icon(ui: &mut Ui, icon: Icon, label: &str) -> Response {
     response
 }
 
+/// A chip of words that a click takes away. For rows that wrap, which [`command_control`] does not let its controls do.
+pub(crate) fn removable_chip(ui: &mut Ui, commands: &mut Commands, words: &str, color: egui::Color32, remove: impl Into<Command>) {
+    let remove = remove.into();
+    let text = RichText::new(format!("{words}  ×")).size(theme::SMALL).color(color);
+    let name = format!("{}: {words}", remove.label());
+    let response = ui.add(Button::new(text).corner_radius(9)).on_hover_text(remove.tooltip()).accessible_name(name);
+    if response.clicked() {
+        commands.push(remove);
+    }
+}
+
 /// Shows a control for a command: disabled with its reason where it cannot be done, with its tooltip, and asked for when clicked.
 pub(crate) fn command_control(
     ui: &mut Ui,

@@ -33,7 +33,7 @@ impl Workers {
     pub(crate) fn start(wake: Wake) -> io::Result<Self> {
         let reports = Arc::new(Mailbox::new(move || wake()));
         let files = WorkerQueue::start("files", &reports, file_task)?;
-        let pixels = WorkerQueue::start("pixels", &reports, |task| Some(pixel_task(task)))?;
+        let pixels = WorkerQueue::start("pixels", &reports, pixel_task)?;
         Ok(Self { files, pixels, reports })
     }
 
@@ -113,7 +113,7 @@ struct WorkerQueue<T> {
 }
 
 impl<T: Send + 'static> WorkerQueue<T> {
-    fn start(name: &str, reports: &Arc<Mailbox<Report>>, run: impl Fn(T) -> Option<Report> + Send + 'static) -> io::Result<Self> {
+    fn start(name: &str, reports: &Arc<Mailbox<Report>>, mut run: impl FnMut(T) -> Option<Report> + Send + 'static) -> io::Result<Self> {
         let (sender, tasks) = channel::<T>();
         let (ended_sender, ended) = channel();
         let reports = Arc::clone(reports);

@@ -197,6 +197,7 @@ mod tests {
             reserve: Reserve { percent: 20, most_bytes: 3 << 30 },
             cpu_math: Some(CpuMath::F32),
             updates: UpdateSettings { choice: UpdateChoice::Weekly, checked_secs: 1_790_000_000, seen: "1.2.3".parse().ok() },
+            prompts: vec!["a lake".into(), "ein See,\ngrößer".into()],
         }
     }
 
@@ -270,6 +271,9 @@ mod tests {
         // The window lacks its height, which is not made up.
         let window = serde_json::json!({"x": 40, "y": null, "width": 1200, "maximized": true});
         assert_eq!(with("/window", window), Settings { window: None, ..full() });
+        let window = serde_json::json!({"x": 40, "width": 1200, "height": 800});
+        let kept = WindowPlace { x: Some(40.0), y: None, width: 1200.0, height: 800.0, maximized: false, scale: None };
+        assert_eq!(with("/window", window), Settings { window: Some(kept), ..full() });
         assert_eq!(with("/zoom", "large".into()), Settings { zoom: Zoom::default(), ..full() });
         assert_eq!(with("/reserve/percent", 1000.into()), Settings { reserve: Reserve::default(), ..full() });
         assert_eq!(with("/recipe/width", (-1).into()), Settings { recipe: Recipe { width: usual.width, ..full().recipe }, ..full() });

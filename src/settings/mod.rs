@@ -53,6 +53,8 @@ pub struct Settings {
     pub cpu_math: Option<CpuMath>,
     /// Whether new versions are looked for, and what was found.
     pub updates: UpdateSettings,
+    /// Prompts of earlier pictures, newest first.
+    pub prompts: Vec<String>,
 }
 
 /// A placement with a name.
@@ -80,6 +82,7 @@ pub struct WindowPlace {
     /// Height of its inside.
     pub height: f32,
     /// It filled the screen.
+    #[serde(default)]
     pub maximized: bool,
     /// Pixels per point of its monitor, by which `x` and `y` become pixels of the desktop. Older versions wrote none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

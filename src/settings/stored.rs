@@ -50,6 +50,8 @@ pub(super) struct StoredSettings {
     cpu_math: Option<String>,
     #[serde(default)]
     updates: StoredUpdates,
+    #[serde(default)]
+    prompts: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -164,6 +166,7 @@ impl From<&Settings> for StoredSettings {
             reserve: Some(StoredReserve { percent: settings.reserve.percent, most_bytes: settings.reserve.most_bytes }),
             cpu_math: settings.cpu_math.map(|math| math.name().into()),
             updates: StoredUpdates::from(&settings.updates),
+            prompts: settings.prompts.clone(),
         }
     }
 }
@@ -197,6 +200,7 @@ impl From<StoredSettings> for Settings {
                 .map_or_else(Reserve::default, |it| Reserve { percent: it.percent, most_bytes: it.most_bytes }),
             cpu_math: stored.cpu_math.and_then(|name| name.parse().ok()),
             updates: stored.updates.into(),
+            prompts: stored.prompts,
         }
     }
 }

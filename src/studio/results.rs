@@ -5,10 +5,12 @@
 use std::path::{Path, PathBuf};
 
 use atelier_core::picture_note::PictureNote;
-use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
-use atelier_engine::{Picture, Preview};
+use atelier_core::recipe::{ImageSource, PictureInfo, Recipe, Rgb8};
+use atelier_engine::{JobId, Picture, Preview};
 use atelier_library::model_name;
 use atelier_media::{Metadata, PictureError};
+
+use crate::studio::picture_index::PictureIndex;
 
 /// Destination of the pictures of a job.
 #[derive(Debug, PartialEq)]
@@ -38,7 +40,43 @@ pub enum Destination {
     },
 }
 
+/// A picture that was kept.
+#[derive(Debug, PartialEq, Eq)]
+pub struct KeptPicture {
+    /// Its file.
+    pub path: PathBuf,
+    /// Why the gallery does not have it yet, in a sentence.
+    pub warning: Option<String>,
+}
+
 impl Destination {
+    /// Writes a finished picture of a job and adds it to the gallery.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn keep(&self, picture: &Picture, job: JobId, index: &mut PictureIndex) -> Result<KeptPicture, PictureError> {
+        let path = self.write(picture)?;
+        let batch = self.is_batch().then(|| index.batch_of(job));
+        let warning = index.add(&path, None, self.parent(), batch).err();
+        Ok(KeptPicture { path, warning })
+    }
+
+    /// True where its job makes several pictures.
+    fn is_batch(&self) -> bool {
+        match self {
+            Self::Folder { recipe, .. } | Self::Named { recipe, .. } => recipe.batch_count > 1,
+            Self::Upscaled { .. } => false,
+        }
+    }
+
+    /// The picture that its pictures are made from, where that is a file.
+    fn parent(&self) -> Option<PathBuf> {
+        match self {
+            Self::Folder { recipe, .. } | Self::Named { recipe, .. } => init_file(recipe),
+            Self::Upscaled { source, .. } => Some(source.clone()),
+        }
+    }
+
     /// Writes a finished picture and returns its path.
     ///
     /// # Errors
@@ -91,6 +129,15 @@ pub fn encode_picture(recipe: &Recipe, info: PictureInfo, notes: &[PictureNote],
 /// If the file cannot be written.
 pub fn write_picture(path: &Path, recipe: &Recipe, info: PictureInfo, notes: &[PictureNote], image: &Rgb8) -> Result<(), PictureError> {
     atelier_media::write_picture(path, image, &Metadata::of(recipe, model_name(&recipe.files), info, notes, image))
+}
+
+/// The file that a recipe begins with.
+#[must_use]
+pub fn init_file(recipe: &Recipe) -> Option<PathBuf> {
+    match &recipe.init.as_ref()?.image {
+        ImageSource::File(path) => Some(path.clone()),
+        ImageSource::Pixels(_) => None,
+    }
 }
 
 /// Writes a preview into a folder and returns its path.

@@ -136,15 +136,26 @@ impl Desktop {
         }
     }
 
-    /// Moves the pointer to the control of this name and clicks, once it can be used and has stopped moving.
-    pub(crate) fn click(&mut self, name: &str) -> Result<()> {
+    /// Place of the control that `look` sees, once it has stopped moving: what a window shows when it opens settles for some frames.
+    pub(crate) fn resting_place(
+        &mut self,
+        what: &str,
+        limit: Duration,
+        mut look: impl FnMut(&mut Self) -> Result<Option<Control>>,
+    ) -> Result<Area> {
         let mut last = None;
-        let area = self.wait(&format!("\u{201c}{name}\u{201d}, ready to be clicked,"), CONTROL_TIMEOUT, |it| {
-            let area = it.find(name)?.filter(|control| control.enabled).and_then(|control| control.area);
+        self.wait(what, limit, |it| {
+            let area = look(it)?.and_then(|control| control.area);
             let resting = area.filter(|_| area == last);
             last = area;
             Ok(resting)
-        })?;
+        })
+    }
+
+    /// Moves the pointer to the control of this name and clicks, once it can be used and has stopped moving.
+    pub(crate) fn click(&mut self, name: &str) -> Result<()> {
+        let what = format!("\u{201c}{name}\u{201d}, ready to be clicked,");
+        let area = self.resting_place(&what, CONTROL_TIMEOUT, |it| Ok(it.find(name)?.filter(|control| control.enabled)))?;
         let (x, y) = area.centre();
         self.click_at(x, y)
     }

@@ -143,13 +143,17 @@ pub(crate) fn cargo_program() -> OsString {
 pub(crate) fn cargo(subcommand: &str) -> Command {
     let mut command = Command::new(cargo_program());
     command.arg(subcommand).current_dir(root());
-    // Cargo's variables about this package are wrong for the next build, and would trigger rebuilds.
+    leave_out_own_variables(&mut command);
+    command
+}
+
+/// Leaves out cargo's variables about this package, which are wrong for the next build and would trigger rebuilds.
+pub(crate) fn leave_out_own_variables(command: &mut Command) {
     for (name, _) in env::vars_os() {
         if is_about_this_package(&name.to_string_lossy()) {
             command.env_remove(name);
         }
     }
-    command
 }
 
 fn is_about_this_package(variable: &str) -> bool {

@@ -15,6 +15,7 @@ mod package;
 mod packages;
 mod release;
 mod requirements;
+mod sanitize;
 mod stages;
 mod stale_engine;
 mod vulkan;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Chore::Test => chores::test(&options),
         Chore::Lint => chores::lint(&options),
         Chore::Bench => chores::bench(&options),
+        Chore::Sanitize => sanitize::sanitize(&options),
         Chore::Sheet => chores::sheet(&options),
         Chore::Fresh => chores::fresh(&options),
         Chore::Package => package::package(&options),

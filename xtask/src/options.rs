@@ -12,6 +12,7 @@ Atelier's chores:
   cargo xtask test [-- ARGS]    check the format, lint, and run every test; ARGS go to the tests
   cargo xtask test --vulkan     build with Vulkan in a folder of its own and compare a Vulkan device's picture with the processor's
   cargo xtask test --packages   make the packages for Linux, or those that are named, and try them in a new Debian, as root
+  cargo xtask sanitize [-- ARGS] run the tests that go through the engine with the sanitizers for addresses, leaks and undefined behaviour
   cargo xtask setup             only install what the others need
   cargo xtask lint              check the format, lint, and audit the dependencies
   cargo xtask bench [-- ARGS]   measure; ARGS go to the benchmark
@@ -42,6 +43,7 @@ pub(crate) enum Chore {
     Test,
     Lint,
     Bench,
+    Sanitize,
     Sheet,
     Fresh,
     Package,
@@ -82,6 +84,7 @@ impl Options {
             Some("test") => Chore::Test,
             Some("lint") => Chore::Lint,
             Some("bench") => Chore::Bench,
+            Some("sanitize") => Chore::Sanitize,
             Some("sheet") => Chore::Sheet,
             Some("fresh") => Chore::Fresh,
             Some("package") => Chore::Package,

@@ -4,6 +4,7 @@
 #[path = "../../vendor/ggml-sys/build/engine_inputs.rs"]
 mod engine_inputs;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
@@ -12,13 +13,17 @@ use crate::chores::{cargo, finish, root, target_folder};
 
 /// Removes such engines, so that the next build makes them.
 pub(crate) fn remove_stale_engines() -> Result<(), Failure> {
-    for (profile, flag) in [("debug", None), ("release", Some("--release"))] {
-        if has_stale_engine(&target_folder().join(profile).join("build"), &root().join("vendor/ggml-sys")) {
-            eprintln!("The files that the engine is built with have changed: it is built anew, which takes some minutes.");
-            finish(cargo("clean").args(["--package", "diffusion-rs-sys"]).args(flag))?;
-        }
+    remove_stale_engine(&target_folder().join("debug"), &[])?;
+    remove_stale_engine(&target_folder().join("release"), &["--release".as_ref()])
+}
+
+/// Removes such an engine from one folder of builds; `arguments` name that folder to `cargo clean`.
+pub(crate) fn remove_stale_engine(folder: &Path, arguments: &[&OsStr]) -> Result<(), Failure> {
+    if !has_stale_engine(&folder.join("build"), &root().join("vendor/ggml-sys")) {
+        return Ok(());
     }
-    Ok(())
+    eprintln!("The files that the engine is built with have changed: it is built anew, which takes some minutes.");
+    finish(cargo("clean").args(["--package", "diffusion-rs-sys"]).args(arguments))
 }
 
 /// True where `builds`, cargo's folder of build outputs, has an engine that differs from the files in `sources`.

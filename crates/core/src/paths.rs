@@ -65,6 +65,12 @@ impl Paths {
         self.settings_file.with_file_name("catalogues")
     }
 
+    /// The person's presets, one file each, beside the settings.
+    #[must_use]
+    pub fn presets(&self) -> PathBuf {
+        self.settings_file.with_file_name("styles")
+    }
+
     /// Cache of the kinds of model files; can be made again.
     #[must_use]
     pub fn facts_file(&self) -> PathBuf {

@@ -3,8 +3,9 @@
 use std::thread;
 
 use crate::fingerprint::fingerprints;
+use atelier_core::advice::Advice;
 use atelier_core::recipe::{Lora, ModelFiles, Recipe};
-use atelier_library::snap;
+use atelier_library::{Family, snap};
 
 /// Pixels of a side; the engine has no limit of its own, memory sets one long before.
 const SIDES: (u32, u32) = (64, 16_384);
@@ -29,6 +30,29 @@ pub(crate) fn can_be_tiled(recipe: &Recipe) -> bool {
     recipe.width.min(recipe.height) > VAE_TILE
 }
 
+/// Checks the size of a reference picture for a picture of this size.
+///
+/// # Errors
+/// If nothing would be left of its shorter side: the engine gives it as many pixels as the picture has, up to a mebipixel, and rounds its sides.
+pub(crate) fn check_reference((width, height): (u32, u32), picture: (u32, u32), family: Family) -> Result<(), Advice> {
+    // As `prepare_image_generation_latents` of stable-diffusion.cpp computes it. PiD takes it as it is, HiDream-O1 resizes it otherwise.
+    if matches!(family, Family::Pid | Family::HidreamO1) {
+        return Ok(());
+    }
+    let multiple = if family == Family::QwenImage { 32.0 } else { 16.0 };
+    let (width, height) = (u64::from(width.max(1)), u64::from(height.max(1)));
+    let pixels = (u64::from(picture.0) * u64::from(picture.1)).min(1 << 20);
+    let wide = ((pixels * width / height) as f64).sqrt();
+    let high = wide * height as f64 / width as f64;
+    if (wide / multiple).round() >= 1.0 && (high / multiple).round() >= 1.0 {
+        return Ok(());
+    }
+    Err(Advice::new(
+        format!("A reference picture of {width} x {height} pixels is too narrow for a picture of this size."),
+        "Crop it, or make a larger picture.",
+    ))
+}
+
 /// Identity of a set of LoRAs: a file that was replaced is another.
 pub(crate) fn lora_key(loras: &[Lora]) -> String {
     let strengths: Vec<f32> = loras.iter().map(|lora| lora.strength).collect();
@@ -49,6 +73,16 @@ const fn default_threads(cores: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reference_picture_may_be_as_narrow_as_leaves_something_of_it() {
+        let fits = |width, height, family| check_reference((width, height), (64, 64), family).is_ok();
+        // 64 x 64 pixels at this shape are 8 high, which rounds up to 16.
+        assert!(fits(64, 1, Family::Flux) && fits(1, 64, Family::Flux) && !fits(67, 1, Family::Flux) && !fits(1, 67, Family::Flux));
+        assert!(fits(16, 1, Family::QwenImage) && !fits(17, 1, Family::QwenImage) && fits(700, 1, Family::Pid));
+        assert!(check_reference((700, 2), (1024, 1024), Family::Flux).is_ok());
+        assert!(check_reference((u32::MAX, 1), (u32::MAX, u32::MAX), Family::Flux).is_err());
+    }
 
     #[test]
     fn one_core_is_left_to_others_where_there_are_many() {

@@ -20,7 +20,8 @@ const BUSY_INTERVAL: Duration = Duration::from_millis(10);
 /// A connection to the database; several, also of other processes, may be open at once. A thread has one of its own.
 pub struct Database {
     connection: Connection,
-    journals: PathBuf,
+    /// Folder of the journals of folders that are not Atelier's own; `None` for a database that is in no file.
+    journals: Option<PathBuf>,
 }
 
 /// State in which the database was found.
@@ -96,7 +97,7 @@ impl Database {
         for step in STEPS {
             connection.execute_batch(step)?;
         }
-        Ok(Self { connection, journals: PathBuf::new() })
+        Ok(Self { connection, journals: None })
     }
 
     /// The open database, and true where it had no tables; `None` where it is of a newer version.
@@ -118,7 +119,7 @@ impl Database {
         transaction.pragma_update(None, "user_version", STEPS.len() as i64)?;
         transaction.commit()?;
         let journals = path.parent().unwrap_or(Path::new(".")).join("gallery-journals");
-        Ok(Some((Self { connection, journals }, version == 0)))
+        Ok(Some((Self { connection, journals: Some(journals) }, version == 0)))
     }
 
     fn begin_anew(path: &Path) -> Result<(Self, DatabaseState), GalleryError> {
@@ -136,9 +137,9 @@ impl Database {
         }
     }
 
-    /// The folder of the journals of folders that are not Atelier's own.
-    pub(crate) fn journals(&self) -> &Path {
-        &self.journals
+    /// Folder of the journals of folders that are not Atelier's own; `None` where nothing is written beside the database.
+    pub(crate) fn journals(&self) -> Option<&Path> {
+        self.journals.as_deref()
     }
 
     /// The connection.

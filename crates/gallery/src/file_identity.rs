@@ -91,8 +91,9 @@ pub(crate) fn modified_ns(metadata: &std::fs::Metadata) -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Now, in milliseconds since 1970.
-pub(crate) fn now_ms() -> i64 {
+/// Now, in milliseconds since 1970; also the number of a batch that begins now.
+#[must_use]
+pub fn now_ms() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX))
 }
 

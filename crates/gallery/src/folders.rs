@@ -49,6 +49,8 @@ pub struct Folder {
     pub path: PathBuf,
     /// Its relation to Atelier.
     pub kind: FolderKind,
+    /// True once it was looked through to its end.
+    pub is_scanned: bool,
 }
 
 impl Database {
@@ -96,10 +98,10 @@ impl Database {
 }
 
 pub(crate) fn all_folders(connection: &Connection) -> Result<Vec<Folder>, GalleryError> {
-    let mut statement = connection.prepare_cached("SELECT id, path, kind FROM folder ORDER BY path")?;
+    let mut statement = connection.prepare_cached("SELECT id, path, kind, is_scanned FROM folder ORDER BY path")?;
     let folders = statement.query_map([], |row| {
         let kind = FolderKind::from_key(&row.get::<_, String>(2)?).unwrap_or(FolderKind::Added);
-        Ok(Folder { id: FolderId(row.get(0)?), path: row.get::<_, StoredPath>(1)?.0, kind })
+        Ok(Folder { id: FolderId(row.get(0)?), path: row.get::<_, StoredPath>(1)?.0, kind, is_scanned: row.get(3)? })
     })?;
     Ok(folders.collect::<Result<_, _>>()?)
 }
@@ -128,7 +130,7 @@ pub(crate) fn register_folder(connection: &Connection, path: &Path, kind: Folder
         return Ok(outer.clone());
     }
     connection.execute("INSERT INTO folder (path, kind) VALUES (?1, ?2)", params![StoredPath::of(path), kind.key()])?;
-    let new = Folder { id: FolderId(connection.last_insert_rowid()), path: path.to_owned(), kind };
+    let new = Folder { id: FolderId(connection.last_insert_rowid()), path: path.to_owned(), kind, is_scanned: false };
     if kind != FolderKind::Loose {
         let inner = folders.iter().filter(|it| it.path.starts_with(path) && it.kind != FolderKind::Own);
         for folder in inner {

@@ -51,7 +51,8 @@ impl Database {
         let mut day = None;
         while let Some(row) = rows.next()? {
             let id = PictureId(row.get(0)?);
-            let mut key: Option<i64> = row.get(1)?;
+            // Damage may leave something else there.
+            let mut key = row.get_ref(1)?.as_i64().ok();
             if let (Grouping::Day, Some(created_ms)) = (grouping, key) {
                 let of_picture = Day::of(connection, created_ms, day)?;
                 key = Some(of_picture.begin_ms);
@@ -86,9 +87,12 @@ impl Day {
         }
         let sql = "SELECT strftime('%s', ?1, 'unixepoch', 'localtime', 'start of day', 'utc') * 1000, \
             strftime('%s', ?1, 'unixepoch', 'localtime', 'start of day', '+1 day', 'utc') * 1000";
-        let day = connection
-            .prepare_cached(sql)?
-            .query_row([created_ms.div_euclid(1000)], |row| Ok(Self { begin_ms: row.get(0)?, end_ms: row.get(1)? }))?;
+        let day = connection.prepare_cached(sql)?.query_row([created_ms.div_euclid(1000)], |row| {
+            // Of a time that is none, as damage may leave it, there is no day.
+            let bounds = row.get::<_, Option<i64>>(0)?.zip(row.get::<_, Option<i64>>(1)?);
+            let (begin_ms, end_ms) = bounds.unwrap_or((created_ms, created_ms));
+            Ok(Self { begin_ms, end_ms })
+        })?;
         Ok(day)
     }
 }
@@ -99,5 +103,10 @@ fn label(connection: &Connection, grouping: Grouping, key: Option<i64>, first: P
         Grouping::Day => ("SELECT strftime('%Y-%m-%d', ?1 / 1000, 'unixepoch', 'localtime')", key),
         Grouping::Model => ("SELECT CASE WHEN name <> '' THEN name WHEN file <> '' THEN file ELSE hash END FROM model WHERE id = ?1", key),
     };
-    Ok(connection.prepare_cached(sql)?.query_row(params![value], |row| row.get(0)).optional()?.unwrap_or_default())
+    Ok(connection
+        .prepare_cached(sql)?
+        .query_row(params![value], |row| row.get::<_, Option<String>>(0))
+        .optional()?
+        .flatten()
+        .unwrap_or_default())
 }

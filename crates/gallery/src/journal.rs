@@ -210,3 +210,6 @@ impl Collections {
         atelier_core::paths::write_atomic_bytes(path, &serde_json::to_vec_pretty(self)?)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,11 @@
 //! Between the tables and the journals: marks are written to them, and read back into an index that lost them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use rusqlite::{Connection, params};
 
+use crate::checked_name::checked_name;
 use crate::file_identity::FileHash;
 use crate::folders::{Folder, FolderKind, all_folders, register_folder};
 use crate::journal::{CollectedFolder, Collections, Journal, JournalEntry, journal_name};
@@ -12,6 +14,9 @@ use crate::record::index_text;
 use crate::stored_path::StoredPath;
 use crate::{Database, GalleryError};
 
+/// Most tags, and most boards, of a picture that are read from a journal.
+const MOST_NAMES: usize = 1000;
+
 impl Database {
     /// Writes to the journals what is not in them yet. What cannot be written, as on a disk that is not there, waits for the next call; the
     /// marks themselves are in the database. Blocks.
@@ -19,7 +24,7 @@ impl Database {
     /// # Errors
     /// The database's.
     pub fn write_journals(&mut self) -> Result<(), GalleryError> {
-        let journals = self.journals().to_owned();
+        let Some(journals) = self.journals().map(Path::to_owned) else { return Ok(()) };
         // The transaction also keeps other processes from writing to the same journals.
         self.write(|transaction| {
             if let Err(error) = collections(transaction)?.write(&Collections::path(&journals)) {
@@ -50,10 +55,11 @@ impl Database {
 
     /// Boards, searches and folders of an index that was lost.
     pub(crate) fn restore_collections(&mut self) -> Result<(), GalleryError> {
-        let collections = Collections::read(&Collections::path(self.journals()));
+        let Some(journals) = self.journals() else { return Ok(()) };
+        let collections = Collections::read(&Collections::path(journals));
         self.write(|transaction| {
             for folder in &collections.folders {
-                if let Some(kind) = FolderKind::from_key(&folder.kind).filter(|_| std::path::Path::new(&folder.path).is_absolute()) {
+                if let Some(kind) = FolderKind::from_key(&folder.kind).filter(|_| Path::new(&folder.path).is_absolute()) {
                     register_folder(transaction, folder.path.as_ref(), kind)?;
                 }
             }
@@ -69,7 +75,8 @@ impl Database {
 
     /// The journal of a folder, written anew first where most of its lines are out of date.
     pub(crate) fn read_journal(&mut self, folder: &Folder) -> Result<Journal, GalleryError> {
-        let path = Journal::path(folder, self.journals());
+        let Some(journals) = self.journals() else { return Ok(Journal::default()) };
+        let path = Journal::path(folder, journals);
         self.write(|_| {
             let journal = Journal::read(&path);
             if let Err(error) = journal.compact(&path) {
@@ -95,13 +102,13 @@ fn entry_of(connection: &Connection, id: i64) -> Result<JournalEntry, GalleryErr
     let mut entry = connection.prepare_cached(sql)?.query_row([id], |row| {
         Ok(JournalEntry {
             file: journal_name(&row.get::<_, StoredPath>(0)?.0),
-            hash: FileHash(row.get(1)?).to_string(),
-            rating: row.get(2)?,
-            flag: row.get(3)?,
+            hash: row.get::<_, [u8; 16]>(1).map(|it| FileHash(it).to_string()).unwrap_or_default(),
+            rating: row.get(2).unwrap_or_default(),
+            flag: row.get(3).unwrap_or_default(),
             note: row.get(4)?,
-            kind: Some(row.get::<_, String>(5)?).filter(|kind| kind == PictureKind::Candidate.key()),
-            batch: row.get(6)?,
-            parent: row.get::<_, Option<[u8; 16]>>(7)?.map(|it| FileHash(it).to_string()),
+            kind: row.get::<_, String>(5).ok().filter(|kind| kind == PictureKind::Candidate.key()),
+            batch: row.get(6).unwrap_or_default(),
+            parent: row.get::<_, Option<[u8; 16]>>(7).unwrap_or_default().map(|it| FileHash(it).to_string()),
             ..JournalEntry::default()
         })
     })?;
@@ -127,14 +134,15 @@ pub(crate) fn apply_entry(connection: &Connection, id: i64, entry: &JournalEntry
             kind.map(PictureKind::key)
         ])?;
     connection.prepare_cached("UPDATE picture_text SET note = ?2 WHERE picture_id = ?1")?.execute(params![id, entry.note])?;
-    for tag in entry.tags.iter().filter(|it| !it.trim().is_empty()) {
-        connection.prepare_cached("INSERT OR IGNORE INTO tag (name) VALUES (?1)")?.execute([tag])?;
+    for tag in entry.tags.iter().take(MOST_NAMES).filter_map(|it| checked_name(it, "tag").ok()) {
+        connection.prepare_cached("INSERT OR IGNORE INTO tag (name) VALUES (?1)")?.execute([&tag])?;
         connection
             .prepare_cached("INSERT OR IGNORE INTO picture_tag (picture_id, tag_id) SELECT ?1, id FROM tag WHERE name = ?2")?
             .execute(params![id, tag])?;
     }
-    for (board, position) in entry.boards.iter().filter(|it| !it.0.trim().is_empty() && it.1.is_finite()) {
-        connection.prepare_cached("INSERT OR IGNORE INTO board (name) VALUES (?1)")?.execute([board])?;
+    for (board, position) in entry.boards.iter().take(MOST_NAMES).filter(|it| it.1.is_finite()) {
+        let Ok(board) = checked_name(board, "board") else { continue };
+        connection.prepare_cached("INSERT OR IGNORE INTO board (name) VALUES (?1)")?.execute([&board])?;
         connection
             .prepare_cached(
                 "INSERT OR IGNORE INTO picture_board (board_id, picture_id, position) SELECT id, ?1, ?3 FROM board WHERE name = ?2",

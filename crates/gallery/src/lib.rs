@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod checked_name;
 mod database;
 mod error;
 mod file_identity;
@@ -31,11 +32,11 @@ mod trash;
 
 pub use database::{Database, DatabaseState};
 pub use error::GalleryError;
-pub use file_identity::{FileHash, FileIdentity};
+pub use file_identity::{FileHash, FileIdentity, now_ms};
 pub use folders::{Folder, FolderId, FolderKind};
 pub use groups::{Grouping, PictureGroup};
 pub use marks::{Board, SavedSearch};
-pub use picture::{NewPicture, PictureDetails, PictureFlag, PictureId, PictureKind, PictureState, PictureSummary, tool_key};
+pub use picture::{NewPicture, PictureDetails, PictureFlag, PictureId, PictureKind, PictureState, PictureSummary};
 pub use query::{Chip, FIELDS, Field, Query, field_term};
 pub use rows::LatestPictures;
 pub use scan::ScanReport;

@@ -2,12 +2,11 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
+use crate::checked_name::checked_name;
 use crate::record::index_text;
 use crate::stored_path::id_list;
 use crate::{Database, GalleryError, PictureFlag, PictureId};
 
-/// Longest name of a tag, board or saved search, in characters.
-const MOST_NAME: usize = 100;
 /// Longest note, in bytes.
 const MOST_NOTE: usize = 64 << 10;
 /// The best rating.
@@ -301,11 +300,5 @@ fn taken(kind: &str, name: &str) -> GalleryError {
     GalleryError::Refused(format!("There is a {kind} \"{name}\" already; choose another name."))
 }
 
-/// The name without spaces around it.
-fn checked_name(name: &str, kind: &str) -> Result<String, GalleryError> {
-    let name = name.trim();
-    if name.is_empty() || name.chars().count() > MOST_NAME || name.chars().any(char::is_control) {
-        return Err(GalleryError::Refused(format!("The name of a {kind} has 1 to {MOST_NAME} characters, and no line breaks.")));
-    }
-    Ok(name.to_owned())
-}
+#[cfg(test)]
+mod tests;

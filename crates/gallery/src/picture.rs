@@ -101,32 +101,9 @@ impl PictureFlag {
     }
 }
 
-/// Programs, with their names in the database and in searches.
-const TOOLS: [(Tool, &str); 9] = [
-    (Tool::Atelier, "atelier"),
-    (Tool::A1111, "a1111"),
-    (Tool::ComfyUi, "comfyui"),
-    (Tool::InvokeAi, "invokeai"),
-    (Tool::Fooocus, "fooocus"),
-    (Tool::SwarmUi, "swarmui"),
-    (Tool::NovelAi, "novelai"),
-    (Tool::DrawThings, "drawthings"),
-    (Tool::EasyDiffusion, "easydiffusion"),
-];
-
-/// Name of a program in the database and in searches.
-#[must_use]
-pub fn tool_key(tool: Tool) -> &'static str {
-    TOOLS.into_iter().find(|(it, _)| *it == tool).map_or("", |(_, key)| key)
-}
-
+/// The program of this name.
 pub(crate) fn tool_from_key(key: &str) -> Option<Tool> {
-    TOOLS.into_iter().find(|(_, it)| *it == key).map(|(tool, _)| tool)
-}
-
-/// Names of all programs.
-pub(crate) fn tool_keys() -> impl Iterator<Item = &'static str> {
-    TOOLS.into_iter().map(|(_, key)| key)
+    Tool::ALL.into_iter().find(|it| it.key() == key)
 }
 
 /// A picture that is added to the index.

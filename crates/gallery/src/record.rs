@@ -4,14 +4,14 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use atelier_core::recipe::{ImageSource, Recipe};
-use atelier_media::{PictureLora, PictureModel, PictureSettings, RequiredFile};
+use atelier_core::recipe::ImageSource;
+use atelier_media::{PictureLora, PictureModel, PictureSettings, RequiredFile, Tool};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 
 use crate::file_identity::now_ms;
 use crate::folders::{Folder, FolderKind, folder_of, picture_at, register_folder};
-use crate::picture::{NewPicture, PictureState, tool_key};
+use crate::picture::{NewPicture, PictureState};
 use crate::search_key::search_key;
 use crate::stored_path::StoredPath;
 use crate::{Database, GalleryError, PictureId};
@@ -36,6 +36,14 @@ impl Database {
         self.write(|transaction| record_picture(transaction, picture))
     }
 
+    /// Adds many pictures in one transaction.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn record_pictures(&mut self, pictures: &[NewPicture]) -> Result<Vec<PictureId>, GalleryError> {
+        self.write(|transaction| pictures.iter().map(|picture| record_picture(transaction, picture)).collect())
+    }
+
     /// The picture of a file.
     ///
     /// # Errors
@@ -49,6 +57,14 @@ impl Database {
 /// [`Database::record_picture`] in the caller's transaction.
 pub(crate) fn record_picture(transaction: &Transaction<'_>, picture: &NewPicture) -> Result<PictureId, GalleryError> {
     if let Some(old) = picture_at(transaction, &picture.path)? {
+        let same = "UPDATE picture SET kind = ?3, parent_id = ifnull(?4, parent_id), batch_id = ifnull(?5, batch_id) WHERE id = ?1 AND file_hash = ?2";
+        let parent = picture.parent.as_deref().map(|path| picture_at(transaction, path)).transpose()?.flatten();
+        if transaction.execute(same, params![old, picture.identity.hash.0, picture.kind.key(), parent, picture.batch])? == 1 {
+            // A scan was faster.
+            write_settings(transaction, old, picture)?;
+            transaction.execute("INSERT OR IGNORE INTO journal_due VALUES (?1)", [old])?;
+            return Ok(PictureId(old));
+        }
         // Another picture under the same name; what a person said of the old one does not hold for it.
         delete_picture(transaction, old)?;
     }
@@ -137,7 +153,6 @@ pub(crate) fn write_settings(connection: &Connection, id: i64, picture: &NewPict
     let settings = picture.settings.clone().unwrap_or_default();
     let recipe_json = settings.recipe.as_ref().and_then(|it| it.to_json().ok()).filter(|it| it.len() <= MOST_RECIPE);
     let recipe = settings.recipe.clone().map(|it| it.into_recipe(|_, name, _| Some(name.into())).recipe);
-    let settings = recipe.as_ref().map_or_else(|| settings.clone(), |recipe| completed(settings.clone(), recipe));
     let model_file = recipe.as_ref().and_then(|it| it.files.main()).map(|it| it.to_string_lossy().into_owned());
     let prompt = bounded(settings.prompt.as_deref().unwrap_or_default(), MOST_TEXT);
     let negative_prompt = bounded(settings.negative_prompt.as_deref().unwrap_or_default(), MOST_TEXT);
@@ -151,7 +166,7 @@ pub(crate) fn write_settings(connection: &Connection, id: i64, picture: &NewPict
         settings.width,
         settings.height,
         state.key(),
-        settings.tool.map(tool_key),
+        settings.tool.map(Tool::key),
         model_id(connection, settings.model.as_ref(), model_file.as_deref())?,
         settings.seed,
         settings.steps,
@@ -173,27 +188,6 @@ pub(crate) fn write_settings(connection: &Connection, id: i64, picture: &NewPict
     }
     write_loras(connection, id, &settings.loras)?;
     index_text(connection, id)
-}
-
-/// The settings, with what only the recipe says.
-fn completed(mut settings: PictureSettings, recipe: &Recipe) -> PictureSettings {
-    settings.prompt.get_or_insert_with(|| recipe.prompt.clone());
-    settings.negative_prompt.get_or_insert_with(|| recipe.negative_prompt.clone());
-    settings.seed.get_or_insert(recipe.seed);
-    settings.steps.get_or_insert(recipe.steps);
-    settings.guidance.get_or_insert(recipe.guidance);
-    settings.sampler = settings.sampler.or_else(|| recipe.sampler.map(|it| it.key().to_owned()));
-    settings.scheduler = settings.scheduler.or_else(|| recipe.scheduler.map(|it| it.key().to_owned()));
-    if settings.model.is_none() {
-        let stored = settings.recipe.as_ref().and_then(|it| it.model().map(str::to_owned));
-        let stem = || recipe.files.main().and_then(Path::file_stem).map(|it| it.to_string_lossy().into_owned());
-        settings.model = stored.or_else(stem).map(|name| PictureModel { name: Some(name), hash: None });
-    }
-    if settings.loras.is_empty() {
-        let name = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        settings.loras = recipe.loras.iter().map(|it| PictureLora { name: name(&it.path), hash: None, strength: it.strength }).collect();
-    }
-    settings
 }
 
 /// Row of a model; `None` where nothing of it is known.

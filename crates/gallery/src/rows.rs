@@ -57,7 +57,7 @@ impl Database {
         let at = |index: usize| SUMMARY_COLUMNS + index;
         let row = connection.prepare_cached(&sql)?.query_row([id.0], |row| {
             let summary = summary(row)?;
-            let text = |index| row.get::<_, Option<String>>(at(index)).map(|it| it.filter(|it| !it.is_empty()));
+            let text = |index| Ok::<_, rusqlite::Error>(text(row, at(index))?.filter(|it| !it.is_empty()));
             let (name, hash) = (text(3)?, text(4)?);
             let settings = PictureSettings {
                 tool: summary.tool,
@@ -65,16 +65,16 @@ impl Database {
                 height: summary.height,
                 prompt: text(0)?,
                 negative_prompt: text(1)?,
-                seed: row.get(at(6))?,
-                steps: row.get(at(7))?,
-                guidance: row.get::<_, Option<f64>>(at(8))?.map(|it| it as f32),
-                sampler: row.get(at(9))?,
-                scheduler: row.get(at(10))?,
+                seed: integer(row, at(6))?,
+                steps: integer(row, at(7))?,
+                guidance: row.get_ref(at(8))?.as_f64().ok().map(|it| it as f32),
+                sampler: text(9)?,
+                scheduler: text(10)?,
                 model: (name.is_some() || hash.is_some()).then_some(PictureModel { name, hash }),
                 recipe: text(13)?.and_then(|it| StoredRecipe::from_json(&it)),
                 ..PictureSettings::default()
             };
-            let batch = row.get::<_, Option<i64>>(at(12))?;
+            let batch: Option<i64> = integer(row, at(12))?;
             let details = PictureDetails {
                 summary,
                 settings,
@@ -82,7 +82,7 @@ impl Database {
                 tags: Vec::new(),
                 boards: Vec::new(),
                 note: text(2)?.unwrap_or_default(),
-                parent: row.get::<_, Option<i64>>(at(11))?.map(PictureId),
+                parent: integer(row, at(11))?.map(PictureId),
                 children: Vec::new(),
                 batch: Vec::new(),
             };
@@ -146,21 +146,34 @@ impl Database {
     }
 }
 
+/// The text of a column; `None` where it has another type, as only damage leaves it.
+fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<String>> {
+    Ok(row.get_ref(column)?.as_str().ok().map(str::to_owned))
+}
+
+/// The whole number of a column; `None` where it has another type or does not fit, as only damage leaves it.
+fn integer<T: TryFrom<i64>>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
+    Ok(row.get_ref(column)?.as_i64().ok().and_then(|it| it.try_into().ok()))
+}
+
 fn summary(row: &Row<'_>) -> rusqlite::Result<PictureSummary> {
-    let text = |index| row.get::<_, Option<String>>(index).map(Option::unwrap_or_default);
+    let text = |index| text(row, index).map(Option::unwrap_or_default);
     Ok(PictureSummary {
         id: PictureId(row.get(0)?),
         path: StoredPath::joined(row, 1, 2)?,
-        file_hash: FileHash(row.get(3)?),
-        bytes: row.get::<_, i64>(4)?.try_into().unwrap_or_default(),
-        width: row.get(5)?,
-        height: row.get(6)?,
+        file_hash: FileHash(row.get_ref(3)?.as_blob().ok().and_then(|it| it.try_into().ok()).unwrap_or_default()),
+        bytes: integer(row, 4)?.unwrap_or_default(),
+        width: integer(row, 5)?.unwrap_or_default(),
+        height: integer(row, 6)?.unwrap_or_default(),
         state: PictureState::from_key(&text(7)?).unwrap_or(PictureState::Damaged),
         kind: PictureKind::from_key(&text(8)?).unwrap_or(PictureKind::Import),
         tool: tool_from_key(&text(9)?),
-        rating: row.get(10)?,
+        rating: integer(row, 10)?.filter(|it| *it <= 5).unwrap_or_default(),
         flag: PictureFlag::from_key(&text(11)?),
-        created_ms: row.get(12)?,
+        created_ms: integer(row, 12)?.unwrap_or_default(),
         prompt_start: text(13)?,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,8 @@ const PICTURES: &str = "
 CREATE TABLE folder (
     id INTEGER PRIMARY KEY,
     path NOT NULL UNIQUE,
-    kind TEXT NOT NULL
+    kind TEXT NOT NULL,
+    is_scanned INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE model (
     id INTEGER PRIMARY KEY,

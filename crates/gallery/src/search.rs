@@ -5,7 +5,7 @@ use std::ops::Bound;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::picture::{PictureState, tool_key};
+use crate::picture::PictureState;
 use crate::query::{Condition, FlagFilter, IntegerColumn, Matching, Moment, Part, Period, Shape, TextColumns, TimeUnit};
 use crate::search_key::search_key;
 use crate::{Database, GalleryError, PictureId, Query};
@@ -160,7 +160,7 @@ impl SqlCondition {
             }
             Condition::Sampler(name) => self.push_name("p.sampler", name),
             Condition::Scheduler(name) => self.push_name("p.scheduler", name),
-            Condition::Tool(tool) => self.push(&negatable("p.tool = ?", "p.tool"), [Value::Text(tool_key(*tool).to_owned())]),
+            Condition::Tool(tool) => self.push(&negatable("p.tool = ?", "p.tool"), [Value::Text(tool.key().to_owned())]),
             Condition::Kind(kind) => self.push("p.kind = ?", [Value::Text(kind.key().to_owned())]),
             Condition::State(state) => self.push("p.state = ?", [Value::Text(state.key().to_owned())]),
             Condition::Flag(FlagFilter::Is(flag)) => {

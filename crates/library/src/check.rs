@@ -21,7 +21,9 @@ pub struct Checked {
     pub family: Family,
     /// Widths and heights in pixels are multiples of this.
     pub size_multiple: u32,
-    /// The files in the roles that they have, which may be others than those they were given in.
+    /// True where it looks at reference pictures. The engine does not expect them elsewhere.
+    pub looks_at_references: bool,
+    /// The files in the roles that they have, which may be others than those they were given in; without those that have no effect.
     pub files: ModelFiles,
     /// Corrections that were made, in sentences for a person.
     pub notes: Vec<String>,
@@ -39,12 +41,17 @@ impl HeaderCache {
         }
         let mut notes = Vec::new();
         fix_roles(&mut known, &mut notes)?;
+        known.retain(|role, _| {
+            notes.extend(role.without_effect().map(str::to_owned));
+            role.without_effect().is_none()
+        });
         let set = Set { files: known };
         let family = set.family()?;
         set.check_heads(family)?;
         set.check_parts(family)?;
         set.check_text_encoder(family)?;
         set.check_decoder(family)?;
+        set.check_controlnet(family)?;
         if family == Family::Sd3 && !set.has(FileRole::T5xxl) {
             notes.push("Without T5-XXL, SD3 follows long prompts less closely.".into());
         }
@@ -53,8 +60,9 @@ impl HeaderCache {
             let known = self.get(&lora.path)?;
             lora::check(&file_name(&lora.path), &known, family, &parts)?;
         }
+        let looks_at_references = set.main_role().and_then(|role| set.known(role)).is_some_and(|known| known.kind.looks_at_references);
         let files = set.files.into_iter().map(|(role, (path, _))| (role, path)).collect();
-        Ok(Checked { family, size_multiple: family.size_multiple(), files, notes })
+        Ok(Checked { family, size_multiple: family.size_multiple(), looks_at_references, files, notes })
     }
 }
 
@@ -228,6 +236,24 @@ impl Set {
             ));
         }
         Ok(())
+    }
+
+    fn check_controlnet(&self, family: Family) -> Result<(), Problem> {
+        let Some(known) = self.known(FileRole::Controlnet) else { return Ok(()) };
+        let (name, model) = (self.name(FileRole::Controlnet), family.label());
+        if !family.takes_controlnets() {
+            return Err(Problem::new(
+                format!("{name} is a ControlNet, and the engine has none for {model}."),
+                "Remove it, or choose a model of SD1.5, SD2 or SDXL.",
+            ));
+        }
+        match known.kind.family.filter(|of| *of != family) {
+            Some(of) => Err(Problem::new(
+                format!("{name} is a ControlNet for {}, and the model is {model}.", of.label()),
+                format!("Choose a ControlNet that was made for {model}."),
+            )),
+            None => Ok(()),
+        }
     }
 
     fn check_decoder(&self, family: Family) -> Result<(), Problem> {

@@ -138,6 +138,27 @@ impl Family {
         matches!(self, Self::Svd | Self::Wan | Self::Ltx)
     }
 
+    /// True where the engine has `ControlNet`s for it.
+    pub(crate) const fn takes_controlnets(self) -> bool {
+        self.is_unet() && !self.is_video()
+    }
+
+    /// True where the diffusion module, or what reads the prompt, looks at reference pictures. UNets do so where they were made for it.
+    pub(crate) const fn looks_at_references(self) -> bool {
+        matches!(
+            self,
+            Self::Flux
+                | Self::Flux2
+                | Self::Flux2Klein
+                | Self::Chroma
+                | Self::QwenImage
+                | Self::OvisImage
+                | Self::LongCat
+                | Self::Pid
+                | Self::HidreamO1
+        )
+    }
+
     /// Widths and heights in pixels are multiples of this.
     #[must_use]
     pub const fn size_multiple(self) -> u32 {

@@ -24,6 +24,8 @@ pub struct FileKind {
     pub quantisation: String,
     /// True for low-rank adapters.
     pub is_lora: bool,
+    /// True for a diffusion module that looks at reference pictures.
+    pub looks_at_references: bool,
     /// The modules in it, by the roles that files of them alone would have.
     pub contains: Vec<FileRole>,
     /// Width of a text encoder.
@@ -46,6 +48,9 @@ impl FileKind {
 /// Prefix of the diffusion module's tensors in a whole model.
 pub(crate) const DIFFUSION_PREFIX: &str = "model.diffusion_model.";
 
+/// Variant of a UNet that starts from a reference picture.
+const EDIT: &str = " edit";
+
 /// Says what a file is.
 #[must_use]
 pub fn identify(header: &Header) -> FileKind {
@@ -57,6 +62,7 @@ pub fn identify(header: &Header) -> FileKind {
         parameters: header.tensors.iter().fold(0, |sum, it| sum.saturating_add(it.values())),
         quantisation: quantisation(header),
         is_lora: false,
+        looks_at_references: false,
         contains: Vec::new(),
         text_width: None,
         vocabulary: None,
@@ -241,7 +247,7 @@ impl<'a> Tensors<'a> {
         let inputs = dimension("input_blocks.0.0.weight", 1).or_else(|| dimension("conv_in.weight", 1));
         let variant = match inputs {
             Some(9) => " inpainting",
-            Some(8) => " edit",
+            Some(8) => EDIT,
             _ => "",
         };
         self.unet_family().map(|family| (family, variant))
@@ -265,6 +271,7 @@ impl<'a> Tensors<'a> {
             ("tae.", FileRole::Taesd),
         ];
         kind.family = Some(family);
+        kind.looks_at_references = family.looks_at_references() || variant == EDIT;
         kind.contains.push(FileRole::Diffusion);
         let clip_l = self.names().any(|it| it.starts_with("cond_stage_model.") && !it.starts_with("cond_stage_model.1."));
         let parts = PARTS.iter().filter(|(start, _)| self.any_starts(start)).map(|(_, role)| *role);

@@ -8,6 +8,7 @@
 pub mod a1111;
 mod decode;
 mod error;
+mod export;
 mod file_names;
 mod inspect;
 mod jpeg;
@@ -18,6 +19,7 @@ mod thumbnail;
 
 pub use decode::{MAX_SIDE, fit_image, image_size, read_image, read_mask};
 pub use error::PictureError;
+pub use export::{ExportFormat, export_bytes, export_picture};
 pub use inspect::{PictureLora, PictureModel, PictureSettings, Tool, read_settings, read_stealth_settings, settings_of_texts};
 pub use jpeg::{decode_jpeg, encode_jpeg};
 pub use png::{Metadata, encode_picture, picture_file_names, read_metadata, save_picture, write_picture};

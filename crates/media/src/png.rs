@@ -95,7 +95,7 @@ pub fn picture_file_names(prompt: &str, seed: i64) -> impl Iterator<Item = Strin
     file_names::file_names(now, prompt, seed)
 }
 
-fn encode(file: &mut impl Write, image: &Rgb8, metadata: &Metadata) -> io::Result<()> {
+pub(crate) fn encode(file: &mut impl Write, image: &Rgb8, metadata: &Metadata) -> io::Result<()> {
     let mut file = BufWriter::new(file);
     let mut encoder = png::Encoder::new(&mut file, image.width(), image.height());
     encoder.set_color(png::ColorType::Rgb);

@@ -6,9 +6,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod gallery;
 mod library;
 mod queue;
 
+pub use gallery::GalleryFlags;
+pub(super) use gallery::{Format, GalleryCommand, Verdict};
 pub use library::ModelsFlags;
 pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
 pub use queue::QueueFlags;
@@ -68,8 +71,12 @@ pub enum Command {
     Plan(Box<PlanFlags>),
     /// List, add and make jobs that wait: the same queue as the window's.
     Queue(Box<QueueFlags>),
+    /// Tell how pictures were made, whichever program made them: prompt, seed, settings, model.
+    Inspect(InspectFlags),
     /// Find, download, check and tidy up models.
     Models(Box<ModelsFlags>),
+    /// Find, rate, export and tidy up pictures: Atelier's own, and those of folders that you add.
+    Gallery(Box<GalleryFlags>),
     /// List the devices that models can run on.
     Devices(DevicesFlags),
     /// Check drivers, folders, settings and model files, and say what to do. Exits with 1 where something is broken.
@@ -90,8 +97,11 @@ pub struct GenerateFlags {
     #[command(flatten)]
     pub(super) common: CommonFlags,
 
+    /// Take prompt, seed, settings and model from this picture, whichever program made it; other flags change them
+    #[arg(long, value_name = "PICTURE", help_heading = PICTURE)]
+    pub(super) like: Option<PathBuf>,
     /// Take model, prompt, settings and placement from this command line of sd-cli, instead of from flags
-    #[arg(long, value_name = "COMMAND", help_heading = MODEL, conflicts_with_all = SETTINGS)]
+    #[arg(long, value_name = "COMMAND", help_heading = MODEL, conflicts_with_all = SETTINGS, conflicts_with = "like")]
     pub(super) from_command: Option<String>,
     /// List the devices, and make no picture: as `atelier devices`
     #[arg(long, help_heading = OUTPUT)]
@@ -197,18 +207,18 @@ pub(super) struct ModelFlags {
 #[derive(Debug, Args)]
 pub(super) struct PictureFlags {
     /// What the picture should show. <lora:NAME:STRENGTH> in it adds a LoRA
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["from_command", "list_devices"], help_heading = PICTURE)]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["from_command", "like", "list_devices"], help_heading = PICTURE)]
     pub(super) prompt: Option<String>,
     /// What it should not show
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, default_value = "", hide_default_value = true, help_heading = PICTURE)]
-    pub(super) negative_prompt: String,
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
+    pub(super) negative_prompt: Option<String>,
     #[arg(short = 'W', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Width in pixels", Recipe::default().width))]
     pub(super) width: Option<u32>,
     #[arg(short = 'H', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Height in pixels", Recipe::default().height))]
     pub(super) height: Option<u32>,
-    /// Seed of the first picture; the next ones take the following numbers. Negative: drawn at random
-    #[arg(short, long, value_name = "N", default_value_t = Recipe::default().seed, allow_negative_numbers = true, help_heading = PICTURE)]
-    pub(super) seed: i64,
+    /// Seed of the first picture; the next ones take the following numbers. Negative, or none: drawn at random
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true, help_heading = PICTURE)]
+    pub(super) seed: Option<i64>,
     /// Number of pictures
     #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = PICTURE)]
     pub(super) batch_count: u32,
@@ -227,9 +237,9 @@ pub(super) struct SamplingFlags {
     #[arg(long, value_name = "NAME", help_heading = SAMPLING, help = one_of("Scheduler", Scheduler::ALL.iter().map(|it| it.key())))]
     pub(super) scheduler: Option<Scheduler>,
     /// Random number generator of the noise: cuda (as A1111 has it), cpu (as ComfyUI and A1111's "RNG: CPU" have it) or std_default (the C++
-    /// library's)
-    #[arg(long, value_name = "NAME", default_value_t, help_heading = SAMPLING)]
-    pub(super) rng: Rng,
+    /// library's) [default: cuda]
+    #[arg(long, value_name = "NAME", help_heading = SAMPLING)]
+    pub(super) rng: Option<Rng>,
     /// Noise added back at each step by ancestral samplers
     #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING)]
     pub(super) eta: Option<f32>,
@@ -455,6 +465,20 @@ pub struct PlanFlags {
     pub(super) json: bool,
 }
 
+/// Flags of `inspect`.
+#[derive(Debug, Args)]
+pub struct InspectFlags {
+    /// Pictures: PNG, JPEG or WebP
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    /// Print one line of JSON for each file
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Where a picture tells nothing else, look for a text that is hidden in its pixels
+    #[arg(long)]
+    pub(super) stealth: bool,
+}
+
 /// Flags of `devices`.
 #[derive(Debug, Args)]
 pub struct DevicesFlags {
@@ -566,7 +590,7 @@ mod tests {
         let args =
             ["atelier", "generate", "-p", "x", "--seed", "7", "-W", "64", "-s", "8", "--width", "128", "--lora", "a", "--lora", "b:0.5"];
         let Ok(Cli { command: Some(Command::Generate(flags)), .. }) = Cli::try_parse_from(args) else { panic!() };
-        assert_eq!((flags.picture.seed, flags.picture.width), (8, Some(128)));
+        assert_eq!((flags.picture.seed, flags.picture.width), (Some(8), Some(128)));
         assert_eq!(flags.common.model.lora.len(), 2);
         let args = ["atelier", "upscale", "-m", "a.pth", "-i", "a.png", "-o", "b.png", "-o", "c.png"];
         let Ok(Cli { command: Some(Command::Upscale(flags)), .. }) = Cli::try_parse_from(args) else { panic!() };

@@ -70,15 +70,15 @@ pub(in crate::cli) struct QueueAddFlags {
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
     prompt: String,
     /// What it should not show
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, default_value = "", hide_default_value = true, help_heading = PICTURE)]
-    negative_prompt: String,
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
+    negative_prompt: Option<String>,
     #[arg(short = 'W', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Width in pixels", Recipe::default().width))]
     width: Option<u32>,
     #[arg(short = 'H', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Height in pixels", Recipe::default().height))]
     height: Option<u32>,
-    /// Seed of the first picture; the next ones take the following numbers. Negative: drawn at random
-    #[arg(short, long, value_name = "N", default_value_t = Recipe::default().seed, allow_negative_numbers = true, help_heading = PICTURE)]
-    seed: i64,
+    /// Seed of the first picture; the next ones take the following numbers. Negative, or none: drawn at random
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true, help_heading = PICTURE)]
+    seed: Option<i64>,
     /// Number of pictures
     #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = PICTURE)]
     batch_count: u32,

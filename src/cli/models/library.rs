@@ -5,9 +5,13 @@ use std::sync::Arc;
 
 use crate::cli::flags::LibraryFlags;
 use crate::cli::usage_error::UsageError;
+use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
 use atelier_core::paths::{NoHome, Paths};
 use atelier_library::disk::{ScanResult, Scanner, ScannerOptions};
-use atelier_library::{Catalogue, LibraryConfig, LibraryConfigError, Manifest, Models, Problem, Role, Runnable, lora_named};
+use atelier_library::{
+    Builtin, BuiltinError, Catalogue, LibraryConfig, LibraryConfigError, Manifest, Models, Problem, Role, Runnable, builtin_card, downloaded,
+    lora_named, model_cards,
+};
 
 /// The library as the flags and the settings have it.
 pub(in crate::cli) struct Library {
@@ -105,6 +109,23 @@ pub(in crate::cli) fn find_loras(
         })
     };
     names.iter().map(find).collect()
+}
+
+/// The settings of a picture, with its model and LoRAs among those of the library.
+pub(in crate::cli) fn open_picture(
+    path: &Path,
+    flags: &LibraryFlags,
+    paths: impl FnOnce() -> Result<Paths, NoHome>,
+    builtin: &dyn Fn() -> Result<Builtin, BuiltinError>,
+) -> Result<OpenedPicture, UsageError> {
+    let paths = paths()?;
+    let (models, scan) = Library::find(flags, &paths)?.all(&|| true);
+    let downloads = downloaded(&paths.downloads()).into_iter().map(|it| (it.path, it.sha256)).collect();
+    let mut cards = model_cards(&models, &scan, None, &downloads);
+    cards.extend(builtin().ok().map(|builtin| builtin_card(&builtin)));
+    let files: Vec<PathBuf> = cards.iter().flat_map(|card| &card.files).filter_map(|file| file.path.clone()).collect();
+    let known = KnownModels { files: &files, cards: &cards };
+    read_opened_picture(path, &known).ok_or_else(|| UsageError::NoSettings(path.to_owned()))
 }
 
 /// The file of the upscaler of this name.

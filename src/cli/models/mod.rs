@@ -7,7 +7,7 @@ mod library;
 mod pull;
 mod report;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use library::Library;
-pub(super) use library::{allows_pickles, find, find_loras, find_upscaler, missing_model};
+pub(super) use library::{allows_pickles, find, find_loras, find_upscaler, missing_model, open_picture};
 use report::LibraryReport;
 pub(super) use report::licence_text;
 
@@ -132,7 +132,7 @@ impl CommandRunner<'_> {
     fn list(&mut self, library: &Library, wanted: impl Fn(&ModelCard) -> bool) -> Result<Exit, CommandError> {
         let (models, stock) = self.all_models(library)?;
         // `in place` also of files that were downloaded by a link: their state has always been that.
-        let mut cards = model_cards(&models, &stock, None, &BTreeSet::new());
+        let mut cards = model_cards(&models, &stock, None, &BTreeMap::new());
         cards.retain(wanted);
         if cards.is_empty() {
             self.report.printer.text("There is nothing of this kind. All models are listed by: atelier models list")?;

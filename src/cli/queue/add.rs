@@ -36,7 +36,8 @@ pub(super) fn add(
     };
     let find_loras =
         |names: &[String]| models::find_loras(names, common.model.lora_model_dir.as_deref(), &common.library, || Ok(paths.clone()));
-    let lookup = resolve::Lookup { model: &find_model, loras: &find_loras, builtin: &builtin };
+    let open_picture = |path: &Path| models::open_picture(path, &common.library, || Ok(paths.clone()), &builtin);
+    let lookup = resolve::Lookup { model: &find_model, loras: &find_loras, like: &open_picture, builtin: &builtin };
     let (mut recipe, name) = resolve::queued(flags, missing.is_none(), &lookup)?;
     make_absolute(&mut recipe);
     let folder = flags.output.as_deref().map_or_else(|| paths.pictures.clone(), absolute_or_same);

@@ -40,14 +40,49 @@ fn a_model_of_the_library_brings_its_settings_and_flags_go_before_them() {
 fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>) -> Result<Job, UsageError> {
     match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
         Command::Generate(flags) => {
-            let lookup = Lookup { model: &find, loras: &loras, builtin: &builtin };
+            let lookup = Lookup { model: &find, loras: &loras, like: &like, builtin: &builtin };
             generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), &lookup)
         }
         Command::Upscale(flags) => upscale(&flags, |name| Ok(Path::new("/models").join(name).join("up.pth")), || Ok(false)),
-        Command::Plan(_) | Command::Queue(_) | Command::Models(_) | Command::Devices(_) | Command::Doctor(_) | Command::ServeDevice(_) => {
-            panic!("no job")
-        }
+        Command::Plan(_)
+        | Command::Inspect(_)
+        | Command::Queue(_)
+        | Command::Models(_)
+        | Command::Gallery(_)
+        | Command::Devices(_)
+        | Command::Doctor(_)
+        | Command::ServeDevice(_) => panic!("no job"),
     }
+}
+
+/// A picture with some settings; `gone.png` names a model that is not here.
+fn like(path: &Path) -> Result<OpenedPicture, UsageError> {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "a lake\nNegative prompt: fog\nSteps: 9, Seed: 7, Sampler: Euler a, Size: 64x32, RNG: CPU";
+    let model = if path == Path::new("gone.png") { ", Model: gone" } else { "" };
+    let file = folder.path().join("a.png");
+    std::fs::write(&file, testkit::pictures::png(&[("parameters", &format!("{text}{model}"))])).unwrap();
+    let picture = crate::studio::opened_picture::read_opened_picture(&file, &crate::studio::opened_picture::KnownModels::default());
+    Ok(picture.unwrap())
+}
+
+#[test]
+fn a_picture_gives_its_settings_and_flags_change_them() {
+    let recipe = |args: &[&str]| match job(&[&["generate", "--like", "a.png", "-m", "mine"], args].concat()).unwrap().task {
+        Task::Generate { recipe, .. } => recipe,
+        other => panic!("{other:?}"),
+    };
+    let same = recipe(&[]);
+    assert_eq!((same.prompt.as_str(), same.negative_prompt.as_str(), same.seed, same.steps), ("a lake", "fog", 7, 9));
+    assert_eq!((same.width, same.height, same.sampler, same.rng), (64, 32, Some(Sampler::EulerA), Rng::Cpu));
+    assert_eq!((same.files.main(), same.loras.len()), (Some(Path::new("/m/d.gguf")), 1));
+    let changed = recipe(&["-p", "a hut", "-n", "", "-s", "8", "--steps", "3", "--rng", "cuda"]);
+    assert_eq!((changed.prompt.as_str(), changed.negative_prompt.as_str(), changed.seed, changed.steps), ("a hut", "", 8, 3));
+    assert_eq!((changed.width, changed.rng), (64, Rng::Cuda));
+    let notes = job(&["generate", "--like", "gone.png", "-m", "mine"]).unwrap().notes;
+    assert_eq!(notes, ["Model gone is not on this machine."]);
+    let refused = job(&["generate", "--like", "gone.png"]).unwrap_err();
+    assert!(refused.is_missing_resource() && refused.to_string() == "Model gone is not on this machine. Name another one with --model");
 }
 
 /// A library with two LoRAs.
@@ -361,7 +396,7 @@ fn the_device_flags_of_an_early_sd_cli_are_a_placement() {
 #[test]
 fn a_pasted_command_stands_for_all_settings_and_keeps_what_it_lacks_in_sight() {
     let it = job(&["generate", "--from-command", "sd-cli -m m.gguf -p 'a cat' --steps 4 --mmap", "-o", "x.png"]).unwrap();
-    assert_eq!(it.unsupported, ["left out: --mmap: Atelier has no such setting"]);
+    assert_eq!(it.notes, ["left out: --mmap: Atelier has no such setting"]);
     let Task::Generate { recipe, .. } = it.task else { panic!("no recipe") };
     assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.seed), ("a cat", 4, 42));
     assert!(matches!(job(&["generate", "--from-command", "sd-cli -p 'a cat'"]), Err(UsageError::NoModel)));

@@ -1,17 +1,20 @@
 //! Commands of the Create view. Their effect is in [`crate::gui::create::update`]; nothing here changes anything.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use eframe::egui::{Key, Modifiers};
+use eframe::egui::{ColorImage, Key, Modifiers};
 
+use crate::gui::create::dropped::DroppedUse;
+use crate::gui::create::presets::PresetDraft;
 use crate::gui::create::session::PictureId;
 use crate::gui::create::state::State;
-use crate::gui::shared::{Shared, UnmetRequirement};
+use crate::gui::shared::{Screen, Shared, UnmetRequirement};
 use crate::gui::shortcut::Shortcut;
 use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
 use atelier_core::placement::Change;
-use atelier_core::recipe::{FileRole, RecallPart, Recipe};
+use atelier_core::recipe::{FileRole, ImageSource, RecallPart, Recipe};
 use atelier_engine::JobId;
 
 /// A command of the Create view.
@@ -60,8 +63,32 @@ pub enum Command {
     ClearFile(FileRole),
     /// Move the file from one role to another.
     MoveFile(FileRole, FileRole),
-    /// Identify files that were dropped or typed and put each in its place.
+    /// Put the prompt of the picture before into the field.
+    OlderPrompt,
+    /// Go back towards the newest prompt.
+    NewerPrompt,
+    /// Put this earlier prompt into the field.
+    UsePrompt(String),
+    /// Search the earlier prompts.
+    SearchPrompts(String),
+    /// Apply the preset of this name.
+    ApplyPreset(String),
+    /// Open the dialog that saves a preset, edit it, or close it.
+    EditPreset(Option<Box<PresetDraft>>),
+    /// Save the preset of the dialog.
+    SavePreset,
+    /// Delete the preset of this name.
+    DeletePreset(String),
+    /// Show the file dialog for A1111's list of styles.
+    ImportStyles,
+    /// Identify files that were dropped, pasted or typed: each takes its place, and of a picture it is asked what it is for.
     TakePaths(Vec<PathBuf>),
+    /// Ask what a pasted picture is for.
+    TakeImage(Arc<ColorImage>),
+    /// Use the dropped pictures for this.
+    UseDropped(DroppedUse),
+    /// Leave the dropped pictures.
+    CloseDropped,
     /// Give a file whose role could not be guessed its role; `None` leaves it out.
     PlaceFile(PathBuf, Option<FileRole>),
     /// Open, change or close the field for a typed path.
@@ -133,6 +160,8 @@ impl Command {
         (Self::Enqueue, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Enter)),
         (Self::Generate, Shortcut::while_typing(Modifiers::COMMAND, Key::Enter)),
         (Self::Cancel, Shortcut::while_typing(Modifiers::NONE, Key::Escape)),
+        (Self::OlderPrompt, Shortcut::while_typing(Modifiers::ALT, Key::ArrowUp)),
+        (Self::NewerPrompt, Shortcut::while_typing(Modifiers::ALT, Key::ArrowDown)),
         (Self::FocusPrompt, Shortcut::while_typing(Modifiers::COMMAND, Key::L)),
         (Self::SwapSides, Shortcut::while_typing(Modifiers::COMMAND, Key::I)),
         (Self::RollSeed, Shortcut::while_typing(Modifiers::COMMAND, Key::R)),
@@ -206,6 +235,16 @@ impl Command {
                 ("Keep this seed", "Keep this seed, so that only what you change changes. Unlocked, each picture gets a new one.")
             }
             Self::TryPrompt(example) => (example, "Put these words into the prompt."),
+            Self::OlderPrompt => ("Older prompt", "Put the prompt of the picture before into the field."),
+            Self::NewerPrompt => ("Newer prompt", "Go back towards your newest prompt."),
+            Self::UsePrompt(_) => ("Use this prompt", "Put this prompt into the field."),
+            Self::SearchPrompts(_) => ("Search prompts", "Search the prompts of earlier pictures."),
+            Self::ApplyPreset(_) => ("Apply a style", "Apply this style to the settings."),
+            Self::EditPreset(Some(_)) => ("Save as a style", "Save some of these settings under a name, to apply them again."),
+            Self::EditPreset(None) => ("Cancel", "Save nothing."),
+            Self::SavePreset => ("Save style", "Save these parts of the settings under this name."),
+            Self::DeletePreset(_) => ("Delete style", "Move this style to your system's trash."),
+            Self::ImportStyles => ("Import styles.csv…", "Add the styles of A1111's list."),
             Self::UseBuiltin => (
                 "Use the built-in model",
                 "Use the model that comes with Atelier, with the settings that suit it. Your own files are remembered.",
@@ -216,6 +255,16 @@ impl Command {
             Self::ClearFile(_) => ("Remove this file", "Take this file out of the model. The file itself stays where it is."),
             Self::MoveFile(..) => ("Change what this file is for", "Use this file for another part of the model."),
             Self::TakePaths(_) => ("Add", "Add the file with this path."),
+            Self::TakeImage(_) => ("Paste picture", "Use the picture of the clipboard."),
+            Self::UseDropped(DroppedUse::Settings) => ("Use its settings", "Take over what the picture tells of how it was made."),
+            Self::UseDropped(DroppedUse::Start) => ("Start from it", "Use this picture as the start of the next one."),
+            Self::UseDropped(DroppedUse::Reference) => {
+                ("Use it as reference", "Have an edit model look at this picture when it makes the next one.")
+            }
+            Self::UseDropped(DroppedUse::Gallery) => {
+                ("Add to the gallery", "Copy this picture into your pictures folder, so that the gallery finds it.")
+            }
+            Self::CloseDropped => ("Close", "Do nothing with this picture."),
             Self::PlaceFile(_, Some(_)) => ("Use this file", "Use this file for this part of the model."),
             Self::PlaceFile(_, None) => ("Leave this file out", "Do not use this file."),
             Self::TypePath(_) => ("Type a path", "Type or paste the path of a file."),
@@ -239,9 +288,8 @@ impl Command {
             }
             Self::ShowNotes(true) => ("Show the notes", "Read what was changed for this picture or went wrong with it."),
             Self::ShowNotes(false) => ("Put the notes away", "Put the notes away. The mark on the picture stays."),
-            Self::StartFromShown => ("Start from this picture", "Use this picture as the start of the next one."),
+            Self::StartFromShown | Self::StartFromFile(_) => ("Start from this picture", "Use this picture as the start of the next one."),
             Self::OpenPicture(_) => ("Open", "Show this picture and take over its settings."),
-            Self::StartFromFile(_) => ("Start from this picture", "Use this picture as the start of the next one."),
             Self::ReferenceShown => ("Use as reference", "Have an edit model look at this picture when it makes the next one."),
             Self::SaveAs => ("Save as…", "Save this picture where you like. It is already kept in your pictures folder."),
             Self::CopyPicture => ("Copy picture", "Put this picture on the clipboard."),
@@ -267,7 +315,17 @@ impl Command {
             Self::UseBuiltin if shared.builtin.is_err() => Err("The built-in model is not there. Reinstall Atelier to get it back."),
             Self::UseBuiltin => (!shared.uses_builtin()).then_some(()).ok_or("The built-in model is in use."),
             Self::UseOwnFiles => shared.uses_builtin().then_some(()).ok_or("Your own files are in use."),
+            Self::OlderPrompt | Self::NewerPrompt if shared.screen != Screen::Create => Err("The prompt is in the Create view."),
+            Self::OlderPrompt if state.prompts.prompts().is_empty() => Err("There is no earlier prompt."),
+            Self::SavePreset => {
+                let draft = state.presets.draft.as_ref().ok_or("Nothing is to be saved.")?;
+                if draft.name.trim().is_empty() {
+                    return Err("Give the style a name.");
+                }
+                (!draft.parts.is_empty()).then_some(()).ok_or("Choose at least one part of the settings.")
+            }
             Self::AddFiles
+            | Self::ImportStyles
             | Self::ChooseFile(_)
             | Self::ChooseStart
             | Self::ChooseMask
@@ -285,6 +343,16 @@ impl Command {
             Self::Recall(_) | Self::StartFromShown | Self::ReferenceShown | Self::CopyPicture => {
                 state.session.shown().map(drop).ok_or("There is no picture yet.")
             }
+            Self::UseDropped(DroppedUse::Settings) => {
+                let opened = state.dropped.as_ref().and_then(|dropped| dropped.opened.as_ref());
+                opened.map(drop).ok_or("It tells nothing of how it was made.")
+            }
+            Self::UseDropped(DroppedUse::Gallery) => {
+                let is_file = |image: &ImageSource| matches!(image, ImageSource::File(_));
+                let has_files = state.dropped.as_ref().is_some_and(|dropped| dropped.images.iter().all(is_file));
+                has_files.then_some(()).ok_or("A pasted picture is in no file.")
+            }
+            Self::UseDropped(_) => state.dropped.as_ref().map(drop).ok_or("There is no picture."),
             Self::Newer => state.session.newer().map(drop).ok_or("This is the newest picture."),
             Self::Older => state.session.older().map(drop).ok_or("This is the oldest picture."),
             Self::ZoomIn | Self::ZoomOut | Self::ZoomFit | Self::ZoomActual => {
@@ -304,6 +372,15 @@ impl Command {
             | Self::ClearFile(_)
             | Self::MoveFile(..)
             | Self::TakePaths(_)
+            | Self::TakeImage(_)
+            | Self::OlderPrompt
+            | Self::NewerPrompt
+            | Self::UsePrompt(_)
+            | Self::SearchPrompts(_)
+            | Self::ApplyPreset(_)
+            | Self::EditPreset(_)
+            | Self::DeletePreset(_)
+            | Self::CloseDropped
             | Self::PlaceFile(..)
             | Self::TypePath(_)
             | Self::ClearStart

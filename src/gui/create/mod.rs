@@ -1,9 +1,13 @@
 //! The Create view: a prompt, its settings, and the pictures that come of them.
 
+pub(crate) mod added_files;
 pub mod command;
+pub mod dropped;
 pub(crate) mod open;
 pub(crate) mod pictures;
+pub mod presets;
 pub mod progress;
+pub mod prompt_history;
 pub mod session;
 pub mod state;
 pub(crate) mod update;

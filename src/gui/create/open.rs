@@ -1,20 +1,24 @@
-//! Files that are opened from outside, by the command line, a file manager or a second start. A picture that Atelier made is shown and
-//! brings its settings; everything else is taken as if it were dropped. Nothing here waits.
+//! Files that come from outside: dropped, pasted, or opened by the command line, a file manager or a second start. A picture that Atelier made
+//! and that is opened is shown and brings its settings; of every other picture the person is asked what it is for. Nothing here waits.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::gui::context::Context;
+use crate::gui::create::added_files::{identified, start_from};
+use crate::gui::create::dropped::{DroppedPictures, DroppedUse};
 use crate::gui::create::state::State;
-use crate::gui::create::update;
 use crate::gui::files::{FileTask, Opened};
+use crate::gui::gallery;
 use crate::gui::shared::Shared;
 use crate::studio::opened_picture::OpenedPicture;
-use atelier_core::recipe::{ModelFiles, RecallPart, Recipe};
+use atelier_core::recipe::{ImageSource, ModelFiles, Rgb8};
+use atelier_media::Tool;
 
-/// Reads these files; `Report::Opened` follows.
-pub(crate) fn open(paths: Vec<PathBuf>, context: &mut Context<'_>) {
-    context.workers.file(FileTask::Open { paths, known: known_files(context.shared) });
+/// Reads these files; `Report::Opened` follows. `dropped`: the person is asked about every picture.
+pub(crate) fn open(paths: Vec<PathBuf>, dropped: bool, context: &mut Context<'_>) {
+    let library = Arc::clone(&context.shared.library);
+    context.workers.file(FileTask::Open { paths, known: known_files(context.shared), library, dropped });
 }
 
 /// Model files of this machine, those in use first.
@@ -23,37 +27,96 @@ pub(crate) fn known_files(shared: &Shared) -> Vec<PathBuf> {
     let own = shared.custom_recipe.as_ref().map(|recipe| &recipe.files);
     let files = [Some(&shared.recipe.files), builtin, own].into_iter().flatten().flat_map(ModelFiles::iter);
     let loras = shared.recipe.loras.iter().map(|lora| lora.path.as_path());
-    files.map(|(_, path)| path).chain(loras).map(Path::to_owned).chain(shared.library_files.iter().cloned()).collect()
+    let of_library = shared.library.cards.iter().flat_map(|card| &card.files).filter_map(|file| file.path.as_deref());
+    files.map(|(_, path)| path).chain(loras).chain(of_library).map(Path::to_owned).collect()
 }
 
-/// Files that were opened have been read.
-pub(crate) fn opened(state: &mut State, files: Vec<(PathBuf, Opened)>, context: &mut Context<'_>) {
-    let mut others = Vec::new();
+/// Files have been read.
+pub(crate) fn opened(state: &mut State, files: Vec<(PathBuf, Opened)>, dropped: bool, context: &mut Context<'_>) {
+    let (mut others, mut pictures) = (Vec::new(), Vec::new());
     for (path, what) in files {
         match what {
-            Opened::Picture(picture) => show(state, path, *picture, context),
+            Opened::Picture(Some(picture)) if !dropped && picture.tool == Tool::Atelier => use_settings(state, path, *picture, context),
+            Opened::Picture(picture) => pictures.push((path, picture)),
             Opened::Other(kind) => others.push((path, kind)),
         }
     }
-    update::identified(others, context);
+    offer(state, pictures, context);
+    identified(others, context);
 }
 
-fn show(state: &mut State, path: PathBuf, picture: OpenedPicture, context: &mut Context<'_>) {
+/// Takes the settings of a picture over. One that Atelier made is shown too.
+fn use_settings(state: &mut State, path: PathBuf, picture: OpenedPicture, context: &mut Context<'_>) {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    // Writing into a text never fails.
-    let mut words = format!("Prompt, seed and settings of {name} are set.");
-    if !picture.missing_files.is_empty() {
-        let _ = write!(words, " Its model is not on this machine ({}): the one you chose stays.", picture.missing_files.join(", "));
+    let is_own = picture.tool == Tool::Atelier;
+    let mut words = if is_own {
+        format!("Prompt, seed and settings of {name} are set.")
+    } else {
+        format!("The settings of {name}, as far as they are understood, are set.")
+    };
+    for sentence in picture.sentences() {
+        words.push(' ');
+        words.push_str(&sentence);
     }
-    if !picture.missing_extras.is_empty() {
-        let _ = write!(words, " Not found: {}.", picture.missing_extras.join(", "));
+    context.shared.apply_settings(&picture.settings);
+    if is_own {
+        let id = state.session.push_file(picture, path.clone());
+        // The thumbnail; what the canvas shows it asks for itself.
+        context.workers.file(FileTask::Load(id, path));
+        state.session.show(id);
     }
-    let keeps_model = !picture.missing_files.is_empty() || picture.recipe.files.is_empty();
-    let id = state.session.push_file(picture.clone(), path.clone());
-    // The thumbnail; what the canvas shows it asks for itself.
-    context.workers.file(FileTask::Load(id, path));
-    state.session.show(id);
-    let files = if keeps_model { ModelFiles::default() } else { picture.recipe.files };
-    context.shared.recall(RecallPart::All, &Recipe { files, ..picture.recipe });
     context.notice(words);
+}
+
+/// Asks what these pictures are for.
+fn offer(state: &mut State, pictures: Vec<(PathBuf, Option<Box<OpenedPicture>>)>, context: &Context<'_>) {
+    // One with settings is the one to be asked about.
+    let first = pictures.iter().position(|(_, opened)| opened.is_some()).unwrap_or_default();
+    let mut pictures = pictures;
+    if pictures.is_empty() {
+        return;
+    }
+    let (path, opened) = pictures.remove(first);
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let images = std::iter::once(path).chain(pictures.into_iter().map(|(path, _)| path)).map(ImageSource::File).collect();
+    state.dropped = Some(DroppedPictures { images, name, opened });
+    state.focus_dialog = true;
+    context.egui.request_repaint();
+}
+
+/// Asks what a pasted picture is for.
+pub(crate) fn offer_pasted(state: &mut State, image: Rgb8, context: &Context<'_>) {
+    let name = format!("Picture of {} × {} pixels", image.width(), image.height());
+    state.dropped = Some(DroppedPictures { images: vec![ImageSource::Pixels(image)], name, opened: None });
+    state.focus_dialog = true;
+    context.egui.request_repaint();
+}
+
+/// Uses the pictures that wait, and asks no more.
+pub(crate) fn use_dropped(state: &mut State, purpose: DroppedUse, context: &mut Context<'_>) {
+    let Some(DroppedPictures { images, name, opened }) = state.dropped.take() else { return };
+    match purpose {
+        DroppedUse::Settings => {
+            if let (Some(opened), Some(ImageSource::File(path))) = (opened, images.into_iter().next()) {
+                use_settings(state, path, *opened, context);
+            }
+        }
+        DroppedUse::Start => {
+            if let Some(image) = images.into_iter().next() {
+                start_from(image, context);
+                context.notice(format!("The next picture starts from {name}."));
+            }
+        }
+        DroppedUse::Gallery => {
+            let files = images.into_iter().filter_map(|image| match image {
+                ImageSource::File(path) => Some(path),
+                ImageSource::Pixels(_) => None,
+            });
+            context.follow_up(gallery::command::Command::AddPaths(files.collect()));
+        }
+        DroppedUse::Reference => {
+            context.shared.recipe.reference_images.extend(images);
+            context.notice(format!("{name} is a reference of the next picture."));
+        }
+    }
 }

@@ -129,7 +129,11 @@ fn take_kept(state: &mut State, job: JobId, index: u32, context: &mut Context<'_
 pub(crate) fn read_kept(state: &mut State, is_listed: bool, context: &Context<'_>) {
     if is_listed && !state.unread_pictures.is_empty() {
         let pictures = std::mem::take(&mut state.unread_pictures).into_iter().map(|it| (it.id, it.path)).collect();
-        context.workers.file(FileTask::ReadKept { pictures, known: open::known_files(context.shared) });
+        context.workers.file(FileTask::ReadKept {
+            pictures,
+            known: open::known_files(context.shared),
+            library: Arc::clone(&context.shared.library),
+        });
     }
 }
 

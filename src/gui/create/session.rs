@@ -11,7 +11,7 @@ use eframe::egui::TextureHandle;
 
 use crate::studio::opened_picture::OpenedPicture;
 use atelier_core::picture_note::PictureNote;
-use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{PartialRecipe, PictureInfo, Recipe, Rgb8};
 
 /// Pictures that the filmstrip holds; older ones are in the folder.
 const MOST_PICTURES: usize = 500;
@@ -46,6 +46,15 @@ pub struct SessionPicture {
     pub thumbnail: Option<TextureHandle>,
     /// Its number in the gallery, where it was made before this session.
     pub kept: Option<KeptId>,
+}
+
+impl SessionPicture {
+    /// Its settings; without a model where that is not on this machine.
+    #[must_use]
+    pub fn settings(&self) -> PartialRecipe {
+        let files = Some(self.recipe.files.clone()).filter(|files| !files.is_empty());
+        PartialRecipe { files, ..PartialRecipe::of(&self.recipe) }
+    }
 }
 
 /// The file of a finished picture.
@@ -95,7 +104,8 @@ impl Session {
 
     /// Adds a picture that is in a file and returns its number. Its pixels are read when they are shown.
     pub fn push_file(&mut self, picture: OpenedPicture, path: PathBuf) -> PictureId {
-        let OpenedPicture { recipe, info, notes, width, height, .. } = picture;
+        let recipe = picture.recipe();
+        let OpenedPicture { info, notes, width, height, .. } = picture;
         let id = PictureId(self.next_id);
         self.next_id += 1;
         let stored = PictureFile::At(path);
@@ -111,7 +121,8 @@ impl Session {
         if self.pictures.len() >= MOST_PICTURES || self.pictures.iter().any(|it| it.stored == stored) {
             return;
         }
-        let OpenedPicture { recipe, info, notes, width, height, .. } = picture;
+        let recipe = picture.recipe();
+        let OpenedPicture { info, notes, width, height, .. } = picture;
         let id = PictureId(self.next_id);
         self.next_id += 1;
         let kept = Some(kept);
@@ -229,6 +240,8 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::recipe::PartialRecipe;
+    use atelier_media::Tool;
 
     fn push(session: &mut Session, seed: i64, side: u32) -> PictureId {
         let pixels = Rgb8::new(side, side, vec![0; (side * side * 3) as usize]).unwrap();
@@ -254,9 +267,12 @@ mod tests {
         let newest = push(&mut session, 7, 1);
         session.get_mut(newest).unwrap().stored = PictureFile::At("b.png".into());
         let opened = || OpenedPicture {
-            recipe: Recipe::default(),
-            missing_files: Vec::new(),
-            missing_extras: Vec::new(),
+            tool: Tool::Atelier,
+            settings: PartialRecipe::default(),
+            understood: Vec::new(),
+            not_understood: Vec::new(),
+            differences: Vec::new(),
+            missing: Vec::new(),
             info: PictureInfo { index: 0, seed: 3, cpu_math: None },
             notes: Vec::new(),
             width: 1,

@@ -7,6 +7,9 @@ use std::sync::Arc;
 use atelier_gallery::PictureSummary;
 use eframe::egui::{TextureHandle, Vec2, vec2};
 
+use crate::gui::create::dropped::DroppedPictures;
+use crate::gui::create::presets::PresetState;
+use crate::gui::create::prompt_history::PromptHistory;
 use crate::gui::create::session::{PictureId, Session};
 use crate::gui::shared::Shared;
 use crate::gui::viewport::View;
@@ -31,10 +34,18 @@ pub struct State {
     pub shows_notes: bool,
     /// Folder of finished pictures.
     pub pictures_folder: PathBuf,
+    /// The presets.
+    pub presets: PresetState,
+    /// Prompts of earlier pictures.
+    pub prompts: PromptHistory,
+    /// Pictures that wait for the person to say what they are for.
+    pub dropped: Option<DroppedPictures>,
     /// The path that is being typed, where the field for it is open.
     pub typed_path: Option<String>,
     /// Thumbnails of the start picture and the mask, by file.
     pub thumbnails: Vec<(PathBuf, TextureHandle)>,
+    /// Asks the open dialog's first control to take the keyboard in the next frame.
+    pub focus_dialog: bool,
     /// Asks the prompt to take the keyboard in the next frame.
     pub focus_prompt: bool,
     /// The newest preview that is not yet ready for the screen.
@@ -64,8 +75,12 @@ impl State {
             last_seed: None,
             shows_notes: true,
             pictures_folder,
+            presets: PresetState::default(),
+            prompts: PromptHistory::default(),
+            dropped: None,
             typed_path: None,
             thumbnails: Vec::new(),
+            focus_dialog: false,
             focus_prompt: true,
             pending_preview: None,
             being_kept: BTreeMap::new(),

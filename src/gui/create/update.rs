@@ -6,23 +6,22 @@ use std::sync::Arc;
 use eframe::egui;
 
 use crate::gui::context::Context;
+use crate::gui::create::added_files::{start_from, take_files};
 use crate::gui::create::command::Command;
 use crate::gui::create::open;
+use crate::gui::create::presets::{AppliedPreset, PresetDraft};
 use crate::gui::create::session::{PictureFile, PictureId};
 use crate::gui::create::state::State;
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_path};
-use crate::gui::identify::FileKind;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
-use crate::studio::library_service::LibraryRequest;
+use crate::studio::presets::{Preset, PresetTask, Presets};
 use crate::studio::queue::QueueRequest;
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Recipe};
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, Lora, ModelFiles, Recipe, changed_settings};
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob};
 
 /// Seeds that are drawn stay short enough to be read out.
 const SEEDS: std::ops::Range<i64> = 0..1_000_000_000;
-/// Strength of a new start picture, 0 (kept) to 1 (ignored).
-const START_STRENGTH: f32 = 0.75;
 /// Strength of a new control picture, 0 (ignored) to 1.
 const CONTROL_STRENGTH: f32 = 0.9;
 
@@ -74,8 +73,32 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::MoveFile(from, to) => move_file(from, to, context),
         Command::TakePaths(paths) => {
             state.typed_path = None;
-            context.workers.file(FileTask::Identify(paths.into_iter().map(|path| parse_path(&path)).collect()));
+            open::open(paths.into_iter().map(|path| parse_path(&path)).collect(), true, context);
         }
+        Command::OlderPrompt => {
+            let prompt = state.prompts.older(&context.shared.recipe.prompt);
+            context.shared.recipe.prompt = prompt.unwrap_or_else(|| std::mem::take(&mut context.shared.recipe.prompt));
+        }
+        Command::NewerPrompt => {
+            let prompt = state.prompts.newer(&context.shared.recipe.prompt);
+            context.shared.recipe.prompt = prompt.unwrap_or_else(|| std::mem::take(&mut context.shared.recipe.prompt));
+        }
+        Command::UsePrompt(prompt) => {
+            context.shared.recipe.prompt = prompt;
+            state.focus_prompt = true;
+        }
+        Command::SearchPrompts(text) => state.prompts.search = text,
+        Command::ApplyPreset(name) => apply_preset(state, &name, context),
+        Command::EditPreset(draft) => {
+            state.focus_dialog = state.presets.draft.is_none();
+            state.presets.draft = draft.map(|draft| *draft);
+        }
+        Command::SavePreset => save_preset(state, context),
+        Command::DeletePreset(name) => preset_task(state, PresetTask::Delete(name), context),
+        Command::ImportStyles => context.open_dialog(DialogKind::Styles, String::new()),
+        Command::TakeImage(image) => context.workers.pixel(PixelTask::Pasted(image)),
+        Command::UseDropped(purpose) => open::use_dropped(state, purpose, context),
+        Command::CloseDropped => state.dropped = None,
         Command::PlaceFile(path, role) => {
             context.shared.unplaced.retain(|it| *it != path);
             if let Some(role) = role {
@@ -115,7 +138,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::Recall(part) => {
             if let Some(picture) = state.session.shown() {
-                context.shared.recall(part, &picture.recipe);
+                let settings = picture.settings();
+                context.shared.recall(part, &settings);
                 context.notice(part.notice());
             }
         }
@@ -129,7 +153,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::ShowNotes(shown) => state.shows_notes = shown,
         Command::StartFromShown => start_from_shown(state, context),
-        Command::OpenPicture(path) => open::open(vec![path], context),
+        Command::OpenPicture(path) => open::open(vec![path], false, context),
         Command::StartFromFile(path) => start_from(ImageSource::File(path), context),
         Command::ReferenceShown => {
             if let Some(image) = shown_image(state) {
@@ -170,8 +194,9 @@ fn generate(state: &mut State, recipe: Recipe, context: &mut Context<'_>) {
     add_job(state, recipe, lane, context);
 }
 
-fn add_job(state: &State, recipe: Recipe, lane: Lane, context: &mut Context<'_>) {
+fn add_job(state: &mut State, recipe: Recipe, lane: Lane, context: &mut Context<'_>) {
     context.shared.recent_recipes.remember(&recipe);
+    state.prompts.remember(&recipe.prompt);
     let job = new_job(state, recipe, lane, context);
     context.queue.send(QueueRequest::Add(Box::new(job)));
 }
@@ -180,6 +205,48 @@ fn new_job(state: &State, recipe: Recipe, lane: Lane, context: &Context<'_>) -> 
     let preview = serde_json::to_string(&state.preview_options(context.shared)).unwrap_or_default();
     let model = context.shared.model_name(&recipe.files);
     NewJob { recipe, lane, folder: state.pictures_folder.clone(), model, wanted_model: None, device: None, preview }
+}
+
+/// Reads the presets.
+pub(crate) fn start(state: &State, context: &Context<'_>) {
+    preset_task(state, PresetTask::Read, context);
+}
+
+fn preset_task(state: &State, task: PresetTask, context: &Context<'_>) {
+    if let Some(folder) = &state.presets.folder {
+        context.workers.file(FileTask::Presets(folder.clone(), task));
+    }
+}
+
+/// The presets have been read.
+pub(crate) fn presets_read(state: &mut State, presets: Presets, words: Option<String>, context: &mut Context<'_>) {
+    for path in presets.presets.iter().filter_map(|(_, picture)| picture.clone()) {
+        // A preset may have got another picture.
+        state.thumbnails.retain(|(of, _)| *of != path);
+        state.requested_thumbnails.insert(path.clone());
+        context.workers.file(FileTask::Thumbnail(path));
+    }
+    state.presets.list = presets;
+    if let Some(words) = words {
+        context.notice(words);
+    }
+}
+
+fn apply_preset(state: &mut State, name: &str, context: &mut Context<'_>) {
+    let Some(preset) = state.presets.get(name) else { return };
+    let before = context.shared.recipe.clone();
+    let settings = preset.settings_for(&before);
+    context.shared.apply_settings(&settings);
+    let recipe = context.shared.recipe.clone();
+    let changes = changed_settings(&before, &recipe);
+    state.presets.applied = Some(AppliedPreset { name: name.to_owned(), changes, recipe });
+}
+
+fn save_preset(state: &mut State, context: &Context<'_>) {
+    let Some(PresetDraft { name, parts, with_picture }) = state.presets.draft.take() else { return };
+    let preset = Preset::of(name.trim().to_owned(), &context.shared.recipe, parts);
+    let picture = if with_picture { shown_image(state) } else { None };
+    preset_task(state, PresetTask::Save(Box::new(preset), picture), context);
 }
 
 fn cancel(id: JobId, context: &mut Context<'_>) {
@@ -209,12 +276,6 @@ fn move_file(from: FileRole, to: FileRole, context: &mut Context<'_>) {
         Some(other) => files.set(from, other),
         None => files.remove(from),
     }
-}
-
-fn start_from(image: ImageSource, context: &mut Context<'_>) {
-    let init = &mut context.shared.recipe.init;
-    let strength = init.as_ref().map_or(START_STRENGTH, |init| init.strength);
-    *init = Some(InitImage { image, strength });
 }
 
 /// The picture shown, as a picture that another one is made from.
@@ -261,7 +322,8 @@ pub(crate) fn refresh_files(state: &mut State, context: &mut Context<'_>) {
         context.workers.file(FileTask::Check(state.checked_files.clone()));
     }
     let pictures = recipe.init.iter().map(|init| &init.image).chain(&recipe.mask).chain(&recipe.reference_images);
-    for source in pictures.chain(recipe.control.iter().map(|control| &control.image)) {
+    let pictures = pictures.chain(recipe.control.iter().map(|control| &control.image));
+    for source in pictures.chain(state.dropped.iter().filter_map(|dropped| dropped.images.first())) {
         if let ImageSource::File(path) = source
             && state.thumbnail(path).is_none()
             && !state.requested_thumbnails.contains(path)
@@ -294,6 +356,7 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
             let strength = context.shared.recipe.control.as_ref().map_or(CONTROL_STRENGTH, |control| control.strength);
             context.shared.recipe.control = Some(ControlImage { image: ImageSource::File(path), strength });
         }
+        DialogKind::Styles => preset_task(state, PresetTask::Import(path), context),
         DialogKind::Lora => {
             context.shared.recipe.loras.push(Lora { path, strength: 1.0 });
             context.shared.take_prompt_loras();
@@ -316,55 +379,4 @@ fn save_as(state: &State, id: PictureId, target: PathBuf, context: &mut Context<
         notes: picture.notes.clone(),
         pixels: picture.pixels.clone(),
     });
-}
-
-/// Takes files over, each in its role. One with a diffusion module is the model from now on, with the settings that suit it: the library finds
-/// the other parts and answers with `LibraryEvent::ModelAssembled`. Without a library, these files alone are the model.
-fn take_files(files: ModelFiles, context: &mut Context<'_>) {
-    if files.main().is_none() {
-        for (role, path) in files.iter() {
-            context.shared.use_file(role, path.to_owned());
-        }
-    } else if let Some(library) = context.library {
-        let preferred = if context.shared.uses_builtin() { ModelFiles::default() } else { context.shared.recipe.files.clone() };
-        library.send(LibraryRequest::AssembleModel { files, preferred });
-    } else {
-        context.shared.replace_model(files);
-    }
-}
-
-/// Files that were dropped, typed or chosen are identified: each takes its place in the recipe, or is asked about.
-pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<'_>) {
-    let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let mut lines = Vec::new();
-    let (mut parts, is_model) =
-        (ModelFiles::default(), files.iter().any(|(_, what)| matches!(what, FileKind::Role(role) if role.is_main())));
-    if is_model {
-        // They were made for another model.
-        context.shared.recipe.loras.clear();
-    }
-    for (path, what) in files {
-        match what {
-            FileKind::Role(role) => {
-                if let Some(sentence) = role.without_effect() {
-                    lines.push(format!("{}: {sentence}", name(&path)));
-                } else {
-                    lines.push(format!("{}: {}", role.label(), name(&path)));
-                    parts.set(role, path);
-                }
-            }
-            FileKind::Lora if context.shared.recipe.loras.iter().any(|lora| lora.path == path) => {}
-            FileKind::Lora => context.shared.recipe.loras.push(Lora { path, strength: 1.0 }),
-            FileKind::Picture => start_from(ImageSource::File(path), context),
-            FileKind::Unknown if context.shared.unplaced.contains(&path) => {}
-            FileKind::Unknown => context.shared.unplaced.push(path),
-            FileKind::Unsupported => lines.push(format!("{} is neither a model nor a picture.", name(&path))),
-            FileKind::Missing => lines.push(format!("There is no file {}.", path.display())),
-        }
-    }
-    take_files(parts, context);
-    context.shared.take_prompt_loras();
-    if !lines.is_empty() {
-        context.notice(lines.join("\n"));
-    }
 }

@@ -19,6 +19,8 @@ pub enum Command {
     SetBudget(String, Option<f64>),
     /// Move everything from the first device to the second, which is the same card with another backend.
     ChangeBackend(String, String),
+    /// Add what streaming of layers lacks.
+    AddNeedsOfStreaming,
     /// Show the plan.
     ShowPlan,
     /// Apply the plan.
@@ -90,6 +92,10 @@ impl Command {
             }
             Self::SetBudget(_, None) => ("Remove the budget", "Use all that is free on this device."),
             Self::ChangeBackend(..) => ("Use this backend", "The same card, through another backend."),
+            Self::AddNeedsOfStreaming => (
+                "Set up streaming",
+                "Let the diffusion weights wait in RAM, and give their device a budget: what is free there, less 1 GiB.",
+            ),
             Self::ShowPlan => (
                 "Suggest a placement",
                 "Show the best placement round what is pinned, with its reasons. Nothing changes until you apply it.",
@@ -140,6 +146,7 @@ impl Command {
                 Suggestion::NothingFits(_) => Err("Nothing fits round what is pinned."),
                 Suggestion::Unknown => Err("It is not known yet what this model takes."),
             },
+            Self::AddNeedsOfStreaming => board.with_needs_of_streaming.as_ref().map(drop).ok_or("Streaming lacks nothing."),
             Self::ApplyPlan | Self::DismissPlan => board.visible_plan().map(drop).ok_or("There is no suggestion."),
             Self::ApplyRemedy(index) => board.remedies.get(*index).map(drop).ok_or("It fits already."),
             Self::RepeatWithRemedy(index) => {

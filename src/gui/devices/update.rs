@@ -28,6 +28,11 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             state.board.choose_backend(&from, &to);
             change_placement(state, context, |placement| change_backend(placement, &from, &to));
         }
+        Command::AddNeedsOfStreaming => {
+            if let Some(with) = state.board.with_needs_of_streaming.clone() {
+                change_placement(state, context, |placement| *placement = with);
+            }
+        }
         Command::ShowPlan => state.board.set_plan_visible(true),
         Command::DismissPlan => state.board.set_plan_visible(false),
         Command::ApplyPlan => {

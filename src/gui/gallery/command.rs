@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use atelier_core::recipe::RecallPart;
 use atelier_gallery::{Grouping, Order, PictureFlag, PictureId};
-use eframe::egui::{Key, Modifiers};
+use eframe::egui::Key;
 
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::state::{Dialog, Mode, State};
@@ -303,7 +303,3 @@ pub(crate) const PLAIN_KEYS: &[(Key, Command)] = &[
     (Key::E, Command::SetDialog(Some(Dialog::Export(ExportFormat::Png, false)))),
     (Key::Slash, Command::FocusSearch),
 ];
-
-/// Keys with the command key.
-pub(crate) const COMMAND_KEYS: &[(Modifiers, Key, Command)] =
-    &[(Modifiers::COMMAND, Key::A, Command::SelectAll), (Modifiers::COMMAND, Key::F, Command::FocusSearch)];

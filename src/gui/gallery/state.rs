@@ -68,6 +68,8 @@ pub struct State {
     pub focus_cursor: bool,
     /// The view was on the screen in the last frame.
     pub was_on_screen: bool,
+    /// Summaries in sight may be outdated.
+    pub(crate) is_outdated: bool,
     /// What was asked for last: thumbnails, summaries, details and pixels.
     pub(crate) asked: Asked,
 }
@@ -155,6 +157,7 @@ impl Default for State {
             focus_search: false,
             focus_cursor: false,
             was_on_screen: false,
+            is_outdated: false,
             asked: Asked::default(),
         }
     }
@@ -217,9 +220,22 @@ impl State {
         self.found.ids.iter().copied().filter(|id| self.selection.contains(id)).collect()
     }
 
+    /// Number of [`Self::targets`].
+    #[must_use]
+    pub fn target_count(&self) -> usize {
+        if self.selection.is_empty() || matches!(self.mode, Mode::Look(_)) {
+            usize::from(self.current().is_some())
+        } else {
+            self.selection.len()
+        }
+    }
+
     /// The two pictures that can be compared: those selected.
     #[must_use]
     pub fn pair(&self) -> Option<(PictureId, PictureId)> {
+        if self.selection.len() != 2 {
+            return None;
+        }
         match self.targets()[..] {
             [first, second] => Some((first, second)),
             _ => None,

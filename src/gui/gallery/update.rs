@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atelier_core::recipe::{ImageSource, RecallPart, Rgb8};
-use atelier_gallery::PictureId;
+use atelier_gallery::{PictureId, PictureState, PictureSummary};
 use eframe::egui::{ColorImage, TextureOptions};
 
 use crate::gui::context::Context;
@@ -125,7 +125,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::Recall(part) => {
             if let Some(path) = current_file(state, context) {
-                context.workers.file(FileTask::Recall { path, known: create::open::known_files(context.shared), part });
+                context.workers.file(FileTask::Recall {
+                    path,
+                    known: create::open::known_files(context.shared),
+                    library: Arc::clone(&context.shared.library),
+                    part,
+                });
             }
         }
         Command::StartFrom => {
@@ -185,7 +190,7 @@ fn search(state: &State, context: &mut Context<'_>) {
 /// The file of the picture with the cursor; says so where it is not there.
 fn current_file(state: &State, context: &mut Context<'_>) -> Option<PathBuf> {
     let summary = state.summaries.get(&state.current()?)?;
-    if summary.state == atelier_gallery::PictureState::Here {
+    if summary.state == PictureState::Here {
         return Some(summary.path.clone());
     }
     context.notice(format!("{} is not there now. Bring its folder or drive back, then look again.", summary.path.display()));
@@ -280,6 +285,10 @@ pub(crate) fn refresh(state: &mut State, elsewhere: Vec<PictureId>, context: &mu
         Mode::Grid | Mode::Look(_) => Vec::new(),
     };
     let missing = |known: &dyn Fn(&PictureId) -> bool| in_sight.iter().copied().filter(|id| !known(id)).collect::<Vec<_>>();
+    if std::mem::take(&mut state.is_outdated) {
+        state.asked.summaries.clear();
+        send_if_there(GalleryRequest::Summaries(in_sight.clone()), context);
+    }
     let summaries = missing(&|id| state.summaries.contains_key(id));
     ask(&mut state.asked.summaries, summaries, context, GalleryRequest::Summaries);
     let thumbnails = missing(&|id| state.thumbnails.is_known(*id));
@@ -319,12 +328,13 @@ fn send_if_there(request: GalleryRequest, context: &Context<'_>) {
 pub(crate) fn gallery_event(state: &mut State, event: GalleryEvent, context: &mut Context<'_>) {
     match event {
         GalleryEvent::Found(found) => state.set_found(found),
+        GalleryEvent::Changed => state.is_outdated = true,
         GalleryEvent::Summaries(summaries) => {
-            let is_here = |it: &atelier_gallery::PictureSummary| it.state == atelier_gallery::PictureState::Here;
             for summary in &summaries {
-                // A picture that came back gets its thumbnail again.
-                if state.summaries.get(&summary.id).is_some_and(|old| is_here(old) != is_here(summary)) {
+                let is_other = |old: &PictureSummary| (old.state, old.file_hash) != (summary.state, summary.file_hash);
+                if state.summaries.get(&summary.id).is_some_and(is_other) {
                     state.thumbnails.remove(summary.id);
+                    state.details.remove(&summary.id);
                 }
             }
             state.add_summaries(summaries);
@@ -369,13 +379,15 @@ pub(crate) fn recalled(part: RecallPart, picture: Option<OpenedPicture>, context
         context.notice("This file does not say how it was made.");
         return;
     };
-    let missing = [&picture.missing_files, &picture.missing_extras].into_iter().flatten().cloned().collect::<Vec<_>>();
-    context.shared.recall(part, &picture.recipe);
-    if part.has_model() && !missing.is_empty() {
-        context.notice(format!("{} Not on this machine: {}.", part.notice(), missing.join(", ")));
-    } else {
-        context.notice(part.notice());
+    context.shared.recall(part, &picture.settings);
+    let mut words = part.notice().to_owned();
+    if part.has_model() {
+        for sentence in picture.sentences() {
+            words.push(' ');
+            words.push_str(&sentence);
+        }
     }
+    context.notice(words);
 }
 
 /// A picture is converted for the screen.

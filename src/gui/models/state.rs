@@ -119,12 +119,6 @@ pub enum LicensedAction {
 }
 
 impl State {
-    /// Every model file that the library knows on this machine.
-    #[must_use]
-    pub fn known_files(&self) -> Vec<PathBuf> {
-        self.library.cards.iter().flat_map(|card| &card.files).filter_map(|file| file.path.clone()).collect()
-    }
-
     /// State before the first snapshot: only the built-in model is known. `has_library` is false where no home folder exists.
     #[must_use]
     pub fn new(builtin: Option<ModelCard>, has_library: bool) -> Self {

@@ -1,6 +1,7 @@
 //! Update of the Models view: effects of its commands, and of the library service's events. Nothing here waits.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use atelier_core::device::Device;
 use atelier_core::recipe::Lora;
@@ -91,8 +92,8 @@ pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mu
         LibraryEvent::Snapshot(library) => {
             let loras = library.cards.iter().filter(|card| card.kind == ModelKind::Lora);
             context.shared.lora_files = loras.flat_map(|card| card.files.iter().filter_map(|file| file.path.clone())).collect();
+            context.shared.library = Arc::clone(&library);
             state.set_library(library);
-            context.shared.library_files = state.known_files();
             context.shared.take_prompt_loras();
         }
         LibraryEvent::Queue(queue) => state.set_queue(queue),

@@ -149,6 +149,21 @@ fn a_batch_is_split_over_the_devices_that_are_ticked() {
 }
 
 #[test]
+fn streaming_that_lacks_something_gets_it_with_one_click() {
+    let mut studio = open_board(5);
+    assert!(!studio.sees("Set up streaming"));
+    studio.harness.get_by_label("Stream layers (--stream-layers)").click();
+    studio.settle();
+    assert!(studio.sees("Streaming layers has no effect"));
+    studio.harness.get_by_label("Set up streaming").click();
+    studio.settle();
+    assert_eq!(studio.text(), ("all=GPU0", "diffusion=CPU", "GPU0=-1"));
+    assert!(studio.app().state.shared.recipe.placement.stream_layers);
+    assert!(!studio.sees("Set up streaming") && !studio.sees("Streaming layers has no effect"));
+    studio.harness.check_accessibility();
+}
+
+#[test]
 fn the_board_shows_every_part_with_what_it_takes_and_stays_quiet_where_all_is_well() {
     let studio = open_board(10);
     for name in [

@@ -350,7 +350,9 @@ fn dropped_files_go_where_they_belong() {
     studio.until("the files", |app| app.state.shared.recipe.files.get(FileRole::T5xxl).is_some() && app.state.notices.shown().is_some());
     let recipe = &studio.app().state.shared.recipe;
     assert_eq!(recipe.loras.len(), 1);
-    assert!(recipe.init.is_some());
+    assert!(recipe.init.is_none(), "the person is asked what it is for");
+    studio.click("Start from it");
+    assert!(studio.app().state.shared.recipe.init.is_some());
 }
 
 #[test]

@@ -273,3 +273,34 @@ fn the_pointer_selects_by_clicks_and_by_a_band() {
     let view = &studio.app().state.gallery;
     assert_eq!(view.selection.iter().copied().collect::<Vec<_>>(), [view.found.ids[2]]);
 }
+
+#[test]
+fn a_picture_is_dragged_to_where_it_is_used_or_thrown_away_and_comes_back() {
+    let mut studio = open_gallery(&["one", "two"]);
+    let drag = |studio: &mut Studio, target: f32| {
+        let from = studio.harness.get_by_label_contains("Picture 1, ").rect().center();
+        let to = egui::pos2(512.0 + 190.0 * target, 850.0);
+        let button =
+            |pos, pressed| egui::Event::PointerButton { pos, button: egui::PointerButton::Primary, pressed, modifiers: Modifiers::NONE };
+        studio.harness.event(egui::Event::PointerMoved(from));
+        studio.harness.event(button(from, true));
+        studio.harness.step();
+        for step in 1..=4 {
+            studio.harness.event(egui::Event::PointerMoved(from + (to - from) * (step as f32 / 4.0)));
+            studio.harness.step();
+        }
+        studio.harness.event(button(to, false));
+        studio.harness.run_ok();
+    };
+    drag(&mut studio, 1.5);
+    assert_eq!(studio.app().state.shared.screen, Screen::Create);
+    assert!(studio.app().state.shared.recipe.init.is_some(), "it starts the next picture");
+    studio.press(Modifiers::COMMAND, Key::Num4);
+    let path = studio.app().state.gallery.summaries[&current(&studio)].path.clone();
+    drag(&mut studio, 3.5);
+    studio.until("the trash", |app| app.state.gallery.found.ids.len() == 1);
+    assert!(!path.exists());
+    studio.press(Modifiers::COMMAND, Key::Z);
+    studio.until("the picture", |app| app.state.gallery.found.ids.len() == 2);
+    assert!(path.is_file());
+}

@@ -1,10 +1,14 @@
 //! Copies of pictures: into the folder of finished pictures, and out of the gallery.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::thread;
 
 use atelier_core::paths;
 use atelier_gallery::{Database, GalleryError, NewPicture, PictureId, PictureKind};
+use atelier_media::export_picture;
+
+use super::message::Export;
 
 /// Largest picture file that is copied, in bytes; larger ones are no pictures that Atelier can read.
 const MOST_BYTES: u64 = 1 << 30;
@@ -31,4 +35,47 @@ fn numbered_names(path: &Path) -> impl Iterator<Item = String> + use<> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let ending = path.extension().map(|it| format!(".{}", it.to_string_lossy())).unwrap_or_default();
     (1_u32..).map(move |number| if number == 1 { format!("{stem}{ending}") } else { format!("{stem} ({number}){ending}") })
+}
+
+/// Writes copies of these files on a thread of its own; `report` gets one sentence at the end.
+pub(super) fn export(files: Vec<PathBuf>, export: Export, report: impl FnOnce(String) + Send + 'static) {
+    let spawned = thread::Builder::new().name("export".into()).spawn(move || report(export_all(&files, &export)));
+    if let Err(error) = spawned {
+        tracing::error!("nothing was exported: {error}");
+    }
+}
+
+/// Writes the copies and says how it went.
+fn export_all(files: &[PathBuf], export: &Export) -> String {
+    let results = files.iter().map(|file| export_picture(file, &export.folder, export.format, !export.strips_metadata));
+    let (done, failed): (Vec<_>, Vec<_>) = results.partition(Result::is_ok);
+    let folder = export.folder.display();
+    let words = match done.len() {
+        1 => format!("1 picture was exported to {folder}."),
+        count => format!("{count} pictures were exported to {folder}."),
+    };
+    match failed.into_iter().find_map(Result::err) {
+        Some(error) => format!("{words} {} were not: {error}", files.len() - done.len()),
+        None => words,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atelier_core::recipe::Rgb8;
+    use atelier_media::{ExportFormat, Metadata, read_metadata, write_picture};
+
+    #[test]
+    fn copies_are_written_and_what_failed_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let picture = folder.path().join("a.png");
+        let metadata = Metadata { parameters: Some("a lake\nSteps: 4, Seed: 1, Size: 8x8".into()), recipe: None };
+        write_picture(&picture, &Rgb8::new(8, 8, vec![9; 192]).unwrap(), &metadata).unwrap();
+        let export = Export { folder: folder.path().join("out"), format: ExportFormat::Png, strips_metadata: true };
+        let said = export_all(&[picture.clone(), folder.path().join("gone.png")], &export);
+        assert!(said.starts_with("1 picture was exported") && said.contains("1 were not: "), "{said}");
+        assert_eq!(read_metadata(&export.folder.join("a.png")).unwrap(), Metadata::default());
+        assert_eq!(read_metadata(&picture).unwrap(), metadata);
+    }
 }

@@ -103,6 +103,8 @@ pub struct Found {
 pub enum GalleryEvent {
     /// Pictures of the newest search.
     Found(Arc<Found>),
+    /// Pictures that were found before may have changed.
+    Changed,
     /// Summaries that were asked for.
     Summaries(Vec<PictureSummary>),
     /// Everything known of a picture; `None` where it is gone.
@@ -113,7 +115,7 @@ pub enum GalleryEvent {
     Pixels(PictureId, Result<Arc<Rgb8>, String>),
     /// Folders, saved searches and the like.
     Overview(Arc<Overview>),
-    /// The newest pictures, newest first; once, at the start.
+    /// The newest pictures, newest first: at the start, and once an index that was begun anew knows some.
     Newest(Vec<PictureSummary>),
     /// A scan goes on: the folder, and pictures looked at; `None` once none does.
     Scanning(Option<(PathBuf, u64)>),
@@ -165,7 +167,7 @@ pub(super) fn request_is_replaced_by(request: &GalleryRequest) -> impl Fn(&Galle
 
 /// Predicate over unread events: true for those that `event` makes worthless.
 pub(super) fn is_replaced_by(event: &GalleryEvent) -> impl Fn(&GalleryEvent) -> bool + use<> {
-    let is_state = matches!(event, GalleryEvent::Found(_) | GalleryEvent::Overview(_) | GalleryEvent::Scanning(_));
+    let is_state = matches!(event, GalleryEvent::Found(_) | GalleryEvent::Changed | GalleryEvent::Overview(_) | GalleryEvent::Scanning(_));
     let kind = std::mem::discriminant(event);
     move |unread| is_state && std::mem::discriminant(unread) == kind
 }

@@ -25,12 +25,7 @@ pub use message::{Export, FolderSummary, Found, GalleryEvent, GalleryRequest, Ma
 use message::{is_replaced_by, request_is_replaced_by};
 use worker::{Message, Worker};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExportFormat {
-    Png,
-    Jpeg { quality: u8 },
-    WebP,
-}
+pub use atelier_media::ExportFormat;
 
 /// Handle of the gallery's threads. Dropping it ends them.
 pub struct GalleryService {

@@ -1,6 +1,6 @@
 //! The thread that asks the database.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -79,7 +79,12 @@ impl Worker {
             let result = match self.messages.wait() {
                 Message::Stop => break,
                 Message::Scanned => {
+                    if self.found.total == 0 {
+                        // An index that was just begun knew nothing at the start.
+                        self.publish_newest(&database);
+                    }
                     self.publish(&database, false);
+                    self.send(GalleryEvent::Changed);
                     Ok(())
                 }
                 Message::Request(request) => self.answer(&mut database, &scanning, request),
@@ -133,7 +138,7 @@ impl Worker {
                 database.remove_search(&name)?;
                 self.publish_overview(database)?;
             }
-            GalleryRequest::AddFolder(folder) => self.add_folder(database, scanning, folder)?,
+            GalleryRequest::AddFolder(folder) => self.add_folder(database, scanning, &folder)?,
             GalleryRequest::ForgetFolder(path) => {
                 if let Some(folder) = database.folders()?.into_iter().find(|it| it.path == path && it.kind != FolderKind::Own) {
                     database.remove_folder(folder.id)?;
@@ -143,9 +148,9 @@ impl Worker {
             GalleryRequest::Import(paths) => self.import(database, scanning, paths)?,
             GalleryRequest::Rescan => scanning.rescan(),
             GalleryRequest::Export(ids, export) => {
-                let pictures = database.pictures(&ids)?;
+                let files = database.pictures(&ids)?.into_iter().map(|it| it.path).collect();
                 let events = Arc::clone(&self.events);
-                let _ = (pictures, export, move |sentence: String| send_event(&events, GalleryEvent::Notice(sentence)));
+                files::export(files, export, move |sentence| send_event(&events, GalleryEvent::Notice(sentence)));
             }
             // These are the other thread's.
             GalleryRequest::Thumbnails(_) | GalleryRequest::Pixels(_) => {}
@@ -185,12 +190,12 @@ impl Worker {
         }
     }
 
-    fn add_folder(&self, database: &mut Database, scanning: &Scanning, folder: PathBuf) -> Result<(), GalleryError> {
+    fn add_folder(&self, database: &mut Database, scanning: &Scanning, folder: &Path) -> Result<(), GalleryError> {
         if !folder.is_dir() {
             self.notice(format!("There is no folder {}.", folder.display()));
             return Ok(());
         }
-        database.add_folder(&folder, FolderKind::Added)?;
+        database.add_folder(folder, FolderKind::Added)?;
         self.publish_overview(database)?;
         scanning.rescan();
         Ok(())
@@ -200,7 +205,7 @@ impl Worker {
     fn import(&mut self, database: &mut Database, scanning: &Scanning, paths: Vec<PathBuf>) -> Result<(), GalleryError> {
         let (folders, pictures): (Vec<_>, Vec<_>) = paths.into_iter().partition(|it| it.is_dir());
         for folder in folders {
-            self.add_folder(database, scanning, folder)?;
+            self.add_folder(database, scanning, &folder)?;
         }
         let mut added = 0;
         for picture in pictures {

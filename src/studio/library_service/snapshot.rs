@@ -1,11 +1,11 @@
 //! Snapshot of the library: cards, folders, settings and problems, built from the scan, the catalogue and the settings. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use atelier_core::paths::Paths;
 use atelier_library::disk::{FileStatus, Layout, ScanResult};
-use atelier_library::{LibraryConfig, ModelCard, Models, Usage, model_cards};
+use atelier_library::{LibraryConfig, ModelCard, Models, Sha256, Usage, model_cards};
 
 /// Upper bound of the problems in a snapshot.
 const MAX_PROBLEMS: usize = 50;
@@ -84,7 +84,7 @@ pub(super) struct SnapshotInputs<'a> {
     pub(super) scan: &'a ScanResult,
     pub(super) usage: Option<&'a Usage>,
     /// Files that Atelier downloaded.
-    pub(super) downloaded: &'a BTreeSet<PathBuf>,
+    pub(super) downloaded: &'a BTreeMap<PathBuf, Option<Sha256>>,
     pub(super) token: TokenState,
     /// Memory that a first model should fit into, in bytes.
     pub(super) memory_bytes: Option<u64>,

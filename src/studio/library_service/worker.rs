@@ -3,7 +3,7 @@
 //! The operations stand above, one file each ([`super::config`], [`super::downloads`], [`super::files`], [`super::add`]); [`super::dispatch`]
 //! calls them. Nothing here knows them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use atelier_library::disk::{ScanResult, Scanner};
 use atelier_library::downloads::Downloads;
-use atelier_library::{Catalogue, LibraryConfig, ModelCard, Models, Usage, downloaded, usage};
+use atelier_library::{Catalogue, LibraryConfig, ModelCard, Models, Sha256, Usage, downloaded, usage};
 
 use super::message::{EventSender, LibraryEvent, Message};
 use super::notifier::CoalescedNotifier;
@@ -40,7 +40,7 @@ pub(super) struct Worker {
     pub(super) downloads_notifier: CoalescedNotifier<Message>,
     pub(super) usage: Option<Usage>,
     /// Files that Atelier downloaded.
-    downloaded: BTreeSet<PathBuf>,
+    downloaded: BTreeMap<PathBuf, Option<Sha256>>,
     pub(super) is_counting: bool,
     pub(super) token: TokenState,
     pub(super) memory_bytes: Option<u64>,
@@ -72,7 +72,7 @@ impl Worker {
             scan: Arc::default(),
             scan_notifier,
             usage: None,
-            downloaded: BTreeSet::new(),
+            downloaded: BTreeMap::new(),
             is_counting: false,
             token: TokenState::None,
             memory_bytes: None,
@@ -102,7 +102,7 @@ impl Worker {
     pub(super) fn rebuild(&mut self) {
         let begun = Instant::now();
         self.models = Arc::new(Models::new(&self.models_root(), self.models.catalogue.clone(), &self.scan));
-        self.downloaded = downloaded(&self.options.paths.downloads()).into_iter().map(|it| it.path).collect();
+        self.downloaded = downloaded(&self.options.paths.downloads()).into_iter().map(|it| (it.path, it.sha256)).collect();
         self.publish();
         tracing::debug!(files = self.scan.files.len(), ms = begun.elapsed().as_millis(), "the library was put together");
         self.count_usage();

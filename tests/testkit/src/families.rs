@@ -93,6 +93,60 @@ pub fn lora() -> Draft {
     Draft::new(Container::Safetensors, &tiny::lora_tensors(&Options { layers: 1, ..Options::default() }, tiny::RANK), &[])
 }
 
+/// A model with a `ControlNet` for it.
+#[derive(Clone, Debug)]
+pub struct ControlledFiles {
+    /// The whole model.
+    pub model: PathBuf,
+    /// The tiny autoencoder.
+    pub taesd: PathBuf,
+    /// The `ControlNet`.
+    pub controlnet: PathBuf,
+}
+
+/// Writes an SD1.5 with a `ControlNet` into a folder that exists. The sizes of a `ControlNet` are fixed in the engine, so both have their real
+/// ones, in sparse files: of their weights, only those on the shortest way from the control picture to the result are no zeros.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn controlled_sd15(dir: &Path) -> io::Result<ControlledFiles> {
+    const UNET: [&str; 3] =
+        ["model.diffusion_model.input_blocks.0.", "model.diffusion_model.output_blocks.11.0.", "model.diffusion_model.out."];
+    const CONTROLNET: [&str; 2] = ["control_model.input_hint_block.", "control_model.zero_convs.0."];
+    let files = ControlledFiles {
+        model: dir.join("sd15.safetensors"),
+        taesd: dir.join("taesd.safetensors"),
+        controlnet: dir.join("controlnet.safetensors"),
+    };
+    let (mut model, mut controlnet) = (Model::default(), Model::default());
+    model.unet(&Unet::SD15);
+    model.text_encoder("cond_stage_model.transformer.text_model");
+    controlnet.controlnet(&Unet::SD15);
+    for (path, tensors, filled) in [(&files.model, &model.0, &UNET[..]), (&files.controlnet, &controlnet.0, &CONTROLNET[..])] {
+        let is_hole = |name: &str| !filled.iter().any(|start| name.starts_with(start));
+        Draft::with_holes(Container::Safetensors, tensors, &[], is_hole).write(path)?;
+    }
+    write_safetensors(&files.taesd, &autoencoder_tensors(4), 1, true)?;
+    Ok(files)
+}
+
+/// An embedding (textual inversion) for SD1.5.
+#[must_use]
+pub fn embedding() -> Draft {
+    let mut tensors = Tensors::default();
+    tensors.weight("emb_params", &[4, 768], Kind::F16, 1.0);
+    Draft::new(Container::Safetensors, &tensors, &[])
+}
+
+/// The beginning of a CLIP vision encoder.
+#[must_use]
+pub fn clip_vision() -> Draft {
+    let mut tensors = Tensors::default();
+    tensors.vector("vision_model.embeddings.class_embedding", 8, Kind::F16, 0.0);
+    tensors.weight("vision_model.embeddings.position_embedding.weight", &[5, 8], Kind::F16, 1.0);
+    Draft::new(Container::Safetensors, &tensors, &[])
+}
+
 /// An upscaler that enlarges by two.
 ///
 /// # Errors

@@ -73,7 +73,7 @@ impl Unet {
         4 * self.base
     }
 
-    const SD15: Self =
+    pub(crate) const SD15: Self =
         Self { base: BASE, multiples: &[1, 2, 4, 4], depths: &[1, 1, 1, 0], middle: 1, context: TEXT, label: 0, linear: false };
 }
 
@@ -104,25 +104,8 @@ impl Model {
             self.linear(&format!("{unet}.label_emb.0.0"), shape.time(), shape.label, 1.0);
             self.linear(&format!("{unet}.label_emb.0.2"), shape.time(), shape.time(), 1.0);
         }
-        self.conv(&format!("{unet}.input_blocks.0.0"), shape.base, 4, 3, 1.0);
+        let (mut width, mut skips) = self.unet_inputs(unet, shape);
         let levels = shape.multiples.iter().zip(shape.depths);
-        let last = shape.multiples.len() - 1;
-        let (mut width, mut block) = (shape.base, 0);
-        let mut skips = vec![shape.base];
-        for (level, (multiple, depth)) in levels.clone().enumerate() {
-            for _ in 0..2 {
-                block += 1;
-                self.residual(&format!("{unet}.input_blocks.{block}.0"), width, multiple * shape.base, shape);
-                width = multiple * shape.base;
-                self.transformer(&format!("{unet}.input_blocks.{block}.1"), width, *depth, shape);
-                skips.push(width);
-            }
-            if level < last {
-                block += 1;
-                self.conv(&format!("{unet}.input_blocks.{block}.0.op"), width, width, 3, 1.0);
-                skips.push(width);
-            }
-        }
         self.residual(&format!("{unet}.middle_block.0"), width, width, shape);
         self.transformer(&format!("{unet}.middle_block.1"), width, shape.middle, shape);
         self.residual(&format!("{unet}.middle_block.2"), width, width, shape);
@@ -142,6 +125,51 @@ impl Model {
         }
         self.norm(&format!("{unet}.out.0"), shape.base);
         self.conv(&format!("{unet}.out.2"), 4, shape.base, 3, 1.0);
+    }
+
+    /// The blocks of a UNet before its middle; returns the width there and those of its skip connections.
+    fn unet_inputs(&mut self, unet: &str, shape: &Unet) -> (usize, Vec<usize>) {
+        self.conv(&format!("{unet}.input_blocks.0.0"), shape.base, 4, 3, 1.0);
+        let last = shape.multiples.len() - 1;
+        let (mut width, mut block) = (shape.base, 0);
+        let mut skips = vec![shape.base];
+        for (level, (multiple, depth)) in shape.multiples.iter().zip(shape.depths).enumerate() {
+            for _ in 0..2 {
+                block += 1;
+                self.residual(&format!("{unet}.input_blocks.{block}.0"), width, multiple * shape.base, shape);
+                width = multiple * shape.base;
+                self.transformer(&format!("{unet}.input_blocks.{block}.1"), width, *depth, shape);
+                skips.push(width);
+            }
+            if level < last {
+                block += 1;
+                self.conv(&format!("{unet}.input_blocks.{block}.0.op"), width, width, 3, 1.0);
+                skips.push(width);
+            }
+        }
+        (width, skips)
+    }
+
+    /// A `ControlNet` for such a UNet: its first half, a picture's way in, and a convolution to each skip connection.
+    pub(crate) fn controlnet(&mut self, shape: &Unet) {
+        const HINT: [(usize, usize); 8] = [(0, 16), (2, 16), (4, 32), (6, 32), (8, 96), (10, 96), (12, 256), (14, 0)];
+        let net = "control_model";
+        self.linear(&format!("{net}.time_embed.0"), shape.time(), shape.base, 1.0);
+        self.linear(&format!("{net}.time_embed.2"), shape.time(), shape.time(), 1.0);
+        let mut inputs = 3;
+        for (number, outputs) in HINT {
+            let outputs = if outputs == 0 { shape.base } else { outputs };
+            self.conv(&format!("{net}.input_hint_block.{number}"), outputs, inputs, 3, 1.0);
+            inputs = outputs;
+        }
+        let (width, skips) = self.unet_inputs(net, shape);
+        for (number, width) in skips.into_iter().enumerate() {
+            self.conv(&format!("{net}.zero_convs.{number}.0"), width, width, 1, 1.0);
+        }
+        self.residual(&format!("{net}.middle_block.0"), width, width, shape);
+        self.transformer(&format!("{net}.middle_block.1"), width, shape.middle, shape);
+        self.residual(&format!("{net}.middle_block.2"), width, width, shape);
+        self.conv(&format!("{net}.middle_block_out.0"), width, width, 1, 1.0);
     }
 
     fn residual(&mut self, name: &str, inputs: usize, outputs: usize, shape: &Unet) {

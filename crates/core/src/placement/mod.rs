@@ -7,6 +7,7 @@ mod budgets;
 mod error;
 mod names;
 mod notes;
+mod streaming;
 mod text;
 mod value;
 

@@ -102,11 +102,11 @@ fn budget_for_all(placement: &Placement, in_use: &[Module], devices: &[Device]) 
     (!in_use.iter().any(elsewhere)).then(|| note.to_owned())
 }
 
-fn is_in_ram(location: &WeightLocation, devices: &[Device]) -> bool {
+pub(super) fn is_in_ram(location: &WeightLocation, devices: &[Device]) -> bool {
     matches!(location, WeightLocation::Device(name) if find(name, devices).is_some_and(|device| device.kind == DeviceKind::Cpu))
 }
 
-fn find<'a>(name: &str, devices: &'a [Device]) -> Option<&'a Device> {
+pub(super) fn find<'a>(name: &str, devices: &'a [Device]) -> Option<&'a Device> {
     devices.iter().find(|device| device.name == name)
 }
 

@@ -13,6 +13,7 @@ mod files;
 mod image;
 mod local;
 mod lora_tags;
+mod partial;
 mod recall;
 mod sampling;
 
@@ -21,6 +22,7 @@ pub use files::{FileRole, ModelFiles};
 pub use image::{ImageSource, Rgb8};
 pub use local::LocalRecipe;
 pub use lora_tags::{take_loras, take_loras_if};
+pub use partial::PartialRecipe;
 pub use recall::RecallPart;
 pub use sampling::{Rng, Sampler, Scheduler, UnknownName};
 

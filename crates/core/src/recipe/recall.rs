@@ -1,6 +1,6 @@
 //! Taking over a part of another picture's settings.
 
-use super::Recipe;
+use super::PartialRecipe;
 
 /// A part of a picture's settings that the next picture can take over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,58 +68,36 @@ impl RecallPart {
         matches!(self, Self::All | Self::AllButSeed | Self::Model)
     }
 
-    /// Takes this part of `from` over. Where modules run is about the machine and stays; so does the model where `from` has none.
-    pub fn apply(self, from: &Recipe, to: &mut Recipe) {
+    /// This part of a picture's settings. Where modules run is about the machine and never among them.
+    #[must_use]
+    pub fn select(self, from: &PartialRecipe) -> PartialRecipe {
+        let none = PartialRecipe::default;
         match self {
-            Self::All => *to = Recipe { batch_count: from.batch_count, seed: from.seed, ..with_settings(from, to) },
-            Self::AllButSeed => *to = with_settings(from, to),
-            Self::Prompt => {
-                to.prompt.clone_from(&from.prompt);
-                to.negative_prompt.clone_from(&from.negative_prompt);
-            }
-            Self::Seed => (to.seed, to.rng) = (from.seed, from.rng),
-            Self::Size => (to.width, to.height) = (from.width, from.height),
-            Self::Model => {
-                if from.files.is_empty() {
-                    return;
-                }
-                if from.files.main() != to.files.main() {
-                    // They were made for another model.
-                    to.loras.clear();
-                }
-                to.files.clone_from(&from.files);
-                to.vae_conv_scale = from.vae_conv_scale;
-                to.drop_unusable_control();
-            }
+            Self::All => from.clone(),
+            Self::AllButSeed => PartialRecipe { seed: None, batch_count: None, ..from.clone() },
+            Self::Prompt => PartialRecipe { prompt: from.prompt.clone(), negative_prompt: from.negative_prompt.clone(), ..none() },
+            Self::Seed => PartialRecipe { seed: from.seed, rng: from.rng, ..none() },
+            Self::Size => PartialRecipe { width: from.width, height: from.height, ..none() },
+            Self::Model => PartialRecipe { files: from.files.clone(), vae_conv_scale: from.vae_conv_scale, ..none() },
         }
     }
-}
-
-/// The settings of `from` with the seed and the machine of `to`.
-fn with_settings(from: &Recipe, to: &Recipe) -> Recipe {
-    let files = if from.files.is_empty() { to.files.clone() } else { from.files.clone() };
-    Recipe { files, seed: to.seed, batch_count: to.batch_count, placement: to.placement.clone(), threads: to.threads, ..from.clone() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::{FileRole, Lora, Rng, changed_settings};
-
-    fn recipe(seed: i64, name: &str) -> Recipe {
-        let mut recipe = Recipe { prompt: name.into(), width: 64, seed, steps: 4, rng: Rng::Cpu, ..Recipe::default() };
-        recipe.files.set(FileRole::Model, format!("{name}.safetensors"));
-        recipe.loras = vec![Lora { path: format!("{name}-lora.safetensors").into(), strength: 0.5 }];
-        recipe.placement.backend = format!("all={name}");
-        recipe
-    }
+    use crate::recipe::{FileRole, Lora, Recipe, Rng, changed_settings};
 
     #[test]
     fn each_part_changes_what_its_name_says() {
-        let (from, now) = (recipe(7, "a"), Recipe { batch_count: 4, ..Recipe::default() });
+        let mut from = Recipe { prompt: "a".into(), width: 64, seed: 7, steps: 4, rng: Rng::Cpu, ..Recipe::default() };
+        from.files.set(FileRole::Model, "a.safetensors");
+        from.loras = vec![Lora { path: "l.safetensors".into(), strength: 0.5 }];
+        from.placement.backend = "all=cpu".into();
+        let now = Recipe { batch_count: 4, ..Recipe::default() };
         let changed = |part: RecallPart| {
             let mut to = now.clone();
-            part.apply(&from, &mut to);
+            part.select(&PartialRecipe::of(&from)).apply(&mut to);
             changed_settings(&now, &to)
         };
         assert_eq!(changed(RecallPart::Prompt), ["prompt"]);
@@ -128,18 +106,5 @@ mod tests {
         assert_eq!(changed(RecallPart::Model), ["model"]);
         assert_eq!(changed(RecallPart::AllButSeed), ["prompt", "model", "size", "steps", "LoRAs", "noise"]);
         assert_eq!(changed(RecallPart::All), ["prompt", "model", "size", "steps", "seed", "number of pictures", "LoRAs", "noise"]);
-    }
-
-    #[test]
-    fn the_model_stays_where_there_is_no_other_and_takes_its_loras_along_when_it_goes() {
-        let (mut to, from) = (recipe(1, "mine"), Recipe { seed: 7, ..Recipe::default() });
-        for part in [RecallPart::All, RecallPart::Model] {
-            part.apply(&from, &mut to);
-            assert_eq!(to.files, recipe(1, "mine").files);
-            assert_eq!(to.placement.backend, "all=mine");
-        }
-        let mut to = recipe(1, "mine");
-        RecallPart::Model.apply(&recipe(7, "other"), &mut to);
-        assert!(to.loras.is_empty() && to.seed == 1);
     }
 }

@@ -1,13 +1,13 @@
 //! A recipe as far as memory is concerned, with placeholders for the pictures that it starts from.
 
 use super::error::EstimateError;
-use crate::checks::{cpu_threads, is_tiled, snapped_size};
+use crate::checks::{check_reference, cpu_threads, is_tiled, snapped_size};
 use crate::ffi::{ContextParams, GenerateParams, Mask};
 use crate::placement::placement_failure;
 use crate::protocol::Failure;
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
-use atelier_core::recipe::{PlacementText, Recipe, Rgb8, Sampler, Scheduler};
+use atelier_core::recipe::{ImageSource, PlacementText, Recipe, Rgb8, Sampler, Scheduler};
 use atelier_library::{Checked, HeaderCache};
 use atelier_media::image_size;
 
@@ -42,9 +42,10 @@ impl EstimateRequest {
 
     /// Checks a recipe as a job would.
     pub(super) fn new(headers: &mut HeaderCache, recipe: &Recipe) -> Result<Self, EstimateError> {
-        let Checked { files, size_multiple, .. } =
+        let Checked { family, files, size_multiple, looks_at_references, .. } =
             headers.check(&recipe.files, &recipe.loras).map_err(|problem| Failure::from(problem.advice))?;
-        let references = recipe.reference_images.iter().map(image_size).collect::<Result<_, _>>();
+        let references: &[ImageSource] = if looks_at_references { &recipe.reference_images } else { &[] };
+        let references = references.iter().map(image_size).collect::<Result<Vec<_>, _>>();
         let references = references.map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
         let mut recipe = Recipe {
             files,
@@ -67,6 +68,9 @@ impl EstimateRequest {
         (recipe.width, recipe.height) = snapped_size(&recipe, size_multiple);
         if u64::from(recipe.width) * u64::from(recipe.height) > MAX_PIXELS {
             return Err(Failure::new("This picture is larger than Atelier can estimate.", "Choose a smaller size.").into());
+        }
+        for reference in &references {
+            check_reference(*reference, (recipe.width, recipe.height), family).map_err(Failure::from)?;
         }
         // Locations of weights and budgets change nothing about what is needed.
         recipe.placement = PlacementText::default();

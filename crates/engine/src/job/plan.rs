@@ -4,7 +4,7 @@
 
 use super::error::JobError;
 use super::shard::{BatchShard, shards};
-use crate::checks::{VAE_TILE, is_tiled, snapped_size};
+use crate::checks::{VAE_TILE, check_reference, is_tiled, snapped_size};
 use crate::devices;
 use crate::ffi::Mask;
 use crate::placement::ResolvedPlacement;
@@ -47,7 +47,7 @@ pub(super) fn prepare(
     recipe: &Recipe,
     placement: Result<ResolvedPlacement, PlacementError>,
 ) -> Result<GenerationPlan, JobError> {
-    let Checked { family, files, size_multiple, mut notes } =
+    let Checked { family, files, size_multiple, looks_at_references, mut notes } =
         engine.with_headers(|headers| headers.check(&recipe.files, &recipe.loras)).map_err(|problem| Failure::from(problem.advice))?;
     let mut recipe = Recipe { files, ..recipe.clone() };
     let vae_tiling = clamp_numbers(&mut recipe, size_multiple, &mut notes);
@@ -67,7 +67,14 @@ pub(super) fn prepare(
     if control.is_some() && recipe.files.get(FileRole::Controlnet).is_none() {
         return Err(JobError::new("A control picture needs a ControlNet.", "Choose a ControlNet file, or remove the control picture."));
     }
+    if !looks_at_references && !recipe.reference_images.is_empty() {
+        notes.push(format!("{} models look at no reference pictures: they have no effect.", family.label()));
+        recipe.reference_images.clear();
+    }
     let references = recipe.reference_images.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    for reference in &references {
+        check_reference((reference.width(), reference.height()), (width, height), family).map_err(Failure::from)?;
+    }
 
     let devices = devices::list();
     let placement = placement?;

@@ -2,10 +2,12 @@
 
 use std::ops::Bound;
 
+use atelier_media::Tool;
 use time::{Date, Month};
 
 use super::condition::{Condition, FlagFilter, IntegerColumn, Matching, Moment, Part, Period, Shape, TextColumns, TimeUnit};
-use crate::picture::{PictureFlag, PictureKind, PictureState, tool_from_key, tool_keys};
+use crate::picture::{PictureFlag, PictureKind, PictureState};
+use crate::search_key::search_key;
 
 /// A field of a search, as a person may look it up.
 #[derive(Clone, Copy, Debug)]
@@ -92,8 +94,9 @@ pub const FIELDS: &[Field] = &[
     field!("folder", "folder:outputs", "in folders whose path has this in it", |op, value| plain(op, value, Condition::Folder)),
     field!("tool", "tool:comfyui", "made with this program", |op, value| {
         exactly(op, value)?;
-        let key: String = value.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
-        tool_from_key(&key).map(Condition::Tool).ok_or_else(|| choices(value, tool_keys()))
+        let key = search_key(value);
+        let tool = Tool::ALL.into_iter().find(|tool| search_key(tool.key()) == key);
+        tool.map(Condition::Tool).ok_or_else(|| choices(value, Tool::ALL.into_iter().map(Tool::key)))
     }),
     field!("sampler", "sampler:euler", "made with this sampler", |op, value| plain(op, value, Condition::Sampler)),
     field!("scheduler", "scheduler:karras", "made with this scheduler", |op, value| plain(op, value, Condition::Scheduler)),

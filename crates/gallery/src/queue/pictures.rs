@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::PathBuf;
 
+use atelier_core::recipe::ImageSource;
 use rusqlite::params;
 use sha2::{Digest as _, Sha256};
 
@@ -81,8 +82,15 @@ impl Database {
     ///
     /// # Errors
     /// If the file or the database cannot be used.
-    pub fn record_job_picture(&mut self, reservation: &PictureReservation, parent: Option<PathBuf>) -> Result<PictureId, GalleryError> {
-        let picture = NewPicture { parent, batch: Some(reservation.job.0), ..NewPicture::read(&reservation.path, PictureKind::Kept)? };
+    pub fn record_job_picture(&mut self, reservation: &PictureReservation) -> Result<PictureId, GalleryError> {
+        let job = self.job(reservation.job)?;
+        let parent = job.as_ref().and_then(|job| match &job.recipe.init.as_ref()?.image {
+            ImageSource::File(path) => Some(path.clone()),
+            ImageSource::Pixels(_) => None,
+        });
+        // The time, so that no two databases of this person give one number to two jobs.
+        let batch = job.filter(|job| job.picture_count() > 1).map(|job| job.created_ms);
+        let picture = NewPicture { parent, batch, ..NewPicture::read(&reservation.path, PictureKind::Kept)? };
         self.write(|transaction| {
             let id = record_picture(transaction, &picture)?;
             transaction.execute(

@@ -84,7 +84,7 @@ impl Database {
             }
             match reservation.is_written() {
                 Ok(true) => {
-                    self.record_job_picture(&reservation, None)?;
+                    self.record_job_picture(&reservation)?;
                     found.push(reservation.path);
                     continue;
                 }

@@ -95,7 +95,7 @@ fn a_batch_goes_on_with_the_pictures_that_are_missing_and_their_own_seeds() {
     database.begin_job(id, 100).unwrap();
     let reservation = written(&mut database, folder.path(), id, 1);
     assert_eq!(job(&database, id).pictures, [], "it counts once it is recorded");
-    let picture = database.record_job_picture(&reservation, None).unwrap();
+    let picture = database.record_job_picture(&reservation).unwrap();
     assert_eq!(job(&database, id).pictures, [JobPicture { index: 1, path: reservation.path, picture }]);
     assert_eq!(database.end_job(id, &JobOutcome::Suspended).unwrap(), Some(JobState::Waiting));
     assert_eq!(job(&database, id).missing_pictures(), Some(0..1));
@@ -263,8 +263,8 @@ fn a_recorded_picture_is_a_row_of_the_index() {
     let id = add(&mut database, "a");
     assert!(database.start_job(id).unwrap());
     let reservation = written(&mut database, folder.path(), id, 0);
-    let picture = database.record_job_picture(&reservation, None).unwrap();
-    let query = "SELECT id, width, height FROM picture WHERE batch_id = ?1";
+    let picture = database.record_job_picture(&reservation).unwrap();
+    let query = "SELECT id, width, height FROM picture WHERE batch_id = (SELECT created_ms FROM job WHERE id = ?1)";
     let row = database.connection().query_row(query, [id.0], |row| Ok((PictureId(row.get(0)?), row.get(1)?, row.get(2)?))).unwrap();
     assert_eq!(row, (picture, 8, 4));
 }

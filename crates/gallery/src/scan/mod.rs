@@ -111,6 +111,7 @@ impl Database {
         let Scan { folder, mut report, .. } = scan;
         if !report.is_stopped {
             report.missing = self.mark_missing(&folder, &known)?;
+            self.write(|transaction| Ok(transaction.execute("UPDATE folder SET is_scanned = 1 WHERE id = ?1", [folder.id.0])?))?;
         }
         self.write_journals()?;
         Ok(report)
@@ -248,9 +249,11 @@ fn is_gone(path: &Path) -> bool {
 fn known_pictures(connection: &Connection, folder: &Folder) -> Result<HashMap<PathBuf, KnownPicture>, GalleryError> {
     let mut statement = connection.prepare("SELECT relative_path, id, bytes, modified_ns, state FROM picture WHERE folder_id = ?1")?;
     let rows = statement.query_map([folder.id.0], |row| {
-        let state = PictureState::from_key(&row.get::<_, String>(4)?).unwrap_or(PictureState::Damaged);
-        let bytes = row.get::<_, i64>(2)?.try_into().unwrap_or_default();
-        let known = KnownPicture { id: row.get(1)?, bytes, modified_ns: row.get(3)?, state, is_seen: false };
+        // Damage may leave something else in a column; the file is looked at again then.
+        let state = row.get_ref(4)?.as_str().ok().and_then(PictureState::from_key).unwrap_or(PictureState::Missing);
+        let integer = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_i64().unwrap_or(-1));
+        let bytes = integer(2)?.try_into().unwrap_or_default();
+        let known = KnownPicture { id: row.get(1)?, bytes, modified_ns: integer(3)?, state, is_seen: false };
         Ok((row.get::<_, StoredPath>(0)?.0, known))
     })?;
     Ok(rows.collect::<Result<_, _>>()?)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::assemble::Missing;
-use crate::manifest::{Defaults, Licence, Role};
+use crate::manifest::{Defaults, Licence, Role, Sha256};
 use crate::models::Runnable;
 use atelier_core::recipe::ModelFiles;
 
@@ -126,6 +126,8 @@ pub struct CardFile {
     pub bytes: Option<u64>,
     /// Contents, parameters and number type, as its header says; `None` where it was not read.
     pub facts: Option<String>,
+    /// Its SHA-256, as its manifest or its download says; `None` where nobody has written it down.
+    pub sha256: Option<Sha256>,
 }
 
 /// The same model in another size.

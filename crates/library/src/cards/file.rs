@@ -55,6 +55,7 @@ pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
         path: Some(file.path.clone()),
         bytes: Some(file.bytes),
         facts: facts.map(|it| file_facts(it)),
+        sha256: None,
     });
     ModelCard {
         id: file.path.to_string_lossy().into_owned(),

@@ -1,6 +1,6 @@
 //! Cards of models: the built-in one, those that Atelier downloaded, those that loose files make, and those of the catalogue.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::card::{Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCar
 use crate::builtin::Builtin;
 use crate::disk::{DiskFile, Facts, Training};
 use crate::header::file_name;
-use crate::manifest::{Manifest, ModelFile, Role};
+use crate::manifest::{Manifest, ModelFile, Role, Sha256};
 use crate::models::{Installed, Loose, Models, Runnable};
 use crate::naming::name_of;
 use crate::usage::ModelUse;
@@ -24,6 +24,7 @@ pub fn builtin_card(builtin: &Builtin) -> ModelCard {
         path: Some(path.to_owned()),
         bytes: manifest.files.iter().find(|it| it.role == Role::Part(role)).and_then(ModelFile::bytes),
         facts: None,
+        sha256: manifest.files.iter().find(|it| it.role == Role::Part(role)).and_then(|it| it.sha256),
     });
     ModelCard {
         id: BUILTIN_CARD_ID.into(),
@@ -52,7 +53,7 @@ pub fn builtin_card(builtin: &Builtin) -> ModelCard {
 /// The card of this name: `ID`, `ID:VARIANT`, or the path of a loose main file. Without what only a scan of the disk can add.
 #[must_use]
 pub fn card_named(models: &Models, name: &str) -> Option<ModelCard> {
-    let downloaded = BTreeSet::new();
+    let downloaded = BTreeMap::new();
     let sources = Sources { models, on_disk: HashMap::new(), used: BTreeMap::new(), downloaded: &downloaded };
     if let Some(it) = models.installed_as(name) {
         return Some(sources.of_installed(it));
@@ -66,7 +67,7 @@ pub(super) struct Sources<'a> {
     pub(super) models: &'a Models,
     pub(super) on_disk: HashMap<&'a Path, &'a DiskFile>,
     pub(super) used: BTreeMap<&'a str, &'a ModelUse>,
-    pub(super) downloaded: &'a BTreeSet<PathBuf>,
+    pub(super) downloaded: &'a BTreeMap<PathBuf, Option<Sha256>>,
 }
 
 impl Sources<'_> {
@@ -99,10 +100,11 @@ impl Sources<'_> {
             // Measured once already, by the scan.
             bytes: if path == it.main.path { Some(it.main.bytes) } else { fs::metadata(path).ok().map(|it| it.len()) },
             facts: None,
+            sha256: None,
         });
         let files: Vec<CardFile> = files.collect();
         let quantisation = facts.map(|it| it.quantisation.as_str()).unwrap_or_default();
-        let downloaded = self.downloaded.contains(&it.main.path);
+        let downloaded = self.downloaded.contains_key(&it.main.path);
         let mut card = ModelCard {
             id: it.id.clone(),
             name: title.unwrap_or_else(|| name_of(&it.main.path)),
@@ -137,8 +139,14 @@ impl Sources<'_> {
 
     /// The part of a card that its manifest says.
     fn of_manifest(manifest: &Manifest) -> ModelCard {
-        let file =
-            |it: &ModelFile| CardFile { role: it.role, name: it.filename.as_str().into(), path: None, bytes: it.bytes(), facts: None };
+        let file = |it: &ModelFile| CardFile {
+            role: it.role,
+            name: it.filename.as_str().into(),
+            path: None,
+            bytes: it.bytes(),
+            facts: None,
+            sha256: it.sha256,
+        };
         ModelCard {
             id: manifest.id.clone(),
             name: manifest.name.clone(),

@@ -4,6 +4,7 @@ use super::*;
 use crate::catalogue::Catalogue;
 use crate::disk::{DiskFile, FileStatus};
 use crate::manifest::Licence;
+use std::collections::BTreeMap;
 
 fn shipped() -> Models {
     Models { catalogue: Catalogue::shipped(), installed: Vec::new(), loose: Vec::new(), problems: Vec::new() }
@@ -11,7 +12,7 @@ fn shipped() -> Models {
 
 #[test]
 fn the_shipped_catalogue_becomes_cards_with_their_variants_and_what_they_are_for() {
-    let cards = model_cards(&shipped(), &ScanResult::default(), None, &BTreeSet::new());
+    let cards = model_cards(&shipped(), &ScanResult::default(), None, &BTreeMap::new());
     let by = |id: &str| cards.iter().find(|it| it.id == id).unwrap();
     let turbo = by("z-image-turbo");
     let state = (turbo.kind, turbo.availability, turbo.is_estimate, turbo.recommended);
@@ -29,7 +30,7 @@ fn the_shipped_catalogue_becomes_cards_with_their_variants_and_what_they_are_for
 fn a_loose_file_of_no_model_is_listed_after_the_models_and_before_the_catalogue() {
     let file = DiskFile { path: "/m/old.ckpt".into(), bytes: 7, modified: Some(1), hint: None, status: FileStatus::Pickle };
     let scan = ScanResult { files: vec![Arc::new(file)], ..ScanResult::default() };
-    let cards = model_cards(&shipped(), &scan, None, &BTreeSet::new());
+    let cards = model_cards(&shipped(), &scan, None, &BTreeMap::new());
     assert_eq!((cards[0].id.as_str(), cards[0].availability), ("/m/old.ckpt", Availability::Listed));
     assert_eq!(cards[1].availability, Availability::Catalogue);
 }

@@ -200,3 +200,29 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_controlnet_goes_with_models_of_its_own_family_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = testkit::families::controlled_sd15(dir.path()).unwrap();
+    let mut right = ModelFiles::from_iter([(FileRole::Model, files.model), (FileRole::Taesd, files.taesd)]);
+    right.set(FileRole::Controlnet, files.controlnet.clone());
+    assert_eq!(check_files(&right, &[]).unwrap().files, right);
+    let mut wrong = tiny(dir.path(), &Options::default());
+    wrong.set(FileRole::Controlnet, files.controlnet);
+    assert_eq!(problem(&wrong, &[]).advice.sentence, "controlnet.safetensors is a ControlNet, and the engine has none for Z-Image.");
+}
+
+#[test]
+fn only_some_families_look_at_reference_pictures_and_files_without_effect_are_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let plain = tiny(dir.path(), &Options::default());
+    let mut files = plain.clone();
+    let path = dir.path().join("vision.safetensors");
+    testkit::families::clip_vision().write(&path).unwrap();
+    files.set(FileRole::ClipVision, path);
+    let checked = check_files(&files, &[]).unwrap();
+    assert_eq!((checked.files, checked.looks_at_references), (plain, false));
+    assert_eq!(checked.notes, [FileRole::ClipVision.without_effect().unwrap()]);
+    assert!(Family::Flux.looks_at_references() && Family::QwenImage.looks_at_references() && !Family::Sdxl.looks_at_references());
+}

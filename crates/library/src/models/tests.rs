@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use testkit::tiny::{self, Options};
 
@@ -39,7 +39,7 @@ impl World {
 }
 
 fn cards(models: &Models) -> Vec<ModelCard> {
-    model_cards(models, &ScanResult::default(), None, &BTreeSet::new())
+    model_cards(models, &ScanResult::default(), None, &BTreeMap::new())
 }
 
 #[test]

@@ -28,6 +28,19 @@ pub enum Tool {
 }
 
 impl Tool {
+    /// Every program.
+    pub const ALL: [Self; 9] = [
+        Self::Atelier,
+        Self::A1111,
+        Self::ComfyUi,
+        Self::InvokeAi,
+        Self::Fooocus,
+        Self::SwarmUi,
+        Self::NovelAi,
+        Self::DrawThings,
+        Self::EasyDiffusion,
+    ];
+
     /// The name shown to a person.
     #[must_use]
     pub const fn label(self) -> &'static str {

@@ -1,13 +1,21 @@
 //! The panels of the Create view.
 
 pub(crate) mod canvas;
+pub(crate) mod dropped;
 pub(crate) mod filmstrip;
 pub(crate) mod model;
 pub(crate) mod notes;
+pub(crate) mod presets;
 pub(crate) mod progress;
+pub(crate) mod prompt_history;
 pub(crate) mod settings_panel;
 pub(crate) mod size;
 pub(crate) mod source;
 
 pub(crate) use canvas::canvas_panel as main_panel;
 pub(crate) use settings_panel::settings_panel as side_panel;
+
+/// True while a dialog of this view is open.
+pub(crate) fn has_dialog(state: &crate::gui::state::State) -> bool {
+    state.create.dropped.is_some() || state.create.presets.draft.is_some()
+}

@@ -11,7 +11,7 @@ use eframe::egui::{
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::view::{model, size, source};
+use crate::gui::create::view::{model, presets, prompt_history, size, source};
 use crate::gui::devices;
 use crate::gui::history::caret_after_change;
 use crate::gui::icons::Icon;
@@ -36,7 +36,8 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     ScrollArea::vertical().id_salt("settings scroll").auto_shrink([false, false]).show(ui, |ui| {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
-            prompts(ui, state, &mut recipe);
+            prompts(ui, state, &mut recipe, commands);
+            presets::preset_row(ui, state, commands);
             source::lora_chips(ui, state, &recipe);
             model::model_section(ui, state, commands);
             size::size_section(ui, state, &mut recipe, commands);
@@ -114,8 +115,8 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
 }
 
-fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
-    heading(ui, "Prompt", |_| {});
+fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    heading(ui, "Prompt", |ui| prompt_history::history_button(ui, state, commands));
     let id = Id::unique("prompt");
     let hover = "What the picture should show, in your own words.";
     text_box(ui, "prompt scroll", 170.0, |ui| {

@@ -58,6 +58,8 @@ pub struct Board {
     pub remedies: Vec<Remedy>,
     /// Sentences about parts of the placement that the engine ignores.
     pub notes: Vec<String>,
+    /// The placement with what streaming lacks, where it was asked for without.
+    pub with_needs_of_streaming: Option<Placement>,
     /// Modules that the planner does not move.
     pub pins: BTreeSet<Module>,
     /// Bytes of resident weights by device.
@@ -156,6 +158,7 @@ impl Board {
         let needs = self.estimate.as_ref().map(|it| &it.needs);
         self.prediction = self.placement.as_ref().zip(needs).and_then(|(it, needs)| Prediction::of(it, needs, &self.capacities).ok());
         self.notes = self.placement.as_ref().map_or_else(Vec::new, |it| notes(it, &self.devices, &self.modules));
+        self.with_needs_of_streaming = self.placement.as_ref().and_then(|it| it.with_needs_of_streaming(&self.devices));
         self.outcomes = self.compute_outcomes();
     }
 

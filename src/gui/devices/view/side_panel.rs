@@ -3,7 +3,7 @@
 use eframe::egui::{Button, Frame, Label, Margin, RichText, ScrollArea, Sense, Stroke, Ui, vec2};
 
 use crate::gui::command::Commands;
-use crate::gui::devices::board::{Board, Suggestion};
+use crate::gui::devices::board::Suggestion;
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::{input_line, servers, suggestion};
 use crate::gui::icons::Icon;
@@ -22,7 +22,7 @@ pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
             fit_section(ui, state, commands);
-            notes(ui, &state.devices.board);
+            notes(ui, state, commands);
             memory::resident_models(ui, state, commands);
             saved_placements(ui, state, commands);
             servers::servers(ui, state, commands);
@@ -84,11 +84,14 @@ fn line(ui: &mut Ui, icon: Icon, color: eframe::egui::Color32, words: &str) {
     });
 }
 
-fn notes(ui: &mut Ui, board: &Board) {
-    let palette = theme::palette(ui);
+fn notes(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let (palette, board) = (theme::palette(ui), &state.devices.board);
     for note in &board.notes {
         ui.add_space(2.0);
         line(ui, Icon::Warning, palette.warn, note);
+    }
+    if board.with_needs_of_streaming.is_some() {
+        widgets::command_button(ui, state, commands, Command::AddNeedsOfStreaming);
     }
 }
 

@@ -28,7 +28,9 @@ pub(super) fn cell(ui: &Ui, state: &State, index: usize, picture: PictureId, rec
     let response = ui.interact(rect, id(picture), Sense::click_and_drag());
     response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, name(index, summary)));
     if is_selected {
-        ui.painter().rect_filled(rect, RADIUS, palette.selection);
+        // No colour beside pictures but the ring.
+        ui.painter().rect_filled(rect, RADIUS, palette.control_hover);
+        ui.painter().rect_stroke(rect, RADIUS, Stroke::new(1.0, palette.accent), StrokeKind::Inside);
     } else if response.hovered() {
         ui.painter().rect_filled(rect, RADIUS, palette.raised);
     }

@@ -12,7 +12,9 @@ use crate::gui::gallery::view::cell;
 use crate::gui::icons::{self, Icon};
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{ROW_HEIGHT, bare_icon, command_button, command_control, heading, line_edit_with_undo, row, small};
+use crate::gui::widgets::{
+    ROW_HEIGHT, bare_icon, command_button, command_control, heading, line_edit_with_undo, removable_chip, row, small,
+};
 
 /// Side of a picture of the family, in points.
 const FAMILY_SIDE: f32 = 64.0;
@@ -78,22 +80,22 @@ fn marks(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureD
 /// What the next picture can take over.
 fn recall(ui: &mut Ui, state: &State, commands: &mut Commands) {
     use gallery::Command as It;
-    ui.horizontal_wrapped(|ui| {
-        ui.spacing_mut().item_spacing = vec2(5.0, 5.0);
+    ui.horizontal(|ui| {
         theme::accented(ui, |ui| command_button(ui, state, commands, It::UseSettings));
-        for (command, words) in [
-            (It::Recall(RecallPart::Prompt), "Prompt"),
-            (It::Recall(RecallPart::Seed), "Seed"),
-            (It::Recall(RecallPart::AllButSeed), "All but the seed"),
-            (It::Recall(RecallPart::Size), "Size"),
-            (It::Recall(RecallPart::Model), "Model"),
-            (It::StartFrom, "Start from it"),
-            (It::UseAsReference, "Reference"),
-        ] {
-            let name = command.label();
-            command_control(ui, state, commands, command, |ui| ui.add(Button::new(words)).accessible_name(name));
-        }
+        command_control(ui, state, commands, It::Recall(RecallPart::AllButSeed), |ui| ui.add(Button::new("All but the seed")));
     });
+    let rows = [
+        [(It::Recall(RecallPart::Prompt), "Prompt"), (It::Recall(RecallPart::Seed), "Seed"), (It::Recall(RecallPart::Size), "Size")],
+        [(It::Recall(RecallPart::Model), "Model"), (It::StartFrom, "Start from it"), (It::UseAsReference, "Reference")],
+    ];
+    for row in rows {
+        ui.horizontal(|ui| {
+            for (command, words) in row {
+                let name = command.label();
+                command_control(ui, state, commands, command, |ui| ui.add(Button::new(words)).accessible_name(name));
+            }
+        });
+    }
 }
 
 /// Prompt and settings.
@@ -134,12 +136,7 @@ fn tags(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDe
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
         for tag in &picture.tags {
-            let command = gallery::Command::RemoveTag(tag.clone());
-            let name = format!("{}: {tag}", command.label());
-            command_control(ui, state, commands, command, |ui| {
-                let text = RichText::new(format!("{tag}  ×")).size(theme::SMALL).color(palette.text);
-                ui.add(Button::new(text).corner_radius(9)).accessible_name(name)
-            });
+            removable_chip(ui, commands, tag, palette.text, gallery::Command::RemoveTag(tag.clone()));
         }
     });
     let mut text = state.gallery.tag_text.clone();
@@ -211,18 +208,20 @@ fn family(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &Picture
 
 fn relative(ui: &mut Ui, state: &State, commands: &mut Commands, id: PictureId, words: &str) {
     let palette = theme::palette(ui);
-    command_control(ui, state, commands, gallery::Command::LookAt(id), |ui| {
-        let (rect, response) = ui.allocate_exact_size(vec2(FAMILY_SIDE, FAMILY_SIDE), Sense::click());
-        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{words}: picture {}", id.0)));
-        ui.painter().rect_filled(rect, 4, palette.control);
-        if let Some(texture) = state.gallery.thumbnails.get(id) {
-            cell::thumbnail(ui, texture, rect.shrink(2.0), false);
-        }
-        if response.hovered() || response.has_focus() {
-            ui.painter().rect_stroke(rect, 4, Stroke::new(1.5, palette.accent), eframe::egui::StrokeKind::Inside);
-        }
-        response
-    });
+    let command = gallery::Command::LookAt(id);
+    // Not a control of its own `Ui`, which would not wrap.
+    let (rect, response) = ui.allocate_exact_size(vec2(FAMILY_SIDE, FAMILY_SIDE), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{words}: picture {}", id.0)));
+    ui.painter().rect_filled(rect, 4, palette.control);
+    if let Some(texture) = state.gallery.thumbnails.get(id) {
+        cell::thumbnail(ui, texture, rect.shrink(2.0), false);
+    }
+    if response.hovered() || response.has_focus() {
+        ui.painter().rect_stroke(rect, 4, Stroke::new(1.5, palette.accent), eframe::egui::StrokeKind::Inside);
+    }
+    if response.on_hover_text(command.tooltip()).clicked() {
+        commands.push(command);
+    }
 }
 
 /// Date and time in this machine's zone.

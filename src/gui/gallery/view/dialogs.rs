@@ -52,7 +52,7 @@ fn save_search(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str) 
 
 fn export(ui: &mut Ui, state: &State, commands: &mut Commands, format: ExportFormat, strips_metadata: bool) {
     let palette = theme::palette(ui);
-    let count = state.gallery.targets().len();
+    let count = state.gallery.target_count();
     title(ui, &if count == 1 { "Export this picture".to_owned() } else { format!("Export {count} pictures") });
     let (mut format, mut strips) = (format, strips_metadata);
     let before = (format, strips);

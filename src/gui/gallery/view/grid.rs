@@ -185,6 +185,9 @@ fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
         if view.can_restore {
             command_button(ui, state, commands, It::Restore);
         }
+        if !view.search.text.trim().is_empty() {
+            command_button(ui, state, commands, It::ShowAll);
+        }
         ui.with_layout(UiLayout::left_to_right(Align::Center), |ui| {
             ui.add_space(EDGE);
             ui.add(eframe::egui::Label::new(RichText::new(summary(state)).color(palette.weak)).truncate());

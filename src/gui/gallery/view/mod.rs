@@ -11,10 +11,11 @@ mod side;
 
 use eframe::egui::{Context, Event, Key, Modifiers, Ui};
 
-use crate::gui::command::{Command, Commands};
+use crate::gui::command::Commands;
 use crate::gui::gallery;
-use crate::gui::gallery::command::{COMMAND_KEYS, PLAIN_KEYS};
+use crate::gui::gallery::command::PLAIN_KEYS;
 use crate::gui::gallery::compare::CompareMode;
+use crate::gui::gallery::layout::Layout;
 use crate::gui::gallery::state::Mode;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
@@ -40,83 +41,111 @@ pub(crate) fn has_dialog(state: &State) -> bool {
     state.shared.screen == Screen::Gallery && state.gallery.dialog.is_some()
 }
 
-/// Turns keys of this view into commands.
+/// Turns keys of this view into commands, in the order in which they were pressed.
 pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands, typing: bool) {
-    let view = &state.gallery;
-    let mut push = |command: gallery::Command| commands.push(Command::Gallery(command));
     if typing {
         return;
     }
-    if view.can_restore && ctx.input_mut(|input| input.consume_key(Modifiers::COMMAND, Key::Z)) {
-        push(gallery::Command::Restore);
-    }
-    for (modifiers, key, command) in COMMAND_KEYS {
-        if ctx.input_mut(|input| input.consume_key(*modifiers, *key)) {
-            push(command.clone());
-        }
-    }
+    let view = &state.gallery;
     if ctx.input(|input| input.events.iter().any(|event| matches!(event, Event::Copy))) {
-        push(gallery::Command::CopyPicture);
+        commands.push(gallery::Command::CopyPicture);
     }
     // Letters, digits and arrows belong to whatever has the keyboard, unless that is a cell or nothing.
     let focused = ctx.memory(eframe::egui::Memory::focused);
-    let on_cell = view.current().is_some_and(|id| focused == Some(cell::id(id)));
-    if focused.is_some() && !on_cell {
-        return;
-    }
-    if view.mode != Mode::Grid && ctx.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape)) {
-        push(gallery::Command::CloseLook);
-    }
-    if let Mode::Compare(comparison) = &view.mode {
-        for (key, by) in [(Key::ArrowLeft, -DIVIDER_STEP), (Key::ArrowRight, DIVIDER_STEP)] {
-            if ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key)) {
-                push(gallery::Command::SetDivider(comparison.divider + by));
-            }
-        }
-        if ctx.input_mut(|input| input.consume_key(Modifiers::NONE, Key::X)) {
-            push(gallery::Command::SwapCompared);
-        }
-        for (key, mode) in [Key::Num1, Key::Num2, Key::Num3, Key::Num4].into_iter().zip(CompareMode::ALL) {
-            if ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key)) {
-                push(gallery::Command::SetCompareMode(mode));
-            }
-        }
-        if ctx.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Z)) {
-            push(gallery::Command::ToggleActualSize);
-        }
-        return;
-    }
-    let at = view.cursor;
+    let has_keyboard = focused.is_none() || view.current().is_some_and(|id| focused == Some(cell::id(id)));
     let layout = grid::last_layout(ctx);
     let page = (ctx.content_rect().height() / layout.side() as f32).floor().max(1.0) as isize;
-    let is_grid = view.mode == Mode::Grid;
-    let last = view.found.ids.len().saturating_sub(1);
-    // A key without Shift matches with it too, so that comes first.
-    for extends in [true, false] {
-        let modifiers = if extends { Modifiers::SHIFT } else { Modifiers::NONE };
-        let moves: [(Key, Box<dyn Fn(usize) -> usize>); 8] = [
-            (Key::ArrowLeft, Box::new(|at| layout.step(at, -1))),
-            (Key::ArrowRight, Box::new(|at| layout.step(at, 1))),
-            (Key::ArrowUp, Box::new(|at| if is_grid { layout.row_step(at, -1) } else { layout.step(at, -1) })),
-            (Key::ArrowDown, Box::new(|at| if is_grid { layout.row_step(at, 1) } else { layout.step(at, 1) })),
-            (Key::PageUp, Box::new(|at| if is_grid { layout.row_step(at, -page) } else { layout.step(at, -1) })),
-            (Key::PageDown, Box::new(|at| if is_grid { layout.row_step(at, page) } else { layout.step(at, 1) })),
-            (Key::Home, Box::new(|_| 0)),
-            (Key::End, Box::new(|_| last)),
-        ];
-        for (key, step) in moves {
-            if ctx.input_mut(|input| input.consume_key(modifiers, key)) && !view.found.ids.is_empty() {
-                let is_first = at.is_none() && key != Key::End;
-                push(gallery::Command::MoveTo(if is_first { 0 } else { step(at.unwrap_or_default()) }, extends && is_grid));
+    let mut cursor = view.cursor;
+    ctx.input_mut(|input| {
+        input.events.retain(|event| {
+            let Event::Key { key, pressed: true, modifiers, .. } = event else { return true };
+            let command = with_command_key(view, *key, *modifiers)
+                .or_else(|| has_keyboard.then(|| moved(view, &layout, page, &mut cursor, *key, *modifiers)).flatten())
+                .or_else(|| has_keyboard.then(|| plain(view, *key, *modifiers)).flatten());
+            match command {
+                Some(command) => {
+                    commands.push(command);
+                    false
+                }
+                None => true,
             }
-        }
+        });
+    });
+}
+
+/// Commands of keys that are pressed together with the command key.
+fn with_command_key(view: &gallery::State, key: Key, modifiers: Modifiers) -> Option<gallery::Command> {
+    if !modifiers.matches_exact(Modifiers::COMMAND) {
+        return None;
     }
-    for (key, command) in PLAIN_KEYS {
-        if ctx.input_mut(|input| input.consume_key(Modifiers::NONE, *key)) {
-            push(command.clone());
-        }
+    match key {
+        Key::Z if view.can_restore => Some(gallery::Command::Restore),
+        Key::A => Some(gallery::Command::SelectAll),
+        Key::F => Some(gallery::Command::FocusSearch),
+        _ => None,
     }
-    if ctx.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Enter)) {
-        push(gallery::Command::UseSettings);
+}
+
+/// Commands of the arrows and their like; `cursor` moves along, so that several of one frame add up.
+fn moved(
+    view: &gallery::State,
+    layout: &Layout,
+    page: isize,
+    cursor: &mut Option<usize>,
+    key: Key,
+    modifiers: Modifiers,
+) -> Option<gallery::Command> {
+    if !modifiers.matches_exact(Modifiers::NONE) && !modifiers.matches_exact(Modifiers::SHIFT) {
+        return None;
+    }
+    if let Mode::Compare(comparison) = &view.mode {
+        return match key {
+            Key::ArrowLeft => Some(gallery::Command::SetDivider(comparison.divider - DIVIDER_STEP)),
+            Key::ArrowRight => Some(gallery::Command::SetDivider(comparison.divider + DIVIDER_STEP)),
+            _ => None,
+        };
+    }
+    let is_grid = view.mode == Mode::Grid;
+    let rows = |at: usize, rows: isize| if is_grid { layout.row_step(at, rows) } else { layout.step(at, rows.signum()) };
+    let last = view.found.ids.len().checked_sub(1)?;
+    let at = cursor.unwrap_or_default();
+    let next = match key {
+        Key::ArrowLeft => layout.step(at, -1),
+        Key::ArrowRight => layout.step(at, 1),
+        Key::ArrowUp => rows(at, -1),
+        Key::ArrowDown => rows(at, 1),
+        Key::PageUp => rows(at, -page),
+        Key::PageDown => rows(at, page),
+        Key::Home => 0,
+        Key::End => last,
+        _ => return None,
+    };
+    // The first arrow selects the first picture.
+    let next = if cursor.is_none() && key != Key::End { 0 } else { next };
+    *cursor = Some(next);
+    Some(gallery::Command::MoveTo(next, modifiers.shift && is_grid))
+}
+
+/// Commands of keys that are pressed alone.
+fn plain(view: &gallery::State, key: Key, modifiers: Modifiers) -> Option<gallery::Command> {
+    if !modifiers.matches_exact(Modifiers::NONE) {
+        return None;
+    }
+    if let Mode::Compare(_) = &view.mode {
+        return match key {
+            Key::Num1 | Key::Num2 | Key::Num3 | Key::Num4 => {
+                let modes = [Key::Num1, Key::Num2, Key::Num3, Key::Num4].into_iter().zip(CompareMode::ALL);
+                modes.into_iter().find(|(it, _)| *it == key).map(|(_, mode)| gallery::Command::SetCompareMode(mode))
+            }
+            Key::X => Some(gallery::Command::SwapCompared),
+            Key::Z => Some(gallery::Command::ToggleActualSize),
+            Key::Escape => Some(gallery::Command::CloseLook),
+            _ => None,
+        };
+    }
+    match key {
+        Key::Escape if view.mode != Mode::Grid => Some(gallery::Command::CloseLook),
+        Key::Enter => Some(gallery::Command::UseSettings),
+        _ => PLAIN_KEYS.iter().find(|(it, _)| *it == key).map(|(_, command)| command.clone()),
     }
 }

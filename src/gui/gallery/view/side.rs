@@ -10,7 +10,7 @@ use crate::gui::gallery::view::details;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{self, bare_icon, command_button, command_control, heading, icon_button, row, small};
+use crate::gui::widgets::{self, bare_icon, command_control, heading, icon_button, row, small};
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -91,15 +91,9 @@ fn conditions(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing = eframe::egui::vec2(4.0, 4.0);
             for (index, chip) in view.found.query.chips().enumerate() {
-                let command = gallery::Command::RemoveCondition(index);
-                let name = format!("{}: {}", command.label(), chip.label);
-                command_control(ui, state, commands, command, |ui| {
-                    let colour = if chip.problem.is_some() { palette.warn } else { palette.text };
-                    let text = RichText::new(format!("{}  ×", chip.label)).size(theme::SMALL).color(colour);
-                    ui.add(Button::new(text).corner_radius(9)).accessible_name(name)
-                });
+                let colour = if chip.problem.is_some() { palette.warn } else { palette.text };
+                widgets::removable_chip(ui, commands, chip.label, colour, gallery::Command::RemoveCondition(index));
             }
-            command_button(ui, state, commands, gallery::Command::ShowAll);
         });
     }
     if let Some(problem) = &view.found.problem {
@@ -111,14 +105,14 @@ fn order(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let view = &state.gallery;
     let mut order = view.search.order;
     let orders: Vec<(Order, &str)> = Order::ALL.map(|it| (it, order_label(it))).into();
-    choice(ui, gallery::Command::SetOrder(order), &mut order, &orders);
+    choice(ui, &gallery::Command::SetOrder(order), &mut order, &orders);
     if order != view.search.order {
         commands.push(Command::Gallery(gallery::Command::SetOrder(order)));
     }
     let mut grouping = view.search.grouping;
     let groupings: Vec<(Option<Grouping>, &str)> =
         [(None, "None")].into_iter().chain(GROUPINGS.map(|it| (Some(it), grouping_label(it)))).collect();
-    choice(ui, gallery::Command::SetGrouping(grouping), &mut grouping, &groupings);
+    choice(ui, &gallery::Command::SetGrouping(grouping), &mut grouping, &groupings);
     if grouping != view.search.grouping {
         commands.push(Command::Gallery(gallery::Command::SetGrouping(grouping)));
     }
@@ -145,7 +139,7 @@ const fn grouping_label(grouping: Grouping) -> &'static str {
 }
 
 /// Row with a drop-down list, named after its command.
-fn choice<T: Copy + PartialEq>(ui: &mut Ui, command: gallery::Command, value: &mut T, all: &[(T, &str)]) {
+fn choice<T: Copy + PartialEq>(ui: &mut Ui, command: &gallery::Command, value: &mut T, all: &[(T, &str)]) {
     row(ui, command.label(), |ui| {
         let now = all.iter().find(|(it, _)| it == value).map_or("", |(_, words)| words);
         let combo = ComboBox::from_id_salt(("gallery", command.label())).icon(widgets::chevron).width(ui.available_width());

@@ -1,0 +1,69 @@
+//! The needs of streaming the diffusion layers: weights in RAM, and a budget to keep what fits of them in.
+
+use super::notes::{find, is_in_ram};
+use super::value::{Placement, WeightLocation};
+use crate::device::{Device, DeviceKind};
+use crate::module::Module;
+
+/// The budget that a device without one gets, in GiB: what is free, less one.
+const BUDGET_GIB: f64 = -1.0;
+
+impl Placement {
+    /// The same placement with what streaming lacks. `None` where streaming is off or lacks nothing, and where the diffusion module runs on the
+    /// processor, to which nothing is copied.
+    #[must_use]
+    pub fn with_needs_of_streaming(&self, devices: &[Device]) -> Option<Self> {
+        let assignment = self.assignment(Module::Diffusion);
+        let runs_on = find(&assignment.runs_on, devices).filter(|device| self.stream_layers && device.kind != DeviceKind::Cpu)?;
+        let processor = devices.iter().find(|device| device.kind == DeviceKind::Cpu)?;
+        let mut with = self.clone();
+        if !is_in_ram(&assignment.weights, devices) {
+            let weights = WeightLocation::Device(processor.name.clone());
+            with.set(Module::Diffusion, super::Assignment { weights, ..assignment.clone() });
+        }
+        if with.budgets.bytes(runs_on).is_none() {
+            with.budgets = with.budgets.with(&runs_on.name, BUDGET_GIB);
+        }
+        (with != *self).then_some(with)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::workstation;
+    use super::*;
+    use crate::placement::notes;
+    use crate::recipe::PlacementText;
+
+    fn completed(backend: &str, params: &str, max_vram: &str, stream_layers: bool) -> Option<(String, String)> {
+        let text = PlacementText {
+            backend: backend.into(),
+            params_backend: params.into(),
+            max_vram: max_vram.into(),
+            stream_layers,
+            ..PlacementText::default()
+        };
+        let devices = workstation();
+        let with = Placement::parse(&text, &devices).unwrap().with_needs_of_streaming(&devices)?;
+        assert_eq!(with.with_needs_of_streaming(&devices), None);
+        assert!(!notes(&with, &devices, &[Module::Diffusion]).iter().any(|note| note.starts_with("Streaming")));
+        let text = with.text();
+        Some((text.params_backend, text.max_vram))
+    }
+
+    #[test]
+    fn what_is_missing_is_added_and_nothing_else_changes() {
+        let of = |params: &str, budget: &str| Some((params.to_owned(), budget.to_owned()));
+        assert_eq!(completed("", "", "", true), of("diffusion=CPU", "CUDA0=-1"));
+        assert_eq!(completed("", "te=cpu", "6", true), of("diffusion=CPU,te=CPU", "6"));
+        assert_eq!(completed("", "diffusion=disk", "cuda0=4", true), of("diffusion=CPU", "CUDA0=4"));
+        assert_eq!(completed("diffusion=cuda1", "cpu", "cuda0=4", true), of("all=CPU", "CUDA0=4,CUDA1=-1"));
+    }
+
+    #[test]
+    fn nothing_is_added_where_nothing_is_missing_or_nothing_helps() {
+        assert_eq!(completed("", "", "", false), None);
+        assert_eq!(completed("", "diffusion=cpu", "6", true), None);
+        assert_eq!(completed("cpu", "", "", true), None);
+    }
+}

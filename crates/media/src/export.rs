@@ -1,0 +1,167 @@
+//! Copies of pictures in other formats, with their metadata or without.
+
+use std::fs;
+use std::io::{Cursor, Write};
+use std::path::{Path, PathBuf};
+
+use image::codecs::jpeg::JpegEncoder;
+use image::codecs::webp::WebPEncoder;
+use image::{ExtendedColorType, ImageEncoder};
+
+use atelier_core::paths;
+use atelier_core::recipe::{ImageSource, Rgb8};
+
+use super::png::encode;
+use super::{Metadata, PictureError, read_image, read_metadata};
+
+/// Longest text that is written into a JPEG or WebP, in bytes: an EXIF block holds 64 KiB, and its letters take two bytes.
+const MOST_EXIF_TEXT: usize = 30_000;
+
+/// Format of an exported picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// PNG, without loss. A PNG whose metadata stays is copied as it is.
+    Png,
+    /// JPEG.
+    Jpeg {
+        /// 1 to 100.
+        quality: u8,
+    },
+    /// WebP without loss: the encoder in the program has no other.
+    WebP,
+}
+
+impl ExportFormat {
+    /// The ending of its files.
+    #[must_use]
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Jpeg { .. } => "jpg",
+            Self::WebP => "webp",
+        }
+    }
+}
+
+/// Writes a copy of a picture into a folder, under its own name with the format's ending, or with a number where that is taken, and returns its
+/// path. With `keeps_metadata`, JPEG and WebP get the text that A1111 writes; the recipe of Atelier is in PNG alone. Blocks.
+///
+/// # Errors
+/// If the picture cannot be read, or the copy cannot be written.
+pub fn export_picture(source: &Path, folder: &Path, format: ExportFormat, keeps_metadata: bool) -> Result<PathBuf, PictureError> {
+    let bytes = export_bytes(source, format, keeps_metadata)?;
+    let stem = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let ending = format.ending();
+    let names = (1..10_000).map(|n| if n == 1 { format!("{stem}.{ending}") } else { format!("{stem} ({n}).{ending}") });
+    paths::write_new(folder, names, |file| file.write_all(&bytes)).map_err(|error| PictureError::write(folder, error))
+}
+
+/// The bytes of such a copy.
+///
+/// # Errors
+/// If the picture cannot be read.
+pub fn export_bytes(source: &Path, format: ExportFormat, keeps_metadata: bool) -> Result<Vec<u8>, PictureError> {
+    let metadata = if keeps_metadata { read_metadata(source).ok() } else { None };
+    if let (ExportFormat::Png, Some(_)) = (format, &metadata) {
+        return fs::read(source).map_err(|error| PictureError::read(source, error));
+    }
+    let image = read_image(&ImageSource::File(source.to_owned()))?;
+    let text = metadata.and_then(|it| it.parameters).filter(|text| text.len() <= MOST_EXIF_TEXT);
+    encode_as(&image, format, text.as_deref())
+}
+
+/// A picture in memory in this format; `parameters` is the text of A1111.
+fn encode_as(image: &Rgb8, format: ExportFormat, parameters: Option<&str>) -> Result<Vec<u8>, PictureError> {
+    let failed = |error: &dyn std::fmt::Display| PictureError::Encode { reason: error.to_string() };
+    let mut bytes = Cursor::new(Vec::new());
+    let exif = parameters.map(user_comment);
+    let (width, height) = (image.width(), image.height());
+    match format {
+        ExportFormat::Png => {
+            let metadata = Metadata { parameters: parameters.map(str::to_owned), recipe: None };
+            encode(&mut bytes, image, &metadata).map_err(|error| failed(&error))?;
+        }
+        ExportFormat::Jpeg { quality } => {
+            let mut encoder = JpegEncoder::new_with_quality(&mut bytes, quality.clamp(1, 100));
+            if let Some(exif) = exif {
+                encoder.set_exif_metadata(exif).map_err(|error| failed(&error))?;
+            }
+            encoder.write_image(image.pixels(), width, height, ExtendedColorType::Rgb8).map_err(|error| failed(&error))?;
+        }
+        ExportFormat::WebP => {
+            let mut encoder = WebPEncoder::new_lossless(&mut bytes);
+            if let Some(exif) = exif {
+                encoder.set_exif_metadata(exif).map_err(|error| failed(&error))?;
+            }
+            encoder.write_image(image.pixels(), width, height, ExtendedColorType::Rgb8).map_err(|error| failed(&error))?;
+        }
+    }
+    Ok(bytes.into_inner())
+}
+
+/// An EXIF block (TIFF, little-endian) with one field, `UserComment`, as A1111 writes its text.
+fn user_comment(text: &str) -> Vec<u8> {
+    const EXIF_IFD: u16 = 0x8769;
+    const USER_COMMENT: u16 = 0x9286;
+    const LONG: u16 = 4;
+    const UNDEFINED: u16 = 7;
+    // The header takes 8 bytes, a directory of one field 18.
+    const FIRST: u32 = 8;
+    const SECOND: u32 = FIRST + 18;
+    const TEXT: u32 = SECOND + 18;
+    let comment: Vec<u8> = b"UNICODE\0".iter().copied().chain(text.encode_utf16().flat_map(u16::to_be_bytes)).collect();
+    let field = |tag: u16, kind: u16, count: u32, value: u32| {
+        [&1_u16.to_le_bytes()[..], &tag.to_le_bytes(), &kind.to_le_bytes(), &count.to_le_bytes(), &value.to_le_bytes(), &[0; 4]].concat()
+    };
+    let header = [b"II\x2a\0".as_slice(), &FIRST.to_le_bytes()].concat();
+    [header, field(EXIF_IFD, LONG, 1, SECOND), field(USER_COMMENT, UNDEFINED, comment.len() as u32, TEXT), comment].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{StoredRecipe, read_settings, write_picture};
+
+    fn source(folder: &Path) -> PathBuf {
+        let path = folder.join("a lake.png");
+        let image = Rgb8::new(16, 8, (0..384).map(|n| (n / 3) as u8).collect()).unwrap();
+        let parameters = "a lake, größer 湖\nSteps: 20, Sampler: Euler a, CFG scale: 7, Seed: 42, Size: 16x8";
+        write_picture(&path, &image, &Metadata { parameters: Some(parameters.into()), recipe: Some(StoredRecipe::default()) }).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_copy_has_its_format_and_the_settings_or_nothing_of_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = source(folder.path());
+        let to = folder.path().join("out");
+        for (format, name) in
+            [(ExportFormat::Png, "a lake.png"), (ExportFormat::Jpeg { quality: 90 }, "a lake.jpg"), (ExportFormat::WebP, "a lake.webp")]
+        {
+            let kept = export_picture(&source, &to, format, true).unwrap();
+            assert_eq!(kept, to.join(name));
+            let settings = read_settings(&kept).unwrap();
+            assert_eq!((settings.width, settings.height), (16, 8));
+            let stripped = export_picture(&source, &to, format, false).unwrap();
+            assert!(stripped.file_name().unwrap().to_str().unwrap().starts_with("a lake (2)."), "{}", stripped.display());
+            let bytes = fs::read(&stripped).unwrap();
+            for word in [&b"lake"[..], b"Seed", b"atelier", b"UNICODE", b"Exif"] {
+                assert!(!bytes.windows(word.len()).any(|it| it == word), "{format:?}: {}", String::from_utf8_lossy(word));
+            }
+            let pixels = read_image(&ImageSource::File(stripped)).unwrap();
+            if !matches!(format, ExportFormat::Jpeg { .. }) {
+                assert_eq!(pixels, read_image(&ImageSource::File(source.clone())).unwrap());
+            }
+        }
+        assert_eq!(fs::read(to.join("a lake.png")).unwrap(), fs::read(&source).unwrap(), "copied as it is");
+    }
+
+    #[test]
+    fn quality_is_size_and_a_missing_picture_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = source(folder.path());
+        let bytes = |quality| export_bytes(&source, ExportFormat::Jpeg { quality }, false).unwrap().len();
+        assert!(bytes(20) < bytes(95));
+        assert!(export_bytes(&folder.path().join("gone.png"), ExportFormat::WebP, true).is_err());
+    }
+}

@@ -1,0 +1,155 @@
+//! The flags of `atelier gallery`.
+
+#![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use atelier_gallery::{FIELDS, Order, PictureFlag};
+
+/// Flags of `gallery`.
+#[derive(Debug, Args)]
+pub struct GalleryFlags {
+    #[command(subcommand)]
+    pub(in crate::cli) command: GalleryCommand,
+    /// Print JSON, one object a line, and nothing else, on standard output
+    #[arg(long, global = true)]
+    pub(in crate::cli) json: bool,
+}
+
+/// Subcommands of `gallery`.
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum GalleryCommand {
+    /// Add a folder with all pictures in it, such as another program's; nothing in it is ever changed. Without a folder, look through all
+    /// folders again.
+    Scan {
+        /// The folder
+        #[arg(value_name = "FOLDER")]
+        folder: Option<PathBuf>,
+        /// Leave its pictures out of the gallery from now on; its files stay as they are
+        #[arg(long, requires = "folder")]
+        forget: bool,
+    },
+    /// List pictures, by path: all, or those that match every term.
+    #[command(after_help = fields())]
+    Search {
+        /// Words and fields; a minus before a term leaves out what matches it
+        #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+        query: Vec<String>,
+        /// The order
+        #[arg(long, value_name = "ORDER", default_value = Order::default().key(), value_parser = order)]
+        order: Order,
+        /// List no more than so many
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+    },
+    /// Say everything that the gallery knows of pictures.
+    Info {
+        /// The pictures
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Rate pictures, pick or reject them.
+    Rate {
+        /// 0 (no rating) to 5, pick, reject, or none to take the flag away
+        #[arg(value_name = "RATING", value_parser = verdict)]
+        verdict: Verdict,
+        /// The pictures
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Give pictures a tag.
+    Tag {
+        /// The tag
+        #[arg(value_name = "TAG")]
+        tag: String,
+        /// The pictures
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Take the tag away
+        #[arg(long)]
+        remove: bool,
+    },
+    /// Move pictures to the system's trash.
+    Rm {
+        /// The pictures
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Move them back from the trash to where they were
+        #[arg(long)]
+        restore: bool,
+    },
+    /// Write copies of pictures into a folder. Nothing there is replaced.
+    Export {
+        /// The pictures
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// The folder
+        #[arg(short, long, value_name = "DIR")]
+        output: PathBuf,
+        /// Format of the copies; WebP is written without loss
+        #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Png)]
+        format: Format,
+        /// Quality of JPEG, 1 to 100 [default: 90]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
+        quality: Option<u8>,
+        /// Leave prompt and settings out of the copies
+        #[arg(long)]
+        strip: bool,
+    },
+}
+
+/// A person's verdict of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Verdict {
+    Rating(u8),
+    Flag(Option<PictureFlag>),
+}
+
+/// Format of exported copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum Format {
+    Png,
+    Jpeg,
+    Webp,
+}
+
+fn verdict(text: &str) -> Result<Verdict, String> {
+    let flag = PictureFlag::ALL.into_iter().find(|flag| flag.key() == text);
+    match (text.parse(), flag) {
+        (_, Some(flag)) => Ok(Verdict::Flag(Some(flag))),
+        (Ok(rating @ 0..=5), _) => Ok(Verdict::Rating(rating)),
+        _ if text == "none" => Ok(Verdict::Flag(None)),
+        _ => Err("write 0 to 5, pick, reject or none".to_owned()),
+    }
+}
+
+fn order(text: &str) -> Result<Order, String> {
+    let names: Vec<&str> = Order::ALL.into_iter().map(Order::key).collect();
+    Order::from_key(text).ok_or_else(|| format!("write one of {}", names.join(", ")))
+}
+
+/// Help on the terms of a search.
+fn fields() -> String {
+    let mut text = "Terms:\n  lake, \"red sunset\", *set, -night  beginning of a word, phrase, part of a word, without".to_owned();
+    for field in FIELDS {
+        // Writing to a string never fails.
+        let _ = write!(text, "\n  {:<24} {}", field.example, field.description);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_is_a_number_or_a_word() {
+        assert_eq!(verdict("5"), Ok(Verdict::Rating(5)));
+        assert_eq!(verdict("reject"), Ok(Verdict::Flag(Some(PictureFlag::Reject))));
+        assert_eq!(verdict("none"), Ok(Verdict::Flag(None)));
+        assert!(verdict("6").is_err() && verdict("good").is_err() && verdict("-1").is_err());
+    }
+}

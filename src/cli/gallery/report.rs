@@ -1,0 +1,189 @@
+//! Output of `atelier gallery`: paths and sentences for people, and with `--json` one object a line.
+//!
+//! The form of the lines is stable, as with the other commands: fields and kinds may be added, none is renamed or removed. `event` tells
+//! the kind:
+//!
+//! - `picture`, by `search`, `rate`, `tag`, `rm` and `info`, one for each: `id`, `path`, `state` (`here`, `missing`, `trashed`, `damaged`), `kind` (`kept`,
+//!   `candidate`, `import`), `tool` (or null), `width`, `height`, `bytes`, `created_ms` (since 1970), `rating` (0 to 5), `flag` (`pick`, `reject` or null),
+//!   `prompt` (its first 200 characters; by `info` all of it). By `info` also `negative_prompt`, `seed`, `steps`, `guidance`, `sampler`, `scheduler`, `model`
+//!   (`name`, `hash`, `file`), `loras` (`name`, `hash`, `strength`), `tags`, `boards`, `note`, `parent` (path or null), `children` and `batch` (paths), `recipe`;
+//!   what is not known is null.
+//! - `scan`, one for each folder: `folder`, `files`, `added`, `changed`, `moved`, `returned`, `missing`, `damaged`, `unreadable`, `folder_missing`, `stopped`.
+//! - `forgotten`: `folder`.
+//! - `exported`, one for each: `source`, `path`.
+//! - `problem`: `sentence`; something was passed over.
+
+use std::io;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::cli::printer::Printer;
+use crate::cli::reporter::Reporter;
+
+use atelier_gallery::{PictureDetails, PictureFlag, PictureSummary, ScanReport};
+use atelier_media::Tool;
+
+/// Reports the findings of a command: paths and sentences, or lines of JSON.
+pub(super) struct GalleryReport<'a> {
+    pub(super) printer: Printer<'a>,
+    pub(super) reporter: Box<dyn Reporter + 'a>,
+}
+
+impl GalleryReport<'_> {
+    /// Something was passed over.
+    pub(super) fn warning(&mut self, sentence: &str) -> io::Result<()> {
+        self.printer.json(&json!({"event": "problem", "sentence": sentence}))?;
+        self.reporter.message(&format!("warning: {sentence}"));
+        Ok(())
+    }
+
+    pub(super) fn picture(&mut self, picture: &PictureSummary) -> io::Result<()> {
+        self.printer.json(&picture_line(picture))?;
+        self.text(&picture.path.display().to_string())
+    }
+
+    pub(super) fn details(
+        &mut self,
+        details: &PictureDetails,
+        parent: &[PictureSummary],
+        children: &[PictureSummary],
+        batch: &[PictureSummary],
+    ) -> io::Result<()> {
+        let PictureDetails { summary, settings, .. } = details;
+        let paths = |of: &[PictureSummary]| of.iter().map(|it| it.path.display().to_string()).collect::<Vec<_>>();
+        let name = settings.model.as_ref().and_then(|it| it.name.clone());
+        let mut line = picture_line(summary);
+        let more = json!({
+            "prompt": settings.prompt,
+            "negative_prompt": settings.negative_prompt,
+            "seed": settings.seed,
+            "steps": settings.steps,
+            "guidance": settings.guidance,
+            "sampler": settings.sampler,
+            "scheduler": settings.scheduler,
+            "model": {"name": name, "hash": settings.model.as_ref().and_then(|it| it.hash.clone()), "file": details.model_file},
+            "loras": settings.loras.iter().map(|it| json!({"name": it.name, "hash": it.hash, "strength": it.strength})).collect::<Vec<_>>(),
+            "tags": details.tags,
+            "boards": details.boards,
+            "note": details.note,
+            "parent": paths(parent).first(),
+            "children": paths(children),
+            "batch": paths(batch),
+            "recipe": details.recipe(),
+        });
+        if let (Value::Object(line), Value::Object(more)) = (&mut line, more) {
+            line.extend(more);
+        }
+        self.printer.json(&line)?;
+
+        let number = |value: Option<String>| value.unwrap_or_default();
+        let lines = [
+            ("state:     ", summary.state.key().to_owned()),
+            ("made with: ", summary.tool.map(|it| it.label().to_owned()).unwrap_or_default()),
+            ("size:      ", format!("{} x {}", summary.width, summary.height)),
+            ("prompt:    ", settings.prompt.clone().unwrap_or_default()),
+            ("negative:  ", settings.negative_prompt.clone().unwrap_or_default()),
+            ("model:     ", name.or_else(|| details.model_file.clone()).unwrap_or_default()),
+            ("loras:     ", settings.loras.iter().map(|it| format!("{} ({})", it.name, it.strength)).collect::<Vec<_>>().join(", ")),
+            ("seed:      ", number(settings.seed.map(|it| it.to_string()))),
+            ("steps:     ", number(settings.steps.map(|it| it.to_string()))),
+            ("guidance:  ", number(settings.guidance.map(|it| it.to_string()))),
+            ("sampler:   ", settings.sampler.clone().unwrap_or_default()),
+            ("scheduler: ", settings.scheduler.clone().unwrap_or_default()),
+            ("rating:    ", if summary.rating > 0 { summary.rating.to_string() } else { String::new() }),
+            ("flag:      ", summary.flag.map(|it| it.key().to_owned()).unwrap_or_default()),
+            ("tags:      ", details.tags.join(", ")),
+            ("boards:    ", details.boards.join(", ")),
+            ("note:      ", details.note.clone()),
+            ("made from: ", paths(parent).join(", ")),
+            ("became:    ", paths(children).join("\n           ")),
+            ("its batch: ", paths(batch).join("\n           ")),
+        ];
+        self.text(&summary.path.display().to_string())?;
+        for (label, text) in lines.iter().filter(|(_, text)| !text.is_empty()) {
+            self.text(&format!("{label}{text}"))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn scan(&mut self, folder: &Path, scan: &ScanReport) -> io::Result<()> {
+        self.reporter.finish();
+        self.printer.json(&json!({
+            "event": "scan",
+            "folder": folder.display().to_string(),
+            "files": scan.files,
+            "added": scan.added,
+            "changed": scan.changed,
+            "moved": scan.moved,
+            "returned": scan.returned,
+            "missing": scan.missing,
+            "damaged": scan.damaged,
+            "unreadable": scan.unreadable,
+            "folder_missing": scan.is_folder_missing,
+            "stopped": scan.is_stopped,
+        }))?;
+        if self.printer.is_json() {
+            return Ok(());
+        }
+        let counts = [
+            (scan.added, "new"),
+            (scan.changed, "changed"),
+            (scan.moved, "moved"),
+            (scan.returned, "there again"),
+            (scan.missing, "missing"),
+            (scan.damaged, "damaged"),
+            (scan.unreadable, "unreadable"),
+        ];
+        let mut words: Vec<String> = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+        if scan.is_folder_missing {
+            words.insert(0, "the folder is not there".to_owned());
+        }
+        if scan.is_truncated {
+            words.push("more files than are looked at".to_owned());
+        }
+        let found = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
+        self.reporter.message(&format!("{}: {} pictures{found}.", folder.display(), scan.files));
+        Ok(())
+    }
+
+    pub(super) fn forgotten(&mut self, folder: &Path) -> io::Result<()> {
+        self.printer.json(&json!({"event": "forgotten", "folder": folder.display().to_string()}))?;
+        if !self.printer.is_json() {
+            self.reporter
+                .message(&format!("The pictures of {} are no longer in the gallery. Its files stay as they are.", folder.display()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn exported(&mut self, source: &Path, path: &Path) -> io::Result<()> {
+        let (source, path) = (source.display().to_string(), path.display().to_string());
+        self.printer.json(&json!({"event": "exported", "source": source, "path": path}))?;
+        self.text(&path)
+    }
+
+    /// A line for people, while the reporter's bar is out of the way.
+    fn text(&mut self, line: &str) -> io::Result<()> {
+        let (mut result, printer) = (Ok(()), &mut self.printer);
+        self.reporter.suspend(&mut || result = printer.text(line));
+        result
+    }
+}
+
+fn picture_line(picture: &PictureSummary) -> Value {
+    json!({
+        "event": "picture",
+        "id": picture.id.0,
+        "path": picture.path.display().to_string(),
+        "state": picture.state.key(),
+        "kind": picture.kind.key(),
+        "tool": picture.tool.map(Tool::key),
+        "width": picture.width,
+        "height": picture.height,
+        "bytes": picture.bytes,
+        "created_ms": picture.created_ms,
+        "rating": picture.rating,
+        "flag": picture.flag.map(PictureFlag::key),
+        "prompt": picture.prompt_start,
+    })
+}

@@ -1,0 +1,156 @@
+//! `atelier inspect`: what picture files say of how they were made, whichever program made them.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::exit::Exit;
+use super::flags::InspectFlags;
+use super::json::{Inspected, InspectedModel, Line};
+use super::printer::Printer;
+use atelier_media::{PictureSettings, Tool, read_settings, read_stealth_settings};
+
+/// Prints what each file says. A file that cannot be read is reported on standard error, and the others are still read.
+pub(super) fn run(flags: &InspectFlags, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+    let mut printer = Printer::new(out, flags.json);
+    let mut exit = Exit::Done;
+    for path in &flags.files {
+        let read = if flags.stealth { read_stealth_settings(path) } else { read_settings(path) };
+        match read.map(|settings| print(&mut printer, path, settings)) {
+            Ok(Ok(())) => {}
+            // Nobody reads any more.
+            Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => return Exit::Done,
+            Ok(Err(error)) => {
+                let _ = writeln!(err, "error: {error}");
+                return Exit::Failed;
+            }
+            Err(error) => {
+                // The exit code says it too, where standard error is closed.
+                let _ = writeln!(err, "error: {error}");
+                exit = Exit::Failed;
+            }
+        }
+    }
+    exit
+}
+
+fn print(printer: &mut Printer<'_>, path: &Path, settings: PictureSettings) -> io::Result<()> {
+    let tool = settings.tool;
+    let it = Inspected::new(path.to_string_lossy().into_owned(), settings);
+    if printer.is_json() {
+        return printer.json(&Line::Inspect(Box::new(it)));
+    }
+    for line in lines(tool, &it) {
+        printer.text(&line)?;
+    }
+    Ok(())
+}
+
+/// The lines for people; fields that the file does not tell are left out.
+fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
+    let mut lines = vec![plain(&it.path)];
+    let mut add = |name: &str, value: Option<String>| {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            lines.push(format!("  {name}: {}", plain(&value).replace('\n', "\n    ")));
+        }
+    };
+    let number = |value: Option<f32>| value.map(|it| it.to_string());
+    let model = |model: &Option<InspectedModel>| {
+        model.as_ref().map(|it| {
+            let name = it.name.clone().unwrap_or_default();
+            it.hash.as_ref().map_or_else(|| name.clone(), |hash| format!("{name} [{hash}]").trim_start().to_owned())
+        })
+    };
+    add("tool", Some(tool.map_or("none: the file tells nothing of how it was made", Tool::label).to_owned()));
+    add("picture", Some(format!("{} x {} pixels", it.width, it.height)));
+    add("prompt", it.prompt.clone());
+    add("negative prompt", it.negative_prompt.clone());
+    add("seed", it.seed.map(|it| it.to_string()));
+    add("steps", it.steps.map(|it| it.to_string()));
+    add("guidance", number(it.guidance));
+    add("distilled guidance", number(it.distilled_guidance));
+    add("sampler", it.sampler.clone());
+    add("scheduler", it.scheduler.clone());
+    add("size", it.asked_width.zip(it.asked_height).map(|(width, height)| format!("{width} x {height}")));
+    add("flow shift", number(it.flow_shift));
+    add("eta", number(it.eta));
+    add("CLIP skip", it.clip_skip.map(|it| it.to_string()));
+    add("strength", number(it.strength));
+    add("noise", it.noise.clone());
+    add("model", model(&it.model));
+    add("VAE", model(&it.vae));
+    for lora in &it.loras {
+        let hash = lora.hash.as_ref().map(|hash| format!(" [{hash}]")).unwrap_or_default();
+        add("LoRA", Some(format!("{} {}{hash}", lora.name, lora.strength)));
+    }
+    for field in &it.not_understood {
+        add("not understood", Some(format!("{}: {}", field.name, field.value)));
+    }
+    for text in &it.raw_texts {
+        add("raw text", Some(format!("{}: {}", text.key, text.text)));
+    }
+    lines
+}
+
+/// A stranger's text without characters that steer a terminal.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::pictures::{png, tool_pictures};
+
+    use super::*;
+
+    fn run_with(files: Vec<std::path::PathBuf>, json: bool) -> (Exit, String, String) {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let exit = run(&InspectFlags { files, json, stealth: false }, &mut out, &mut err);
+        (exit, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+    }
+
+    #[test]
+    fn every_file_is_told_for_people_and_for_programs() {
+        let folder = tempfile::tempdir().unwrap();
+        let wanted = ["a1111.png", "comfyui both graphs.png"];
+        let pictures = tool_pictures().into_iter().filter(|picture| wanted.contains(&picture.name));
+        let files: Vec<_> = pictures.map(|picture| picture.write(folder.path()).unwrap()).collect();
+        let (exit, out, err) = run_with(files.clone(), false);
+        assert_eq!((exit, err.as_str()), (Exit::Done, ""));
+        for words in [
+            "  tool: A1111 or Forge\n",
+            "  tool: ComfyUI\n",
+            "  seed: 3305821237\n",
+            "  sampler: DPM++ 2M\n",
+            "  size: 768 x 512\n",
+            "  model: sd_xl_base_1.0 [31e35c80fc]\n",
+            "  LoRA: ink 0.8 [0a1b2c3d4e5f]\n",
+            "  not understood: Hires upscale: 2\n",
+            "  raw text: parameters: a lake, größer",
+        ] {
+            assert!(out.contains(words), "{words}: {out}");
+        }
+        let (_, out, _) = run_with(files, true);
+        let lines: Vec<Line> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let [Line::Inspect(a1111), Line::Inspect(comfyui)] = lines.as_slice() else { panic!("{lines:?}") };
+        assert_eq!((a1111.tool.as_deref(), comfyui.tool.as_deref()), (Some("a1111"), Some("comfyui")));
+        assert_eq!((a1111.seed, comfyui.asked_width, comfyui.noise.as_deref()), (Some(3_305_821_237), Some(768), Some("cpu")));
+        assert_eq!((a1111.width, a1111.loras.len(), comfyui.not_understood.len()), (32, 1, 1));
+    }
+
+    #[test]
+    fn one_file_that_is_no_picture_does_not_keep_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let (text, picture) = (folder.path().join("a.txt"), folder.path().join("b.png"));
+        std::fs::write(&text, "text").unwrap();
+        std::fs::write(&picture, png(&[])).unwrap();
+        let (exit, out, err) = run_with(vec![text, picture], false);
+        assert_eq!(exit, Exit::Failed);
+        assert!(err.contains("a.txt") && err.lines().count() == 1, "{err}");
+        assert!(out.contains("b.png\n  tool: none"), "{out}");
+    }
+
+    #[test]
+    fn a_text_does_not_steer_the_terminal() {
+        assert_eq!(plain("a\u{1b}[31m\tb\nc\u{7}"), "a\u{fffd}[31m\tb\nc\u{fffd}");
+    }
+}

@@ -1,0 +1,106 @@
+//! The lines of `atelier inspect --json`.
+
+use serde::{Deserialize, Serialize};
+
+use atelier_media::{PictureModel, PictureSettings};
+
+/// What a picture file says of how it was made; null is what it does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the text of `crate::cli::json` documents every field")]
+pub struct Inspected {
+    pub path: String,
+    pub tool: Option<String>,
+    pub prompt: Option<String>,
+    pub negative_prompt: Option<String>,
+    pub seed: Option<i64>,
+    pub steps: Option<u32>,
+    pub guidance: Option<f32>,
+    pub distilled_guidance: Option<f32>,
+    pub sampler: Option<String>,
+    pub scheduler: Option<String>,
+    pub flow_shift: Option<f32>,
+    pub eta: Option<f32>,
+    pub clip_skip: Option<u32>,
+    pub strength: Option<f32>,
+    pub noise: Option<String>,
+    pub width: u32,
+    pub height: u32,
+    pub asked_width: Option<u32>,
+    pub asked_height: Option<u32>,
+    pub model: Option<InspectedModel>,
+    pub vae: Option<InspectedModel>,
+    pub loras: Vec<InspectedLora>,
+    pub raw_texts: Vec<InspectedText>,
+    pub not_understood: Vec<InspectedField>,
+}
+
+/// A model by name or hash.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the text of `crate::cli::json` documents every field")]
+pub struct InspectedModel {
+    pub name: Option<String>,
+    pub hash: Option<String>,
+}
+
+/// A LoRA.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the text of `crate::cli::json` documents every field")]
+pub struct InspectedLora {
+    pub name: String,
+    pub hash: Option<String>,
+    pub strength: f32,
+}
+
+/// A text of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the text of `crate::cli::json` documents every field")]
+pub struct InspectedText {
+    pub key: String,
+    pub text: String,
+}
+
+/// A field that was not understood.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the text of `crate::cli::json` documents every field")]
+pub struct InspectedField {
+    pub name: String,
+    pub value: String,
+}
+
+impl Inspected {
+    /// The settings of the file of this path.
+    #[must_use]
+    pub fn new(path: String, settings: PictureSettings) -> Self {
+        let model = |it: PictureModel| InspectedModel { name: it.name, hash: it.hash };
+        Self {
+            path,
+            tool: settings.tool.map(|tool| tool.key().to_owned()),
+            prompt: settings.prompt,
+            negative_prompt: settings.negative_prompt,
+            seed: settings.seed,
+            steps: settings.steps,
+            guidance: settings.guidance,
+            distilled_guidance: settings.distilled_guidance,
+            sampler: settings.sampler,
+            scheduler: settings.scheduler,
+            flow_shift: settings.flow_shift,
+            eta: settings.eta,
+            clip_skip: settings.clip_skip,
+            strength: settings.strength,
+            noise: settings.rng.map(|rng| rng.key().to_owned()),
+            width: settings.width,
+            height: settings.height,
+            asked_width: settings.size.map(|size| size.0),
+            asked_height: settings.size.map(|size| size.1),
+            model: settings.model.map(model),
+            vae: settings.vae.map(model),
+            loras: settings
+                .loras
+                .into_iter()
+                .map(|lora| InspectedLora { name: lora.name, hash: lora.hash, strength: lora.strength })
+                .collect(),
+            raw_texts: settings.raw_texts.into_iter().map(|(key, text)| InspectedText { key, text }).collect(),
+            not_understood: settings.not_understood.into_iter().map(|(name, value)| InspectedField { name, value }).collect(),
+        }
+    }
+}

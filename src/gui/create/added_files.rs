@@ -1,0 +1,70 @@
+//! Files that are added: each takes its place in the recipe. Nothing here waits.
+
+use std::path::{Path, PathBuf};
+
+use crate::gui::context::Context;
+use crate::gui::identify::FileKind;
+use crate::studio::library_service::LibraryRequest;
+use atelier_core::recipe::{ImageSource, InitImage, Lora, ModelFiles};
+
+/// Strength of a new start picture, 0 (kept) to 1 (ignored).
+const START_STRENGTH: f32 = 0.75;
+
+/// Starts the next picture from this one.
+pub(crate) fn start_from(image: ImageSource, context: &mut Context<'_>) {
+    let init = &mut context.shared.recipe.init;
+    let strength = init.as_ref().map_or(START_STRENGTH, |init| init.strength);
+    *init = Some(InitImage { image, strength });
+}
+
+/// Takes files over, each in its role. One with a diffusion module is the model from now on, with the settings that suit it: the library finds
+/// the other parts and answers with `LibraryEvent::ModelAssembled`. Without a library, these files alone are the model.
+pub(crate) fn take_files(files: ModelFiles, context: &mut Context<'_>) {
+    if files.main().is_none() {
+        for (role, path) in files.iter() {
+            context.shared.use_file(role, path.to_owned());
+        }
+    } else if let Some(library) = context.library {
+        let preferred = if context.shared.uses_builtin() { ModelFiles::default() } else { context.shared.recipe.files.clone() };
+        library.send(LibraryRequest::AssembleModel { files, preferred });
+    } else {
+        context.shared.replace_model(files);
+    }
+}
+
+/// Files that were dropped, typed or chosen are identified: each takes its place in the recipe, or is asked about.
+pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<'_>) {
+    let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let mut lines = Vec::new();
+    let (mut parts, is_model) =
+        (ModelFiles::default(), files.iter().any(|(_, what)| matches!(what, FileKind::Role(role) if role.is_main())));
+    if is_model {
+        // They were made for another model.
+        context.shared.recipe.loras.clear();
+    }
+    for (path, what) in files {
+        match what {
+            FileKind::Role(role) => {
+                if let Some(sentence) = role.without_effect() {
+                    lines.push(format!("{}: {sentence}", name(&path)));
+                } else {
+                    lines.push(format!("{}: {}", role.label(), name(&path)));
+                    parts.set(role, path);
+                }
+            }
+            FileKind::Lora if context.shared.recipe.loras.iter().any(|lora| lora.path == path) => {}
+            FileKind::Lora => context.shared.recipe.loras.push(Lora { path, strength: 1.0 }),
+            // A person who adds model files chose it among them.
+            FileKind::Picture => start_from(ImageSource::File(path), context),
+            FileKind::Unknown if context.shared.unplaced.contains(&path) => {}
+            FileKind::Unknown => context.shared.unplaced.push(path),
+            FileKind::Unsupported => lines.push(format!("{} is neither a model nor a picture.", name(&path))),
+            FileKind::Missing => lines.push(format!("There is no file {}.", path.display())),
+        }
+    }
+    take_files(parts, context);
+    context.shared.take_prompt_loras();
+    if !lines.is_empty() {
+        context.notice(lines.join("\n"));
+    }
+}

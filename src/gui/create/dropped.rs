@@ -1,0 +1,28 @@
+//! Pictures that were dropped, pasted or opened and wait for the person to say what they are for. Plain data.
+
+use crate::studio::opened_picture::OpenedPicture;
+use atelier_core::recipe::ImageSource;
+
+/// Pictures that wait for a decision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DroppedPictures {
+    /// The pictures; the first is the one that is shown.
+    pub images: Vec<ImageSource>,
+    /// Name of the first.
+    pub name: String,
+    /// Settings of the first, where it has some.
+    pub opened: Option<Box<OpenedPicture>>,
+}
+
+/// What dropped pictures can be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DroppedUse {
+    /// Take the settings of the first over.
+    Settings,
+    /// Start from the first.
+    Start,
+    /// Have an edit model look at all of them.
+    Reference,
+    /// Add all of them to the gallery.
+    Gallery,
+}

@@ -1,0 +1,155 @@
+//! Presets in the settings: the row that applies one, and the dialog that saves one.
+
+use eframe::egui::{
+    Align, Button, Frame, Id, Image, Label, Layout, Margin, Modal, Popup, PopupCloseBehavior, RichText, ScrollArea, TextEdit, Ui,
+    load::SizedTexture, vec2,
+};
+
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::create::presets::{PresetDraft, changes_of};
+use crate::gui::icons::Icon;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::{self, ROW_HEIGHT, bold, command_button, command_control, icon_button, row};
+use crate::gui::window_command::WindowCommand;
+use crate::studio::presets::{PLACEHOLDER, PresetPart};
+
+/// Width of the list and of the dialog, and most height of the list, in points.
+const LIST_WIDTH: f32 = 300.0;
+const LIST_HEIGHT: f32 = 320.0;
+const DIALOG_WIDTH: f32 = 380.0;
+
+/// Draws the row: the list of presets, the button that saves one, and what the last one changed.
+pub(crate) fn preset_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let presets = &state.create.presets;
+    if presets.folder.is_none() {
+        return;
+    }
+    let palette = theme::palette(ui);
+    let applied = presets.applied_to(&state.shared.recipe);
+    row(ui, "Style", |ui| {
+        let width = ui.available_width() - ROW_HEIGHT - ui.spacing().item_spacing.x;
+        let words = applied.map_or("Choose…", |applied| applied.name.as_str());
+        let button = Button::new(words).truncate().right_text("").min_size(vec2(width, ROW_HEIGHT));
+        let hover = "Apply a style: some settings under a name. Ctrl+Z takes it back.";
+        let response = ui.add_sized(vec2(width, ROW_HEIGHT), button).on_hover_text(hover).accessible_name("Style");
+        Popup::menu(&response).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name("Styles").show(|ui| {
+            ui.set_width(LIST_WIDTH);
+            list(ui, state, commands);
+        });
+        icon_button(ui, state, commands, Icon::Plus, Command::EditPreset(Some(Box::default())));
+    });
+    if let Some(applied) = applied {
+        ui.horizontal_top(|ui| {
+            let words = match applied.changes.as_slice() {
+                [] => format!("{} changes nothing here.", applied.name),
+                changes => format!("{} changed: {}.", applied.name, changes.join(", ")),
+            };
+            let width = ui.available_width() - ROW_HEIGHT - ui.spacing().item_spacing.x;
+            ui.allocate_ui_with_layout(vec2(width, 0.0), Layout::top_down(Align::Min), |ui| {
+                ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)).wrap());
+            });
+            if !applied.changes.is_empty() {
+                icon_button(ui, state, commands, Icon::Undo, WindowCommand::Undo);
+            }
+        });
+    }
+}
+
+fn list(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    let presets = &state.create.presets.list;
+    if presets.presets.is_empty() {
+        let words = "No style yet. Save these settings as one with +, or import A1111's styles.csv.";
+        ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
+    }
+    for problem in &presets.problems {
+        ui.add(Label::new(RichText::new(problem).size(theme::SMALL).color(palette.warn)).wrap());
+    }
+    ScrollArea::vertical().id_salt("styles").max_height(LIST_HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
+        for (preset, picture) in &presets.presets {
+            ui.horizontal(|ui| {
+                ui.spacing_mut().item_spacing.x = 4.0;
+                if let Some(texture) = picture.as_deref().and_then(|path| state.create.thumbnail(path)) {
+                    ui.add(
+                        Image::from_texture(SizedTexture::from_handle(texture))
+                            .fit_to_exact_size(vec2(ROW_HEIGHT, ROW_HEIGHT))
+                            .alt_text(&preset.name),
+                    );
+                }
+                let width = ui.available_width() - ROW_HEIGHT - 4.0;
+                let changes = changes_of(&preset.settings_for(&state.shared.recipe), &state.shared.recipe);
+                let hover =
+                    if changes.is_empty() { "It changes nothing now.".to_owned() } else { format!("Changes: {}.", changes.join(", ")) };
+                let button = Button::new(preset.name.as_str())
+                    .truncate()
+                    .right_text("")
+                    .frame_when_inactive(false)
+                    .min_size(vec2(width, ROW_HEIGHT));
+                let chosen = command_control(ui, state, commands, Command::ApplyPreset(preset.name.clone()), |ui| {
+                    ui.add_sized(vec2(width, ROW_HEIGHT), button).on_hover_text(hover).accessible_name(preset.name.as_str())
+                });
+                if chosen.clicked() {
+                    ui.close();
+                }
+                let name = format!("Delete the style {}", preset.name);
+                command_control(ui, state, commands, Command::DeletePreset(preset.name.clone()), |ui| {
+                    widgets::bare_icon(ui, Icon::Close, &name)
+                });
+            });
+        }
+    });
+    ui.separator();
+    if command_button(ui, state, commands, Command::ImportStyles).clicked() {
+        ui.close();
+    }
+}
+
+/// Draws the dialog that saves the present settings as a preset, where it is open.
+pub(crate) fn preset_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some(draft) = &state.create.presets.draft else { return };
+    let palette = theme::palette(ui);
+    let frame = Frame::popup(ui.style()).inner_margin(Margin::same(20)).corner_radius(12);
+    let mut edited: PresetDraft = draft.clone();
+    let modal = Modal::new(Id::unique("save style")).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
+        ui.set_width(DIALOG_WIDTH);
+        ui.label(bold("Save these settings as a style").size(theme::TITLE).color(palette.strong));
+        let edit = TextEdit::singleline(&mut edited.name).hint_text("Name").id(Id::unique("style name"));
+        let name = widgets::line_edit_with_undo(ui, DIALOG_WIDTH, edit)
+            .on_hover_text("The name of the style.")
+            .accessible_name("Name of the style");
+        if state.create.focus_dialog {
+            name.request_focus();
+        }
+        ui.add_space(6.0);
+        for part in PresetPart::ALL {
+            let mut wanted = edited.parts.contains(&part);
+            ui.checkbox(&mut wanted, part.label()).on_hover_text("Applying the style sets this too.");
+            if wanted {
+                edited.parts.insert(part);
+            } else {
+                edited.parts.remove(&part);
+            }
+        }
+        if state.create.session.shown().is_some() {
+            ui.checkbox(&mut edited.with_picture, "Small look of the picture shown").on_hover_text("Shown beside the style's name.");
+        }
+        let words = format!("{PLACEHOLDER} in the prompt stands for the words that are there when the style is applied.");
+        ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).wrap());
+        if state.create.presets.get(edited.name.trim()).is_some() {
+            ui.add(Label::new(RichText::new("It takes the place of the style of this name.").color(palette.warn)).wrap());
+        }
+        ui.add_space(8.0);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::SavePreset));
+            command_button(ui, state, commands, Command::EditPreset(None));
+        });
+    });
+    if edited != *draft {
+        commands.push(Command::EditPreset(Some(Box::new(edited))));
+    }
+    if modal.should_close() {
+        commands.push(Command::EditPreset(None));
+    }
+}

@@ -1,0 +1,141 @@
+//! Pictures of any program that are dropped or pasted: the card that asks what they are for.
+
+use crate::gui::tests::*;
+use atelier_core::recipe::{Sampler, Scheduler, changed_settings};
+use testkit::pictures::{png, tool_pictures};
+
+/// Writes the picture of this name and drops it; the card is there then.
+fn drop_picture(studio: &mut Studio, name: &str) -> PathBuf {
+    let picture = tool_pictures().into_iter().find(|picture| picture.name == name).unwrap();
+    let path = picture.write(studio.folder.path()).unwrap();
+    drop_paths(studio, std::slice::from_ref(&path));
+    path
+}
+
+fn drop_paths(studio: &mut Studio, paths: &[PathBuf]) {
+    for path in paths {
+        studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(path.clone())));
+    }
+    studio.harness.step();
+    studio.until("the card", |app| app.state.create.dropped.is_some());
+}
+
+fn recipe(studio: &Studio) -> &Recipe {
+    &studio.app().state.shared.recipe
+}
+
+#[test]
+fn the_settings_of_another_program_are_listed_used_and_undone() {
+    let mut studio = Studio::open(ready());
+    drop_picture(&mut studio, "a1111.png");
+    for words in [
+        "What is this picture for?",
+        "Made by A1111 or Forge, 32 × 16 pixels.",
+        "Model sd_xl_base_1.0 is not on this machine.",
+        "LoRA ink is not on this machine.",
+        "a lake, größer",
+        "768 × 512",
+        "Not understood (2)",
+    ] {
+        assert!(studio.sees(words), "{words}");
+    }
+    studio.harness.check_accessibility();
+    studio.click("Use its settings");
+    let after = recipe(&studio).clone();
+    let expected = ["prompt", "negative prompt", "size", "steps", "guidance", "sampler", "scheduler", "seed", "CLIP skip"];
+    assert_eq!(changed_settings(&ready(), &after), expected);
+    assert_eq!((after.sampler, after.scheduler, after.steps), (Some(Sampler::Dpmpp2m), Some(Scheduler::Karras), 28));
+    assert!(studio.app().state.create.dropped.is_none() && studio.sees("as far as they are understood, are set."));
+    assert_eq!(studio.app().state.shared.history.next_undo(), Some("Use its settings"));
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(*recipe(&studio), ready());
+}
+
+#[test]
+fn the_card_is_used_and_closed_with_the_keyboard() {
+    let mut studio = Studio::open(ready());
+    drop_picture(&mut studio, "comfyui both graphs.png");
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(studio.app().state.create.dropped.is_none() && *recipe(&studio) == ready());
+    drop_picture(&mut studio, "comfyui both graphs.png");
+    assert!(studio.harness.get_by_role_and_label(Role::Button, "Use its settings").is_focused());
+    // Keys of the view behind it do nothing.
+    studio.press(Modifiers::COMMAND, Key::I);
+    studio.press(Modifiers::NONE, Key::Enter);
+    assert_eq!((recipe(&studio).seed, recipe(&studio).rng), (3_305_821_237, atelier_core::recipe::Rng::Cpu));
+}
+
+#[test]
+fn a_picture_that_tells_nothing_can_be_started_from_or_looked_at() {
+    let mut studio = Studio::open(ready());
+    let paths: Vec<PathBuf> = ["a.png", "b.png"].iter().map(|name| studio.folder.path().join(name)).collect();
+    for path in &paths {
+        std::fs::write(path, png(&[])).unwrap();
+    }
+    drop_paths(&mut studio, &paths);
+    assert!(studio.sees("It tells nothing of how it was made.") && studio.sees("And one more picture."));
+    assert!(studio.harness.query_by_role_and_label(Role::Button, "Use its settings").is_none());
+    studio.harness.check_accessibility();
+    studio.until("its small look", |app| app.state.create.thumbnail(&paths[0]).is_some());
+    studio.click("Use it as reference");
+    let files: Vec<ImageSource> = paths.iter().map(|path| ImageSource::File(path.clone())).collect();
+    assert_eq!(recipe(&studio).reference_images, files);
+    drop_paths(&mut studio, &paths[1..]);
+    studio.click("Start from it");
+    assert_eq!(recipe(&studio).init.as_ref().unwrap().image, files[1]);
+    assert_eq!(studio.app().state.shared.history.next_undo(), Some("Start from it"));
+}
+
+#[test]
+fn a_picture_of_ours_is_shown_when_its_settings_are_used() {
+    let mut studio = Studio::open(ready());
+    let from = Recipe { prompt: "a red barn".into(), steps: 9, ..Recipe::default() };
+    let info = PictureInfo { index: 0, seed: 99, cpu_math: None };
+    let path = crate::studio::results::store_picture(studio.folder.path(), &from, info, &[], &image(64, 3)).unwrap();
+    drop_paths(&mut studio, std::slice::from_ref(&path));
+    assert!(studio.sees("Made by Atelier") && studio.app().state.create.session.is_empty());
+    studio.click("Use its settings");
+    assert_eq!((recipe(&studio).seed, recipe(&studio).steps, &recipe(&studio).files), (99, 9, &ready().files));
+    assert!(studio.app().state.create.session.shown().is_some_and(|it| it.stored == PictureFile::At(path)));
+}
+
+#[test]
+fn paths_and_pictures_of_the_clipboard_are_taken() {
+    let mut studio = Studio::open(ready());
+    let path = studio.folder.path().join("a lake.png");
+    std::fs::write(&path, png(&[])).unwrap();
+    let paste = |studio: &mut Studio, text: String| {
+        studio.harness.input_mut().events.push(egui::Event::Paste(text));
+        studio.harness.step();
+    };
+    let address = format!("file://{}", path.display()).replace(' ', "%20");
+    paste(&mut studio, address.clone());
+    studio.harness.run_ok();
+    assert!(studio.app().state.create.dropped.is_none(), "the prompt has the keyboard: it is text");
+    let focused = studio.harness.ctx.memory(egui::Memory::focused).unwrap();
+    studio.harness.ctx.memory_mut(|memory| memory.surrender_focus(focused));
+    studio.harness.run_ok();
+    paste(&mut studio, "a lake".into());
+    paste(&mut studio, address);
+    studio.until("the card", |app| app.state.create.dropped.is_some());
+    assert!(studio.sees("a lake.png"));
+    studio.click("Close");
+    let pasted = egui::ColorImage::filled([4, 2], egui::Color32::WHITE);
+    studio.harness.input_mut().events.push(egui::Event::PasteImage(Arc::new(pasted)));
+    studio.harness.step();
+    studio.until("the picture", |app| app.state.create.dropped.is_some());
+    assert!(studio.sees("Picture of 4 × 2 pixels"));
+    studio.click("Start from it");
+    assert!(matches!(&recipe(&studio).init.as_ref().unwrap().image, ImageSource::Pixels(pixels) if pixels.width() == 4));
+}
+
+#[test]
+fn a_picture_of_another_program_that_is_opened_is_asked_about_too() {
+    let mut studio = Studio::open(ready());
+    let picture = tool_pictures().into_iter().find(|picture| picture.name == "swarmui.jpg").unwrap();
+    let path = picture.write(studio.folder.path()).unwrap();
+    let ctx = studio.harness.ctx.clone();
+    studio.harness.state_mut().as_mut().unwrap().open(&ctx, vec![path]);
+    studio.until("the card", |app| app.state.create.dropped.is_some());
+    assert!(studio.sees("Made by SwarmUI"));
+}

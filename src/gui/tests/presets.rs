@@ -1,0 +1,99 @@
+//! Presets and earlier prompts, used as a person uses them.
+
+use crate::gui::tests::*;
+use crate::studio::presets::read_presets;
+
+fn recipe(studio: &Studio) -> &Recipe {
+    &studio.app().state.shared.recipe
+}
+
+fn set(studio: &mut Studio, recipe: Recipe) {
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe = recipe;
+    studio.harness.run_ok();
+}
+
+#[test]
+fn settings_are_saved_as_a_style_applied_visibly_undone_with_one_key_and_deleted() {
+    let mut studio = Studio::open(Recipe { prompt: "ink drawing of {prompt}".into(), steps: 9, seed: 7, ..ready() });
+    studio.click("Save as a style");
+    assert!(studio.harness.get_by_role_and_label(Role::Button, "Save style").accesskit_node().is_disabled(), "it has no name yet");
+    studio.harness.check_accessibility();
+    studio.harness.get_by_role_and_label(Role::TextInput, "Name of the style").type_text("Ink");
+    studio.harness.run_ok();
+    studio.harness.get_by_role_and_label(Role::CheckBox, "LoRAs").click();
+    studio.harness.run_ok();
+    studio.click("Save style");
+    studio.until("the style", |app| app.state.create.presets.get("Ink").is_some());
+    let kept = read_presets(&studio.folder.path().join("styles"));
+    let settings = &kept.presets[0].0.settings;
+    assert_eq!((settings.steps, settings.seed, settings.loras.is_none(), settings.files.is_none()), (Some(9), None, true, true));
+
+    set(&mut studio, ready());
+    studio.click("Style");
+    studio.click("Ink");
+    assert_eq!((recipe(&studio).prompt.as_str(), recipe(&studio).steps, recipe(&studio).seed), ("ink drawing of a lake", 9, -1));
+    assert!(studio.sees("Ink changed: prompt, steps."));
+    studio.harness.check_accessibility();
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(*recipe(&studio), ready());
+    assert!(!studio.sees("Ink changed"));
+}
+
+#[test]
+fn the_dialog_of_a_style_closes_without_saving() {
+    let mut studio = Studio::open(ready());
+    studio.click("Save as a style");
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(studio.app().state.create.presets.draft.is_none());
+    assert!(!studio.folder.path().join("styles").exists());
+}
+
+#[test]
+fn a_damaged_style_is_named_and_the_others_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let styles = folder.path().join("styles");
+    std::fs::create_dir(&styles).unwrap();
+    std::fs::write(styles.join("bad.json"), "{").unwrap();
+    std::fs::write(styles.join("oil.json"), r#"{"name":"Oil","settings":{"prompt":"oil on canvas","sampler":null}}"#).unwrap();
+    let none = Err("The built-in model is not there.".into());
+    let mut studio = Studio::at(folder, Settings { recipe: ready(), ..Settings::default() }, none, [1440.0, 900.0]);
+    studio.until("the styles", |app| app.state.create.presets.get("Oil").is_some());
+    studio.click("Style");
+    assert!(studio.sees("bad.json could not be read"));
+    studio.click("Oil");
+    assert_eq!(recipe(&studio).prompt, "a lake, oil on canvas");
+}
+
+#[test]
+fn earlier_prompts_come_back_by_key_and_by_search_and_are_kept_for_the_next_start() {
+    let mut studio = Studio::open(ready());
+    for prompt in ["a lake", "a red hut"] {
+        set(&mut studio, Recipe { prompt: prompt.into(), ..ready() });
+        studio.generate();
+    }
+    set(&mut studio, Recipe { prompt: "half a".into(), ..ready() });
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").focus();
+    studio.harness.run_ok();
+    for (key, expected) in [
+        (Key::ArrowUp, "a red hut"),
+        (Key::ArrowUp, "a lake"),
+        (Key::ArrowUp, "a lake"),
+        (Key::ArrowDown, "a red hut"),
+        (Key::ArrowDown, "half a"),
+    ] {
+        studio.press(Modifiers::ALT, key);
+        assert_eq!(recipe(&studio).prompt, expected);
+    }
+    studio.click("Earlier prompts");
+    studio.harness.get_by_role_and_label(Role::TextInput, "Search prompts").type_text("HUT");
+    studio.harness.run_ok();
+    assert!(studio.harness.query_by_role_and_label(Role::Button, "a lake").is_none());
+    studio.harness.check_accessibility();
+    studio.click("a red hut");
+    assert_eq!(recipe(&studio).prompt, "a red hut");
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(recipe(&studio).prompt, "half a");
+    let path = studio.folder.path().join("settings.json");
+    studio.harness.state_mut().take().unwrap().finish();
+    assert_eq!(settings::load(&path).prompts, ["a red hut", "a lake"]);
+}

@@ -1,0 +1,225 @@
+//! Settings of other programs' pictures, as settings of a recipe. What a file does not tell stays as it is; nothing is guessed. Pure.
+
+use atelier_core::recipe::{Lora, PartialRecipe};
+use atelier_library::{ModelKind, lora_named};
+use atelier_media::{MAX_SIDE, PictureSettings, Tool};
+
+use super::models::{KnownModels, MissingModel, find};
+use super::sampling::{sampler_named, scheduler_named};
+
+/// Most steps and strongest LoRAs that a recipe takes.
+const STEPS: std::ops::RangeInclusive<u32> = 1..=10_000;
+const STRONGEST: f32 = 10.0;
+/// Characters of a prompt that a line shows.
+const MOST_CHARACTERS: usize = 200;
+
+/// A setting by name and value, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingLine {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// What a picture's settings come to on this machine.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Translation {
+    pub(super) settings: PartialRecipe,
+    pub(super) understood: Vec<SettingLine>,
+    pub(super) not_understood: Vec<SettingLine>,
+    pub(super) differences: Vec<String>,
+    pub(super) missing: Vec<MissingModel>,
+}
+
+impl Translation {
+    fn understand(&mut self, name: &str, value: impl Into<String>) {
+        self.understood.push(SettingLine { name: name.to_owned(), value: value.into() });
+    }
+
+    fn leave(&mut self, name: &str, value: impl Into<String>) {
+        self.not_understood.push(SettingLine { name: name.to_owned(), value: value.into() });
+    }
+}
+
+/// Translates the settings of a program's picture.
+pub(super) fn translate(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>) -> Translation {
+    let mut it = Translation::default();
+    texts(from, tool, &mut it);
+    model(from, known, &mut it);
+    sampling(from, tool, &mut it);
+    noise(from, tool, &mut it);
+    for (name, value) in &from.not_understood {
+        it.leave(name, shortened(value));
+    }
+    it
+}
+
+fn texts(from: &PictureSettings, tool: Tool, it: &mut Translation) {
+    if let Some(prompt) = &from.prompt {
+        it.settings.prompt = Some(prompt.clone());
+        it.understand("Prompt", shortened(prompt));
+        let has_other_weights = match tool {
+            Tool::InvokeAi => prompt.contains("++") || prompt.contains("--") || prompt.contains(")1.") || prompt.contains(")0."),
+            Tool::NovelAi => prompt.contains(['{', '[']) || prompt.contains("::"),
+            _ => false,
+        };
+        if has_other_weights {
+            let tool = tool.label();
+            it.differences.push(format!("{tool} writes the weights of words in another way: here they are (word:1.2)."));
+        }
+    }
+    if let Some(negative) = &from.negative_prompt {
+        it.settings.negative_prompt = Some(negative.clone());
+        if !negative.is_empty() {
+            it.understand("Negative prompt", shortened(negative));
+        }
+    }
+}
+
+fn model(from: &PictureSettings, known: &KnownModels<'_>, it: &mut Translation) {
+    let mut loras: Vec<Lora> = Vec::new();
+    if let Some(model) = &from.model {
+        let name = model.name.clone().or_else(|| model.hash.clone()).unwrap_or_default();
+        match find(known.cards, ModelKind::Model, model.name.as_deref(), model.hash.as_deref()) {
+            Ok(card) => {
+                if let Some(runnable) = &card.runnable {
+                    it.understand("Model", if card.name == name { name } else { format!("{} ({name})", card.name) });
+                    it.settings.files = Some(runnable.files.clone());
+                    loras.clone_from(&runnable.loras);
+                    // What suits the model, for what the file does not tell.
+                    let usual = &runnable.defaults;
+                    it.settings.distilled_guidance = usual.distilled_guidance;
+                    it.settings.flow_shift = usual.flow_shift.map(Some);
+                    it.settings.steps = usual.steps;
+                    it.settings.guidance = usual.cfg;
+                }
+            }
+            Err(remedy) => it.missing.push(MissingModel { kind: ModelKind::Model, name, remedy }),
+        }
+    }
+    if let Some(name) = from.vae.as_ref().and_then(|vae| vae.name.as_deref()) {
+        // The model brings the one that suits it.
+        it.leave("VAE", name);
+    }
+    for lora in &from.loras {
+        let by_name = || lora_named(&lora.name, known.files.iter().map(std::path::PathBuf::as_path)).map(std::path::Path::to_owned);
+        let found = find(known.cards, ModelKind::Lora, Some(&lora.name), lora.hash.as_deref());
+        let path = found.as_ref().ok().and_then(|card| card.files.iter().find_map(|file| file.path.clone())).or_else(by_name);
+        match (path, found) {
+            (Some(path), _) => {
+                let strength = lora.strength.clamp(-STRONGEST, STRONGEST);
+                it.understand("LoRA", format!("{} {strength}", lora.name));
+                loras.push(Lora { path, strength });
+            }
+            (None, found) => {
+                it.missing.push(MissingModel { kind: ModelKind::Lora, name: lora.name.clone(), remedy: found.err().flatten() });
+            }
+        }
+    }
+    // Without a model of its own, LoRAs of the one in use stay only where the picture has some too.
+    if it.settings.files.is_some() || !loras.is_empty() {
+        it.settings.loras = Some(loras);
+    }
+}
+
+fn sampling(from: &PictureSettings, tool: Tool, it: &mut Translation) {
+    if let Some((width, height)) = from.size {
+        if width <= MAX_SIDE && height <= MAX_SIDE {
+            (it.settings.width, it.settings.height) = (Some(width), Some(height));
+            it.understand("Size", format!("{width} × {height}"));
+        } else {
+            it.leave("Size", format!("{width} × {height}"));
+        }
+    }
+    match from.steps {
+        Some(steps) if STEPS.contains(&steps) => {
+            it.settings.steps = Some(steps);
+            it.understand("Steps", steps.to_string());
+        }
+        Some(steps) => it.leave("Steps", steps.to_string()),
+        None => {}
+    }
+    if let Some(guidance) = from.guidance {
+        it.settings.guidance = Some(guidance);
+        it.understand("Guidance", guidance.to_string());
+    }
+    if let Some(guidance) = from.distilled_guidance {
+        it.settings.distilled_guidance = Some(guidance);
+        it.understand("Distilled guidance", guidance.to_string());
+    }
+    let (mut sampler, mut scheduler) = (None, None);
+    if let Some(name) = &from.sampler {
+        (sampler, scheduler) = sampler_named(tool, name);
+        match sampler {
+            Some(sampler) => it.understand("Sampler", named(sampler.label(), name)),
+            None => {
+                it.leave("Sampler", name);
+                it.differences.push(format!("Atelier has no sampler {name}: the one you chose stays."));
+            }
+        }
+    }
+    if let Some(name) = &from.scheduler {
+        scheduler = scheduler_named(name, sampler).or(scheduler);
+        match scheduler {
+            Some(scheduler) => it.understand("Scheduler", named(scheduler.label(), name)),
+            None => {
+                it.leave("Scheduler", name);
+                it.differences.push(format!("Atelier has no scheduler {name}: the one you chose stays."));
+            }
+        }
+    } else if let Some(scheduler) = scheduler {
+        it.understand("Scheduler", scheduler.label());
+    }
+    it.settings.sampler = sampler.map(Some);
+    it.settings.scheduler = scheduler.map(Some);
+    if let Some(shift) = from.flow_shift {
+        it.settings.flow_shift = Some(Some(shift));
+        it.understand("Flow shift", shift.to_string());
+    }
+    if let Some(eta) = from.eta {
+        it.settings.eta = Some(Some(eta));
+        it.understand("Eta", eta.to_string());
+    }
+    if let Some(layers) = from.clip_skip.filter(|layers| *layers > 0) {
+        it.settings.clip_skip = Some(Some(layers));
+        it.understand("CLIP skip", layers.to_string());
+    }
+    if let Some(strength) = from.strength {
+        it.leave("Start picture", format!("strength {strength}"));
+        it.differences.push("It was made from another picture, which is not in the file.".to_owned());
+    }
+}
+
+fn noise(from: &PictureSettings, tool: Tool, it: &mut Translation) {
+    let Some(seed) = from.seed else { return };
+    if seed < 0 {
+        it.leave("Seed", seed.to_string());
+        return;
+    }
+    it.settings.seed = Some(seed);
+    it.understand("Seed", seed.to_string());
+    if let Some(rng) = from.rng {
+        it.settings.rng = Some(rng);
+        it.understand("Noise", rng.label());
+        return;
+    }
+    let sentence = match tool {
+        Tool::A1111 => "The file does not tell which generator drew the noise: the same seed may give another picture.".to_owned(),
+        _ => format!("{} draws its noise with another generator: the same seed will give another picture.", tool.label()),
+    };
+    it.differences.push(sentence);
+}
+
+/// A name here, with the program's own where that is another.
+fn named(label: &str, name: &str) -> String {
+    if label.eq_ignore_ascii_case(name) { label.to_owned() } else { format!("{label} ({name})") }
+}
+
+fn shortened(text: &str) -> String {
+    let mut short: String = text.chars().take(MOST_CHARACTERS).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}

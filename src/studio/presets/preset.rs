@@ -1,0 +1,143 @@
+//! A preset: some settings under a name, and what they come to beside a person's own. Pure.
+
+use atelier_core::recipe::{PartialRecipe, Recipe};
+use serde::{Deserialize, Serialize};
+
+/// Stands for the person's prompt in a preset's words.
+pub const PLACEHOLDER: &str = "{prompt}";
+
+/// Some settings under a name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Preset {
+    /// Its name.
+    pub name: String,
+    /// The settings.
+    pub settings: PartialRecipe,
+}
+
+/// A part of the settings that a preset can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PresetPart {
+    /// The prompt.
+    Prompt,
+    /// The negative prompt.
+    NegativePrompt,
+    /// The model.
+    Model,
+    /// Width and height.
+    Size,
+    /// Steps, guidance, sampler and scheduler, and what belongs to them.
+    Sampling,
+    /// The LoRAs.
+    Loras,
+    /// The seed, and the generator of its noise.
+    Seed,
+}
+
+impl PresetPart {
+    /// All of them, in the order of the settings.
+    pub const ALL: [Self; 7] = [Self::Prompt, Self::NegativePrompt, Self::Model, Self::Size, Self::Sampling, Self::Loras, Self::Seed];
+
+    /// The words shown.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Prompt => "Prompt",
+            Self::NegativePrompt => "Negative prompt",
+            Self::Model => "Model",
+            Self::Size => "Size",
+            Self::Sampling => "Sampling",
+            Self::Loras => "LoRAs",
+            Self::Seed => "Seed",
+        }
+    }
+
+    /// Copies this part from one to the other.
+    fn copy(self, from: &PartialRecipe, to: &mut PartialRecipe) {
+        match self {
+            Self::Prompt => to.prompt.clone_from(&from.prompt),
+            Self::NegativePrompt => to.negative_prompt.clone_from(&from.negative_prompt),
+            Self::Model => to.files.clone_from(&from.files),
+            Self::Size => (to.width, to.height) = (from.width, from.height),
+            Self::Sampling => {
+                (to.steps, to.guidance, to.distilled_guidance) = (from.steps, from.guidance, from.distilled_guidance);
+                (to.sampler, to.scheduler) = (from.sampler, from.scheduler);
+                (to.eta, to.flow_shift, to.clip_skip) = (from.eta, from.flow_shift, from.clip_skip);
+            }
+            Self::Loras => to.loras.clone_from(&from.loras),
+            Self::Seed => (to.seed, to.rng) = (from.seed, from.rng),
+        }
+    }
+}
+
+impl Preset {
+    /// These parts of a recipe, under a name.
+    #[must_use]
+    pub fn of(name: String, recipe: &Recipe, parts: impl IntoIterator<Item = PresetPart>) -> Self {
+        let (all, mut settings) = (PartialRecipe::of(recipe), PartialRecipe::default());
+        for part in parts {
+            part.copy(&all, &mut settings);
+        }
+        Self { name, settings }
+    }
+
+    /// The settings that it brings to a recipe, with the person's own words in its words.
+    #[must_use]
+    pub fn settings_for(&self, recipe: &Recipe) -> PartialRecipe {
+        let words = |style: &Option<String>, own: &str| style.as_deref().map(|style| with_words(style, own));
+        PartialRecipe {
+            prompt: words(&self.settings.prompt, &recipe.prompt),
+            negative_prompt: words(&self.settings.negative_prompt, &recipe.negative_prompt),
+            ..self.settings.clone()
+        }
+    }
+}
+
+/// A style's words with the person's own. What is there already is not added again.
+fn with_words(style: &str, own: &str) -> String {
+    let own = own.trim();
+    if let Some((before, after)) = style.split_once(PLACEHOLDER) {
+        let is_there = own.starts_with(before) && own.ends_with(after) && own.len() >= before.len() + after.len();
+        return if is_there && !(before.is_empty() && after.is_empty()) { own.to_owned() } else { format!("{before}{own}{after}") };
+    }
+    match (own.is_empty(), style.trim().is_empty()) {
+        (true, _) => style.to_owned(),
+        (_, true) => own.to_owned(),
+        _ if own.ends_with(style) => own.to_owned(),
+        _ => format!("{own}, {style}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atelier_core::recipe::{FileRole, changed_settings};
+
+    #[test]
+    fn words_go_round_or_behind_the_persons_own_and_not_twice() {
+        assert_eq!(with_words("ink drawing of {prompt}, fine lines", "a lake"), "ink drawing of a lake, fine lines");
+        assert_eq!(with_words("ink drawing of {prompt}", "ink drawing of a lake"), "ink drawing of a lake");
+        assert_eq!(with_words("oil on canvas", "a lake"), "a lake, oil on canvas");
+        assert_eq!(with_words("oil on canvas", "a lake, oil on canvas"), "a lake, oil on canvas");
+        assert_eq!((with_words("oil", "").as_str(), with_words("", "a lake").as_str()), ("oil", "a lake"));
+    }
+
+    #[test]
+    fn a_preset_has_the_parts_that_were_chosen_and_changes_only_those() {
+        let mut from = Recipe { prompt: "ink".into(), steps: 4, seed: 7, width: 64, ..Recipe::default() };
+        from.files.set(FileRole::Model, "m.gguf");
+        let now = Recipe { prompt: "a lake".into(), ..Recipe::default() };
+        let changed = |parts: &[PresetPart]| {
+            let preset = Preset::of("Ink".into(), &from, parts.iter().copied());
+            let mut recipe = now.clone();
+            preset.settings_for(&recipe).apply(&mut recipe);
+            (changed_settings(&now, &recipe), recipe.prompt)
+        };
+        assert_eq!(changed(&[PresetPart::Prompt, PresetPart::Sampling]), (vec!["prompt", "steps"], "a lake, ink".to_owned()));
+        assert_eq!(changed(&[PresetPart::Size, PresetPart::Seed, PresetPart::Model]).0, ["model", "size", "seed"]);
+        let all = changed(&PresetPart::ALL).0;
+        assert_eq!(all, ["prompt", "model", "size", "steps", "seed"]);
+        assert!(Preset::of("Nothing".into(), &from, []).settings.is_empty());
+    }
+}

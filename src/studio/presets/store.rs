@@ -1,0 +1,168 @@
+//! The folder of presets: one JSON file each, and beside it a picture where it has one. Blocks.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use atelier_core::paths;
+use atelier_core::recipe::Rgb8;
+use atelier_media::Metadata;
+
+use super::preset::Preset;
+
+/// Presets that are read, and bytes of each.
+const MOST_PRESETS: usize = 1000;
+const MOST_BYTES: u64 = 1 << 20;
+/// Characters of a name, and of the file name made of it.
+const MOST_CHARACTERS: usize = 80;
+/// Longest side of a preset's picture, in pixels.
+const PICTURE_PX: u32 = 192;
+
+/// The presets of a person.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Presets {
+    /// The presets by name, each with its picture's file where it has one.
+    pub presets: Vec<(Preset, Option<PathBuf>)>,
+    /// Files that could not be read, in sentences.
+    pub problems: Vec<String>,
+}
+
+/// A preset could not be written or deleted. Its text is a sentence with the next step.
+#[derive(Debug, thiserror::Error)]
+pub enum PresetError {
+    /// It has no name.
+    #[error("The style has no name. Give it one.")]
+    NoName,
+    /// The disk refused.
+    #[error("{} could not be written: {source}. Check that you may write there, and that the disk has room.", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+}
+
+/// Reads the presets of a folder; there are none where it is not there.
+#[must_use]
+pub fn read_presets(folder: &Path) -> Presets {
+    let mut read = Presets::default();
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|it| it == "json")).collect();
+    files.sort();
+    for path in files.into_iter().take(MOST_PRESETS) {
+        match read_preset(&path) {
+            Ok(preset) => {
+                let picture = path.with_extension("png");
+                read.presets.push((preset, picture.is_file().then_some(picture)));
+            }
+            Err(error) => read.problems.push(format!("The style {} could not be read: {error}.", path.display())),
+        }
+    }
+    read.presets.sort_by_key(|(preset, _)| preset.name.to_lowercase());
+    read
+}
+
+fn read_preset(path: &Path) -> io::Result<Preset> {
+    let mut text = String::new();
+    fs::File::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long"));
+    }
+    let mut preset: Preset = serde_json::from_str(&text)?;
+    if preset.name.trim().is_empty() {
+        preset.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    }
+    Ok(preset)
+}
+
+/// Writes a preset, replacing the one of this name, with a small look where there is a picture.
+///
+/// # Errors
+/// If it has no name, or cannot be written.
+pub fn save_preset(folder: &Path, preset: &Preset, picture: Option<&Rgb8>) -> Result<(), PresetError> {
+    let path = file_of(folder, &preset.name)?;
+    let failed = |source: io::Error| PresetError::Write { path: path.clone(), source };
+    let text = serde_json::to_vec_pretty(preset).map_err(|error| failed(error.into()))?;
+    paths::write_atomic_bytes(&path, &text).map_err(failed)?;
+    let look = path.with_extension("png");
+    match picture {
+        Some(picture) => atelier_media::write_picture(&look, &atelier_media::thumbnail(picture, PICTURE_PX), &Metadata::default())
+            .map_err(|error| failed(io::Error::other(error))),
+        None => paths::remove_if_there(&look).map_err(failed),
+    }
+}
+
+/// Moves the preset of this name with its picture to the system's trash, which is `trash`; succeeds where there is none.
+///
+/// # Errors
+/// If the system refuses.
+pub fn delete_preset(folder: &Path, name: &str, trash: fn(&Path) -> Result<(), String>) -> Result<(), PresetError> {
+    let path = file_of(folder, name)?;
+    for path in [path.with_extension("png"), path] {
+        if path.is_file() {
+            trash(&path).map_err(|reason| PresetError::Write { source: io::Error::other(reason), path })?;
+        }
+    }
+    Ok(())
+}
+
+/// The file of the preset of this name: the one that is there, else a free one that is named after it.
+fn file_of(folder: &Path, name: &str) -> Result<PathBuf, PresetError> {
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(PresetError::NoName);
+    }
+    let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { ' ' };
+    let words: String = name.chars().take(MOST_CHARACTERS).map(safe).collect();
+    let stem = Some(words.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|it| !it.is_empty()).unwrap_or_else(|| "style".into());
+    let names = (1..=MOST_PRESETS).map(|n| if n == 1 { format!("{stem}.json") } else { format!("{stem} {n}.json") });
+    let is_its = |path: &PathBuf| !path.exists() || read_preset(path).is_ok_and(|preset| preset.name.trim() == name);
+    let found = names.map(|name| folder.join(name)).find(is_its);
+    found.ok_or_else(|| PresetError::Write { path: folder.to_owned(), source: io::Error::other("there are too many styles of this name") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atelier_core::recipe::PartialRecipe;
+
+    fn preset(name: &str, steps: u32) -> Preset {
+        Preset { name: name.into(), settings: PartialRecipe { steps: Some(steps), ..PartialRecipe::default() } }
+    }
+
+    #[test]
+    fn presets_are_kept_by_name_replaced_and_deleted() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("styles");
+        assert_eq!(read_presets(&folder), Presets::default());
+        let picture = Rgb8::new(400, 200, vec![7; 400 * 200 * 3]).unwrap();
+        save_preset(&folder, &preset("Ink / wash", 4), Some(&picture)).unwrap();
+        save_preset(&folder, &preset("Ink: wash", 5), None).unwrap();
+        save_preset(&folder, &preset("aquarelle", 6), None).unwrap();
+        save_preset(&folder, &preset("Ink: wash", 7), None).unwrap();
+        let read = read_presets(&folder);
+        let names: Vec<_> = read.presets.iter().map(|(it, picture)| (it.name.as_str(), it.settings.steps, picture.is_some())).collect();
+        assert_eq!(names, [("aquarelle", Some(6), false), ("Ink / wash", Some(4), true), ("Ink: wash", Some(7), false)]);
+        let trash = |path: &Path| fs::remove_file(path).map_err(|error| error.to_string());
+        delete_preset(&folder, "Ink / wash", trash).unwrap();
+        delete_preset(&folder, "never was", trash).unwrap();
+        assert_eq!((read_presets(&folder).presets.len(), fs::read_dir(&folder).unwrap().count()), (2, 2));
+        assert!(matches!(save_preset(&folder, &preset(" ", 1), None), Err(PresetError::NoName)));
+    }
+
+    #[test]
+    fn a_damaged_file_costs_only_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        save_preset(folder.path(), &preset("Ink", 4), None).unwrap();
+        fs::write(folder.path().join("bad.json"), "{").unwrap();
+        fs::write(folder.path().join("long.json"), vec![b' '; MOST_BYTES as usize + 1]).unwrap();
+        fs::write(folder.path().join("unnamed.json"), "{}").unwrap();
+        let read = read_presets(folder.path());
+        assert_eq!(read.presets.iter().map(|(it, _)| it.name.as_str()).collect::<Vec<_>>(), ["Ink", "unnamed"]);
+        assert_eq!(read.problems.len(), 2);
+        assert!(read.problems[0].contains("bad.json"), "{:?}", read.problems);
+        assert!(save_preset(folder.path(), &preset("bad", 1), None).is_ok(), "the damaged one stays where it is");
+        assert_eq!(fs::read_to_string(folder.path().join("bad.json")).unwrap(), "{");
+    }
+}

@@ -1,0 +1,292 @@
+//! What a picture can be made with beside a prompt: control and reference pictures, several LoRAs, files of other kinds, on several devices and
+//! with weights in pieces.
+//!
+//! The devices belong to the process: `GPU0` and `GPU1` of 4 GiB.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::collections::HashSet;
+use std::slice;
+use std::sync::OnceLock;
+
+use atelier_core::placement;
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, Lora, ModelFiles, PlacementText, Recipe, Rgb8};
+use atelier_engine::{End, Event, Task};
+use support::alone::{Alone, deep, deep_options};
+use support::engine::Said;
+use support::{folder, recipe};
+use testkit::families::{self, Part};
+use testkit::tiny;
+
+fn alone() -> Alone {
+    support::alone::alone("GPU0:4,GPU1:4")
+}
+
+/// A picture of this size; other seeds give other ones.
+fn picture(width: u32, height: u32, seed: usize) -> ImageSource {
+    let pixels = (0..(width * height * 3) as usize).map(|n| (n * (2 * seed + 1) / 7 % 256) as u8).collect();
+    ImageSource::Pixels(Rgb8::new(width, height, pixels).unwrap())
+}
+
+fn placed(backend: &str, params_backend: &str) -> PlacementText {
+    PlacementText { backend: backend.into(), params_backend: params_backend.into(), ..PlacementText::default() }
+}
+
+/// The files of a family of tiny models.
+fn family(name: &str) -> ModelFiles {
+    let dir = folder(name);
+    let parts = families::family(name, &dir).unwrap().into_iter().map(|(role, part)| {
+        let path = match part {
+            Part::Draft(draft) => {
+                let path = dir.join(format!("{role}.{}", draft.extension()));
+                draft.write(&path).unwrap();
+                path
+            }
+            Part::File(path) => path,
+        };
+        (FileRole::from_key(role).unwrap(), path)
+    });
+    parts.collect()
+}
+
+/// A small recipe for a family.
+fn of_family(name: &str) -> Recipe {
+    Recipe { files: family(name), steps: 1, ..recipe() }
+}
+
+fn logs(said: &Said) -> Vec<&str> {
+    said.events.iter().filter_map(|event| if let Event::Log { text, .. } = event { Some(text.as_str()) } else { None }).collect()
+}
+
+/// True where a job used memory of a device, beside what models that it does not use have there.
+fn used(said: &Said, device: &str) -> bool {
+    said.peaks().iter().any(|peak| peak.device == device && peak.bytes > peak.others_bytes)
+}
+
+/// SD1.5 with a `ControlNet`.
+fn controlled() -> Recipe {
+    static FILES: OnceLock<families::ControlledFiles> = OnceLock::new();
+    let files = FILES.get_or_init(|| families::controlled_sd15(&folder("controlled")).unwrap()).clone();
+    let files =
+        [(FileRole::Model, files.model), (FileRole::Taesd, files.taesd), (FileRole::Controlnet, files.controlnet)].into_iter().collect();
+    Recipe { files, steps: 1, ..recipe() }
+}
+
+#[test]
+fn a_controlnet_follows_the_control_picture_as_strongly_as_asked() {
+    let it = alone();
+    let with = |seed, strength| Recipe { control: Some(ControlImage { image: picture(64, 64, seed), strength }), ..controlled() };
+    let strong = it.run(&with(1, 1.0));
+    let plain = it.run(&controlled());
+    assert_ne!(strong.pixels(), plain.pixels());
+    assert_ne!(strong.pixels(), it.run(&with(2, 1.0)).pixels(), "another control picture");
+    assert_ne!(strong.pixels(), it.run(&with(1, 0.5)).pixels());
+    assert_eq!(plain.pixels(), it.run(&with(1, 0.0)).pixels());
+    // Of any size: it is fitted to the picture's.
+    let odd = Recipe { control: Some(ControlImage { image: picture(37, 111, 1), strength: 1.0 }), ..controlled() };
+    assert_ne!(it.run(&odd).pixels(), plain.pixels());
+    // On a device of its own, whose arithmetic is the processor's.
+    let placement = placed("all=cpu,controlnet=GPU0", "");
+    let placed = it.run(&Recipe { placement, ..with(1, 1.0) });
+    assert_eq!(placed.pixels(), strong.pixels());
+    assert!(used(&placed, "GPU0") && !used(&strong, "GPU1"), "{:?}", placed.peaks());
+}
+
+#[test]
+fn a_controlnet_of_another_family_is_refused_before_anything_loads() {
+    let it = alone();
+    let mut recipe = recipe();
+    recipe.files.set(FileRole::Controlnet, controlled().files.get(FileRole::Controlnet).unwrap());
+    let said = it.run(&Recipe { control: Some(ControlImage { image: picture(64, 64, 1), strength: 1.0 }), ..recipe });
+    let advice = &said.failure().advice;
+    assert!(advice.sentence.contains("ControlNet") && advice.sentence.contains("Z-Image"), "{advice:?}");
+    assert!(said.phases().is_empty());
+}
+
+#[test]
+fn an_edit_model_looks_at_every_reference_picture() {
+    let it = alone();
+    let plain = of_family("ovis");
+    let with = |seeds: &[usize]| Recipe { reference_images: seeds.iter().map(|seed| picture(64, 64, *seed)).collect(), ..plain.clone() };
+    let pictures: Vec<Vec<u8>> =
+        [&[][..], &[1], &[2], &[1, 2], &[2, 1]].iter().map(|seeds| it.run(&with(seeds)).pixels().to_vec()).collect();
+    assert_eq!(pictures.iter().collect::<HashSet<_>>().len(), 5, "each changes the picture, and so does their order");
+    assert_eq!(it.run(&with(&[1, 2])).pixels(), pictures[3]);
+    let elsewhere = Recipe { placement: placed("all=GPU0,vae=GPU1", ""), ..with(&[1, 2]) };
+    assert_eq!(it.run(&elsewhere).pixels(), pictures[3]);
+}
+
+#[test]
+fn a_reference_picture_of_any_shape_is_read() {
+    let it = alone();
+    let plain = of_family("ovis");
+    let with = |width, height| Recipe { reference_images: vec![picture(width, height, 1)], ..plain.clone() };
+    for (width, height) in [(1, 1), (60, 2), (2, 60), (65, 33)] {
+        let said = it.run(&with(width, height));
+        assert!(matches!(said.end(), End::Done { .. }), "{width} x {height}: {:?}", said.end());
+    }
+    // Nothing would be left of the shorter side where the engine makes it as large as the picture.
+    for (width, height) in [(700, 2), (2, 700)] {
+        let said = it.run(&with(width, height));
+        assert!(said.failure().advice.sentence.contains("too narrow") && said.phases().is_empty(), "{:?}", said.failure());
+        assert_eq!(it.engine.estimate(&with(width, height)).unwrap_err().advice, said.failure().advice);
+    }
+}
+
+#[test]
+fn a_model_that_looks_at_no_reference_pictures_says_so() {
+    let it = alone();
+    let plain = it.run(&recipe());
+    let said = it.run(&Recipe { reference_images: vec![picture(64, 64, 1)], ..recipe() });
+    assert!(said.begin().notes.iter().any(|note| note.contains("reference picture")), "{:?}", said.begin().notes);
+    assert_eq!(said.pixels(), plain.pixels());
+}
+
+#[test]
+fn files_without_effect_are_said_and_change_nothing() {
+    let it = alone();
+    let plain = it.run(&recipe());
+    for (role, draft) in [(FileRole::ClipVision, families::clip_vision()), (FileRole::Photomaker, families::fragment())] {
+        let path = folder("without-effect").join(format!("{}.safetensors", role.key()));
+        draft.write(&path).unwrap();
+        let mut recipe = recipe();
+        recipe.files.set(role, path);
+        recipe.placement = placed("all=cpu,clip_vision=GPU0,photomaker=GPU1", "");
+        let said = it.run(&recipe);
+        assert_eq!(said.pixels(), plain.pixels(), "{role:?}");
+        let sentence = role.without_effect().unwrap();
+        assert!(said.begin().notes.iter().any(|note| note == sentence), "{:?}", said.begin().notes);
+        assert!(!used(&said, "GPU0") && !used(&said, "GPU1"), "{role:?}: {:?}", said.peaks());
+    }
+}
+
+#[test]
+fn an_embedding_in_a_role_that_is_not_its_own_is_refused() {
+    let it = alone();
+    let path = folder("embedding").join("style.safetensors");
+    families::embedding().write(&path).unwrap();
+    let lora = it.run(&Recipe { loras: vec![Lora { path: path.clone(), strength: 1.0 }], ..recipe() });
+    assert!(lora.failure().advice.sentence.contains("style.safetensors"), "{:?}", lora.failure());
+    let mut as_encoder = recipe();
+    as_encoder.files.set(FileRole::Llm, path);
+    assert!(it.run(&as_encoder).failure().advice.sentence.contains("style.safetensors"));
+}
+
+fn lora(seed: u64, options: &tiny::Options) -> Lora {
+    let path = tiny::lora(&folder(&format!("lora-{seed}-{}", options.layers)), &tiny::Options { seed, ..options.clone() }).unwrap();
+    Lora { path, strength: 1.0 }
+}
+
+fn with_loras(recipe: Recipe, loras: &[Lora]) -> Recipe {
+    Recipe { loras: loras.to_vec(), ..recipe }
+}
+
+#[test]
+fn several_loras_are_all_used_and_their_order_does_not_matter() {
+    let it = alone();
+    let options = tiny::Options::default();
+    let (a, b) = (lora(5, &options), lora(6, &options));
+    let run = |loras: &[Lora]| it.run(&with_loras(recipe(), loras)).pixels().to_vec();
+    let (plain, only_a, only_b, both) = (run(&[]), run(slice::from_ref(&a)), run(slice::from_ref(&b)), run(&[a.clone(), b.clone()]));
+    assert_eq!([&plain, &only_a, &only_b, &both].into_iter().collect::<HashSet<_>>().len(), 4);
+    let swapped = run(&[b.clone(), a.clone()]);
+    let difference = both.iter().zip(&swapped).map(|(a, b)| a.abs_diff(*b)).max();
+    assert!(difference <= Some(2), "sums of floats in another order: {difference:?}");
+    let without = Lora { strength: 0.0, ..b.clone() };
+    assert_eq!(run(&[a.clone(), without]), only_a);
+    assert_eq!(run(&[]), plain, "and nothing of them stays");
+    // Notes are about each of them by name.
+    let partial = tiny::partial_lora(&folder("lora-partial"), &options).unwrap();
+    let said = it.run(&with_loras(recipe(), &[a, Lora { path: partial, strength: 1.0 }]));
+    let notes = &said.pictures()[0].notes;
+    assert!(notes.len() == 1 && notes[0].sentence.contains("partial-lora.safetensors"), "{notes:?}");
+}
+
+/// The deep model with its layers streamed into a budget.
+fn streamed(max_vram: &str) -> Recipe {
+    let placement = PlacementText { max_vram: max_vram.into(), stream_layers: true, ..placed("all=GPU0", "all=cpu") };
+    Recipe { files: deep().clone(), placement, ..recipe() }
+}
+
+/// True where the diffusion module's graph was cut, so that its weights were on the device a piece at a time.
+fn is_streamed(said: &Said) -> bool {
+    let weights = deep().get(FileRole::Diffusion).unwrap().metadata().unwrap().len();
+    let mut peaks = said.peaks().iter().filter(|peak| peak.device == "GPU0" && peak.phase == placement::Phase::Denoise);
+    logs(said).iter().any(|line| line.contains("graph cut plan")) && peaks.all(|peak| peak.bytes - peak.others_bytes < weights)
+}
+
+#[test]
+fn loras_reach_layers_that_are_streamed() {
+    let it = alone();
+    let loras = [lora(5, &deep_options()), lora(6, &deep_options())];
+    for count in 0..=2 {
+        let whole = it.run(&with_loras(Recipe { placement: placed("all=cpu", ""), ..streamed("") }, &loras[..count]));
+        let pieces = it.run(&with_loras(streamed("0.006"), &loras[..count]));
+        assert!(!is_streamed(&whole));
+        assert!(is_streamed(&pieces), "{count} LoRAs: {:?}", logs(&pieces));
+        assert_eq!(pieces.pixels(), whole.pixels(), "{count} LoRAs");
+    }
+}
+
+#[test]
+fn a_batch_of_streamed_pictures_is_the_same_as_one_of_whole_ones() {
+    let it = alone();
+    let batch = |recipe: Recipe| it.run(&Recipe { batch_count: 3, ..recipe });
+    let whole = batch(Recipe { placement: placed("all=cpu", ""), ..streamed("") });
+    let pieces = batch(streamed("0.006"));
+    let pixels = |said: &Said| said.pictures().iter().map(|it| (it.info.index, it.image.pixels().to_vec())).collect::<Vec<_>>();
+    assert!(is_streamed(&pieces) && pixels(&whole).len() == 3);
+    assert_eq!(pixels(&pieces), pixels(&whole));
+}
+
+#[test]
+fn a_batch_with_a_lora_is_shared_by_two_devices() {
+    let it = alone();
+    let deep = Recipe { batch_count: 3, files: deep().clone(), ..with_loras(recipe(), &[lora(5, &deep_options())]) };
+    let alone = it.run(&Recipe { placement: placed("all=cpu", ""), ..deep.clone() });
+    let placement = PlacementText { split_batch: "GPU0,GPU1".into(), ..placed("all=GPU0", "") };
+    let shared = it.run(&Recipe { placement, ..deep });
+    let sorted = |said: &Said| {
+        let mut pictures: Vec<_> = said.pictures().iter().map(|it| (it.info.index, it.image.pixels().to_vec())).collect();
+        pictures.sort_unstable();
+        pictures
+    };
+    assert_eq!(sorted(&shared), sorted(&alone));
+}
+
+#[test]
+fn an_upscaler_runs_where_it_is_placed_and_nowhere_else() {
+    let it = alone();
+    let model = tiny::upscaler(&folder("upscaler"), 2, 1).unwrap();
+    let upscale = |placement: PlacementText| {
+        let (image, model) = (picture(64, 64, 3), model.clone());
+        it.engine.run_task(Task::Upscale { image, model, allow_pickle: false, placement, threads: Some(1) })
+    };
+    let on_cpu = upscale(placed("cpu", ""));
+    for (backend, params, device, other) in [
+        ("upscaler=GPU1", "", "GPU1", "GPU0"),
+        ("all=cpu,upscaler=GPU0", "upscaler=cpu", "GPU0", "GPU1"),
+        ("all=GPU1,upscaler=GPU0", "disk", "GPU0", "GPU1"),
+    ] {
+        let said = upscale(placed(backend, params));
+        assert_eq!(said.pixels(), on_cpu.pixels(), "{backend}");
+        assert!(used(&said, device) && !used(&said, other), "{backend}: {:?}", said.peaks());
+    }
+    assert!(upscale(placed("upscaler=GPU7", "")).failure().advice.sentence.contains("GPU7"));
+}
+
+#[test]
+fn models_of_other_families_make_the_same_picture_wherever_their_modules_run() {
+    let it = alone();
+    for name in ["sd15", "sd3", "zimage-vae", "zimage-gguf"] {
+        let recipe = Recipe { prompt: "a lake".into(), guidance: 2.0, negative_prompt: "fog".into(), ..of_family(name) };
+        let first = it.run(&Recipe { placement: placed("cpu", ""), ..recipe.clone() });
+        assert!(first.pixels().iter().collect::<HashSet<_>>().len() > 8, "{name}");
+        let again = it.run(&Recipe { placement: placed("all=GPU0,vae=GPU1,te=cpu", "te=disk"), ..recipe });
+        assert_eq!(again.pixels(), first.pixels(), "{name}");
+        assert!(used(&again, "GPU0") && used(&again, "GPU1"), "{name}");
+        it.engine.handle().unload().unwrap();
+    }
+}
