@@ -238,3 +238,34 @@ fn a_model_that_is_not_there_is_refused_with_what_to_do() {
     assert!(err.contains("tiny is not on this disk. Get it with: atelier models pull tiny"), "{err}");
     assert!(!Path::new(&world.home).join("Pictures").exists());
 }
+
+#[test]
+fn a_model_that_is_not_here_is_downloaded_for_its_picture_without_a_second_command() {
+    let world = World::new("pull-first");
+    let out = world.home.join("out.png");
+    let out = out.to_str().unwrap();
+    let wanted = ["generate", "-m", "tiny", "-p", "a lake", "--seed", "3", "-t", "1", "-o", out];
+    let nobody = world.run(&wanted);
+    assert_eq!((nobody.status.code(), world.server.sent.load(Ordering::SeqCst)), (Some(1), 0), "nobody is there to be asked");
+    let gated = world.run(&["generate", "-m", "gated", "-p", "a lake", "--pull"]);
+    assert_eq!(gated.status.code(), Some(2), "{}", String::from_utf8_lossy(&gated.stderr));
+    assert_eq!(world.done(&[&wanted[..], &["--pull"]].concat()).trim_end(), out, "standard output carries the path alone");
+    assert_eq!(world.state("tiny"), "here");
+    let sent = world.server.sent.load(Ordering::SeqCst);
+    world.done(&[&wanted[..], &["--pull"]].concat());
+    assert_eq!(world.server.sent.load(Ordering::SeqCst), sent, "nothing comes twice");
+}
+
+#[test]
+fn a_job_waits_for_its_model_and_runs_once_it_has_come() {
+    let world = World::new("queue-pull");
+    let added = world.lines(&["queue", "add", "-m", "tiny", "-p", "a lake", "--seed", "3", "-t", "1", "--json"]);
+    assert_eq!(added[0]["waits_for_model"], "tiny");
+    let waits = world.run(&["queue", "run"]);
+    assert_eq!(waits.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&waits.stderr).contains("waits for tiny"), "{}", String::from_utf8_lossy(&waits.stderr));
+    let made = world.lines(&["queue", "run", "--pull", "--json"]);
+    let picture = made.iter().find(|line| line["event"] == "picture").unwrap_or_else(|| panic!("{made:?}"));
+    assert!(Path::new(picture["path"].as_str().unwrap()).is_file());
+    assert!(made.iter().any(|line| line["event"] == "pull") && made.iter().any(|line| line["state"] == "done"), "{made:?}");
+}

@@ -1,4 +1,4 @@
-//! The command line: `atelier generate`, `upscale`, `plan`, `inspect`, `models`, `gallery`, `devices`, `doctor` and `serve-device`.
+//! The command line: `atelier generate`, `upscale`, `plan`, `inspect`, `queue`, `models`, `gallery`, `devices`, `doctor` and `serve-device`.
 //!
 //! Flags are parsed first (`flags`) and resolved second (`resolve`); then one job runs to its end (`job`). Invariants: standard
 //! output carries paths or, with `--json`, one event a line (`json`), and nothing else; the exit code is 0 done, 1 failed, 2 wrong flags,
@@ -17,6 +17,8 @@ pub mod json;
 mod models;
 mod plan;
 mod printer;
+mod pull_first;
+mod queue;
 mod reporter;
 mod resolve;
 mod serve;
@@ -24,7 +26,7 @@ mod stdout;
 mod usage_error;
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -33,7 +35,7 @@ use clap::{CommandFactory, Parser};
 
 use exit::Exit;
 pub use flags::{
-    Command, DevicesFlags, DoctorFlags, GalleryFlags, GenerateFlags, InspectFlags, ModelsFlags, PlanFlags, ServeFlags, UpscaleFlags,
+    Command, DevicesFlags, DoctorFlags, GalleryFlags, GenerateFlags, InspectFlags, ModelsFlags, PlanFlags, QueueFlags, ServeFlags, UpscaleFlags,
 };
 use flags::{CommonFlags, ServerFlags};
 use interrupt::{Interrupt, Press};
@@ -155,8 +157,10 @@ pub fn run(command: Command, start_engine: impl FnOnce(EngineWake) -> Handle) ->
     let interrupt = Arc::new(Interrupt::default());
     let err: Box<dyn Write + Send> = Box::new(io::stderr());
     let terminal = io::stderr().is_terminal();
-    let env =
-        Env { out: &mut *stdout::own(), err, terminal, paths: Paths::find, builtin: Builtin::find, interrupt, listen: listen_for_ctrl_c };
+    let mut stdin = io::stdin().lock();
+    let answers: Option<&mut dyn BufRead> = if terminal && stdin.is_terminal() { Some(&mut stdin) } else { None };
+    let out = &mut *stdout::own();
+    let env = Env { out, err, terminal, answers, paths: Paths::find, builtin: Builtin::find, interrupt, listen: listen_for_ctrl_c };
     run_in(command, start_engine, env).into()
 }
 
@@ -165,6 +169,8 @@ struct Env<'a, P> {
     out: &'a mut (dyn Write + Send),
     err: Box<dyn Write + Send>,
     terminal: bool,
+    /// Answers of the person; `None` where nobody is there.
+    answers: Option<&'a mut dyn BufRead>,
     paths: P,
     builtin: fn() -> Result<Builtin, BuiltinError>,
     interrupt: Arc<Interrupt>,
@@ -176,7 +182,7 @@ fn run_in<P>(command: Command, start_engine: impl FnOnce(EngineWake) -> Handle, 
 where
     P: Fn() -> Result<Paths, atelier_core::paths::NoHome>,
 {
-    let Env { out, mut err, terminal, paths, builtin, interrupt, listen } = env;
+    let Env { out, mut err, terminal, answers, paths, builtin, interrupt, listen } = env;
     // The loop waits for events on the handle itself.
     let start = || Arc::new(start_engine(Box::new(|| ())));
     let (job, servers, report) = match command {
@@ -213,7 +219,24 @@ where
                 Err(error) => refused(&error, err.as_mut()),
             };
         }
+        Command::Queue(flags) => {
+            let paths = match paths() {
+                Ok(paths) => paths,
+                Err(error) => return failed(&error.into(), err.as_mut()),
+            };
+            return queue::run(*flags, start, queue::Env { out, err, terminal, paths, builtin, interrupt, listen });
+        }
         Command::Generate(flags) => {
+            if let Some(name) = pull_first::model_name(&flags.common.model)
+                && let Ok(paths) = paths()
+            {
+                let is_json = flags.report.json;
+                let env =
+                    pull_first::Env { out: &mut *out, err: err.as_mut(), terminal, answers, paths: &paths, interrupt: &interrupt, listen };
+                if let Some(exit) = pull_first::pull_first(name, &flags.common.library, &flags.pull, is_json, env) {
+                    return exit;
+                }
+            }
             let job = with_lookup(&flags.common, &paths, &builtin, |lookup| resolve::generate(&flags, &paths, lookup));
             (job, flags.common.servers, flags.report)
         }
@@ -302,11 +325,16 @@ fn with_lookup<T>(
 
 fn listen_for_ctrl_c(interrupt: &Arc<Interrupt>) -> Result<(), ctrlc::Error> {
     let interrupt = Arc::clone(interrupt);
-    ctrlc::set_handler(move || {
+    let listening = ctrlc::set_handler(move || {
         if interrupt.press() == Press::Again {
             std::process::exit(Exit::Cancelled as i32);
         }
-    })
+    });
+    match listening {
+        // A download before the job listens already, with the one interrupt of the process.
+        Err(ctrlc::Error::MultipleHandlers) => Ok(()),
+        listening => listening,
+    }
 }
 
 fn refused(error: &UsageError, err: &mut dyn Write) -> Exit {

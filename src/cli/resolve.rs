@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use super::flags::{
-    CommonFlags, DeviceFlags, GenerateFlags, ModelFlags, ModuleDeviceFlags, PictureFlags, PlanFlags, PreviewMethod, UpscaleFlags,
-    is_model_name,
+    CommonFlags, DeviceFlags, GenerateFlags, ModelFlags, ModuleDeviceFlags, PictureFlags, PlanFlags, PreviewMethod, QueueAddFlags,
+    UpscaleFlags, is_model_name,
 };
 use super::usage_error::UsageError;
 use crate::studio::opened_picture::OpenedPicture;
@@ -153,6 +153,15 @@ pub(super) fn plan(flags: &PlanFlags, lookup: &Lookup<'_>) -> Result<Recipe, Usa
     Ok(recipe)
 }
 
+/// The recipe of a job of the queue, and the name of its model of the library; one that has no files yet is none to complain about.
+pub(super) fn queued(flags: &QueueAddFlags, is_model_here: bool, lookup: &Lookup<'_>) -> Result<(Recipe, Option<String>), UsageError> {
+    let (recipe, name) = recipe_of_flags(&flags.picture(), &flags.common, None, lookup)?;
+    if is_model_here {
+        check_complete(&recipe)?;
+    }
+    Ok((recipe, name))
+}
+
 fn check_complete(recipe: &Recipe) -> Result<(), UsageError> {
     if recipe.files.get(FileRole::Model).or(recipe.files.get(FileRole::Diffusion)).is_none() {
         return Err(UsageError::NoModel);
@@ -204,7 +213,7 @@ fn recipe_of_flags(
             usual.files.set(role, path);
         }
     }
-    if usual.files.is_empty() {
+    if usual.files.is_empty() && name.is_none() {
         let missing = like.and_then(|picture| picture.missing.iter().find(|it| it.kind == ModelKind::Model));
         if let Some(missing) = missing {
             return Err(UsageError::ModelOfPicture(missing.sentence()));

@@ -69,6 +69,7 @@ fn run_into(
         out,
         err: Box::new(err.clone()),
         terminal: false,
+        answers: None,
         paths: || Ok(Paths::beneath(home)),
         builtin: || Err(BuiltinError::Missing { looked: Vec::new() }),
         interrupt: Arc::clone(interrupt),
@@ -85,6 +86,11 @@ pub(super) fn run_once(args: &[&str], engine: impl FnOnce(&EngineEnd) + Send + '
     let home = tempfile::tempdir().unwrap();
     let ran = run_with(home.path(), args, &Arc::default(), engine);
     (ran, home)
+}
+
+/// The same in a home that other runs have used.
+pub(super) fn run_once_at(home: &Path, args: &[&str], engine: impl FnOnce(&EngineEnd) + Send + 'static) -> RunOutcome {
+    run_with(home, args, &Arc::default(), engine)
 }
 
 #[test]
@@ -431,6 +437,7 @@ fn an_engine_that_is_gone_is_a_failure() {
             out: &mut SharedBuffer::default(),
             err: Box::new(err.clone()),
             terminal: false,
+            answers: None,
             paths: || Ok(Paths::beneath(home.path())),
             builtin: || Err(BuiltinError::Missing { looked: Vec::new() }),
             interrupt: Arc::default(),

@@ -26,13 +26,13 @@ use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Workers};
-use crate::gui::{create, devices, frame, gallery, memory, models, program, theme};
+use crate::gui::{create, devices, frame, gallery, memory, models, program, queue, theme};
 use crate::settings::{Settings, Zoom};
 use crate::studio::crash_report::Watch;
 use crate::studio::gallery_service::{GalleryEvent, GalleryService};
 use crate::studio::instance::{Handover, Instance};
 use crate::studio::library_service::{LibraryService, LibrarySnapshot};
-use crate::studio::picture_index::PictureIndex;
+use crate::studio::queue::{QueueOptions, QueueRequest, QueueService};
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{ModelFiles, Recipe};
@@ -49,7 +49,8 @@ const LIST_WITHIN_SECS: f64 = 5.0;
 /// The window without its frame: driven by `eframe`, and by tests in its place.
 pub struct App {
     pub(super) state: State,
-    pub(super) engine: Handle,
+    pub(super) engine: Arc<Handle>,
+    queue: QueueService,
     workers: Workers,
     /// `None` where this person has no library.
     library: Option<LibraryService>,
@@ -93,6 +94,7 @@ macro_rules! define_features {
                     egui: ctx,
                     engine: &self.engine,
                     workers: &self.workers,
+                    queue: &self.queue,
                     library: self.library.as_ref(),
                     gallery: self.gallery.as_ref(),
                     notices: &mut self.state.notices,
@@ -147,7 +149,10 @@ impl App {
         theme::install(ctx);
         let waker = ctx.clone();
         let wake: Wake = Arc::new(move || waker.request_repaint_after(Duration::from_millis(1)));
-        let workers = Workers::start(Arc::clone(&wake), PictureIndex::new(options.paths.clone()))?;
+        let workers = Workers::start(Arc::clone(&wake))?;
+        let engine = Arc::new(engine);
+        let queue_wake = Arc::clone(&wake);
+        let queue = QueueService::start(QueueOptions::of_window(options.paths.as_ref()), Arc::clone(&engine), move || queue_wake())?;
         let builtin = options.builtin.as_deref().ok().map(atelier_library::builtin_card);
         let library = options.library.clone().map(|it| LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
         let waker = ctx.clone();
@@ -173,6 +178,7 @@ impl App {
                 unplaced: Vec::new(),
                 missing_files: BTreeSet::new(),
                 jobs: Jobs::default(),
+                queue: Arc::default(),
                 residency: Residency::default(),
                 error: None,
                 dialog_open: false,
@@ -191,11 +197,13 @@ impl App {
             gallery: gallery::State::default(),
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
+            queue: queue::State::default(),
         };
         let autosave = Autosave::new(options.settings_path.clone(), settings);
         let mut app = Self {
             state,
             engine,
+            queue,
             workers,
             library,
             gallery,
@@ -256,7 +264,10 @@ impl App {
 
     /// Folds in what happened since the last frame. Never waits.
     pub fn logic(&mut self, ctx: &egui::Context) {
+        self.queue_events(ctx);
         while let Some(event) = self.engine.try_next() {
+            // A job is announced before the engine has it, so the announcement is there by now.
+            self.queue_events(ctx);
             self.with(ctx, |features, context| engine_event(features, event, context));
         }
         while let Some(report) = self.workers.next_report() {
@@ -289,7 +300,7 @@ impl App {
         if let Some(Opening { files, .. }) = self.opening.take_if(|it| is_listed || ctx.time() >= it.until_secs) {
             self.with(ctx, |_, context| create::open::open(files, false, context));
         }
-        self.with(ctx, |Features { create, devices, models, gallery, memory, program }, context| {
+        self.with(ctx, |Features { create, devices, models, gallery, memory, program, .. }, context| {
             create::pictures::refresh_textures(create, context);
             create::pictures::read_kept(create, models.is_known, context);
             create::update::refresh_files(create, context);
@@ -318,6 +329,13 @@ impl App {
         }
     }
 
+    /// Folds in what the queue says.
+    fn queue_events(&mut self, ctx: &egui::Context) {
+        while let Some(event) = self.queue.try_next() {
+            self.with(ctx, |Features { create, queue, .. }, context| queue::update::queue_event(queue, create, event, context));
+        }
+    }
+
     /// Draws the window and carries out its commands.
     pub fn ui(&mut self, ui: &mut egui::Ui) {
         let ctx = ui.ctx().clone();
@@ -342,6 +360,7 @@ impl App {
         if let Some(instance) = &self.instance {
             instance.close();
         }
+        self.queue.send(QueueRequest::StopForEnd);
         self.engine.cancel_all();
         memory::update::end_preloading(&mut self.state.memory, &self.workers);
         self.autosave.save(&self.state, &self.workers);
@@ -351,6 +370,9 @@ impl App {
         }
         if !self.gallery.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
             tracing::error!("the gallery did not stop before the window closed");
+        }
+        if !self.queue.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS)) {
+            tracing::error!("the queue did not end before the window closed");
         }
         if !self.workers.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS)) {
             tracing::error!("some files could not be written before the window closed");
@@ -462,6 +484,8 @@ impl App {
     }
 
     fn stop(&mut self, ctx: &egui::Context) {
+        // Before the engine's answers: what runs goes on at the next start.
+        self.queue.send(QueueRequest::StopForEnd);
         self.engine.cancel_all();
         self.state.closing = Closing::Stopping { until_secs: ctx.time() + CLOSE_WITHIN_SECS };
         ctx.request_repaint();
@@ -502,7 +526,7 @@ fn bring_forward(ctx: &egui::Context) {
 
 /// Hands an event of the engine to the features that it concerns.
 fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>) {
-    let Features { create, devices, models, gallery: _, memory, program } = features;
+    let Features { create, devices, models, memory, program, .. } = features;
     match event {
         Event::Begin { job, begin } => {
             devices::requests::job_began(devices);
@@ -573,7 +597,7 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
 
 /// Hands a worker's report to the feature that it concerns.
 fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'_>) {
-    let Features { create, devices, models: _, gallery, memory, program } = features;
+    let Features { create, devices, gallery, memory, program, .. } = features;
     match report {
         Report::CrashMarkerChecked(existed) => memory::update::crash_marker_checked(memory, existed, context),
         Report::CrashMarkerWritten => memory::update::crash_marker_written(memory, context),
@@ -582,7 +606,6 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::Pasted(image) => create::open::offer_pasted(create, image, context),
         Report::Presets(presets, words) => create::update::presets_read(create, presets, words, context),
         Report::Missing(paths) => context.shared.missing_files = paths.into_iter().collect(),
-        Report::Stored(id, result) => create::pictures::stored(create, id, result, context),
         Report::Saved(Ok(path)) => context.notice(format!("Saved as {}", path.display())),
         Report::Saved(Err(error)) => {
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Choose another folder, or make room on the disk."));

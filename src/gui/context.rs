@@ -11,6 +11,7 @@ use crate::gui::shared::Shared;
 use crate::gui::workers::Workers;
 use crate::studio::gallery_service::GalleryService;
 use crate::studio::library_service::LibraryService;
+use crate::studio::queue::QueueService;
 use atelier_engine::{Busy, Handle};
 
 /// Everything that a feature's `update` may use and change beside its own state.
@@ -18,6 +19,7 @@ pub(crate) struct Context<'a> {
     pub(crate) egui: &'a egui::Context,
     pub(crate) engine: &'a Handle,
     pub(crate) workers: &'a Workers,
+    pub(crate) queue: &'a QueueService,
     /// `None` where this person has no library.
     pub(crate) library: Option<&'a LibraryService>,
     /// `None` where this person has no folders.

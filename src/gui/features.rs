@@ -19,6 +19,7 @@ macro_rules! with_features {
             sections {
                 memory Memory;
                 program Program;
+                queue Queue;
             }
         }
     };

@@ -17,7 +17,6 @@ use crate::settings::{self, Settings};
 use crate::studio::crash_report::{LastCrash, Watch};
 use crate::studio::library_service::LibrarySnapshot;
 use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
-use crate::studio::picture_index::PictureIndex;
 use crate::studio::presets::{PresetTask, Presets, read_presets};
 use crate::studio::updates::{Release, UpdateError};
 use crate::studio::{installed, preloading, results};
@@ -72,23 +71,6 @@ pub enum FileTask {
     Presets(PathBuf, PresetTask),
     /// Find out which of these files are missing.
     Check(Vec<PathBuf>),
-    /// Write a finished picture.
-    Store {
-        /// Its number.
-        id: PictureId,
-        /// Folder of finished pictures.
-        folder: PathBuf,
-        /// Its recipe.
-        recipe: Box<Recipe>,
-        /// Index in its batch, and seed.
-        info: PictureInfo,
-        /// Its job, where that makes several.
-        batch: Option<JobId>,
-        /// What a person should know of it.
-        notes: Vec<PictureNote>,
-        /// Its pixels.
-        pixels: Arc<Rgb8>,
-    },
     /// Write a picture where the person wants it.
     SaveAs {
         /// The file to write.
@@ -192,8 +174,6 @@ pub enum Report {
     Presets(Presets, Option<String>),
     /// Of the files asked about, those that are not there.
     Missing(Vec<PathBuf>),
-    /// The picture is on the disk.
-    Stored(PictureId, Result<PathBuf, FileError>),
     /// The picture was written where the person wanted it.
     Saved(Result<PathBuf, FileError>),
     /// The picture was read back.
@@ -337,8 +317,8 @@ pub(crate) fn pixel_task(task: PixelTask) -> Option<Report> {
     })
 }
 
-/// Does a task of the disk thread; `index` gets the pictures that are kept.
-pub(crate) fn file_task(task: FileTask, index: &mut PictureIndex) -> Option<Report> {
+/// Does a task of the disk thread.
+pub(crate) fn file_task(task: FileTask) -> Option<Report> {
     match task {
         FileTask::Identify(paths) => {
             let identified = paths.into_iter().map(|path| {
@@ -375,15 +355,6 @@ pub(crate) fn file_task(task: FileTask, index: &mut PictureIndex) -> Option<Repo
             Some(Report::Presets(read_presets(&folder), words))
         }
         FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
-        FileTask::Store { id, folder, recipe, info, batch, notes, pixels } => {
-            let stored = store_picture(&folder, &recipe, info, &notes, &pixels);
-            if let Ok(path) = &stored {
-                // The log has what became of it; the next scan adds it.
-                let batch = batch.map(|job| index.batch_of(job));
-                let _ = index.add(path, Some(&folder), results::init_file(&recipe), batch);
-            }
-            Some(Report::Stored(id, stored))
-        }
         FileTask::SaveAs { target, kept, recipe, notes, pixels } => {
             Some(Report::Saved(save_as(&target, kept.as_deref(), &recipe, &notes, pixels.as_deref())))
         }
@@ -453,20 +424,6 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
         None if opened.elapsed() < NEVER_SEEN => DialogResult::NoDialog,
         None => DialogResult::Cancelled,
     }
-}
-
-/// Keeps a finished picture in the folder and returns its file.
-///
-/// # Errors
-/// Fails if the folder cannot be written to.
-pub fn store_picture(
-    folder: &Path,
-    recipe: &Recipe,
-    info: PictureInfo,
-    notes: &[PictureNote],
-    pixels: &Rgb8,
-) -> Result<PathBuf, FileError> {
-    Ok(results::store_picture(folder, recipe, info, notes, pixels)?)
 }
 
 fn save_as(
@@ -544,21 +501,9 @@ mod tests {
     }
 
     #[test]
-    fn two_pictures_of_the_same_second_and_seed_are_both_kept_and_read_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path().join("Pictures/Atelier");
-        let first = store_picture(&folder, &Recipe::default(), info(), &[], &picture(8)).unwrap();
-        let second = store_picture(&folder, &Recipe::default(), info(), &[], &picture(9)).unwrap();
-        assert_ne!(first, second);
-        assert_eq!(read_picture(&first).unwrap(), picture(8));
-        assert_eq!(read_picture(&second).unwrap(), picture(9));
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing temporary is left");
-    }
-
-    #[test]
     fn saving_as_keeps_what_the_picture_knows_and_names_it_a_png() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = store_picture(folder.path(), &Recipe::default(), info(), &[], &picture(8)).unwrap();
+        let kept = results::store_picture(folder.path(), &Recipe::default(), info(), &[], &picture(8)).unwrap();
         let saved = save_as(&folder.path().join("mine.jpg"), Some(&kept), &Recipe::default(), &[], None).unwrap();
         assert_eq!(saved.file_name().unwrap(), "mine.jpg.png");
         assert_eq!(fs::read(&saved).unwrap(), fs::read(&kept).unwrap());

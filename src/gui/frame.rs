@@ -15,7 +15,7 @@ use crate::gui::window_command::WindowCommand;
 
 use crate::gui::create::view::{filmstrip, progress, settings_panel};
 use crate::gui::features::with_features;
-use crate::gui::{create, gallery, models, overlays, program, theme, toolbar};
+use crate::gui::{create, gallery, models, overlays, program, queue, theme, toolbar};
 
 /// Width of the panel on the left, in points.
 const SIDE_WIDTH: f32 = 344.0;
@@ -57,6 +57,7 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             }
             side_panel(ui, state, commands);
         });
+    queue::view::panel(ui, state, commands);
     CentralPanel::no_frame().frame(Frame::new().fill(palette.canvas)).show(ui, |ui| {
         Panel::top("toolbar")
             .resizable(false)

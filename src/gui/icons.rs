@@ -37,6 +37,7 @@ pub(crate) enum Icon {
     Search,
     History,
     Menu,
+    List,
 }
 
 /// Draws a star, full or as an outline.
@@ -70,6 +71,12 @@ pub(crate) fn paint(painter: &Painter, rect: Rect, icon: Icon, stroke: Stroke) {
         painter.circle_filled(at(x, y), radius, stroke.color);
     };
     match icon {
+        Icon::List => {
+            for y in [4.0, 8.0, 12.0] {
+                line(&[(5.5, y), (13.5, y)]);
+                dot(3.0, y, 1.0);
+            }
+        }
         Icon::Close => {
             line(&[(4.5, 4.5), (11.5, 11.5)]);
             line(&[(11.5, 4.5), (4.5, 11.5)]);

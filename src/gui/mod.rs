@@ -25,6 +25,7 @@ mod options;
 mod overlays;
 mod pixels;
 pub mod program;
+pub mod queue;
 pub mod screen;
 pub mod shared;
 mod shortcut;

@@ -112,7 +112,10 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
         match state.closing {
             Closing::Confirming => {
                 ui.label(bold("A picture is still forming. Stop it and close?").size(theme::TITLE).color(palette.strong));
-                ui.label(RichText::new("Finished pictures are kept, and so are your prompt and settings.").color(palette.weak));
+                ui.label(
+                    RichText::new("It is begun again the next time, and what waits goes on. Finished pictures and your settings are kept.")
+                        .color(palette.weak),
+                );
                 ui.add_space(8.0);
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     command_button(ui, state, commands, WindowCommand::StopAndClose);

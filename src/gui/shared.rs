@@ -12,6 +12,7 @@ pub use crate::gui::history::History;
 pub use crate::gui::screen::Screen;
 use crate::settings::{ThemeChoice, Zoom};
 use crate::studio::library_service::LibrarySnapshot;
+use crate::studio::queue::QueueSnapshot;
 use atelier_core::advice::Advice;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, PartialRecipe, RecallPart, Recipe, take_loras, take_loras_if};
 use atelier_engine::{JobId, Residency, Resident};
@@ -42,8 +43,10 @@ pub struct Shared {
     pub unplaced: Vec<PathBuf>,
     /// Files in use that are not where they were.
     pub missing_files: BTreeSet<PathBuf>,
-    /// Jobs that run and wait.
+    /// Jobs that the engine has.
     pub jobs: Jobs,
+    /// The queue.
+    pub queue: Arc<QueueSnapshot>,
     /// The models in memory.
     pub residency: Residency,
     /// The last error, until it is dismissed.
@@ -294,7 +297,7 @@ impl RecentRecipes {
     }
 }
 
-/// A job that waits or runs.
+/// A job that the engine has.
 pub struct Job {
     /// Its number.
     pub id: JobId,
@@ -308,7 +311,7 @@ pub struct Job {
     pub progress: Progress,
 }
 
-/// Running and waiting jobs, in the order in which they were submitted.
+/// Jobs that the engine has, in the order in which they were submitted.
 #[derive(Default)]
 pub struct Jobs(VecDeque<Job>);
 
@@ -340,19 +343,14 @@ impl Jobs {
         self.0.iter().enumerate().filter(|(n, job)| self.is_at_work(*n, job)).map(|(_, job)| job)
     }
 
-    /// The jobs behind those.
-    pub fn waiting(&self) -> impl Iterator<Item = &Job> {
-        self.0.iter().enumerate().filter(|(n, job)| !self.is_at_work(*n, job)).map(|(_, job)| job)
-    }
-
     /// The first one is also in the moment before the engine says so.
     fn is_at_work(&self, at: usize, job: &Job) -> bool {
         job.begun || (at == 0 && !self.0.iter().any(|job| job.begun))
     }
 
     /// Every job, in the order in which they were asked for.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Job> {
-        self.0.iter_mut()
+    pub fn iter(&self) -> impl Iterator<Item = &Job> {
+        self.0.iter()
     }
 
     /// True without running or waiting jobs.

@@ -34,6 +34,7 @@ mod models;
 mod notes;
 mod presets;
 mod program;
+mod queue;
 mod recall;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
@@ -177,6 +178,17 @@ impl Studio {
         self.begin(job, vec![seed]);
         self.picture(job, 0, seed);
         self.done(job);
+    }
+
+    fn drag_between(&mut self, from: egui::Pos2, to: egui::Pos2) {
+        self.harness.drag_at(from);
+        self.harness.step();
+        for part in [0.2_f32, 0.6, 1.0] {
+            self.harness.hover_at(from + (to - from) * part);
+            self.harness.step();
+        }
+        self.harness.drop_at(to);
+        self.harness.run_ok();
     }
 
     fn ask_to_close(&mut self) {

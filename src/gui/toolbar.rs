@@ -5,8 +5,9 @@ use eframe::egui::{Align, Button, Frame, Label, Layout, RichText, Ui, vec2};
 use crate::gui::command::Commands;
 use crate::gui::create;
 use crate::gui::icons::Icon;
-use crate::gui::models::queue;
+use crate::gui::models::queue as downloads;
 use crate::gui::program::view::menu_button;
+use crate::gui::queue;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
@@ -34,6 +35,7 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         menu_button(ui, state, commands);
         icon_button(ui, state, commands, icon, WindowCommand::SetTheme(state.shared.theme.next()));
         icon_button(ui, state, commands, Icon::Folder, create::Command::OpenFolder);
+        queue_button(ui, state, commands);
         coming_in(ui, state, commands);
         if state.create.canvas_size_px().is_some() && state.shared.screen == Screen::Create {
             gap(ui);
@@ -82,13 +84,22 @@ fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands, icon: Ico
     });
 }
 
+/// The button of the queue's panel, with the number of jobs that wait.
+fn queue_button(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let waiting = queue::view::waiting_count(state);
+    if waiting > 0 {
+        ui.label(RichText::new(waiting.to_string()).size(theme::SMALL).color(theme::palette(ui).weak));
+    }
+    icon_button(ui, state, commands, Icon::List, queue::Command::Toggle);
+}
+
 /// Progress of the downloads, a button that leads to them.
 fn coming_in(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let Some(total) = queue::summary(&state.models.queue).filter(|_| state.shared.screen != Screen::Models) else { return };
+    let Some(total) = downloads::summary(&state.models.queue).filter(|_| state.shared.screen != Screen::Models) else { return };
     gap(ui);
     let palette = theme::palette(ui);
-    let done =
-        queue::summary_fraction(&state.models.queue).map_or_else(|| "Downloads".to_owned(), |it| format!("Downloads {:.0} %", it * 100.0));
+    let done = downloads::summary_fraction(&state.models.queue)
+        .map_or_else(|| "Downloads".to_owned(), |it| format!("Downloads {:.0} %", it * 100.0));
     command_control(ui, state, commands, WindowCommand::SetScreen(Screen::Models), |ui| {
         let button = Button::new(RichText::new(done).color(palette.text)).frame_when_inactive(false);
         ui.add(button).on_hover_text(&total).accessible_name("Go to the downloads")

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, Report, file_task, pixel_task, show_dialog};
-use crate::studio::picture_index::PictureIndex;
+use crate::studio::desktop_notification::DesktopNotification;
 use crate::studio::updates::{Feed, UpdateError, Version};
 use atelier_core::mailbox::Mailbox;
 use atelier_engine::{DEFAULT_PORT, RemoteError, ServerAddress, probe};
@@ -26,13 +26,13 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Starts the threads. `index` gets the pictures that are kept.
+    /// Starts the threads.
     ///
     /// # Errors
     /// Fails if the system can start no thread.
-    pub(crate) fn start(wake: Wake, mut index: PictureIndex) -> io::Result<Self> {
+    pub(crate) fn start(wake: Wake) -> io::Result<Self> {
         let reports = Arc::new(Mailbox::new(move || wake()));
-        let files = WorkerQueue::start("files", &reports, move |task| file_task(task, &mut index))?;
+        let files = WorkerQueue::start("files", &reports, file_task)?;
         let pixels = WorkerQueue::start("pixels", &reports, pixel_task)?;
         Ok(Self { files, pixels, reports })
     }
@@ -60,6 +60,14 @@ impl Workers {
         });
         if spawned.is_err() {
             self.reports.send(Report::DialogClosed(kind, DialogResult::NoDialog));
+        }
+    }
+
+    /// Shows a message of the system on a thread of its own; nothing follows.
+    pub(crate) fn notify(&self, notification: DesktopNotification) {
+        let spawned = thread::Builder::new().name("notification".into()).spawn(move || notification.show());
+        if let Err(error) = spawned {
+            tracing::warn!("a message of the system was not shown: {error}");
         }
     }
 
@@ -137,25 +145,20 @@ impl<T: Send + 'static> WorkerQueue<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gui::create::session::PictureId;
-    use atelier_core::recipe::PictureInfo;
     use atelier_core::recipe::Rgb8;
 
     #[test]
     fn no_task_is_lost_when_more_come_than_the_queue_holds() {
         let folder = tempfile::tempdir().unwrap();
-        let workers = Workers::start(Arc::new(|| {}), PictureIndex::default()).unwrap();
+        let workers = Workers::start(Arc::new(|| {})).unwrap();
         let tasks = 192;
         for n in 0..tasks {
-            let info = PictureInfo { index: 0, seed: n as i64, cpu_math: None };
-            workers.file(FileTask::Store {
-                id: PictureId(n as u64),
-                folder: folder.path().to_owned(),
+            workers.file(FileTask::SaveAs {
+                target: folder.path().join(format!("{n}.png")),
+                kept: None,
                 recipe: Box::default(),
                 notes: Vec::new(),
-                info,
-                batch: None,
-                pixels: Arc::new(Rgb8::new(1, 1, vec![7; 3]).unwrap()),
+                pixels: Some(Arc::new(Rgb8::new(1, 1, vec![7; 3]).unwrap())),
             });
         }
         assert!(workers.finish(Duration::from_mins(1)));

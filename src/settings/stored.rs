@@ -1,6 +1,6 @@
 //! The settings file's own types and their conversion, field by field. A name here is part of the format: it never changes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::{NamedPlacement, PreviewChoice, Settings, ThemeChoice, WindowPlace, Zoom};
 use crate::studio::updates::{UpdateChoice, UpdateSettings};
 use atelier_core::placement::{Module, Reserve, module_named};
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe};
+use atelier_core::recipe::{LocalRecipe, PlacementText};
 
 /// Version of the format that this program writes.
 pub(super) const VERSION: u32 = 1;
-/// Reference pictures beyond these are no recipe.
-const MOST_PICTURES: usize = 64;
-/// No processor has more threads.
-const MOST_THREADS: u32 = 4096;
 /// Stored word for the built-in model, whose folder may be another one in the next version.
 const BUILTIN: &str = "built-in";
 
@@ -38,7 +34,7 @@ pub(super) struct StoredSettings {
     #[serde(default)]
     model: String,
     #[serde(default)]
-    recipe: StoredRecipe,
+    recipe: LocalRecipe,
     #[serde(default)]
     pins: Option<Vec<String>>,
     #[serde(default)]
@@ -141,143 +137,6 @@ fn modules(keys: &[String]) -> BTreeSet<Module> {
     keys.iter().filter_map(|key| module_named(key)).collect()
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(default)]
-struct StoredRecipe {
-    files: BTreeMap<String, PathBuf>,
-    prompt: String,
-    negative_prompt: String,
-    width: u32,
-    height: u32,
-    steps: u32,
-    guidance: f32,
-    distilled_guidance: f32,
-    sampler: Option<String>,
-    scheduler: Option<String>,
-    eta: Option<f32>,
-    flow_shift: Option<f32>,
-    clip_skip: Option<u32>,
-    seed: i64,
-    rng: String,
-    batch_count: u32,
-    vae_tiling: bool,
-    flash_attention: bool,
-    vae_conv_scale: bool,
-    start_picture: Option<PathBuf>,
-    start_strength: f32,
-    mask: Option<PathBuf>,
-    reference_pictures: Vec<PathBuf>,
-    control_picture: Option<PathBuf>,
-    control_strength: f32,
-    loras: Vec<StoredLora>,
-    threads: Option<u32>,
-    backend: String,
-    params_backend: String,
-    max_vram: String,
-    stream_layers: bool,
-    split_batch: String,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredLora {
-    path: PathBuf,
-    strength: f32,
-}
-
-impl Default for StoredRecipe {
-    fn default() -> Self {
-        Self::from(&Recipe::default())
-    }
-}
-
-impl From<&Recipe> for StoredRecipe {
-    fn from(recipe: &Recipe) -> Self {
-        let file = |source: &ImageSource| match source {
-            ImageSource::File(path) => Some(path.clone()),
-            ImageSource::Pixels(_) => None,
-        };
-        Self {
-            files: recipe.files.iter().map(|(role, path)| (role.key().to_owned(), path.to_owned())).collect(),
-            prompt: recipe.prompt.clone(),
-            negative_prompt: recipe.negative_prompt.clone(),
-            width: recipe.width,
-            height: recipe.height,
-            steps: recipe.steps,
-            guidance: recipe.guidance,
-            distilled_guidance: recipe.distilled_guidance,
-            sampler: recipe.sampler.map(|it| it.key().to_owned()),
-            scheduler: recipe.scheduler.map(|it| it.key().to_owned()),
-            eta: recipe.eta,
-            flow_shift: recipe.flow_shift,
-            clip_skip: recipe.clip_skip,
-            seed: recipe.seed,
-            rng: recipe.rng.key().to_owned(),
-            batch_count: recipe.batch_count,
-            vae_tiling: recipe.vae_tiling,
-            flash_attention: recipe.flash_attention,
-            vae_conv_scale: recipe.vae_conv_scale,
-            start_picture: recipe.init.as_ref().and_then(|init| file(&init.image)),
-            start_strength: recipe.init.as_ref().map_or(0.75, |init| init.strength),
-            mask: recipe.mask.as_ref().and_then(file),
-            reference_pictures: recipe.reference_images.iter().filter_map(file).collect(),
-            control_picture: recipe.control.as_ref().and_then(|control| file(&control.image)),
-            control_strength: recipe.control.as_ref().map_or(0.9, |control| control.strength),
-            threads: recipe.threads,
-            loras: recipe.loras.iter().map(|it| StoredLora { path: it.path.clone(), strength: it.strength }).collect(),
-            backend: recipe.placement.backend.clone(),
-            params_backend: recipe.placement.params_backend.clone(),
-            max_vram: recipe.placement.max_vram.clone(),
-            stream_layers: recipe.placement.stream_layers,
-            split_batch: recipe.placement.split_batch.clone(),
-        }
-    }
-}
-
-impl From<StoredRecipe> for Recipe {
-    fn from(stored: StoredRecipe) -> Self {
-        let usual = Self::default();
-        let within = |value: f32, low: f32, high: f32, usual: f32| if (low..=high).contains(&value) { value } else { usual };
-        Self {
-            files: stored.files.into_iter().filter_map(|(key, path)| Some((FileRole::from_key(&key)?, path))).collect(),
-            prompt: stored.prompt,
-            negative_prompt: stored.negative_prompt,
-            width: stored.width.clamp(64, 8192),
-            height: stored.height.clamp(64, 8192),
-            steps: stored.steps.clamp(1, 1000),
-            guidance: within(stored.guidance, 0.0, 100.0, usual.guidance),
-            distilled_guidance: within(stored.distilled_guidance, 0.0, 100.0, usual.distilled_guidance),
-            sampler: stored.sampler.and_then(|name| name.parse().ok()),
-            scheduler: stored.scheduler.and_then(|name| name.parse().ok()),
-            eta: stored.eta.filter(|it| (0.0..=10.0).contains(it)),
-            flow_shift: stored.flow_shift.filter(|it| (0.0..=100.0).contains(it)),
-            clip_skip: stored.clip_skip.filter(|it| (1..=12).contains(it)),
-            seed: stored.seed.max(-1),
-            rng: stored.rng.parse().unwrap_or_default(),
-            batch_count: stored.batch_count.clamp(1, 1000),
-            vae_tiling: stored.vae_tiling,
-            flash_attention: stored.flash_attention,
-            vae_conv_scale: stored.vae_conv_scale,
-            init: stored
-                .start_picture
-                .map(|path| InitImage { image: ImageSource::File(path), strength: within(stored.start_strength, 0.0, 1.0, 0.75) }),
-            mask: stored.mask.map(ImageSource::File),
-            reference_images: stored.reference_pictures.into_iter().take(MOST_PICTURES).map(ImageSource::File).collect(),
-            control: stored
-                .control_picture
-                .map(|path| ControlImage { image: ImageSource::File(path), strength: within(stored.control_strength, 0.0, 1.0, 0.9) }),
-            threads: stored.threads.filter(|it| (1..=MOST_THREADS).contains(it)),
-            loras: stored.loras.into_iter().map(|it| Lora { path: it.path, strength: within(it.strength, -10.0, 10.0, 1.0) }).collect(),
-            placement: PlacementText {
-                backend: stored.backend,
-                params_backend: stored.params_backend,
-                max_vram: stored.max_vram,
-                stream_layers: stored.stream_layers,
-                split_batch: stored.split_batch,
-            },
-        }
-    }
-}
-
 impl From<&Settings> for StoredSettings {
     fn from(settings: &Settings) -> Self {
         let theme = match settings.theme {
@@ -299,7 +158,7 @@ impl From<&Settings> for StoredSettings {
             window: settings.window,
             zoom: Some(settings.zoom.factor()),
             model: if settings.builtin { BUILTIN } else { "files" }.into(),
-            recipe: StoredRecipe::from(&settings.recipe),
+            recipe: LocalRecipe::from(&settings.recipe),
             pins: settings.pins.as_ref().map(keys),
             placements: settings.placements.iter().map(StoredPlacement::from).collect(),
             servers: settings.servers.clone(),

@@ -2,6 +2,7 @@
 
 pub mod crash_report;
 pub mod debounce;
+pub mod desktop_notification;
 pub mod doctor;
 mod engine;
 pub mod gallery_service;
@@ -13,6 +14,7 @@ pub mod opened_picture;
 pub mod picture_index;
 pub mod preloading;
 pub mod presets;
+pub mod queue;
 pub mod results;
 mod termination;
 pub mod updates;

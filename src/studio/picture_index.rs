@@ -68,7 +68,11 @@ pub fn open_gallery(paths: &Paths) -> Result<(Database, DatabaseState), GalleryE
     Ok((database, state))
 }
 
-fn add_own_folder(database: &mut Database, path: &Path) -> Result<(), GalleryError> {
+/// Makes a folder one of Atelier's own in the gallery.
+///
+/// # Errors
+/// The database's.
+pub(super) fn add_own_folder(database: &mut Database, path: &Path) -> Result<(), GalleryError> {
     let is_known = database.folders()?.iter().any(|folder| folder.kind == FolderKind::Own && folder.path == path);
     if !is_known {
         database.add_folder(path, FolderKind::Own)?;

@@ -115,6 +115,14 @@ pub fn store_picture(
     atelier_media::save_picture(folder, recipe, model_name(&recipe.files), info, notes, image)
 }
 
+/// Encodes a finished picture with its metadata as the bytes of its file.
+///
+/// # Errors
+/// If memory is short.
+pub fn encode_picture(recipe: &Recipe, info: PictureInfo, notes: &[PictureNote], image: &Rgb8) -> Result<Vec<u8>, PictureError> {
+    atelier_media::encode_picture(image, &Metadata::of(recipe, model_name(&recipe.files), info, notes, image))
+}
+
 /// Writes a finished picture to exactly this file, replacing one that is there.
 ///
 /// # Errors
@@ -159,6 +167,29 @@ fn numbered(path: &Path, index: u32) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::recipe::ImageSource;
+
+    const INFO: PictureInfo = PictureInfo { index: 0, seed: 42, cpu_math: None };
+
+    fn picture(side: u32) -> Rgb8 {
+        Rgb8::new(side, side, (0..side * side * 3).map(|n| (n % 251) as u8).collect()).unwrap()
+    }
+
+    fn read(path: &Path) -> Rgb8 {
+        atelier_media::read_image(&ImageSource::File(path.to_owned())).unwrap()
+    }
+
+    #[test]
+    fn two_pictures_of_the_same_second_and_seed_are_both_kept_and_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("Pictures/Atelier");
+        let first = store_picture(&folder, &Recipe::default(), INFO, &[], &picture(8)).unwrap();
+        let second = store_picture(&folder, &Recipe::default(), INFO, &[], &picture(9)).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(read(&first), picture(8));
+        assert_eq!(read(&second), picture(9));
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "nothing temporary is left");
+    }
 
     #[test]
     fn the_first_picture_has_the_given_name_and_the_others_a_number() {

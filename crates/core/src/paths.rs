@@ -193,18 +193,40 @@ pub fn write_new(
     Err(io::Error::new(io::ErrorKind::AlreadyExists, "every name for the new file is taken"))
 }
 
-fn write_beside(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<NamedTempFile> {
+/// Writes a new file, by way of a file of the name `part` in the same folder, which is made where it is missing. What an earlier try left of
+/// the part is replaced.
+///
+/// # Errors
+/// `AlreadyExists` where there is a file of this name; it stays as it is.
+pub fn write_new_by_part(path: &Path, part: &str, bytes: &[u8]) -> io::Result<()> {
     let folder = folder_of(path);
     fs::create_dir_all(folder)?;
+    remove_if_there(&folder.join(part))?;
+    let mut temp = part_builder(part, "").rand_bytes(0).tempfile_in(folder)?;
+    temp.write_all(bytes)?;
+    temp.as_file().sync_all()?;
+    temp.persist_noclobber(path).map_err(|failed| failed.error)?;
+    sync_folder(path);
+    Ok(())
+}
+
+/// Maker of the temporary files that become others.
+fn part_builder<'a>(prefix: &'a str, suffix: &'a str) -> tempfile::Builder<'a, 'a> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".atelier-").suffix(".part");
+    builder.prefix(prefix).suffix(suffix);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         // Temporary files are private by default; this one becomes an ordinary file of the person's, within their umask.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let mut temp = builder.tempfile_in(folder)?;
+    builder
+}
+
+fn write_beside(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<NamedTempFile> {
+    let folder = folder_of(path);
+    fs::create_dir_all(folder)?;
+    let mut temp = part_builder(".atelier-", ".part").tempfile_in(folder)?;
     write(temp.as_file_mut())?;
     temp.as_file().sync_all()?;
     Ok(temp)

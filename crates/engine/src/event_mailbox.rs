@@ -4,6 +4,7 @@
 //! of a job comes no preview of it.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -14,16 +15,25 @@ use atelier_core::mailbox::Mailbox;
 /// Unread log lines that are kept.
 pub(crate) const MAX_LOG_LINES: usize = 500;
 
+/// Called with each event before it can be read, on the thread that delivers.
+type Observer = Box<dyn Fn(&Event) + Send + Sync>;
+
 /// Unread events, and the jobs whose `End` is not delivered yet.
 pub(crate) struct EventMailbox {
     unread: Mailbox<Event>,
     open: Mutex<BTreeSet<JobId>>,
+    observer: OnceLock<Observer>,
 }
 
 impl EventMailbox {
     /// An empty mailbox; `wake` is called after each delivery, on the thread that delivers.
     pub(crate) fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { unread: Mailbox::new(wake), open: Mutex::default() }
+        Self { unread: Mailbox::new(wake), open: Mutex::default(), observer: OnceLock::new() }
+    }
+
+    /// Calls `observer` with each event from now on. Returns false where there is an observer already.
+    pub(crate) fn observe(&self, observer: impl Fn(&Event) + Send + Sync + 'static) -> bool {
+        self.observer.set(Box::new(observer)).is_ok()
     }
 
     /// Expects an `End` of this job.
@@ -43,6 +53,9 @@ impl EventMailbox {
 
     /// Takes an event from the engine.
     pub(crate) fn deliver(&self, event: Event) {
+        if let Some(observer) = self.observer.get() {
+            observer(&event);
+        }
         self.unread.update(|unread| {
             match event {
                 Event::Preview { job, .. } => {

@@ -92,7 +92,16 @@ impl Handle {
     /// # Errors
     /// If too many jobs are open or the engine is gone; then no event will carry the number.
     pub fn submit(&self, task: Task) -> Result<JobId, Busy> {
+        self.submit_announced(task, |_| {})
+    }
+
+    /// Submits a job and returns its number. `announce` is called with the number before any event can carry it.
+    ///
+    /// # Errors
+    /// If too many jobs are open or the engine is gone; then no event will carry the number.
+    pub fn submit_announced(&self, task: Task, announce: impl FnOnce(JobId)) -> Result<JobId, Busy> {
         let job = JobId(self.next_job.fetch_add(1, Ordering::Relaxed));
+        announce(job);
         self.events.open(job);
         self.requests.send(Request::Job { job, task }).inspect_err(|_| self.events.forget(job))?;
         Ok(job)
@@ -173,6 +182,12 @@ impl Handle {
         for job in self.events.open_jobs() {
             self.cancel(job);
         }
+    }
+
+    /// Calls `observer` with every event from now on, before the event can be read here, on a thread of the engine: for a second reader that
+    /// must not depend on the first. It must not wait. Returns false where there is an observer already.
+    pub fn observe(&self, observer: impl Fn(&Event) + Send + Sync + 'static) -> bool {
+        self.events.observe(observer)
     }
 
     fn control(&self, control: Control) -> Result<(), Busy> {

@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -12,6 +13,9 @@ use crate::schema::STEPS;
 
 /// Longest wait for another connection or process that writes.
 const BUSY_WAIT: Duration = Duration::from_secs(10);
+
+/// Time between two tries to open a database that another connection makes.
+const BUSY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A connection to the database; several, also of other processes, may be open at once. A thread has one of its own.
 pub struct Database {
@@ -41,7 +45,15 @@ impl Database {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(|error| GalleryError::file(folder, error))?;
         }
-        let (mut database, state) = match Self::open_as_it_is(path) {
+        let deadline = Instant::now() + BUSY_WAIT;
+        let opened = loop {
+            match Self::open_as_it_is(path) {
+                // SQLite does not wait by itself where two connections make a database at the same time.
+                Err(error) if error.is_busy() && Instant::now() < deadline => thread::sleep(BUSY_INTERVAL),
+                opened => break opened,
+            }
+        };
+        let (mut database, state) = match opened {
             Ok(Some((database, is_new))) => (database, if is_new { DatabaseState::New } else { DatabaseState::Whole }),
             Ok(None) => Self::begin_anew(path)?,
             Err(error) if error.is_damage() => Self::begin_anew(path)?,
@@ -73,6 +85,19 @@ impl Database {
         let (mut database, state) = Self::begin_anew(path)?;
         database.restore_collections()?;
         Ok((database, state))
+    }
+
+    /// A database that lasts as long as it is open, for who has no folder of their own. Journals are not to be written from it.
+    ///
+    /// # Errors
+    /// If memory is short.
+    pub fn in_memory() -> Result<Self, GalleryError> {
+        let connection = Connection::open_in_memory()?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        for step in STEPS {
+            connection.execute_batch(step)?;
+        }
+        Ok(Self { connection, journals: None })
     }
 
     /// The open database, and true where it had no tables; `None` where it is of a newer version.

@@ -20,6 +20,9 @@ pub enum GalleryError {
         /// The cause.
         source: io::Error,
     },
+    /// A path has characters that are no text.
+    #[error("{path} has characters that cannot be stored; rename it", path = .0.display())]
+    PathIsNoText(PathBuf),
     /// A picture could not be read or written.
     #[error(transparent)]
     Picture(#[from] PictureError),
@@ -35,6 +38,14 @@ impl GalleryError {
     /// An error of the system about this file or folder.
     pub(crate) fn file(path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::File { path: path.into(), source }
+    }
+
+    /// True where another connection holds the database.
+    pub(crate) fn is_busy(&self) -> bool {
+        match self {
+            Self::Database(error) => matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)),
+            _ => false,
+        }
     }
 
     /// True where the database itself is damaged: [`crate::Database::open_anew`] helps, and nothing else does.

@@ -19,6 +19,7 @@ mod journaling;
 mod marks;
 mod picture;
 mod query;
+pub mod queue;
 mod record;
 mod rows;
 mod scan;

@@ -8,7 +8,7 @@ const WORDS: usize = 6;
 const CHARACTERS: usize = 48;
 
 /// Names for a picture, of which the first free one is used: the plain one, then numbered ones.
-pub(crate) fn file_names(now: OffsetDateTime, prompt: &str, seed: i64) -> impl Iterator<Item = String> {
+pub(crate) fn file_names(now: OffsetDateTime, prompt: &str, seed: i64) -> impl Iterator<Item = String> + use<> {
     let time = now.format(format_description!("[year]-[month]-[day] [hour]-[minute]-[second]")).unwrap_or_default();
     let parts = [time, words(prompt), seed.to_string()];
     let stem = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");

@@ -22,6 +22,6 @@ pub use error::PictureError;
 pub use export::{ExportFormat, export_bytes, export_picture};
 pub use inspect::{PictureLora, PictureModel, PictureSettings, Tool, read_settings, read_stealth_settings, settings_of_texts};
 pub use jpeg::{decode_jpeg, encode_jpeg};
-pub use png::{Metadata, read_metadata, save_picture, write_picture};
+pub use png::{Metadata, encode_picture, picture_file_names, read_metadata, save_picture, write_picture};
 pub use stored_recipe::{MissingFile, RequiredFile, RestoredRecipe, StoredFile, StoredRecipe};
 pub use thumbnail::thumbnail;

@@ -69,15 +69,30 @@ pub fn save_picture(
     notes: &[PictureNote],
     image: &Rgb8,
 ) -> Result<PathBuf, PictureError> {
-    let now = OffsetDateTime::now_local().unwrap_or_else(|_| OffsetDateTime::now_utc());
     let metadata = Metadata::of(recipe, model, info, notes, image);
-    let names = file_names::file_names(now, &recipe.prompt, info.seed);
+    let names = picture_file_names(&recipe.prompt, info.seed);
     paths::write_new(folder, names, |file| encode(file, image, &metadata)).map_err(|error| PictureError::write(folder, error))
 }
 
 /// Writes a picture to exactly this path, replacing a file that is there.
 pub fn write_picture(path: &Path, image: &Rgb8, metadata: &Metadata) -> Result<(), PictureError> {
     paths::write_atomic(path, |file| encode(file, image, metadata)).map_err(|error| PictureError::write(path, error))
+}
+
+/// Encodes a picture with its metadata as the bytes of a file.
+///
+/// # Errors
+/// If memory is short.
+pub fn encode_picture(image: &Rgb8, metadata: &Metadata) -> Result<Vec<u8>, PictureError> {
+    let mut bytes = Vec::new();
+    encode(&mut bytes, image, metadata).map_err(|error| PictureError::write(Path::new("the picture"), error))?;
+    Ok(bytes)
+}
+
+/// Names for a picture that is made now, of which the first free one is to be used.
+pub fn picture_file_names(prompt: &str, seed: i64) -> impl Iterator<Item = String> + use<> {
+    let now = OffsetDateTime::now_local().unwrap_or_else(|_| OffsetDateTime::now_utc());
+    file_names::file_names(now, prompt, seed)
 }
 
 pub(crate) fn encode(file: &mut impl Write, image: &Rgb8, metadata: &Metadata) -> io::Result<()> {

@@ -8,11 +8,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod gallery;
 mod library;
+mod queue;
 
 pub use gallery::GalleryFlags;
 pub(super) use gallery::{Format, GalleryCommand, Verdict};
 pub use library::ModelsFlags;
 pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
+pub use queue::QueueFlags;
+pub(super) use queue::{PullFlags, QueueAddFlags, QueueCommand};
 
 use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
@@ -66,6 +69,8 @@ pub enum Command {
     /// Tell what a picture would take of each device, and the placement that fits best; nothing is loaded or made.
     #[command(args_override_self = true)]
     Plan(Box<PlanFlags>),
+    /// List, add and make jobs that wait: the same queue as the window's.
+    Queue(Box<QueueFlags>),
     /// Tell how pictures were made, whichever program made them: prompt, seed, settings, model.
     Inspect(InspectFlags),
     /// Find, download, check and tidy up models.
@@ -117,6 +122,8 @@ pub struct GenerateFlags {
     /// Steps between previews
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), requires = "preview", help_heading = OUTPUT)]
     pub(super) preview_interval: u32,
+    #[command(flatten)]
+    pub(super) pull: PullFlags,
     #[command(flatten)]
     pub(super) report: ReportFlags,
 }

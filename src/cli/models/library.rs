@@ -9,7 +9,7 @@ use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_pict
 use atelier_core::paths::{NoHome, Paths};
 use atelier_library::disk::{ScanResult, Scanner, ScannerOptions};
 use atelier_library::{
-    Builtin, BuiltinError, Catalogue, LibraryConfig, LibraryConfigError, Models, Problem, Role, Runnable, builtin_card, downloaded,
+    Builtin, BuiltinError, Catalogue, LibraryConfig, LibraryConfigError, Manifest, Models, Problem, Role, Runnable, builtin_card, downloaded,
     lora_named, model_cards,
 };
 
@@ -76,6 +76,13 @@ pub(in crate::cli) fn find(
     paths: impl FnOnce() -> Result<Paths, NoHome>,
 ) -> Result<Runnable, UsageError> {
     Ok(Library::find(flags, &paths()?)?.runnable(name)?)
+}
+
+/// The catalogue's entry of this name, where no model of this name is on this disk.
+pub(in crate::cli) fn missing_model(name: &str, flags: &LibraryFlags, paths: &Paths) -> Option<Manifest> {
+    let library = Library::find(flags, paths).ok()?;
+    let entry = library.catalogue().find(name)?;
+    library.runnable(name).is_err().then_some(entry)
 }
 
 /// The LoRAs that a prompt names, in this folder; without one, in the library. A path of a file is taken as it is.

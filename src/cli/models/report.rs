@@ -181,7 +181,7 @@ impl LibraryReport<'_> {
     }
 }
 
-pub(super) fn licence_text(licence: &Licence) -> String {
+pub(in crate::cli) fn licence_text(licence: &Licence) -> String {
     let link = licence.url().map(|it| format!(", {it}")).unwrap_or_default();
     let terms = match licence {
         Licence::Named { gated: true, .. } => " (needs an account that accepted it)",

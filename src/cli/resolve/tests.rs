@@ -46,6 +46,7 @@ fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>
         Command::Upscale(flags) => upscale(&flags, |name| Ok(Path::new("/models").join(name).join("up.pth")), || Ok(false)),
         Command::Plan(_)
         | Command::Inspect(_)
+        | Command::Queue(_)
         | Command::Models(_)
         | Command::Gallery(_)
         | Command::Devices(_)

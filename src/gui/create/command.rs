@@ -22,6 +22,15 @@ use atelier_engine::JobId;
 pub enum Command {
     /// Make pictures with the recipe shown.
     Generate,
+    /// Make pictures with the recipe shown once nothing else waits.
+    Enqueue,
+    /// Make pictures with the prompt shown once this model of the catalogue is on this disk.
+    GenerateOnceHere {
+        /// Its name in the catalogue.
+        name: String,
+        /// Its name as it is shown.
+        label: String,
+    },
     /// Make pictures with this recipe.
     GenerateWith(Box<Recipe>),
     /// Stop the picture that is forming.
@@ -148,6 +157,7 @@ impl Command {
     /// The keys. Those with more modifiers come before those with fewer.
     pub const KEYS: &[(Self, Shortcut)] = &[
         (Self::OpenFolder, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::O)),
+        (Self::Enqueue, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Enter)),
         (Self::Generate, Shortcut::while_typing(Modifiers::COMMAND, Key::Enter)),
         (Self::Cancel, Shortcut::while_typing(Modifiers::NONE, Key::Escape)),
         (Self::OlderPrompt, Shortcut::while_typing(Modifiers::ALT, Key::ArrowUp)),
@@ -206,6 +216,13 @@ impl Command {
     fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Generate => ("Generate", "Make pictures with these settings. While one forms, the next waits its turn."),
+            Self::Enqueue => (
+                "Add to queue",
+                "Make pictures with these settings after those that you wait for. They are made even if Atelier is closed in between.",
+            ),
+            Self::GenerateOnceHere { .. } => {
+                ("Generate once it is here", "Make pictures with your prompt as soon as this model is on this disk.")
+            }
             Self::GenerateWith(_) => ("Generate", "Make pictures with these settings."),
             Self::Cancel => ("Cancel", "Stop the picture that is forming. Finished pictures are kept."),
             Self::CancelJob(_) => ("Cancel", "Stop this picture. Finished ones are kept, and others go on."),
@@ -291,9 +308,9 @@ impl Command {
     /// The sentence about the first thing that is missing.
     pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         match self {
-            Self::Generate => shared.ready().map_err(UnmetRequirement::sentence),
+            Self::Generate | Self::Enqueue => shared.ready().map_err(UnmetRequirement::sentence),
             Self::Cancel => shared.jobs.running().map(drop).ok_or("Nothing is forming now."),
-            Self::ClearQueue => shared.jobs.waiting().next().map(drop).ok_or("Nothing waits."),
+            Self::ClearQueue => shared.queue.waiting().next().map(drop).ok_or("Nothing waits."),
             Self::CancelJob(id) => shared.jobs.at_work().find(|job| job.id == *id).map(drop).ok_or("It is over."),
             Self::UseBuiltin if shared.builtin.is_err() => Err("The built-in model is not there. Reinstall Atelier to get it back."),
             Self::UseBuiltin => (!shared.uses_builtin()).then_some(()).ok_or("The built-in model is in use."),
@@ -342,6 +359,7 @@ impl Command {
                 state.canvas_size_px().map(drop).ok_or("There is no picture yet.")
             }
             Self::GenerateWith(_)
+            | Self::GenerateOnceHere { .. }
             | Self::Follow
             | Self::FocusPrompt
             | Self::RepeatWithChange(..)

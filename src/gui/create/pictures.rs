@@ -1,4 +1,4 @@
-//! Pictures and previews of the Create view: from the engine to the disk and to the screen. Nothing here waits.
+//! Pictures and previews of the Create view: from the engine to the screen, while the queue keeps them. Nothing here waits.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use crate::gui::gallery;
 use crate::gui::shared::{ErrorCard, Shared};
 use crate::studio::gallery_service::GalleryRequest;
 use crate::studio::opened_picture::OpenedPicture;
+use atelier_core::advice::Advice;
 use atelier_core::recipe::Rgb8;
 use atelier_engine::{JobId, Picture, Preview};
 
@@ -28,23 +29,15 @@ pub(crate) fn preview(state: &mut State, job: JobId, preview: Preview, context: 
     }
 }
 
-/// A picture is finished: it is stored, and made ready for the screen.
+/// A picture is finished: it is made ready for the screen, while the queue keeps it.
 pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context: &mut Context<'_>) {
     state.last_seed = Some(picture.info.seed);
     let mut recipe = context.shared.jobs.get_mut(job).map(|job| job.recipe.clone()).unwrap_or_default();
     recipe.width = picture.image.width();
     recipe.height = picture.image.height();
-    let id = state.session.push(recipe.clone(), picture.info, picture.notes.clone(), Arc::clone(&picture.image));
-    let batch = (recipe.batch_count > 1).then_some(job);
-    context.workers.file(FileTask::Store {
-        id,
-        folder: state.pictures_folder.clone(),
-        recipe: Box::new(recipe),
-        info: picture.info,
-        batch,
-        notes: picture.notes.clone(),
-        pixels: Arc::clone(&picture.image),
-    });
+    let id = state.session.push(recipe, picture.info, picture.notes.clone(), Arc::clone(&picture.image));
+    state.being_kept.insert((job, picture.info.index), id);
+    take_kept(state, job, picture.info.index, context);
     context.workers.pixel(PixelTask::Picture {
         id,
         pixels: Arc::clone(&picture.image),
@@ -102,24 +95,32 @@ pub(crate) fn refresh_textures(state: &mut State, context: &mut Context<'_>) {
     state.converting_picture = Some(picture.id);
 }
 
-/// The picture was written, or could not be.
-pub(crate) fn stored(state: &mut State, id: PictureId, result: Result<PathBuf, FileError>, context: &mut Context<'_>) {
+/// The queue has kept a picture, or could not. It may say so before the engine's own picture is read.
+pub(crate) fn kept(state: &mut State, job: JobId, index: u32, result: Result<PathBuf, Advice>, context: &mut Context<'_>) {
+    state.kept.insert((job, index), result);
+    take_kept(state, job, index, context);
+}
+
+/// Notes the file of a picture of which both the pixels and the file have come.
+fn take_kept(state: &mut State, job: JobId, index: u32, context: &mut Context<'_>) {
+    let key = (job, index);
+    if !(state.kept.contains_key(&key) && state.being_kept.contains_key(&key)) {
+        return;
+    }
+    let (Some(result), Some(id)) = (state.kept.remove(&key), state.being_kept.remove(&key)) else { return };
+    let Some(picture) = state.session.get_mut(id) else { return };
     match result {
         Ok(path) => {
-            if let Some(picture) = state.session.get_mut(id) {
-                picture.stored = PictureFile::At(path);
-            }
+            picture.stored = PictureFile::At(path);
             state.session.make_room();
             if let Some(gallery) = context.gallery {
                 gallery.send(GalleryRequest::Refresh);
             }
         }
-        Err(error) => {
-            if let Some(picture) = state.session.get_mut(id) {
-                picture.stored = PictureFile::Failed;
-            }
-            let hint = "The picture is still here: save it somewhere else with \"Save as\" before you close Atelier.";
-            context.shared.error = Some(ErrorCard::new(error.to_string(), hint));
+        Err(advice) => {
+            picture.stored = PictureFile::Failed;
+            let hint = "The picture is still here: save it somewhere else with \"Save as\" before you close Atelier. The queue is paused.";
+            context.shared.error = Some(ErrorCard::new(advice.sentence, hint));
         }
     }
 }

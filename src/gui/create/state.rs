@@ -1,6 +1,6 @@
 //! State of the Create view: the pictures of this session, the one that forms, and how the canvas shows them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use crate::gui::create::session::{PictureId, Session};
 use crate::gui::shared::Shared;
 use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
+use atelier_core::advice::Advice;
 use atelier_engine::{JobId, Preview, PreviewOptions};
 use atelier_library::{Builtin, PreviewWay};
 
@@ -49,6 +50,10 @@ pub struct State {
     pub focus_prompt: bool,
     /// The newest preview that is not yet ready for the screen.
     pub(crate) pending_preview: Option<(JobId, Preview)>,
+    /// Pictures that the queue is keeping, by the engine's job and the index in it.
+    pub(crate) being_kept: BTreeMap<(JobId, u32), PictureId>,
+    /// Files of pictures whose pixels have not come yet.
+    pub(crate) kept: BTreeMap<(JobId, u32), Result<PathBuf, Advice>>,
     pub(crate) is_converting_preview: bool,
     pub(crate) converting_picture: Option<PictureId>,
     /// Pictures of earlier sessions that are read once the library knows where models are.
@@ -78,6 +83,8 @@ impl State {
             focus_dialog: false,
             focus_prompt: true,
             pending_preview: None,
+            being_kept: BTreeMap::new(),
+            kept: BTreeMap::new(),
             is_converting_preview: false,
             converting_picture: None,
             unread_pictures: Vec::new(),

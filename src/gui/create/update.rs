@@ -13,11 +13,12 @@ use crate::gui::create::presets::{AppliedPreset, PresetDraft};
 use crate::gui::create::session::{PictureFile, PictureId};
 use crate::gui::create::state::State;
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_path};
-use crate::gui::shared::ErrorCard;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use crate::studio::presets::{Preset, PresetTask, Presets};
+use crate::studio::queue::QueueRequest;
 use atelier_core::recipe::{ControlImage, FileRole, ImageSource, Lora, ModelFiles, Recipe, changed_settings};
-use atelier_engine::{JobId, Task};
+use atelier_engine::JobId;
+use atelier_gallery::queue::{Lane, NewJob};
 
 /// Seeds that are drawn stay short enough to be read out.
 const SEEDS: std::ops::Range<i64> = 0..1_000_000_000;
@@ -28,6 +29,13 @@ const CONTROL_STRENGTH: f32 = 0.9;
 pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
     match command {
         Command::Generate => generate(state, context.shared.recipe.clone(), context),
+        Command::Enqueue => add_job(state, context.shared.recipe.clone(), Lane::Batch, context),
+        Command::GenerateOnceHere { name, label } => {
+            let recipe = Recipe { files: ModelFiles::default(), loras: Vec::new(), control: None, ..context.shared.recipe.clone() };
+            let job = NewJob { model: label, wanted_model: Some(name), ..new_job(state, recipe, Lane::Interactive, context) };
+            context.queue.send(QueueRequest::Add(Box::new(job)));
+            context.notice("The picture waits in the queue for its model.");
+        }
         Command::GenerateWith(recipe) => generate(state, *recipe, context),
         Command::Cancel => {
             if let Some(id) = context.shared.jobs.running().map(|job| job.id) {
@@ -35,12 +43,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
         }
         Command::CancelJob(id) => cancel(id, context),
-        Command::ClearQueue => {
-            let waiting: Vec<_> = context.shared.jobs.waiting().map(|job| job.id).collect();
-            for job in waiting {
-                context.engine.cancel(job);
-            }
-        }
+        Command::ClearQueue => context.queue.send(QueueRequest::CancelWaiting),
         Command::FocusPrompt => state.focus_prompt = true,
         Command::ChangeRecipe(recipe) => {
             let is_prompt = recipe.prompt != context.shared.recipe.prompt;
@@ -183,20 +186,25 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
     }
 }
 
+/// Makes pictures as soon as may be; several at once are a batch, which lets single ones pass.
 fn generate(state: &mut State, recipe: Recipe, context: &mut Context<'_>) {
-    let preview = state.preview_options(context.shared);
-    match context.engine.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview }) {
-        Ok(job) => {
-            context.shared.recent_recipes.remember(&recipe);
-            state.prompts.remember(&recipe.prompt);
-            context.shared.jobs.push(job, recipe);
-            context.shared.error = None;
-            state.session.follow();
-        }
-        Err(busy) => {
-            context.shared.error = Some(ErrorCard::new("This picture could not be started.", format!("Sorry: {busy}.")));
-        }
-    }
+    let lane = if recipe.batch_count > 1 { Lane::Batch } else { Lane::Interactive };
+    context.shared.error = None;
+    state.session.follow();
+    add_job(state, recipe, lane, context);
+}
+
+fn add_job(state: &mut State, recipe: Recipe, lane: Lane, context: &mut Context<'_>) {
+    context.shared.recent_recipes.remember(&recipe);
+    state.prompts.remember(&recipe.prompt);
+    let job = new_job(state, recipe, lane, context);
+    context.queue.send(QueueRequest::Add(Box::new(job)));
+}
+
+fn new_job(state: &State, recipe: Recipe, lane: Lane, context: &Context<'_>) -> NewJob {
+    let preview = serde_json::to_string(&state.preview_options(context.shared)).unwrap_or_default();
+    let model = context.shared.model_name(&recipe.files);
+    NewJob { recipe, lane, folder: state.pictures_folder.clone(), model, wanted_model: None, device: None, preview }
 }
 
 /// Reads the presets.

@@ -37,6 +37,8 @@ pub enum Command {
     ChooseVariant(String, String),
     /// Download this model.
     Download(String),
+    /// Download this model, and make a picture with it once it is here.
+    DownloadAndGenerate(String),
     /// Download the missing files of this model.
     DownloadMissing(String),
     /// Use files and settings of this model for the next picture.
@@ -145,6 +147,10 @@ impl Command {
             Self::CloseDetails => ("Close details", "Put the details away."),
             Self::ChooseVariant(..) => ("Choose this size", "The same model in another size."),
             Self::Download(_) => ("Download", "Download this model. It goes on where it stopped, whatever stops it."),
+            Self::DownloadAndGenerate(_) => (
+                "Download and generate",
+                "Download this model, and make your picture with it as soon as it is here. The job waits in the queue.",
+            ),
             Self::DownloadMissing(_) => ("Get what is missing", "Download the files that this model still needs."),
             Self::Use(_) => ("Use", "Take its files and the settings that suit it, and go to Create. Your prompt stays."),
             Self::Pause(_) => ("Pause", "Stop this download where it is. What is there is kept."),
@@ -213,6 +219,10 @@ impl Command {
                 let wanted = variant.map_or(&card.id, |it| &it.id);
                 require(!state.queue.iter().any(|it| it.id == *wanted), "It is in the queue already.")?;
                 require(!variant.is_some_and(|it| it.on_disk), "It is on this disk already.")
+            }
+            Self::DownloadAndGenerate(id) => {
+                Self::Download(id.clone()).enabled(state, shared)?;
+                require(!shared.recipe.prompt.trim().is_empty(), "Describe the picture first, in the Create view.")
             }
             Self::DownloadMissing(id) => {
                 let card = card(id)?;

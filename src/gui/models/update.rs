@@ -11,6 +11,7 @@ use atelier_library::{Availability, ModelCard, ModelKind, Runnable};
 use eframe::egui;
 
 use crate::gui::context::{Context, log_if_busy};
+use crate::gui::create;
 use crate::gui::devices;
 use crate::gui::files::{DialogKind, DialogResult, FileTask, parse_path};
 use crate::gui::models::command::Command;
@@ -19,6 +20,7 @@ use crate::gui::models::fit::MachineMemory;
 use crate::gui::models::state::{HubPage, LicencePrompt, LicensedAction, State};
 use crate::gui::shared::Screen;
 use crate::studio::library_service::{AssembledModel, FileCheck, LibraryEvent, LibraryRequest};
+use crate::studio::queue::QueueRequest;
 
 /// Recomputes the shown cards after a change, and tells the service about this machine's memory.
 pub(crate) fn refresh(state: &mut State, devices: &[Device], context: &Context<'_>) {
@@ -117,6 +119,7 @@ pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mu
         LibraryEvent::Downloaded(id, name) => {
             let card = state.library.cards.iter().find(|it| it.job_ids.contains(&id));
             context.notice(format!("{} is downloaded.", card.map_or(&name, |it| &it.name)));
+            context.queue.send(QueueRequest::LookForModels);
         }
         LibraryEvent::Notice(text) => context.notice(text),
     }
@@ -178,6 +181,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             state.chosen_variants.insert(id, variant);
         }
         Command::Download(id) => download(state, &id, context),
+        Command::DownloadAndGenerate(id) => {
+            if let Some((name, label)) = state.card(&id).map(|card| (state.download_name(card), card.name.clone())) {
+                context.follow_up(create::Command::GenerateOnceHere { name, label });
+            }
+            download(state, &id, context);
+        }
         Command::DownloadMissing(id) => download_missing(state, id, context),
         Command::Use(id) => use_model(state, &id, context),
         Command::Pause(id) => send(context, LibraryRequest::PauseDownload(id)),

@@ -18,11 +18,13 @@ fn a_typed_prompt_and_ctrl_enter_reach_the_engine() {
 fn pictures_that_form_at_the_same_time_have_a_line_each_and_one_is_shown() {
     let mut studio = Studio::open(ready());
     let (first, ..) = studio.generate();
+    studio.begin(first, vec![1]);
     studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.prompt = "a castle".into();
     let (second, .., cancel) = studio.generate();
-    studio.begin(first, vec![1]);
+    studio.until("the waiting job", |app| app.state.shared.queue.waiting().count() == 1);
     assert!(studio.sees("1 waiting in the queue"), "the engine has not begun it");
     studio.begin(second, vec![2]);
+    studio.until("both at work", |app| app.state.shared.queue.waiting().count() == 0);
     assert!(!studio.sees("waiting in the queue") && studio.sees("a lake · ") && studio.sees("a castle · "));
     let preview = |shade| Preview { picture: 0, step: 1, image: image(8, shade) };
     studio.port.send(Event::Preview { job: second, preview: preview(2) });
@@ -230,9 +232,11 @@ fn while_one_forms_the_next_wait_and_can_be_taken_back() {
     studio.begin(first, vec![1]);
     studio.press(Modifiers::COMMAND, Key::Enter);
     studio.press(Modifiers::COMMAND, Key::Enter);
+    studio.until("both", |app| app.state.shared.queue.waiting().count() == 2);
     assert!(studio.sees("2 waiting in the queue"));
     studio.click("Clear queue");
-    assert_eq!((studio.app().state.shared.jobs.waiting().count(), studio.app().state.shared.jobs.is_empty()), (0, false));
+    studio.until("none", |app| app.state.shared.queue.waiting().count() == 0 && app.state.shared.jobs.iter().count() == 1);
+    assert!(studio.app().state.shared.jobs.running().is_some_and(|job| job.id == first));
     studio.done(first);
     assert!(studio.app().state.shared.jobs.is_empty());
 }

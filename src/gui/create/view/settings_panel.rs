@@ -15,6 +15,7 @@ use crate::gui::create::view::{model, presets, prompt_history, size, source};
 use crate::gui::devices;
 use crate::gui::history::caret_after_change;
 use crate::gui::icons::Icon;
+use crate::gui::queue;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
@@ -101,7 +102,7 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
             });
         }
     });
-    let waiting = state.shared.jobs.waiting().count();
+    let waiting = queue::view::waiting_count(state);
     if waiting > 0 {
         ui.horizontal(|ui| {
             ui.label(RichText::new(format!("{waiting} waiting in the queue")).color(palette.weak));

@@ -97,6 +97,9 @@ fn actions(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCar
             let name = format!("{} {} now", command.label(), model.name);
             widgets::command_control(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(name));
         });
+        if model.availability == Availability::Catalogue && model.kind == ModelKind::Model {
+            named_button(ui, state, commands, models::Command::DownloadAndGenerate(model.id.clone()), &format!("with {}", model.name));
+        }
         // Another size than the one that is here.
         if model.availability.is_ready() && state.models.variant(model).is_some_and(|it| !it.on_disk) {
             named_button(ui, state, commands, models::Command::Download(model.id.clone()), &format!("this size of {}", model.name));

@@ -185,19 +185,6 @@ fn the_order_of_the_queue_is_changed_by_the_keyboard_and_by_dragging() {
     studio.until("the end of all", |app| app.state.models.queue.is_empty());
 }
 
-impl Studio {
-    fn drag_between(&mut self, from: egui::Pos2, to: egui::Pos2) {
-        self.harness.drag_at(from);
-        self.harness.step();
-        for part in [0.2_f32, 0.6, 1.0] {
-            self.harness.hover_at(from + (to - from) * part);
-            self.harness.step();
-        }
-        self.harness.drop_at(to);
-        self.harness.run_ok();
-    }
-}
-
 #[test]
 fn hugging_face_is_searched_looked_into_and_calm_where_it_cannot_be_reached() {
     let server = Server::start();

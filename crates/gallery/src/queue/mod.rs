@@ -1,0 +1,23 @@
+//! The queue on disk: jobs that wait, run and ended, their order, and the pictures that they made.
+//!
+//! Invariants: each change is one transaction; a picture's file name is reserved before the file is written, so after a kill at any moment the
+//! file is found, indexed and not made again; a job is done only when all its pictures are. Not here: the engine, threads, which job is next.
+
+mod control;
+mod job;
+mod order;
+mod pace;
+mod pictures;
+mod recovery;
+mod rows;
+mod states;
+
+pub use control::{PauseMode, QueueControl};
+pub use job::{JobPicture, JobState, Lane, NewJob, QueuedJob, QueuedJobId, StepProgress};
+pub use pace::Pace;
+pub use pictures::PictureReservation;
+pub use recovery::Recovery;
+pub use states::JobOutcome;
+
+#[cfg(test)]
+mod tests;

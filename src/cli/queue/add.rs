@@ -1,0 +1,81 @@
+//! `atelier queue add`.
+
+use std::path::{Path, PathBuf, absolute};
+
+use super::{CommandError, open, report};
+use crate::cli::flags::QueueAddFlags;
+use crate::cli::printer::Printer;
+use crate::cli::usage_error::UsageError;
+use crate::cli::{models, pull_first, resolve};
+use atelier_core::paths::Paths;
+use atelier_core::recipe::{ImageSource, ModelFiles, Recipe};
+use atelier_gallery::queue::{Lane, NewJob};
+use atelier_library::{Builtin, BuiltinError, Runnable};
+
+/// Adds a job; one whose model is not on this disk waits for its download.
+pub(super) fn add(
+    flags: &QueueAddFlags,
+    paths: &Paths,
+    builtin: fn() -> Result<Builtin, BuiltinError>,
+    printer: &mut Printer<'_>,
+) -> Result<(), CommandError> {
+    let common = &flags.common;
+    if !common.servers.rpc_servers.is_empty() {
+        return Err(UsageError::WithoutEffect("--rpc-servers has no effect on a job that waits. Give it to `atelier queue run`.").into());
+    }
+    let missing = pull_first::model_name(&common.model).and_then(|name| models::missing_model(name, &common.library, paths));
+    let find_model = |name: &str| match &missing {
+        Some(entry) => Ok(Runnable {
+            id: entry.id.clone(),
+            name: entry.name.clone(),
+            files: ModelFiles::default(),
+            loras: Vec::new(),
+            defaults: entry.defaults.clone(),
+        }),
+        None => models::find(name, &common.library, || Ok(paths.clone())),
+    };
+    let find_loras =
+        |names: &[String]| models::find_loras(names, common.model.lora_model_dir.as_deref(), &common.library, || Ok(paths.clone()));
+    let open_picture = |path: &Path| models::open_picture(path, &common.library, || Ok(paths.clone()), &builtin);
+    let lookup = resolve::Lookup { model: &find_model, loras: &find_loras, like: &open_picture, builtin: &builtin };
+    let (mut recipe, name) = resolve::queued(flags, missing.is_none(), &lookup)?;
+    make_absolute(&mut recipe);
+    let folder = flags.output.as_deref().map_or_else(|| paths.pictures.clone(), absolute_or_same);
+    let of_files = || atelier_library::model_name(&recipe.files).or_else(|| stem(recipe.files.main()?));
+    let model = name.or_else(of_files).unwrap_or_default();
+    let lane = if flags.first { Lane::Interactive } else { Lane::Batch };
+    let wanted_model = missing.map(|entry| entry.id);
+    let job = NewJob { recipe, lane, folder, model, wanted_model: wanted_model.clone(), device: flags.pin.clone(), preview: String::new() };
+    let id = open(paths)?.add_job(&job)?;
+    printer.json(&report::added(id, wanted_model.as_deref()))?;
+    printer.text(&match wanted_model {
+        Some(model) => {
+            format!("Job {id} waits for {model}. Download it and make the job with: atelier queue run --pull")
+        }
+        None => format!("Job {id} waits for its turn."),
+    })?;
+    Ok(())
+}
+
+/// Another process makes the job, in a folder of its own.
+fn make_absolute(recipe: &mut Recipe) {
+    recipe.files = recipe.files.iter().map(|(role, path)| (role, absolute_or_same(path))).collect();
+    for lora in &mut recipe.loras {
+        lora.path = absolute_or_same(&lora.path);
+    }
+    let init = recipe.init.as_mut().map(|init| &mut init.image);
+    let control = recipe.control.as_mut().map(|control| &mut control.image);
+    for source in init.into_iter().chain(&mut recipe.mask).chain(&mut recipe.reference_images).chain(control) {
+        if let ImageSource::File(path) = source {
+            *path = absolute_or_same(path);
+        }
+    }
+}
+
+fn absolute_or_same(path: &Path) -> PathBuf {
+    absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn stem(path: &Path) -> Option<String> {
+    Some(path.file_stem()?.to_string_lossy().into_owned())
+}

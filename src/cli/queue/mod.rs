@@ -1,0 +1,155 @@
+//! `atelier queue`: the queue of the window, on the command line.
+//!
+//! All but `run` read or change rows, which the process that runs the queue notices; `run` runs it, or follows the one that does. Exit
+//! codes: 0 all done, 1 something failed, 2 wrong flags, 130 ended by Ctrl-C.
+
+mod add;
+mod report;
+mod run;
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use super::exit::Exit;
+use super::flags::{QueueCommand, QueueFlags};
+use super::interrupt::Interrupt;
+use super::printer::Printer;
+use super::usage_error::UsageError;
+use atelier_core::paths::Paths;
+use atelier_engine::Handle;
+use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
+use atelier_gallery::{Database, GalleryError};
+use atelier_library::{Builtin, BuiltinError};
+
+use crate::studio::queue::list_jobs;
+
+/// System that a command runs on; tests give their own.
+pub(super) struct Env<'a> {
+    pub(super) out: &'a mut (dyn Write + Send),
+    pub(super) err: Box<dyn Write + Send>,
+    /// Standard error is a terminal, which can show a bar.
+    pub(super) terminal: bool,
+    pub(super) paths: Paths,
+    pub(super) builtin: fn() -> Result<Builtin, BuiltinError>,
+    pub(super) interrupt: Arc<Interrupt>,
+    pub(super) listen: fn(&Arc<Interrupt>) -> Result<(), ctrlc::Error>,
+}
+
+/// Reason for which a command ends early.
+#[derive(Debug, thiserror::Error)]
+enum CommandError {
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    #[error(transparent)]
+    Database(#[from] GalleryError),
+    #[error(transparent)]
+    Output(#[from] io::Error),
+    /// There is no such job, or it cannot be changed so.
+    #[error("job {0} {1}")]
+    Job(QueuedJobId, &'static str),
+}
+
+impl CommandError {
+    fn exit(&self) -> Exit {
+        match self {
+            // Nobody reads standard output any more.
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
+            Self::Usage(error) if !error.is_missing_resource() => Exit::Usage,
+            Self::Job(..) => Exit::Usage,
+            Self::Usage(_) | Self::Database(_) | Self::Output(_) => Exit::Failed,
+        }
+    }
+}
+
+/// Runs a command of `atelier queue`.
+pub(super) fn run(flags: QueueFlags, start_engine: impl FnOnce() -> Arc<Handle>, mut env: Env<'_>) -> Exit {
+    let result = match flags.command {
+        QueueCommand::Run { pull, servers, library } => return run::run(&pull, servers, &library, flags.json, start_engine, env),
+        QueueCommand::List => list(&env.paths, &mut Printer::new(env.out, flags.json)),
+        QueueCommand::Add(add) => add::add(&add, &env.paths, env.builtin, &mut Printer::new(env.out, flags.json)),
+        QueueCommand::Pause { now } => {
+            let pause = if now { PauseMode::Now } else { PauseMode::AfterPicture };
+            set_pause(&env.paths, pause, &mut Printer::new(env.out, flags.json))
+        }
+        QueueCommand::Resume { jobs } if jobs.is_empty() => set_pause(&env.paths, PauseMode::No, &mut Printer::new(env.out, flags.json)),
+        QueueCommand::Resume { jobs } => resume(&env.paths, &jobs, &mut Printer::new(env.out, flags.json)),
+        QueueCommand::Clear { jobs, ended } => clear(&env.paths, &jobs, ended, &mut Printer::new(env.out, flags.json)),
+    };
+    match result {
+        Ok(()) => Exit::Done,
+        Err(error) => {
+            let exit = error.exit();
+            if exit != Exit::Done {
+                // The exit code says it too.
+                let _ = writeln!(env.err, "error: {error}");
+            }
+            exit
+        }
+    }
+}
+
+fn open(paths: &Paths) -> Result<Database, CommandError> {
+    Ok(Database::open(&paths.gallery_file())?.0)
+}
+
+fn list(paths: &Paths, printer: &mut Printer<'_>) -> Result<(), CommandError> {
+    let listing = list_jobs(&paths.gallery_file())?;
+    for row in &listing.rows {
+        printer.json(&report::row(row))?;
+        printer.text(&report::row_text(row))?;
+    }
+    if listing.rows.is_empty() {
+        printer.text("The queue is empty. Add a job with: atelier queue add --prompt \"...\"")?;
+    }
+    printer.json(&report::queue(&listing))?;
+    if let Some(sentence) = report::queue_text(&listing) {
+        printer.text(sentence)?;
+    }
+    Ok(())
+}
+
+fn set_pause(paths: &Paths, pause: PauseMode, printer: &mut Printer<'_>) -> Result<(), CommandError> {
+    open(paths)?.set_queue_pause(pause)?;
+    printer.json(&report::pause(pause))?;
+    printer.text(match pause {
+        PauseMode::No => "The queue goes on.",
+        PauseMode::AfterPicture => "The queue is paused. The forming picture is finished first.",
+        PauseMode::Now => "The queue is paused. The forming picture is begun again later.",
+    })?;
+    Ok(())
+}
+
+fn resume(paths: &Paths, jobs: &[QueuedJobId], printer: &mut Printer<'_>) -> Result<(), CommandError> {
+    let mut database = open(paths)?;
+    for id in jobs {
+        if !database.retry_job(*id)? {
+            return Err(CommandError::Job(*id, "is not there, or neither held, failed nor cancelled"));
+        }
+        printer.json(&report::change(*id, JobState::Waiting))?;
+        printer.text(&format!("Job {id} waits for its turn."))?;
+    }
+    Ok(())
+}
+
+fn clear(paths: &Paths, jobs: &[QueuedJobId], ended: bool, printer: &mut Printer<'_>) -> Result<(), CommandError> {
+    let mut database = open(paths)?;
+    for id in jobs {
+        let Some(state) = database.cancel_job(*id)? else { return Err(CommandError::Job(*id, "is not there")) };
+        printer.json(&report::change(*id, state))?;
+        printer.text(&match state {
+            JobState::Running => format!("Job {id} is being stopped."),
+            JobState::Cancelled => format!("Job {id} is cancelled."),
+            _ => format!("Job {id} has ended already."),
+        })?;
+    }
+    if jobs.is_empty() {
+        let count = if ended { database.forget_ended_jobs()? } else { database.cancel_waiting_jobs()? };
+        printer.json(&report::cleared(count))?;
+        let jobs = if count == 1 { "1 job".to_owned() } else { format!("{count} jobs") };
+        printer.text(&if ended { format!("{jobs} forgotten; their pictures stay.") } else { format!("{jobs} cancelled.") })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! Jobs in words and as JSON.
+
+use serde_json::{Value, json};
+
+use crate::studio::queue::{EndedJob, QueueListing, QueueRow};
+use atelier_gallery::queue::{JobState, PauseMode, QueuedJob, QueuedJobId};
+
+/// Characters of a prompt in a line for people.
+const PROMPT_CHARACTERS: usize = 48;
+
+/// A job with everything that is known of it.
+pub(super) fn row(row: &QueueRow) -> Value {
+    let job = &row.job;
+    json!({
+        "event": "job",
+        "id": job.id.0,
+        "state": job.state.key(),
+        "lane": job.lane.key(),
+        "prompt": job.recipe.prompt,
+        "model": job.model,
+        "waits_for_model": job.wanted_model,
+        "pin": job.device,
+        "pictures": paths(job),
+        "picture_count": job.picture_count(),
+        "seed": job.first_seed,
+        "attempts": job.attempts,
+        "crashes": job.crashes,
+        "resumes": job.resumes,
+        "why": row.reason.as_ref().map(|reason| reason.sentence()).or_else(|| job.reason.clone()),
+        "moved_up": job.is_moved_up,
+        "ends_in_secs": row.ends_in_secs,
+    })
+}
+
+/// A job as a line for people.
+pub(super) fn row_text(row: &QueueRow) -> String {
+    let job = &row.job;
+    let why = row.reason.as_ref().map(|reason| reason.sentence()).or_else(|| job.reason.clone());
+    let why = why.map_or_else(String::new, |why| format!("  ({why})"));
+    let pictures = format!("{}/{}", job.pictures.len(), job.picture_count());
+    format!("{:>4}  {:9}  {pictures:>7}  {:20}  {}{why}", job.id.0, job.state.key(), job.model, shortened(&job.recipe.prompt))
+}
+
+/// The queue as a whole.
+pub(super) fn queue(listing: &QueueListing) -> Value {
+    json!({"event": "queue", "pause": listing.pause.key(), "running": listing.is_running})
+}
+
+/// The queue as a whole in words, where there is something to say.
+pub(super) fn queue_text(listing: &QueueListing) -> Option<&'static str> {
+    let waits = listing.rows.iter().any(|row| row.job.state == JobState::Waiting);
+    match listing.pause {
+        PauseMode::No if waits && !listing.is_running => Some("Nothing makes these jobs now. Open Atelier, or: atelier queue run"),
+        PauseMode::No => None,
+        PauseMode::AfterPicture | PauseMode::Now => Some("The queue is paused. Let it go on with: atelier queue resume"),
+    }
+}
+
+pub(super) fn pause(pause: PauseMode) -> Value {
+    json!({"event": "pause", "pause": pause.key()})
+}
+
+pub(super) fn change(id: QueuedJobId, state: JobState) -> Value {
+    json!({"event": "state", "id": id.0, "state": state.key()})
+}
+
+pub(super) fn cleared(count: usize) -> Value {
+    json!({"event": "cleared", "count": count})
+}
+
+pub(super) fn added(id: QueuedJobId, waits_for_model: Option<&str>) -> Value {
+    json!({"event": "added", "id": id.0, "waits_for_model": waits_for_model})
+}
+
+pub(super) fn picture(id: QueuedJobId, index: u32, path: &std::path::Path) -> Value {
+    json!({"event": "picture", "id": id.0, "index": index, "path": path})
+}
+
+pub(super) fn ended(job: &EndedJob) -> Value {
+    json!({
+        "event": "ended", "id": job.job.0, "state": job.state.key(), "pictures": job.pictures, "secs": job.secs, "reason": job.reason,
+    })
+}
+
+/// The beginning of a prompt.
+pub(super) fn shortened(prompt: &str) -> String {
+    match prompt.char_indices().nth(PROMPT_CHARACTERS) {
+        Some((at, _)) => format!("{}…", prompt[..at].trim_end()),
+        None => prompt.to_owned(),
+    }
+}
+
+fn paths(job: &QueuedJob) -> Vec<&std::path::Path> {
+    job.pictures.iter().map(|picture| picture.path.as_path()).collect()
+}

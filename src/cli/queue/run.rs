@@ -1,0 +1,189 @@
+//! `atelier queue run`: makes the jobs that wait, or tells what the process does that makes them.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Env, report};
+use crate::cli::exit::Exit;
+use crate::cli::flags::{LibraryFlags, PullFlags, ServerFlags};
+use crate::cli::job_progress::JobProgress;
+use crate::cli::printer::Printer;
+use crate::cli::pull_first;
+use crate::cli::reporter::{Reporter, quiet_reporter, reporter};
+use crate::studio::queue::{ModelLookup, QueueEvent, QueueOptions, QueueService, QueueSnapshot, list_jobs};
+use atelier_engine::{Event, Handle};
+use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
+
+/// Longest time until a press of Ctrl-C is acknowledged.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Longest wait for the engine to stop at the end.
+const END_WITHIN: Duration = Duration::from_secs(10);
+
+/// Runs the queue until nothing more can be made.
+pub(super) fn run(
+    pull: &PullFlags,
+    servers: ServerFlags,
+    library: &LibraryFlags,
+    json: bool,
+    start_engine: impl FnOnce() -> Arc<Handle>,
+    env: Env<'_>,
+) -> Exit {
+    let Env { out, mut err, terminal, paths, interrupt, listen, .. } = env;
+    if pull.pull {
+        let wanted = list_jobs(&paths.gallery_file()).map(|listing| {
+            let waiting = listing.rows.into_iter().filter(|row| row.job.state == JobState::Waiting);
+            waiting.filter_map(|row| row.job.wanted_model).collect::<BTreeSet<_>>()
+        });
+        for model in wanted.unwrap_or_default() {
+            let accept = pull.accept_licence;
+            let exit = pull_first::download(&model, library, accept, json, out, err.as_mut(), terminal, &paths, &interrupt, listen);
+            if exit == Exit::Cancelled {
+                return exit;
+            }
+        }
+    }
+    let handle = start_engine();
+    for server in servers.rpc_servers {
+        if let Err(busy) = handle.add_server(server) {
+            let _ = writeln!(err, "warning: {busy}");
+        }
+    }
+    if let Err(error) = listen(&interrupt) {
+        let _ = writeln!(err, "warning: Ctrl-C will end the program at once: {error}");
+    }
+    let models = ModelLookup::new(paths.clone()).with(library.models_root.clone(), library.catalogue.clone());
+    let options = QueueOptions { models: Some(models), ..QueueOptions::of_command(&paths) };
+    let service = match QueueService::start(options, Arc::clone(&handle), || {}) {
+        Ok(service) => service,
+        Err(error) => {
+            let _ = writeln!(err, "error: {error}");
+            return Exit::Failed;
+        }
+    };
+    let reporter = if json { quiet_reporter(err) } else { reporter(err, terminal) };
+    let mut follower =
+        Follower { printer: Printer::new(out, json), reporter, told: None, progress: JobProgress::default(), exit: Exit::Done };
+    let exit = loop {
+        if interrupt.pressed() {
+            follower.reporter.message("Stopping. What was begun is made again by: atelier queue run");
+            break Exit::Cancelled;
+        }
+        while let Some(event) = handle.try_next() {
+            follower.engine_event(&event);
+        }
+        match service.next_within(POLL_INTERVAL).map(|event| follower.queue_event(event)) {
+            Some(Ok(true)) => break follower.exit,
+            Some(Ok(false)) | None => {}
+            // Nobody reads standard output any more; the jobs are made by who runs the queue next.
+            Some(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => break Exit::Done,
+            Some(Err(error)) => {
+                follower.reporter.message(&format!("error: {error}"));
+                break Exit::Failed;
+            }
+        }
+    };
+    follower.reporter.finish();
+    if !service.finish(END_WITHIN) {
+        follower.reporter.message("warning: the queue did not end in time");
+    }
+    exit
+}
+
+/// Tells what happens in the queue.
+struct Follower<'a> {
+    printer: Printer<'a>,
+    reporter: Box<dyn Reporter + 'a>,
+    /// Pictures and jobs that were told, or were there before; `None` before the first snapshot.
+    told: Option<Told>,
+    progress: JobProgress,
+    exit: Exit,
+}
+
+/// What the person knows.
+#[derive(Default)]
+struct Told {
+    pictures: BTreeSet<(QueuedJobId, u32)>,
+    is_follower: bool,
+}
+
+impl Follower<'_> {
+    /// Returns true once nothing more can be made.
+    fn queue_event(&mut self, event: QueueEvent) -> io::Result<bool> {
+        match event {
+            QueueEvent::Snapshot(snapshot) => return self.snapshot(&snapshot),
+            QueueEvent::Submitted { job, recipe, .. } => {
+                self.reporter.message(&format!("Job {job}: {}", report::shortened(&recipe.prompt)));
+            }
+            QueueEvent::Ended(job) => {
+                self.reporter.finish();
+                self.printer.json(&report::ended(&job))?;
+                if let (JobState::Failed | JobState::Held, Some(reason)) = (job.state, &job.reason) {
+                    self.exit = Exit::Failed;
+                    self.reporter.message(&format!("error: job {}: {reason}", job.job));
+                }
+            }
+            QueueEvent::Problem(advice) => {
+                self.exit = Exit::Failed;
+                self.reporter.message(&format!("error: {advice}"));
+            }
+            QueueEvent::NotSubmitted { .. } | QueueEvent::PictureKept { .. } => {}
+        }
+        Ok(false)
+    }
+
+    fn snapshot(&mut self, snapshot: &QueueSnapshot) -> io::Result<bool> {
+        let pictures = snapshot.rows.iter().flat_map(|row| row.job.pictures.iter().map(|picture| (row.job.id, picture)));
+        let Some(told) = &mut self.told else {
+            let pictures = pictures.map(|(id, picture)| (id, picture.index)).collect();
+            self.told = Some(Told { pictures, is_follower: false });
+            return self.snapshot(snapshot);
+        };
+        for (id, picture) in pictures.filter(|(id, picture)| told.pictures.insert((*id, picture.index))).collect::<Vec<_>>() {
+            self.printer.json(&report::picture(id, picture.index, &picture.path))?;
+            let (printer, mut result) = (&mut self.printer, Ok(()));
+            self.reporter.suspend(&mut || result = printer.text(&picture.path.display().to_string()));
+            result?;
+        }
+        if !snapshot.is_owner && !told.is_follower {
+            told.is_follower = true;
+            self.reporter.message("Another Atelier runs the queue; this tells what it makes.");
+        }
+        let waits = |row: &&crate::studio::queue::QueueRow| row.job.state == JobState::Waiting;
+        let is_running = snapshot.rows.iter().any(|row| row.job.state == JobState::Running);
+        let can_begin = snapshot.rows.iter().filter(waits).any(|row| row.job.wanted_model.is_none());
+        if is_running || (can_begin && snapshot.pause == PauseMode::No) {
+            return Ok(false);
+        }
+        if can_begin {
+            self.reporter.message("The queue is paused. Let it go on with: atelier queue resume");
+        }
+        for row in snapshot.rows.iter().filter(waits) {
+            if let Some(model) = &row.job.wanted_model {
+                self.exit = Exit::Failed;
+                self.reporter.message(&format!("Job {} waits for {model}. Download it with: atelier queue run --pull", row.job.id));
+            }
+        }
+        for row in snapshot.rows.iter().filter(|row| row.job.state == JobState::Held) {
+            self.reporter.message(&format!("Job {} is held. Ask for it with: atelier queue resume {}", row.job.id, row.job.id));
+        }
+        Ok(true)
+    }
+
+    fn engine_event(&mut self, event: &Event) {
+        match event {
+            Event::Begin { begin, .. } => self.progress.begin(begin),
+            Event::Phase { phase, .. } => {
+                let (line, is_new) = self.progress.phase(*phase);
+                if is_new {
+                    self.reporter.begin_stage(&line);
+                } else {
+                    self.reporter.update(&line);
+                }
+            }
+            Event::Step { step, .. } => self.reporter.update(&self.progress.step(*step)),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! `atelier queue` against a scripted engine.
+
+use super::super::tests::run_once_at;
+use crate::cli::exit::Exit;
+use atelier_core::recipe::{PictureInfo, Rgb8};
+use atelier_engine::{Begin, End, EngineEnd, Event, Picture, Request, Timings};
+use serde_json::Value;
+use std::sync::Arc;
+
+fn lines(out: &str) -> Vec<Value> {
+    out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+fn no_engine(_: &EngineEnd) {
+    panic!("the engine was started");
+}
+
+/// Makes one picture of each job that comes, and ends when the handle is gone.
+fn painter(engine: &EngineEnd) {
+    while let Some(request) = engine.next() {
+        let Request::Job { job, .. } = request else { continue };
+        if engine.start(job).is_none() {
+            continue;
+        }
+        let begin = Begin { width: 64, height: 64, steps: 1, seeds: vec![7], notes: Vec::new() };
+        engine.send(Event::Begin { job, begin });
+        let image = Arc::new(Rgb8::new(64, 64, vec![9; 64 * 64 * 3]).unwrap());
+        let info = PictureInfo { index: 0, seed: 7, cpu_math: None };
+        engine.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image } });
+        engine.send(Event::End { job, end: End::Done { pictures: vec![info], timings: Timings::default(), notes: Vec::new() } });
+    }
+}
+
+#[test]
+fn jobs_are_added_listed_paused_cancelled_made_and_forgotten() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| run_once_at(home.path(), &[&["queue"], args].concat(), no_engine);
+    assert!(run(&["list"]).out.contains("The queue is empty."));
+    let added = run(&["add", "-m", "/m.gguf", "-p", "a lake", "--json"]);
+    assert_eq!((added.exit, lines(&added.out)[0]["id"].as_i64()), (Exit::Done, Some(1)), "{}", added.err);
+    run(&["add", "-m", "/m.gguf", "-p", "a castle", "--first", "--pin", "CUDA1"]);
+    run(&["add", "-m", "/m.gguf", "-p", "a forest"]);
+    let listed = lines(&run(&["list", "--json"]).out);
+    let prompts: Vec<_> = listed.iter().filter_map(|line| line["prompt"].as_str()).collect();
+    assert_eq!(prompts, ["a castle", "a lake", "a forest"]);
+    assert_eq!((listed[0]["pin"].as_str(), listed[1]["why"].as_str()), (Some("CUDA1"), Some("Behind 1 job that you wait for")));
+    assert_eq!(listed[3]["running"].as_bool(), Some(false));
+
+    assert_eq!(run(&["pause"]).exit, Exit::Done);
+    let paused = run_once_at(home.path(), &["queue", "run"], painter);
+    assert_eq!(paused.exit, Exit::Done);
+    assert!(paused.err.contains("The queue is paused.") && paused.out.is_empty(), "{}", paused.err);
+    run(&["resume"]);
+    assert!(run(&["clear", "3"]).out.contains("Job 3 is cancelled."));
+    assert_eq!(run(&["clear", "99"]).exit, Exit::Usage);
+
+    let made = run_once_at(home.path(), &["queue", "run", "--json"], painter);
+    assert_eq!(made.exit, Exit::Done, "{}", made.err);
+    let made = lines(&made.out);
+    let paths: Vec<_> = made.iter().filter(|line| line["event"] == "picture").map(|line| line["path"].as_str().unwrap()).collect();
+    assert!(paths.len() == 2 && paths.iter().all(|path| std::path::Path::new(path).is_file()), "{made:?}");
+    assert_eq!(made.iter().filter(|line| line["event"] == "ended" && line["state"] == "done").count(), 2);
+
+    assert!(run(&["resume", "3"]).out.contains("Job 3 waits"));
+    let last = run_once_at(home.path(), &["queue", "run"], painter);
+    assert_eq!((last.exit, last.out.lines().count()), (Exit::Done, 1), "{}", last.err);
+    assert!(run(&["clear", "--ended"]).out.contains("3 jobs forgotten"));
+    assert_eq!(run(&["resume", "3"]).exit, Exit::Usage);
+}
+
+#[test]
+fn a_job_that_fails_says_why_and_the_command_too() {
+    let home = tempfile::tempdir().unwrap();
+    run_once_at(home.path(), &["queue", "add", "-m", "/m.gguf", "-p", "a lake"], no_engine);
+    let failing = |engine: &EngineEnd| {
+        while let Some(request) = engine.next() {
+            if let Request::Job { job, .. } = request
+                && engine.start(job).is_some()
+            {
+                engine.send(Event::End { job, end: End::Failed(atelier_engine::Failure::new("The model is broken.", "")) });
+            }
+        }
+    };
+    let ran = run_once_at(home.path(), &["queue", "run"], failing);
+    assert_eq!(ran.exit, Exit::Failed);
+    assert!(ran.err.contains("error: job 1: The model is broken."), "{}", ran.err);
+    assert!(run_once_at(home.path(), &["queue", "list"], no_engine).out.contains("The model is broken."));
+}
+
+#[test]
+fn a_job_whose_model_is_not_here_waits_for_it_and_says_how_it_comes() {
+    let home = tempfile::tempdir().unwrap();
+    let added = run_once_at(home.path(), &["queue", "add", "-m", "z-image-turbo", "-p", "a lake", "--json"], no_engine);
+    assert_eq!((added.exit, lines(&added.out)[0]["waits_for_model"].as_str()), (Exit::Done, Some("z-image-turbo")), "{}", added.err);
+    let ran = run_once_at(home.path(), &["queue", "run"], painter);
+    assert_eq!(ran.exit, Exit::Failed);
+    assert!(ran.err.contains("Job 1 waits for z-image-turbo"), "{}", ran.err);
+    let listed = run_once_at(home.path(), &["queue", "list"], no_engine);
+    assert!(listed.out.contains("Waits for the download of z-image-turbo"), "{}", listed.out);
+    let refused = run_once_at(home.path(), &["queue", "add", "-p", "x", "-m", "no-such-model"], no_engine);
+    assert_eq!(refused.exit, Exit::Failed);
+}

@@ -1,0 +1,90 @@
+//! Effects of the queue's commands, and of its events. Nothing here waits.
+
+use eframe::egui;
+
+use crate::gui::context::Context;
+use crate::gui::create;
+use crate::gui::queue::command::Command;
+use crate::gui::queue::state::{EditedJob, State};
+use crate::gui::shared::ErrorCard;
+use crate::studio::desktop_notification::DesktopNotification;
+use crate::studio::queue::{EndedJob, QueueEvent, QueueRequest};
+use atelier_core::recipe::Recipe;
+use atelier_gallery::queue::{JobState, PauseMode};
+
+/// Seconds from which on a job is long: a person has turned to something else.
+const LONG_SECS: f64 = 30.0;
+
+/// Carries out a command.
+pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
+    let request = match command {
+        Command::Toggle => {
+            state.is_open = !state.is_open;
+            return;
+        }
+        Command::Edit(id) => {
+            if let Some(row) = context.shared.queue.row(id) {
+                let recipe = Recipe::clone(&row.job.recipe);
+                state.editing = Some(EditedJob { id, before: Box::new(std::mem::replace(&mut context.shared.recipe, recipe)) });
+            }
+            return;
+        }
+        Command::SaveEdit => {
+            let Some(EditedJob { id, before }) = state.editing.take() else { return };
+            let recipe = std::mem::replace(&mut context.shared.recipe, *before);
+            let model = context.shared.model_name(&recipe.files);
+            QueueRequest::Edit(id, Box::new(recipe), model)
+        }
+        Command::StopEdit => {
+            if let Some(edited) = state.editing.take() {
+                context.shared.recipe = *edited.before;
+            }
+            return;
+        }
+        Command::Pause => QueueRequest::SetPause(PauseMode::AfterPicture),
+        Command::PauseNow => QueueRequest::SetPause(PauseMode::Now),
+        Command::Resume => QueueRequest::SetPause(PauseMode::No),
+        Command::Cancel(id) => QueueRequest::Cancel(id),
+        Command::CancelAll => QueueRequest::CancelAll,
+        Command::CancelWaiting => QueueRequest::CancelWaiting,
+        Command::ForgetEnded => QueueRequest::ForgetEnded,
+        Command::Retry(id) => QueueRequest::Retry(id),
+        Command::Duplicate(id) => QueueRequest::Duplicate(id),
+        Command::Move(id, before) => QueueRequest::Move(id, before),
+        Command::Pin(id, device) => QueueRequest::SetDevice(id, device),
+        Command::FollowModel(follows) => QueueRequest::SetFollowsModel(follows),
+        Command::Answer(answer) => QueueRequest::AnswerCrash(answer),
+    };
+    context.queue.send(request);
+}
+
+/// Folds an event of the queue in.
+pub(crate) fn queue_event(state: &mut State, create: &mut create::State, event: QueueEvent, context: &mut Context<'_>) {
+    match event {
+        QueueEvent::Snapshot(snapshot) => {
+            // A person who was asked once may close the panel.
+            if snapshot.questions().next().is_some() && !std::mem::replace(&mut state.has_asked, true) {
+                state.is_open = true;
+            }
+            context.shared.queue = snapshot;
+        }
+        QueueEvent::Submitted { engine_job, recipe, .. } => context.shared.jobs.push(engine_job, *recipe),
+        QueueEvent::NotSubmitted { engine_job, reason } => {
+            context.shared.jobs.remove(engine_job);
+            context.shared.error = Some(ErrorCard::new("This picture could not be started.", format!("Sorry: {reason}.")));
+        }
+        QueueEvent::PictureKept { engine_job, index, result } => create::pictures::kept(create, engine_job, index, result, context),
+        QueueEvent::Ended(job) => ended(&job, context),
+        QueueEvent::Problem(advice) => context.shared.error = Some(ErrorCard::of(advice)),
+    }
+}
+
+/// Tells a person who is elsewhere that a long job, or the last one, has ended.
+fn ended(job: &EndedJob, context: &mut Context<'_>) {
+    let is_in_front = context.egui.input(|input| input.viewport().focused) == Some(true);
+    if is_in_front || job.secs < LONG_SECS || job.state == JobState::Cancelled {
+        return;
+    }
+    context.egui.send_viewport_cmd(egui::ViewportCommand::RequestUserAttention(egui::UserAttentionType::Informational));
+    context.workers.notify(DesktopNotification::of_job(job));
+}

@@ -1,0 +1,233 @@
+//! The queue's panel, used as a person uses it.
+
+use crate::gui::tests::*;
+use crate::studio::queue::QueueSnapshot;
+use atelier_core::device::{Device, DeviceKind};
+use atelier_gallery::Database;
+use atelier_gallery::queue::{JobState, Lane, NewJob, PauseMode};
+
+/// A window with a forming picture, the panel, and jobs of these prompts that wait.
+fn waiting(prompts: &[&str]) -> (Studio, JobId) {
+    let mut studio = Studio::open(ready());
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![1]);
+    studio.press(Modifiers::COMMAND, Key::J);
+    for prompt in prompts {
+        studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.prompt = (*prompt).into();
+        studio.press(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Enter);
+    }
+    studio.until("the jobs", |app| app.state.shared.queue.rows.len() == prompts.len() + 1);
+    (studio, job)
+}
+
+fn prompts(snapshot: &QueueSnapshot) -> Vec<&str> {
+    snapshot.rows.iter().map(|row| row.job.recipe.prompt.as_str()).collect()
+}
+
+fn until_prompts(studio: &mut Studio, wanted: &[&str]) {
+    studio.until(&format!("{wanted:?}"), |app| prompts(&app.state.shared.queue) == wanted);
+}
+
+fn state_of(studio: &Studio, prompt: &str) -> Option<JobState> {
+    studio.app().state.shared.queue.rows.iter().find(|row| row.job.recipe.prompt == prompt).map(|row| row.job.state)
+}
+
+#[test]
+fn the_panel_opens_by_key_and_button_and_says_when_nothing_waits() {
+    let mut studio = Studio::open(ready());
+    assert!(!studio.sees("Nothing waits"));
+    studio.press(Modifiers::COMMAND, Key::J);
+    assert!(studio.sees("also while Atelier is closed"));
+    studio.harness.check_accessibility();
+    studio.click("Put the queue away");
+    assert!(!studio.sees("also while Atelier is closed"));
+    studio.click("Queue");
+    assert!(studio.sees("also while Atelier is closed"));
+}
+
+#[test]
+fn rows_say_what_forms_and_why_the_others_wait() {
+    let (mut studio, job) = waiting(&["a castle", "a forest"]);
+    studio.port.send(Event::Step { job, step: Step { picture: 0, done: 1, total: 4, fraction: 0.0, step_secs: 0.5 } });
+    studio.harness.run_ok();
+    studio.until("the reasons", |app| app.state.shared.queue.waiting().count() == 2);
+    assert!(studio.sees("Step 2 of 4") && studio.sees("a castle") && studio.sees("Next") && studio.sees("Behind"));
+    assert!(studio.sees("3 pictures to make"));
+    studio.harness.check_accessibility();
+}
+
+#[test]
+fn a_row_is_moved_with_the_arrow_keys_and_by_dragging() {
+    let (mut studio, _) = waiting(&["one", "two", "three"]);
+    until_prompts(&mut studio, &["a lake", "one", "two", "three"]);
+    studio.harness.get_by_role_and_label(Role::Button, "Job 4: three").focus();
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::ArrowUp);
+    until_prompts(&mut studio, &["a lake", "one", "three", "two"]);
+    studio.harness.get_by_role_and_label(Role::Button, "Job 3: three").focus();
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::ArrowDown);
+    until_prompts(&mut studio, &["a lake", "one", "two", "three"]);
+
+    let centre = |studio: &Studio, label: &str| studio.harness.get_by_role_and_label(Role::Button, label).rect().center();
+    let (from, to) = (centre(&studio, "Job 4: three"), centre(&studio, "Job 2: one"));
+    studio.drag_between(from, to);
+    until_prompts(&mut studio, &["a lake", "three", "one", "two"]);
+}
+
+#[test]
+fn a_waiting_job_is_edited_in_the_create_view_and_ones_own_settings_come_back() {
+    let (mut studio, _) = waiting(&["one", "two"]);
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.prompt = "mine".into();
+    studio.harness.run_ok();
+    studio.click("More for “two”");
+    studio.click("Edit");
+    assert_eq!(studio.app().state.shared.recipe.prompt, "two");
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.prompt = "changed".into();
+    studio.harness.run_ok();
+    studio.click("Save changes");
+    until_prompts(&mut studio, &["a lake", "one", "changed"]);
+    assert_eq!(studio.app().state.shared.recipe.prompt, "mine");
+
+    // Also the next one, which the engine has and has not begun.
+    studio.harness.get_by_role_and_label(Role::Button, "Job 2: one").focus();
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.prompt = "nothing comes of this".into();
+    studio.harness.run_ok();
+    studio.click("Discard changes");
+    assert_eq!((studio.app().state.shared.recipe.prompt.as_str(), state_of(&studio, "nothing comes of this")), ("mine", None));
+}
+
+#[test]
+fn jobs_are_duplicated_cancelled_tried_again_and_cleared() {
+    let (mut studio, job) = waiting(&["one", "two"]);
+    studio.click("More for “two”");
+    studio.click("Duplicate");
+    until_prompts(&mut studio, &["a lake", "one", "two", "two"]);
+    studio.harness.get_by_role_and_label(Role::Button, "Job 4: two").focus();
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Delete);
+    studio.until("the cancelled one", |app| app.state.shared.queue.rows.iter().any(|row| row.job.state == JobState::Cancelled));
+    studio.click("Try again “two”");
+    studio.until("it waits again", |app| app.state.shared.queue.rows.iter().all(|row| row.job.state != JobState::Cancelled));
+    studio.harness.get_by_label("All jobs").click();
+    studio.harness.run_ok();
+    studio.click("Cancel waiting");
+    studio.until("nothing waits", |app| app.state.shared.queue.waiting().count() == 0);
+    assert_eq!(state_of(&studio, "a lake"), Some(JobState::Running), "what forms goes on");
+    studio.click("Clear ended");
+    until_prompts(&mut studio, &["a lake"]);
+    studio.click("Cancel all");
+    studio.until("the stop", |app| app.state.shared.queue.rows.iter().any(|row| row.job.cancel_requested));
+    studio.port.send(Event::End { job, end: End::Cancelled });
+    studio.until("the end", |app| app.state.shared.queue.rows.iter().all(|row| row.job.state == JobState::Cancelled));
+}
+
+#[test]
+fn a_job_is_pinned_to_a_device_of_this_machine() {
+    let (mut studio, _) = waiting(&["one", "two"]);
+    let device = |name: &str| Device {
+        name: name.into(),
+        description: name.into(),
+        kind: DeviceKind::Gpu,
+        card: None,
+        memory_total_bytes: 1 << 33,
+        memory_free_bytes: 1 << 33,
+        memory_allocated_bytes: 0,
+    };
+    studio.port.send(Event::Devices(vec![device("CUDA0"), device("CUDA1")]));
+    studio.harness.run_ok();
+    studio.click("More for “two”");
+    studio.click("CUDA1");
+    studio.until("the pin", |app| app.state.shared.queue.rows.iter().any(|row| row.job.device.as_deref() == Some("CUDA1")));
+    assert!(studio.sees("on CUDA1"));
+}
+
+#[test]
+fn the_queue_pauses_behind_the_picture_and_goes_on() {
+    let (mut studio, job) = waiting(&["one"]);
+    studio.click("Pause");
+    studio.until("the pause", |app| app.state.shared.queue.pause == PauseMode::AfterPicture);
+    assert!(studio.sees("paused after this picture"));
+    studio.picture(job, 0, 1);
+    studio.done(job);
+    studio.until("the end", |app| app.state.shared.queue.rows.iter().any(|row| row.job.state == JobState::Done));
+    assert!(studio.sees("The queue is paused"));
+    studio.click("Go on");
+    studio.until("the next", |app| app.state.shared.queue.pause == PauseMode::No && !app.state.shared.jobs.is_empty());
+}
+
+#[test]
+fn one_long_job_and_the_model_order_are_told_and_can_be_switched_off() {
+    let (mut studio, _) = waiting(&["one"]);
+    studio.harness.get_by_label("All jobs").click();
+    studio.harness.run_ok();
+    studio.harness.get_by_label("Same model first").click();
+    studio.until("the switch", |app| !app.state.shared.queue.follows_model);
+}
+
+#[test]
+fn after_a_kill_one_question_is_asked_and_what_waited_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut database, _) = Database::open(&Paths::beneath(folder.path()).gallery_file()).unwrap();
+    let job = |prompt: &str| NewJob {
+        recipe: Recipe { prompt: prompt.into(), ..ready() },
+        lane: Lane::Batch,
+        folder: folder.path().join("Pictures"),
+        model: "sd15".into(),
+        wanted_model: None,
+        device: None,
+        preview: String::new(),
+    };
+    let (met, _next) = (database.add_job(&job("a ship")).unwrap(), database.add_job(&job("a harbour")).unwrap());
+    database.start_job(met).unwrap();
+    database.begin_job(met, 77).unwrap();
+    drop(database);
+    let mut studio = Studio::at(folder, Settings { recipe: ready(), ..Settings::default() }, Err("None.".into()), [1440.0, 900.0]);
+    studio.until("the question", |app| app.state.shared.queue.questions().count() == 1);
+    assert!(studio.sees("Begin again?") && studio.sees("a ship") && studio.sees("Waits for your answer"));
+    studio.harness.check_accessibility();
+    studio.click("Begin again");
+    let (_, recipe, _) = studio.take();
+    assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a ship", 77), "with its seed");
+    studio.until("the answer", |app| app.state.shared.queue.questions().count() == 0);
+    assert!(!studio.sees("Begin again?"));
+}
+
+#[test]
+fn two_hundred_waiting_jobs_draw_the_rows_that_can_be_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut database, _) = Database::open(&Paths::beneath(folder.path()).gallery_file()).unwrap();
+    database.set_queue_pause(PauseMode::AfterPicture).unwrap();
+    for n in 0..200 {
+        let recipe = Recipe { prompt: format!("picture {n}"), ..ready() };
+        let (folder, model) = (folder.path().join("Pictures"), "sd15".to_owned());
+        let job = NewJob { recipe, lane: Lane::Batch, folder, model, wanted_model: None, device: None, preview: String::new() };
+        database.add_job(&job).unwrap();
+    }
+    drop(database);
+    let mut studio = Studio::at(folder, Settings { recipe: ready(), ..Settings::default() }, Err("None.".into()), [1440.0, 900.0]);
+    studio.until("the jobs", |app| app.state.shared.queue.rows.len() == 200);
+    studio.press(Modifiers::COMMAND, Key::J);
+    let drawn = studio.harness.query_all_by_label_contains("More for “picture").count();
+    assert!((5..20).contains(&drawn), "{drawn} rows");
+    assert!(studio.sees("200 pictures to make"));
+    studio.harness.check_accessibility();
+}
+
+#[test]
+fn what_waits_outlives_the_window() {
+    let (mut studio, job) = waiting(&["one", "two"]);
+    studio.ask_to_close();
+    studio.harness.run_ok();
+    studio.click("Stop and close");
+    studio.port.send(Event::End { job, end: End::Cancelled });
+    studio.until("the stop", |app| app.state.shared.jobs.is_empty());
+    studio.harness.state_mut().take().unwrap().finish();
+    let (database, _) = Database::open(&Paths::beneath(studio.folder.path()).gallery_file()).unwrap();
+    let jobs = database.jobs().unwrap();
+    assert!(jobs.iter().all(|job| job.state == JobState::Waiting && job.crashes == 0), "{jobs:?}");
+    let prompts: Vec<_> = jobs.iter().map(|job| job.recipe.prompt.as_str()).collect();
+    assert_eq!(prompts, ["a lake", "one", "two"], "the one that formed is first");
+}

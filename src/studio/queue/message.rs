@@ -1,0 +1,235 @@
+//! Protocol of the queue: requests to its thread, events from it, as plain data.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use atelier_core::advice::Advice;
+use atelier_core::recipe::Recipe;
+use atelier_engine::{Event, JobId};
+use atelier_gallery::queue::{JobState, NewJob, PauseMode, QueuedJob, QueuedJobId};
+
+/// Request to the queue.
+#[derive(Debug)]
+pub enum QueueRequest {
+    /// Add a job.
+    Add(Box<NewJob>),
+    /// Cancel a job, whether it waits or runs.
+    Cancel(QueuedJobId),
+    /// Cancel every job that waits.
+    CancelWaiting,
+    /// Cancel every job.
+    CancelAll,
+    /// Let a job that is held, failed or was cancelled wait again.
+    Retry(QueuedJobId),
+    /// Add the same job again.
+    Duplicate(QueuedJobId),
+    /// Put a waiting job directly before another one; `None`: behind all others.
+    Move(QueuedJobId, Option<QueuedJobId>),
+    /// Replace the recipe of a waiting job; with the name of its model.
+    Edit(QueuedJobId, Box<Recipe>, String),
+    /// Let a waiting job run on this device; `None`: where its recipe says.
+    SetDevice(QueuedJobId, Option<String>),
+    /// Pause, or run.
+    SetPause(PauseMode),
+    /// Let jobs whose model is in memory go before others, or not.
+    SetFollowsModel(bool),
+    /// Answer the question about the jobs that ran when the program ended.
+    AnswerCrash(CrashAnswer),
+    /// Forget the jobs that ended; their pictures stay.
+    ForgetEnded,
+    /// Look again for models that jobs wait for.
+    LookForModels,
+    /// Stop what runs, and begin nothing more: the program is about to end. What runs now goes on at the next start.
+    StopForEnd,
+}
+
+/// Answer to the question about the jobs that ran when the program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CrashAnswer {
+    /// Begin them again.
+    BeginAgain,
+    /// Keep them until they are asked for.
+    Leave,
+    /// Cancel them.
+    Cancel,
+}
+
+/// Event from the queue.
+#[derive(Clone, Debug)]
+pub enum QueueEvent {
+    /// The queue as a whole; replaces every snapshot before it.
+    Snapshot(Arc<QueueSnapshot>),
+    /// The engine is about to get a job; comes before any event of the engine about it.
+    Submitted {
+        /// The engine's number.
+        engine_job: JobId,
+        /// The job.
+        job: QueuedJobId,
+        /// The recipe that the engine gets: of the pictures that are missing.
+        recipe: Box<Recipe>,
+    },
+    /// The engine did not take a job; no event of the engine is about it.
+    NotSubmitted {
+        /// The engine's number.
+        engine_job: JobId,
+        /// Sentence that says why.
+        reason: String,
+    },
+    /// A picture of the engine was kept, or could not be.
+    PictureKept {
+        /// The engine's number of the job.
+        engine_job: JobId,
+        /// Index of the picture in the engine's job.
+        index: u32,
+        /// Its file, or the reason why there is none.
+        result: Result<PathBuf, Advice>,
+    },
+    /// A job ended.
+    Ended(EndedJob),
+    /// Something went wrong that is about no single picture.
+    Problem(Advice),
+}
+
+/// A job that ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndedJob {
+    /// The job.
+    pub job: QueuedJobId,
+    /// Its state.
+    pub state: JobState,
+    /// Beginning of its prompt.
+    pub prompt: String,
+    /// Number of its kept pictures.
+    pub pictures: usize,
+    /// Seconds since the engine began it.
+    pub secs: f64,
+    /// True where no other job waits or runs.
+    pub is_last: bool,
+    /// The reason why it failed.
+    pub reason: Option<String>,
+}
+
+/// The queue as a whole.
+#[derive(Clone, Debug)]
+pub struct QueueSnapshot {
+    /// Jobs that have not ended in the order in which they run, then those that ended last.
+    pub rows: Vec<QueueRow>,
+    /// The pause.
+    pub pause: PauseMode,
+    /// Jobs whose model is in memory may go before others.
+    pub follows_model: bool,
+    /// False where another process runs the queue.
+    pub is_owner: bool,
+    /// Time of this snapshot, from which predicted ends count.
+    pub at: Instant,
+}
+
+impl Default for QueueSnapshot {
+    fn default() -> Self {
+        Self { rows: Vec::new(), pause: PauseMode::No, follows_model: true, is_owner: true, at: Instant::now() }
+    }
+}
+
+impl QueueSnapshot {
+    /// The row of this job.
+    #[must_use]
+    pub fn row(&self, id: QueuedJobId) -> Option<&QueueRow> {
+        self.rows.iter().find(|row| row.job.id == id)
+    }
+
+    /// The rows that wait: the engine is not at them.
+    pub fn waiting(&self) -> impl Iterator<Item = &QueueRow> {
+        self.rows.iter().filter(|row| row.is_waiting)
+    }
+
+    /// The jobs about which a person is to be asked.
+    pub fn questions(&self) -> impl Iterator<Item = &QueueRow> {
+        self.rows.iter().filter(|row| row.job.is_question())
+    }
+
+    /// Seconds until the last job ends, from the time of the snapshot; `None` where that is not known.
+    #[must_use]
+    pub fn ends_in_secs(&self) -> Option<f64> {
+        self.rows.iter().rfind(|row| matches!(row.job.state, JobState::Waiting | JobState::Running))?.ends_in_secs
+    }
+}
+
+/// A job of the queue as it is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueRow {
+    /// The job.
+    pub job: QueuedJob,
+    /// The engine's number, while it has the job.
+    pub engine_job: Option<JobId>,
+    /// True where the engine is not at it yet.
+    pub is_waiting: bool,
+    /// Why it waits; `None` where it does not.
+    pub reason: Option<WaitReason>,
+    /// Seconds until its end, from the time of the snapshot; `None` where that is not known.
+    pub ends_in_secs: Option<f64>,
+}
+
+impl QueueRow {
+    /// True where its place, settings and device can be changed.
+    #[must_use]
+    pub const fn can_change(&self) -> bool {
+        self.is_waiting
+    }
+
+    /// True where it can wait again.
+    #[must_use]
+    pub const fn can_retry(&self) -> bool {
+        matches!(self.job.state, JobState::Held | JobState::Failed | JobState::Cancelled)
+    }
+}
+
+/// Why a job waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WaitReason {
+    /// It is the next one.
+    Next,
+    /// This many jobs are before it.
+    Behind(usize),
+    /// What a person waits for is made first; this many jobs are before it.
+    BehindInteractive(usize),
+    /// The queue is paused.
+    Paused,
+    /// A question about a job before it has no answer yet.
+    Question,
+    /// Its model is being downloaded, or is to be.
+    Model(String),
+    /// Models of other jobs hold the memory that it needs.
+    Memory(Vec<String>),
+    /// It waits until a person asks for it; a sentence says why.
+    Held(String),
+    /// Another program of this person runs the queue.
+    OtherProcess,
+}
+
+impl WaitReason {
+    /// The reason in words.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let jobs = |count: &usize| if *count == 1 { "1 job".to_owned() } else { format!("{count} jobs") };
+        match self {
+            Self::Next => "Next".into(),
+            Self::Behind(count) => format!("Behind {}", jobs(count)),
+            Self::BehindInteractive(count) => format!("Behind {} that you wait for", jobs(count)),
+            Self::Paused => "The queue is paused".into(),
+            Self::Question => "Waits for your answer about the job above".into(),
+            Self::Model(model) => format!("Waits for the download of {model}"),
+            Self::Memory(models) => format!("Waits for the memory of {}", models.join(", ")),
+            Self::Held(reason) => reason.clone(),
+            Self::OtherProcess => "Another Atelier runs the queue".into(),
+        }
+    }
+}
+
+/// Message to the queue's thread.
+#[derive(Debug)]
+pub(super) enum Message {
+    Request(QueueRequest),
+    Engine(Event),
+    Stop,
+}

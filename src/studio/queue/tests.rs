@@ -1,0 +1,364 @@
+//! The queue's thread with the test in the engine's place.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, PictureInfo, Recipe, Rgb8};
+use atelier_engine::{Begin, Control, End, EngineEnd, Event, JobId, Picture, Request, Task, Timings, channel};
+use atelier_gallery::queue::{JobState, Lane, NewJob, PauseMode, QueuedJobId};
+
+use super::*;
+
+/// Longest wait for a thread to answer; a machine that is busy may need it.
+const LONG: Duration = Duration::from_mins(1);
+
+/// A queue, and the engine's end of its handle.
+struct Bench {
+    service: QueueService,
+    engine: EngineEnd,
+    snapshot: Arc<QueueSnapshot>,
+    events: Vec<QueueEvent>,
+    folder: Arc<tempfile::TempDir>,
+}
+
+impl Bench {
+    fn open() -> Self {
+        Self::at(Arc::new(tempfile::tempdir().unwrap()), |options| options)
+    }
+
+    fn at(folder: Arc<tempfile::TempDir>, change: impl FnOnce(QueueOptions) -> QueueOptions) -> Self {
+        let (handle, engine) = channel(|| {});
+        let paths = atelier_core::paths::Paths::beneath(folder.path());
+        let options = change(QueueOptions::of_window(Some(&paths)));
+        let service = QueueService::start(options, Arc::new(handle), || {}).unwrap();
+        Self { service, engine, snapshot: Arc::default(), events: Vec::new(), folder }
+    }
+
+    fn add(&mut self, prompt: &str, lane: Lane, pictures: u32) -> QueuedJobId {
+        self.add_with(prompt, lane, pictures, |_| {})
+    }
+
+    fn add_with(&mut self, prompt: &str, lane: Lane, pictures: u32, change: impl FnOnce(&mut NewJob)) -> QueuedJobId {
+        let known = |snapshot: &QueueSnapshot| snapshot.rows.iter().map(|row| row.job.id).max();
+        let last = known(&self.snapshot);
+        let mut recipe = Recipe { prompt: prompt.into(), batch_count: pictures, ..Recipe::default() };
+        recipe.files.set(FileRole::Model, "/a.gguf");
+        let folder = self.folder.path().join("Pictures");
+        let mut job = NewJob { recipe, lane, folder, model: "a".into(), wanted_model: None, device: None, preview: String::new() };
+        change(&mut job);
+        self.service.send(QueueRequest::Add(Box::new(job)));
+        self.until("the new job", |snapshot| known(snapshot) > last);
+        known(&self.snapshot).unwrap()
+    }
+
+    /// Reads events until a snapshot is so.
+    fn until(&mut self, what: &str, holds: impl Fn(&QueueSnapshot) -> bool) {
+        let deadline = Instant::now() + LONG;
+        while !holds(&self.snapshot) {
+            assert!(Instant::now() < deadline, "waited in vain for {what}: {:#?}", self.snapshot);
+            match self.service.next_within(Duration::from_millis(100)) {
+                Some(QueueEvent::Snapshot(snapshot)) => self.snapshot = snapshot,
+                Some(event) => self.events.push(event),
+                None => {}
+            }
+        }
+    }
+
+    fn until_state(&mut self, id: QueuedJobId, state: JobState) {
+        self.until(state.key(), |snapshot| snapshot.row(id).is_some_and(|row| row.job.state == state));
+    }
+
+    /// The next job that the engine is asked for.
+    fn take(&mut self) -> (JobId, Recipe, Arc<std::sync::atomic::AtomicBool>) {
+        loop {
+            match self.engine.next().unwrap() {
+                Request::Job { job, task: Task::Generate { recipe, .. } } => {
+                    // One that was given back meanwhile is over.
+                    if let Some(cancel) = self.engine.start(job) {
+                        return (job, *recipe, cancel);
+                    }
+                }
+                Request::Control(Control::Cancel(_)) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn begin(&mut self, job: JobId, seeds: &[i64]) {
+        let begin = Begin { width: 64, height: 64, steps: 4, seeds: seeds.to_vec(), notes: Vec::new() };
+        self.engine.send(Event::Begin { job, begin });
+    }
+
+    fn picture(&mut self, job: JobId, index: u32, seed: i64) {
+        let image = Arc::new(Rgb8::new(64, 64, vec![seed as u8; 64 * 64 * 3]).unwrap());
+        let info = PictureInfo { index, seed, cpu_math: None };
+        self.engine.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image } });
+    }
+
+    fn done(&mut self, job: JobId) {
+        let timings = Timings { denoise_secs: 4.0, ..Timings::default() };
+        self.engine.send(Event::End { job, end: End::Done { pictures: Vec::new(), timings, notes: Vec::new() } });
+    }
+
+    fn files(&self) -> usize {
+        std::fs::read_dir(self.folder.path().join("Pictures")).map_or(0, Iterator::count)
+    }
+
+    fn reason(&self, id: QueuedJobId) -> String {
+        self.snapshot.row(id).unwrap().reason.as_ref().map(WaitReason::sentence).unwrap_or_default()
+    }
+}
+
+fn is_set(cancel: &std::sync::atomic::AtomicBool) -> bool {
+    let deadline = Instant::now() + LONG;
+    while !cancel.load(Ordering::Relaxed) && Instant::now() < deadline {
+        thread::yield_now();
+    }
+    cancel.load(Ordering::Relaxed)
+}
+
+#[test]
+fn a_job_is_made_kept_and_done_and_its_seconds_predict_the_next_one() {
+    let mut bench = Bench::open();
+    let id = bench.add("a lake", Lane::Interactive, 2);
+    let (job, recipe, _) = bench.take();
+    assert_eq!((recipe.prompt.as_str(), recipe.batch_count), ("a lake", 2));
+    bench.begin(job, &[7, 8]);
+    for index in 0..2 {
+        bench.picture(job, index, 7 + i64::from(index));
+    }
+    bench.done(job);
+    bench.until_state(id, JobState::Done);
+    let row = bench.snapshot.row(id).unwrap();
+    assert_eq!((row.job.pictures.len(), row.job.first_seed, bench.files()), (2, Some(7), 2));
+    assert!(row.job.pictures.iter().all(|picture| picture.path.is_file()));
+    let kept = bench.events.iter().filter(|event| matches!(event, QueueEvent::PictureKept { result: Ok(_), .. })).count();
+    let ended = bench.events.iter().any(|event| matches!(event, QueueEvent::Ended(ended) if ended.is_last && ended.pictures == 2));
+    assert!(kept == 2 && ended);
+
+    let next = bench.add("a castle", Lane::Batch, 1);
+    bench.until("the prediction", |snapshot| snapshot.row(next).unwrap().ends_in_secs.is_some());
+}
+
+#[test]
+fn one_job_stands_at_the_engines_door_and_the_others_can_be_put_in_another_order() {
+    let mut bench = Bench::open();
+    let [first, second, third] = ["a", "b", "c"].map(|prompt| bench.add(prompt, Lane::Batch, 1));
+    let (job, ..) = bench.take();
+    bench.begin(job, &[1]);
+    let (door, recipe, _) = bench.take();
+    assert_eq!(recipe.prompt, "b");
+    bench.until_state(second, JobState::Running);
+    assert_eq!((bench.snapshot.waiting().count(), bench.reason(second)), (2, "Next".into()));
+
+    bench.service.send(QueueRequest::Move(third, Some(second)));
+    bench.until("the move", |snapshot| snapshot.row(third).unwrap().job.is_placed);
+    // The engine gives the one back that it has not begun; here it had been taken, so its end is ours to send.
+    bench.engine.send(Event::End { job: door, end: End::Cancelled });
+    let (_, recipe, _) = bench.take();
+    assert_eq!(recipe.prompt, "c");
+    bench.until_state(second, JobState::Waiting);
+    assert_eq!(bench.snapshot.row(second).unwrap().job.attempts, 0);
+    bench.picture(job, 0, 1);
+    bench.done(job);
+    bench.until_state(first, JobState::Done);
+}
+
+#[test]
+fn a_batch_steps_aside_behind_its_picture_and_goes_on_with_the_rest() {
+    let mut bench = Bench::open();
+    let batch = bench.add("batch", Lane::Batch, 3);
+    let (job, _, cancel) = bench.take();
+    bench.begin(job, &[10, 11, 12]);
+    let awaited = bench.add("now", Lane::Interactive, 1);
+    let (now, recipe, _) = bench.take();
+    assert_eq!(recipe.prompt, "now");
+    assert!(!cancel.load(Ordering::Relaxed), "the forming picture is finished");
+    bench.until_state(awaited, JobState::Running);
+    bench.picture(job, 0, 10);
+    assert!(is_set(&cancel));
+    bench.engine.send(Event::End { job, end: End::Cancelled });
+    bench.until_state(batch, JobState::Waiting);
+    bench.begin(now, &[1]);
+    let (rest, recipe, _) = bench.take();
+    assert_eq!((recipe.seed, recipe.batch_count), (11, 2));
+    bench.picture(now, 0, 1);
+    bench.done(now);
+    bench.until_state(awaited, JobState::Done);
+    bench.begin(rest, &[11, 12]);
+    bench.picture(rest, 0, 11);
+    bench.picture(rest, 1, 12);
+    bench.done(rest);
+    bench.until_state(batch, JobState::Done);
+    let job = &bench.snapshot.row(batch).unwrap().job;
+    assert_eq!((job.pictures.len(), job.resumes, bench.files()), (3, 1, 4));
+}
+
+#[test]
+fn a_pause_waits_for_the_picture_or_stops_it_and_nothing_is_lost() {
+    let mut bench = Bench::open();
+    let id = bench.add("a", Lane::Batch, 2);
+    let (job, _, cancel) = bench.take();
+    bench.begin(job, &[1, 2]);
+    bench.service.send(QueueRequest::SetPause(PauseMode::AfterPicture));
+    bench.until("the pause", |snapshot| snapshot.pause == PauseMode::AfterPicture);
+    assert!(!cancel.load(Ordering::Relaxed));
+    bench.picture(job, 0, 1);
+    assert!(is_set(&cancel));
+    bench.engine.send(Event::End { job, end: End::Cancelled });
+    bench.until_state(id, JobState::Waiting);
+    assert_eq!((bench.reason(id), bench.files()), ("The queue is paused".into(), 1));
+
+    bench.service.send(QueueRequest::SetPause(PauseMode::No));
+    let (job, recipe, cancel) = bench.take();
+    assert_eq!((recipe.seed, recipe.batch_count), (2, 1));
+    bench.begin(job, &[2]);
+    bench.service.send(QueueRequest::SetPause(PauseMode::Now));
+    assert!(is_set(&cancel), "at once");
+    bench.engine.send(Event::End { job, end: End::Cancelled });
+    bench.until_state(id, JobState::Waiting);
+    assert_eq!(bench.snapshot.row(id).unwrap().job.pictures.len(), 1);
+}
+
+#[test]
+fn jobs_are_cancelled_copied_edited_pinned_and_tried_again() {
+    let mut bench = Bench::open();
+    bench.service.send(QueueRequest::SetPause(PauseMode::AfterPicture));
+    let (a, b) = (bench.add("a", Lane::Batch, 1), bench.add("b", Lane::Batch, 1));
+    bench.service.send(QueueRequest::Duplicate(a));
+    bench.until("the copy", |snapshot| snapshot.rows.len() == 3);
+    let copy = bench.snapshot.rows[1].job.id;
+    assert!(copy > b && bench.snapshot.rows[1].job.recipe.prompt == "a");
+    let recipe = Recipe { prompt: "edited".into(), ..Recipe::clone(&bench.snapshot.row(b).unwrap().job.recipe) };
+    bench.service.send(QueueRequest::Edit(b, Box::new(recipe), "a".into()));
+    bench.service.send(QueueRequest::SetDevice(b, Some("CUDA1".into())));
+    bench.service.send(QueueRequest::Cancel(a));
+    bench.until_state(a, JobState::Cancelled);
+    bench.service.send(QueueRequest::Retry(a));
+    bench.until_state(a, JobState::Waiting);
+    let order: Vec<_> = bench.snapshot.rows.iter().map(|row| row.job.recipe.prompt.clone()).collect();
+    assert_eq!(order, ["a", "edited", "a"], "one that is tried again goes to the end");
+    assert_eq!(bench.snapshot.row(a).unwrap().job.id, bench.snapshot.rows[2].job.id);
+    bench.service.send(QueueRequest::CancelAll);
+    bench.until("the end of all", |snapshot| snapshot.rows.iter().all(|row| row.job.state == JobState::Cancelled));
+    bench.service.send(QueueRequest::ForgetEnded);
+    bench.until("an empty queue", |snapshot| snapshot.rows.is_empty());
+
+    bench.service.send(QueueRequest::SetPause(PauseMode::No));
+    bench.add_with("pinned", Lane::Batch, 1, |job| job.device = Some("CUDA1".into()));
+    assert_eq!(bench.take().1.placement.backend, "CUDA1");
+}
+
+#[test]
+fn after_the_program_ended_without_a_word_one_question_is_asked_and_answered() {
+    let mut bench = Bench::open();
+    let id = bench.add("a", Lane::Batch, 1);
+    let next = bench.add("b", Lane::Batch, 1);
+    let (job, ..) = bench.take();
+    bench.begin(job, &[5]);
+    bench.until_state(next, JobState::Running);
+    let folder = Arc::clone(&bench.folder);
+    leave_as_after_a_kill(folder.path(), id);
+    drop(bench);
+
+    let mut bench = Bench::at(Arc::clone(&folder), |options| options);
+    bench.until("the question", |snapshot| snapshot.is_owner && snapshot.questions().count() == 1);
+    assert_eq!(bench.snapshot.rows[0].job.id, id);
+    assert_eq!(bench.reason(next), "Waits for your answer about the job above");
+    bench.service.send(QueueRequest::AnswerCrash(CrashAnswer::BeginAgain));
+    let (job, recipe, _) = bench.take();
+    assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a", 5), "with the seed that it had");
+    bench.begin(job, &[5]);
+    bench.until_state(next, JobState::Running);
+    leave_as_after_a_kill(folder.path(), id);
+    drop(bench);
+
+    let mut bench = Bench::at(folder, |options| QueueOptions { crashed: CrashedJobs::BeginAgain, ..options });
+    let (_, recipe, _) = bench.take();
+    assert_eq!(recipe.prompt, "b", "one that ended the program twice waits until it is asked for");
+    bench.until_state(id, JobState::Held);
+    bench.service.send(QueueRequest::Retry(id));
+    bench.until_state(id, JobState::Waiting);
+}
+
+/// Puts the queue as the process after a kill finds it, before the service here can mark what runs as it ends.
+fn leave_as_after_a_kill(folder: &Path, id: QueuedJobId) {
+    let path = atelier_core::paths::Paths::beneath(folder).gallery_file();
+    let (mut database, _) = atelier_gallery::Database::open(&path).unwrap();
+    assert_eq!(database.job(id).unwrap().unwrap().state, JobState::Running);
+    database.recover_queue().unwrap();
+}
+
+#[test]
+fn when_the_program_ends_what_runs_waits_first_for_the_next_start_without_a_question() {
+    let mut bench = Bench::open();
+    let (id, next) = (bench.add("a", Lane::Batch, 1), bench.add("b", Lane::Batch, 1));
+    let (job, _, cancel) = bench.take();
+    bench.begin(job, &[5]);
+    bench.service.send(QueueRequest::StopForEnd);
+    assert!(is_set(&cancel));
+    bench.engine.send(Event::End { job, end: End::Cancelled });
+    bench.until_state(id, JobState::Waiting);
+    let Bench { service, folder, .. } = bench;
+    assert!(service.finish(LONG));
+    let mut bench = Bench::at(folder, |options| options);
+    let (_, recipe, _) = bench.take();
+    assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a", 5));
+    bench.until("the rows", |snapshot| snapshot.rows.len() == 2);
+    assert_eq!((bench.snapshot.questions().count(), bench.snapshot.rows[1].job.id), (0, next));
+}
+
+#[test]
+fn a_second_process_adds_rows_and_a_window_takes_the_engine_over_behind_the_picture() {
+    let folder = Arc::new(tempfile::tempdir().unwrap());
+    let mut command = Bench::at(Arc::clone(&folder), |options| QueueOptions { is_window: false, ..options });
+    let id = command.add("a", Lane::Batch, 2);
+    let (job, _, cancel) = command.take();
+    command.begin(job, &[1, 2]);
+    let mut window = Bench::at(folder, |options| options);
+    window.until("the command's job", |snapshot| snapshot.row(id).is_some() && !snapshot.is_owner);
+    let mine = window.add("mine", Lane::Interactive, 1);
+    assert_eq!(window.reason(mine), "Another Atelier runs the queue");
+    command.until("the window's job", |snapshot| snapshot.row(mine).is_some());
+    assert!(!cancel.load(Ordering::Relaxed));
+    command.picture(job, 0, 1);
+    assert!(is_set(&cancel), "it stops behind its picture");
+    command.engine.send(Event::End { job, end: End::Cancelled });
+    let (_, recipe, _) = window.take();
+    assert_eq!(recipe.prompt, "mine");
+    window.until("the right", |snapshot| snapshot.is_owner);
+    command.until("the other right", |snapshot| !snapshot.is_owner);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_holds_the_job_and_pauses_the_queue() {
+    let mut bench = Bench::open();
+    let blocked = bench.folder.path().join("file");
+    std::fs::write(&blocked, "no folder").unwrap();
+    let id = bench.add_with("a", Lane::Batch, 1, |job| job.folder = blocked.join("Pictures"));
+    let other = bench.add("b", Lane::Batch, 1);
+    let (job, _, cancel) = bench.take();
+    bench.begin(job, &[1]);
+    bench.picture(job, 0, 1);
+    assert!(is_set(&cancel));
+    bench.done(job);
+    bench.until_state(id, JobState::Held);
+    assert!(bench.reason(id).contains("could not be kept"), "{}", bench.reason(id));
+    bench.until("the pause", |snapshot| snapshot.pause != PauseMode::No);
+    bench.until_state(other, JobState::Waiting);
+}
+
+#[test]
+fn pixels_that_a_job_starts_from_are_written_and_reach_the_engine_as_a_file() {
+    let mut bench = Bench::open();
+    let pixels = Rgb8::new(1, 1, vec![1, 2, 3]).unwrap();
+    bench.add_with("a", Lane::Interactive, 1, |job| {
+        job.recipe.init = Some(InitImage { image: ImageSource::Pixels(pixels.clone()), strength: 0.5 });
+    });
+    let (_, recipe, _) = bench.take();
+    let source = recipe.init.unwrap().image;
+    assert!(matches!(source, ImageSource::File(_)));
+    assert_eq!(atelier_media::read_image(&source).unwrap(), pixels);
+}
