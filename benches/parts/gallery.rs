@@ -48,7 +48,7 @@ impl Numbers {
     fn prompt(&mut self, index: usize) -> String {
         let words = (0..WORDS).map(|_| {
             let (a, b) = (self.below(VOCABULARY.len() as u64), self.below(VOCABULARY.len() as u64));
-            VOCABULARY[(a * b / VOCABULARY.len() as u64) as usize].to_owned()
+            VOCABULARY[(a * b / (VOCABULARY.len() as u64 - 1)) as usize].to_owned()
         });
         let mut words: Vec<String> = words.collect();
         words.push(format!("study{index}"));

@@ -237,8 +237,8 @@ impl SqlCondition {
             TextColumns::Note => vec![in_text("note")],
             TextColumns::FileName => vec![file_name],
             TextColumns::Any => vec![
-                in_text("prompt"),
-                in_text("note"),
+                // Both in one look at the table.
+                in_text("prompt || char(10) || note"),
                 file_name,
                 "p.id IN (SELECT picture_id FROM picture_tag JOIN tag ON tag.id = tag_id WHERE name LIKE ? ESCAPE '\\')".to_owned(),
                 "ifnull(p.model_id IN (SELECT id FROM model WHERE name LIKE ? ESCAPE '\\'), 0)".to_owned(),

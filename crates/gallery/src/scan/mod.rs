@@ -207,6 +207,11 @@ fn write_row(
         return write_settings(connection, id, picture);
     }
     let relative = picture.path.strip_prefix(&folder.path).unwrap_or(&picture.path);
+    let taken = "SELECT 1 FROM picture WHERE folder_id = ?1 AND relative_path = ?2";
+    if connection.prepare_cached(taken)?.exists(params![folder.id.0, StoredPath::of(relative)])? {
+        // Another scan, or who made the picture, was faster.
+        return Ok(());
+    }
     if let Some(id) = moved_picture(connection, picture.identity.hash)? {
         report.moved += 1;
         let name = picture.path.file_name().unwrap_or_default().to_string_lossy();
