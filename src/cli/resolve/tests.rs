@@ -78,7 +78,7 @@ fn a_picture_gives_its_settings_and_flags_change_them() {
     let changed = recipe(&["-p", "a hut", "-n", "", "-s", "8", "--steps", "3", "--rng", "cuda"]);
     assert_eq!((changed.prompt.as_str(), changed.negative_prompt.as_str(), changed.seed, changed.steps), ("a hut", "", 8, 3));
     assert_eq!((changed.width, changed.rng), (64, Rng::Cuda));
-    let notes = job(&["generate", "--like", "gone.png", "-m", "mine"]).unwrap().unsupported;
+    let notes = job(&["generate", "--like", "gone.png", "-m", "mine"]).unwrap().notes;
     assert_eq!(notes, ["Model gone is not on this machine."]);
     let refused = job(&["generate", "--like", "gone.png"]).unwrap_err();
     assert!(refused.is_missing_resource() && refused.to_string() == "Model gone is not on this machine. Name another one with --model");
