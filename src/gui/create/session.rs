@@ -265,9 +265,12 @@ mod tests {
         let newest = push(&mut session, 7, 1);
         session.get_mut(newest).unwrap().stored = PictureFile::At("b.png".into());
         let opened = || OpenedPicture {
-            recipe: Recipe::default(),
-            missing_files: Vec::new(),
-            missing_extras: Vec::new(),
+            tool: atelier_media::Tool::Atelier,
+            settings: PartialRecipe::of(&Recipe::default()),
+            understood: Vec::new(),
+            not_understood: Vec::new(),
+            differences: Vec::new(),
+            missing: Vec::new(),
             info: PictureInfo { index: 0, seed: 3, cpu_math: None },
             notes: Vec::new(),
             width: 1,
