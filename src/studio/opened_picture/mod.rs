@@ -6,7 +6,7 @@ mod models;
 mod sampling;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{PartialRecipe, PictureInfo, Recipe};
@@ -117,6 +117,8 @@ fn own(stored: StoredRecipe, from: &PictureSettings, path: &Path, known: &KnownM
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use atelier_library::ModelCard;
 
     use super::*;
