@@ -8,7 +8,7 @@ use atelier::settings::Settings;
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::start;
-use eframe::egui::{Event, Key, Modifiers, MouseWheelUnit, TouchPhase, pos2, vec2};
+use eframe::egui::{Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, TouchPhase, pos2, vec2};
 use egui_kittest::Harness;
 
 use super::{LIMIT, Outcome};
@@ -44,7 +44,7 @@ pub(super) fn gallery_frames(paths: Paths) -> Outcome<(f64, Vec<f64>)> {
     };
     let mut harness = window(options, Settings::default());
     let deadline = Instant::now() + LIMIT;
-    let mut until = |harness: &mut Harness<'static, Option<App>>, holds: &dyn Fn(&App) -> bool| -> Outcome<()> {
+    let until = |harness: &mut Harness<'static, Option<App>>, holds: &dyn Fn(&App) -> bool| -> Outcome<()> {
         while !harness.state().as_ref().is_some_and(holds) {
             harness.step();
             if Instant::now() > deadline {
@@ -71,6 +71,7 @@ pub(super) fn gallery_frames(paths: Paths) -> Outcome<(f64, Vec<f64>)> {
             unit: MouseWheelUnit::Point,
             delta: vec2(0.0, -900.0),
             phase: TouchPhase::Move,
+            source: MouseWheelSource::Wheel,
             modifiers: Modifiers::NONE,
         });
         let begun = Instant::now();

@@ -35,7 +35,8 @@ use clap::{CommandFactory, Parser};
 
 use exit::Exit;
 pub use flags::{
-    Command, DevicesFlags, DoctorFlags, GalleryFlags, GenerateFlags, InspectFlags, ModelsFlags, PlanFlags, QueueFlags, ServeFlags, UpscaleFlags,
+    Command, DevicesFlags, DoctorFlags, GalleryFlags, GenerateFlags, InspectFlags, ModelsFlags, PlanFlags, QueueFlags, ServeFlags,
+    UpscaleFlags,
 };
 use flags::{CommonFlags, ServerFlags};
 use interrupt::{Interrupt, Press};

@@ -9,8 +9,8 @@ use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_pict
 use atelier_core::paths::{NoHome, Paths};
 use atelier_library::disk::{ScanResult, Scanner, ScannerOptions};
 use atelier_library::{
-    Builtin, BuiltinError, Catalogue, LibraryConfig, LibraryConfigError, Manifest, Models, Problem, Role, Runnable, builtin_card, downloaded,
-    lora_named, model_cards,
+    Builtin, BuiltinError, Catalogue, LibraryConfig, LibraryConfigError, Manifest, Models, Problem, Role, Runnable, builtin_card,
+    downloaded, lora_named, model_cards,
 };
 
 /// The library as the flags and the settings have it.

@@ -91,7 +91,7 @@ mod tests {
         let ctx = Context::default();
         let mut thumbnails = Thumbnails::default();
         // 4 MiB each: 64 fit.
-        let texture = || ctx.load_texture("test", ColorImage::filled([1024, 1024], eframe::egui::Color32::GRAY), TextureOptions::LINEAR);
+        let texture = || ctx.load_texture("test", ColorImage::filled([1024, 1024], crate::gui::theme::UNTINTED), TextureOptions::LINEAR);
         for id in 0..64 {
             thumbnails.insert(PictureId(id), Some(texture()));
         }

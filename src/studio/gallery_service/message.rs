@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::ExportFormat;
+use atelier_core::mailbox::Mailbox;
 use atelier_core::recipe::Rgb8;
 use atelier_gallery::{Grouping, LatestPictures, Order, PictureDetails, PictureFlag, PictureId, PictureSummary, Query};
 
@@ -165,8 +166,14 @@ pub(super) fn request_is_replaced_by(request: &GalleryRequest) -> impl Fn(&Galle
     move |unread| is_state && std::mem::discriminant(unread) == kind
 }
 
+/// Sends an event in place of the unread ones that it outdates.
+pub(super) fn send_event(events: &Mailbox<GalleryEvent>, event: GalleryEvent) {
+    let outdates = is_replaced_by(&event);
+    events.send_replacing(event, outdates);
+}
+
 /// Predicate over unread events: true for those that `event` makes worthless.
-pub(super) fn is_replaced_by(event: &GalleryEvent) -> impl Fn(&GalleryEvent) -> bool + use<> {
+fn is_replaced_by(event: &GalleryEvent) -> impl Fn(&GalleryEvent) -> bool + use<> {
     let is_state = matches!(event, GalleryEvent::Found(_) | GalleryEvent::Changed | GalleryEvent::Overview(_) | GalleryEvent::Scanning(_));
     let kind = std::mem::discriminant(event);
     move |unread| is_state && std::mem::discriminant(unread) == kind

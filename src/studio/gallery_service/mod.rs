@@ -21,8 +21,8 @@ use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
 
 use images::{ImageRequest, Images};
+use message::request_is_replaced_by;
 pub use message::{Export, FolderSummary, Found, GalleryEvent, GalleryRequest, Mark, Overview, Search};
-use message::{is_replaced_by, request_is_replaced_by};
 use worker::{Message, Worker};
 
 pub use atelier_media::ExportFormat;
@@ -101,10 +101,4 @@ impl Drop for GalleryService {
     fn drop(&mut self) {
         self.stop();
     }
-}
-
-/// Sends an event in place of the unread ones that it outdates.
-fn send_event(events: &Mailbox<GalleryEvent>, event: GalleryEvent) {
-    let outdates = is_replaced_by(&event);
-    events.send_replacing(event, outdates);
 }

@@ -9,9 +9,7 @@ use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
 use atelier_gallery::{Database, GalleryError};
 
-use super::message::GalleryEvent;
-use super::send_event;
-use super::worker::Message;
+use super::message::{GalleryEvent, send_event};
 
 /// Time between two looks at what a scan has found so far.
 const PUBLISH_EVERY: Duration = Duration::from_millis(700);
@@ -31,17 +29,17 @@ pub(super) struct Scanning {
 }
 
 impl Scanning {
-    /// Starts the thread; `worker` is told when pictures were added or changed. Without a thread nothing is scanned, which is logged.
+    /// Starts the thread, which calls `scanned` when pictures were added or changed. Without a thread nothing is scanned, which is logged.
     pub(super) fn start(
         paths: &Paths,
         events: Arc<Mailbox<GalleryEvent>>,
-        worker: Arc<Mailbox<Message>>,
+        scanned: impl Fn() + Send + 'static,
         is_stopping: Arc<AtomicBool>,
     ) -> Self {
         let tasks = Arc::new(Mailbox::new(|| {}));
         let (received, paths) = (Arc::clone(&tasks), paths.clone());
         let thread = thread::Builder::new().name("gallery scan".into()).spawn(move || {
-            if let Err(error) = run(&paths, &received, &events, &worker, &is_stopping) {
+            if let Err(error) = run(&paths, &received, &events, &scanned, &is_stopping) {
                 send_event(&events, GalleryEvent::Notice(error.to_string()));
             }
         });
@@ -79,7 +77,7 @@ fn run(
     paths: &Paths,
     tasks: &Mailbox<Task>,
     events: &Arc<Mailbox<GalleryEvent>>,
-    worker: &Mailbox<Message>,
+    scanned: &dyn Fn(),
     is_stopping: &AtomicBool,
 ) -> Result<(), GalleryError> {
     let (mut database, _) = Database::open(&paths.gallery_file())?;
@@ -87,7 +85,7 @@ fn run(
         let result = match tasks.wait() {
             Task::Stop => return Ok(()),
             Task::WriteJournals => database.write_journals(),
-            Task::Scan => scan(&mut database, events, worker, is_stopping),
+            Task::Scan => scan(&mut database, events, scanned, is_stopping),
         };
         if let Err(error) = result {
             send_event(events, GalleryEvent::Notice(error.to_string()));
@@ -98,7 +96,7 @@ fn run(
 fn scan(
     database: &mut Database,
     events: &Arc<Mailbox<GalleryEvent>>,
-    worker: &Mailbox<Message>,
+    scanned: &dyn Fn(),
     is_stopping: &AtomicBool,
 ) -> Result<(), GalleryError> {
     let mut published = Instant::now();
@@ -108,16 +106,12 @@ fn scan(
             if published.elapsed() >= PUBLISH_EVERY {
                 published = Instant::now();
                 send_event(events, GalleryEvent::Scanning(Some((path.clone(), report.looked_at))));
-                send_scanned(worker);
+                scanned();
             }
         };
         database.scan(folder.id, &mut progress, &|| is_stopping.load(Ordering::Acquire))?;
-        send_scanned(worker);
+        scanned();
     }
     send_event(events, GalleryEvent::Scanning(None));
     Ok(())
-}
-
-fn send_scanned(worker: &Mailbox<Message>) {
-    worker.send_replacing(Message::Scanned, |unread| matches!(unread, Message::Scanned));
 }

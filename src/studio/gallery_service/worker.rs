@@ -8,9 +8,9 @@ use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
 use atelier_gallery::{Database, DatabaseState, FolderKind, GalleryError, PictureId, Query, SystemTrash};
 
-use super::message::{FolderSummary, Found, GalleryEvent, GalleryRequest, Mark, Overview, Search};
+use super::files;
+use super::message::{FolderSummary, Found, GalleryEvent, GalleryRequest, Mark, Overview, Search, send_event};
 use super::scanning::Scanning;
-use super::{files, send_event};
 
 /// Pictures of the filmstrip at the start.
 const NEWEST: usize = 60;
@@ -71,7 +71,9 @@ impl Worker {
         if let Err(error) = database.add_folder(&self.pictures_folder, FolderKind::Own) {
             self.notice(error.to_string());
         }
-        let scanning = Scanning::start(&self.paths, Arc::clone(&self.events), Arc::clone(&self.messages), Arc::clone(&self.is_stopping));
+        let messages = Arc::clone(&self.messages);
+        let scanned = move || messages.send_replacing(Message::Scanned, |unread| matches!(unread, Message::Scanned));
+        let scanning = Scanning::start(&self.paths, Arc::clone(&self.events), scanned, Arc::clone(&self.is_stopping));
         self.publish_newest(&database);
         self.publish(&database, true);
         scanning.rescan();
