@@ -17,7 +17,7 @@ use crate::gui::window_command::WindowCommand;
 use crate::settings::ThemeChoice;
 use atelier_core::recipe::RecallPart;
 
-/// Points: below this width of the window the groups of buttons are closer together.
+/// Points: below this width of the window the groups of buttons are closer together, and some buttons are left to keys and menus.
 const NARROW_WINDOW: f32 = 1100.0;
 /// Points: a narrower title would be little more than an ellipsis.
 const MIN_TITLE_WIDTH: f32 = 90.0;
@@ -34,13 +34,17 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         };
         menu_button(ui, state, commands);
         icon_button(ui, state, commands, icon, WindowCommand::SetTheme(state.shared.theme.next()));
-        icon_button(ui, state, commands, Icon::Folder, create::Command::OpenFolder);
+        if !is_narrow(ui) {
+            icon_button(ui, state, commands, Icon::Folder, create::Command::OpenFolder);
+        }
         queue_button(ui, state, commands);
         coming_in(ui, state, commands);
         if state.create.canvas_size_px().is_some() && state.shared.screen == Screen::Create {
             gap(ui);
             icon_button(ui, state, commands, Icon::Fit, create::Command::ZoomFit);
-            icon_button(ui, state, commands, Icon::Plus, create::Command::ZoomIn);
+            if !is_narrow(ui) {
+                icon_button(ui, state, commands, Icon::Plus, create::Command::ZoomIn);
+            }
             let percent = canvas_rect(ui.ctx())
                 .zip(state.create.canvas_size_px())
                 .map_or(100.0, |(canvas, size)| state.create.view.scale(size, canvas) * ui.pixels_per_point() * 100.0);
@@ -49,7 +53,9 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
                 let button = Button::new(text).frame_when_inactive(false).min_size(vec2(58.0, 26.0));
                 ui.add(button).accessible_name(create::Command::ZoomActual.label())
             });
-            icon_button(ui, state, commands, Icon::Minus, create::Command::ZoomOut);
+            if !is_narrow(ui) {
+                icon_button(ui, state, commands, Icon::Minus, create::Command::ZoomOut);
+            }
         }
         if matches!(state.shared.screen, Screen::Create | Screen::Devices) {
             gap(ui);
@@ -111,18 +117,28 @@ fn screens(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(theme::RADIUS + 1).inner_margin(2).show(ui, |ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
+        let is_narrow = is_narrow(ui);
+        if is_narrow {
+            ui.spacing_mut().button_padding.x = 5.0;
+        }
+        let width = if is_narrow { 0.0 } else { 66.0 };
         for screen in Screen::ALL.iter().copied() {
             let here = state.shared.screen == screen;
             command_control(ui, state, commands, WindowCommand::SetScreen(screen), |ui| {
                 let text = RichText::new(screen.label()).color(if here { palette.strong } else { palette.weak });
-                ui.add(Button::selectable(here, text).min_size(vec2(66.0, 22.0)))
+                ui.add(Button::selectable(here, text).min_size(vec2(width, 22.0)))
             });
         }
     });
 }
 
+/// True where keys, wheel and menus stand for some buttons.
+fn is_narrow(ui: &Ui) -> bool {
+    ui.ctx().content_rect().width() < NARROW_WINDOW
+}
+
 fn gap(ui: &mut Ui) {
-    let space = if ui.ctx().content_rect().width() < NARROW_WINDOW { 3.0 } else { 8.0 };
+    let space = if is_narrow(ui) { 3.0 } else { 8.0 };
     ui.add_space(space);
     let palette = theme::palette(ui);
     let (rect, _) = ui.allocate_exact_size(vec2(1.0, 16.0), eframe::egui::Sense::hover());

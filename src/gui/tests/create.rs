@@ -515,7 +515,7 @@ fn everything_has_a_name_and_nothing_sticks_out() {
                 assert!(rect.right() <= side - 15.5, "sticks out of the panel: {named}");
             }
         }
-        let [last_screen, first_button] = ["Models", "Use these settings"].map(|name| {
+        let [last_screen, first_button] = ["Gallery", "Use these settings"].map(|name| {
             let all = studio.harness.root().children_recursive();
             all.into_iter().find(|node| node.accesskit_node().label().as_deref() == Some(name)).unwrap().rect()
         });

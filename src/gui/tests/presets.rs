@@ -67,9 +67,9 @@ fn a_damaged_style_is_named_and_the_others_are_there() {
 #[test]
 fn earlier_prompts_come_back_by_key_and_by_search_and_are_kept_for_the_next_start() {
     let mut studio = Studio::open(ready());
-    for prompt in ["a lake", "a red hut"] {
+    for (seed, prompt) in [(1, "a lake"), (2, "a red hut")] {
         set(&mut studio, Recipe { prompt: prompt.into(), ..ready() });
-        studio.generate();
+        studio.make(seed);
     }
     set(&mut studio, Recipe { prompt: "half a".into(), ..ready() });
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").focus();

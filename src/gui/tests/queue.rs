@@ -116,6 +116,12 @@ fn jobs_are_duplicated_cancelled_tried_again_and_cleared() {
     studio.click("Cancel waiting");
     studio.until("nothing waits", |app| app.state.shared.queue.waiting().count() == 0);
     assert_eq!(state_of(&studio, "a lake"), Some(JobState::Running), "what forms goes on");
+    // The engine gives back the one that it had and had not begun.
+    let rows = studio.app().state.shared.queue.rows.clone();
+    for given in rows.iter().filter(|row| !row.job.state.is_ended()).filter_map(|row| row.engine_job).filter(|it| *it != job) {
+        studio.port.send(Event::End { job: given, end: End::Cancelled });
+    }
+    studio.until("the ends", |app| app.state.shared.queue.rows.iter().filter(|row| !row.job.state.is_ended()).count() == 1);
     studio.click("Clear ended");
     until_prompts(&mut studio, &["a lake"]);
     studio.click("Cancel all");

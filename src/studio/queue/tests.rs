@@ -103,7 +103,8 @@ impl Bench {
     }
 
     fn files(&self) -> usize {
-        std::fs::read_dir(self.folder.path().join("Pictures")).map_or(0, Iterator::count)
+        let entries = std::fs::read_dir(self.folder.path().join("Pictures")).into_iter().flatten().flatten();
+        entries.filter(|entry| entry.path().extension().is_some_and(|it| it == "png")).count()
     }
 
     fn reason(&self, id: QueuedJobId) -> String {

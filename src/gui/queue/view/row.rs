@@ -147,7 +147,7 @@ fn menu(ui: &mut Ui, state: &State, commands: &mut Commands, row: &QueueRow, tit
 fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, command: Command, label: &str, is_chosen: bool) {
     let chosen = command_control(ui, state, commands, command, |ui| {
         let button = eframe::egui::Button::selectable(is_chosen, label).right_text("");
-        ui.add(button.min_size(vec2(MENU_WIDTH, crate::gui::widgets::ROW_HEIGHT)))
+        ui.add(button.min_size(vec2(MENU_WIDTH, crate::gui::widgets::ROW_HEIGHT))).accessible_name(label)
     });
     if chosen.clicked() {
         ui.close();
