@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf, absolute};
 
-use super::{CommandError, open, report};
+use super::environment::{CommandError, open};
+use super::report;
 use crate::cli::flags::QueueAddFlags;
 use crate::cli::printer::Printer;
 use crate::cli::usage_error::UsageError;

@@ -4,62 +4,24 @@
 //! codes: 0 all done, 1 something failed, 2 wrong flags, 130 ended by Ctrl-C.
 
 mod add;
+mod environment;
 mod report;
 mod run;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::Arc;
+
+pub(super) use environment::Env;
+use environment::{CommandError, open};
 
 use super::exit::Exit;
 use super::flags::{QueueCommand, QueueFlags};
-use super::interrupt::Interrupt;
 use super::printer::Printer;
-use super::usage_error::UsageError;
 use atelier_core::paths::Paths;
 use atelier_engine::Handle;
 use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
-use atelier_gallery::{Database, GalleryError};
-use atelier_library::{Builtin, BuiltinError};
 
 use crate::studio::queue::list_jobs;
-
-/// System that a command runs on; tests give their own.
-pub(super) struct Env<'a> {
-    pub(super) out: &'a mut (dyn Write + Send),
-    pub(super) err: Box<dyn Write + Send>,
-    /// Standard error is a terminal, which can show a bar.
-    pub(super) terminal: bool,
-    pub(super) paths: Paths,
-    pub(super) builtin: fn() -> Result<Builtin, BuiltinError>,
-    pub(super) interrupt: Arc<Interrupt>,
-    pub(super) listen: fn(&Arc<Interrupt>) -> Result<(), ctrlc::Error>,
-}
-
-/// Reason for which a command ends early.
-#[derive(Debug, thiserror::Error)]
-enum CommandError {
-    #[error(transparent)]
-    Usage(#[from] UsageError),
-    #[error(transparent)]
-    Database(#[from] GalleryError),
-    #[error(transparent)]
-    Output(#[from] io::Error),
-    /// There is no such job, or it cannot be changed so.
-    #[error("job {0} {1}")]
-    Job(QueuedJobId, &'static str),
-}
-
-impl CommandError {
-    fn exit(&self) -> Exit {
-        match self {
-            // Nobody reads standard output any more.
-            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
-            Self::Usage(error) if !error.is_missing_resource() => Exit::Usage,
-            Self::Job(..) => Exit::Usage,
-            Self::Usage(_) | Self::Database(_) | Self::Output(_) => Exit::Failed,
-        }
-    }
-}
 
 /// Runs a command of `atelier queue`.
 pub(super) fn run(flags: QueueFlags, start_engine: impl FnOnce() -> Arc<Handle>, mut env: Env<'_>) -> Exit {
@@ -86,10 +48,6 @@ pub(super) fn run(flags: QueueFlags, start_engine: impl FnOnce() -> Arc<Handle>,
             exit
         }
     }
-}
-
-fn open(paths: &Paths) -> Result<Database, CommandError> {
-    Ok(Database::open(&paths.gallery_file())?.0)
 }
 
 fn list(paths: &Paths, printer: &mut Printer<'_>) -> Result<(), CommandError> {

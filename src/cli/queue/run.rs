@@ -5,7 +5,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Env, report};
+use super::environment::Env;
+use super::report;
 use crate::cli::exit::Exit;
 use crate::cli::flags::{LibraryFlags, PullFlags, ServerFlags};
 use crate::cli::job_progress::JobProgress;

@@ -1,7 +1,7 @@
 //! Comparison of two pictures, and the settings in which they differ.
 
 use eframe::egui::{
-    Align, Align2, Button, FontId, Id, Key, Layout, Panel, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
+    Align, Align2, Button, FontId, Frame, Id, Key, Layout, Margin, Panel, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
 };
 
 use crate::gui::command::{Command, Commands};
@@ -23,7 +23,8 @@ const BLINK_SECS: f64 = 0.6;
 pub(super) fn compare_panel(ui: &mut Ui, state: &State, commands: &mut Commands, comparison: &Comparison) {
     bar(ui, state, commands, comparison);
     let height = (ui.available_height() * 0.32).min(230.0);
-    Panel::bottom("gallery differences").resizable(true).default_size(height).show_separator_line(false).show(ui, |ui| {
+    let frame = Frame::new().fill(theme::palette(ui).panel).inner_margin(Margin { left: 14, right: 14, top: 6, bottom: 6 });
+    Panel::bottom("gallery differences").resizable(true).default_size(height).show_separator_line(false).frame(frame).show(ui, |ui| {
         settings_table::differences(ui, state, comparison);
     });
     let whole = ui.available_rect_before_wrap();

@@ -52,7 +52,8 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands, typing
     }
     // Letters, digits and arrows belong to whatever has the keyboard, unless that is a cell or nothing.
     let focused = ctx.memory(eframe::egui::Memory::focused);
-    let has_keyboard = focused.is_none() || view.current().is_some_and(|id| focused == Some(cell::id(id)));
+    // The cursor's cell gets it a frame after the cursor came there, so any cell counts.
+    let has_keyboard = focused.is_none() || view.in_sight().any(|id| focused == Some(cell::id(id)));
     let layout = grid::last_layout(ctx);
     let page = (ctx.content_rect().height() / layout.side() as f32).floor().max(1.0) as isize;
     let mut cursor = view.cursor;

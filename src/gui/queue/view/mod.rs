@@ -54,12 +54,13 @@ fn header(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.ctx().request_repaint_after_secs(1.0);
     }
     CollapsingHeader::new("All jobs").icon(crate::gui::widgets::fold_chevron).show(ui, |ui| {
-        ui.horizontal_wrapped(|ui| {
-            command_button(ui, state, commands, Command::PauseNow);
-            command_button(ui, state, commands, Command::CancelWaiting);
-            command_button(ui, state, commands, Command::CancelAll);
-            command_button(ui, state, commands, Command::ForgetEnded);
-        });
+        for row in [[Command::PauseNow, Command::CancelWaiting], [Command::CancelAll, Command::ForgetEnded]] {
+            ui.horizontal(|ui| {
+                for command in row {
+                    command_button(ui, state, commands, command);
+                }
+            });
+        }
         let mut follows = queue.follows_model;
         let follow = Command::FollowModel(!follows);
         if ui.checkbox(&mut follows, follow.label()).on_hover_text(follow.tooltip()).changed() {

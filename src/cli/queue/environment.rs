@@ -1,0 +1,56 @@
+//! What the commands of `atelier queue` share: the system that they run on, their errors, the database.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use atelier_core::paths::Paths;
+use atelier_gallery::queue::QueuedJobId;
+use atelier_gallery::{Database, GalleryError};
+use atelier_library::{Builtin, BuiltinError};
+
+use crate::cli::exit::Exit;
+use crate::cli::interrupt::Interrupt;
+use crate::cli::usage_error::UsageError;
+
+/// System that a command runs on; tests give their own.
+pub(in crate::cli) struct Env<'a> {
+    pub(in crate::cli) out: &'a mut (dyn Write + Send),
+    pub(in crate::cli) err: Box<dyn Write + Send>,
+    /// Standard error is a terminal, which can show a bar.
+    pub(in crate::cli) terminal: bool,
+    pub(in crate::cli) paths: Paths,
+    pub(in crate::cli) builtin: fn() -> Result<Builtin, BuiltinError>,
+    pub(in crate::cli) interrupt: Arc<Interrupt>,
+    pub(in crate::cli) listen: fn(&Arc<Interrupt>) -> Result<(), ctrlc::Error>,
+}
+
+/// Reason for which a command ends early.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CommandError {
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    #[error(transparent)]
+    Database(#[from] GalleryError),
+    #[error(transparent)]
+    Output(#[from] io::Error),
+    /// There is no such job, or it cannot be changed so.
+    #[error("job {0} {1}")]
+    Job(QueuedJobId, &'static str),
+}
+
+impl CommandError {
+    pub(super) fn exit(&self) -> Exit {
+        match self {
+            // Nobody reads standard output any more.
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
+            Self::Usage(error) if !error.is_missing_resource() => Exit::Usage,
+            Self::Job(..) => Exit::Usage,
+            Self::Usage(_) | Self::Database(_) | Self::Output(_) => Exit::Failed,
+        }
+    }
+}
+
+/// Opens the database of jobs.
+pub(super) fn open(paths: &Paths) -> Result<Database, CommandError> {
+    Ok(Database::open(&paths.gallery_file())?.0)
+}
