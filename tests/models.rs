@@ -250,7 +250,7 @@ fn a_model_that_is_not_here_is_downloaded_for_its_picture_without_a_second_comma
     let gated = world.run(&["generate", "-m", "gated", "-p", "a lake", "--pull"]);
     assert_eq!(gated.status.code(), Some(2), "{}", String::from_utf8_lossy(&gated.stderr));
     assert_eq!(world.done(&[&wanted[..], &["--pull"]].concat()).trim_end(), out, "standard output carries the path alone");
-    assert_eq!(world.state("tiny"), "here");
+    assert_eq!(world.state("tiny"), "on disk");
     let sent = world.server.sent.load(Ordering::SeqCst);
     world.done(&[&wanted[..], &["--pull"]].concat());
     assert_eq!(world.server.sent.load(Ordering::SeqCst), sent, "nothing comes twice");

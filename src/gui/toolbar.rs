@@ -19,12 +19,15 @@ use atelier_core::recipe::RecallPart;
 
 /// Points: below this width of the window the groups of buttons are closer together, and some buttons are left to keys and menus.
 const NARROW_WINDOW: f32 = 1100.0;
+/// Points: beside a panel in a small window the bar has the views alone; keys and menus do the rest.
+const MIN_TOOLS_WIDTH: f32 = 560.0;
 /// Points: a narrower title would be little more than an ellipsis.
 const MIN_TITLE_WIDTH: f32 = 90.0;
 
 /// Draws the bar.
 pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
+    let has_room = ui.available_width() >= MIN_TOOLS_WIDTH;
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         let icon = match state.shared.theme {
@@ -39,7 +42,7 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         }
         queue_button(ui, state, commands);
         coming_in(ui, state, commands);
-        if state.create.canvas_size_px().is_some() && state.shared.screen == Screen::Create {
+        if has_room && state.create.canvas_size_px().is_some() && state.shared.screen == Screen::Create {
             gap(ui);
             icon_button(ui, state, commands, Icon::Fit, create::Command::ZoomFit);
             if !is_narrow(ui) {
@@ -57,12 +60,12 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
                 icon_button(ui, state, commands, Icon::Minus, create::Command::ZoomOut);
             }
         }
-        if matches!(state.shared.screen, Screen::Create | Screen::Devices) {
+        if has_room && matches!(state.shared.screen, Screen::Create | Screen::Devices) {
             gap(ui);
             history_button(ui, state, commands, Icon::Redo, WindowCommand::Redo, state.shared.history.next_redo());
             history_button(ui, state, commands, Icon::Undo, WindowCommand::Undo, state.shared.history.next_undo());
         }
-        if !state.create.session.is_empty() && state.shared.screen == Screen::Create {
+        if has_room && !state.create.session.is_empty() && state.shared.screen == Screen::Create {
             gap(ui);
             icon_button(ui, state, commands, Icon::Save, create::Command::SaveAs);
             icon_button(ui, state, commands, Icon::Copy, create::Command::CopyPicture);
