@@ -52,7 +52,9 @@ fn run(home: &Path) -> Child {
 }
 
 fn pictures_in(folder: &Path) -> BTreeSet<PathBuf> {
-    std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
+    let files = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+    // The gallery's journal is beside them.
+    files.filter(|path| path.extension().is_some_and(|it| it == "png")).collect()
 }
 
 fn pictures_of(jobs: &[QueuedJob]) -> BTreeSet<PathBuf> {
