@@ -120,15 +120,19 @@ impl Worker {
                 }
             }
             GalleryRequest::Mark(ids, mark) => {
-                match mark {
-                    Mark::Rating(stars) => database.set_rating(&ids, stars)?,
-                    Mark::Flag(flag) => database.set_flag(&ids, flag)?,
-                    Mark::AddTag(tag) => database.add_tag(&ids, &tag)?,
-                    Mark::RemoveTag(tag) => database.remove_tag(&ids, &tag)?,
-                    Mark::Note(note) => database.set_note(&ids, &note)?,
-                }
-                self.send(GalleryEvent::Summaries(database.pictures(&ids)?));
+                let result = match mark {
+                    Mark::Rating(stars) => database.set_rating(&ids, stars),
+                    Mark::Flag(flag) => database.set_flag(&ids, flag),
+                    Mark::AddTag(tag) => database.add_tag(&ids, &tag),
+                    Mark::RemoveTag(tag) => database.remove_tag(&ids, &tag),
+                    Mark::Note(note) => database.set_note(&ids, &note),
+                };
                 scanning.write_journals();
+                if result.is_err() {
+                    // The caller shows marks before they are written; a summary after each would take newer ones back for a moment.
+                    self.send(GalleryEvent::Changed);
+                }
+                result?;
             }
             GalleryRequest::Trash(ids) => self.trash(database, &ids)?,
             GalleryRequest::RestoreTrashed => self.restore(database)?,
