@@ -1,5 +1,7 @@
 //! `atelier gallery` as processes of its own: several at once, and the system's trash.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

@@ -64,7 +64,7 @@ impl Workers {
     }
 
     /// Shows a message of the system on a thread of its own; nothing follows.
-    pub(crate) fn notify(&self, notification: DesktopNotification) {
+    pub(crate) fn notify(notification: DesktopNotification) {
         let spawned = thread::Builder::new().name("notification".into()).spawn(move || notification.show());
         if let Err(error) = spawned {
             tracing::warn!("a message of the system was not shown: {error}");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::studio::queue::{EndedJob, QueueListing, QueueRow};
+use crate::studio::queue::{EndedJob, QueueListing, QueueRow, WaitReason};
 use atelier_gallery::queue::{JobState, PauseMode, QueuedJob, QueuedJobId};
 
 /// Characters of a prompt in a line for people.
@@ -26,7 +26,7 @@ pub(super) fn row(row: &QueueRow) -> Value {
         "attempts": job.attempts,
         "crashes": job.crashes,
         "resumes": job.resumes,
-        "why": row.reason.as_ref().map(|reason| reason.sentence()).or_else(|| job.reason.clone()),
+        "why": row.reason.as_ref().map(WaitReason::sentence).or_else(|| job.reason.clone()),
         "moved_up": job.is_moved_up,
         "ends_in_secs": row.ends_in_secs,
     })
@@ -35,7 +35,7 @@ pub(super) fn row(row: &QueueRow) -> Value {
 /// A job as a line for people.
 pub(super) fn row_text(row: &QueueRow) -> String {
     let job = &row.job;
-    let why = row.reason.as_ref().map(|reason| reason.sentence()).or_else(|| job.reason.clone());
+    let why = row.reason.as_ref().map(WaitReason::sentence).or_else(|| job.reason.clone());
     let why = why.map_or_else(String::new, |why| format!("  ({why})"));
     let pictures = format!("{}/{}", job.pictures.len(), job.picture_count());
     format!("{:>4}  {:9}  {pictures:>7}  {:20}  {}{why}", job.id.0, job.state.key(), job.model, shortened(&job.recipe.prompt))

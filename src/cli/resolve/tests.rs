@@ -56,6 +56,7 @@ fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>
 }
 
 /// A picture with some settings; `gone.png` names a model that is not here.
+#[expect(clippy::unnecessary_wraps, reason = "as the flags' own reader of pictures")]
 fn like(path: &Path) -> Result<OpenedPicture, UsageError> {
     let folder = tempfile::tempdir().unwrap();
     let text = "a lake\nNegative prompt: fog\nSteps: 9, Seed: 7, Sampler: Euler a, Size: 64x32, RNG: CPU";
@@ -70,7 +71,7 @@ fn like(path: &Path) -> Result<OpenedPicture, UsageError> {
 fn a_picture_gives_its_settings_and_flags_change_them() {
     let recipe = |args: &[&str]| match job(&[&["generate", "--like", "a.png", "-m", "mine"], args].concat()).unwrap().task {
         Task::Generate { recipe, .. } => recipe,
-        other => panic!("{other:?}"),
+        other @ Task::Upscale { .. } => panic!("{other:?}"),
     };
     let same = recipe(&[]);
     assert_eq!((same.prompt.as_str(), same.negative_prompt.as_str(), same.seed, same.steps), ("a lake", "fog", 7, 9));

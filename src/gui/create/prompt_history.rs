@@ -47,13 +47,12 @@ impl PromptHistory {
 
     /// The prompt before the one in the field.
     pub fn older(&mut self, now: &str) -> Option<String> {
-        let next = match self.place(now) {
-            Some(at) => at + 1,
-            None => {
-                now.clone_into(&mut self.draft);
-                // What is in the field already would be no step.
-                usize::from(self.prompts.first().is_some_and(|it| it == now.trim()))
-            }
+        let next = if let Some(at) = self.place(now) {
+            at + 1
+        } else {
+            now.clone_into(&mut self.draft);
+            // What is in the field already would be no step.
+            usize::from(self.prompts.first().is_some_and(|it| it == now.trim()))
         };
         let prompt = self.prompts.get(next)?.clone();
         self.at = Some(next);

@@ -7,6 +7,7 @@ use crate::gui::create;
 use crate::gui::queue::command::Command;
 use crate::gui::queue::state::{EditedJob, State};
 use crate::gui::shared::ErrorCard;
+use crate::gui::workers::Workers;
 use crate::studio::desktop_notification::DesktopNotification;
 use crate::studio::queue::{EndedJob, QueueEvent, QueueRequest};
 use atelier_core::recipe::Recipe;
@@ -86,5 +87,5 @@ fn ended(job: &EndedJob, context: &mut Context<'_>) {
         return;
     }
     context.egui.send_viewport_cmd(egui::ViewportCommand::RequestUserAttention(egui::UserAttentionType::Informational));
-    context.workers.notify(DesktopNotification::of_job(job));
+    Workers::notify(DesktopNotification::of_job(job));
 }

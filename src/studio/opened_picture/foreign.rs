@@ -151,22 +151,20 @@ fn sampling(from: &PictureSettings, tool: Tool, it: &mut Translation) {
     let (mut sampler, mut scheduler) = (None, None);
     if let Some(name) = &from.sampler {
         (sampler, scheduler) = sampler_named(tool, name);
-        match sampler {
-            Some(sampler) => it.understand("Sampler", named(sampler.label(), name)),
-            None => {
-                it.leave("Sampler", name);
-                it.differences.push(format!("Atelier has no sampler {name}: the one you chose stays."));
-            }
+        if let Some(sampler) = sampler {
+            it.understand("Sampler", named(sampler.label(), name));
+        } else {
+            it.leave("Sampler", name);
+            it.differences.push(format!("Atelier has no sampler {name}: the one you chose stays."));
         }
     }
     if let Some(name) = &from.scheduler {
         scheduler = scheduler_named(name, sampler).or(scheduler);
-        match scheduler {
-            Some(scheduler) => it.understand("Scheduler", named(scheduler.label(), name)),
-            None => {
-                it.leave("Scheduler", name);
-                it.differences.push(format!("Atelier has no scheduler {name}: the one you chose stays."));
-            }
+        if let Some(scheduler) = scheduler {
+            it.understand("Scheduler", named(scheduler.label(), name));
+        } else {
+            it.leave("Scheduler", name);
+            it.differences.push(format!("Atelier has no scheduler {name}: the one you chose stays."));
         }
     } else if let Some(scheduler) = scheduler {
         it.understand("Scheduler", scheduler.label());

@@ -28,7 +28,7 @@ pub fn list_jobs(database: &Path) -> Result<QueueListing, GalleryError> {
     let is_running = !EngineLock::beside(Some(database)).try_take();
     let (database, _) = Database::open(database)?;
     let (jobs, control) = (database.jobs()?, database.queue_control()?);
-    let nothing = Default::default();
+    let nothing = std::collections::BTreeMap::default();
     let situation = Situation {
         jobs: &jobs,
         active: &[],

@@ -327,7 +327,7 @@ impl Worker {
             self.active.remove(&engine_job);
             let outcome = match busy {
                 Busy::Gone => JobOutcome::Held(format!("{busy}")),
-                _ => JobOutcome::Withdrawn,
+                Busy::Full => JobOutcome::Withdrawn,
             };
             self.database.end_job(id, &outcome)?;
             self.events.send(QueueEvent::NotSubmitted { engine_job, reason: busy.to_string() });

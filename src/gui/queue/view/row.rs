@@ -80,16 +80,13 @@ fn contents(ui: &mut Ui, state: &State, commands: &mut Commands, row: &QueueRow,
     ui.with_layout(Layout::left_to_right(eframe::egui::Align::Center), |ui| {
         ui.spacing_mut().item_spacing.x = 8.0;
         let (rect, _) = ui.allocate_exact_size(vec2(PICTURE, PICTURE), Sense::hover());
-        match picture(state, row) {
-            Some(texture) => {
-                let size = texture.size_vec2();
-                let scale = (PICTURE / size.x).min(PICTURE / size.y);
-                Image::new(texture).paint_at(ui, Rect::from_center_size(rect.center(), size * scale));
-            }
-            None => {
-                ui.painter().rect_filled(rect, f32::from(theme::RADIUS), palette.panel);
-                icons::paint(ui.painter(), rect, Icon::Picture, Stroke::new(1.0, palette.weak));
-            }
+        if let Some(texture) = picture(state, row) {
+            let size = texture.size_vec2();
+            let scale = (PICTURE / size.x).min(PICTURE / size.y);
+            Image::new(texture).paint_at(ui, Rect::from_center_size(rect.center(), size * scale));
+        } else {
+            ui.painter().rect_filled(rect, f32::from(theme::RADIUS), palette.panel);
+            icons::paint(ui.painter(), rect, Icon::Picture, Stroke::new(1.0, palette.weak));
         }
         ui.with_layout(Layout::right_to_left(eframe::egui::Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = 0.0;

@@ -59,7 +59,9 @@ pub(super) fn summary(queue: &QueueSnapshot, age_secs: f64) -> String {
         pictures => format!("{pictures} pictures to make"),
     };
     if let Some(secs) = queue.ends_in_secs() {
-        words += &format!(" · about {} left", left(secs - age_secs));
+        words.push_str(" · about ");
+        words.push_str(&left(secs - age_secs));
+        words.push_str(" left");
     }
     match queue.pause {
         PauseMode::No => {}
