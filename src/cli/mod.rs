@@ -26,7 +26,7 @@ mod stdout;
 mod usage_error;
 
 use std::ffi::OsString;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -158,8 +158,9 @@ pub fn run(command: Command, start_engine: impl FnOnce(EngineWake) -> Handle) ->
     let interrupt = Arc::new(Interrupt::default());
     let err: Box<dyn Write + Send> = Box::new(io::stderr());
     let terminal = io::stderr().is_terminal();
-    let mut stdin = io::stdin().lock();
-    let answers: Option<&mut dyn BufRead> = if terminal && stdin.is_terminal() { Some(&mut stdin) } else { None };
+    // Not locked: a lender reads it on another thread, to end with the process that started it.
+    let mut stdin = BufReader::new(io::stdin());
+    let answers: Option<&mut dyn BufRead> = if terminal && io::stdin().is_terminal() { Some(&mut stdin) } else { None };
     let out = &mut *stdout::own();
     let env = Env { out, err, terminal, answers, paths: Paths::find, builtin: Builtin::find, interrupt, listen: listen_for_ctrl_c };
     run_in(command, start_engine, env).into()
