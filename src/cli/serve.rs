@@ -53,6 +53,8 @@ fn supervise(out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> anyh
     loop {
         let started = Instant::now();
         let mut lender = start_lender(&port)?;
+        // `wait` would close it, and the lender, which ends with its standard input, might lose its own exit code.
+        let _stdin = lender.stdin.take();
         if let Some(said) = lender.stdout.take() {
             for line in BufReader::new(said).lines().map_while(Result::ok) {
                 if port.is_empty() {
