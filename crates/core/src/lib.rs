@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod canvas;
 pub mod cpu_math;
 pub mod device;
 pub mod format;
