@@ -129,10 +129,7 @@ fn recipe(flags: &GenerateFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<Str
         let ParsedCommand { recipe, left_out } = sd_cli::read(command)?;
         (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect(), None)
     } else {
-        let like = flags.like.as_deref().map(lookup.like).transpose()?;
-        let notes = like.as_ref().map(|picture| picture.sentences().collect()).unwrap_or_default();
-        let (recipe, name) = recipe_of_flags(&flags.picture, &flags.common, like.as_ref(), lookup)?;
-        (recipe, notes, name)
+        recipe_like(flags.like.as_deref(), &flags.picture, &flags.common, lookup)?
     };
     check_complete(&recipe)?;
     Ok((recipe, left_out, name))
@@ -153,13 +150,31 @@ pub(super) fn plan(flags: &PlanFlags, lookup: &Lookup<'_>) -> Result<Recipe, Usa
     Ok(recipe)
 }
 
-/// The recipe of a job of the queue, and the name of its model of the library; one that has no files yet is none to complain about.
-pub(super) fn queued(flags: &QueueAddFlags, is_model_here: bool, lookup: &Lookup<'_>) -> Result<(Recipe, Option<String>), UsageError> {
-    let (recipe, name) = recipe_of_flags(&flags.picture(), &flags.common, None, lookup)?;
+/// The recipe of a job of the queue, what could not be taken from the picture that it is like, and the name of its model of the library; one
+/// that has no files yet is none to complain about.
+pub(super) fn queued(
+    flags: &QueueAddFlags,
+    is_model_here: bool,
+    lookup: &Lookup<'_>,
+) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
+    let (recipe, notes, name) = recipe_like(flags.like.as_deref(), &flags.picture(), &flags.common, lookup)?;
     if is_model_here {
         check_complete(&recipe)?;
     }
-    Ok((recipe, name))
+    Ok((recipe, notes, name))
+}
+
+/// The recipe of flags and of the picture that it is to be like, what could not be taken from that, and the name of a model of the library.
+fn recipe_like(
+    like: Option<&Path>,
+    picture: &PictureFlags,
+    common: &CommonFlags,
+    lookup: &Lookup<'_>,
+) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
+    let like = like.map(lookup.like).transpose()?;
+    let notes = like.as_ref().map(|picture| picture.sentences().collect()).unwrap_or_default();
+    let (recipe, name) = recipe_of_flags(picture, common, like.as_ref(), lookup)?;
+    Ok((recipe, notes, name))
 }
 
 fn check_complete(recipe: &Recipe) -> Result<(), UsageError> {
@@ -260,6 +275,7 @@ fn recipe_of_flags(
             .map(|path| ControlImage { image: file(path), strength: inputs.control_strength })
             .or(usual.control),
         loras,
+        disabled_loras: Vec::new(),
         placement,
         threads: threads(devices.threads),
         files: usual.files,

@@ -354,6 +354,7 @@ impl StoredRecipe {
             reference_images,
             control: control.map(|(path, strength)| ControlImage { image: ImageSource::File(path), strength }),
             loras,
+            disabled_loras: Vec::new(),
             placement: defaults.placement,
             threads: None,
         };

@@ -39,7 +39,7 @@ pub(super) fn add(
         |names: &[String]| models::find_loras(names, common.model.lora_model_dir.as_deref(), &common.library, || Ok(paths.clone()));
     let open_picture = |path: &Path| models::open_picture(path, &common.library, || Ok(paths.clone()), &builtin);
     let lookup = resolve::Lookup { model: &find_model, loras: &find_loras, like: &open_picture, builtin: &builtin };
-    let (mut recipe, name) = resolve::queued(flags, missing.is_none(), &lookup)?;
+    let (mut recipe, notes, name) = resolve::queued(flags, missing.is_none(), &lookup)?;
     make_absolute(&mut recipe);
     let folder = flags.output.as_deref().map_or_else(|| paths.pictures.clone(), absolute_or_same);
     let of_files = || atelier_library::model_name(&recipe.files).or_else(|| stem(recipe.files.main()?));
@@ -48,7 +48,10 @@ pub(super) fn add(
     let wanted_model = missing.map(|entry| entry.id);
     let job = NewJob { recipe, lane, folder, model, wanted_model: wanted_model.clone(), device: flags.pin.clone(), preview: String::new() };
     let id = open(paths)?.add_job(&job)?;
-    printer.json(&report::added(id, wanted_model.as_deref()))?;
+    printer.json(&report::added(id, wanted_model.as_deref(), &notes))?;
+    for note in &notes {
+        printer.text(note)?;
+    }
     printer.text(&match wanted_model {
         Some(model) => {
             format!("Job {id} waits for {model}. Download it and make the job with: atelier queue run --pull")

@@ -262,6 +262,7 @@ fn every_flag_reaches_the_recipe() {
         reference_images: vec![image("r1"), image("r2")],
         control: Some(ControlImage { image: image("c.png"), strength: 0.8 }),
         loras: vec![Lora { path: "a".into(), strength: 0.5 }, Lora { path: "b".into(), strength: 1.0 }],
+        disabled_loras: Vec::new(),
         placement,
         threads: Some(3),
     };

@@ -111,6 +111,10 @@ pub enum Command {
     ClearControl,
     /// Show the file dialog for a LoRA.
     AddLora,
+    /// Add the LoRA of this file.
+    UseLora(PathBuf),
+    /// Search the LoRAs of this disk.
+    SearchLoras(String),
     /// Set the preview of forming pictures.
     SetPreview(PreviewChoice),
     /// Show this picture of the session.
@@ -276,7 +280,9 @@ impl Command {
             Self::RemoveReference(_) => ("Remove reference picture", "Do without this picture. The file itself stays where it is."),
             Self::ChooseControl => ("Choose a control picture", "Choose the picture that steers through the ControlNet."),
             Self::ClearControl => ("Remove control picture", "Do without this picture. The file itself stays where it is."),
-            Self::AddLora => ("Add a LoRA", "Choose a LoRA, a small file that adds a style or a subject."),
+            Self::AddLora => ("Choose a file…", "Choose the file of a LoRA that is not in the library."),
+            Self::UseLora(_) => ("Add this LoRA", "Use this LoRA for the next pictures, with strength 1."),
+            Self::SearchLoras(_) => ("Search LoRAs", "Search the LoRAs of this disk."),
             Self::SetPreview(choice) => (choice.label(), choice.tooltip()),
             Self::Show(_) => ("Show this picture", "Show this picture."),
             Self::Follow => ("Show the forming picture", "Show the picture that is forming, then the newest."),
@@ -387,6 +393,8 @@ impl Command {
             | Self::ClearMask
             | Self::RemoveReference(_)
             | Self::ClearControl
+            | Self::UseLora(_)
+            | Self::SearchLoras(_)
             | Self::SetPreview(_)
             | Self::Show(_)
             | Self::OpenFolder

@@ -16,7 +16,7 @@ use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_pat
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use crate::studio::presets::{Preset, PresetTask, Presets};
 use crate::studio::queue::QueueRequest;
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, Lora, ModelFiles, Recipe, changed_settings};
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, ModelFiles, Recipe, changed_settings};
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob};
 
@@ -123,6 +123,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::ChooseControl => context.open_dialog(DialogKind::Control, String::new()),
         Command::ClearControl => context.shared.recipe.control = None,
         Command::AddLora => context.open_dialog(DialogKind::Lora, String::new()),
+        Command::UseLora(path) => context.shared.use_lora(path),
+        Command::SearchLoras(text) => state.lora_search = text,
         Command::SetPreview(choice) => state.preview = choice,
         Command::Show(id) => state.session.show(id),
         Command::Follow => state.session.follow(),
@@ -358,7 +360,7 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
         }
         DialogKind::Styles => preset_task(state, PresetTask::Import(path), context),
         DialogKind::Lora => {
-            context.shared.recipe.loras.push(Lora { path, strength: 1.0 });
+            context.shared.use_lora(path);
             context.shared.take_prompt_loras();
         }
         DialogKind::SaveAs(id) => save_as(state, id, path, context),

@@ -31,6 +31,7 @@ pub fn changed_settings(before: &Recipe, after: &Recipe) -> Vec<&'static str> {
         reference_images,
         control,
         loras,
+        disabled_loras,
         placement,
         threads,
     } = before;
@@ -49,7 +50,7 @@ pub fn changed_settings(before: &Recipe, after: &Recipe) -> Vec<&'static str> {
         ("mask", *mask != after.mask),
         ("reference pictures", *reference_images != after.reference_images),
         ("control picture", *control != after.control),
-        ("LoRAs", *loras != after.loras),
+        ("LoRAs", *loras != after.loras || *disabled_loras != after.disabled_loras),
         ("distilled guidance", distilled_guidance.to_bits() != after.distilled_guidance.to_bits()),
         ("flow shift", *flow_shift != after.flow_shift),
         ("eta", *eta != after.eta),

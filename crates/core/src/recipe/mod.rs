@@ -78,6 +78,8 @@ pub struct Recipe {
     pub control: Option<ControlImage>,
     /// Low-rank adapters.
     pub loras: Vec<Lora>,
+    /// Low-rank adapters that are switched off: without effect, but at hand with their strengths.
+    pub disabled_loras: Vec<Lora>,
     /// The devices on which modules run and weights live.
     pub placement: PlacementText,
     /// CPU threads; `None`: every core, or all but one where there are more than four.
@@ -137,6 +139,7 @@ impl Default for Recipe {
             reference_images: Vec::new(),
             control: None,
             loras: Vec::new(),
+            disabled_loras: Vec::new(),
             placement: PlacementText::default(),
             threads: None,
         }

@@ -291,6 +291,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
             reference_images: images.2,
             control: images.3.map(|(image, strength)| ControlImage { image, strength }),
             loras: loras.into_iter().map(|(path, strength)| Lora { path: path.into(), strength }).collect(),
+            disabled_loras: Vec::new(),
             placement: PlacementText {
                 backend: backend.into(),
                 params_backend: params_backend.into(),

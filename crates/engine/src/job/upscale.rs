@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use super::error::JobError;
 use super::monitor::JobMonitor;
+use crate::cache::UpscalerKey;
 use crate::checks::cpu_threads;
 use crate::devices;
 use crate::ffi::{CallError, JobCallbacks, Upscaler, last_peaks};
 use crate::placement::ResolvedPlacement;
 use crate::protocol::{Begin, End, Event, Failure, JobId, Picture};
 use crate::state::EngineState;
-use atelier_core::placement::PlacementError;
-use atelier_core::recipe::{FileRole, ImageSource, PictureInfo};
+use atelier_core::device::{Device, DeviceKind};
+use atelier_core::placement::{Module, PlacementError};
+use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, Rgb8};
 use atelier_library::Fault;
 use atelier_media::read_image;
 
@@ -38,18 +40,48 @@ pub(super) fn upscale(
     let image = read_image(params.image).map_err(|error| JobError::new(error.to_string(), "Choose another picture."))?;
     let begin =
         Begin { width: image.width(), height: image.height(), steps: 0, seeds: Vec::new(), notes: placement.upscaler_notes(&devices) };
-    let limit = placement.upscaler_limit(&devices);
     monitor.send(Event::Begin { job, begin });
-    monitor.send(Event::Devices(devices));
-    let job_error = |error: CallError| JobError::of_call(&error, monitor.cancelled(), monitor.log_lines());
-    let threads = cpu_threads(params.threads);
-    let mut upscaler = Upscaler::new(params.model, threads, &placement.placement, limit, monitor).map_err(job_error)?;
-    let large = upscaler.run(&image, monitor);
-    monitor.add_peaks(last_peaks());
-    let large = large.map_err(job_error)?;
+    monitor.send(Event::Devices(devices.clone()));
+    let large = enlarge(engine, &image, params, &placement, &devices, monitor)
+        .map_err(|error| JobError::of_call(&error, monitor.cancelled(), monitor.log_lines()))?;
     let info = PictureInfo { index: 0, seed: 0, cpu_math: None };
     monitor.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: Arc::new(large) } });
     Ok(End::Done { pictures: vec![info], timings: monitor.timings(), notes: Vec::new() })
+}
+
+/// Enlarges a picture by the upscaler's own factor. The upscaler stays open for the next one; a device that has no room for it is freed of
+/// other models once.
+fn enlarge(
+    engine: &EngineState,
+    image: &Rgb8,
+    params: &UpscaleParams<'_>,
+    placement: &ResolvedPlacement,
+    devices: &[Device],
+    monitor: &JobMonitor,
+) -> Result<Rgb8, CallError> {
+    let threads = cpu_threads(params.threads);
+    let key = UpscalerKey::new(params.model, threads, placement);
+    let runs_on = &placement.placement.assignment(Module::Upscaler).runs_on;
+    // A connection may break while nobody uses it.
+    let may_stay = !devices.iter().any(|device| device.kind == DeviceKind::Remote && device.name == *runs_on);
+    let limit = placement.upscaler_limit(devices);
+    let run = || {
+        let mut upscaler = match engine.cache.take_upscaler(&key) {
+            Some(upscaler) => upscaler,
+            None => Upscaler::new(params.model, threads, &placement.placement, limit, monitor)?,
+        };
+        let large = upscaler.run(image, monitor);
+        monitor.add_peaks(last_peaks());
+        // After a failure it can no longer be trusted.
+        if large.is_ok() && may_stay {
+            engine.cache.keep_upscaler(key.clone(), upscaler);
+        }
+        large
+    };
+    run().or_else(|error| {
+        let lacks_room = error.out_of_memory.as_ref().is_some_and(|missing| engine.cache.evict_from(&missing.device));
+        if lacks_room && !monitor.cancelled() { run() } else { Err(error) }
+    })
 }
 
 fn check_model(engine: &EngineState, params: &UpscaleParams<'_>) -> Result<(), JobError> {

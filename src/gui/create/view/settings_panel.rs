@@ -11,7 +11,7 @@ use eframe::egui::{
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::view::{model, presets, prompt_history, size, source};
+use crate::gui::create::view::{loras, model, presets, prompt_history, size, source};
 use crate::gui::devices;
 use crate::gui::history::caret_after_change;
 use crate::gui::icons::Icon;
@@ -38,14 +38,14 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
         Frame::new().inner_margin(margin).show(ui, |ui| {
             prompts(ui, state, &mut recipe, commands);
             presets::preset_row(ui, state, commands);
-            source::lora_chips(ui, state, &recipe);
+            loras::lora_chips(ui, state, &recipe);
             model::model_section(ui, state, commands);
             size::size_section(ui, state, &mut recipe, commands);
             sampling(ui, state, &mut recipe, commands);
             source::start_section(ui, state, &mut recipe, commands);
             source::reference_section(ui, state, &recipe, commands);
             source::control_section(ui, state, &mut recipe, commands);
-            source::lora_section(ui, state, &mut recipe, commands);
+            loras::lora_section(ui, state, &mut recipe, commands);
             more(ui, state, &mut recipe, commands);
         });
     });

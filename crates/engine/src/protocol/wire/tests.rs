@@ -81,6 +81,7 @@ fn recipe() -> Recipe {
         reference_images: vec![ImageSource::File("ref.png".into()), ImageSource::Pixels(image(1, 5)), ImageSource::Pixels(image(0, 0))],
         control: Some(ControlImage { image: ImageSource::Pixels(image(7, 1)), strength: 0.2 }),
         loras: vec![Lora { path: "ink.safetensors".into(), strength: -0.9 }],
+        disabled_loras: vec![Lora { path: "oil.safetensors".into(), strength: 0.2 }],
         placement: placement(),
         threads: Some(3),
     }
