@@ -37,12 +37,13 @@ pub struct ModelSizes {
 }
 
 impl ModelSizes {
-    /// The sizes of a model for a recipe: its width and height are what a person takes to be best, whatever the model's family has.
+    /// The sizes of a model for a recipe: its width and height are what a person takes to be best, and the others follow.
     #[must_use]
     pub fn with_size(self, width: u32, height: u32) -> Self {
         let best = (f64::from(width) * f64::from(height)).sqrt().round() as u32;
         let best = best.clamp(SIDES.0, SIDES.1);
-        Self { least: self.least.min(best), best, most: self.most.max(best), ..self }
+        let scaled = |side: u32| (u64::from(side) * u64::from(best) / u64::from(self.best.max(1))) as u32;
+        Self { least: scaled(self.least).min(best), best, most: scaled(self.most).max(best), ..self }
     }
 }
 

@@ -60,8 +60,8 @@ fn an_empty_mask_and_a_faint_one_are_refused() {
 
 #[test]
 fn the_size_of_a_recipe_is_the_best_one() {
-    assert_eq!(SDXL.with_size(64, 64), ModelSizes { least: 64, best: 64, ..SDXL });
-    assert_eq!(SDXL.with_size(2048, 2048), ModelSizes { best: 2048, most: 2048, ..SDXL });
+    assert_eq!(SDXL.with_size(64, 64), ModelSizes { least: 32, best: 64, most: 80, ..SDXL });
+    assert_eq!(SDXL.with_size(2048, 2048), ModelSizes { least: 1024, best: 2048, most: 2560, ..SDXL });
     assert_eq!(SDXL.with_size(512, 2048), SDXL);
 }
 
