@@ -79,6 +79,7 @@ fn picture(context: &mut Context, callbacks: &Recorder) -> Result<Rgb8, CallErro
         mask: None,
         references: &[],
         control: None,
+        area: None,
         lora_key: "",
     };
     context.generate(&params, PreviewOptions::Projection { every: 1 }, callbacks)
