@@ -163,14 +163,18 @@ fn a_lora_is_picked_weighed_switched_off_and_on_and_its_words_are_added() {
     assert_eq!(recipe_of(&studio).prompt, "a lake, inkw");
 
     set(&mut studio, Recipe { loras: vec![Lora { path: "/l/ink.safetensors".into(), strength: 0.4 }], ..ready() });
-    studio.click("Use LoRA ink");
+    let switch = |studio: &mut Studio| {
+        studio.harness.get_by_role_and_label(Role::CheckBox, "Use LoRA ink").click();
+        studio.harness.run_ok();
+    };
+    switch(&mut studio);
     let Recipe { loras, disabled_loras, .. } = recipe_of(&studio);
     assert_eq!((loras.len(), disabled_loras[0].strength), (0, 0.4));
     assert!(!studio.sees("ink · 0.40"), "no chip");
     studio.press(Modifiers::COMMAND, Key::Z);
     assert_eq!(recipe_of(&studio).loras.len(), 1);
     studio.press(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Z);
-    studio.click("Use LoRA ink");
+    switch(&mut studio);
     assert_eq!(recipe_of(&studio).loras[0].strength, 0.4);
     studio.click("Remove LoRA ink");
     assert!(recipe_of(&studio).loras.is_empty());
