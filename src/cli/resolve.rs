@@ -6,8 +6,8 @@ mod area;
 use std::path::{Path, PathBuf};
 
 use super::flags::{
-    CommonFlags, DeviceFlags, GenerateFlags, ModelFlags, ModuleDeviceFlags, PictureFlags, PlanFlags, PreviewMethod, QueueAddFlags,
-    UpscaleFlags, is_model_name,
+    CommonFlags, DeviceFlags, GenerateFlags, HiresFlags, ModelFlags, ModuleDeviceFlags, PictureFlags, PlanFlags, PreviewMethod,
+    QueueAddFlags, UpscaleFlags, is_model_name,
 };
 use super::usage_error::UsageError;
 use crate::studio::opened_picture::OpenedPicture;
@@ -15,7 +15,7 @@ use crate::studio::results::Destination;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::placement::{self, OldFlags, PlacementError};
 use atelier_core::recipe::{
-    ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Recipe, take_loras,
+    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Recipe, take_loras,
 };
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
 use atelier_engine::{PreviewOptions, Task};
@@ -45,6 +45,8 @@ pub(super) struct Lookup<'a> {
     pub(super) loras: &'a FindLoras<'a>,
     /// The settings of a picture.
     pub(super) like: &'a dyn Fn(&Path) -> Result<OpenedPicture, UsageError>,
+    /// The file of an upscaler of the library, by its name.
+    pub(super) upscaler: &'a dyn Fn(&str) -> Result<PathBuf, UsageError>,
     /// The built-in model.
     pub(super) builtin: &'a dyn Fn() -> Result<Builtin, BuiltinError>,
 }
@@ -196,7 +198,7 @@ fn recipe_of_flags(
     like: Option<&OpenedPicture>,
     lookup: &Lookup<'_>,
 ) -> Result<(Recipe, Option<String>), UsageError> {
-    let CommonFlags { model, sampling, inputs, area, devices, module_devices, modules, .. } = common;
+    let CommonFlags { model, sampling, inputs, area, hires, devices, module_devices, modules, .. } = common;
     // Contradictions are reported before any model is looked up.
     let old = OldFlags {
         clip_on_cpu: modules.clip_on_cpu,
@@ -273,6 +275,7 @@ fn recipe_of_flags(
         start_fit: usual.start_fit,
         area: usual.area,
         outpaint: usual.outpaint,
+        hires: hires_of(hires, lookup)?.or(usual.hires),
         reference_images: if inputs.ref_image.is_empty() { usual.reference_images } else { inputs.ref_image.iter().map(file).collect() },
         control: inputs
             .control_image
@@ -287,6 +290,17 @@ fn recipe_of_flags(
     };
     area::apply(&mut recipe, inputs, area)?;
     Ok((recipe, name))
+}
+
+/// The second pass that flags ask for.
+fn hires_of(flags: &HiresFlags, lookup: &Lookup<'_>) -> Result<Option<Hires>, UsageError> {
+    let Some(scale) = flags.hires else { return Ok(None) };
+    let upscaler = match &flags.upscaler {
+        Some(path) if is_model_name(path) => Some((lookup.upscaler)(&path.to_string_lossy())?),
+        path => path.clone(),
+    };
+    let strength = flags.hires_strength.unwrap_or(Hires::default().strength);
+    Ok(Some(Hires { scale, strength, upscaler, allow_pickle: flags.allow_pickle }))
 }
 
 fn files(flags: &ModelFlags) -> ModelFiles {

@@ -125,7 +125,7 @@ mod tests {
             assert!(!keys.contains(&shortcut.keys), "{} shares its key", command.label());
             keys.push(shortcut.keys);
         }
-        assert_eq!(keys.len(), 40);
+        assert_eq!(keys.len(), 42);
     }
 
     #[test]

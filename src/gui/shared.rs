@@ -284,6 +284,7 @@ pub fn with_model_of(now: Recipe, other: Recipe) -> Recipe {
         start_fit: now.start_fit,
         area: now.area,
         outpaint: now.outpaint,
+        hires: now.hires,
         reference_images: now.reference_images,
         placement: now.placement,
         threads: now.threads,

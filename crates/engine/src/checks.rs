@@ -4,7 +4,7 @@ use std::thread;
 
 use crate::fingerprint::fingerprints;
 use atelier_core::advice::Advice;
-use atelier_core::recipe::{Lora, ModelFiles, Recipe};
+use atelier_core::recipe::{Hires, Lora, ModelFiles, Recipe};
 use atelier_library::{Family, snap};
 
 /// Pixels of a side; the engine has no limit of its own, memory sets one long before.
@@ -27,7 +27,14 @@ pub(crate) fn is_tiled(recipe: &Recipe) -> bool {
 
 /// A picture of this size can be decoded in tiles.
 pub(crate) fn can_be_tiled(recipe: &Recipe) -> bool {
-    is_larger_than_a_tile((recipe.width, recipe.height))
+    let size = (recipe.width, recipe.height);
+    is_larger_than_a_tile(recipe.hires.as_ref().map_or(size, |hires| hires.size(size)))
+}
+
+/// Width and height in pixels of the second pass; a multiple of what the model can make.
+pub(crate) fn hires_size(hires: &Hires, size: (u32, u32), size_multiple: u32) -> (u32, u32) {
+    let (width, height) = hires.size(size);
+    (snap(width, size_multiple, SIDES.0, SIDES.1), snap(height, size_multiple, SIDES.0, SIDES.1))
 }
 
 /// True where a picture of this size in pixels is larger than one tile in both directions.

@@ -68,7 +68,7 @@ fn jobs_are_added_listed_paused_cancelled_made_and_forgotten() {
     let waiting: Vec<_> = lines(&run(&["list", "--json"]).out).into_iter().filter(|line| line["state"] == "waiting").collect();
     assert_eq!((waiting.len(), &waiting[0]["prompt"]), (1, &Value::from("a castle")));
     assert_eq!(run(&["clear"]).exit, Exit::Done);
-    assert_eq!(run(&["add", "--like", "/nowhere/a.png", "-m", "/m.gguf"]).exit, Exit::Usage);
+    assert_eq!(run(&["add", "--like", "/nowhere/a.png", "-m", "/m.gguf"]).exit, Exit::Failed);
 
     assert!(run(&["resume", "3"]).out.contains("Job 3 waits"));
     let last = run_once_at(home.path(), &["queue", "run"], painter);

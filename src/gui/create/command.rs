@@ -6,6 +6,7 @@ use std::sync::Arc;
 use eframe::egui::{ColorImage, Key, Modifiers};
 
 use crate::gui::create::dropped::DroppedUse;
+use crate::gui::create::larger::Enlargement;
 use crate::gui::create::presets::PresetDraft;
 use crate::gui::create::session::PictureId;
 use crate::gui::create::state::State;
@@ -133,6 +134,8 @@ pub enum Command {
     ShowNotes(bool),
     /// Start the next picture from the one shown.
     StartFromShown,
+    /// Enlarge the picture shown.
+    Enlarge(Enlargement),
     /// Show this picture file and take its settings.
     OpenPicture(PathBuf),
     /// Start the next picture from this file.
@@ -188,10 +191,12 @@ impl Command {
         (Self::Recall(RecallPart::Model), Shortcut::when_idle(Modifiers::NONE, Key::M)),
         (Self::StartFromShown, Shortcut::when_idle(Modifiers::NONE, Key::I)),
         (Self::ReferenceShown, Shortcut::when_idle(Modifiers::NONE, Key::F)),
+        (Self::Enlarge(Enlargement::Redraw), Shortcut::when_idle(Modifiers::SHIFT, Key::U)),
+        (Self::Enlarge(Enlargement::Plain), Shortcut::when_idle(Modifiers::NONE, Key::U)),
     ];
 
     /// What can be done with a picture, in the order of its menu.
-    pub const OF_PICTURE: [Self; 10] = [
+    pub const OF_PICTURE: [Self; 12] = [
         Self::Recall(RecallPart::All),
         Self::Recall(RecallPart::AllButSeed),
         Self::Recall(RecallPart::Prompt),
@@ -200,6 +205,8 @@ impl Command {
         Self::Recall(RecallPart::Model),
         Self::StartFromShown,
         Self::ReferenceShown,
+        Self::Enlarge(Enlargement::Plain),
+        Self::Enlarge(Enlargement::Redraw),
         Self::CopyPicture,
         Self::SaveAs,
     ];
@@ -295,6 +302,7 @@ impl Command {
             Self::ShowNotes(true) => ("Show the notes", "Read what was changed for this picture or went wrong with it."),
             Self::ShowNotes(false) => ("Put the notes away", "Put the notes away. The mark on the picture stays."),
             Self::StartFromShown | Self::StartFromFile(_) => ("Start from this picture", "Use this picture as the start of the next one."),
+            Self::Enlarge(way) => way.words(),
             Self::OpenPicture(_) => ("Open", "Show this picture and take over its settings."),
             Self::ReferenceShown => ("Use as reference", "Have an edit model look at this picture when it makes the next one."),
             Self::SaveAs => ("Save as…", "Save this picture where you like. It is already kept in your pictures folder."),
@@ -346,7 +354,12 @@ impl Command {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
                 (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
             }
-            Self::Recall(_) | Self::StartFromShown | Self::ReferenceShown | Self::CopyPicture => {
+            Self::Enlarge(Enlargement::Redraw) => {
+                let picture = state.session.shown().ok_or("There is no picture yet.")?;
+                let has_model = !picture.recipe.files.is_empty() || !shared.recipe.files.is_empty();
+                has_model.then_some(()).ok_or("Choose a model first.")
+            }
+            Self::Recall(_) | Self::StartFromShown | Self::ReferenceShown | Self::CopyPicture | Self::Enlarge(Enlargement::Plain) => {
                 state.session.shown().map(drop).ok_or("There is no picture yet.")
             }
             Self::UseDropped(DroppedUse::Settings) => {

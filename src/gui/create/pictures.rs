@@ -36,8 +36,9 @@ pub(crate) fn preview(state: &mut State, job: JobId, preview: Preview, context: 
 pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context: &mut Context<'_>) {
     state.last_seed = Some(picture.info.seed);
     let mut recipe = context.shared.jobs.get_mut(job).map(|job| job.recipe.clone()).unwrap_or_default();
-    recipe.width = picture.image.width();
-    recipe.height = picture.image.height();
+    if !recipe.has_own_size() {
+        (recipe.width, recipe.height) = (picture.image.width(), picture.image.height());
+    }
     let id = state.session.push(recipe, picture.info, picture.notes.clone(), Arc::clone(&picture.image));
     state.being_kept.insert((job, picture.info.index), id);
     take_kept(state, job, picture.info.index, context);

@@ -8,6 +8,7 @@ use eframe::egui;
 use crate::gui::context::Context;
 use crate::gui::create::added_files::{start_from, take_files};
 use crate::gui::create::command::Command;
+use crate::gui::create::larger;
 use crate::gui::create::open;
 use crate::gui::create::presets::{AppliedPreset, PresetDraft};
 use crate::gui::create::session::{PictureFile, PictureId};
@@ -152,6 +153,15 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::ShowNotes(shown) => state.shows_notes = shown,
         Command::StartFromShown => start_from_shown(state, context),
+        Command::Enlarge(way) => {
+            if let (Some(picture), Some(image)) = (state.session.shown(), shown_image(state)) {
+                let recipe = larger::enlarging(&picture.recipe, image, way, context.shared);
+                context.shared.error = None;
+                let job = new_job(state, recipe, Lane::Interactive, context);
+                context.queue.send(QueueRequest::Add(Box::new(job)));
+                state.session.follow();
+            }
+        }
         Command::OpenPicture(path) => open::open(vec![path], false, context),
         Command::StartFromFile(path) => start_from(ImageSource::File(path), context),
         Command::ReferenceShown => {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ControlImage, FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, StoredArea};
+use super::{ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, PlacementText, Recipe, StoredArea};
 use crate::canvas::{Borders, StartFit};
 
 /// Reference pictures beyond these are no recipe.
@@ -43,6 +43,7 @@ pub struct LocalRecipe {
     start_fit: String,
     area: Option<StoredArea>,
     outpaint: Option<Borders>,
+    hires: Option<Hires>,
     reference_pictures: Vec<PathBuf>,
     control_picture: Option<PathBuf>,
     control_strength: f32,
@@ -101,6 +102,7 @@ impl From<&Recipe> for LocalRecipe {
             start_fit: recipe.start_fit.key().to_owned(),
             area: recipe.area.map(StoredArea::from),
             outpaint: recipe.outpaint,
+            hires: recipe.hires.clone(),
             reference_pictures: recipe.reference_images.iter().filter_map(file).collect(),
             control_picture: recipe.control.as_ref().and_then(|control| file(&control.image)),
             control_strength: recipe.control.as_ref().map_or(0.9, |control| control.strength),
@@ -150,6 +152,7 @@ impl From<LocalRecipe> for Recipe {
             start_fit: StartFit::from_key(&stored.start_fit).unwrap_or_default(),
             area: stored.area.map(Into::into),
             outpaint: stored.outpaint.map(Borders::clamped),
+            hires: stored.hires.map(Hires::clamped),
             reference_images: stored.reference_pictures.into_iter().take(MOST_PICTURES).map(ImageSource::File).collect(),
             control: stored
                 .control_picture
@@ -181,6 +184,7 @@ mod tests {
         recipe.start_fit = StartFit::Stretch;
         recipe.area = Some(AreaSettings { feather: Some(3), ..AreaSettings::default() });
         recipe.outpaint = Some(Borders { left: 64, ..Borders::default() });
+        recipe.hires = Some(Hires { upscaler: Some("/models/x4.safetensors".into()), ..Hires::default() });
         recipe.loras.push(Lora { path: "/loras/ink.safetensors".into(), strength: 0.8 });
         recipe.disabled_loras.push(Lora { path: "/loras/oil.safetensors".into(), strength: 0.3 });
         let text = serde_json::to_string(&LocalRecipe::from(&recipe)).unwrap();

@@ -7,8 +7,8 @@ use parking_lot::{Mutex, MutexGuard};
 use testkit::{broken, tiny};
 
 use super::{
-    CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, Status, force_hook, lose_simulated_device,
-    simulate_device,
+    AreaParams, CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, Status, force_hook,
+    lose_simulated_device, simulate_device,
 };
 use crate::protocol::{LogLevel, PhaseKind, PreviewOptions};
 use atelier_core::canvas::Mask;
@@ -105,7 +105,7 @@ fn part(context: &mut Context, strength: f32, left: u8) -> Rgb8 {
         mask: Some(&mask),
         references: &[],
         control: None,
-        area: Some(AreaParams { strength, soft_mask: &soft_mask }),
+        area: Some(AreaParams { strength, soft_mask: Some(&soft_mask) }),
         lora_key: "",
     };
     let callbacks = Recorder::default();

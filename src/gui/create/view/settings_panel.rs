@@ -11,7 +11,7 @@ use eframe::egui::{
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::view::{loras, model, presets, prompt_history, size, source};
+use crate::gui::create::view::{larger, loras, model, presets, prompt_history, size, source};
 use crate::gui::devices;
 use crate::gui::history::caret_after_change;
 use crate::gui::icons::Icon;
@@ -42,6 +42,7 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
             model::model_section(ui, state, commands);
             size::size_section(ui, state, &mut recipe, commands);
             sampling(ui, state, &mut recipe, commands);
+            larger::larger_section(ui, state, &mut recipe);
             source::start_section(ui, state, &mut recipe, commands);
             source::reference_section(ui, state, &recipe, commands);
             source::control_section(ui, state, &mut recipe, commands);

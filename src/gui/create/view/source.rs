@@ -9,6 +9,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, file_name, heading, icon_button, slider_row};
+use atelier_core::canvas::{AreaSettings, StartFit};
 use atelier_core::recipe::{FileRole, ImageSource, Recipe};
 
 /// Side of a small look at a picture, in points.
@@ -31,12 +32,37 @@ pub(crate) fn start_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, com
     picture_row(ui, state, commands, "Start picture", &init.image, (Some(Command::ChooseStart), Command::ClearStart));
     let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
     slider_row(ui, "Strength", &mut init.strength, 0.0..=1.0, &scale, "How much is painted anew: 0 keeps the picture, 1 ignores it.");
+    if !recipe.changes_part() {
+        fit_row(ui, &mut recipe.start_fit);
+    }
     match &recipe.mask {
-        Some(mask) => picture_row(ui, state, commands, "Mask", mask, (Some(Command::ChooseMask), Command::ClearMask)),
+        Some(mask) => {
+            picture_row(ui, state, commands, "Mask", mask, (Some(Command::ChooseMask), Command::ClearMask));
+            let mut is_part = recipe.area.is_some();
+            let hover = "Paint only what lies under the mask, at the model's own size, and put it back: the picture keeps its size, and \
+                         what is away from the mask every pixel.";
+            ui.checkbox(&mut is_part, "Only the masked part").on_hover_text(hover);
+            if is_part != recipe.area.is_some() {
+                recipe.area = is_part.then(AreaSettings::default);
+            }
+        }
         None => {
             widgets::row(ui, "Mask", |ui| widgets::command_button(ui, state, commands, Command::ChooseMask));
         }
     }
+}
+
+/// Draws how a start picture of another shape is brought to the size.
+fn fit_row(ui: &mut Ui, fit: &mut StartFit) {
+    widgets::row(ui, "Other shape", |ui| {
+        for (choice, words, hover) in [
+            (StartFit::Crop, "Crop", "Cut off what is outside the new shape."),
+            (StartFit::Fit, "Fit", "Keep all of the picture, and blur its borders beyond it."),
+            (StartFit::Stretch, "Stretch", "Stretch the picture to the new shape."),
+        ] {
+            ui.selectable_value(fit, choice, words).on_hover_text(hover).accessible_name(format!("{words} the start picture"));
+        }
+    });
 }
 
 fn picture_row(
