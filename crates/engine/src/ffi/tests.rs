@@ -7,8 +7,8 @@ use parking_lot::{Mutex, MutexGuard};
 use testkit::{broken, tiny};
 
 use super::{
-    CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, Status, force_hook, lose_simulated_device,
-    simulate_device,
+    AreaParams, CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, Status, force_hook,
+    lose_simulated_device, simulate_device,
 };
 use crate::protocol::{LogLevel, PhaseKind, PreviewOptions};
 use atelier_core::canvas::Mask;
