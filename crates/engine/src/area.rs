@@ -1,6 +1,6 @@
 //! Parts of a picture that a job generates: their plans, what the model is given for each, and its results pasted into the picture.
 
-use crate::protocol::Failure;
+use atelier_core::advice::Advice;
 use atelier_core::canvas::{
     AreaFill, AreaPlan, Borders, Mask, ModelSizes, StartFit, crop_picture, extend_picture, fill_area, paste_area, plan_area, plan_outpaint,
 };
@@ -34,7 +34,7 @@ pub(crate) struct AreaInput {
 ///
 /// # Errors
 /// Without a start picture or mask, or with both a mask and borders.
-pub(crate) fn plan_areas(recipe: &Recipe, size: (u32, u32), sizes: ModelSizes) -> Result<Option<Vec<AreaPlan>>, Failure> {
+pub(crate) fn plan_areas(recipe: &Recipe, size: (u32, u32), sizes: ModelSizes) -> Result<Option<Vec<AreaPlan>>, Advice> {
     if !recipe.changes_part() {
         return Ok(None);
     }
@@ -43,24 +43,24 @@ pub(crate) fn plan_areas(recipe: &Recipe, size: (u32, u32), sizes: ModelSizes) -
     let settings = recipe.area.unwrap_or_default();
     if let Some(borders) = recipe.outpaint.filter(|it| !it.is_empty()) {
         if recipe.mask.is_some() {
-            return Err(Failure::new(
+            return Err(Advice::new(
                 "A picture is not extended and painted over at once.",
                 "Do one after the other: remove the mask or the borders.",
             ));
         }
         let (width, height) = borders.extended_size(size);
         if width.max(height) > Borders::MAX_SIDE {
-            return Err(Failure::new(TOO_LARGE, format!("Its sides may have {} pixels.", Borders::MAX_SIDE)));
+            return Err(Advice::new(TOO_LARGE, format!("Its sides may have {} pixels.", Borders::MAX_SIDE)));
         }
         return Ok(Some(plan_outpaint(size, &borders, &sizes, strength, &settings)));
     }
     let Some(mask) = &recipe.mask else {
-        return Err(Failure::new("Generating a part of a picture needs a mask.", "Choose a mask, or paint one."));
+        return Err(Advice::new("Generating a part of a picture needs a mask.", "Choose a mask, or paint one."));
     };
-    let mask = read_mask(mask, size.0, size.1, StartFit::Crop).map_err(|error| Failure::new(error.to_string(), "Choose another mask."))?;
+    let mask = read_mask(mask, size.0, size.1, StartFit::Crop).map_err(|error| Advice::new(error.to_string(), "Choose another mask."))?;
     let plan = plan_area(&mask, &sizes, strength, &settings);
     let plan =
-        plan.ok_or_else(|| Failure::new("The mask is empty: nothing would change.", "Paint white where the picture shall change."))?;
+        plan.ok_or_else(|| Advice::new("The mask is empty: nothing would change.", "Paint white where the picture shall change."))?;
     Ok(Some(vec![plan]))
 }
 
@@ -68,8 +68,8 @@ pub(crate) fn plan_areas(recipe: &Recipe, size: (u32, u32), sizes: ModelSizes) -
 ///
 /// # Errors
 /// If there is none.
-pub(crate) fn start_of(recipe: &Recipe) -> Result<&InitImage, Failure> {
-    recipe.init.as_ref().ok_or_else(|| Failure::new("There is no picture of which a part could change.", "Choose a start picture."))
+pub(crate) fn start_of(recipe: &Recipe) -> Result<&InitImage, Advice> {
+    recipe.init.as_ref().ok_or_else(|| Advice::new("There is no picture of which a part could change.", "Choose a start picture."))
 }
 
 /// Width and height of the largest work.
@@ -82,12 +82,12 @@ impl AreaJob {
     ///
     /// # Errors
     /// As [`plan_areas`].
-    pub(crate) fn new(recipe: &Recipe, start: &Rgb8, sizes: ModelSizes) -> Result<Option<Self>, Failure> {
+    pub(crate) fn new(recipe: &Recipe, start: &Rgb8, sizes: ModelSizes) -> Result<Option<Self>, Advice> {
         let Some(plans) = plan_areas(recipe, (start.width(), start.height()), sizes)? else { return Ok(None) };
         let settings = recipe.area.unwrap_or_default();
         let borders = recipe.outpaint.filter(|it| !it.is_empty());
         let picture = match &borders {
-            Some(borders) => extend_picture(start, borders).ok_or_else(|| Failure::new(TOO_LARGE, "Choose narrower borders."))?,
+            Some(borders) => extend_picture(start, borders).ok_or_else(|| Advice::new(TOO_LARGE, "Choose narrower borders."))?,
             None => start.clone(),
         };
         let strength = recipe.init.as_ref().map_or(1.0, |init| init.strength);
@@ -101,12 +101,12 @@ impl AreaJob {
     }
 
     /// What the model is given for one part of the picture as it is now. `control`: of the picture's size.
-    pub(crate) fn input(&self, plan: &AreaPlan, picture: &Rgb8, control: Option<&Rgb8>, seed: i64) -> Result<AreaInput, Failure> {
+    pub(crate) fn input(&self, plan: &AreaPlan, picture: &Rgb8, control: Option<&Rgb8>, seed: i64) -> Result<AreaInput, Advice> {
         let (width, height) = plan.work;
-        let cut = |picture: &Rgb8| crop_picture(picture, &plan.crop).ok_or(PictureError::Empty).map_err(failure);
-        let scaled = |picture: &Rgb8| fit_image(picture, width, height, StartFit::Stretch).map_err(failure);
-        let filled = fill_area(&cut(picture)?, &plan.paste, self.fill, seed.cast_unsigned()).ok_or(PictureError::Empty).map_err(failure)?;
-        let soft_mask = fit_mask(&plan.denoise, width, height, StartFit::Stretch).map_err(failure)?;
+        let cut = |picture: &Rgb8| crop_picture(picture, &plan.crop).ok_or_else(|| advice(&PictureError::Empty));
+        let scaled = |picture: &Rgb8| fit_image(picture, width, height, StartFit::Stretch).map_err(|error| advice(&error));
+        let filled = fill_area(&cut(picture)?, &plan.paste, self.fill, seed.cast_unsigned()).ok_or_else(|| advice(&PictureError::Empty))?;
+        let soft_mask = fit_mask(&plan.denoise, width, height, StartFit::Stretch).map_err(|error| advice(&error))?;
         let mut mask = soft_mask.clone();
         for value in mask.pixels_mut() {
             *value = if *value > 0 { 255 } else { 0 };
@@ -116,12 +116,12 @@ impl AreaJob {
     }
 
     /// The picture with the result of one part in it.
-    pub(crate) fn paste(&self, plan: &AreaPlan, picture: &Rgb8, result: &Rgb8) -> Result<Rgb8, Failure> {
-        let result = fit_image(result, plan.crop.width, plan.crop.height, StartFit::Stretch).map_err(failure)?;
-        paste_area(picture, &result, plan, self.seam_correction).ok_or(PictureError::Empty).map_err(failure)
+    pub(crate) fn paste(&self, plan: &AreaPlan, picture: &Rgb8, result: &Rgb8) -> Result<Rgb8, Advice> {
+        let result = fit_image(result, plan.crop.width, plan.crop.height, StartFit::Stretch).map_err(|error| advice(&error))?;
+        paste_area(picture, &result, plan, self.seam_correction).ok_or_else(|| advice(&PictureError::Empty))
     }
 }
 
-fn failure(error: PictureError) -> Failure {
-    Failure::new(error.to_string(), "Choose another picture.")
+fn advice(error: &PictureError) -> Advice {
+    Advice::new(error.to_string(), "Choose another picture.")
 }

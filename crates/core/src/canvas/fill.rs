@@ -100,7 +100,7 @@ fn blur_line(from: &[f32], to: &mut [f32], start: usize, stride: usize, length: 
     }
 }
 
-/// A byte that depends on seed and place alone (the mixer of SplitMix64).
+/// A byte that depends on seed and place alone (the mixer of `SplitMix64`).
 fn random_byte(seed: u64, at: u64) -> u8 {
     let mut bits = seed.wrapping_add(at.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -65,8 +65,9 @@ impl EstimateRequest {
             ..recipe.clone()
         };
         if recipe.changes_part() {
-            let size = image_size(&start_of(&recipe)?.image).map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
-            let work = plan_areas(&recipe, size, family.model_sizes())?.as_deref().and_then(largest_work);
+            let size = image_size(&start_of(&recipe).map_err(Failure::from)?.image)
+                .map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
+            let work = plan_areas(&recipe, size, family.model_sizes()).map_err(Failure::from)?.as_deref().and_then(largest_work);
             (recipe.width, recipe.height) = work.unwrap_or((recipe.width, recipe.height));
             // The memory is that of a whole picture of this size with a mask.
             recipe.mask.get_or_insert_with(|| ImageSource::Pixels(grey(1, 1)));

@@ -14,7 +14,7 @@ use crate::cache::Lease;
 use crate::checks::{can_be_tiled, is_larger_than_a_tile, lora_key};
 use crate::faults::{FaultySetting, remedies};
 use crate::ffi::{self, AreaParams, CallError, GenerateParams, JobCallbacks, LoraUse, Status};
-use crate::protocol::{Event, JobId, PhaseKind, Picture, PreviewOptions};
+use crate::protocol::{Event, Failure, JobId, PhaseKind, Picture, PreviewOptions};
 use crate::state::EngineState;
 use atelier_core::canvas::{Mask, StartFit};
 use atelier_core::picture_note::PictureNote;
@@ -183,12 +183,13 @@ impl<'a> Generator<'a> {
             self.monitor.set_part(PicturePart { index, count, place: Some(plan.crop) });
             // Neighbours of the same noise would look alike.
             let seed = seed.saturating_add(i64::from(index));
-            let AreaInput { init, mask, soft_mask, control } = area.input(plan, &all.pixels, self.plan.control.as_ref(), seed)?;
+            let AreaInput { init, mask, soft_mask, control } =
+                area.input(plan, &all.pixels, self.plan.control.as_ref(), seed).map_err(Failure::from)?;
             let params = AreaParams { strength: area.strength, soft_mask: Some(&soft_mask) };
             let input =
                 ImageInput { size: plan.work, seed, init: Some(&init), mask: Some(&mask), control: control.as_ref(), area: Some(params) };
             let image = self.image(session, &input)?;
-            all.pixels = area.paste(plan, &all.pixels, &image.pixels)?;
+            all.pixels = area.paste(plan, &all.pixels, &image.pixels).map_err(Failure::from)?;
             all.is_flat |= image.is_flat;
             all.has_missing_numbers |= image.has_missing_numbers;
         }

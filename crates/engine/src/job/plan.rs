@@ -167,8 +167,8 @@ fn part_of(recipe: &Recipe, family: Family, read: impl Fn(&ImageSource) -> Resul
     if !recipe.changes_part() {
         return Ok(None);
     }
-    let start = read(&start_of(recipe)?.image)?;
-    Ok(AreaJob::new(recipe, &start, family.model_sizes())?)
+    let start = read(&start_of(recipe).map_err(Failure::from)?.image)?;
+    Ok(AreaJob::new(recipe, &start, family.model_sizes()).map_err(Failure::from)?)
 }
 
 /// Brings the numbers of a recipe into the range that the engine takes, with a note on each that changed. Returns whether the picture is
