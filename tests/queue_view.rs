@@ -71,8 +71,8 @@ fn waiting_jobs_are_dragged_copied_and_cancelled_and_the_command_line_sees_it() 
 
     desktop.click("Job 2: a lake")?;
     desktop.press("ctrl+d")?;
-    wait_for_rows(&mut desktop, &["a forest", "a lake", "a castle", "a lake"])?;
-    desktop.click("Job 3: a castle")?;
+    wait_for_rows(&mut desktop, &["a forest", "a lake", "a lake", "a castle"])?;
+    desktop.click("Job 4: a castle")?;
     desktop.press("Delete")?;
     desktop.wait_for("Try again \u{201c}a castle\u{201d}", LONG)?;
     desktop.close()?;
