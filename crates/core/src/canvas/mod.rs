@@ -13,7 +13,7 @@ mod pyramid;
 mod rect;
 mod settings;
 
-pub use area::{AreaPlan, ModelSizes, plan_area};
+pub use area::{AreaPlan, ModelSizes, plan_area, plan_crop};
 pub use cut::{crop_mask, crop_picture};
 pub use fill::fill_area;
 pub use mask::Mask;
