@@ -13,7 +13,7 @@ use image::metadata::Orientation;
 use image::{DynamicImage, GenericImageView, ImageBuffer, ImageDecoder, ImageReader, Limits, Luma, Pixel, Rgb, RgbaImage};
 
 use super::PictureError;
-use atelier_core::canvas::{Borders, Mask, StartFit, extend_picture};
+use atelier_core::canvas::{AreaFill, Borders, Mask, StartFit, border_mask, extend_picture, fill_area};
 use atelier_core::recipe::{ImageSource, Rgb8};
 
 /// The longest side of a picture in pixels.
@@ -55,7 +55,11 @@ pub fn fit_image(image: &Rgb8, width: u32, height: u32, fit: StartFit) -> Result
         ImageBuffer::from_raw(image.width(), image.height(), image.pixels()).ok_or(PictureError::Empty)?;
     let (fitted, borders) = fitted(&view, width, height, fit);
     let fitted = Rgb8::new(fitted.width(), fitted.height(), fitted.into_raw()).ok_or(PictureError::Empty)?;
-    if borders.is_empty() { Ok(fitted) } else { extend_picture(&fitted, &borders).ok_or(PictureError::Empty) }
+    if borders.is_empty() {
+        return Ok(fitted);
+    }
+    let extended = extend_picture(&fitted, &borders).ok_or(PictureError::Empty)?;
+    fill_area(&extended, &border_mask((fitted.width(), fitted.height()), &borders), AreaFill::Border, 0).ok_or(PictureError::Empty)
 }
 
 /// Reads a mask, fitted to this size as its picture is. Transparent pixels are kept; what is beside the picture is generated.

@@ -70,6 +70,22 @@ pub fn plan_area(mask: &Mask, sizes: &ModelSizes, strength: f32, settings: &Area
     Some(plan_selection(&picture, &selection, is_selected, sizes, strength, settings))
 }
 
+/// The crop and the work size that [`plan_area`] gives, without its masks: in no time, whatever the size. `selection`: the smallest rectangle
+/// that holds every pixel of the mask of 128 or more; not empty.
+#[must_use]
+pub fn plan_crop(
+    (width, height): (u32, u32),
+    selection: &PixelRect,
+    sizes: &ModelSizes,
+    strength: f32,
+    settings: &AreaSettings,
+) -> (PixelRect, (u32, u32)) {
+    let (picture, settings) = (PixelRect::of_size(width, height), settings.clamped());
+    let edges = Edges::new(&picture, selection, strength_in_range(strength), settings.feather);
+    let crop = crop(&picture, selection, &edges, sizes, &settings);
+    (crop, work_size(&crop, sizes))
+}
+
 /// Plans the selected part of a picture. `limits`: what the model may see of it. `selection` holds every selected pixel and is not empty.
 pub(super) fn plan_selection(
     limits: &PixelRect,
@@ -80,7 +96,7 @@ pub(super) fn plan_selection(
     settings: &AreaSettings,
 ) -> AreaPlan {
     let settings = settings.clamped();
-    let strength = if strength.is_finite() { strength.clamp(0.0, 1.0) } else { 1.0 };
+    let strength = strength_in_range(strength);
     let edges = Edges::new(limits, selection, strength, settings.feather);
     let crop = crop(limits, selection, &edges, sizes, &settings);
     let (width, height) = (crop.width as usize, crop.height as usize);
@@ -100,6 +116,10 @@ pub(super) fn plan_selection(
         if is_soft { soft } else { soft.ceil() }
     });
     AreaPlan { crop, work: work_size(&crop, sizes), denoise, paste: mask(&|distance| edges.paste(distance)) }
+}
+
+const fn strength_in_range(strength: f32) -> f32 {
+    if strength.is_finite() { strength.clamp(0.0, 1.0) } else { 1.0 }
 }
 
 /// The smallest rectangle that holds every selected pixel.

@@ -13,11 +13,11 @@ mod pyramid;
 mod rect;
 mod settings;
 
-pub use area::{AreaPlan, ModelSizes, plan_area};
+pub use area::{AreaPlan, ModelSizes, plan_area, plan_crop};
 pub use cut::{crop_mask, crop_picture};
 pub use fill::fill_area;
 pub use mask::Mask;
-pub use outpaint::{extend_picture, plan_outpaint};
+pub use outpaint::{border_mask, extend_picture, plan_outpaint};
 pub use paste::paste_area;
 pub use rect::PixelRect;
 pub use settings::{AreaFill, AreaSettings, Borders, StartFit};

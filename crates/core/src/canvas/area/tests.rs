@@ -105,6 +105,8 @@ proptest! {
         let again = plan_area(&mask, &sizes, strength, &settings).unwrap();
         prop_assert_eq!(&plan, &again);
 
+        let selection = selection_bounds(&mask).unwrap();
+        prop_assert_eq!(plan_crop((width, height), &selection, &sizes, strength, &settings), (plan.crop, plan.work));
         prop_assert!(!plan.crop.is_empty());
         prop_assert_eq!(plan.crop.intersection(&PixelRect::of_size(width, height)), plan.crop);
         for side in [plan.work.0, plan.work.1] {
