@@ -37,8 +37,8 @@ pub(crate) fn upscalers(shared: &Shared) -> impl Iterator<Item = (&str, &Path)> 
 }
 
 /// A second pass with this upscaler. A person who chooses a file agrees to open it, also where it is a pickle.
-pub(crate) fn with_upscaler(hires: Hires, upscaler: Option<PathBuf>) -> Hires {
-    Hires { allow_pickle: upscaler.is_some(), upscaler, ..hires }
+pub(crate) fn with_upscaler(hires: &Hires, upscaler: Option<PathBuf>) -> Hires {
+    Hires { allow_pickle: upscaler.is_some(), upscaler, ..*hires }
 }
 
 /// The recipe that enlarges a picture of this recipe. A model that is not on this machine is replaced by the chosen one.
@@ -52,6 +52,6 @@ pub(super) fn enlarging(of: &Recipe, image: ImageSource, way: Enlargement, share
     let mut recipe = Recipe { files, placement: shared.recipe.placement.clone(), threads: shared.recipe.threads, ..of.clone() };
     recipe.remove_init();
     recipe.init = Some(InitImage { image, strength: 0.0 });
-    recipe.hires = Some(with_upscaler(Hires { strength, ..Hires::default() }, upscaler));
+    recipe.hires = Some(with_upscaler(&Hires { strength, ..Hires::default() }, upscaler));
     recipe
 }

@@ -73,19 +73,15 @@ impl EstimateRequest {
             recipe.mask.get_or_insert_with(|| ImageSource::Pixels(grey(1, 1)));
             (recipe.area, recipe.outpaint) = (None, None);
         }
-        if recipe.enlarges_init()
-            && let Some(init) = &recipe.init
-        {
-            (recipe.width, recipe.height) =
-                image_size(&init.image).map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
-        }
+        let enlarged = recipe.init.as_ref().filter(|_| recipe.enlarges_init()).map(|init| image_size(&init.image)).transpose();
+        let enlarged = enlarged.map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
         if let Some(init) = &mut recipe.init {
             init.strength = 1.0;
         }
         (recipe.width, recipe.height) = snapped_size(&recipe, size_multiple);
         if let Some(hires) = recipe.hires.take().filter(|hires| hires.strength > 0.0) {
             // The second pass takes more than the first, and begins with a picture.
-            (recipe.width, recipe.height) = hires_size(&hires, (recipe.width, recipe.height), size_multiple);
+            (recipe.width, recipe.height) = hires_size(&hires, enlarged.unwrap_or((recipe.width, recipe.height)), size_multiple);
             recipe.init.get_or_insert_with(|| InitImage { image: ImageSource::Pixels(grey(1, 1)), strength: 1.0 });
         }
         if u64::from(recipe.width) * u64::from(recipe.height) > MAX_PIXELS {

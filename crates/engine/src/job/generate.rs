@@ -123,12 +123,11 @@ impl<'a> Generator<'a> {
         let GenerationPlan { init, control, .. } = self.plan;
         let redraws = settings.strength > 0.0;
         let count = u32::from(!enlarges_init) + u32::from(redraws);
-        let first = match init.as_ref().filter(|_| *enlarges_init) {
-            Some(init) => Image { pixels: init.clone(), is_flat: false, has_missing_numbers: false },
-            None => {
-                self.monitor.set_part(PicturePart { index: 0, count, place: None });
-                self.whole(session, seed)?
-            }
+        let first = if let Some(init) = init.as_ref().filter(|_| *enlarges_init) {
+            Image { pixels: init.clone(), is_flat: false, has_missing_numbers: false }
+        } else {
+            self.monitor.set_part(PicturePart { index: 0, count, place: None });
+            self.whole(session, seed)?
         };
         let large = self.upscaled(session, &first.pixels, hires)?;
         if !redraws || first.is_flat {

@@ -6,7 +6,7 @@ use super::error::JobError;
 use super::shard::{BatchShard, shards};
 use super::upscale::check_upscaler;
 use crate::area::{AreaJob, largest_work, start_of};
-use crate::checks::{VAE_TILE, check_reference, hires_size, is_tiled, snapped_size};
+use crate::checks::{VAE_TILE, check_reference, hires_size, is_tiled, snapped, snapped_size};
 use crate::devices;
 use crate::placement::ResolvedPlacement;
 use crate::protocol::{Begin, Failure};
@@ -76,13 +76,13 @@ pub(super) fn prepare(
     recipe.hires = recipe.hires.take().map(Hires::clamped);
     let enlarged = recipe.init.as_ref().filter(|_| recipe.enlarges_init()).map(|init| read(&init.image)).transpose()?;
     if let Some(image) = &enlarged {
-        (recipe.width, recipe.height) = (image.width(), image.height());
+        (recipe.width, recipe.height) = snapped((image.width(), image.height()), size_multiple);
     }
     let vae_tiling = clamp_numbers(&mut recipe, size_multiple, &mut notes);
     let (width, height) = (recipe.width, recipe.height);
     let hires = recipe.hires.clone().map(|settings| {
-        let enlarges_init = enlarged.is_some();
-        HiresPlan { size: hires_size(&settings, (width, height), size_multiple), settings, enlarges_init }
+        let first = enlarged.as_ref().map_or((width, height), |image| (image.width(), image.height()));
+        HiresPlan { size: hires_size(&settings, first, size_multiple), settings, enlarges_init: enlarged.is_some() }
     });
     if let Some(HiresPlan { settings: Hires { upscaler: Some(upscaler), allow_pickle, .. }, .. }) = &hires {
         check_upscaler(engine, upscaler, *allow_pickle)?;

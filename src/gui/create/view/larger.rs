@@ -23,7 +23,7 @@ pub(crate) fn larger_section(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
         (hires @ Some(_), false) => *hires = None,
         (hires @ None, true) => {
             let upscaler = upscalers(&state.shared).next().map(|(_, path)| path.to_owned());
-            *hires = Some(with_upscaler(Hires::default(), upscaler));
+            *hires = Some(with_upscaler(&Hires::default(), upscaler));
         }
         (None, false) => {}
         (Some(hires), true) => settings(ui, state, hires),
@@ -57,7 +57,7 @@ fn settings(ui: &mut Ui, state: &State, hires: &mut Hires) {
             "What enlarges: Lanczos is plain arithmetic; upscalers of the library, found in the Models view, add detail of their own.";
         combo.response.on_hover_text(hover).accessible_name("Upscaler");
         if chosen != hires.upscaler {
-            *hires = with_upscaler(std::mem::take(hires), chosen);
+            *hires = with_upscaler(hires, chosen);
         }
     });
 }

@@ -9,13 +9,12 @@ use eframe::egui::{
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
+use crate::gui::create::loras::{KnownLora, known_loras};
 use crate::gui::icons::Icon;
-use crate::gui::shared::Shared;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{self, ROW_HEIGHT, bare_icon, command_button, command_control, heading};
 use atelier_core::recipe::{Lora, Recipe};
-use atelier_library::{ModelCard, ModelKind};
 
 /// Width of the picker and its most height, in points.
 const PICKER_WIDTH: f32 = 380.0;
@@ -161,12 +160,12 @@ fn strength_row(ui: &mut Ui, lora: &mut Lora, is_on: bool) {
 /// Draws what is known of a LoRA: that it was made for other models, and the words that evoke what it was trained on. Returns the words that
 /// were chosen.
 fn facts(ui: &mut Ui, state: &State, lora: &Lora, prompt: &str) -> Vec<String> {
-    let Some(card) = card_of(&state.shared, &lora.path) else { return Vec::new() };
-    if let Some(sentence) = mismatch(&state.shared, card) {
+    let Some(known) = known_loras(&state.shared).find(|known| known.path == lora.path) else { return Vec::new() };
+    if let Some(sentence) = known.mismatch(&state.shared) {
         ui.add(Label::new(RichText::new(sentence).size(theme::SMALL).color(theme::palette(ui).warn)).wrap());
     }
     let prompt = prompt.to_lowercase();
-    let absent: Vec<_> = card.trigger_words.iter().filter(|words| !prompt.contains(&words.to_lowercase())).take(MOST_TRIGGERS).collect();
+    let absent: Vec<_> = known.trigger_words().iter().filter(|words| !prompt.contains(&words.to_lowercase())).take(MOST_TRIGGERS).collect();
     if absent.is_empty() {
         return Vec::new();
     }
@@ -211,9 +210,9 @@ fn picker(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) 
         let is_used = |path: &Path| recipe.loras.iter().chain(&recipe.disabled_loras).any(|lora| lora.path == path);
         ScrollArea::vertical().id_salt("LoRAs of this disk").max_height(PICKER_HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
             let mut is_empty = true;
-            for (card, path) in known_loras(&state.shared).filter(|(card, path)| !is_used(path) && card.matches(&search)) {
+            for known in known_loras(&state.shared).filter(|known| !is_used(known.path) && known.matches(&search)) {
                 is_empty = false;
-                if card_row(ui, state, commands, card, path) {
+                if known_row(ui, state, commands, &known) {
                     ui.close();
                 }
             }
@@ -237,41 +236,25 @@ fn picker(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) 
 }
 
 /// Draws a LoRA of the list. True where it was chosen.
-fn card_row(ui: &mut Ui, state: &State, commands: &mut Commands, card: &ModelCard, path: &Path) -> bool {
+fn known_row(ui: &mut Ui, state: &State, commands: &mut Commands, known: &KnownLora<'_>) -> bool {
     let palette = theme::palette(ui);
-    let mismatch = mismatch(&state.shared, card);
+    let mismatch = known.mismatch(&state.shared);
     let color = if mismatch.is_some() { palette.warn } else { palette.weak };
-    let words = mismatch.or_else(|| card.family.clone()).unwrap_or_default();
-    let response = command_control(ui, state, commands, Command::UseLora(path.to_owned()), |ui| {
+    let words = mismatch.unwrap_or_else(|| known.family().unwrap_or_default().to_owned());
+    let response = command_control(ui, state, commands, Command::UseLora(known.path.to_owned()), |ui| {
         let button = Button::new("").frame_when_inactive(false);
-        ui.add_sized(vec2(PICKER_WIDTH, PICTURE + 8.0), button).accessible_name(format!("LoRA {}", card.name))
+        ui.add_sized(vec2(PICKER_WIDTH, PICTURE + 8.0), button).accessible_name(format!("LoRA {}", known.name()))
     });
     let inside = UiBuilder::new().max_rect(response.rect.shrink(4.0)).layout(Layout::left_to_right(Align::Center));
     ui.scope_builder(inside, |ui| {
-        last_picture(ui, state, &lora_name(path), PICTURE);
+        last_picture(ui, state, &lora_name(known.path), PICTURE);
         ui.vertical(|ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
-            ui.add(Label::new(RichText::new(&card.name).color(palette.text)).truncate().selectable(false));
+            ui.add(Label::new(RichText::new(known.name()).color(palette.text)).truncate().selectable(false));
             ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(color)).truncate().selectable(false));
         });
     });
     response.clicked()
-}
-
-/// LoRAs of this disk with their files.
-fn known_loras(shared: &Shared) -> impl Iterator<Item = (&ModelCard, &Path)> {
-    let loras = shared.library.cards.iter().filter(|card| card.kind == ModelKind::Lora);
-    loras.filter_map(|card| Some((card, card.files.iter().find_map(|file| file.path.as_deref())?)))
-}
-
-fn card_of<'a>(shared: &'a Shared, path: &Path) -> Option<&'a ModelCard> {
-    known_loras(shared).find(|(_, of)| *of == path).map(|(card, _)| card)
-}
-
-/// A sentence where a LoRA was made for models of another family than the chosen one.
-fn mismatch(shared: &Shared, lora: &ModelCard) -> Option<String> {
-    let (of_lora, of_model) = (lora.family.as_deref()?, shared.model_family()?);
-    (of_lora != of_model).then(|| format!("Made for {of_lora}; this model is {of_model}."))
 }
 
 /// The last picture made with a LoRA, where there is one.
