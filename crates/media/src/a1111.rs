@@ -44,6 +44,8 @@ impl Parameters {
         }
         it.push("CFG scale", recipe.guidance);
         it.push("Seed", info.seed);
+        // Of a picture that was enlarged, A1111 writes the size of the first pass.
+        let (width, height) = if recipe.hires.is_some() { (recipe.width, recipe.height) } else { (width, height) };
         it.push("Size", format!("{width}x{height}"));
         // As A1111, which writes it where it is not "GPU".
         if recipe.rng != Rng::default() {
@@ -56,8 +58,14 @@ impl Parameters {
         if let Some(vae) = stem(recipe.files.get(FileRole::Vae)) {
             it.push("VAE", vae);
         }
-        if let Some(init) = &recipe.init {
-            it.push("Denoising strength", init.strength);
+        match (&recipe.hires, &recipe.init) {
+            (Some(hires), _) => {
+                it.push("Denoising strength", hires.strength);
+                it.push("Hires upscale", hires.scale);
+                it.push("Hires upscaler", stem(hires.upscaler.as_deref()).unwrap_or_else(|| "Lanczos".to_owned()));
+            }
+            (None, Some(init)) => it.push("Denoising strength", init.strength),
+            (None, None) => {}
         }
         if let Some(layers) = recipe.clip_skip {
             it.push("Clip skip", layers);

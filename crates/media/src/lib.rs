@@ -20,7 +20,9 @@ mod thumbnail;
 pub use decode::{MAX_SIDE, fit_image, fit_mask, image_size, read_image, read_mask};
 pub use error::PictureError;
 pub use export::{ExportFormat, export_bytes, export_picture};
-pub use inspect::{PictureLora, PictureModel, PictureSettings, Tool, read_settings, read_stealth_settings, settings_of_texts};
+pub use inspect::{
+    PictureHires, PictureLora, PictureModel, PictureSettings, Tool, read_settings, read_stealth_settings, settings_of_texts,
+};
 pub use jpeg::{decode_jpeg, encode_jpeg};
 pub use png::{Metadata, encode_picture, picture_file_names, read_metadata, save_picture, write_picture};
 pub use stored_recipe::{MissingFile, RequiredFile, RestoredRecipe, StoredFile, StoredRecipe};

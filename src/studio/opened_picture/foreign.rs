@@ -1,8 +1,8 @@
 //! Settings of other programs' pictures, as settings of a recipe. What a file does not tell stays as it is; nothing is guessed. Pure.
 
-use atelier_core::recipe::{Lora, PartialRecipe};
+use atelier_core::recipe::{Hires, Lora, PartialRecipe};
 use atelier_library::{ModelKind, lora_named};
-use atelier_media::{MAX_SIDE, PictureSettings, Tool};
+use atelier_media::{MAX_SIDE, PictureHires, PictureSettings, Tool};
 
 use super::models::{KnownModels, MissingModel, find};
 use super::sampling::{sampler_named, scheduler_named};
@@ -47,7 +47,7 @@ pub(super) fn translate(from: &PictureSettings, tool: Tool, known: &KnownModels<
     let mut it = Translation::default();
     texts(from, tool, &mut it);
     model(from, known, &mut it);
-    sampling(from, tool, &mut it);
+    sampling(from, tool, known, &mut it);
     noise(from, tool, &mut it);
     for (name, value) in &from.not_understood {
         it.leave(name, shortened(value));
@@ -123,7 +123,7 @@ fn model(from: &PictureSettings, known: &KnownModels<'_>, it: &mut Translation) 
     }
 }
 
-fn sampling(from: &PictureSettings, tool: Tool, it: &mut Translation) {
+fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mut Translation) {
     if let Some((width, height)) = from.size {
         if width <= MAX_SIDE && height <= MAX_SIDE {
             (it.settings.width, it.settings.height) = (Some(width), Some(height));
@@ -183,10 +183,26 @@ fn sampling(from: &PictureSettings, tool: Tool, it: &mut Translation) {
         it.settings.clip_skip = Some(Some(layers));
         it.understand("CLIP skip", layers.to_string());
     }
+    if let Some(hires) = &from.hires {
+        second_pass(hires, known, it);
+    }
     if let Some(strength) = from.strength {
         it.leave("Start picture", format!("strength {strength}"));
         it.differences.push("It was made from another picture, which is not in the file.".to_owned());
     }
+}
+
+fn second_pass(from: &PictureHires, known: &KnownModels<'_>, it: &mut Translation) {
+    let name = from.upscaler.as_deref().unwrap_or_default();
+    let found = find(known.cards, ModelKind::Upscaler, Some(name), None);
+    let upscaler = found.ok().and_then(|card| card.files.iter().find_map(|file| file.path.clone()));
+    if upscaler.is_none() && !name.is_empty() && !name.eq_ignore_ascii_case("Lanczos") {
+        it.differences.push(format!("It was enlarged by {name}: here Lanczos enlarges it."));
+    }
+    let usual = Hires::default();
+    let hires = Hires { scale: from.scale, strength: from.strength.unwrap_or(usual.strength), upscaler, ..usual }.clamped();
+    it.understand("Enlarged", format!("{} times, strength {}", hires.scale, hires.strength));
+    it.settings.hires = Some(Some(hires));
 }
 
 fn noise(from: &PictureSettings, tool: Tool, it: &mut Translation) {

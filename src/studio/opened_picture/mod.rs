@@ -178,14 +178,14 @@ mod tests {
         let before = recipe.clone();
         opened.settings.apply(&mut recipe);
         let changed = atelier_core::recipe::changed_settings(&before, &recipe);
-        let expected = ["prompt", "negative prompt", "size", "steps", "guidance", "sampler", "scheduler", "seed", "CLIP skip"];
+        let expected = ["prompt", "negative prompt", "size", "steps", "guidance", "sampler", "scheduler", "seed", "enlarging", "CLIP skip"];
         assert_eq!(changed, expected);
         assert_eq!((recipe.sampler, recipe.scheduler), (Some(Sampler::Dpmpp2m), Some(Scheduler::Karras)));
-        assert_eq!(opened.differences, Vec::<String>::new(), "its noise is ours");
+        assert_eq!(opened.differences, ["It was enlarged by 4x-UltraSharp: here Lanczos enlarges it."], "its noise is ours");
         let missing: Vec<String> = opened.missing.iter().map(MissingModel::sentence).collect();
         assert_eq!(missing, ["Model sd_xl_base_1.0 is not on this machine.", "LoRA ink is not on this machine."]);
         let left: Vec<&str> = opened.not_understood.iter().map(|line| line.name.as_str()).collect();
-        assert_eq!(left, ["VAE", "Hires upscale"]);
+        assert_eq!(left, ["VAE", "Hires steps"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use atelier_core::recipe::{Rng, take_loras};
 
 use super::fields;
-use super::settings::{PictureLora, PictureModel, PictureSettings, Tool};
+use super::settings::{PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
 use super::texts::{Texts, USER_COMMENT};
 use crate::a1111::{Parameters, parse};
 use crate::png::PARAMETERS;
@@ -38,6 +38,13 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         None if !pairs.has("RNG") && version.as_deref().is_some_and(is_version_of_a1111) => Some(Rng::Cuda),
         None => None,
     };
+    let strength = pairs.decimal("Denoising strength");
+    // One key for both: a picture that is enlarged began with noise, unless it says nothing of a factor.
+    let hires = pairs.decimal("Hires upscale").filter(|scale| *scale >= 1.0).map(|scale| PictureHires {
+        scale,
+        strength,
+        upscaler: pairs.text("Hires upscaler"),
+    });
     Some(PictureSettings {
         tool: Some(Tool::A1111),
         size: pairs.take("Size", size),
@@ -50,7 +57,8 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         flow_shift: pairs.decimal("Shift"),
         eta: pairs.decimal("Eta"),
         clip_skip: pairs.number("Clip skip"),
-        strength: pairs.decimal("Denoising strength"),
+        strength: strength.filter(|_| hires.is_none()),
+        hires,
         rng,
         sampler: pairs.text("Sampler"),
         scheduler: pairs.text("Schedule type"),

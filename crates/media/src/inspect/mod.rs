@@ -25,7 +25,7 @@ mod xmp;
 
 use std::path::Path;
 
-pub use settings::{PictureLora, PictureModel, PictureSettings, Tool};
+pub use settings::{PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
 use texts::Texts;
 
 use crate::PictureError;

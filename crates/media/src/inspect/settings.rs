@@ -103,6 +103,8 @@ pub struct PictureSettings {
     pub eta: Option<f32>,
     /// CLIP layers left out from the end, counted as A1111 does.
     pub clip_skip: Option<u32>,
+    /// The second pass, where it was enlarged.
+    pub hires: Option<PictureHires>,
     /// Denoising strength, where it was made from another picture.
     pub strength: Option<f32>,
     /// Generator of the noise; `None` where the program has another one, or the file does not tell.
@@ -132,11 +134,22 @@ impl PictureSettings {
             ($($field:ident),*) => { $(if self.$field.is_none() { self.$field = other.$field; })* };
         }
         fill!(size, prompt, negative_prompt, seed, steps, guidance, distilled_guidance, flow_shift, eta, clip_skip);
-        fill!(strength, rng, sampler, scheduler, model, vae);
+        fill!(hires, strength, rng, sampler, scheduler, model, vae);
         if self.loras.is_empty() {
             self.loras = other.loras;
         }
     }
+}
+
+/// A second pass at a larger size.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PictureHires {
+    /// Factor of width and height.
+    pub scale: f32,
+    /// Denoising strength.
+    pub strength: Option<f32>,
+    /// What enlarged, in the program's words.
+    pub upscaler: Option<String>,
 }
 
 /// A model by name or hash.

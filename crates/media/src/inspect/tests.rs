@@ -111,7 +111,7 @@ fn names(settings: &PictureSettings) -> Vec<&str> {
 
 #[test]
 fn what_is_not_understood_stays_visible() {
-    assert_eq!(names(&read("a1111.png")), ["Hires upscale"]);
+    assert_eq!(names(&read("a1111.png")), ["Hires steps"]);
     assert_eq!(read("comfyui both graphs.png").not_understood, [("FreeU_V2 (node 13)".to_owned(), "b1: 1.3".to_owned())]);
     assert_eq!(names(&read("invokeai 5.png")), ["cfg_rescale_multiplier", "seamless_x"]);
     assert_eq!(names(&read("invokeai 1.png")), ["-G"]);
@@ -119,6 +119,13 @@ fn what_is_not_understood_stays_visible() {
     assert_eq!(names(&read("swarmui.png")), ["refinerupscale"]);
     assert!(names(&read("draw things.png")).contains(&"mask_blur"));
     assert_eq!(names(&read("easy diffusion.png")), ["use_upscale"]);
+}
+
+#[test]
+fn a_second_pass_of_a1111_is_told_with_its_strength_and_no_start_picture() {
+    let settings = read("a1111.png");
+    let expected = PictureHires { scale: 2.0, strength: Some(0.4), upscaler: Some("4x-UltraSharp".into()) };
+    assert_eq!((settings.hires, settings.strength), (Some(expected), None));
 }
 
 #[test]

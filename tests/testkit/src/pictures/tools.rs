@@ -29,7 +29,7 @@ fn parameters() -> String {
     format!(
         "{PROMPT} <lora:ink:0.8>\nNegative prompt: {NEGATIVE}\nSteps: 28, Sampler: DPM++ 2M, Schedule type: Karras, CFG scale: 6.5, Seed: {SEED}, \
          Size: 768x512, Model hash: 31e35c80fc, Model: sd_xl_base_1.0, VAE hash: 235745af8d, VAE: sdxl_vae.safetensors, Clip skip: 2, \
-         Lora hashes: \"ink: 0a1b2c3d4e5f\", Hires upscale: 2, Version: v1.10.1"
+         Lora hashes: \"ink: 0a1b2c3d4e5f\", Denoising strength: 0.4, Hires upscale: 2, Hires steps: 12, Hires upscaler: 4x-UltraSharp, Version: v1.10.1"
     )
 }
 
