@@ -12,9 +12,9 @@ use crate::recipe::Rgb8;
 const LEAST_MATCHED: usize = 256;
 /// The contrast of the result is changed by no more than this factor.
 const MOST_GAIN: f64 = 1.1;
-/// A difference at the edge is gone at this depth inside, in widths of the transition.
-const FADE: f32 = 4.0;
-/// And at least at this depth, in pixels.
+/// A difference at the edge is gone at this part of the greatest depth: so far in that no band is seen, and not so far that all is tinted.
+const FADE: f32 = 0.6;
+/// And no sooner than at this depth, in pixels.
 const LEAST_FADE: f32 = 16.0;
 
 /// The picture with the result of an area in it. `result` has the crop's size. With `seam_correction` its colours are matched to the picture: by
@@ -89,8 +89,8 @@ fn differences(original: &Rgb8, result: &[f32], paste: &Mask) -> Vec<[f32; 3]> {
     let weights = (0..width * height).map(|at| if is_kept(at) { 0.0 } else { 1.0 }).collect();
     let mut differences = Weighted { width, height, colours, weights }.continued();
     let depths = Distances::to(width, height, |at| !is_kept(at));
-    let transition = (0..width * height).filter(|at| (1..255).contains(&shares[*at])).map(|at| depths.distance(at)).fold(0.0, f32::max);
-    let fade = if transition.is_finite() { (transition * FADE).max(LEAST_FADE) } else { LEAST_FADE };
+    let deepest = (0..width * height).map(|at| depths.distance(at)).fold(0.0, f32::max);
+    let fade = if deepest.is_finite() { (deepest * FADE).max(LEAST_FADE) } else { LEAST_FADE };
     for (at, difference) in differences.iter_mut().enumerate() {
         let left = (1.0 - depths.distance(at) / fade).max(0.0);
         *difference = difference.map(|value| value * left * left * (3.0 - 2.0 * left));
