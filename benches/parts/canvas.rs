@@ -51,7 +51,9 @@ pub(super) fn measure() -> Outcome<()> {
     let undo_ms = begun.elapsed().as_secs_f64() * 1000.0;
     millis.sort_by(f64::total_cmp);
     let within = |share: f64| millis[((millis.len() - 1) as f64 * share) as usize];
-    println!("| {SIDE} x {SIDE}, {LAYERS} layers, brush of 200 px | median | 95 of 100 within | longest | pixels an event | undo | memory |");
+    println!(
+        "| {SIDE} x {SIDE}, {LAYERS} layers, brush of 200 px | median | 95 of 100 within | longest | pixels an event | undo | memory |"
+    );
     println!("|---|---|---|---|---|---|---|");
     println!(
         "| {EVENTS} events of a stroke | {:.2} ms | {:.2} ms | {:.2} ms | {} | {undo_ms:.2} ms | {:.0} MiB, pixels {:.0} MiB |",

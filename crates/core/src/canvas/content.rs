@@ -135,7 +135,8 @@ impl DocumentContent {
             let all = self.layers.iter().chain(&other.layers);
             return all.filter(|layer| layer.visible).fold(PixelRect::default(), |rect, layer| {
                 let has_same = |content: &Self| content.layer(layer.id).is_some_and(|it| looks(it) == looks(layer));
-                let same_place = self.layers.iter().position(|it| it.id == layer.id) == other.layers.iter().position(|it| it.id == layer.id);
+                let same_place =
+                    self.layers.iter().position(|it| it.id == layer.id) == other.layers.iter().position(|it| it.id == layer.id);
                 let apart = self.layer(layer.id).zip(other.layer(layer.id)).map(|(one, two)| one.pixels.tiles_apart(&two.pixels));
                 let area = layer.pixels.content_bounds();
                 match apart {

@@ -238,12 +238,7 @@ impl TileImage {
 
     fn tile_rect(&self, index: usize) -> PixelRect {
         let (column, row) = (index as u32 % self.columns(), index as u32 / self.columns());
-        let tile = PixelRect {
-            left: (column * TILE_SIDE) as i32,
-            top: (row * TILE_SIDE) as i32,
-            width: TILE_SIDE,
-            height: TILE_SIDE,
-        };
+        let tile = PixelRect { left: (column * TILE_SIDE) as i32, top: (row * TILE_SIDE) as i32, width: TILE_SIDE, height: TILE_SIDE };
         tile.intersection(&self.bounds())
     }
 }
