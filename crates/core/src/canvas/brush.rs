@@ -134,6 +134,15 @@ impl Stroke {
         self.line_to(document, target)
     }
 
+    /// Draws a straight line to a place of the pointer, without smoothing. Returns the rectangle to be composed anew.
+    pub fn line(&mut self, document: &mut Document, to: StrokePoint) -> PixelRect {
+        if !(to.x.is_finite() && to.y.is_finite()) {
+            return PixelRect::default();
+        }
+        self.pointer = to;
+        self.line_to(document, to)
+    }
+
     /// Draws to the pointer and ends the stroke, as one change of the document. Returns the rectangle to be composed anew.
     pub fn finish(mut self, document: &mut Document) -> PixelRect {
         let changed = self.line_to(document, self.pointer);

@@ -74,17 +74,24 @@ impl DocumentContent {
     #[must_use]
     pub fn mask(&self) -> Option<Mask> {
         let masks = || self.layers().iter().filter(|layer| layer.visible && layer.kind == LayerKind::Mask);
-        let mut values = Vec::with_capacity(self.bounds().area() as usize);
-        self.bands(|band| {
-            let start = values.len();
-            values.extend(self.compose(band, LayerChoice::Picture).chunks_exact(4).map(|pixel| 255 - pixel[3]));
-            for layer in masks() {
+        let mut mask = self.uncovered().unwrap_or_else(|| Mask::filled(self.width(), self.height(), 0));
+        for layer in masks() {
+            self.bands(|band| {
+                let start = band.top as usize * self.width() as usize;
                 let covered = layer.pixels.read(band);
-                for (value, pixel) in values[start..].iter_mut().zip(covered.chunks_exact(4)) {
+                for (value, pixel) in mask.pixels_mut()[start..].iter_mut().zip(covered.chunks_exact(4)) {
                     *value = (*value).max(pixel[3]);
                 }
-            }
-        });
+            });
+        }
+        mask.bounds().is_some().then_some(mask)
+    }
+
+    /// Where the picture has no pixels, as an extended one. `None` where it has all of them.
+    #[must_use]
+    pub fn uncovered(&self) -> Option<Mask> {
+        let mut values = Vec::with_capacity(self.bounds().area() as usize);
+        self.bands(|band| values.extend(self.compose(band, LayerChoice::Picture).chunks_exact(4).map(|pixel| 255 - pixel[3])));
         let mask = Mask::new(self.width(), self.height(), values)?;
         mask.bounds().is_some().then_some(mask)
     }

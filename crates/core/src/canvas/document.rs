@@ -133,8 +133,29 @@ impl Document {
             content.current = id;
             Ok(())
         })?;
-        self.next_layer += 1;
         Ok(id)
+    }
+
+    /// Makes pixels that were generated a layer above the picture, and empties the masks, as one change.
+    ///
+    /// # Errors
+    /// Where there are too many layers, or the pixels have another size.
+    pub fn accept_candidate(&mut self, name: &str, pixels: TileImage) -> Result<PixelRect, LayerError> {
+        if self.content.layers.len() >= MAX_LAYERS {
+            return Err(LayerError::TooMany);
+        }
+        if pixels.bounds() != self.content.bounds() {
+            return Err(LayerError::Size);
+        }
+        let id = LayerId(self.next_layer);
+        self.change("Accept a candidate", |content| {
+            let above = content.layers.iter().rposition(|layer| layer.kind.is_picture()).map_or(0, |at| at + 1);
+            for layer in content.layers.iter_mut().filter(|layer| layer.kind == LayerKind::Mask && layer.visible) {
+                layer.pixels = TileImage::new(content.width, content.height);
+            }
+            content.layers.insert(above, Layer::new(id, LayerKind::Paint, shortened(name), pixels));
+            Ok(())
+        })
     }
 
     /// Removes a layer.
@@ -168,15 +189,13 @@ impl Document {
             return Err(LayerError::TooMany);
         }
         let copy = LayerId(self.next_layer);
-        let difference = self.change("Copy a layer", |content| {
+        self.change("Copy a layer", |content| {
             let layer = content.layers[at].clone();
             let name = shortened(&format!("{} copy", layer.name));
             content.layers.insert(at + 1, Layer { id: copy, name, ..layer });
             content.current = copy;
             Ok(())
-        })?;
-        self.next_layer += 1;
-        Ok(difference)
+        })
     }
 
     /// Moves a layer to this index, counted from the bottom.

@@ -263,6 +263,27 @@ fn a_brush_covers_a_disc_whose_opacity_does_not_add_up() {
 }
 
 #[test]
+fn an_accepted_candidate_lies_above_the_picture_and_empties_the_mask() {
+    let mut document = document();
+    let base = document.content().picture();
+    let layer = document.add_layer(LayerKind::Mask, "Mask", None).unwrap();
+    let ink = Ink::Colour(MASK_COLOUR);
+    let fill = DocumentEdit::Fill { layer, shape: Shape::Rectangle(PixelRect::of_size(9, 9)), ink, opacity: 255 };
+    document.apply(&fill).unwrap();
+    let masked = document.content().clone();
+    let mut pixels = base.pixels().to_vec();
+    pixels[0] ^= 0x80;
+    let candidate = crate::recipe::Rgb8::new(300, 280, pixels).unwrap();
+    let patch = TileImage::of_difference(&candidate, &base).unwrap();
+    document.accept_candidate("Generated", patch).unwrap();
+    let kinds: Vec<_> = document.content().layers().iter().map(|layer| layer.kind.clone()).collect();
+    assert_eq!(kinds, [LayerKind::Paint, LayerKind::Paint, LayerKind::Mask]);
+    assert_eq!((document.content().picture(), document.content().mask()), (candidate, None));
+    document.undo().unwrap();
+    assert!(document.content() == &masked, "one change");
+}
+
+#[test]
 fn masks_cover_what_is_generated_and_are_no_part_of_the_picture() {
     let mut document = document();
     let picture = document.content().picture();
