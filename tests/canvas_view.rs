@@ -55,6 +55,8 @@ fn start(home: &Path, settings: &serde_json::Value) -> Result<(Desktop, Area)> {
     let area = picture.area.context("the picture has no place on the screen")?;
     // The prompt gives the keyboard up.
     desktop.click_at(area.x + area.width / 2, area.y + area.height / 2)?;
+    // The program answers once it has seen that.
+    desktop.controls()?;
     Ok((desktop, area))
 }
 
@@ -146,10 +148,14 @@ fn a_part_that_is_masked_with_the_pointer_is_generated_and_accepted() -> Result<
     desktop.press("F7")?;
     desktop.wait("the new layer", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Layer Generated, seed")))?;
     shoot(&mut desktop, "canvas-layers.png")?;
+    let before = desktop.shot()?;
     desktop.press("ctrl+k")?;
     desktop.wait_for("Find a command", LONG)?;
+    let list = Area { x: 560, y: 380, width: 320, height: 160 };
+    desktop.wait("the palette", LONG, |desktop| Ok((screen::changed(&before, &desktop.shot()?, list) > 0.5).then_some(())))?;
     shoot(&mut desktop, "canvas-palette.png")?;
     desktop.press("Escape")?;
+    desktop.wait("the end of the palette", LONG, |desktop| Ok(desktop.find("Find a command")?.is_none().then_some(())))?;
     desktop.press("ctrl+z")?;
     wait_for_colour(&mut desktop, "the mask again", middle, |colour| colour[0] > colour[1].saturating_add(30))?;
     desktop.close()?;

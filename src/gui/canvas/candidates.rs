@@ -2,49 +2,17 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{TextureHandle, TextureOptions};
+use eframe::egui::TextureOptions;
 
+use crate::gui::canvas::candidate::{Candidate, without_pictures};
 use crate::gui::canvas::state::{OpenDocument, State};
 use crate::gui::canvas::tasks::{CanvasPixelTask, DocumentNumber, PreparedCandidate};
 use crate::gui::context::Context;
 use crate::gui::files::PixelTask;
-use atelier_core::canvas::{PixelRect, TileImage};
-use atelier_core::recipe::{Recipe, Rgb8};
 use atelier_engine::{JobId, Picture};
 
 /// Most candidates that are held; all of them are pictures on the disk too.
 const MOST_CANDIDATES: usize = 64;
-
-/// A candidate.
-pub struct Candidate {
-    /// Its seed.
-    pub seed: i64,
-    /// What it changes.
-    pub(crate) patch: TileImage,
-    /// The rectangle that the overlay shows.
-    pub(crate) bounds: PixelRect,
-    pub(crate) overlay: TextureHandle,
-    pub(crate) thumbnail: TextureHandle,
-}
-
-/// A job that was asked for, whose pictures become candidates.
-pub(crate) struct Run {
-    /// The recipe without its pictures, which the queue puts into files.
-    recipe: Recipe,
-    /// The engine's number, once a picture has come.
-    job: Option<JobId>,
-    base: Rgb8,
-}
-
-impl Run {
-    pub(crate) fn new(recipe: &Recipe, base: Rgb8) -> Self {
-        Self { recipe: without_pictures(recipe), job: None, base }
-    }
-}
-
-fn without_pictures(recipe: &Recipe) -> Recipe {
-    Recipe { init: None, mask: None, control: None, reference_images: Vec::new(), ..recipe.clone() }
-}
 
 /// A picture is finished: where a document asked for it, it becomes a candidate.
 pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context: &mut Context<'_>) {

@@ -287,7 +287,7 @@ impl Command {
             Self::Save | Self::SaveAs | Self::Export(_) => edited.map(drop).and_then(|()| no_dialog()),
             Self::OpenFile(_) => Ok(()),
             Self::HidePanels => (document.is_some() || state.shown.is_some()).then_some(()).ok_or("There is no picture yet."),
-            Self::InvertMask | Self::MaskAll | Self::SetTool(_) | _ => edited.map(drop),
+            _ => edited.map(drop),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Documents: opened, put aside, gone back to, and put away.
 
-use crate::gui::canvas::files::{autosave, discard_autosave};
+use crate::gui::canvas::autosave::{autosave, discard_autosave};
+use crate::gui::canvas::pointer;
 use crate::gui::canvas::state::{OpenDocument, State};
 use crate::gui::canvas::tasks::CanvasFileTask;
 use crate::gui::canvas::tool::Tool;
 use crate::gui::context::Context;
 use crate::gui::create::session::PictureId;
 use crate::gui::files::FileTask;
-use atelier_core::canvas::{DocumentContent, LayerKind};
+use atelier_core::canvas::{Document, DocumentContent, LayerError, LayerKind, PixelRect};
 use atelier_media::canvas_file::CANVAS_ENDING;
 
 /// Takes a tool, with a document to use it on.
@@ -46,20 +47,20 @@ fn prepare_layer(state: &mut State, tool: Tool, context: &mut Context<'_>) {
     let Some(document) = state.edited_mut() else { return };
     let content = document.document.content();
     match tool {
-        Tool::Mask => match content.mask_layer() {
-            Some(mask) => {
+        Tool::Mask => {
+            if let Some(mask) = content.mask_layer() {
                 document.document.select_layer(mask);
                 if !document.document.content().current_layer().visible {
                     change(document, context, |document| document.set_visible(mask, true));
                 }
+                return;
             }
-            None => {
-                // Above everything, so that nothing hides it.
-                let top = content.layers().last().map(|layer| layer.id);
-                top.into_iter().for_each(|top| document.document.select_layer(top));
-                change(document, context, |document| document.add_layer(LayerKind::Mask, "Mask", None).map(|_| Default::default()));
+            // Above everything, so that nothing hides it.
+            if let Some(top) = content.layers().last().map(|layer| layer.id) {
+                document.document.select_layer(top);
             }
-        },
+            change(document, context, |document| document.add_layer(LayerKind::Mask, "Mask", None).map(|_| PixelRect::default()));
+        }
         Tool::Brush if !content.current_layer().kind.is_picture() => {
             let paint = content.layers().iter().rev().find(|layer| layer.kind.is_picture() && !layer.locked && layer.visible);
             if let Some(id) = paint.map(|layer| layer.id) {
@@ -74,7 +75,7 @@ fn prepare_layer(state: &mut State, tool: Tool, context: &mut Context<'_>) {
 pub(crate) fn change(
     document: &mut OpenDocument,
     context: &mut Context<'_>,
-    change: impl FnOnce(&mut atelier_core::canvas::Document) -> Result<atelier_core::canvas::PixelRect, atelier_core::canvas::LayerError>,
+    change: impl FnOnce(&mut Document) -> Result<PixelRect, LayerError>,
 ) {
     match change(&mut document.document) {
         Ok(dirty) => document.surface.mark(dirty),
@@ -93,6 +94,7 @@ pub(crate) fn opened(state: &mut State, origin: Option<PictureId>, content: Docu
         }
     };
     park(state, context);
+    state.options.suit(content.width().max(content.height()));
     let number = state.next_number;
     state.next_number += 1;
     let autosave = state.folder.as_ref().map(|folder| folder.join(format!("{:032x}.{CANVAS_ENDING}", rand::random::<u128>())));
@@ -115,7 +117,7 @@ pub(crate) fn park(state: &mut State, context: &mut Context<'_>) {
 pub(crate) fn leave(state: &mut State, context: &mut Context<'_>) {
     if let Some(document) = state.edited_mut() {
         if let Some(gesture) = document.gesture.take() {
-            super::pointer::finish(document, gesture, context);
+            pointer::finish(document, gesture, context);
         }
         autosave(document, context.workers);
     }

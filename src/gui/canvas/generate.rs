@@ -1,6 +1,6 @@
 //! Pictures from a document: what would be generated is found out on another thread, then asked for.
 
-use crate::gui::canvas::candidates::Run;
+use crate::gui::canvas::candidate::Run;
 use crate::gui::canvas::state::{Gesture, OpenDocument, State};
 use crate::gui::canvas::tasks::{Analysis, CanvasPixelTask};
 use crate::gui::canvas::tool::ToolOptions;

@@ -1,5 +1,7 @@
 //! The canvas: a picture that is painted on, masked, extended, and generated in part. Create shows it in the place of the picture.
 
+mod autosave;
+pub mod candidate;
 pub mod candidates;
 pub mod command;
 mod documents;

@@ -96,11 +96,8 @@ fn move_to(document: &mut OpenDocument, options: &mut ToolOptions, at: StrokePoi
             let dirty = stroke.move_to(&mut document.document, at);
             document.surface.mark(dirty);
         }
-        Some(Gesture::Lasso(points, _)) => {
-            if points.last().is_none_or(|last| (last.0 - here.0).hypot(last.1 - here.1) >= 1.0) {
-                points.push(here);
-            }
-        }
+        Some(Gesture::Lasso(points, _)) if points.last().is_some_and(|last| (last.0 - here.0).hypot(last.1 - here.1) < 1.0) => {}
+        Some(Gesture::Lasso(points, _)) => points.push(here),
         Some(Gesture::Rectangle(from, to, _)) => {
             let side = (here.0 - from.0).abs().max((here.1 - from.1).abs());
             *to = if shift { (from.0 + side.copysign(here.0 - from.0), from.1 + side.copysign(here.1 - from.1)) } else { here };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use eframe::egui::{Vec2, vec2};
 
-use crate::gui::canvas::candidates::{Candidate, Run};
+use crate::gui::canvas::candidate::{Candidate, Run};
 use crate::gui::canvas::surface::Surface;
 use crate::gui::canvas::tasks::{Analysis, DocumentNumber};
 use crate::gui::canvas::tool::{Tool, ToolOptions};

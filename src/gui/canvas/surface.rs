@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use eframe::egui::{ColorImage, Context, TextureFilter, TextureHandle, TextureOptions};
+use eframe::egui::{Color32, ColorImage, Context, TextureFilter, TextureHandle, TextureOptions};
 
 use atelier_core::canvas::{DocumentContent, LayerChoice, PixelRect, TILE_SIDE};
 
@@ -64,7 +64,7 @@ impl Surface {
         self.textures = self
             .cells()
             .map(|cell| {
-                let blank = ColorImage::filled([cell.width as usize, cell.height as usize], Default::default());
+                let blank = ColorImage::filled([cell.width as usize, cell.height as usize], Color32::TRANSPARENT);
                 context.load_texture("canvas", blank, options())
             })
             .collect();

@@ -105,6 +105,19 @@ impl ToolOptions {
         }
     }
 
+    /// Sizes of brushes that suit a picture of this longest side in pixels, where nobody has chosen others.
+    pub(crate) fn suit(&mut self, side_px: u32) {
+        let usual = Self::default();
+        let size = |part: f32| (side_px as f32 / part).clamp(3.0, 240.0).round();
+        for (brush, usual, part) in
+            [(&mut self.brush, usual.brush, 24.0), (&mut self.eraser, usual.eraser, 24.0), (&mut self.mask, usual.mask, 8.0)]
+        {
+            if brush.size == usual.size {
+                brush.size = size(part);
+            }
+        }
+    }
+
     /// What a strength does, in a word or two.
     #[must_use]
     pub fn strength_words(&self) -> &'static str {

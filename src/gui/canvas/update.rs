@@ -8,7 +8,7 @@ use crate::gui::canvas::command::Command;
 use crate::gui::canvas::documents::{self, change};
 use crate::gui::canvas::state::{Gesture, OpenDocument, State};
 use crate::gui::canvas::tasks::CanvasReport;
-use crate::gui::canvas::{candidates, files, generate, pointer};
+use crate::gui::canvas::{autosave, candidates, files, generate, pointer};
 use crate::gui::context::Context;
 use crate::gui::create::session::PictureId;
 use crate::gui::files::{DialogKind, DialogResult};
@@ -165,7 +165,7 @@ pub(crate) fn refresh(state: &mut State, shown: Option<(PictureId, ImageSource)>
     }
     generate::refresh(state, context);
     if let Some(document) = state.edited_mut() {
-        files::refresh(document, context);
+        autosave::refresh(document, context);
     }
     refresh_surface(state, context);
 }
@@ -198,6 +198,6 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
 /// Keeps what was painted, as the window closes.
 pub(crate) fn finish(state: &mut State, workers: &Workers) {
     for document in state.document.iter_mut().chain(&mut state.parked) {
-        files::autosave(document, workers);
+        autosave::autosave(document, workers);
     }
 }

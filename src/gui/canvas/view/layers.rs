@@ -86,7 +86,10 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Layer) {
         }
         let colour = if layer.visible { palette.text } else { palette.weak };
         let response = command_control(ui, state, commands, Command::SelectLayer(layer.id), |ui| {
-            let button = Button::selectable(is_current, RichText::new(&layer.name).color(colour)).truncate().min_size(vec2(wide, 22.0));
+            let button = Button::selectable(is_current, RichText::new(&layer.name).color(colour))
+                .truncate()
+                .right_text("")
+                .min_size(vec2(wide, 22.0));
             let kind = layer.kind.label();
             ui.add(button).on_hover_text(format!("{kind}. Double-click to rename.")).accessible_name(format!("Layer {}", layer.name))
         });

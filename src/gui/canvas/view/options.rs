@@ -12,6 +12,8 @@ use atelier_core::canvas::BRUSH_SIZES;
 
 /// Width of a slider, in points.
 const SLIDER_WIDTH: f32 = 72.0;
+/// Width of the words for a strength, in points.
+const WORD_WIDTH: f32 = 52.0;
 /// Points below which only what matters most has room.
 const NARROW: f32 = 600.0;
 
@@ -69,20 +71,32 @@ fn brush(ui: &mut Ui, options: &mut ToolOptions, tool: Tool, is_narrow: bool) {
 
 /// How much may change where the picture is generated.
 fn strength(ui: &mut Ui, options: &mut ToolOptions) {
+    let palette = theme::palette(ui);
+    // From right to left.
     let words = options.strength_words();
-    ui.label(RichText::new(words).size(theme::SMALL).color(theme::palette(ui).text));
+    ui.add_sized(vec2(WORD_WIDTH, ROW_HEIGHT), Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)));
     let tip = "How much may change: touch up keeps nearly everything, replace keeps nothing of what is there.";
-    slider(ui, "Strength", &mut options.strength, 0.05..=1.0, false, tip);
+    bare_slider(ui, "Strength", &mut options.strength, 0.05..=1.0, false, tip);
+    ui.label(RichText::new("Strength").size(theme::SMALL).color(palette.weak));
 }
 
 fn slider(ui: &mut Ui, label: &str, value: &mut f32, range: std::ops::RangeInclusive<f32>, logarithmic: bool, tip: &str) {
     let palette = theme::palette(ui);
     ui.label(RichText::new(label).size(theme::SMALL).color(palette.weak));
+    bare_slider(ui, label, value, range, logarithmic, tip);
+}
+
+fn bare_slider(ui: &mut Ui, label: &str, value: &mut f32, range: std::ops::RangeInclusive<f32>, logarithmic: bool, tip: &str) {
+    let palette = theme::palette(ui);
     ui.scope(|ui| {
         ui.visuals_mut().selection.bg_fill = palette.accent;
         ui.spacing_mut().slider_width = SLIDER_WIDTH;
         ui.spacing_mut().interact_size.y = 15.0;
-        let slider = Slider::new(value, range).show_value(false).logarithmic(logarithmic).clamping(SliderClamping::Edits);
+        let slider = Slider::new(value, range)
+            .step_by(if logarithmic { 1.0 } else { 0.01 })
+            .show_value(false)
+            .logarithmic(logarithmic)
+            .clamping(SliderClamping::Edits);
         ui.add(slider).on_hover_text(tip).accessible_name(label);
     });
 }

@@ -76,7 +76,7 @@ fn border(ui: &Ui, state: &State, commands: &mut Commands, response: &Response, 
 }
 
 /// The texture to draw: the forming picture, else the one shown, else its small look until the large one is there.
-fn shown(state: &State) -> Option<(TextureId, eframe::egui::Pos2)> {
+fn shown(state: &State) -> Option<(TextureId, Pos2)> {
     let all = pos2(1.0, 1.0);
     if state.create.session.following()
         && let Some(forming) = &state.create.forming
@@ -89,7 +89,7 @@ fn shown(state: &State) -> Option<(TextureId, eframe::egui::Pos2)> {
     Some((texture.id(), all))
 }
 
-fn menu(state: &State, commands: &mut Commands, response: &eframe::egui::Response) {
+fn menu(state: &State, commands: &mut Commands, response: &Response) {
     response.context_menu(|ui| {
         let tools = [Tool::Brush, Tool::Mask, Tool::Frame].map(|tool| canvas::Command::SetTool(tool).into());
         let of_view = [Command::OpenFolder, Command::ZoomFit, Command::ZoomActual];
