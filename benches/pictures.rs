@@ -1,5 +1,6 @@
 //! Seconds a picture: `cargo xtask bench [-- --rows tiny,builtin,sd15,zimage] [--rounds N]`; download speed: `-- --downloads`; the
-//! processor's arithmetic: `-- --cpu`; the gallery with 100,000 pictures: `-- --gallery`; painting on a large document: `-- --canvas`.
+//! processor's arithmetic: `-- --cpu`; the gallery with 100,000 pictures: `-- --gallery`; painting on a large document: `-- --canvas`;
+//! seams of painted parts: `-- --seams`.
 //!
 //! One table, measured in one run on this machine, each row written as it is done. Ours, as a caller of the engine sees it, beside the same
 //! engine used as others use it: (a) a process for each picture, as sd-cli does; (b) one bare context that stays, as sd-server has. Each model
@@ -19,6 +20,8 @@ mod peers;
 mod processor;
 #[path = "parts/rows.rs"]
 mod rows;
+#[path = "parts/seams.rs"]
+mod seams;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -72,6 +75,9 @@ fn main() -> Outcome<()> {
     std::fs::create_dir_all(&folder)?;
     if arguments.iter().any(|argument| argument == "--gallery") {
         return gallery::measure(&folder, rounds.unwrap_or(9));
+    }
+    if arguments.iter().any(|argument| argument == "--seams") {
+        return seams::measure(rounds.unwrap_or(3));
     }
     if let Some(home) = value("--gallery-part") {
         return gallery::part(Path::new(home), rounds.unwrap_or(9));

@@ -340,3 +340,29 @@ fn a_plan_says_what_would_be_ignored_and_what_is_no_device() {
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
     assert!(text(&output.stderr).contains("GPU7"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn only_what_is_masked_changes_and_a_picture_is_extended() {
+    let home = home("parts");
+    let (start, mask, out) = (home.join("start.png"), home.join("mask.png"), home.join("out.png"));
+    fs::create_dir_all(&home).unwrap();
+    image::RgbImage::from_fn(96, 72, |x, y| image::Rgb([x as u8 * 2, y as u8 * 3, 90])).save(&start).unwrap();
+    let white = |x: u32, y: u32| (30..50).contains(&x) && (24..40).contains(&y);
+    image::GrayImage::from_fn(96, 72, |x, y| image::Luma([if white(x, y) { 255 } else { 0 }])).save(&mask).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = generate(&home, args);
+        let output = command.arg("-i").arg(&start).arg("-o").arg(&out).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        image::open(&out).unwrap().into_rgb8()
+    };
+    let old = image::open(&start).unwrap().into_rgb8();
+    let new = run(&["--mask", mask.to_str().unwrap(), "--only-masked", "--feather", "6"]);
+    assert_eq!(new.dimensions(), (96, 72));
+    assert_eq!((new.get_pixel(2, 2), new.get_pixel(90, 70)), (old.get_pixel(2, 2), old.get_pixel(90, 70)));
+    assert_ne!(new.get_pixel(40, 32), old.get_pixel(40, 32));
+    let recipe = read_metadata(&out).unwrap().recipe.unwrap().into_recipe(|_, name, _| Some(home.join(name))).recipe;
+    assert_eq!((recipe.area.unwrap().feather, recipe.width), (Some(6), 64));
+    let wide = run(&["--outpaint", "left=16,bottom=8"]);
+    assert_eq!(wide.dimensions(), (112, 80));
+    assert_eq!(wide.get_pixel(16 + 90, 2), old.get_pixel(90, 2));
+}

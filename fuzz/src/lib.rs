@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use atelier_core::canvas::StartFit;
 use atelier_core::recipe::{FileRole, ImageSource, ModelFiles};
 use atelier_library::disk::{FactsCache, FileEntry, inspect_file, sections_of_model_paths};
 use atelier_library::downloads::{UnpackList, downloaded_files, unpack_archive};
@@ -76,9 +77,9 @@ pub fn picture(bytes: &[u8]) -> bool {
     if !matches!(size, Ok((width, height)) if u64::from(width) * u64::from(height) <= 1 << 22) {
         return false;
     }
-    let _ = read_mask(&source, 16, 16);
+    let _ = read_mask(&source, 16, 16, StartFit::Fit);
     let Ok(image) = read_image(&source) else { return false };
-    fit_image(&image, 16, 8).is_ok_and(|it| (it.width(), it.height()) == (16, 8))
+    fit_image(&image, 16, 8, StartFit::Crop).is_ok_and(|it| (it.width(), it.height()) == (16, 8))
 }
 
 /// What programs write into pictures: Atelier's recipe, and A1111's parameters.

@@ -8,7 +8,8 @@
 //! - `phase`: `job`, `phase`, and with `loading`: `module` (or null), `bytes_done`, `bytes_total`; with `denoising` and `decoding`:
 //!   `picture`; with `upscaling`: `tile`, `tiles`; with `encoding`: nothing.
 //! - `step`: `job`, `picture`, `done`, `total`, `fraction` (of the step now running), `step_secs`.
-//! - `preview`: `job`, `picture`, `step`, `width`, `height`, `path` of the file written.
+//! - `preview`: `job`, `picture`, `step`, `width`, `height`, `path` of the file written, and where it shows a part alone `place` (`left`, `top`,
+//!   `width`, `height` in pixels of the picture).
 //! - `picture`: `job`, `picture`, `seed`, `width`, `height`, `path` of the file written, `notes` (what was changed or went wrong, in sentences).
 //! - `log`: `level` (`debug` with `--verbose` only, `info`, `warn`, `error`), `text`.
 //! - `end`, the last line, exactly once: `job`, `outcome`, and with `done`: `pictures` (`picture`, `seed`), `timings` (seconds),
@@ -45,6 +46,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use atelier_core::advice::Advice;
+use atelier_core::canvas::PixelRect;
 use atelier_core::device::{self, DeviceKind};
 use atelier_core::placement;
 use atelier_core::processor;
@@ -85,6 +87,9 @@ pub enum Line {
         step: u32,
         width: u32,
         height: u32,
+        /// The part of the picture that it shows; absent: the whole.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<PixelRect>,
         path: String,
     },
     Picture {
@@ -249,7 +254,8 @@ impl Line {
 
     pub(super) fn preview(job: atelier_engine::JobId, preview: &atelier_engine::Preview, path: &Path) -> Self {
         let (width, height) = (preview.image.width(), preview.image.height());
-        Self::Preview { job: job.0, picture: preview.picture, step: preview.step, width, height, path: text(path) }
+        let atelier_engine::Preview { picture, step, place, image: _ } = *preview;
+        Self::Preview { job: job.0, picture, step, width, height, place, path: text(path) }
     }
 
     pub(super) fn picture(job: atelier_engine::JobId, picture: &atelier_engine::Picture, path: &Path) -> Self {

@@ -1,6 +1,8 @@
 //! From flags to tasks. Pure, except that it asks whether an output is a folder, and looks models up: the built-in one, those of the
 //! library, and the names of files.
 
+mod area;
+
 use std::path::{Path, PathBuf};
 
 use super::flags::{
@@ -179,7 +181,7 @@ fn recipe_of_flags(
     like: Option<&OpenedPicture>,
     lookup: &Lookup<'_>,
 ) -> Result<(Recipe, Option<String>), UsageError> {
-    let CommonFlags { model, sampling, inputs, devices, module_devices, modules, .. } = common;
+    let CommonFlags { model, sampling, inputs, area, devices, module_devices, modules, .. } = common;
     // Contradictions are reported before any model is looked up.
     let old = OldFlags {
         clip_on_cpu: modules.clip_on_cpu,
@@ -230,7 +232,7 @@ fn recipe_of_flags(
         loras.extend(found.into_iter().zip(strengths).map(|(path, strength)| Lora { path, strength }));
     }
     let file = |path: &PathBuf| ImageSource::File(path.clone());
-    let recipe = Recipe {
+    let mut recipe = Recipe {
         prompt: if picture.prompt.is_some() { prompt } else { usual.prompt },
         negative_prompt: picture.negative_prompt.clone().unwrap_or(usual.negative_prompt),
         width: picture.width.unwrap_or(usual.width),
@@ -250,9 +252,12 @@ fn recipe_of_flags(
         vae_tiling: modules.vae_tiling || usual.vae_tiling,
         flash_attention: !modules.no_diffusion_fa && (usual.flash_attention || modules.diffusion_fa),
         vae_conv_scale: modules.vae_conv_scale || usual.vae_conv_scale,
-        init: inputs.init_img.as_ref().map(|path| InitImage { image: file(path), strength: inputs.strength }).or(usual.init),
+        init: inputs.init_img.as_ref().map(|path| InitImage { image: file(path), strength: area::strength(inputs, area) }).or(usual.init),
         // A mask belongs to its picture.
         mask: inputs.mask.as_ref().map(file).or(usual.mask.filter(|_| inputs.init_img.is_none())),
+        start_fit: usual.start_fit,
+        area: usual.area,
+        outpaint: usual.outpaint,
         reference_images: if inputs.ref_image.is_empty() { usual.reference_images } else { inputs.ref_image.iter().map(file).collect() },
         control: inputs
             .control_image
@@ -264,6 +269,7 @@ fn recipe_of_flags(
         threads: threads(devices.threads),
         files: usual.files,
     };
+    area::apply(&mut recipe, inputs, area)?;
     Ok((recipe, name))
 }
 

@@ -236,7 +236,7 @@ fn json_is_one_event_a_line_and_nothing_else() {
         let (job, _) = recipe(port);
         port.start(job).unwrap();
         port.send(Event::Begin { job, begin: begin(1) });
-        port.send(Event::Preview { job, preview: Preview { picture: 0, step: 1, image: image(9) } });
+        port.send(Event::Preview { job, preview: Preview { picture: 0, step: 1, place: None, image: image(9) } });
         // The end sweeps away a preview that nobody has read.
         until(|| preview.exists());
         port.send(Event::Picture { job, picture: picture(0) });

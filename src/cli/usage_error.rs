@@ -20,6 +20,8 @@ pub(super) enum UsageError {
     NoSettings(std::path::PathBuf),
     #[error("{0} Name another one with --model")]
     ModelOfPicture(String),
+    #[error("{0} has no effect here: it says how a part of a picture is made. Add --only-masked or --outpaint, or leave it out.")]
+    OnlyOfAPart(&'static str),
     #[error("{0}")]
     WithoutEffect(&'static str),
     #[error(transparent)]

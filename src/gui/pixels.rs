@@ -2,6 +2,7 @@
 
 use eframe::egui::ColorImage;
 
+use atelier_core::canvas::StartFit;
 use atelier_core::recipe::Rgb8;
 
 /// Longest side of a thumbnail, in pixels.
@@ -27,7 +28,7 @@ pub(crate) fn from_screen(image: &ColorImage) -> Option<Rgb8> {
 #[must_use]
 pub(crate) fn difference(first: &Rgb8, second: &Rgb8, max_side_px: usize) -> ColorImage {
     let difference = || {
-        let second = atelier_media::fit_image(second, first.width(), first.height()).ok()?;
+        let second = atelier_media::fit_image(second, first.width(), first.height(), StartFit::Crop).ok()?;
         let pixels = first.pixels().iter().zip(second.pixels()).map(|(a, b)| a.abs_diff(*b).saturating_mul(4)).collect();
         Rgb8::new(first.width(), first.height(), pixels)
     };

@@ -27,7 +27,12 @@ pub(crate) fn is_tiled(recipe: &Recipe) -> bool {
 
 /// A picture of this size can be decoded in tiles.
 pub(crate) fn can_be_tiled(recipe: &Recipe) -> bool {
-    recipe.width.min(recipe.height) > VAE_TILE
+    is_larger_than_a_tile((recipe.width, recipe.height))
+}
+
+/// True where a picture of this size in pixels is larger than one tile in both directions.
+pub(crate) fn is_larger_than_a_tile((width, height): (u32, u32)) -> bool {
+    width.min(height) > VAE_TILE
 }
 
 /// Checks the size of a reference picture for a picture of this size.

@@ -4,6 +4,7 @@
 //! person sees. Only `ffi` below contains `unsafe`.
 
 mod alternative_files;
+mod area;
 mod cache;
 mod checks;
 mod cpu_math;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use atelier_core::canvas::ModelSizes;
 use atelier_core::recipe::FileRole;
 
 /// A family of models: those that the engine runs the same way.
@@ -167,6 +168,18 @@ impl Family {
             Self::HidreamO1 | Self::Ltx => 32,
             _ => 16,
         }
+    }
+
+    /// The sizes at which it works well, where a recipe has no other.
+    #[must_use]
+    pub const fn model_sizes(self) -> ModelSizes {
+        let (least, best, most) = match self {
+            Self::Sd1 => (512, 512, 768),
+            Self::Sd2 => (512, 768, 896),
+            Self::Sdxl => (640, 1024, 1152),
+            _ => (512, 1024, 1536),
+        };
+        ModelSizes { multiple: self.size_multiple(), least, best, most }
     }
 
     /// Parts that it needs beside the diffusion module: one of each group.

@@ -13,6 +13,7 @@ use image::metadata::Orientation;
 use image::{DynamicImage, GenericImageView, ImageBuffer, ImageDecoder, ImageReader, Limits, Luma, Pixel, Rgb, RgbaImage};
 
 use super::PictureError;
+use atelier_core::canvas::{AreaFill, Borders, Mask, StartFit, border_mask, extend_picture, fill_area};
 use atelier_core::recipe::{ImageSource, Rgb8};
 
 /// The longest side of a picture in pixels.
@@ -44,34 +45,80 @@ pub fn image_size(source: &ImageSource) -> Result<(u32, u32), PictureError> {
     }
 }
 
-/// Scales a picture until it covers this size in pixels, and crops it to the middle.
-pub fn fit_image(image: &Rgb8, width: u32, height: u32) -> Result<Rgb8, PictureError> {
+/// Brings a picture to this size in pixels.
+pub fn fit_image(image: &Rgb8, width: u32, height: u32, fit: StartFit) -> Result<Rgb8, PictureError> {
     let image = not_empty(image)?;
     if (image.width(), image.height()) == (width, height) {
         return Ok(image.clone());
     }
     let view: ImageBuffer<Rgb<u8>, &[u8]> =
         ImageBuffer::from_raw(image.width(), image.height(), image.pixels()).ok_or(PictureError::Empty)?;
-    Rgb8::new(width, height, cover(&view, width, height).into_raw()).ok_or(PictureError::Empty)
+    let (fitted, borders) = fitted(&view, width, height, fit);
+    let fitted = Rgb8::new(fitted.width(), fitted.height(), fitted.into_raw()).ok_or(PictureError::Empty)?;
+    if borders.is_empty() {
+        return Ok(fitted);
+    }
+    let extended = extend_picture(&fitted, &borders).ok_or(PictureError::Empty)?;
+    fill_area(&extended, &border_mask((fitted.width(), fitted.height()), &borders), AreaFill::Border, 0).ok_or(PictureError::Empty)
 }
 
-/// Reads a mask, one byte a pixel, fitted to this size as [`fit_image`] fits: 255 is inpainted, 0 is kept. Transparent pixels
-/// are kept.
-pub fn read_mask(source: &ImageSource, width: u32, height: u32) -> Result<Vec<u8>, PictureError> {
+/// Reads a mask, fitted to this size as its picture is. Transparent pixels are kept; what is beside the picture is generated.
+pub fn read_mask(source: &ImageSource, width: u32, height: u32, fit: StartFit) -> Result<Mask, PictureError> {
     let image = match source {
         ImageSource::Pixels(pixels) => Cow::Borrowed(not_empty(pixels)?),
         ImageSource::File(path) => Cow::Owned(rgb_over(&decode(path)?, 0)?),
     };
     let grey: Vec<u8> = image.pixels().chunks_exact(3).map(|rgb| Rgb::from_slice(rgb).to_luma().0[0]).collect();
-    if (image.width(), image.height()) == (width, height) {
-        return Ok(grey);
+    let mask = Mask::new(image.width(), image.height(), grey).ok_or(PictureError::Empty)?;
+    fit_mask(&mask, width, height, fit)
+}
+
+/// Brings a mask to this size in pixels, as [`fit_image`] does its picture; what is beside it is 255.
+pub fn fit_mask(mask: &Mask, width: u32, height: u32, fit: StartFit) -> Result<Mask, PictureError> {
+    if (mask.width(), mask.height()) == (width, height) {
+        return Ok(mask.clone());
     }
-    let view: ImageBuffer<Luma<u8>, Vec<u8>> = ImageBuffer::from_raw(image.width(), image.height(), grey).ok_or(PictureError::Empty)?;
-    Ok(cover(&view, width, height).into_raw())
+    let view: ImageBuffer<Luma<u8>, &[u8]> =
+        ImageBuffer::from_raw(mask.width(), mask.height(), mask.pixels()).ok_or(PictureError::Empty)?;
+    let (fitted, borders) = fitted(&view, width, height, fit);
+    let mut whole = Mask::filled(width, height, 255);
+    let rows = whole.pixels_mut().chunks_exact_mut(width.max(1) as usize).skip(borders.top as usize);
+    for (row, own) in rows.zip(fitted.as_raw().chunks_exact(fitted.width().max(1) as usize)) {
+        row[borders.left as usize..][..own.len()].copy_from_slice(own);
+    }
+    Ok(whole)
 }
 
 fn not_empty(image: &Rgb8) -> Result<&Rgb8, PictureError> {
     if image.width() == 0 || image.height() == 0 { Err(PictureError::Empty) } else { Ok(image) }
+}
+
+/// The picture at its scale, and the borders that it lacks to this size: none unless all of it is to be seen.
+fn fitted<P, I>(image: &I, width: u32, height: u32, fit: StartFit) -> (ImageBuffer<P, Vec<u8>>, Borders)
+where
+    P: Pixel<Subpixel = u8> + 'static,
+    I: GenericImageView<Pixel = P>,
+{
+    let filter = |from: u32, to: u32| if from > to { FilterType::Lanczos3 } else { FilterType::CatmullRom };
+    match fit {
+        StartFit::Crop => (cover(image, width, height), Borders::default()),
+        StartFit::Stretch => {
+            let part = imageops::crop_imm(image, 0, 0, image.width(), image.height());
+            (imageops::resize(&*part, width, height, filter(image.width(), width)), Borders::default())
+        }
+        StartFit::Fit => {
+            let (own, wanted) = ((u64::from(image.width()), u64::from(image.height())), (u64::from(width), u64::from(height)));
+            let (wide, high) = if own.0 * wanted.1 > own.1 * wanted.0 {
+                (width, ((own.1 * wanted.0 + own.0 / 2) / own.0).clamp(1, wanted.1.max(1)) as u32)
+            } else {
+                (((own.0 * wanted.1 + own.1 / 2) / own.1).clamp(1, wanted.0.max(1)) as u32, height)
+            };
+            let part = imageops::crop_imm(image, 0, 0, image.width(), image.height());
+            let (left, top) = ((width - wide) / 2, (height - high) / 2);
+            let borders = Borders { left, top, right: width - wide - left, bottom: height - high - top };
+            (imageops::resize(&*part, wide, high, filter(image.width(), wide)), borders)
+        }
+    }
 }
 
 /// The middle part with the wanted aspect, scaled.
@@ -170,8 +217,8 @@ mod tests {
         image.put_pixel(1, 0, Rgba([200, 0, 0, 255]));
         let source = file(&folder, "a.png", &image);
         assert_eq!(read_image(&source).unwrap().pixels(), [255, 255, 255, 200, 0, 0]);
-        let mask = read_mask(&source, 2, 1).unwrap();
-        assert!(mask[0] == 0 && mask[1] > 30, "{mask:?}");
+        let mask = read_mask(&source, 2, 1, StartFit::Crop).unwrap();
+        assert!(mask.pixels()[0] == 0 && mask.pixels()[1] > 30, "{mask:?}");
     }
 
     #[test]
@@ -197,28 +244,49 @@ mod tests {
 
     #[test]
     fn a_picture_covers_the_size_and_keeps_its_middle() {
-        let wide = fit_image(&halves(400, 100), 50, 50).unwrap();
+        let wide = fit_image(&halves(400, 100), 50, 50, StartFit::Crop).unwrap();
         assert_eq!((wide.width(), wide.height()), (50, 50));
         assert_eq!((pixel(&wide, 2, 25), pixel(&wide, 47, 25)), ([255, 0, 0], [0, 0, 255]));
-        let tall = fit_image(&halves(10, 40), 64, 64).unwrap();
+        let tall = fit_image(&halves(10, 40), 64, 64, StartFit::Crop).unwrap();
         assert_eq!((pixel(&tall, 3, 3), pixel(&tall, 60, 60)), ([255, 0, 0], [0, 0, 255]));
-        assert_eq!(fit_image(&halves(8, 8), 8, 8).unwrap(), halves(8, 8));
-        assert_eq!(fit_image(&halves(16_384, 1), 1, 64).unwrap().height(), 64);
+        assert_eq!(fit_image(&halves(8, 8), 8, 8, StartFit::Fit).unwrap(), halves(8, 8));
+        assert_eq!(fit_image(&halves(16_384, 1), 1, 64, StartFit::Crop).unwrap().height(), 64);
     }
 
     #[test]
     fn a_mask_is_fitted_like_its_picture() {
-        let mask = read_mask(&ImageSource::Pixels(halves(400, 100)), 50, 50).unwrap();
-        assert_eq!(mask.len(), 2500);
-        assert!(mask[2] > mask[47], "red is brighter than blue");
+        let mask = read_mask(&ImageSource::Pixels(halves(400, 100)), 50, 50, StartFit::Crop).unwrap();
+        assert_eq!(mask.pixels().len(), 2500);
+        assert!(mask.pixels()[2] > mask.pixels()[47], "red is brighter than blue");
+        let whole = read_mask(&ImageSource::Pixels(halves(400, 100)), 50, 50, StartFit::Fit).unwrap();
+        assert_eq!((whole.row(2)[9], whole.row(47)[9]), (255, 255), "beside the picture");
+        assert!(whole.row(25)[9] < 255 && whole.row(25)[9] > whole.row(25)[40]);
+    }
+
+    #[test]
+    fn a_picture_that_is_fitted_is_all_there_and_one_that_is_stretched_fills_the_size() {
+        let wide = fit_image(&halves(400, 100), 80, 80, StartFit::Fit).unwrap();
+        assert_eq!((wide.width(), wide.height()), (80, 80));
+        for y in [1, 40, 78] {
+            let (left, right) = (pixel(&wide, 2, y), pixel(&wide, 77, y));
+            assert!(left[0] > 200 && left[2] < 60 && right[2] > 200 && right[0] < 60, "{y}: {left:?} {right:?}");
+        }
+        let stretched = fit_image(&halves(400, 100), 80, 80, StartFit::Stretch).unwrap();
+        assert_eq!((pixel(&stretched, 36, 3), pixel(&stretched, 44, 77)), ([255, 0, 0], [0, 0, 255]));
+        for fit in StartFit::ALL {
+            for (from, to) in [((1, 300), (64, 64)), ((300, 1), (64, 80)), ((7, 5), (1, 1))] {
+                let fitted = fit_image(&halves(from.0, from.1), to.0, to.1, fit).unwrap();
+                assert_eq!((fitted.width(), fitted.height()), to, "{fit:?}");
+            }
+        }
     }
 
     #[test]
     fn empty_pixels_are_refused() {
         let empty = Rgb8::new(0, 5, Vec::new()).unwrap();
-        assert!(matches!(fit_image(&empty, 4, 4), Err(PictureError::Empty)));
+        assert!(matches!(fit_image(&empty, 4, 4, StartFit::Crop), Err(PictureError::Empty)));
         assert!(matches!(read_image(&ImageSource::Pixels(empty.clone())), Err(PictureError::Empty)));
-        assert!(matches!(read_mask(&ImageSource::Pixels(empty), 4, 4), Err(PictureError::Empty)));
+        assert!(matches!(read_mask(&ImageSource::Pixels(empty), 4, 4, StartFit::Crop), Err(PictureError::Empty)));
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod png_text;
 mod stored_recipe;
 mod thumbnail;
 
-pub use decode::{MAX_SIDE, fit_image, image_size, read_image, read_mask};
+pub use decode::{MAX_SIDE, fit_image, fit_mask, image_size, read_image, read_mask};
 pub use error::PictureError;
 pub use export::{ExportFormat, export_bytes, export_picture};
 pub use inspect::{PictureLora, PictureModel, PictureSettings, Tool, read_settings, read_stealth_settings, settings_of_texts};

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::MAX_SIDE;
+use atelier_core::canvas::{Borders, StartFit};
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::picture_note::{NoteKind, PictureNote};
 use atelier_core::placement::Change;
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe, Rng};
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe, Rng, StoredArea};
 
 /// The version that this program writes.
 const VERSION: u32 = 1;
@@ -60,6 +61,13 @@ pub struct StoredRecipe {
     init: Option<StoredImage>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mask: Option<StoredFile>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_fit: Option<String>,
+    /// Of a picture of which only a part was generated, the size at which the model worked is stored in place of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    area: Option<StoredArea>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outpaint: Option<Borders>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reference_images: Vec<StoredFile>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -201,6 +209,7 @@ impl StoredRecipe {
             ImageSource::File(path) => file(path),
             ImageSource::Pixels(_) => StoredFile::default(),
         };
+        let (width, height) = if recipe.changes_part() { (recipe.width, recipe.height) } else { (width, height) };
         Self {
             version: VERSION,
             app: concat!("Atelier ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -225,6 +234,9 @@ impl StoredRecipe {
             vae_conv_scale: recipe.vae_conv_scale,
             init: recipe.init.as_ref().map(|init| StoredImage { file: image(&init.image), strength: init.strength }),
             mask: recipe.mask.as_ref().map(image),
+            start_fit: (recipe.start_fit != StartFit::default()).then(|| recipe.start_fit.key().to_owned()),
+            area: recipe.area.map(StoredArea::from),
+            outpaint: recipe.outpaint,
             reference_images: recipe.reference_images.iter().map(image).collect(),
             control: recipe.control.as_ref().map(|control| StoredImage { file: image(&control.image), strength: control.strength }),
             loras: recipe.loras.iter().map(|lora| StoredLora { file: file(&lora.path), strength: lora.strength }).collect(),
@@ -326,6 +338,9 @@ impl StoredRecipe {
         let loras = loras.collect();
 
         let defaults = Recipe::default();
+        // Without their picture they say nothing.
+        let area = self.area.filter(|_| init.is_some() && mask.is_some()).map(Into::into);
+        let outpaint = self.outpaint.filter(|_| init.is_some()).map(Borders::clamped);
         let sampler = known(self.sampler.as_deref(), "sampler", &mut notes);
         let scheduler = known(self.scheduler.as_deref(), "scheduler", &mut notes);
         let rng = known(self.rng.as_deref(), "random number generator", &mut notes).unwrap_or_default();
@@ -351,6 +366,9 @@ impl StoredRecipe {
             vae_conv_scale: self.vae_conv_scale,
             init: init.map(|(path, strength)| InitImage { image: ImageSource::File(path), strength }),
             mask,
+            start_fit: self.start_fit.as_deref().and_then(StartFit::from_key).unwrap_or_default(),
+            area,
+            outpaint,
             reference_images,
             control: control.map(|(path, strength)| ControlImage { image: ImageSource::File(path), strength }),
             loras,
@@ -387,6 +405,7 @@ fn bare_name(name: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::canvas::{AreaFill, AreaSettings};
     use atelier_core::recipe::{PlacementText, Rgb8, Sampler, Scheduler};
 
     const INFO: PictureInfo = PictureInfo { index: 2, seed: 44, cpu_math: Some(CpuMath::Bf16) };
@@ -408,6 +427,7 @@ mod tests {
             vae_conv_scale: true,
             init: Some(InitImage { image: ImageSource::File("/home/someone/in.png".into()), strength: 0.5 }),
             mask: Some(ImageSource::File("/home/someone/mask.png".into())),
+            start_fit: StartFit::Fit,
             reference_images: vec![ImageSource::File("/home/someone/ref.png".into())],
             control: Some(ControlImage { image: ImageSource::File("/home/someone/pose.png".into()), strength: 0.9 }),
             loras: vec![Lora { path: "/home/someone/loras/ink.safetensors".into(), strength: 0.7 }],
@@ -487,6 +507,18 @@ mod tests {
         assert_eq!(it.recipe.scheduler, Some(Scheduler::Karras));
         assert_eq!(it.notes.len(), 2);
         assert!(it.notes.iter().any(|note| note.contains("quantum")));
+    }
+
+    #[test]
+    fn a_part_comes_back_with_its_picture_and_the_size_at_which_the_model_worked() {
+        let area = AreaSettings { feather: Some(9), fill: Some(AreaFill::Blur), ..AreaSettings::default() };
+        let recipe = Recipe { area: Some(area), outpaint: Some(Borders { left: 32, ..Borders::default() }), ..full() };
+        let text = stored(&recipe);
+        let it = restored(&text, |_, name, _| Some(name.into())).recipe;
+        assert_eq!((it.area, it.outpaint, it.start_fit), (recipe.area, recipe.outpaint, StartFit::Fit));
+        assert_eq!((it.width, it.height), (recipe.width, recipe.height));
+        let without = restored(&text, |need, name, _| (need != RequiredFile::Image).then(|| name.into())).recipe;
+        assert_eq!((without.area, without.outpaint), (None, None));
     }
 
     #[test]

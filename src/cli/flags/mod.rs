@@ -6,10 +6,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod area;
 mod gallery;
 mod library;
 mod queue;
 
+pub(super) use area::AreaFlags;
 pub use gallery::GalleryFlags;
 pub(super) use gallery::{Format, GalleryCommand, Verdict};
 pub use library::ModelsFlags;
@@ -32,8 +34,8 @@ const DEVICES: &str = "Devices and memory";
 const OUTPUT: &str = "Output";
 
 /// The groups of flags that a recipe is made from.
-const SETTINGS: [&str; 7] =
-    ["ModelFlags", "PictureFlags", "SamplingFlags", "InputFlags", "DeviceFlags", "ModuleDeviceFlags", "ModuleFlags"];
+const SETTINGS: [&str; 8] =
+    ["ModelFlags", "PictureFlags", "SamplingFlags", "InputFlags", "AreaFlags", "DeviceFlags", "ModuleDeviceFlags", "ModuleFlags"];
 
 /// Make images on your own machine. Without a command the window opens, with these files. Without a model's file the built-in model is used.
 #[derive(Debug, Parser)]
@@ -137,6 +139,8 @@ pub(super) struct CommonFlags {
     pub(super) sampling: SamplingFlags,
     #[command(flatten)]
     pub(super) inputs: InputFlags,
+    #[command(flatten)]
+    pub(super) area: AreaFlags,
     #[command(flatten)]
     pub(super) devices: DeviceFlags,
     #[command(flatten)]
@@ -256,9 +260,9 @@ pub(super) struct InputFlags {
     /// Picture to start from (PNG, JPEG or WebP)
     #[arg(short, long, alias = "init", value_name = "IMAGE", help_heading = INPUTS)]
     pub(super) init_img: Option<PathBuf>,
-    /// How much of it is painted anew, 0 to 1
-    #[arg(long, value_name = "X", default_value_t = 0.75, value_parser = unit, requires = "init_img", help_heading = INPUTS)]
-    pub(super) strength: f32,
+    /// How much of it is painted anew, 0 to 1 [default: 0.75; 1 for --outpaint]
+    #[arg(long, value_name = "X", value_parser = unit, requires = "init_img", help_heading = INPUTS)]
+    pub(super) strength: Option<f32>,
     /// Mask over it: white is painted anew, black is kept
     #[arg(long, value_name = "IMAGE", requires = "init_img", help_heading = INPUTS)]
     pub(super) mask: Option<PathBuf>,

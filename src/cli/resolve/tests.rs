@@ -4,6 +4,7 @@ use clap::Parser;
 
 use super::super::flags::{Cli, Command};
 use super::*;
+use atelier_core::canvas::StartFit;
 use atelier_core::placement::{Module, parse_backend, parse_params_backend};
 use atelier_core::recipe::{Rng, Sampler, Scheduler};
 
@@ -259,6 +260,9 @@ fn every_flag_reaches_the_recipe() {
         vae_conv_scale: true,
         init: Some(InitImage { image: image("i.png"), strength: 0.4 }),
         mask: Some(image("m.png")),
+        start_fit: StartFit::default(),
+        area: None,
+        outpaint: None,
         reference_images: vec![image("r1"), image("r2")],
         control: Some(ControlImage { image: image("c.png"), strength: 0.8 }),
         loras: vec![Lora { path: "a".into(), strength: 0.5 }, Lora { path: "b".into(), strength: 1.0 }],

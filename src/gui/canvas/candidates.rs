@@ -77,6 +77,7 @@ pub(crate) fn accept(document: &mut OpenDocument, context: &mut Context<'_>) {
             document.surface.mark(dirty);
             document.candidates.clear();
             document.shown_candidate = None;
+            document.crop = None;
         }
         Err(_) => context.notice("The canvas has another size by now. Undo that first, or take the picture from the filmstrip."),
     }

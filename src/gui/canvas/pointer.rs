@@ -46,6 +46,14 @@ fn press(
     context: &mut Context<'_>,
 ) {
     let here = place(at);
+    if let Some(crop) = document.shown_crop() {
+        let edges = Edges::near(crop, here, reach / 2.0);
+        // Corners alone: what lies along the borders is painted on.
+        if (edges.left || edges.right) && (edges.top || edges.bottom) {
+            document.gesture = Some(Gesture::Crop(FrameDrag { edges, from: here, before: crop, frame: crop }));
+            return;
+        }
+    }
     document.gesture = match tool {
         Tool::Brush | Tool::Pipette if alt || tool == Tool::Pipette => {
             take_colour(document, options, at);
@@ -111,6 +119,10 @@ fn move_to(document: &mut OpenDocument, options: &mut ToolOptions, at: StrokePoi
             };
         }
         Some(Gesture::Frame(drag)) => drag.frame = dragged(drag, here, shift),
+        Some(Gesture::Crop(drag)) => {
+            drag.frame = dragged(drag, here, shift).intersection(&document.document.content().bounds());
+            document.crop = Some(drag.frame);
+        }
         Some(Gesture::Pipette) => take_colour(document, options, at),
         None => {}
     }
@@ -162,7 +174,7 @@ pub(crate) fn finish(document: &mut OpenDocument, gesture: Gesture, context: &mu
         }
         Gesture::Gradient(from, to, erases) => fill(document, Shape::Gradient { from, to }, colour, erases, context),
         Gesture::Frame(drag) if drag.frame != drag.before => edit(document, DocumentEdit::Reframe(drag.frame), context),
-        Gesture::Frame(_) | Gesture::Pipette => {}
+        Gesture::Frame(_) | Gesture::Crop(_) | Gesture::Pipette => {}
     }
 }
 

@@ -70,8 +70,8 @@ pub struct OpenDocument {
     pub(crate) runs: Vec<Run>,
     /// Pictures are to be generated once it is known what.
     pub(crate) generates: bool,
-    /// Version that is being analysed.
-    pub(crate) analysing: Option<u64>,
+    /// It is being analysed.
+    pub(crate) is_analysing: bool,
     /// Edits on another thread.
     pub(crate) pending_edits: u32,
     /// The colour when the pointer was pressed.
@@ -103,7 +103,7 @@ impl OpenDocument {
             shown_candidate: None,
             runs: Vec::new(),
             generates: false,
-            analysing: None,
+            is_analysing: false,
             pending_edits: 0,
             ink: [0; 3],
             is_recovered: false,
@@ -114,10 +114,17 @@ impl OpenDocument {
         }
     }
 
+    /// The part that the model will see, where a part is generated.
+    #[must_use]
+    pub fn shown_crop(&self) -> Option<PixelRect> {
+        let crop = self.current_analysis()?.crop;
+        (!crop.is_empty()).then(|| self.crop.unwrap_or(crop))
+    }
+
     /// What would be generated now, where that is known.
     #[must_use]
     pub fn current_analysis(&self) -> Option<&Analysis> {
-        self.analysis.as_ref().filter(|analysis| analysis.version == self.document.version())
+        self.analysis.as_ref().filter(|analysis| analysis.basis.version == self.document.version())
     }
 }
 
@@ -135,6 +142,8 @@ pub enum Gesture {
     Pipette,
     /// It drags borders of the picture: the frame so far.
     Frame(FrameDrag),
+    /// It drags borders of the part that the model sees.
+    Crop(FrameDrag),
 }
 
 /// A drag of the picture's borders.

@@ -8,7 +8,7 @@ use eframe::egui::ColorImage;
 
 use crate::gui::create::session::PictureId;
 use crate::gui::pixels;
-use atelier_core::canvas::{DocumentContent, DocumentEdit, LayerError, Mask, PixelRect, TileImage};
+use atelier_core::canvas::{AreaSettings, DocumentContent, DocumentEdit, LayerError, Mask, ModelSizes, PixelRect, TileImage, plan_crop};
 use atelier_core::paths;
 use atelier_core::recipe::{ImageSource, Rgb8};
 use atelier_media::PictureError;
@@ -16,6 +16,15 @@ use atelier_media::canvas_file::{CANVAS_ENDING, read_canvas, write_canvas, write
 
 /// Most canvases that are read again at the start.
 const MOST_RECOVERED: usize = 8;
+
+/// The smallest rectangle that holds what is masked by half or more: less is no selection.
+fn selection(mask: &Mask) -> Option<PixelRect> {
+    let selected = mask.pixels().iter().map(|value| if *value >= 128 { 255 } else { 0 }).collect();
+    Mask::new(mask.width(), mask.height(), selected)?.bounds()
+}
+
+/// Sizes of crops that every family takes; the recipe says which is best.
+const MODEL_SIZES: ModelSizes = ModelSizes { multiple: 64, least: 512, best: 1024, most: 1536 };
 
 /// Number of an open document; they only grow.
 pub type DocumentNumber = u64;
@@ -38,8 +47,8 @@ pub enum CanvasPixelTask {
     Analyse {
         /// The document.
         document: DocumentNumber,
-        /// Its version.
-        version: u64,
+        /// Its version, and what else the answer depends on.
+        basis: AnalysisBasis,
         /// What it holds.
         content: DocumentContent,
     },
@@ -132,11 +141,22 @@ pub enum CanvasReport {
     Recovered(Vec<(PathBuf, DocumentContent)>),
 }
 
+/// What the answer to the question what would be generated depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AnalysisBasis {
+    /// Version of the document.
+    pub version: u64,
+    /// Width and height at which the model works best, in pixels.
+    pub size: (u32, u32),
+    /// Denoising strength, 0 to 1.
+    pub strength: f32,
+}
+
 /// What would be generated from a document.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// Version of the document.
-    pub version: u64,
+    /// What it was found out from.
+    pub basis: AnalysisBasis,
     /// The picture over white.
     pub picture: Rgb8,
     /// The part that is generated anew; `None` where nothing is masked.
@@ -145,6 +165,8 @@ pub struct Analysis {
     pub masked: PixelRect,
     /// The smallest rectangle that holds what has no pixels.
     pub uncovered: PixelRect,
+    /// The part that the model sees; empty where nothing is masked.
+    pub crop: PixelRect,
 }
 
 /// A candidate, ready for the screen.
@@ -170,7 +192,7 @@ impl CanvasPixelTask {
                 let result = content.edited(&edit);
                 CanvasReport::Edited { document, version, edit, result }
             }
-            Self::Analyse { document, version, content } => CanvasReport::Analysed(document, analyse(version, &content)),
+            Self::Analyse { document, basis, content } => CanvasReport::Analysed(document, analyse(basis, &content)),
             Self::Candidate { document, picture, base, seed, max_side_px } => {
                 let candidate = TileImage::of_difference(&picture, &base).map(|patch| {
                     let bounds = patch.content_bounds();
@@ -188,11 +210,16 @@ impl CanvasPixelTask {
     }
 }
 
-fn analyse(version: u64, content: &DocumentContent) -> Analysis {
+fn analyse(basis: AnalysisBasis, content: &DocumentContent) -> Analysis {
     let mask = content.mask();
+    let strength = if content.uncovered().is_some() { 1.0 } else { basis.strength };
+    let sizes = MODEL_SIZES.with_size(basis.size.0, basis.size.1);
+    let size = (content.width(), content.height());
+    let crop = mask.as_ref().and_then(selection).map(|it| plan_crop(size, &it, &sizes, strength, &AreaSettings::default()).0);
+    let crop = crop.unwrap_or_default();
     let masked = mask.as_ref().and_then(Mask::bounds).unwrap_or_default();
     let uncovered = content.uncovered().and_then(|mask| mask.bounds()).unwrap_or_default();
-    Analysis { version, picture: content.picture(), mask: mask.map(Arc::new), masked, uncovered }
+    Analysis { basis, picture: content.picture(), mask: mask.map(Arc::new), masked, uncovered, crop }
 }
 
 impl CanvasFileTask {

@@ -107,12 +107,9 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::TypePath(path) => state.typed_path = path,
         Command::ChooseStart => context.open_dialog(DialogKind::Start, String::new()),
-        Command::ClearStart => {
-            context.shared.recipe.init = None;
-            context.shared.recipe.mask = None;
-        }
+        Command::ClearStart => context.shared.recipe.remove_init(),
         Command::ChooseMask => context.open_dialog(DialogKind::Mask, String::new()),
-        Command::ClearMask => context.shared.recipe.mask = None,
+        Command::ClearMask => (context.shared.recipe.mask, context.shared.recipe.area) = (None, None),
         Command::AddReference => context.open_dialog(DialogKind::Reference, String::new()),
         Command::RemoveReference(index) => {
             let references = &mut context.shared.recipe.reference_images;

@@ -5,7 +5,7 @@ use crate::gui::tests::*;
 use crate::gui::canvas::state::OpenDocument;
 use crate::gui::canvas::tool::Tool;
 use crate::gui::viewport::canvas_rect;
-use atelier_core::canvas::{DocumentContent, LayerKind, PixelRect};
+use atelier_core::canvas::{DocumentContent, LayerKind, PixelRect, StartFit};
 
 /// The window with a picture of 64 x 64 pixels of one shade, and nothing with the keyboard.
 fn studio() -> Studio {
@@ -15,6 +15,11 @@ fn studio() -> Studio {
     studio.harness.ctx.memory_mut(|memory| focused.into_iter().for_each(|id| memory.surrender_focus(id)));
     studio.harness.run_ok();
     studio
+}
+
+/// The bytes of a recipe's mask.
+fn mask_of(recipe: &Recipe, width: u32, height: u32) -> Vec<u8> {
+    atelier_media::read_mask(recipe.mask.as_ref().unwrap(), width, height, StartFit::Crop).unwrap().pixels().to_vec()
 }
 
 impl Studio {
@@ -137,11 +142,12 @@ fn the_masked_part_is_generated_and_a_candidate_becomes_a_layer() {
 
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (job, recipe, _) = studio.take();
-    let mask = atelier_media::read_mask(recipe.mask.as_ref().unwrap(), 64, 64).unwrap();
+    let mask = mask_of(&recipe, 64, 64);
     assert_eq!((mask[20 * 64 + 25], mask[50 * 64 + 25]), (255, 0));
     let init = recipe.init.as_ref().unwrap();
     assert_eq!(atelier_media::read_image(&init.image).unwrap(), *image(64, 120));
     assert_eq!((recipe.width, recipe.height, recipe.prompt.as_str()), (64, 64, "a lake"));
+    assert_eq!(recipe.area.unwrap().crop, Some(PixelRect::of_size(64, 64)), "a small picture is seen whole");
     assert!(recipe.seed >= 0, "the seed is known beforehand");
 
     // Painting goes on while it runs.
@@ -212,13 +218,41 @@ fn a_border_is_dragged_and_the_new_part_is_what_is_generated() {
     assert!(studio.sees("Extend to the right"));
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (_, recipe, _) = studio.take();
-    let mask = atelier_media::read_mask(recipe.mask.as_ref().unwrap(), 96, 64).unwrap();
-    assert_eq!((mask[63], mask[64], recipe.width), (0, 255, 96));
+    let mask = mask_of(&recipe, 96, 64);
+    assert_eq!((mask[63], mask[64]), (0, 255));
     assert_eq!(recipe.init.unwrap().strength, 1.0, "there is nothing to be kept");
     studio.press(Modifiers::COMMAND, Key::Z);
     assert_eq!(studio.content().bounds(), PixelRect::of_size(64, 64));
     studio.draw((0.0, 30.0), (16.0, 30.0));
     studio.until("the crop", |app| app.state.canvas.edited().is_some_and(|document| document.document.content().width() == 48));
+}
+
+#[test]
+fn what_the_model_will_see_is_drawn_and_dragged_by_its_corners() {
+    let mut studio = Studio::open(ready());
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![1]);
+    let info = PictureInfo { index: 0, seed: 1, cpu_math: None };
+    studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(512, 120) } });
+    studio.done(job);
+    studio.until("the picture", |app| app.state.canvas.shown.is_some());
+    let focused = studio.harness.ctx.memory(egui::Memory::focused);
+    studio.harness.ctx.memory_mut(|memory| focused.into_iter().for_each(|id| memory.surrender_focus(id)));
+    studio.take_tool(Key::M);
+    studio.settle_canvas();
+    assert_eq!(studio.canvas().shown_crop(), None, "nothing is masked");
+    studio.draw((240.0, 240.0), (260.0, 260.0));
+    studio.settle_canvas();
+    let crop = studio.canvas().shown_crop().unwrap();
+    assert!(crop.contains(250, 250) && crop.width < 512, "it is about what is masked: {crop:?}");
+    let corner = (crop.right() as f32, crop.bottom() as f32);
+    studio.draw(corner, (corner.0 + 40.0, corner.1 + 40.0));
+    let wider = studio.canvas().shown_crop().unwrap();
+    assert_eq!((wider.left, wider.width), (crop.left, crop.width + 40));
+    assert_eq!(studio.canvas().document.next_undo(), Some("Paint"), "no paint was left");
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    let (_, recipe, _) = studio.take();
+    assert_eq!(recipe.area.unwrap().crop, Some(wider));
 }
 
 #[test]

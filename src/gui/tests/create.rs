@@ -26,7 +26,7 @@ fn pictures_that_form_at_the_same_time_have_a_line_each_and_one_is_shown() {
     studio.begin(second, vec![2]);
     studio.until("both at work", |app| app.state.shared.queue.waiting().count() == 0);
     assert!(!studio.sees("waiting in the queue") && studio.sees("a lake · ") && studio.sees("a castle · "));
-    let preview = |shade| Preview { picture: 0, step: 1, image: image(8, shade) };
+    let preview = |shade| Preview { picture: 0, step: 1, place: None, image: image(8, shade) };
     studio.port.send(Event::Preview { job: second, preview: preview(2) });
     studio.port.send(Event::Preview { job: first, preview: preview(1) });
     studio.until("the preview", |app| app.state.create.forming.is_some());
@@ -180,7 +180,7 @@ fn a_picture_forms_before_ones_eyes_and_is_kept() {
     assert!(studio.sees("Loading the diffusion model · 1.0 GB of 2.0 GB"));
 
     studio.port.send(Event::Step { job, step: Step { picture: 0, done: 2, total: 4, fraction: 0.0, step_secs: 0.5 } });
-    studio.port.send(Event::Preview { job, preview: Preview { picture: 0, step: 2, image: image(8, 9) } });
+    studio.port.send(Event::Preview { job, preview: Preview { picture: 0, step: 2, place: None, image: image(8, 9) } });
     studio.until("the preview", |app| app.state.create.forming.is_some());
     assert!(studio.sees("Step 3 of 4"));
     assert!(studio.sees("0.5 s a step"));
@@ -542,7 +542,7 @@ fn three_hundred_frames_during_a_flood_of_events_stay_short() {
         while !stopped.load(Ordering::Relaxed) {
             let step = Step { picture: 0, done: sent % 1000, total: 1000, fraction: 0.5, step_secs: 0.01 };
             sender.send(Event::Step { job, step });
-            sender.send(Event::Preview { job, preview: Preview { picture: 0, step: sent + 1, image: Arc::clone(&preview) } });
+            sender.send(Event::Preview { job, preview: Preview { picture: 0, step: sent + 1, place: None, image: Arc::clone(&preview) } });
             sender.send(Event::Log { job: Some(job), level: LogLevel::Debug, text: "a line of the log".into() });
             if sent.is_multiple_of(400) {
                 let info = PictureInfo { index: sent, seed: i64::from(sent), cpu_math: None };

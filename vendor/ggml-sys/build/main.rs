@@ -38,6 +38,7 @@ const PATCHED_HEADERS: &[&str] = &["transport.h"];
 
 const SHIM_SOURCES: &[&str] = &[
     "shim",
+    "area",
     "context",
     "residency",
     "estimate",

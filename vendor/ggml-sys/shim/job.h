@@ -83,6 +83,11 @@ public:
     std::string lost_server() const;
 
     void set_graphs_per_step(int graphs) { graphs_per_step_ = graphs; }
+
+    // The part of a picture that the image changes; null: none. It outlives the job.
+    const atelier_area* area() const { return area_; }
+    void set_area(const atelier_area* area) { area_ = area; }
+
     void begin_graph(int nodes);
 
 private:
@@ -114,6 +119,7 @@ private:
     int64_t nodes_expected_ = 0;
     int64_t step_report_us_ = 0;
 
+    const atelier_area* area_ = nullptr;
     atelier_shortage shortage_ = {};
     uint64_t missing_numbers_   = 0;
     std::string failed_lora_;  // the engine's words

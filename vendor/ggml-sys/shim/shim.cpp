@@ -279,6 +279,7 @@ atelier_status atelier_context_set_limits(atelier_context* context, const atelie
 
 atelier_status atelier_context_generate(atelier_context* context,
                                         const sd_img_gen_params_t* params,
+                                        const atelier_area* area,
                                         const char* lora_key,
                                         enum rng_type_t rng,
                                         enum preview_t preview_mode,
@@ -288,9 +289,13 @@ atelier_status atelier_context_generate(atelier_context* context,
     if (context == nullptr || params == nullptr || callbacks == nullptr || out == nullptr || params->batch_count != 1) {
         return reject("a picture needs a context, parameters and a batch of one");
     }
+    if (area != nullptr && area->soft_mask != nullptr && (area->width != params->width || area->height != params->height)) {
+        return reject("a soft mask has the size of its picture");
+    }
     *out = {};
     last_loras.clear();
     Job job(*callbacks);
+    job.set_area(area);
     const bool is_adaptive = preview_every == ATELIER_PREVIEW_ADAPTIVE;
     if (!is_adaptive) {
         job.set_preview(preview_mode, preview_every);

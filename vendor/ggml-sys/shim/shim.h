@@ -112,6 +112,17 @@ typedef struct {
     uint64_t total;  // 0: none is of a module of this model
 } atelier_lora_use;
 
+// How an image changes a part of the one that it starts from.
+typedef struct {
+    // The part of the schedule that is run, in all of `sample_steps`: 1 begins with noise alone. Takes the place of the engine's own strength.
+    float strength;
+    // width x height bytes, the size of the image: 255 is denoised in all steps, less in as large a part of the last ones, 0 never. Null: the
+    // engine's own mask decides.
+    const uint8_t* soft_mask;
+    int width;
+    int height;
+} atelier_area;
+
 typedef struct atelier_context atelier_context;
 typedef struct atelier_upscaler atelier_upscaler;
 typedef struct atelier_conditioning_cache atelier_conditioning_cache;
@@ -304,9 +315,10 @@ bool atelier_context_is_lost(const atelier_context* context);
 #define ATELIER_PREVIEW_ADAPTIVE (-1)
 
 // Generates one image; `params->batch_count` must be 1. `lora_key` identifies the LoRAs: it is part of the key of cached text encodings.
-// `rng` draws the noise. `preview_every`: steps between two previews; 0: none. The image is freed by atelier_image_free.
+// `area` may be null. `rng` draws the noise. `preview_every`: steps between two previews; 0: none. The image is freed by atelier_image_free.
 atelier_status atelier_context_generate(atelier_context* context,
                                         const sd_img_gen_params_t* params,
+                                        const atelier_area* area,
                                         const char* lora_key,
                                         enum rng_type_t rng,
                                         enum preview_t preview_mode,

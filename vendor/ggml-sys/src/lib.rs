@@ -261,6 +261,20 @@ pub struct atelier_limits {
     pub stream_layers: bool,
 }
 
+/// How an image changes a part of the one that it starts from.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_area {
+    /// The part of the schedule that is run.
+    pub strength: f32,
+    /// One byte a pixel, or null.
+    pub soft_mask: *const u8,
+    /// Width of the soft mask.
+    pub width: c_int,
+    /// Height of the soft mask.
+    pub height: c_int,
+}
+
 /// `atelier_values`: 32 bits.
 pub const ATELIER_VALUES_F32: c_int = 0;
 /// `atelier_values`: IEEE binary16.
@@ -414,6 +428,7 @@ unsafe extern "C" {
     pub fn atelier_context_generate(
         context: *mut atelier_context,
         params: *const sd_img_gen_params_t,
+        area: *const atelier_area,
         lora_key: *const c_char,
         rng: rng_type_t,
         preview_mode: preview_t,

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ControlImage, FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe};
+use super::{ControlImage, FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, StoredArea};
+use crate::canvas::{Borders, StartFit};
 
 /// Reference pictures beyond these are no recipe.
 const MOST_PICTURES: usize = 64;
@@ -39,6 +40,9 @@ pub struct LocalRecipe {
     start_picture: Option<PathBuf>,
     start_strength: f32,
     mask: Option<PathBuf>,
+    start_fit: String,
+    area: Option<StoredArea>,
+    outpaint: Option<Borders>,
     reference_pictures: Vec<PathBuf>,
     control_picture: Option<PathBuf>,
     control_strength: f32,
@@ -92,6 +96,9 @@ impl From<&Recipe> for LocalRecipe {
             start_picture: recipe.init.as_ref().and_then(|init| file(&init.image)),
             start_strength: recipe.init.as_ref().map_or(0.75, |init| init.strength),
             mask: recipe.mask.as_ref().and_then(file),
+            start_fit: recipe.start_fit.key().to_owned(),
+            area: recipe.area.map(StoredArea::from),
+            outpaint: recipe.outpaint,
             reference_pictures: recipe.reference_images.iter().filter_map(file).collect(),
             control_picture: recipe.control.as_ref().and_then(|control| file(&control.image)),
             control_strength: recipe.control.as_ref().map_or(0.9, |control| control.strength),
@@ -134,6 +141,9 @@ impl From<LocalRecipe> for Recipe {
                 .start_picture
                 .map(|path| InitImage { image: ImageSource::File(path), strength: within(stored.start_strength, 0.0, 1.0, 0.75) }),
             mask: stored.mask.map(ImageSource::File),
+            start_fit: StartFit::from_key(&stored.start_fit).unwrap_or_default(),
+            area: stored.area.map(Into::into),
+            outpaint: stored.outpaint.map(Borders::clamped),
             reference_images: stored.reference_pictures.into_iter().take(MOST_PICTURES).map(ImageSource::File).collect(),
             control: stored
                 .control_picture
@@ -154,12 +164,16 @@ impl From<LocalRecipe> for Recipe {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::canvas::AreaSettings;
 
     #[test]
     fn a_recipe_comes_back_with_its_paths_and_one_of_an_older_version_is_readable() {
         let mut recipe = Recipe { prompt: "a lake".into(), seed: 7, steps: 9, batch_count: 3, ..Recipe::default() };
         recipe.files.set(FileRole::Model, "/models/a.safetensors");
         recipe.init = Some(InitImage { image: ImageSource::File("/pictures/b.png".into()), strength: 0.5 });
+        recipe.start_fit = StartFit::Stretch;
+        recipe.area = Some(AreaSettings { feather: Some(3), ..AreaSettings::default() });
+        recipe.outpaint = Some(Borders { left: 64, ..Borders::default() });
         recipe.loras.push(Lora { path: "/loras/ink.safetensors".into(), strength: 0.8 });
         let text = serde_json::to_string(&LocalRecipe::from(&recipe)).unwrap();
         assert_eq!(Recipe::from(serde_json::from_str::<LocalRecipe>(&text).unwrap()), recipe);

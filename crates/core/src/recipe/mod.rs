@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::canvas::{AreaSettings, Borders, StartFit};
 use crate::cpu_math::CpuMath;
 
 mod changes;
@@ -16,6 +17,7 @@ mod lora_tags;
 mod partial;
 mod recall;
 mod sampling;
+mod stored_area;
 
 pub use changes::changed_settings;
 pub use files::{FileRole, ModelFiles};
@@ -25,6 +27,7 @@ pub use lora_tags::{take_loras, take_loras_if};
 pub use partial::PartialRecipe;
 pub use recall::RecallPart;
 pub use sampling::{Rng, Sampler, Scheduler, UnknownName};
+pub use stored_area::StoredArea;
 
 /// Everything needed to make a picture again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,6 +75,12 @@ pub struct Recipe {
     pub init: Option<InitImage>,
     /// Mask over the init image: white is painted anew, black is kept.
     pub mask: Option<ImageSource>,
+    /// How an init image of another shape is brought to the size; without effect where only a part of it changes.
+    pub start_fit: StartFit,
+    /// Generate only what lies under the mask, at `width` x `height` pixels or so, and paste it into the init image, which keeps its size.
+    pub area: Option<AreaSettings>,
+    /// Extend the init image by these borders instead; it keeps its scale.
+    pub outpaint: Option<Borders>,
     /// Pictures that edit models look at.
     pub reference_images: Vec<ImageSource>,
     /// Picture for the ControlNet.
@@ -90,6 +99,17 @@ impl Recipe {
     #[must_use]
     pub fn uses_guidance(&self) -> bool {
         !self.guidance.is_nan() && self.guidance != 1.0
+    }
+
+    /// True where a part of the init image is generated, and what comes back has its size or that of its extension.
+    #[must_use]
+    pub fn changes_part(&self) -> bool {
+        self.area.is_some() || self.outpaint.is_some_and(|borders| !borders.is_empty())
+    }
+
+    /// Removes the init image, and what is said of it.
+    pub fn remove_init(&mut self) {
+        (self.init, self.mask, self.area, self.outpaint) = (None, None, None, None);
     }
 
     /// Removes the control picture where no `ControlNet` reads it: after a change of the model it would only be refused.
@@ -134,6 +154,9 @@ impl Default for Recipe {
             vae_conv_scale: false,
             init: None,
             mask: None,
+            start_fit: StartFit::default(),
+            area: None,
+            outpaint: None,
             reference_images: Vec::new(),
             control: None,
             loras: Vec::new(),

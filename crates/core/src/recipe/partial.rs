@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{ControlImage, ImageSource, InitImage, Lora, ModelFiles, Recipe, Rng, Sampler, Scheduler};
+use crate::canvas::{AreaSettings, Borders, StartFit};
 
 macro_rules! partial_recipe {
     ($($field:ident: $type:ty;)*) => {
@@ -59,6 +60,9 @@ partial_recipe! {
     vae_conv_scale: bool;
     init: Option<InitImage>;
     mask: Option<ImageSource>;
+    start_fit: StartFit;
+    area: Option<AreaSettings>;
+    outpaint: Option<Borders>;
     reference_images: Vec<ImageSource>;
     control: Option<ControlImage>;
     loras: Vec<Lora>;

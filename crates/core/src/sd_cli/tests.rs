@@ -1,3 +1,4 @@
+use crate::canvas::StartFit;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
@@ -288,6 +289,9 @@ fn recipe() -> impl Strategy<Value = Recipe> {
             rng: sampling.6,
             init: images.0.map(|(image, strength)| InitImage { image, strength }),
             mask: images.1,
+            start_fit: StartFit::default(),
+            area: None,
+            outpaint: None,
             reference_images: images.2,
             control: images.3.map(|(image, strength)| ControlImage { image, strength }),
             loras: loras.into_iter().map(|(path, strength)| Lora { path: path.into(), strength }).collect(),

@@ -60,6 +60,15 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     if let Some(mask) = &recipe.mask {
         line.picture("--mask", mask, "The mask");
     }
+    if recipe.area.is_some() {
+        line.left_out.push("Generating only the masked part: sd-cli generates the whole picture.".to_owned());
+    }
+    if recipe.outpaint.is_some_and(|borders| !borders.is_empty()) {
+        line.left_out.push("Extending the picture: sd-cli keeps its size.".to_owned());
+    }
+    if recipe.init.is_some() && recipe.start_fit != defaults.start_fit {
+        line.left_out.push("How the picture to start from is fitted: sd-cli crops it.".to_owned());
+    }
     for reference in &recipe.reference_images {
         line.picture("--ref-image", reference, "A reference picture");
     }

@@ -1,10 +1,12 @@
 //! A recipe as far as memory is concerned, with placeholders for the pictures that it starts from.
 
 use super::error::EstimateError;
+use crate::area::{largest_work, plan_areas, start_of};
 use crate::checks::{check_reference, cpu_threads, is_tiled, snapped_size};
-use crate::ffi::{ContextParams, GenerateParams, Mask};
+use crate::ffi::{ContextParams, GenerateParams};
 use crate::placement::placement_failure;
 use crate::protocol::Failure;
+use atelier_core::canvas::Mask;
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
 use atelier_core::recipe::{ImageSource, PlacementText, Recipe, Rgb8, Sampler, Scheduler};
@@ -62,6 +64,15 @@ impl EstimateRequest {
             guidance: if recipe.uses_guidance() { 2.0 } else { 1.0 },
             ..recipe.clone()
         };
+        if recipe.changes_part() {
+            let size = image_size(&start_of(&recipe).map_err(Failure::from)?.image)
+                .map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
+            let work = plan_areas(&recipe, size, family.model_sizes()).map_err(Failure::from)?.as_deref().and_then(largest_work);
+            (recipe.width, recipe.height) = work.unwrap_or((recipe.width, recipe.height));
+            // The memory is that of a whole picture of this size with a mask.
+            recipe.mask.get_or_insert_with(|| ImageSource::Pixels(grey(1, 1)));
+            (recipe.area, recipe.outpaint) = (None, None);
+        }
         if let Some(init) = &mut recipe.init {
             init.strength = 1.0;
         }
@@ -106,10 +117,9 @@ impl EstimateRequest {
     /// Placeholders in the sizes of its pictures.
     pub(super) fn placeholders(&self) -> Placeholders {
         let (width, height) = (self.recipe.width, self.recipe.height);
-        let pixels = u64::from(width) * u64::from(height);
         Placeholders {
             picture: grey(width, height),
-            mask: Mask { width, height, pixels: vec![255; usize::try_from(pixels).unwrap_or(0)] },
+            mask: Mask::filled(width, height, 255),
             references: self.references.iter().map(|(width, height)| grey(*width, *height)).collect(),
         }
     }
@@ -129,6 +139,7 @@ impl Placeholders {
             mask: recipe.mask.as_ref().filter(|_| recipe.init.is_some()).map(|_| &self.mask),
             references: &self.references,
             control: recipe.control.as_ref().map(|_| &self.picture),
+            area: None,
             lora_key: "",
         }
     }

@@ -1,7 +1,7 @@
 //! Engine context: an open model.
 
 use std::ffi::CString;
-use std::ptr::{NonNull, null_mut};
+use std::ptr::{NonNull, null, null_mut};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -155,7 +155,7 @@ impl Context {
 
     /// Notes the weights of its own modules. The context is locked by the caller.
     fn measure(&self) {
-        let mut raw = [ggml_sys::atelier_module_memory { module: 0, device: std::ptr::null(), bytes: 0 }; MAX_MODULE_MEMORY];
+        let mut raw = [ggml_sys::atelier_module_memory { module: 0, device: null(), bytes: 0 }; MAX_MODULE_MEMORY];
         // SAFETY: a live context, locked; the array has the length that is passed.
         let count = unsafe { ggml_sys::atelier_context_module_memory(self.pointer(), raw.as_mut_ptr(), raw.len()) };
         let module_memory = |raw: &ggml_sys::atelier_module_memory| {
@@ -191,6 +191,7 @@ impl Context {
             ggml_sys::atelier_context_generate(
                 self.pointer(),
                 &raw const raw.raw,
+                raw.area.as_ref().map_or(null(), std::ptr::from_ref),
                 raw.lora_key,
                 raw.rng,
                 mode,

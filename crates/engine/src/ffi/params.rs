@@ -8,6 +8,7 @@ use ggml_sys::{rng_type_t, sample_method_t, scheduler_t};
 
 use super::direct_convolutions::convolves_directly;
 use super::error::CallError;
+use atelier_core::canvas::Mask;
 use atelier_core::placement::{Module, Placement};
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Rng, Sampler, Scheduler};
 
@@ -54,15 +55,19 @@ pub(crate) struct GenerateParams<'a> {
     pub(crate) mask: Option<&'a Mask>,
     pub(crate) references: &'a [Rgb8],
     pub(crate) control: Option<&'a Rgb8>,
+    /// The image is a part of another.
+    pub(crate) area: Option<AreaParams<'a>>,
     /// Identifies the set of LoRAs: part of the key of a cached text encoding.
     pub(crate) lora_key: &'a str,
 }
 
-/// Inpainting mask: one byte a pixel, 255 where the image is generated anew.
-pub(crate) struct Mask {
-    pub(crate) width: u32,
-    pub(crate) height: u32,
-    pub(crate) pixels: Vec<u8>,
+/// How an image changes a part of another.
+#[derive(Clone, Copy)]
+pub(crate) struct AreaParams<'a> {
+    /// Start noise in the place of the recipe's strength; all steps run.
+    pub(crate) strength: f32,
+    /// Exactly the image's size: the part of the steps that each pixel takes part in.
+    pub(crate) soft_mask: &'a Mask,
 }
 
 /// Owner of the strings that C reads during a call.
@@ -151,6 +156,7 @@ pub(super) struct RawGenerateParams {
     pub(super) raw: ggml_sys::sd_img_gen_params_t,
     pub(super) lora_key: *const c_char,
     pub(super) rng: rng_type_t,
+    pub(super) area: Option<ggml_sys::atelier_area>,
     _strings: Strings,
     _loras: Vec<ggml_sys::sd_lora_t>,
     _references: Vec<ggml_sys::sd_image_t>,
@@ -180,11 +186,12 @@ impl RawGenerateParams {
         raw.batch_count = 1;
         if let Some(init) = params.init {
             raw.init_image = raw_image(init);
-            raw.strength = recipe.init.as_ref().map_or(1.0, |init| init.strength);
+            // An area has a start noise of its own.
+            raw.strength = recipe.init.as_ref().filter(|_| params.area.is_none()).map_or(1.0, |init| init.strength);
         }
         if let Some(mask) = params.mask {
-            raw.mask_image =
-                ggml_sys::sd_image_t { width: mask.width, height: mask.height, channel: 1, data: mask.pixels.as_ptr().cast_mut() };
+            let data = mask.pixels().as_ptr().cast_mut();
+            raw.mask_image = ggml_sys::sd_image_t { width: mask.width(), height: mask.height(), channel: 1, data };
         }
         if let Some(control) = params.control {
             raw.control_image = raw_image(control);
@@ -205,7 +212,13 @@ impl RawGenerateParams {
         sample.guidance.distilled_guidance = recipe.distilled_guidance;
 
         let lora_key = strings.text(params.lora_key)?;
-        Ok(Self { raw, lora_key, rng: raw_rng(recipe.rng), _strings: strings, _loras: loras, _references: references })
+        let area = params.area.map(|AreaParams { strength, soft_mask }| ggml_sys::atelier_area {
+            strength,
+            soft_mask: soft_mask.pixels().as_ptr(),
+            width: i32::try_from(soft_mask.width()).unwrap_or(0),
+            height: i32::try_from(soft_mask.height()).unwrap_or(0),
+        });
+        Ok(Self { raw, lora_key, rng: raw_rng(recipe.rng), area, _strings: strings, _loras: loras, _references: references })
     }
 }
 

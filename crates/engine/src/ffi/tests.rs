@@ -7,13 +7,14 @@ use parking_lot::{Mutex, MutexGuard};
 use testkit::{broken, tiny};
 
 use super::{
-    CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, Status, force_hook, lose_simulated_device,
-    simulate_device,
+    AreaParams, CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, Status, force_hook,
+    lose_simulated_device, simulate_device,
 };
 use crate::protocol::{LogLevel, PhaseKind, PreviewOptions};
+use atelier_core::canvas::Mask;
 use atelier_core::device::SimulatedDevice;
 use atelier_core::placement::{Module, Placement};
-use atelier_core::recipe::{FileRole, Recipe, Rgb8};
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, Recipe, Rgb8};
 
 /// Serialises the tests: the engine's callbacks and the hook's settings are global.
 fn lock_engine() -> MutexGuard<'static, ()> {
@@ -79,9 +80,83 @@ fn picture(context: &mut Context, callbacks: &Recorder) -> Result<Rgb8, CallErro
         mask: None,
         references: &[],
         control: None,
+        area: None,
         lora_key: "",
     };
     context.generate(&params, PreviewOptions::Projection { every: 1 }, callbacks)
+}
+
+/// A part of a picture of one colour, wholly masked, with a soft mask of this value at the left and 255 at the right.
+fn part(context: &mut Context, strength: f32, left: u8) -> Rgb8 {
+    let start = Rgb8::new(64, 64, vec![90; 64 * 64 * 3]).unwrap();
+    let (mask, mut soft_mask) = (Mask::filled(64, 64, 255), Mask::filled(64, 64, 255));
+    for row in soft_mask.pixels_mut().chunks_exact_mut(64) {
+        row[..32].fill(left);
+    }
+    let init = InitImage { image: ImageSource::Pixels(start.clone()), strength };
+    let recipe = Recipe { prompt: "a lake".into(), steps: 4, guidance: 1.0, init: Some(init), ..Recipe::default() };
+    let params = GenerateParams {
+        recipe: &recipe,
+        width: 64,
+        height: 64,
+        seed: 1,
+        vae_tiling: false,
+        init: Some(&start),
+        mask: Some(&mask),
+        references: &[],
+        control: None,
+        area: Some(AreaParams { strength, soft_mask: &soft_mask }),
+        lora_key: "",
+    };
+    let callbacks = Recorder::default();
+    let image = context.generate(&params, PreviewOptions::Off, &callbacks).unwrap();
+    assert_eq!(callbacks.finished_steps.load(Ordering::Relaxed), 4, "every step, whatever the strength");
+    image
+}
+
+#[test]
+fn a_soft_mask_lets_each_point_take_part_in_as_many_steps_as_it_says() {
+    let _lock = lock_engine();
+    let dir = tempfile::tempdir().unwrap();
+    let mut context = open(&context_params(&write_model(dir.path()))).unwrap();
+    let kept = part(&mut context, 0.9, 0);
+    let half = |image: &Rgb8, left: usize| -> Vec<u8> {
+        image.pixels().chunks_exact(64 * 3).flat_map(|row| row[left * 3..(left + 24) * 3].to_vec()).collect()
+    };
+    let change = |image: &Rgb8, left| -> u64 {
+        half(image, left).iter().zip(half(&kept, left)).map(|(new, old)| u64::from(new.abs_diff(old))).sum()
+    };
+    // With four steps, a quarter of 255 is the last of them.
+    let [none, one, two, all] = [10, 64, 128, 255].map(|left| part(&mut context, 0.9, left));
+    assert_eq!(half(&none, 0), half(&kept, 0), "less than one step");
+    assert!(0 < change(&one, 0) && change(&one, 0) < change(&two, 0) && change(&two, 0) < change(&all, 0));
+    assert_eq!(part(&mut context, 0.9, 128), two, "the same again");
+}
+
+#[test]
+fn a_part_at_full_strength_is_the_engines_own_inpainting() {
+    let _lock = lock_engine();
+    let dir = tempfile::tempdir().unwrap();
+    let mut context = open(&context_params(&write_model(dir.path()))).unwrap();
+    let whole = part(&mut context, 1.0, 255);
+    let recipe = Recipe { prompt: "a lake".into(), steps: 4, guidance: 1.0, ..Recipe::default() };
+    let params = GenerateParams {
+        recipe: &recipe,
+        width: 64,
+        height: 64,
+        seed: 1,
+        vae_tiling: false,
+        init: None,
+        mask: None,
+        references: &[],
+        control: None,
+        area: None,
+        lora_key: "",
+    };
+    assert_eq!(context.generate(&params, PreviewOptions::Off, &Recorder::default()).unwrap(), whole, "noise alone, and all of it");
+    let weaker: Vec<Rgb8> = [0.8, 0.5, 0.2].map(|strength| part(&mut context, strength, 255)).into();
+    let distance = |image: &Rgb8| image.pixels().iter().zip(whole.pixels()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum::<u64>();
+    assert!(weaker.windows(2).all(|pair| distance(&pair[0]) < distance(&pair[1])), "{:?}", weaker.iter().map(distance).collect::<Vec<_>>());
 }
 
 #[test]

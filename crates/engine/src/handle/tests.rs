@@ -21,7 +21,7 @@ fn task() -> Task {
 
 fn preview(job: JobId, step: u32) -> Event {
     let image = Arc::new(Rgb8::new(1, 1, vec![0; 3]).unwrap());
-    Event::Preview { job, preview: Preview { picture: 0, step, image } }
+    Event::Preview { job, preview: Preview { picture: 0, step, place: None, image } }
 }
 
 fn step(job: JobId, done: u32) -> Event {

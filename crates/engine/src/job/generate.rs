@@ -4,15 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::error::JobError;
-use super::monitor::JobMonitor;
+use super::monitor::{JobMonitor, PicturePart};
 use super::plan::GenerationPlan;
 use super::shard::BatchShard;
 use crate::alternative_files::other_files;
-use crate::checks::{can_be_tiled, lora_key};
+use crate::area::{AreaInput, AreaJob};
+use crate::cache::Lease;
+use crate::checks::{can_be_tiled, is_larger_than_a_tile, lora_key};
 use crate::faults::{FaultySetting, remedies};
-use crate::ffi::{self, GenerateParams, JobCallbacks, LoraUse, Status};
-use crate::protocol::{Event, JobId, PhaseKind, Picture, PreviewOptions};
+use crate::ffi::{self, AreaParams, CallError, GenerateParams, JobCallbacks, LoraUse, Status};
+use crate::protocol::{Event, Failure, JobId, PhaseKind, Picture, PreviewOptions};
 use crate::state::EngineState;
+use atelier_core::canvas::Mask;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
 use atelier_core::recipe::{PictureInfo, Rgb8};
@@ -45,81 +48,61 @@ pub(super) struct Generator<'a> {
     pub(super) callbacks: &'a dyn JobCallbacks,
 }
 
-impl Generator<'_> {
+/// A leased context, and what was learned of its device.
+struct Session<'a> {
+    /// `None` after it was discarded.
+    leased: Option<Lease<'a>>,
+    /// A device that had no room to decode the whole picture has none for the next one either.
+    vae_tiling: bool,
+    tiling_note: Option<PictureNote>,
+}
+
+/// Input of one call of the context.
+struct ImageInput<'a> {
+    /// Pixels.
+    size: (u32, u32),
+    seed: i64,
+    init: Option<&'a Rgb8>,
+    mask: Option<&'a Mask>,
+    control: Option<&'a Rgb8>,
+    area: Option<AreaParams<'a>>,
+}
+
+/// An image of the context, and signs that numbers overflowed in it.
+struct Image {
+    pixels: Rgb8,
+    is_flat: bool,
+    has_missing_numbers: bool,
+}
+
+impl<'a> Generator<'a> {
     /// Generates until `take` returns `None`; calls `done` after each picture.
     pub(super) fn run(&self, take: &mut dyn FnMut() -> Option<u32>, done: &mut dyn FnMut(PictureInfo)) -> Result<(), JobError> {
-        let Self { engine, job, plan, preview, shard, monitor, callbacks } = *self;
-        let job_error = |error: &_| JobError::of_call(error, callbacks.cancelled(), monitor.log_lines());
-        let lora_key = lora_key(&plan.recipe.loras);
-        let waits = |behind: &[String]| monitor.send(Event::Waiting { job, behind: behind.to_vec() });
-        let lease = || engine.cache.lease(&shard.lease_request(), callbacks, &waits).map_err(|error| job_error(&error));
-        let mut leased = lease()?;
+        let Self { job, plan, shard, monitor, callbacks, .. } = *self;
+        let leased = self.lease()?;
         monitor.set_others(leased.others());
-        // A device that had no room to decode the whole picture has none for the next one either.
-        let (mut vae_tiling, mut tiling_note) = (plan.vae_tiling, None);
+        let mut session = Session { leased: Some(leased), vae_tiling: plan.vae_tiling, tiling_note: None };
         while let Some(index) = take() {
             let Some(seed) = plan.begin.seeds.get(index as usize) else { break };
             if callbacks.cancelled() {
                 return Err(JobError::Cancelled);
             }
             monitor.set_picture(index);
-            let image = loop {
-                let params = GenerateParams {
-                    recipe: &plan.recipe,
-                    width: plan.begin.width,
-                    height: plan.begin.height,
-                    seed: *seed,
-                    vae_tiling,
-                    init: plan.init.as_ref(),
-                    mask: plan.mask.as_ref(),
-                    references: &plan.references,
-                    control: plan.control.as_ref(),
-                    lora_key: &lora_key,
-                };
-                let result = leased.context().generate(&params, preview, callbacks);
-                monitor.add_peaks(ffi::last_peaks());
-                match result {
-                    Ok(image) => break image,
-                    // A context whose run was cancelled is whole.
-                    Err(error) if error.status == Status::Cancelled => return Err(job_error(&error)),
-                    Err(error) => {
-                        // The prediction was wrong. Other models leave the device, which happens once at most: then there are none.
-                        if callbacks.cancelled() {
-                            leased.discard_later();
-                            return Err(job_error(&error));
-                        }
-                        let Some(missing) = &error.out_of_memory else {
-                            leased.discard();
-                            return Err(job_error(&error));
-                        };
-                        let has_room = leased.discard_for_room(&missing.device);
-                        if callbacks.cancelled() {
-                            return Err(job_error(&error));
-                        }
-                        if !has_room {
-                            // No room, or a tensor larger than any buffer of the device.
-                            let shortage = error.out_of_memory.as_ref().filter(|missing| missing.phase == PhaseKind::Decoding);
-                            let Some(shortage) = shortage.filter(|_| !vae_tiling && can_be_tiled(&plan.recipe)) else {
-                                return Err(job_error(&error));
-                            };
-                            vae_tiling = true;
-                            tiling_note = Some(decoded_in_tiles(&shortage.device));
-                        }
-                        leased = lease()?;
-                    }
-                }
+            let Image { pixels, is_flat, has_missing_numbers } = match &plan.area {
+                Some(area) => self.parts(&mut session, area, *seed)?,
+                None => self.whole(&mut session, *seed)?,
             };
             let loras = ffi::last_loras();
             let mut notes = plan.notes.clone();
-            notes.extend(tiling_note.clone());
+            notes.extend(session.tiling_note.clone());
             notes.extend(loras.iter().filter_map(lora_note));
-            if is_flat(&image) {
+            if is_flat {
                 notes.push(self.overflow_note("This picture has one colour only"));
-            } else if ffi::last_missing_numbers() > 0 {
+            } else if has_missing_numbers {
                 notes.push(self.overflow_note("Parts of this picture are missing"));
             }
             let info = PictureInfo { index, seed: *seed, cpu_math: shard.cpu_math() };
-            monitor.send(Event::Picture { job, picture: Picture { info, notes, image: Arc::new(image) } });
+            monitor.send(Event::Picture { job, picture: Picture { info, notes, image: Arc::new(pixels) } });
             done(info);
             if let Some(lora) = loras.iter().find(|lora| lora.applied == 0) {
                 return Err(JobError::new(
@@ -129,6 +112,104 @@ impl Generator<'_> {
             }
         }
         if callbacks.cancelled() { Err(JobError::Cancelled) } else { Ok(()) }
+    }
+
+    /// A picture of the recipe's own size.
+    fn whole(&self, session: &mut Session<'a>, seed: i64) -> Result<Image, JobError> {
+        let GenerationPlan { begin, init, mask, control, .. } = self.plan;
+        let size = (begin.width, begin.height);
+        let input = ImageInput { size, seed, init: init.as_ref(), mask: mask.as_ref(), control: control.as_ref(), area: None };
+        self.image(session, &input)
+    }
+
+    /// The start picture with its parts generated, one after the other.
+    fn parts(&self, session: &mut Session<'a>, area: &AreaJob, seed: i64) -> Result<Image, JobError> {
+        let mut all = Image { pixels: area.picture.clone(), is_flat: false, has_missing_numbers: false };
+        let count = area.plans.len() as u32;
+        for (index, plan) in (0..).zip(&area.plans) {
+            if self.callbacks.cancelled() {
+                return Err(JobError::Cancelled);
+            }
+            self.monitor.set_part(PicturePart { index, count, place: Some(plan.crop) });
+            // Neighbours of the same noise would look alike.
+            let seed = seed.saturating_add(i64::from(index));
+            let AreaInput { init, mask, soft_mask, control } =
+                area.input(plan, &all.pixels, self.plan.control.as_ref(), seed).map_err(Failure::from)?;
+            let params = AreaParams { strength: area.strength, soft_mask: &soft_mask };
+            let input =
+                ImageInput { size: plan.work, seed, init: Some(&init), mask: Some(&mask), control: control.as_ref(), area: Some(params) };
+            let image = self.image(session, &input)?;
+            all.pixels = area.paste(plan, &all.pixels, &image.pixels).map_err(Failure::from)?;
+            all.is_flat |= image.is_flat;
+            all.has_missing_numbers |= image.has_missing_numbers;
+        }
+        Ok(all)
+    }
+
+    /// An image of the context. Where its device has too little memory, other models leave it and the image is tried once more, then in tiles.
+    fn image(&self, session: &mut Session<'a>, input: &ImageInput<'_>) -> Result<Image, JobError> {
+        let Self { plan, preview, monitor, callbacks, .. } = *self;
+        let lora_key = lora_key(&plan.recipe.loras);
+        loop {
+            let leased = session.leased.take().map_or_else(|| self.lease(), Ok)?;
+            let params = GenerateParams {
+                recipe: &plan.recipe,
+                width: input.size.0,
+                height: input.size.1,
+                seed: input.seed,
+                vae_tiling: session.vae_tiling && is_larger_than_a_tile(input.size),
+                init: input.init,
+                mask: input.mask,
+                references: &plan.references,
+                control: input.control,
+                area: input.area,
+                lora_key: &lora_key,
+            };
+            let result = leased.context().generate(&params, preview, callbacks);
+            monitor.add_peaks(ffi::last_peaks());
+            let error = match result {
+                Ok(pixels) => {
+                    let is_flat = is_flat(&pixels);
+                    session.leased = Some(leased);
+                    return Ok(Image { pixels, is_flat, has_missing_numbers: ffi::last_missing_numbers() > 0 });
+                }
+                // A context whose run was cancelled is whole.
+                Err(error) if error.status == Status::Cancelled => return Err(self.job_error(&error)),
+                Err(error) => error,
+            };
+            // The prediction was wrong. Other models leave the device, which happens once at most: then there are none.
+            if callbacks.cancelled() {
+                leased.discard_later();
+                return Err(self.job_error(&error));
+            }
+            let Some(missing) = &error.out_of_memory else {
+                leased.discard();
+                return Err(self.job_error(&error));
+            };
+            let has_room = leased.discard_for_room(&missing.device);
+            if callbacks.cancelled() {
+                return Err(self.job_error(&error));
+            }
+            if !has_room {
+                // No room, or a tensor larger than any buffer of the device.
+                let shortage = error.out_of_memory.as_ref().filter(|missing| missing.phase == PhaseKind::Decoding);
+                let Some(shortage) = shortage.filter(|_| !session.vae_tiling && is_larger_than_a_tile(input.size)) else {
+                    return Err(self.job_error(&error));
+                };
+                session.vae_tiling = true;
+                session.tiling_note = Some(decoded_in_tiles(&shortage.device));
+            }
+        }
+    }
+
+    fn lease(&self) -> Result<Lease<'a>, JobError> {
+        let Self { engine, job, shard, monitor, callbacks, .. } = *self;
+        let waits = |behind: &[String]| monitor.send(Event::Waiting { job, behind: behind.to_vec() });
+        engine.cache.lease(&shard.lease_request(), callbacks, &waits).map_err(|error| self.job_error(&error))
+    }
+
+    fn job_error(&self, error: &CallError) -> JobError {
+        JobError::of_call(error, self.callbacks.cancelled(), self.monitor.log_lines())
     }
 }
 

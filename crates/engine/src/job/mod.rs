@@ -62,6 +62,8 @@ pub(crate) fn run(
     // Measurements of a batch that is split say nothing of one device.
     if let (Task::Generate { recipe, .. }, End::Done { .. }) = (task, &end)
         && recipe.placement.split_batch.is_empty()
+        // Of a part, the recipe's size says nothing of the memory.
+        && !recipe.changes_part()
     {
         let (devices, overhead) = engine.cache.overhead();
         engine.history.record(recipe, &peaks, &devices, &overhead);

@@ -10,11 +10,26 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::engine_end::EventSender;
 use crate::ffi::JobCallbacks;
 use crate::protocol::{Event, JobId, LogLevel, Peak, Phase, PhaseKind, Preview, Step, Timings};
+use atelier_core::canvas::PixelRect;
 use atelier_core::placement::{self, Module, Prediction};
 use atelier_core::recipe::Rgb8;
 
 /// Log lines that explain a failure.
 const MAX_LOG_LINES: usize = 40;
+
+/// The part of a picture that is generated.
+#[derive(Clone, Copy)]
+pub(super) struct PicturePart {
+    /// Its index among the parts of the picture, from 0.
+    pub(super) index: u32,
+    /// The number of parts.
+    pub(super) count: u32,
+    /// Where it lies; `None`: it is the whole picture.
+    pub(super) place: Option<PixelRect>,
+}
+
+/// The whole picture.
+const WHOLE: PicturePart = PicturePart { index: 0, count: 1, place: None };
 
 /// Turns callbacks into events of one job.
 pub(super) struct JobMonitor {
@@ -27,6 +42,7 @@ pub(super) struct JobMonitor {
 struct State {
     /// Index of the picture in the batch.
     picture: u32,
+    part: PicturePart,
     /// The phase to which the time from `since` on belongs.
     phase: PhaseKind,
     since: Instant,
@@ -45,6 +61,7 @@ impl JobMonitor {
         let now = Instant::now();
         let state = State {
             picture: 0,
+            part: WHOLE,
             phase: PhaseKind::Loading,
             since: now,
             begun: now,
@@ -90,7 +107,13 @@ impl JobMonitor {
 
     /// Sets the picture of the following events, by its index in the batch.
     pub(super) fn set_picture(&self, picture: u32) {
-        self.lock().picture = picture;
+        let mut state = self.lock();
+        (state.picture, state.part) = (picture, WHOLE);
+    }
+
+    /// Sets the part of the picture that the following events are of.
+    pub(super) fn set_part(&self, part: PicturePart) {
+        self.lock().part = part;
     }
 
     /// Seconds in each phase until now.
@@ -176,7 +199,10 @@ impl JobMonitor {
 
     /// Progress of the picture that is being denoised.
     pub(super) fn picture_step(&self, done: u32, total: u32, fraction: f32, step_secs: f32) -> Step {
-        Step { picture: self.lock().picture, done, total, fraction, step_secs }
+        let state = self.lock();
+        let PicturePart { index, count, place: _ } = state.part;
+        let before = total.saturating_mul(index);
+        Step { picture: state.picture, done: before.saturating_add(done), total: total.saturating_mul(count), fraction, step_secs }
     }
 
     /// Sends the progress of denoising.
@@ -242,8 +268,11 @@ impl JobCallbacks for JobMonitor {
     }
 
     fn preview(&self, step: u32, image: Rgb8) {
-        let picture = self.lock().picture;
-        self.send(Event::Preview { job: self.job, preview: Preview { picture, step, image: Arc::new(image) } });
+        let (picture, place) = {
+            let state = self.lock();
+            (state.picture, state.part.place)
+        };
+        self.send(Event::Preview { job: self.job, preview: Preview { picture, step, place, image: Arc::new(image) } });
     }
 
     fn cancelled(&self) -> bool {

@@ -4,12 +4,13 @@
 
 use super::error::JobError;
 use super::shard::{BatchShard, shards};
+use crate::area::{AreaJob, largest_work, start_of};
 use crate::checks::{VAE_TILE, check_reference, is_tiled, snapped_size};
 use crate::devices;
-use crate::ffi::Mask;
 use crate::placement::ResolvedPlacement;
 use crate::protocol::{Begin, Failure};
 use crate::state::EngineState;
+use atelier_core::canvas::{Mask, StartFit};
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::PlacementError;
@@ -37,6 +38,8 @@ pub(super) struct GenerationPlan {
     pub(super) vae_tiling: bool,
     pub(super) init: Option<Rgb8>,
     pub(super) mask: Option<Mask>,
+    /// The parts that are generated of the start picture, in place of `init` and `mask`.
+    pub(super) area: Option<AreaJob>,
     pub(super) references: Vec<Rgb8>,
     pub(super) control: Option<Rgb8>,
 }
@@ -50,20 +53,29 @@ pub(super) fn prepare(
     let Checked { family, files, size_multiple, looks_at_references, mut notes } =
         engine.with_headers(|headers| headers.check(&recipe.files, &recipe.loras)).map_err(|problem| Failure::from(problem.advice))?;
     let mut recipe = Recipe { files, ..recipe.clone() };
+    let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
+    let area = part_of(&recipe, family, read)?;
+    if let Some(work) = area.as_ref().and_then(|area| largest_work(&area.plans)) {
+        (recipe.width, recipe.height) = work;
+    }
     let vae_tiling = clamp_numbers(&mut recipe, size_multiple, &mut notes);
     let (width, height) = (recipe.width, recipe.height);
+    // Of a picture that is changed in parts, what comes back has its own size.
+    let whole = area.as_ref().map_or((width, height), |area| (area.picture.width(), area.picture.height()));
 
-    let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
-    let fitted = |source: &ImageSource| {
-        fit_image(&read(source)?, width, height).map_err(|error| JobError::new(error.to_string(), "Choose another picture."))
+    let fitted = |source: &ImageSource, fit: StartFit| {
+        fit_image(&read(source)?, whole.0, whole.1, fit).map_err(|error| JobError::new(error.to_string(), "Choose another picture."))
     };
-    let init = recipe.init.as_ref().map(|init| fitted(&init.image)).transpose()?;
-    if recipe.mask.is_some() && init.is_none() {
+    if recipe.mask.is_some() && recipe.init.is_none() {
         return Err(JobError::new("A mask needs a picture to lie over.", "Choose an init image, or remove the mask."));
     }
-    let mask = recipe.mask.as_ref().map(|mask| read_mask(mask, width, height).map(|pixels| Mask { width, height, pixels }));
-    let mask = mask.transpose().map_err(|error| JobError::new(error.to_string(), "Choose another mask."))?;
-    let control = recipe.control.as_ref().map(|control| fitted(&control.image)).transpose()?;
+    let (mut init, mut mask) = (None, None);
+    if area.is_none() {
+        init = recipe.init.as_ref().map(|init| fitted(&init.image, recipe.start_fit)).transpose()?;
+        let read = recipe.mask.as_ref().map(|mask| read_mask(mask, width, height, recipe.start_fit)).transpose();
+        mask = read.map_err(|error| JobError::new(error.to_string(), "Choose another mask."))?;
+    }
+    let control = recipe.control.as_ref().map(|control| fitted(&control.image, StartFit::Crop)).transpose()?;
     if control.is_some() && recipe.files.get(FileRole::Controlnet).is_none() {
         return Err(JobError::new("A control picture needs a ControlNet.", "Choose a ControlNet file, or remove the control picture."));
     }
@@ -90,7 +102,8 @@ pub(super) fn prepare(
     }
     let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
     let picture_notes = notes.iter().map(PictureNote::changed).collect();
-    let begin = Begin { width, height, steps: steps_to_run(&recipe), seeds, notes };
+    let steps = area.as_ref().map_or_else(|| steps_to_run(&recipe), |area| recipe.steps.saturating_mul(area.plans.len() as u32));
+    let begin = Begin { width: whole.0, height: whole.1, steps, seeds, notes };
     shards.truncate(count as usize);
     Ok(GenerationPlan {
         recipe,
@@ -103,9 +116,19 @@ pub(super) fn prepare(
         vae_tiling,
         init,
         mask,
+        area,
         references,
         control,
     })
+}
+
+/// The parts of its start picture that a recipe generates; `None` where it generates the whole picture.
+fn part_of(recipe: &Recipe, family: Family, read: impl Fn(&ImageSource) -> Result<Rgb8, JobError>) -> Result<Option<AreaJob>, JobError> {
+    if !recipe.changes_part() {
+        return Ok(None);
+    }
+    let start = read(&start_of(recipe).map_err(Failure::from)?.image)?;
+    Ok(AreaJob::new(recipe, &start, family.model_sizes()).map_err(Failure::from)?)
 }
 
 /// Brings the numbers of a recipe into the range that the engine takes, with a note on each that changed. Returns whether the picture is

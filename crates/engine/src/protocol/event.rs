@@ -10,6 +10,7 @@ use super::failure::Failure;
 use super::remote_error::RemoteError;
 use super::request::JobId;
 use super::residency::Residency;
+use atelier_core::canvas::PixelRect;
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Module, Needs};
@@ -155,7 +156,7 @@ pub struct Begin {
     pub width: u32,
     /// Height of the pictures in pixels; of an upscale, of its input.
     pub height: u32,
-    /// Denoising steps of each picture.
+    /// Denoising steps of each picture, in all of its parts.
     pub steps: u32,
     /// The seed of each picture.
     pub seeds: Vec<i64>,
@@ -219,7 +220,9 @@ pub struct Preview {
     pub picture: u32,
     /// The number of finished steps.
     pub step: u32,
-    /// The pixels; smaller than the picture where the preview is a projection.
+    /// The part of the picture that it shows, in pixels of the picture; `None`: the whole.
+    pub place: Option<PixelRect>,
+    /// The pixels; fewer than in the picture where the preview is a projection.
     pub image: Arc<Rgb8>,
 }
 

@@ -151,7 +151,7 @@ impl Message for Request {
 impl Message for Event {
     fn visit_images(&mut self, visit: &mut dyn FnMut(&mut Rgb8)) {
         match self {
-            Self::Preview { job: _, preview: Preview { picture: _, step: _, image } }
+            Self::Preview { job: _, preview: Preview { picture: _, step: _, place: _, image } }
             | Self::Picture { job: _, picture: Picture { info: _, notes: _, image } } => visit(Arc::make_mut(image)),
             Self::Estimated { recipe, estimate: _ } => visit_recipe(recipe, visit),
             Self::Begin { .. }

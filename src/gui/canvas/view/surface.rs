@@ -150,6 +150,15 @@ fn drafts(ui: &Ui, painter: &Painter, transform: Transform, document: &OpenDocum
             painter.add(if is_closed { Shape::closed_line(points.clone(), stroke) } else { Shape::line(points.clone(), stroke) });
         }
     };
+    if let Some(crop) = document.shown_crop() {
+        let corners = corners(transform, crop);
+        let closed: Vec<Pos2> = corners.iter().chain(corners.first()).copied().collect();
+        painter.add(Shape::line(closed.clone(), Stroke::new(2.5, palette.canvas.gamma_multiply(0.6))));
+        painter.extend(Shape::dashed_line(&closed, Stroke::new(1.2, palette.accent), 6.0, 4.0));
+        for corner in corners {
+            painter.rect_filled(Rect::from_center_size(corner, eframe::egui::vec2(7.0, 7.0)), 1.0, palette.accent);
+        }
+    }
     match &document.gesture {
         Some(Gesture::Lasso(points, _)) => two(points.iter().map(|point| screen(*point)).collect(), false),
         Some(Gesture::Rectangle(from, to, _)) => {
@@ -162,7 +171,7 @@ fn drafts(ui: &Ui, painter: &Painter, transform: Transform, document: &OpenDocum
             let at = corners(transform, drag.frame)[0];
             painter.text(at, Align2::LEFT_BOTTOM, words, FontId::proportional(theme::SMALL), palette.strong);
         }
-        Some(Gesture::Stroke(_) | Gesture::Pipette) | None => {}
+        Some(Gesture::Stroke(_) | Gesture::Crop(_) | Gesture::Pipette) | None => {}
     }
 }
 

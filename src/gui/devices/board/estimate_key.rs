@@ -2,6 +2,7 @@
 //!
 //! A new estimate is requested only when the key changes: seed and sampler, for example, have no influence on memory.
 
+use atelier_core::canvas::{AreaSettings, Borders};
 use atelier_core::recipe::{Lora, ModelFiles, Recipe};
 
 /// Characters to which the length of a prompt is rounded up: a text encoder's buffer grows with the prompt, but a single word more is not
@@ -21,6 +22,8 @@ pub(in crate::gui) struct EstimateKey {
     prompt_steps: (usize, usize),
     start: bool,
     mask: bool,
+    area: Option<AreaSettings>,
+    outpaint: Option<Borders>,
     control: bool,
     references: usize,
 }
@@ -38,6 +41,8 @@ impl EstimateKey {
             prompt_steps: (steps(&recipe.prompt), steps(&recipe.negative_prompt)),
             start: recipe.init.is_some(),
             mask: recipe.mask.is_some(),
+            area: recipe.area,
+            outpaint: recipe.outpaint,
             control: recipe.control.is_some(),
             references: recipe.reference_images.len(),
         }

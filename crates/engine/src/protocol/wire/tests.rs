@@ -10,6 +10,7 @@ use crate::protocol::{
     Begin, Cause, End, Estimate, Failure, JobId, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, PreviewOptions, RememberedTexts,
     RemoteError, Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Timings,
 };
+use atelier_core::canvas::{AreaFill, AreaSettings, Borders, PixelRect, StartFit};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
@@ -78,6 +79,16 @@ fn recipe() -> Recipe {
         vae_conv_scale: true,
         init: Some(InitImage { image: ImageSource::Pixels(image(3, 2)), strength: 0.7 }),
         mask: Some(ImageSource::Pixels(image(2, 2))),
+        start_fit: StartFit::Stretch,
+        area: Some(AreaSettings {
+            context: 2.5,
+            feather: Some(7),
+            fill: Some(AreaFill::Noise),
+            crop: Some(PixelRect { left: -1, top: 2, width: 3, height: 4 }),
+            soft_mask: false,
+            seam_correction: false,
+        }),
+        outpaint: Some(Borders { left: 1, top: 2, right: 3, bottom: 4 }),
         reference_images: vec![ImageSource::File("ref.png".into()), ImageSource::Pixels(image(1, 5)), ImageSource::Pixels(image(0, 0))],
         control: Some(ControlImage { image: ImageSource::Pixels(image(7, 1)), strength: 0.2 }),
         loras: vec![Lora { path: "ink.safetensors".into(), strength: -0.9 }],
@@ -285,7 +296,10 @@ fn events() -> Vec<Event> {
     let mut events = vec![
         Event::Begin { job, begin: Begin { width: 1, height: 2, steps: 3, seeds: vec![-1, 7], notes: vec!["No.".into()] } },
         Event::Step { job, step: Step { picture: 1, done: 2, total: 3, fraction: 0.1, step_secs: 0.7 } },
-        Event::Preview { job, preview: Preview { picture: 1, step: 2, image: Arc::new(image(4, 4)) } },
+        Event::Preview {
+            job,
+            preview: Preview { picture: 1, step: 2, place: Some(PixelRect::of_size(4, 4)), image: Arc::new(image(4, 4)) },
+        },
         Event::Picture { job, picture: Picture { info, notes: notes(), image: Arc::new(image(300, 200)) } },
         Event::Measured { job, peaks: peaks.into() },
         Event::Waiting { job, behind: vec!["another".into()] },
@@ -373,7 +387,7 @@ fn a_number_that_json_lacks_is_refused_before_anything_is_written() {
 
 #[test]
 fn a_pipe_that_closes_is_the_end_between_frames_and_an_error_within_one() {
-    let bytes = frame(Event::Preview { job: JOB, preview: Preview { picture: 0, step: 1, image: Arc::new(image(2, 2)) } });
+    let bytes = frame(Event::Preview { job: JOB, preview: Preview { picture: 0, step: 1, place: None, image: Arc::new(image(2, 2)) } });
     assert!(read::<Event>(&mut &bytes[..0]).unwrap().is_none());
     for length in 1..bytes.len() {
         assert_eq!(read::<Event>(&mut &bytes[..length]).unwrap_err().kind(), io::ErrorKind::UnexpectedEof, "{length} bytes");
@@ -421,7 +435,7 @@ proptest! {
 
     #[test]
     fn a_changed_byte_panics_nowhere(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
-        let mut bytes = frame(Event::Preview { job: JOB, preview: Preview { picture: 0, step: 1, image: Arc::new(image(2, 2)) } });
+        let mut bytes = frame(Event::Preview { job: JOB, preview: Preview { picture: 0, step: 1, place: None, image: Arc::new(image(2, 2)) } });
         let at = at.index(bytes.len());
         bytes[at] = byte;
         let _ = read::<Event>(&mut &bytes[..]);

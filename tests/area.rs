@@ -1,0 +1,214 @@
+//! Parts of a picture: what changes, what does not, and what is told, on the tiny model.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use atelier_core::canvas::{AreaFill, AreaPlan, AreaSettings, Borders, Mask, PixelRect, StartFit, plan_area, plan_outpaint};
+use atelier_core::recipe::{ImageSource, InitImage, Recipe, Rgb8};
+use atelier_engine::{End, Event, PreviewOptions, Task};
+use atelier_library::Family;
+use support::engine::{Engine, Said};
+use support::recipe;
+
+const SIZE: (u32, u32) = (120, 96);
+const SELECTED: PixelRect = PixelRect { left: 40, top: 36, width: 24, height: 20 };
+
+/// A picture of two gradients, whose bytes all differ from their neighbours'.
+fn start() -> Rgb8 {
+    let (width, height) = SIZE;
+    let pixels = (0..width * height).flat_map(|at| [at % width * 2, at / width * 2, (at * 7) % 251].map(|it| it as u8)).collect();
+    Rgb8::new(width, height, pixels).unwrap()
+}
+
+fn mask(rect: PixelRect) -> Rgb8 {
+    let (width, height) = SIZE;
+    let white = |at: u32| rect.contains((at % width) as i32, (at / width) as i32);
+    Rgb8::new(width, height, (0..width * height).flat_map(|at| [if white(at) { 255 } else { 0 }; 3]).collect()).unwrap()
+}
+
+fn settings() -> AreaSettings {
+    AreaSettings { feather: Some(8), ..AreaSettings::default() }
+}
+
+/// Paints over a part of the start picture.
+fn area_recipe(strength: f32) -> Recipe {
+    Recipe {
+        init: Some(InitImage { image: ImageSource::Pixels(start()), strength }),
+        mask: Some(ImageSource::Pixels(mask(SELECTED))),
+        area: Some(settings()),
+        ..recipe()
+    }
+}
+
+fn outpaint_recipe(borders: Borders) -> Recipe {
+    Recipe { mask: None, outpaint: Some(borders), ..area_recipe(1.0) }
+}
+
+/// The plan that the engine makes of the recipe.
+fn plan(recipe: &Recipe) -> AreaPlan {
+    let mut selected = Mask::filled(SIZE.0, SIZE.1, 0);
+    for (value, rgb) in selected.pixels_mut().iter_mut().zip(mask(SELECTED).pixels().chunks_exact(3)) {
+        *value = rgb[0];
+    }
+    let sizes = Family::ZImage.model_sizes().with_size(recipe.width, recipe.height);
+    plan_area(&selected, &sizes, recipe.init.as_ref().unwrap().strength, &recipe.area.unwrap()).unwrap()
+}
+
+/// What is kept of a picture's pixel, 0 to 255.
+fn share(plan: &AreaPlan, x: u32, y: u32) -> u8 {
+    let (left, top) = (x as i32 - plan.crop.left, y as i32 - plan.crop.top);
+    if plan.crop.contains(x as i32, y as i32) { plan.paste.row(top as u32)[left as usize] } else { 0 }
+}
+
+fn total_steps(said: &Said) -> Vec<(u32, u32)> {
+    said.events.iter().filter_map(|event| if let Event::Step { step, .. } = event { Some((step.done, step.total)) } else { None }).collect()
+}
+
+#[test]
+fn away_from_the_mask_every_byte_is_the_pictures_and_under_it_it_changes() {
+    let engine = Engine::start();
+    for strength in [0.6, 1.0] {
+        let recipe = area_recipe(strength);
+        let said = engine.run(&recipe);
+        let (begin, plan) = (said.begin(), plan(&recipe));
+        assert_eq!((begin.width, begin.height), SIZE);
+        let (old, new) = (start(), said.pixels());
+        assert_eq!(new.len(), old.pixels().len());
+        let mut changed = 0;
+        for (at, (old, new)) in old.pixels().chunks_exact(3).zip(new.chunks_exact(3)).enumerate() {
+            let (x, y) = (at as u32 % SIZE.0, at as u32 / SIZE.0);
+            if share(&plan, x, y) == 0 {
+                assert_eq!(old, new, "{x}, {y}");
+            } else if SELECTED.contains(x as i32, y as i32) {
+                changed += u32::from(old != new);
+            }
+        }
+        assert!(changed > 400, "{changed} of 480 pixels changed");
+        assert_eq!(engine.run(&recipe).pixels(), new, "the same again");
+    }
+}
+
+#[test]
+fn a_part_runs_all_its_steps_at_every_strength_and_changes_more_at_a_higher_one() {
+    let engine = Engine::start();
+    let mut last = 0.0;
+    for strength in [0.1, 0.4, 0.9] {
+        let said = engine.run(&area_recipe(strength));
+        assert_eq!(said.begin().steps, 3);
+        let steps = total_steps(&said);
+        assert!(steps.contains(&(3, 3)) && steps.iter().all(|(_, total)| *total == 3), "{steps:?}");
+        let differences = start().pixels().iter().zip(said.pixels()).map(|(a, b)| f64::from(a.abs_diff(*b))).sum::<f64>();
+        assert!(differences > last, "{strength}: {differences} after {last}");
+        last = differences;
+    }
+}
+
+#[test]
+fn settings_of_the_part_change_what_is_under_the_mask() {
+    let engine = Engine::start();
+    let with = |settings: AreaSettings| engine.run(&Recipe { area: Some(settings), ..area_recipe(0.5) }).pixels().to_vec();
+    let usual = with(settings());
+    assert_ne!(with(AreaSettings { soft_mask: false, ..settings() }), usual);
+    assert_ne!(with(AreaSettings { seam_correction: false, ..settings() }), usual);
+    assert_ne!(with(AreaSettings { crop: Some(PixelRect { left: 0, top: 0, width: 120, height: 96 }), ..settings() }), usual);
+    let mut filled: Vec<_> = AreaFill::ALL.iter().map(|fill| with(AreaSettings { fill: Some(*fill), ..settings() })).collect();
+    assert!(filled.contains(&usual), "the picture itself below strength 1");
+    filled.sort();
+    filled.dedup();
+    assert_eq!(filled.len(), AreaFill::ALL.len());
+}
+
+#[test]
+fn a_preview_says_where_it_lies() {
+    let recipe = area_recipe(0.8);
+    let preview = PreviewOptions::Projection { every: 1 };
+    let said = Engine::start().run_task(Task::Generate { recipe: Box::new(recipe.clone()), preview });
+    let places: Vec<_> = said.previews().iter().map(|preview| preview.place).collect();
+    assert!(!places.is_empty());
+    assert!(places.iter().all(|place| *place == Some(plan(&recipe).crop)), "{places:?}");
+    let whole = Engine::start().run_task(Task::Generate { recipe: Box::new(support::recipe()), preview });
+    assert!(whole.previews().iter().all(|preview| preview.place.is_none()));
+}
+
+#[test]
+fn a_picture_is_extended_in_as_many_steps_as_the_model_needs_and_keeps_its_own_pixels() {
+    let engine = Engine::start();
+    let borders = Borders { left: 0, top: 0, right: 70, bottom: 10 };
+    let recipe = outpaint_recipe(borders);
+    let sizes = Family::ZImage.model_sizes().with_size(recipe.width, recipe.height);
+    let parts = plan_outpaint(SIZE, &borders, &sizes, 1.0, &settings());
+    assert!(parts.len() > 2, "{}", parts.len());
+    let said = engine.run(&recipe);
+    let begin = said.begin();
+    assert_eq!((begin.width, begin.height), (SIZE.0 + 70, SIZE.1 + 10));
+    assert_eq!(begin.steps as usize, 3 * parts.len());
+    let steps = total_steps(&said);
+    assert!(steps.is_sorted(), "{steps:?}");
+    assert_eq!(steps.last().map(|(done, total)| (*done, *total)), Some((begin.steps, begin.steps)));
+    let (old, new) = (start(), said.pixels());
+    let mut same = 0;
+    for y in 0..SIZE.1 {
+        for x in 0..SIZE.0 {
+            let (from, to) = ((y * SIZE.0 + x) as usize * 3, (y * begin.width + x) as usize * 3);
+            let is_kept = parts.iter().all(|part| share(part, x, y) == 0);
+            if is_kept {
+                assert_eq!(old.pixels()[from..from + 3], new[to..to + 3], "{x}, {y}");
+                same += 1;
+            }
+        }
+    }
+    assert!(same > 9000, "{same} pixels of {}", SIZE.0 * SIZE.1);
+    let right: Vec<&[u8]> = (0..SIZE.1).map(|y| &new[((y * begin.width + SIZE.0 + 40) * 3) as usize..][..3]).collect();
+    assert!(right.iter().any(|pixel| *pixel != right[0]), "there is a picture");
+}
+
+#[test]
+fn what_cannot_be_done_to_a_part_is_said_before_anything_loads() {
+    let engine = Engine::start();
+    let says = |recipe: Recipe, words: &str| {
+        let said = engine.run(&recipe);
+        assert!(said.phases().is_empty());
+        let sentence = said.failure().advice.sentence.clone();
+        assert!(sentence.contains(words), "{sentence}");
+    };
+    let black = Some(ImageSource::Pixels(mask(PixelRect::default())));
+    says(Recipe { mask: black, ..area_recipe(0.5) }, "mask is empty");
+    says(Recipe { mask: None, ..area_recipe(0.5) }, "needs a mask");
+    says(Recipe { init: None, ..area_recipe(0.5) }, "no picture");
+    let wide = Borders { left: 8, ..Borders::default() };
+    says(Recipe { outpaint: Some(wide), ..area_recipe(0.5) }, "at once");
+    says(outpaint_recipe(Borders { left: 16_384, ..Borders::default() }), "too large");
+}
+
+#[test]
+fn a_part_is_cancelled_like_any_picture_and_the_next_is_whole() {
+    let engine = Engine::start();
+    let recipe = outpaint_recipe(Borders { right: 70, ..Borders::default() });
+    let said = engine.run_until(&recipe, |event| matches!(event, Event::Step { step, .. } if step.done >= 4));
+    assert_eq!(said.end(), &End::Cancelled);
+    assert!(said.pictures().is_empty());
+    assert_eq!(engine.run(&recipe).pixels(), Engine::start().run(&recipe).pixels());
+}
+
+#[test]
+fn the_memory_of_a_part_is_that_of_a_picture_of_its_work_size() {
+    let engine = Engine::start();
+    let recipe = area_recipe(0.5);
+    let (width, height) = plan(&recipe).work;
+    let whole = Recipe { area: None, width, height, ..recipe.clone() };
+    assert_eq!(engine.estimate(&recipe).unwrap().needs, engine.estimate(&whole).unwrap().needs);
+    let larger = Recipe { width: width * 2, height: height * 2, ..whole };
+    assert_ne!(engine.estimate(&recipe).unwrap().needs, engine.estimate(&larger).unwrap().needs);
+}
+
+#[test]
+fn a_start_picture_is_cropped_fitted_or_stretched() {
+    let engine = Engine::start();
+    let run = |start_fit| {
+        let init = Some(InitImage { image: ImageSource::Pixels(start()), strength: 0.3 });
+        engine.run(&Recipe { init, start_fit, ..recipe() }).pixels().to_vec()
+    };
+    let [crop, fit, stretch] = StartFit::ALL.map(run);
+    assert!(crop != fit && fit != stretch && crop != stretch);
+}
