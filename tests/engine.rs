@@ -379,6 +379,20 @@ fn an_upscaler_enlarges_a_picture() {
     assert!(engine.run_task(upscale_with(tiny().llm.clone(), false)).failure().advice.sentence.len() > 15);
 }
 
+#[test]
+fn an_upscaler_stays_open_for_the_next_picture_until_everything_is_unloaded() {
+    let engine = Engine::start();
+    let model = make::upscaler(&folder("kept-upscaler"), 2, 1).unwrap();
+    let reads = |said: &Said| said.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: Some(Module::Upscaler), .. }));
+    let first = engine.run_task(upscale_with(model.clone(), false));
+    let second = engine.run_task(upscale_with(model.clone(), false));
+    assert_eq!((reads(&first), reads(&second)), (true, false));
+    assert_eq!(first.pixels(), second.pixels());
+    engine.handle().unload().unwrap();
+    engine.residency(|residency| residency.models.is_empty());
+    assert!(reads(&engine.run_task(upscale_with(model, false))));
+}
+
 fn upscale_with(model: PathBuf, allow_pickle: bool) -> Task {
     Task::Upscale { image: ImageSource::Pixels(halves()), model, allow_pickle, placement: PlacementText::default(), threads: Some(1) }
 }

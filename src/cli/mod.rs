@@ -322,7 +322,8 @@ fn with_lookup<T>(
     let model = |name: &str| models::find(name, &common.library, paths);
     let like = |path: &Path| models::open_picture(path, &common.library, paths, builtin);
     let loras = |names: &[String]| models::find_loras(names, common.model.lora_model_dir.as_deref(), &common.library, paths);
-    resolve(&resolve::Lookup { model: &model, loras: &loras, like: &like, builtin })
+    let upscaler = |name: &str| models::find_upscaler(name, &common.library, paths);
+    resolve(&resolve::Lookup { model: &model, loras: &loras, like: &like, upscaler: &upscaler, builtin })
 }
 
 fn listen_for_ctrl_c(interrupt: &Arc<Interrupt>) -> Result<(), ctrlc::Error> {

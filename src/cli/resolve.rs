@@ -6,8 +6,8 @@ mod area;
 use std::path::{Path, PathBuf};
 
 use super::flags::{
-    CommonFlags, DeviceFlags, GenerateFlags, ModelFlags, ModuleDeviceFlags, PictureFlags, PlanFlags, PreviewMethod, QueueAddFlags,
-    UpscaleFlags, is_model_name,
+    CommonFlags, DeviceFlags, GenerateFlags, HiresFlags, ModelFlags, ModuleDeviceFlags, PictureFlags, PlanFlags, PreviewMethod,
+    QueueAddFlags, UpscaleFlags, is_model_name,
 };
 use super::usage_error::UsageError;
 use crate::studio::opened_picture::OpenedPicture;
@@ -15,7 +15,7 @@ use crate::studio::results::Destination;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::placement::{self, OldFlags, PlacementError};
 use atelier_core::recipe::{
-    ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Recipe, take_loras,
+    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Recipe, take_loras,
 };
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
 use atelier_engine::{PreviewOptions, Task};
@@ -45,6 +45,8 @@ pub(super) struct Lookup<'a> {
     pub(super) loras: &'a FindLoras<'a>,
     /// The settings of a picture.
     pub(super) like: &'a dyn Fn(&Path) -> Result<OpenedPicture, UsageError>,
+    /// The file of an upscaler of the library, by its name.
+    pub(super) upscaler: &'a dyn Fn(&str) -> Result<PathBuf, UsageError>,
     /// The built-in model.
     pub(super) builtin: &'a dyn Fn() -> Result<Builtin, BuiltinError>,
 }
@@ -131,10 +133,7 @@ fn recipe(flags: &GenerateFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<Str
         let ParsedCommand { recipe, left_out } = sd_cli::read(command)?;
         (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect(), None)
     } else {
-        let like = flags.like.as_deref().map(lookup.like).transpose()?;
-        let notes = like.as_ref().map(|picture| picture.sentences().collect()).unwrap_or_default();
-        let (recipe, name) = recipe_of_flags(&flags.picture, &flags.common, like.as_ref(), lookup)?;
-        (recipe, notes, name)
+        recipe_like(flags.like.as_deref(), &flags.picture, &flags.common, lookup)?
     };
     check_complete(&recipe)?;
     Ok((recipe, left_out, name))
@@ -155,13 +154,31 @@ pub(super) fn plan(flags: &PlanFlags, lookup: &Lookup<'_>) -> Result<Recipe, Usa
     Ok(recipe)
 }
 
-/// The recipe of a job of the queue, and the name of its model of the library; one that has no files yet is none to complain about.
-pub(super) fn queued(flags: &QueueAddFlags, is_model_here: bool, lookup: &Lookup<'_>) -> Result<(Recipe, Option<String>), UsageError> {
-    let (recipe, name) = recipe_of_flags(&flags.picture(), &flags.common, None, lookup)?;
+/// The recipe of a job of the queue, what could not be taken from the picture that it is like, and the name of its model of the library; one
+/// that has no files yet is none to complain about.
+pub(super) fn queued(
+    flags: &QueueAddFlags,
+    is_model_here: bool,
+    lookup: &Lookup<'_>,
+) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
+    let (recipe, notes, name) = recipe_like(flags.like.as_deref(), &flags.picture(), &flags.common, lookup)?;
     if is_model_here {
         check_complete(&recipe)?;
     }
-    Ok((recipe, name))
+    Ok((recipe, notes, name))
+}
+
+/// The recipe of flags and of the picture that it is to be like, what could not be taken from that, and the name of a model of the library.
+fn recipe_like(
+    like: Option<&Path>,
+    picture: &PictureFlags,
+    common: &CommonFlags,
+    lookup: &Lookup<'_>,
+) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
+    let like = like.map(lookup.like).transpose()?;
+    let notes = like.as_ref().map(|picture| picture.sentences().collect()).unwrap_or_default();
+    let (recipe, name) = recipe_of_flags(picture, common, like.as_ref(), lookup)?;
+    Ok((recipe, notes, name))
 }
 
 fn check_complete(recipe: &Recipe) -> Result<(), UsageError> {
@@ -181,7 +198,7 @@ fn recipe_of_flags(
     like: Option<&OpenedPicture>,
     lookup: &Lookup<'_>,
 ) -> Result<(Recipe, Option<String>), UsageError> {
-    let CommonFlags { model, sampling, inputs, area, devices, module_devices, modules, .. } = common;
+    let CommonFlags { model, sampling, inputs, area, hires, devices, module_devices, modules, .. } = common;
     // Contradictions are reported before any model is looked up.
     let old = OldFlags {
         clip_on_cpu: modules.clip_on_cpu,
@@ -258,6 +275,7 @@ fn recipe_of_flags(
         start_fit: usual.start_fit,
         area: usual.area,
         outpaint: usual.outpaint,
+        hires: hires_of(hires, lookup)?.or(usual.hires),
         reference_images: if inputs.ref_image.is_empty() { usual.reference_images } else { inputs.ref_image.iter().map(file).collect() },
         control: inputs
             .control_image
@@ -265,12 +283,24 @@ fn recipe_of_flags(
             .map(|path| ControlImage { image: file(path), strength: inputs.control_strength })
             .or(usual.control),
         loras,
+        disabled_loras: Vec::new(),
         placement,
         threads: threads(devices.threads),
         files: usual.files,
     };
     area::apply(&mut recipe, inputs, area)?;
     Ok((recipe, name))
+}
+
+/// The second pass that flags ask for.
+fn hires_of(flags: &HiresFlags, lookup: &Lookup<'_>) -> Result<Option<Hires>, UsageError> {
+    let Some(scale) = flags.hires else { return Ok(None) };
+    let upscaler = match &flags.upscaler {
+        Some(path) if is_model_name(path) => Some((lookup.upscaler)(&path.to_string_lossy())?),
+        path => path.clone(),
+    };
+    let strength = flags.hires_strength.unwrap_or(Hires::default().strength);
+    Ok(Some(Hires { scale, strength, upscaler, allow_pickle: flags.allow_pickle }))
 }
 
 fn files(flags: &ModelFlags) -> ModelFiles {

@@ -171,7 +171,7 @@ mod tests {
             assert!(!keys.contains(&shortcut.keys), "{} shares its key", command.label());
             keys.push(shortcut.keys);
         }
-        assert_eq!(keys.len(), 66);
+        assert_eq!(keys.len(), 68);
     }
 
     #[test]

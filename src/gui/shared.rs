@@ -123,6 +123,23 @@ impl Shared {
         }
     }
 
+    /// Uses a LoRA, with strength 1 where it is new.
+    pub fn use_lora(&mut self, path: PathBuf) {
+        let Recipe { loras, disabled_loras, .. } = &mut self.recipe;
+        if loras.iter().any(|lora| lora.path == path) {
+            return;
+        }
+        let disabled = disabled_loras.iter().position(|lora| lora.path == path);
+        loras.push(disabled.map_or(Lora { path, strength: 1.0 }, |at| disabled_loras.remove(at)));
+    }
+
+    /// Family of the chosen model, where the library knows it.
+    #[must_use]
+    pub fn model_family(&self) -> Option<&str> {
+        let main = self.recipe.files.main()?;
+        self.library.cards.iter().find(|card| card.main_file.as_deref() == Some(main))?.family.as_deref()
+    }
+
     /// Makes these files the model, in place of the one that was there.
     pub fn replace_model(&mut self, files: ModelFiles) {
         if self.uses_builtin() {
@@ -267,6 +284,7 @@ pub fn with_model_of(now: Recipe, other: Recipe) -> Recipe {
         start_fit: now.start_fit,
         area: now.area,
         outpaint: now.outpaint,
+        hires: now.hires,
         reference_images: now.reference_images,
         placement: now.placement,
         threads: now.threads,

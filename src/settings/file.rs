@@ -170,6 +170,7 @@ mod tests {
             init: Some(InitImage { image: ImageSource::File("/tmp/start.png".into()), strength: 0.5 }),
             mask: Some(ImageSource::File("/tmp/mask.png".into())),
             loras: vec![Lora { path: "/tmp/lora.safetensors".into(), strength: -0.5 }],
+            disabled_loras: vec![Lora { path: "/tmp/oil.safetensors".into(), strength: 0.5 }],
             placement: PlacementText { backend: "all=cpu".into(), max_vram: "6".into(), ..PlacementText::default() },
             ..Recipe::default()
         };

@@ -4,7 +4,7 @@ use std::thread;
 
 use crate::fingerprint::fingerprints;
 use atelier_core::advice::Advice;
-use atelier_core::recipe::{Lora, ModelFiles, Recipe};
+use atelier_core::recipe::{Hires, Lora, ModelFiles, Recipe};
 use atelier_library::{Family, snap};
 
 /// Pixels of a side; the engine has no limit of its own, memory sets one long before.
@@ -16,8 +16,18 @@ const FEW_CORES: u32 = 4;
 
 /// Width and height in pixels after snapping to what the model can make.
 pub(crate) fn snapped_size(recipe: &Recipe, size_multiple: u32) -> (u32, u32) {
+    snapped((recipe.width, recipe.height), size_multiple)
+}
+
+/// Width and height in pixels of the second pass; a multiple of what the model can make.
+pub(crate) fn hires_size(hires: &Hires, first: (u32, u32), size_multiple: u32) -> (u32, u32) {
+    snapped(hires.size(first), size_multiple)
+}
+
+/// A size in pixels after snapping to what the model can make.
+pub(crate) fn snapped((width, height): (u32, u32), size_multiple: u32) -> (u32, u32) {
     let side = |asked| snap(asked, size_multiple, SIDES.0, SIDES.1);
-    (side(recipe.width), side(recipe.height))
+    (side(width), side(height))
 }
 
 /// A picture of this size is decoded in tiles: with one tile or less there is nothing to cut, and the engine does not survive trying.
@@ -27,7 +37,8 @@ pub(crate) fn is_tiled(recipe: &Recipe) -> bool {
 
 /// A picture of this size can be decoded in tiles.
 pub(crate) fn can_be_tiled(recipe: &Recipe) -> bool {
-    is_larger_than_a_tile((recipe.width, recipe.height))
+    let size = (recipe.width, recipe.height);
+    is_larger_than_a_tile(recipe.hires.as_ref().map_or(size, |hires| hires.size(size)))
 }
 
 /// True where a picture of this size in pixels is larger than one tile in both directions.

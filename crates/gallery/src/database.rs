@@ -36,8 +36,8 @@ pub enum DatabaseState {
 }
 
 impl Database {
-    /// Opens the database in this file, with its folder made where it is missing. A damaged one, or one of a newer version, is put aside under
-    /// another name and begun anew. Blocks.
+    /// Opens the database in this file, with its folder made where it is missing. A damaged one, also one that [`Self::report_damage`] was
+    /// called for, or one of a newer version, is put aside under another name and begun anew. Blocks.
     ///
     /// # Errors
     /// If the folder cannot be written to, or another process holds the database for too long.
@@ -45,8 +45,13 @@ impl Database {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(|error| GalleryError::file(folder, error))?;
         }
+        let report = damage_report(path);
+        let is_reported = report.exists() && is_unused(path);
         let deadline = Instant::now() + BUSY_WAIT;
         let opened = loop {
+            if is_reported {
+                break Ok(None);
+            }
             match Self::open_as_it_is(path) {
                 // SQLite does not wait by itself where two connections make a database at the same time.
                 Err(error) if error.is_busy() && Instant::now() < deadline => thread::sleep(BUSY_INTERVAL),
@@ -61,6 +66,9 @@ impl Database {
         };
         if state != DatabaseState::Whole {
             database.restore_collections()?;
+        }
+        if is_reported {
+            fs::remove_file(&report).map_err(|error| GalleryError::file(report, error))?;
         }
         Ok((database, state))
     }
@@ -77,14 +85,13 @@ impl Database {
         Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT), Some(answer)).into())
     }
 
-    /// Puts a damaged database aside, where no connection to it is open, and opens a new one, as [`Self::open`] does.
+    /// Notes beside the database that it is damaged, so that the next [`Self::open`] begins it anew once no connection uses it.
     ///
     /// # Errors
     /// If the folder cannot be written to.
-    pub fn open_anew(path: &Path) -> Result<(Self, DatabaseState), GalleryError> {
-        let (mut database, state) = Self::begin_anew(path)?;
-        database.restore_collections()?;
-        Ok((database, state))
+    pub fn report_damage(path: &Path) -> Result<(), GalleryError> {
+        let report = damage_report(path);
+        fs::write(&report, []).map_err(|error| GalleryError::file(report, error))
     }
 
     /// A database that lasts as long as it is open, for who has no folder of their own. Journals are not to be written from it.
@@ -162,6 +169,22 @@ impl Database {
     }
 }
 
+/// File whose presence says that the database is damaged inside.
+fn damage_report(path: &Path) -> PathBuf {
+    with_suffix(path, ".damaged")
+}
+
+/// True where no other connection, also of another process, has the database open: one that locks it for itself alone shares it with nobody.
+fn is_unused(path: &Path) -> bool {
+    let lock = || {
+        let connection = Connection::open(path)?;
+        connection.pragma_update(None, "locking_mode", "exclusive")?;
+        connection.execute_batch("BEGIN EXCLUSIVE; ROLLBACK")
+    };
+    // Whatever else stops the lock is part of the damage.
+    !lock().map_err(GalleryError::from).is_err_and(|error| error.is_busy())
+}
+
 /// `gallery.sqlite.bad`, or the first with a number that is free.
 fn free_name(path: &Path) -> PathBuf {
     let first = with_suffix(path, ".bad");
@@ -212,10 +235,14 @@ mod tests {
         let (database, state) = Database::open(&path).unwrap();
         assert_eq!(state, DatabaseState::Whole, "the first pages are");
         assert!(database.check().unwrap_err().is_damage());
+        Database::report_damage(&path).unwrap();
+        assert_eq!(Database::open(&path).unwrap().1, DatabaseState::Whole, "another connection uses it");
         drop(database);
-        let (database, state) = Database::open_anew(&path).unwrap();
+        let (database, state) = Database::open(&path).unwrap();
         assert_eq!(state, DatabaseState::PutAside(folder.path().join("gallery.sqlite.bad")));
         database.check().unwrap();
+        drop(database);
+        assert_eq!(Database::open(&path).unwrap().1, DatabaseState::Whole, "it is reported once");
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl GalleryError {
         }
     }
 
-    /// True where the database itself is damaged: [`crate::Database::open_anew`] helps, and nothing else does.
+    /// True where the database itself is damaged: it is to be begun anew ([`crate::Database::report_damage`]).
     #[must_use]
     pub fn is_damage(&self) -> bool {
         match self {

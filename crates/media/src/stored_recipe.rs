@@ -13,7 +13,7 @@ use atelier_core::canvas::{Borders, StartFit};
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::picture_note::{NoteKind, PictureNote};
 use atelier_core::placement::Change;
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe, Rng, StoredArea};
+use atelier_core::recipe::{ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe, Rng, StoredArea};
 
 /// The version that this program writes.
 const VERSION: u32 = 1;
@@ -68,6 +68,9 @@ pub struct StoredRecipe {
     area: Option<StoredArea>,
     #[serde(skip_serializing_if = "Option::is_none")]
     outpaint: Option<Borders>,
+    /// Of a picture that was enlarged, the size of the first pass is stored in place of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hires: Option<StoredHires>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reference_images: Vec<StoredFile>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,6 +145,22 @@ struct StoredImage {
     strength: f32,
 }
 
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct StoredHires {
+    scale: f32,
+    strength: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upscaler: Option<StoredFile>,
+}
+
+impl Default for StoredHires {
+    fn default() -> Self {
+        let Hires { scale, strength, .. } = Hires::default();
+        Self { scale, strength, upscaler: None }
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct StoredLora {
@@ -209,7 +228,7 @@ impl StoredRecipe {
             ImageSource::File(path) => file(path),
             ImageSource::Pixels(_) => StoredFile::default(),
         };
-        let (width, height) = if recipe.changes_part() { (recipe.width, recipe.height) } else { (width, height) };
+        let (width, height) = if recipe.has_own_size() { (recipe.width, recipe.height) } else { (width, height) };
         Self {
             version: VERSION,
             app: concat!("Atelier ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -237,6 +256,11 @@ impl StoredRecipe {
             start_fit: (recipe.start_fit != StartFit::default()).then(|| recipe.start_fit.key().to_owned()),
             area: recipe.area.map(StoredArea::from),
             outpaint: recipe.outpaint,
+            hires: recipe.hires.as_ref().map(|hires| StoredHires {
+                scale: hires.scale,
+                strength: hires.strength,
+                upscaler: hires.upscaler.as_deref().map(file),
+            }),
             reference_images: recipe.reference_images.iter().map(image).collect(),
             control: recipe.control.as_ref().map(|control| StoredImage { file: image(&control.image), strength: control.strength }),
             loras: recipe.loras.iter().map(|lora| StoredLora { file: file(&lora.path), strength: lora.strength }).collect(),
@@ -337,6 +361,12 @@ impl StoredRecipe {
         });
         let loras = loras.collect();
 
+        // Without the picture that it enlarges it says nothing.
+        let hires = self.hires.as_ref().filter(|_| init.is_some() || self.init.is_none()).map(|hires| {
+            let upscaler = hires.upscaler.as_ref().and_then(|file| find(RequiredFile::File(FileRole::Upscaler), file));
+            Hires { scale: hires.scale, strength: hires.strength, upscaler, allow_pickle: false }.clamped()
+        });
+
         let defaults = Recipe::default();
         // Without their picture they say nothing.
         let area = self.area.filter(|_| init.is_some() && mask.is_some()).map(Into::into);
@@ -369,9 +399,11 @@ impl StoredRecipe {
             start_fit: self.start_fit.as_deref().and_then(StartFit::from_key).unwrap_or_default(),
             area,
             outpaint,
+            hires,
             reference_images,
             control: control.map(|(path, strength)| ControlImage { image: ImageSource::File(path), strength }),
             loras,
+            disabled_loras: Vec::new(),
             placement: defaults.placement,
             threads: None,
         };

@@ -8,12 +8,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod area;
 mod gallery;
+mod hires;
 mod library;
 mod queue;
 
 pub(super) use area::AreaFlags;
 pub use gallery::GalleryFlags;
 pub(super) use gallery::{Format, GalleryCommand, Verdict};
+pub(super) use hires::HiresFlags;
 pub use library::ModelsFlags;
 pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
 pub use queue::QueueFlags;
@@ -34,8 +36,17 @@ const DEVICES: &str = "Devices and memory";
 const OUTPUT: &str = "Output";
 
 /// The groups of flags that a recipe is made from.
-const SETTINGS: [&str; 8] =
-    ["ModelFlags", "PictureFlags", "SamplingFlags", "InputFlags", "AreaFlags", "DeviceFlags", "ModuleDeviceFlags", "ModuleFlags"];
+const SETTINGS: [&str; 9] = [
+    "ModelFlags",
+    "PictureFlags",
+    "SamplingFlags",
+    "InputFlags",
+    "AreaFlags",
+    "HiresFlags",
+    "DeviceFlags",
+    "ModuleDeviceFlags",
+    "ModuleFlags",
+];
 
 /// Make images on your own machine. Without a command the window opens, with these files. Without a model's file the built-in model is used.
 #[derive(Debug, Parser)]
@@ -141,6 +152,8 @@ pub(super) struct CommonFlags {
     pub(super) inputs: InputFlags,
     #[command(flatten)]
     pub(super) area: AreaFlags,
+    #[command(flatten)]
+    pub(super) hires: HiresFlags,
     #[command(flatten)]
     pub(super) devices: DeviceFlags,
     #[command(flatten)]

@@ -67,8 +67,11 @@ pub(in crate::cli) enum QueueCommand {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct QueueAddFlags {
     /// What the picture should show. <lora:NAME:STRENGTH> in it adds a LoRA
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
-    prompt: String,
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "like", help_heading = PICTURE)]
+    prompt: Option<String>,
+    /// Take prompt, seed, settings and model from this picture, whichever program made it; other flags change them
+    #[arg(long, value_name = "PICTURE", help_heading = PICTURE)]
+    pub(in crate::cli) like: Option<PathBuf>,
     /// What it should not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
     negative_prompt: Option<String>,
@@ -99,7 +102,7 @@ impl QueueAddFlags {
     /// The flags about the picture, as `generate` has them.
     pub(in crate::cli) fn picture(&self) -> PictureFlags {
         PictureFlags {
-            prompt: Some(self.prompt.clone()),
+            prompt: self.prompt.clone(),
             negative_prompt: self.negative_prompt.clone(),
             width: self.width,
             height: self.height,

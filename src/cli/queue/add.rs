@@ -38,8 +38,9 @@ pub(super) fn add(
     let find_loras =
         |names: &[String]| models::find_loras(names, common.model.lora_model_dir.as_deref(), &common.library, || Ok(paths.clone()));
     let open_picture = |path: &Path| models::open_picture(path, &common.library, || Ok(paths.clone()), &builtin);
-    let lookup = resolve::Lookup { model: &find_model, loras: &find_loras, like: &open_picture, builtin: &builtin };
-    let (mut recipe, name) = resolve::queued(flags, missing.is_none(), &lookup)?;
+    let upscaler = |name: &str| models::find_upscaler(name, &common.library, || Ok(paths.clone()));
+    let lookup = resolve::Lookup { model: &find_model, loras: &find_loras, like: &open_picture, upscaler: &upscaler, builtin: &builtin };
+    let (mut recipe, notes, name) = resolve::queued(flags, missing.is_none(), &lookup)?;
     make_absolute(&mut recipe);
     let folder = flags.output.as_deref().map_or_else(|| paths.pictures.clone(), absolute_or_same);
     let of_files = || atelier_library::model_name(&recipe.files).or_else(|| stem(recipe.files.main()?));
@@ -48,7 +49,10 @@ pub(super) fn add(
     let wanted_model = missing.map(|entry| entry.id);
     let job = NewJob { recipe, lane, folder, model, wanted_model: wanted_model.clone(), device: flags.pin.clone(), preview: String::new() };
     let id = open(paths)?.add_job(&job)?;
-    printer.json(&report::added(id, wanted_model.as_deref()))?;
+    printer.json(&report::added(id, wanted_model.as_deref(), &notes))?;
+    for note in &notes {
+        printer.text(note)?;
+    }
     printer.text(&match wanted_model {
         Some(model) => {
             format!("Job {id} waits for {model}. Download it and make the job with: atelier queue run --pull")
@@ -63,6 +67,9 @@ fn make_absolute(recipe: &mut Recipe) {
     recipe.files = recipe.files.iter().map(|(role, path)| (role, absolute_or_same(path))).collect();
     for lora in &mut recipe.loras {
         lora.path = absolute_or_same(&lora.path);
+    }
+    if let Some(upscaler) = recipe.hires.as_mut().and_then(|hires| hires.upscaler.as_mut()) {
+        *upscaler = absolute_or_same(upscaler);
     }
     let init = recipe.init.as_mut().map(|init| &mut init.image);
     let control = recipe.control.as_mut().map(|control| &mut control.image);

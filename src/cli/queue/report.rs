@@ -68,8 +68,8 @@ pub(super) fn cleared(count: usize) -> Value {
     json!({"event": "cleared", "count": count})
 }
 
-pub(super) fn added(id: QueuedJobId, waits_for_model: Option<&str>) -> Value {
-    json!({"event": "added", "id": id.0, "waits_for_model": waits_for_model})
+pub(super) fn added(id: QueuedJobId, waits_for_model: Option<&str>, notes: &[String]) -> Value {
+    json!({"event": "added", "id": id.0, "waits_for_model": waits_for_model, "notes": notes})
 }
 
 pub(super) fn picture(id: QueuedJobId, index: u32, path: &std::path::Path) -> Value {

@@ -61,10 +61,19 @@ fn jobs_are_added_listed_paused_cancelled_made_and_forgotten() {
     assert!(paths.len() == 2 && paths.iter().all(|path| std::path::Path::new(path).is_file()), "{made:?}");
     assert_eq!(made.iter().filter(|line| line["event"] == "ended" && line["state"] == "done").count(), 2);
 
+    let listed = lines(&run(&["list", "--json"]).out);
+    let castle = listed.iter().find(|line| line["prompt"] == "a castle").unwrap();
+    let like = run(&["add", "--like", castle["pictures"][0].as_str().unwrap(), "-m", "/m.gguf", "--steps", "3", "--json"]);
+    assert_eq!(like.exit, Exit::Done, "{}", like.err);
+    let waiting: Vec<_> = lines(&run(&["list", "--json"]).out).into_iter().filter(|line| line["state"] == "waiting").collect();
+    assert_eq!((waiting.len(), &waiting[0]["prompt"]), (1, &Value::from("a castle")));
+    assert_eq!(run(&["clear"]).exit, Exit::Done);
+    assert_eq!(run(&["add", "--like", "/nowhere/a.png", "-m", "/m.gguf"]).exit, Exit::Failed);
+
     assert!(run(&["resume", "3"]).out.contains("Job 3 waits"));
     let last = run_once_at(home.path(), &["queue", "run"], painter);
     assert_eq!((last.exit, last.out.lines().count()), (Exit::Done, 1), "{}", last.err);
-    assert!(run(&["clear", "--ended"]).out.contains("3 jobs forgotten"));
+    assert!(run(&["clear", "--ended"]).out.contains("4 jobs forgotten"));
     assert_eq!(run(&["resume", "3"]).exit, Exit::Usage);
 }
 

@@ -6,7 +6,7 @@ use super::super::flags::{Cli, Command};
 use super::*;
 use atelier_core::canvas::StartFit;
 use atelier_core::placement::{Module, parse_backend, parse_params_backend};
-use atelier_core::recipe::{Rng, Sampler, Scheduler};
+use atelier_core::recipe::{Hires, Rng, Sampler, Scheduler};
 
 fn job(args: &[&str]) -> Result<Job, UsageError> {
     job_beside(args, || Err(BuiltinError::Missing { looked: Vec::new() }))
@@ -34,6 +34,9 @@ fn a_model_of_the_library_brings_its_settings_and_flags_go_before_them() {
     assert_eq!(recipe_of(&["-m", "mine", "--steps", "3"]).steps, 3);
     let missing = job(&["generate", "-p", "x", "-m", "yours"]).unwrap_err();
     assert!(missing.is_missing_resource() && missing.to_string() == "There is no yours. Look.");
+    let hires = recipe_of(&["--hires", "1.5", "--upscaler", "realesrgan", "--allow-pickle", "-m", "mine"]).hires.unwrap();
+    let expected = Hires { scale: 1.5, upscaler: Some("/models/realesrgan/up.pth".into()), allow_pickle: true, ..Hires::default() };
+    assert_eq!(hires, expected);
     let it = job(&["upscale", "-m", "realesrgan", "-i", "a.jpg", "-o", "b.png"]).unwrap();
     assert!(matches!(&it.task, Task::Upscale { model, .. } if model.ends_with("realesrgan/up.pth")));
 }
@@ -41,7 +44,8 @@ fn a_model_of_the_library_brings_its_settings_and_flags_go_before_them() {
 fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>) -> Result<Job, UsageError> {
     match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
         Command::Generate(flags) => {
-            let lookup = Lookup { model: &find, loras: &loras, like: &like, builtin: &builtin };
+            let upscaler = |name: &str| Ok(Path::new("/models").join(name).join("up.pth"));
+            let lookup = Lookup { model: &find, loras: &loras, like: &like, upscaler: &upscaler, builtin: &builtin };
             generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), &lookup)
         }
         Command::Upscale(flags) => upscale(&flags, |name| Ok(Path::new("/models").join(name).join("up.pth")), || Ok(false)),
@@ -263,9 +267,11 @@ fn every_flag_reaches_the_recipe() {
         start_fit: StartFit::default(),
         area: None,
         outpaint: None,
+        hires: None,
         reference_images: vec![image("r1"), image("r2")],
         control: Some(ControlImage { image: image("c.png"), strength: 0.8 }),
         loras: vec![Lora { path: "a".into(), strength: 0.5 }, Lora { path: "b".into(), strength: 1.0 }],
+        disabled_loras: Vec::new(),
         placement,
         threads: Some(3),
     };

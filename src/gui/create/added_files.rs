@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::gui::context::Context;
 use crate::gui::identify::FileKind;
 use crate::studio::library_service::LibraryRequest;
-use atelier_core::recipe::{ImageSource, InitImage, Lora, ModelFiles};
+use atelier_core::recipe::{ImageSource, InitImage, ModelFiles};
 
 /// Strength of a new start picture, 0 (kept) to 1 (ignored).
 const START_STRENGTH: f32 = 0.75;
@@ -52,8 +52,7 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
                     parts.set(role, path);
                 }
             }
-            FileKind::Lora if context.shared.recipe.loras.iter().any(|lora| lora.path == path) => {}
-            FileKind::Lora => context.shared.recipe.loras.push(Lora { path, strength: 1.0 }),
+            FileKind::Lora => context.shared.use_lora(path),
             // A person who adds model files chose it among them.
             FileKind::Picture => start_from(ImageSource::File(path), context),
             FileKind::Unknown if context.shared.unplaced.contains(&path) => {}

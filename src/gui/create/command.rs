@@ -6,6 +6,7 @@ use std::sync::Arc;
 use eframe::egui::{ColorImage, Key, Modifiers};
 
 use crate::gui::create::dropped::DroppedUse;
+use crate::gui::create::larger::Enlargement;
 use crate::gui::create::presets::PresetDraft;
 use crate::gui::create::session::PictureId;
 use crate::gui::create::state::State;
@@ -111,6 +112,10 @@ pub enum Command {
     ClearControl,
     /// Show the file dialog for a LoRA.
     AddLora,
+    /// Add the LoRA of this file.
+    UseLora(PathBuf),
+    /// Search the LoRAs of this disk.
+    SearchLoras(String),
     /// Set the preview of forming pictures.
     SetPreview(PreviewChoice),
     /// Show this picture of the session.
@@ -129,6 +134,8 @@ pub enum Command {
     ShowNotes(bool),
     /// Start the next picture from the one shown.
     StartFromShown,
+    /// Enlarge the picture shown.
+    Enlarge(Enlargement),
     /// Show this picture file and take its settings.
     OpenPicture(PathBuf),
     /// Start the next picture from this file.
@@ -184,6 +191,8 @@ impl Command {
         (Self::Recall(RecallPart::Model), Shortcut::when_idle(Modifiers::SHIFT, Key::M)),
         (Self::StartFromShown, Shortcut::when_idle(Modifiers::NONE, Key::I)),
         (Self::ReferenceShown, Shortcut::when_idle(Modifiers::NONE, Key::F)),
+        (Self::Enlarge(Enlargement::Redraw), Shortcut::when_idle(Modifiers::SHIFT, Key::U)),
+        (Self::Enlarge(Enlargement::Plain), Shortcut::when_idle(Modifiers::NONE, Key::U)),
     ];
 
     /// Commands without a key that the command palette offers.
@@ -204,7 +213,7 @@ impl Command {
     ];
 
     /// What can be done with a picture, in the order of its menu.
-    pub const OF_PICTURE: [Self; 10] = [
+    pub const OF_PICTURE: [Self; 12] = [
         Self::Recall(RecallPart::All),
         Self::Recall(RecallPart::AllButSeed),
         Self::Recall(RecallPart::Prompt),
@@ -213,6 +222,8 @@ impl Command {
         Self::Recall(RecallPart::Model),
         Self::StartFromShown,
         Self::ReferenceShown,
+        Self::Enlarge(Enlargement::Plain),
+        Self::Enlarge(Enlargement::Redraw),
         Self::CopyPicture,
         Self::SaveAs,
     ];
@@ -293,7 +304,9 @@ impl Command {
             Self::RemoveReference(_) => ("Remove reference picture", "Do without this picture. The file itself stays where it is."),
             Self::ChooseControl => ("Choose a control picture", "Choose the picture that steers through the ControlNet."),
             Self::ClearControl => ("Remove control picture", "Do without this picture. The file itself stays where it is."),
-            Self::AddLora => ("Add a LoRA", "Choose a LoRA, a small file that adds a style or a subject."),
+            Self::AddLora => ("Choose a file…", "Choose the file of a LoRA that is not in the library."),
+            Self::UseLora(_) => ("Add this LoRA", "Use this LoRA for the next pictures, with strength 1."),
+            Self::SearchLoras(_) => ("Search LoRAs", "Search the LoRAs of this disk."),
             Self::SetPreview(choice) => (choice.label(), choice.tooltip()),
             Self::Show(_) => ("Show this picture", "Show this picture."),
             Self::Follow => ("Show the forming picture", "Show the picture that is forming, then the newest."),
@@ -306,6 +319,7 @@ impl Command {
             Self::ShowNotes(true) => ("Show the notes", "Read what was changed for this picture or went wrong with it."),
             Self::ShowNotes(false) => ("Put the notes away", "Put the notes away. The mark on the picture stays."),
             Self::StartFromShown | Self::StartFromFile(_) => ("Start from this picture", "Use this picture as the start of the next one."),
+            Self::Enlarge(way) => way.words(),
             Self::OpenPicture(_) => ("Open", "Show this picture and take over its settings."),
             Self::ReferenceShown => ("Use as reference", "Have an edit model look at this picture when it makes the next one."),
             Self::SaveAs => ("Save as…", "Save this picture where you like. It is already kept in your pictures folder."),
@@ -357,7 +371,12 @@ impl Command {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
                 (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
             }
-            Self::Recall(_) | Self::StartFromShown | Self::ReferenceShown | Self::CopyPicture => {
+            Self::Enlarge(Enlargement::Redraw) => {
+                let picture = state.session.shown().ok_or("There is no picture yet.")?;
+                let has_model = !picture.recipe.files.is_empty() || !shared.recipe.files.is_empty();
+                has_model.then_some(()).ok_or("Choose a model first.")
+            }
+            Self::Recall(_) | Self::StartFromShown | Self::ReferenceShown | Self::CopyPicture | Self::Enlarge(Enlargement::Plain) => {
                 state.session.shown().map(drop).ok_or("There is no picture yet.")
             }
             Self::UseDropped(DroppedUse::Settings) => {
@@ -404,6 +423,8 @@ impl Command {
             | Self::ClearMask
             | Self::RemoveReference(_)
             | Self::ClearControl
+            | Self::UseLora(_)
+            | Self::SearchLoras(_)
             | Self::SetPreview(_)
             | Self::Show(_)
             | Self::OpenFolder

@@ -3,6 +3,8 @@
 pub(crate) mod added_files;
 pub mod command;
 pub mod dropped;
+pub mod larger;
+pub(crate) mod loras;
 pub(crate) mod open;
 pub(crate) mod pictures;
 pub mod presets;

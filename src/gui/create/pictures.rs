@@ -18,7 +18,10 @@ use crate::studio::opened_picture::OpenedPicture;
 use atelier_core::advice::Advice;
 use atelier_core::recipe::Rgb8;
 use atelier_engine::{JobId, Picture, Preview};
+use atelier_library::ModelKind;
 
+/// LoRAs whose last pictures are shown.
+const MOST_LORAS: usize = 60;
 /// Most thumbnails of files that are kept.
 const MOST_THUMBNAILS: usize = 16;
 
@@ -33,8 +36,9 @@ pub(crate) fn preview(state: &mut State, job: JobId, preview: Preview, context: 
 pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context: &mut Context<'_>) {
     state.last_seed = Some(picture.info.seed);
     let mut recipe = context.shared.jobs.get_mut(job).map(|job| job.recipe.clone()).unwrap_or_default();
-    recipe.width = picture.image.width();
-    recipe.height = picture.image.height();
+    if !recipe.has_own_size() {
+        (recipe.width, recipe.height) = (picture.image.width(), picture.image.height());
+    }
     let id = state.session.push(recipe, picture.info, picture.notes.clone(), Arc::clone(&picture.image));
     state.being_kept.insert((job, picture.info.index), id);
     take_kept(state, job, picture.info.index, context);
@@ -146,7 +150,9 @@ pub(crate) fn kept_read(state: &mut State, pictures: Vec<(KeptId, PathBuf, Opene
 
 /// Pictures of the gallery whose thumbnails this view shows.
 pub(crate) fn wanted_thumbnails(state: &State, gallery: &gallery::State, shared: &Shared) -> Vec<KeptId> {
-    let loras = shared.recipe.loras.iter().filter_map(|lora| gallery.latest_of_lora(&lora.path.file_stem()?.to_string_lossy()));
+    let loras = shared.library.cards.iter().filter(|card| card.kind == ModelKind::Lora).filter_map(|card| gallery.latest_of_card(card));
+    let used = shared.recipe.loras.iter().filter_map(|lora| gallery.latest_of_lora(&lora.path.file_stem()?.to_string_lossy()));
+    let loras = used.chain(loras).take(MOST_LORAS);
     loras.chain(state.session.iter().filter_map(|it| it.kept)).collect()
 }
 

@@ -40,6 +40,8 @@ pub struct State {
     pub presets: PresetState,
     /// Prompts of earlier pictures.
     pub prompts: PromptHistory,
+    /// Search of the list of LoRAs.
+    pub lora_search: String,
     /// Pictures that wait for the person to say what they are for.
     pub dropped: Option<DroppedPictures>,
     /// The path that is being typed, where the field for it is open.
@@ -80,6 +82,7 @@ impl State {
             pictures_folder,
             presets: PresetState::default(),
             prompts: PromptHistory::default(),
+            lora_search: String::new(),
             dropped: None,
             typed_path: None,
             thumbnails: Vec::new(),

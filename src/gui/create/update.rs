@@ -8,6 +8,7 @@ use eframe::egui;
 use crate::gui::context::Context;
 use crate::gui::create::added_files::{start_from, take_files};
 use crate::gui::create::command::Command;
+use crate::gui::create::larger;
 use crate::gui::create::open;
 use crate::gui::create::presets::{AppliedPreset, PresetDraft};
 use crate::gui::create::session::{PictureFile, PictureId};
@@ -16,7 +17,7 @@ use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_pat
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use crate::studio::presets::{Preset, PresetTask, Presets};
 use crate::studio::queue::QueueRequest;
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, Lora, ModelFiles, Recipe, changed_settings};
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, ModelFiles, Recipe, changed_settings};
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob};
 
@@ -120,6 +121,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::ChooseControl => context.open_dialog(DialogKind::Control, String::new()),
         Command::ClearControl => context.shared.recipe.control = None,
         Command::AddLora => context.open_dialog(DialogKind::Lora, String::new()),
+        Command::UseLora(path) => context.shared.use_lora(path),
+        Command::SearchLoras(text) => state.lora_search = text,
         Command::SetPreview(choice) => state.preview = choice,
         Command::Show(id) => state.session.show(id),
         Command::Follow => state.session.follow(),
@@ -150,6 +153,15 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::ShowNotes(shown) => state.shows_notes = shown,
         Command::StartFromShown => start_from_shown(state, context),
+        Command::Enlarge(way) => {
+            if let (Some(picture), Some(image)) = (state.session.shown(), shown_image(state)) {
+                let recipe = larger::enlarging(&picture.recipe, image, way, context.shared);
+                context.shared.error = None;
+                let job = new_job(state, recipe, Lane::Interactive, context);
+                context.queue.send(QueueRequest::Add(Box::new(job)));
+                state.session.follow();
+            }
+        }
         Command::OpenPicture(path) => open::open(vec![path], false, context),
         Command::StartFromFile(path) => start_from(ImageSource::File(path), context),
         Command::ReferenceShown => {
@@ -362,7 +374,7 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
         }
         DialogKind::Styles => preset_task(state, PresetTask::Import(path), context),
         DialogKind::Lora => {
-            context.shared.recipe.loras.push(Lora { path, strength: 1.0 });
+            context.shared.use_lora(path);
             context.shared.take_prompt_loras();
         }
         DialogKind::SaveAs(id) => save_as(state, id, path, context),

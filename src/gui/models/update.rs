@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use atelier_core::device::Device;
-use atelier_core::recipe::Lora;
 use atelier_engine::Estimate;
 use atelier_library::downloads::{Status, Token};
 use atelier_library::{Availability, ModelCard, ModelKind, Runnable};
@@ -311,12 +310,8 @@ fn use_model(state: &mut State, id: &str, context: &mut Context<'_>) {
             context.shared.screen = Screen::Create;
         }
         (ModelKind::Lora, _) => {
-            let paths = card.files.iter().filter_map(|it| it.path.clone());
-            let loras = &mut context.shared.recipe.loras;
-            for path in paths {
-                if !loras.iter().any(|it| it.path == path) {
-                    loras.push(Lora { path, strength: 1.0 });
-                }
+            for path in card.files.iter().filter_map(|it| it.path.clone()) {
+                context.shared.use_lora(path);
             }
             context.shared.screen = Screen::Create;
             context.notice(format!("{} is added to the model in use.", card.name));

@@ -5,15 +5,20 @@ use crate::gui::gallery::state::Mode;
 use crate::gui::shared::Screen;
 use crate::studio::results;
 use atelier_gallery::{PictureFlag, PictureId};
+use std::time::SystemTime;
 
-/// Keeps pictures of these prompts, each with its own seed, oldest first.
+/// Keeps pictures of these prompts, each with its own seed, oldest first, a second apart.
 fn keep_pictures(home: &Path, prompts: &[&str]) -> Vec<PathBuf> {
     let folder = home.join("Pictures");
+    let newest = SystemTime::now();
     let kept = prompts.iter().enumerate().map(|(index, prompt)| {
         let recipe = Recipe { prompt: (*prompt).into(), width: 16, height: 8 + index as u32, steps: 4 + index as u32, ..Recipe::default() };
         let info = PictureInfo { index: 0, seed: 100 + index as i64, cpu_math: None };
         let pixels = Rgb8::new(16, 8 + index as u32, vec![40 * index as u8; 16 * (8 + index) * 3]).unwrap();
-        results::store_picture(&folder, &recipe, info, &[], &pixels).unwrap()
+        let path = results::store_picture(&folder, &recipe, info, &[], &pixels).unwrap();
+        let time = newest - Duration::from_secs((prompts.len() - index) as u64);
+        std::fs::File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
+        path
     });
     kept.collect()
 }

@@ -1,7 +1,9 @@
 //! What steers a picture beside its prompt: reference and control pictures, threads, LoRAs, dropped files.
 
 use crate::gui::tests::*;
+use crate::studio::library_service::LibrarySnapshot;
 use atelier_core::recipe::{ControlImage, Rng};
+use atelier_library::{CardFile, ModelCard, ModelKind};
 
 fn set(studio: &mut Studio, recipe: Recipe) {
     studio.harness.state_mut().as_mut().unwrap().state.shared.recipe = recipe;
@@ -120,4 +122,60 @@ fn a_lora_that_is_named_in_the_prompt_becomes_a_chip_with_its_strength() {
     drop_files(&mut studio, &["ae.sft"]);
     studio.until("the file", |app| app.state.shared.recipe.files.get(FileRole::Vae).is_some());
     assert_eq!((recipe_of(&studio).prompt.as_str(), recipe_of(&studio).loras[0].strength), ("a lake", 0.3));
+}
+
+/// Puts a LoRA of this file and family into the library, with trigger words, beside a model of the recipe's main file.
+fn know_lora(studio: &mut Studio, path: &str, family: &str) {
+    let shared = &mut studio.harness.state_mut().as_mut().unwrap().state.shared;
+    let file = CardFile {
+        role: atelier_library::Role::Lora,
+        name: "ink.safetensors".into(),
+        path: Some(path.into()),
+        bytes: None,
+        facts: None,
+        sha256: None,
+    };
+    let lora = ModelCard {
+        id: path.into(),
+        name: "Ink wash".into(),
+        kind: ModelKind::Lora,
+        family: Some(family.into()),
+        files: vec![file],
+        trigger_words: vec!["inkw".into()],
+        ..ModelCard::default()
+    };
+    let main_file = shared.recipe.files.main().map(Path::to_owned);
+    let model = ModelCard { id: "z".into(), kind: ModelKind::Model, family: Some("Z-Image".into()), main_file, ..ModelCard::default() };
+    let library = LibrarySnapshot { cards: vec![model, lora.with_search_text()], ..LibrarySnapshot::default() };
+    shared.library = Arc::new(library);
+}
+
+#[test]
+fn a_lora_is_picked_weighed_switched_off_and_on_and_its_words_are_added() {
+    let mut studio = Studio::sized(Recipe { prompt: "a lake".into(), ..ready() }, [1440.0, 1600.0]);
+    know_lora(&mut studio, "/l/ink.safetensors", "SDXL");
+    studio.click("Add a LoRA");
+    studio.harness.check_accessibility();
+    studio.click("LoRA Ink wash");
+    assert_eq!(recipe_of(&studio).loras, [Lora { path: "/l/ink.safetensors".into(), strength: 1.0 }]);
+    assert!(studio.sees("Made for SDXL; this model is Z-Image."));
+    studio.click("Add “inkw” to the prompt");
+    assert_eq!(recipe_of(&studio).prompt, "a lake, inkw");
+
+    set(&mut studio, Recipe { loras: vec![Lora { path: "/l/ink.safetensors".into(), strength: 0.4 }], ..ready() });
+    let switch = |studio: &mut Studio| {
+        studio.harness.get_by_role_and_label(Role::CheckBox, "Use LoRA ink").click();
+        studio.harness.run_ok();
+    };
+    switch(&mut studio);
+    let Recipe { loras, disabled_loras, .. } = recipe_of(&studio);
+    assert_eq!((loras.len(), disabled_loras[0].strength), (0, 0.4));
+    assert!(!studio.sees("ink · 0.40"), "no chip");
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(recipe_of(&studio).loras.len(), 1);
+    studio.press(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Z);
+    switch(&mut studio);
+    assert_eq!(recipe_of(&studio).loras[0].strength, 0.4);
+    studio.click("Remove LoRA ink");
+    assert!(recipe_of(&studio).loras.is_empty());
 }

@@ -63,3 +63,34 @@ fn the_model_that_the_window_had_stays_where_the_picture_has_none() {
     shared.recall(atelier_core::recipe::RecallPart::Model, &other);
     assert!(shared.recipe.loras.is_empty(), "they were made for the other model");
 }
+
+#[test]
+fn a_finished_picture_is_enlarged_by_one_key_with_its_own_settings() {
+    let (mut studio, _) = studio();
+    let focused = studio.harness.ctx.memory(egui::Memory::focused).unwrap();
+    studio.harness.ctx.memory_mut(|memory| memory.surrender_focus(focused));
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::U);
+    let (job, enlarged, _) = studio.take();
+    assert!(enlarged.only_enlarges(), "{enlarged:?}");
+    assert!(matches!(enlarged.init.as_ref().map(|it| &it.image), Some(ImageSource::File(path)) if path.is_file()));
+    assert_eq!((enlarged.prompt.as_str(), enlarged.seed), ("a lake", 42));
+    studio.done(job);
+    studio.press(Modifiers::SHIFT, Key::U);
+    let (_, refined, _) = studio.take();
+    assert!(refined.enlarges_init() && !refined.only_enlarges() && refined.files == ready().files);
+}
+
+#[test]
+fn the_second_pass_is_a_setting_with_a_switch_and_an_upscaler_of_the_library() {
+    let mut studio = Studio::sized(ready(), [1440.0, 1800.0]);
+    studio.harness.get_by_role_and_label(Role::CheckBox, "Enlarge each picture").click();
+    studio.harness.run_ok();
+    assert_eq!(recipe(&studio).hires, Some(atelier_core::recipe::Hires::default()));
+    assert!(studio.harness.query_by_role_and_label(Role::ComboBox, "Upscaler").is_some());
+    studio.harness.check_accessibility();
+    let (_, made, _) = studio.generate();
+    assert_eq!(made.hires, recipe(&studio).hires);
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(recipe(&studio).hires, None);
+}

@@ -81,15 +81,27 @@ fn run(
     is_stopping: &AtomicBool,
 ) -> Result<(), GalleryError> {
     let (mut database, _) = Database::open(&paths.gallery_file())?;
+    let (mut is_checked, mut is_damage_reported) = (false, false);
     loop {
         let result = match tasks.wait() {
             Task::Stop => return Ok(()),
             Task::WriteJournals => database.write_journals(),
-            Task::Scan => scan(&mut database, events, scanned, is_stopping),
+            Task::Scan => scan(&mut database, events, scanned, is_stopping).and_then(|()| {
+                // Once, and after what the person waits for.
+                if std::mem::replace(&mut is_checked, true) { Ok(()) } else { database.check() }
+            }),
         };
-        if let Err(error) = result {
-            send_event(events, GalleryEvent::Notice(error.to_string()));
+        let Err(error) = result else { continue };
+        let mut sentence = error.to_string();
+        if error.is_damage() {
+            if std::mem::replace(&mut is_damage_reported, true) {
+                continue;
+            }
+            Database::report_damage(&paths.gallery_file())?;
+            "The index of your pictures is damaged. It is built again when Atelier starts next; no picture and no mark is lost."
+                .clone_into(&mut sentence);
         }
+        send_event(events, GalleryEvent::Notice(sentence));
     }
 }
 

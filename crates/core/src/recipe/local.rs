@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ControlImage, FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, StoredArea};
+use super::{ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, PlacementText, Recipe, StoredArea};
 use crate::canvas::{Borders, StartFit};
 
 /// Reference pictures beyond these are no recipe.
@@ -43,10 +43,12 @@ pub struct LocalRecipe {
     start_fit: String,
     area: Option<StoredArea>,
     outpaint: Option<Borders>,
+    hires: Option<Hires>,
     reference_pictures: Vec<PathBuf>,
     control_picture: Option<PathBuf>,
     control_strength: f32,
     loras: Vec<LocalLora>,
+    disabled_loras: Vec<LocalLora>,
     threads: Option<u32>,
     backend: String,
     params_backend: String,
@@ -73,6 +75,7 @@ impl From<&Recipe> for LocalRecipe {
             ImageSource::File(path) => Some(path.clone()),
             ImageSource::Pixels(_) => None,
         };
+        let loras = |loras: &[Lora]| loras.iter().map(|it| LocalLora { path: it.path.clone(), strength: it.strength }).collect();
         Self {
             files: recipe.files.iter().map(|(role, path)| (role.key().to_owned(), path.to_owned())).collect(),
             prompt: recipe.prompt.clone(),
@@ -99,11 +102,13 @@ impl From<&Recipe> for LocalRecipe {
             start_fit: recipe.start_fit.key().to_owned(),
             area: recipe.area.map(StoredArea::from),
             outpaint: recipe.outpaint,
+            hires: recipe.hires.clone(),
             reference_pictures: recipe.reference_images.iter().filter_map(file).collect(),
             control_picture: recipe.control.as_ref().and_then(|control| file(&control.image)),
             control_strength: recipe.control.as_ref().map_or(0.9, |control| control.strength),
             threads: recipe.threads,
-            loras: recipe.loras.iter().map(|it| LocalLora { path: it.path.clone(), strength: it.strength }).collect(),
+            loras: loras(&recipe.loras),
+            disabled_loras: loras(&recipe.disabled_loras),
             backend: recipe.placement.backend.clone(),
             params_backend: recipe.placement.params_backend.clone(),
             max_vram: recipe.placement.max_vram.clone(),
@@ -117,6 +122,9 @@ impl From<LocalRecipe> for Recipe {
     fn from(stored: LocalRecipe) -> Self {
         let usual = Self::default();
         let within = |value: f32, low: f32, high: f32, usual: f32| if (low..=high).contains(&value) { value } else { usual };
+        let loras = |loras: Vec<LocalLora>| {
+            loras.into_iter().map(|it| Lora { path: it.path, strength: within(it.strength, -10.0, 10.0, 1.0) }).collect()
+        };
         Self {
             files: stored.files.into_iter().filter_map(|(key, path)| Some((FileRole::from_key(&key)?, path))).collect(),
             prompt: stored.prompt,
@@ -144,12 +152,14 @@ impl From<LocalRecipe> for Recipe {
             start_fit: StartFit::from_key(&stored.start_fit).unwrap_or_default(),
             area: stored.area.map(Into::into),
             outpaint: stored.outpaint.map(Borders::clamped),
+            hires: stored.hires.map(Hires::clamped),
             reference_images: stored.reference_pictures.into_iter().take(MOST_PICTURES).map(ImageSource::File).collect(),
             control: stored
                 .control_picture
                 .map(|path| ControlImage { image: ImageSource::File(path), strength: within(stored.control_strength, 0.0, 1.0, 0.9) }),
             threads: stored.threads.filter(|it| (1..=MOST_THREADS).contains(it)),
-            loras: stored.loras.into_iter().map(|it| Lora { path: it.path, strength: within(it.strength, -10.0, 10.0, 1.0) }).collect(),
+            loras: loras(stored.loras),
+            disabled_loras: loras(stored.disabled_loras),
             placement: PlacementText {
                 backend: stored.backend,
                 params_backend: stored.params_backend,
@@ -174,7 +184,9 @@ mod tests {
         recipe.start_fit = StartFit::Stretch;
         recipe.area = Some(AreaSettings { feather: Some(3), ..AreaSettings::default() });
         recipe.outpaint = Some(Borders { left: 64, ..Borders::default() });
+        recipe.hires = Some(Hires { upscaler: Some("/models/x4.safetensors".into()), ..Hires::default() });
         recipe.loras.push(Lora { path: "/loras/ink.safetensors".into(), strength: 0.8 });
+        recipe.disabled_loras.push(Lora { path: "/loras/oil.safetensors".into(), strength: 0.3 });
         let text = serde_json::to_string(&LocalRecipe::from(&recipe)).unwrap();
         assert_eq!(Recipe::from(serde_json::from_str::<LocalRecipe>(&text).unwrap()), recipe);
         let old: Recipe = serde_json::from_str::<LocalRecipe>(r#"{"prompt":"a lake","of a newer version":1}"#).unwrap().into();

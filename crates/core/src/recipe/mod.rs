@@ -11,6 +11,7 @@ use crate::cpu_math::CpuMath;
 
 mod changes;
 mod files;
+mod hires;
 mod image;
 mod local;
 mod lora_tags;
@@ -21,6 +22,7 @@ mod stored_area;
 
 pub use changes::changed_settings;
 pub use files::{FileRole, ModelFiles};
+pub use hires::Hires;
 pub use image::{ImageSource, Rgb8};
 pub use local::LocalRecipe;
 pub use lora_tags::{take_loras, take_loras_if};
@@ -81,12 +83,16 @@ pub struct Recipe {
     pub area: Option<AreaSettings>,
     /// Extend the init image by these borders instead; it keeps its scale.
     pub outpaint: Option<Borders>,
+    /// Enlarge the picture, and generate its details anew at the larger size. An init image of strength 0 is enlarged as it is.
+    pub hires: Option<Hires>,
     /// Pictures that edit models look at.
     pub reference_images: Vec<ImageSource>,
     /// Picture for the ControlNet.
     pub control: Option<ControlImage>,
     /// Low-rank adapters.
     pub loras: Vec<Lora>,
+    /// Low-rank adapters that are switched off: without effect, but at hand with their strengths.
+    pub disabled_loras: Vec<Lora>,
     /// The devices on which modules run and weights live.
     pub placement: PlacementText,
     /// CPU threads; `None`: every core, or all but one where there are more than four.
@@ -105,6 +111,24 @@ impl Recipe {
     #[must_use]
     pub fn changes_part(&self) -> bool {
         self.area.is_some() || self.outpaint.is_some_and(|borders| !borders.is_empty())
+    }
+
+    /// True where the init image itself is enlarged, in place of a picture that is generated first.
+    #[must_use]
+    pub fn enlarges_init(&self) -> bool {
+        self.hires.is_some() && !self.changes_part() && self.init.as_ref().is_some_and(|init| init.strength <= 0.0)
+    }
+
+    /// True where nothing is generated: the init image is only enlarged.
+    #[must_use]
+    pub fn only_enlarges(&self) -> bool {
+        self.enlarges_init() && self.hires.as_ref().is_some_and(|hires| hires.strength <= 0.0)
+    }
+
+    /// True where the picture has another size than `width` x `height`.
+    #[must_use]
+    pub fn has_own_size(&self) -> bool {
+        self.changes_part() || self.hires.is_some()
     }
 
     /// Removes the init image, and what is said of it.
@@ -157,9 +181,11 @@ impl Default for Recipe {
             start_fit: StartFit::default(),
             area: None,
             outpaint: None,
+            hires: None,
             reference_images: Vec::new(),
             control: None,
             loras: Vec::new(),
+            disabled_loras: Vec::new(),
             placement: PlacementText::default(),
             threads: None,
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{ControlImage, ImageSource, InitImage, Lora, ModelFiles, Recipe, Rng, Sampler, Scheduler};
+use super::{ControlImage, Hires, ImageSource, InitImage, Lora, ModelFiles, Recipe, Rng, Sampler, Scheduler};
 use crate::canvas::{AreaSettings, Borders, StartFit};
 
 macro_rules! partial_recipe {
@@ -63,6 +63,7 @@ partial_recipe! {
     start_fit: StartFit;
     area: Option<AreaSettings>;
     outpaint: Option<Borders>;
+    hires: Option<Hires>;
     reference_images: Vec<ImageSource>;
     control: Option<ControlImage>;
     loras: Vec<Lora>;

@@ -292,9 +292,11 @@ fn recipe() -> impl Strategy<Value = Recipe> {
             start_fit: StartFit::default(),
             area: None,
             outpaint: None,
+            hires: None,
             reference_images: images.2,
             control: images.3.map(|(image, strength)| ControlImage { image, strength }),
             loras: loras.into_iter().map(|(path, strength)| Lora { path: path.into(), strength }).collect(),
+            disabled_loras: Vec::new(),
             placement: PlacementText {
                 backend: backend.into(),
                 params_backend: params_backend.into(),

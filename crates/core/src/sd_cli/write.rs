@@ -63,6 +63,9 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     if recipe.area.is_some() {
         line.left_out.push("Generating only the masked part: sd-cli generates the whole picture.".to_owned());
     }
+    if recipe.hires.is_some() {
+        line.left_out.push("Enlarging: sd-cli's own second pass computes otherwise.".to_owned());
+    }
     if recipe.outpaint.is_some_and(|borders| !borders.is_empty()) {
         line.left_out.push("Extending the picture: sd-cli keeps its size.".to_owned());
     }

@@ -13,6 +13,7 @@ mod models;
 mod open;
 mod policy;
 mod request;
+mod upscalers;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use std::time::SystemTime;
 use parking_lot::MutexGuard;
 
 use crate::devices;
-use crate::ffi::{self, CallError, ConditioningCache, ConditioningCacheStats, Context, JobCallbacks, Status};
+use crate::ffi::{self, CallError, ConditioningCache, ConditioningCacheStats, Context, JobCallbacks, Status, Upscaler};
 use crate::protocol::{RememberedTexts, Residency, ResidentId};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Module, Reserve};
@@ -32,6 +33,8 @@ use key::Key;
 use models::Models;
 use policy::{Bytes, Decision, Memory};
 pub(crate) use request::LeaseRequest;
+use upscalers::IdleUpscaler;
+pub(crate) use upscalers::UpscalerKey;
 
 /// The contexts in memory.
 #[derive(Default)]
@@ -39,6 +42,7 @@ pub(super) struct Cache {
     books: Arc<Books>,
     /// They outlive the models that made them.
     encodings: Arc<ConditioningCache>,
+    upscaler: IdleUpscaler,
 }
 
 impl Drop for Cache {
@@ -233,7 +237,11 @@ impl Cache {
             match state.policy.decide(&state.missing(id, need), &memory, Some(id)) {
                 Decision::Admit | Decision::Try => return Ok(()),
                 Decision::Evict(victim) => {
-                    self.evict(state, victim);
+                    drop(state);
+                    // It is small, and read again in a moment.
+                    if !self.upscaler.free() {
+                        self.evict(self.lock(), victim);
+                    }
                 }
                 Decision::Wait(busy) => {
                     if busy != waited_for {
@@ -309,9 +317,20 @@ impl Cache {
         }
     }
 
-    /// Frees every context that nobody uses, also those that are kept, and forgets text encodings.
+    /// The upscaler of this key, where it was used last.
+    pub(super) fn take_upscaler(&self, key: &UpscalerKey) -> Option<Upscaler> {
+        self.upscaler.take(key)
+    }
+
+    /// Keeps an upscaler open for its next use.
+    pub(super) fn keep_upscaler(&self, key: UpscalerKey, upscaler: Upscaler) {
+        self.upscaler.set(key, upscaler);
+    }
+
+    /// Frees every context that nobody uses, also those that are kept, and the upscaler, and forgets text encodings.
     pub(super) fn clear(&self) {
         self.encodings.clear();
+        self.upscaler.free();
         let ids = self.lock().policy.by_use();
         for id in ids {
             self.unload(id);
@@ -322,10 +341,15 @@ impl Cache {
         }
     }
 
-    /// Frees every context that nobody uses and that holds something on this device, unless it is kept.
-    fn evict_from(&self, device: &str) {
+    /// Frees every context that nobody uses and that holds something on this device, unless it is kept, and the upscaler. True where
+    /// something was freed.
+    pub(super) fn evict_from(&self, device: &str) -> bool {
+        let mut freed = self.upscaler.free();
         let all_of_device = BTreeMap::from([(device.to_owned(), Memory { free_bytes: 0, reserve_bytes: 1 })]);
-        while self.evict_surplus(&all_of_device) {}
+        while self.evict_surplus(&all_of_device) {
+            freed = true;
+        }
+        freed
     }
 
     /// Evicts one context where less memory is free than must stay free. False where none may go.

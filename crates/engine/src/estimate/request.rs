@@ -2,14 +2,14 @@
 
 use super::error::EstimateError;
 use crate::area::{largest_work, plan_areas, start_of};
-use crate::checks::{check_reference, cpu_threads, is_tiled, snapped_size};
+use crate::checks::{check_reference, cpu_threads, hires_size, is_tiled, snapped_size};
 use crate::ffi::{ContextParams, GenerateParams};
 use crate::placement::placement_failure;
 use crate::protocol::Failure;
 use atelier_core::canvas::Mask;
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
-use atelier_core::recipe::{ImageSource, PlacementText, Recipe, Rgb8, Sampler, Scheduler};
+use atelier_core::recipe::{ImageSource, InitImage, PlacementText, Recipe, Rgb8, Sampler, Scheduler};
 use atelier_library::{Checked, HeaderCache};
 use atelier_media::image_size;
 
@@ -73,10 +73,17 @@ impl EstimateRequest {
             recipe.mask.get_or_insert_with(|| ImageSource::Pixels(grey(1, 1)));
             (recipe.area, recipe.outpaint) = (None, None);
         }
+        let enlarged = recipe.init.as_ref().filter(|_| recipe.enlarges_init()).map(|init| image_size(&init.image)).transpose();
+        let enlarged = enlarged.map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
         if let Some(init) = &mut recipe.init {
             init.strength = 1.0;
         }
         (recipe.width, recipe.height) = snapped_size(&recipe, size_multiple);
+        if let Some(hires) = recipe.hires.take().filter(|hires| hires.strength > 0.0) {
+            // The second pass takes more than the first, and begins with a picture.
+            (recipe.width, recipe.height) = hires_size(&hires, enlarged.unwrap_or((recipe.width, recipe.height)), size_multiple);
+            recipe.init.get_or_insert_with(|| InitImage { image: ImageSource::Pixels(grey(1, 1)), strength: 1.0 });
+        }
         if u64::from(recipe.width) * u64::from(recipe.height) > MAX_PIXELS {
             return Err(Failure::new("This picture is larger than Atelier can estimate.", "Choose a smaller size.").into());
         }

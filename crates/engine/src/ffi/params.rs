@@ -66,8 +66,8 @@ pub(crate) struct GenerateParams<'a> {
 pub(crate) struct AreaParams<'a> {
     /// Start noise in the place of the recipe's strength; all steps run.
     pub(crate) strength: f32,
-    /// Exactly the image's size: the part of the steps that each pixel takes part in.
-    pub(crate) soft_mask: &'a Mask,
+    /// Exactly the image's size: the part of the steps that each pixel takes part in. `None`: all of them take part in all.
+    pub(crate) soft_mask: Option<&'a Mask>,
 }
 
 /// Owner of the strings that C reads during a call.
@@ -214,9 +214,9 @@ impl RawGenerateParams {
         let lora_key = strings.text(params.lora_key)?;
         let area = params.area.map(|AreaParams { strength, soft_mask }| ggml_sys::atelier_area {
             strength,
-            soft_mask: soft_mask.pixels().as_ptr(),
-            width: i32::try_from(soft_mask.width()).unwrap_or(0),
-            height: i32::try_from(soft_mask.height()).unwrap_or(0),
+            soft_mask: soft_mask.map_or(null(), |mask| mask.pixels().as_ptr()),
+            width: i32::try_from(soft_mask.map_or(0, Mask::width)).unwrap_or(0),
+            height: i32::try_from(soft_mask.map_or(0, Mask::height)).unwrap_or(0),
         });
         Ok(Self { raw, lora_key, rng: raw_rng(recipe.rng), area, _strings: strings, _loras: loras, _references: references })
     }

@@ -105,7 +105,7 @@ fn part(context: &mut Context, strength: f32, left: u8) -> Rgb8 {
         mask: Some(&mask),
         references: &[],
         control: None,
-        area: Some(AreaParams { strength, soft_mask: &soft_mask }),
+        area: Some(AreaParams { strength, soft_mask: Some(&soft_mask) }),
         lora_key: "",
     };
     let callbacks = Recorder::default();

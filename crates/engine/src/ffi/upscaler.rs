@@ -16,6 +16,9 @@ const TILE_SIDE: i32 = 128;
 /// An open ESRGAN model.
 pub(crate) struct Upscaler(NonNull<ggml_sys::atelier_upscaler>);
 
+// SAFETY: the engine binds no upscaler to a thread, and every call needs `&mut self`.
+unsafe impl Send for Upscaler {}
+
 impl Upscaler {
     /// Opens a model: reads its header; weights are read at the first image. `limit`: maximum bytes of its device that a tile's graph may use,
     /// weights included; 0 is none. Where the placement streams layers, blocks that do not fit are copied piece by piece.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::error::JobError;
 use super::monitor::{JobMonitor, PicturePart};
-use super::plan::GenerationPlan;
+use super::plan::{GenerationPlan, HiresPlan};
 use super::shard::BatchShard;
+use super::upscale::{UpscalerUse, enlarge};
 use crate::alternative_files::other_files;
 use crate::area::{AreaInput, AreaJob};
 use crate::cache::Lease;
@@ -15,11 +16,12 @@ use crate::faults::{FaultySetting, remedies};
 use crate::ffi::{self, AreaParams, CallError, GenerateParams, JobCallbacks, LoraUse, Status};
 use crate::protocol::{Event, Failure, JobId, PhaseKind, Picture, PreviewOptions};
 use crate::state::EngineState;
-use atelier_core::canvas::Mask;
+use atelier_core::canvas::{Mask, StartFit};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
 use atelier_core::recipe::{PictureInfo, Rgb8};
 use atelier_library::file_name;
+use atelier_media::fit_image;
 
 /// Pictures of a job, and notes on them.
 #[derive(Default)]
@@ -88,9 +90,10 @@ impl<'a> Generator<'a> {
                 return Err(JobError::Cancelled);
             }
             monitor.set_picture(index);
-            let Image { pixels, is_flat, has_missing_numbers } = match &plan.area {
-                Some(area) => self.parts(&mut session, area, *seed)?,
-                None => self.whole(&mut session, *seed)?,
+            let Image { pixels, is_flat, has_missing_numbers } = match (&plan.area, &plan.hires) {
+                (Some(area), _) => self.parts(&mut session, area, *seed)?,
+                (None, Some(hires)) => self.enlarged(&mut session, hires, *seed)?,
+                (None, None) => self.whole(&mut session, *seed)?,
             };
             let loras = ffi::last_loras();
             let mut notes = plan.notes.clone();
@@ -114,10 +117,56 @@ impl<'a> Generator<'a> {
         if callbacks.cancelled() { Err(JobError::Cancelled) } else { Ok(()) }
     }
 
+    /// A picture, or the start picture, enlarged, and its details generated anew.
+    fn enlarged(&self, session: &mut Session<'a>, hires: &HiresPlan, seed: i64) -> Result<Image, JobError> {
+        let HiresPlan { size, settings, enlarges_init } = hires;
+        let GenerationPlan { init, control, .. } = self.plan;
+        let redraws = settings.strength > 0.0;
+        let count = u32::from(!enlarges_init) + u32::from(redraws);
+        let first = if let Some(init) = init.as_ref().filter(|_| *enlarges_init) {
+            Image { pixels: init.clone(), is_flat: false, has_missing_numbers: false }
+        } else {
+            self.monitor.set_part(PicturePart { index: 0, count, place: None });
+            self.whole(session, seed)?
+        };
+        let large = self.upscaled(session, &first.pixels, hires)?;
+        if !redraws || first.is_flat {
+            return Ok(Image { pixels: large, ..first });
+        }
+        self.monitor.set_part(PicturePart { index: count - 1, count, place: None });
+        let resize = |image: &Rgb8| fit_image(image, size.0, size.1, StartFit::Stretch);
+        let control =
+            control.as_ref().map(resize).transpose().map_err(|error| JobError::new(error.to_string(), "Choose another picture."))?;
+        let area = Some(AreaParams { strength: settings.strength, soft_mask: None });
+        let input = ImageInput { size: *size, seed, init: Some(&large), mask: None, control: control.as_ref(), area };
+        let second = self.image(session, &input)?;
+        Ok(Image { has_missing_numbers: first.has_missing_numbers || second.has_missing_numbers, ..second })
+    }
+
+    /// An image enlarged to the size of the second pass.
+    fn upscaled(&self, session: &mut Session<'a>, image: &Rgb8, hires: &HiresPlan) -> Result<Rgb8, JobError> {
+        let HiresPlan { size, settings, .. } = hires;
+        let large = match &settings.upscaler {
+            None => image.clone(),
+            Some(model) => {
+                let upscaler =
+                    UpscalerUse { model, threads: self.plan.recipe.threads, placement: &self.plan.placement, devices: &self.plan.devices };
+                // The model's memory may be what the upscaler lacks.
+                let upscaled = enlarge(self.engine, image, &upscaler, self.monitor).or_else(|error| {
+                    let has_given_up = error.out_of_memory.is_some() && session.leased.take().is_some();
+                    if has_given_up { enlarge(self.engine, image, &upscaler, self.monitor) } else { Err(error) }
+                });
+                upscaled.map_err(|error| self.job_error(&error))?
+            }
+        };
+        let resized = fit_image(&large, size.0, size.1, StartFit::Stretch);
+        resized.map_err(|error| JobError::new(error.to_string(), "Choose another picture."))
+    }
+
     /// A picture of the recipe's own size.
     fn whole(&self, session: &mut Session<'a>, seed: i64) -> Result<Image, JobError> {
-        let GenerationPlan { begin, init, mask, control, .. } = self.plan;
-        let size = (begin.width, begin.height);
+        let GenerationPlan { recipe, init, mask, control, .. } = self.plan;
+        let size = (recipe.width, recipe.height);
         let input = ImageInput { size, seed, init: init.as_ref(), mask: mask.as_ref(), control: control.as_ref(), area: None };
         self.image(session, &input)
     }
@@ -135,7 +184,7 @@ impl<'a> Generator<'a> {
             let seed = seed.saturating_add(i64::from(index));
             let AreaInput { init, mask, soft_mask, control } =
                 area.input(plan, &all.pixels, self.plan.control.as_ref(), seed).map_err(Failure::from)?;
-            let params = AreaParams { strength: area.strength, soft_mask: &soft_mask };
+            let params = AreaParams { strength: area.strength, soft_mask: Some(&soft_mask) };
             let input =
                 ImageInput { size: plan.work, seed, init: Some(&init), mask: Some(&mask), control: control.as_ref(), area: Some(params) };
             let image = self.image(session, &input)?;

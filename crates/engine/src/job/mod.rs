@@ -42,9 +42,23 @@ pub(crate) fn run(
 ) -> End {
     let monitor = JobMonitor::new(job, sender, cancel);
     let outcome = catch_unwind(AssertUnwindSafe(|| match task {
+        Task::Generate { recipe, .. } if recipe.only_enlarges() => {
+            let (Some(init), Some(hires)) = (&recipe.init, &recipe.hires) else { unreachable!("it enlarges its picture") };
+            let hires = hires.clone().clamped();
+            let params = UpscaleParams {
+                image: &init.image,
+                model: hires.upscaler.as_deref(),
+                allow_pickle: hires.allow_pickle,
+                threads: recipe.threads,
+                scale: Some(&hires),
+                seed: recipe.seed.max(0),
+            };
+            upscale(engine, job, &params, placement, &monitor)
+        }
         Task::Generate { recipe, preview } => generate(engine, job, recipe, placement, *preview, &monitor),
         Task::Upscale { image, model, allow_pickle, placement: _, threads } => {
-            let params = UpscaleParams { image, model, allow_pickle: *allow_pickle, threads: *threads };
+            let (model, allow_pickle, threads) = (Some(model.as_path()), *allow_pickle, *threads);
+            let params = UpscaleParams { image, model, allow_pickle, threads, scale: None, seed: 0 };
             upscale(engine, job, &params, placement, &monitor)
         }
     }));
@@ -62,6 +76,7 @@ pub(crate) fn run(
     // Measurements of a batch that is split say nothing of one device.
     if let (Task::Generate { recipe, .. }, End::Done { .. }) = (task, &end)
         && recipe.placement.split_batch.is_empty()
+        && !recipe.only_enlarges()
         // Of a part, the recipe's size says nothing of the memory.
         && !recipe.changes_part()
     {

@@ -4,8 +4,9 @@
 
 use super::error::JobError;
 use super::shard::{BatchShard, shards};
+use super::upscale::check_upscaler;
 use crate::area::{AreaJob, largest_work, start_of};
-use crate::checks::{VAE_TILE, check_reference, is_tiled, snapped_size};
+use crate::checks::{VAE_TILE, check_reference, hires_size, is_tiled, snapped, snapped_size};
 use crate::devices;
 use crate::placement::ResolvedPlacement;
 use crate::protocol::{Begin, Failure};
@@ -14,7 +15,7 @@ use atelier_core::canvas::{Mask, StartFit};
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::PlacementError;
-use atelier_core::recipe::{FileRole, ImageSource, Recipe, Rgb8};
+use atelier_core::recipe::{FileRole, Hires, ImageSource, Recipe, Rgb8};
 use atelier_library::{Checked, Family};
 use atelier_media::{fit_image, read_image, read_mask};
 
@@ -38,10 +39,21 @@ pub(super) struct GenerationPlan {
     pub(super) vae_tiling: bool,
     pub(super) init: Option<Rgb8>,
     pub(super) mask: Option<Mask>,
+    /// A second pass at a larger size.
+    pub(super) hires: Option<HiresPlan>,
     /// The parts that are generated of the start picture, in place of `init` and `mask`.
     pub(super) area: Option<AreaJob>,
     pub(super) references: Vec<Rgb8>,
     pub(super) control: Option<Rgb8>,
+}
+
+/// A second pass at a larger size.
+pub(super) struct HiresPlan {
+    /// Width and height in pixels.
+    pub(super) size: (u32, u32),
+    pub(super) settings: Hires,
+    /// The start picture is what is enlarged: there is no first pass.
+    pub(super) enlarges_init: bool,
 }
 
 /// Checks a recipe and reads its pictures.
@@ -58,20 +70,38 @@ pub(super) fn prepare(
     if let Some(work) = area.as_ref().and_then(|area| largest_work(&area.plans)) {
         (recipe.width, recipe.height) = work;
     }
+    if recipe.changes_part() && recipe.hires.take().is_some() {
+        notes.push("The picture is not enlarged: only a part of it is generated.".to_owned());
+    }
+    recipe.hires = recipe.hires.take().map(Hires::clamped);
+    let enlarged = recipe.init.as_ref().filter(|_| recipe.enlarges_init()).map(|init| read(&init.image)).transpose()?;
+    if let Some(image) = &enlarged {
+        (recipe.width, recipe.height) = snapped((image.width(), image.height()), size_multiple);
+    }
     let vae_tiling = clamp_numbers(&mut recipe, size_multiple, &mut notes);
     let (width, height) = (recipe.width, recipe.height);
+    let hires = recipe.hires.clone().map(|settings| {
+        let first = enlarged.as_ref().map_or((width, height), |image| (image.width(), image.height()));
+        HiresPlan { size: hires_size(&settings, first, size_multiple), settings, enlarges_init: enlarged.is_some() }
+    });
+    if let Some(HiresPlan { settings: Hires { upscaler: Some(upscaler), allow_pickle, .. }, .. }) = &hires {
+        check_upscaler(engine, upscaler, *allow_pickle)?;
+    }
     // Of a picture that is changed in parts, what comes back has its own size.
-    let whole = area.as_ref().map_or((width, height), |area| (area.picture.width(), area.picture.height()));
+    let base = area.as_ref().map_or((width, height), |area| (area.picture.width(), area.picture.height()));
 
     let fitted = |source: &ImageSource, fit: StartFit| {
-        fit_image(&read(source)?, whole.0, whole.1, fit).map_err(|error| JobError::new(error.to_string(), "Choose another picture."))
+        fit_image(&read(source)?, base.0, base.1, fit).map_err(|error| JobError::new(error.to_string(), "Choose another picture."))
     };
     if recipe.mask.is_some() && recipe.init.is_none() {
         return Err(JobError::new("A mask needs a picture to lie over.", "Choose an init image, or remove the mask."));
     }
     let (mut init, mut mask) = (None, None);
     if area.is_none() {
-        init = recipe.init.as_ref().map(|init| fitted(&init.image, recipe.start_fit)).transpose()?;
+        init = match enlarged {
+            Some(image) => Some(image),
+            None => recipe.init.as_ref().map(|init| fitted(&init.image, recipe.start_fit)).transpose()?,
+        };
         let read = recipe.mask.as_ref().map(|mask| read_mask(mask, width, height, recipe.start_fit)).transpose();
         mask = read.map_err(|error| JobError::new(error.to_string(), "Choose another mask."))?;
     }
@@ -102,7 +132,16 @@ pub(super) fn prepare(
     }
     let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
     let picture_notes = notes.iter().map(PictureNote::changed).collect();
-    let steps = area.as_ref().map_or_else(|| steps_to_run(&recipe), |area| recipe.steps.saturating_mul(area.plans.len() as u32));
+    let steps = match (&area, &hires) {
+        (Some(area), _) => recipe.steps.saturating_mul(area.plans.len() as u32),
+        (None, Some(hires)) => {
+            let first = if hires.enlarges_init { 0 } else { steps_to_run(&recipe) };
+            let second = if hires.settings.strength > 0.0 { recipe.steps } else { 0 };
+            first.saturating_add(second)
+        }
+        (None, None) => steps_to_run(&recipe),
+    };
+    let whole = hires.as_ref().map_or(base, |hires| hires.size);
     let begin = Begin { width: whole.0, height: whole.1, steps, seeds, notes };
     shards.truncate(count as usize);
     Ok(GenerationPlan {
@@ -116,6 +155,7 @@ pub(super) fn prepare(
         vae_tiling,
         init,
         mask,
+        hires,
         area,
         references,
         control,

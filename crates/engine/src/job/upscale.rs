@@ -5,23 +5,40 @@ use std::sync::Arc;
 
 use super::error::JobError;
 use super::monitor::JobMonitor;
+use crate::cache::UpscalerKey;
 use crate::checks::cpu_threads;
 use crate::devices;
 use crate::ffi::{CallError, JobCallbacks, Upscaler, last_peaks};
 use crate::placement::ResolvedPlacement;
 use crate::protocol::{Begin, End, Event, Failure, JobId, Picture};
 use crate::state::EngineState;
-use atelier_core::placement::PlacementError;
-use atelier_core::recipe::{FileRole, ImageSource, PictureInfo};
+use atelier_core::canvas::StartFit;
+use atelier_core::device::{Device, DeviceKind};
+use atelier_core::placement::{Module, PlacementError};
+use atelier_core::recipe::{FileRole, Hires, ImageSource, PictureInfo, Rgb8};
 use atelier_library::Fault;
-use atelier_media::read_image;
+use atelier_media::{PictureError, fit_image, read_image};
 
 /// Input of a job that enlarges a picture.
 pub(super) struct UpscaleParams<'a> {
     pub(super) image: &'a ImageSource,
-    pub(super) model: &'a Path,
+    /// ESRGAN model; `None`: Lanczos.
+    pub(super) model: Option<&'a Path>,
     pub(super) allow_pickle: bool,
     pub(super) threads: Option<u32>,
+    /// Factor of width and height; `None`: the model's own.
+    pub(super) scale: Option<&'a Hires>,
+    /// Seed that the picture keeps.
+    pub(super) seed: i64,
+}
+
+/// An upscaler and the places that it runs on.
+#[derive(Clone, Copy)]
+pub(super) struct UpscalerUse<'a> {
+    pub(super) model: &'a Path,
+    pub(super) threads: Option<u32>,
+    pub(super) placement: &'a ResolvedPlacement,
+    pub(super) devices: &'a [Device],
 }
 
 /// Enlarges a picture.
@@ -32,35 +49,73 @@ pub(super) fn upscale(
     placement: Result<ResolvedPlacement, PlacementError>,
     monitor: &JobMonitor,
 ) -> Result<End, JobError> {
-    check_model(engine, params)?;
+    if let Some(model) = params.model {
+        check_upscaler(engine, model, params.allow_pickle)?;
+    }
     let devices = devices::list();
     let placement = placement?;
-    let image = read_image(params.image).map_err(|error| JobError::new(error.to_string(), "Choose another picture."))?;
-    let begin =
-        Begin { width: image.width(), height: image.height(), steps: 0, seeds: Vec::new(), notes: placement.upscaler_notes(&devices) };
-    let limit = placement.upscaler_limit(&devices);
-    monitor.send(Event::Begin { job, begin });
-    monitor.send(Event::Devices(devices));
-    let job_error = |error: CallError| JobError::of_call(&error, monitor.cancelled(), monitor.log_lines());
-    let threads = cpu_threads(params.threads);
-    let mut upscaler = Upscaler::new(params.model, threads, &placement.placement, limit, monitor).map_err(job_error)?;
-    let large = upscaler.run(&image, monitor);
-    monitor.add_peaks(last_peaks());
-    let large = large.map_err(job_error)?;
-    let info = PictureInfo { index: 0, seed: 0, cpu_math: None };
+    let unreadable = |error: PictureError| JobError::new(error.to_string(), "Choose another picture.");
+    let image = read_image(params.image).map_err(unreadable)?;
+    let size = params.scale.map(|scale| scale.size((image.width(), image.height())));
+    let (width, height) = size.unwrap_or((image.width(), image.height()));
+    let notes = if params.model.is_some() { placement.upscaler_notes(&devices) } else { Vec::new() };
+    monitor.send(Event::Begin { job, begin: Begin { width, height, steps: 0, seeds: vec![params.seed], notes } });
+    monitor.send(Event::Devices(devices.clone()));
+    let mut large = match params.model {
+        Some(model) => {
+            let upscaler = UpscalerUse { model, threads: params.threads, placement: &placement, devices: &devices };
+            enlarge(engine, &image, &upscaler, monitor)
+                .map_err(|error| JobError::of_call(&error, monitor.cancelled(), monitor.log_lines()))?
+        }
+        None => image,
+    };
+    if let Some((width, height)) = size {
+        large = fit_image(&large, width.max(1), height.max(1), StartFit::Stretch).map_err(unreadable)?;
+    }
+    let info = PictureInfo { index: 0, seed: params.seed, cpu_math: None };
     monitor.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: Arc::new(large) } });
     Ok(End::Done { pictures: vec![info], timings: monitor.timings(), notes: Vec::new() })
 }
 
-fn check_model(engine: &EngineState, params: &UpscaleParams<'_>) -> Result<(), JobError> {
-    match engine.with_headers(|headers| headers.get(params.model)) {
+/// Enlarges a picture by the upscaler's own factor. The upscaler stays open for the next one; a device that has no room for it is freed of
+/// other models once.
+pub(super) fn enlarge(engine: &EngineState, image: &Rgb8, upscaler: &UpscalerUse<'_>, monitor: &JobMonitor) -> Result<Rgb8, CallError> {
+    let UpscalerUse { model, threads, placement, devices } = *upscaler;
+    let threads = cpu_threads(threads);
+    let key = UpscalerKey::new(model, threads, placement);
+    let runs_on = &placement.placement.assignment(Module::Upscaler).runs_on;
+    // A connection may break while nobody uses it.
+    let may_stay = !devices.iter().any(|device| device.kind == DeviceKind::Remote && device.name == *runs_on);
+    let limit = placement.upscaler_limit(devices);
+    let run = || {
+        let mut upscaler = match engine.cache.take_upscaler(&key) {
+            Some(upscaler) => upscaler,
+            None => Upscaler::new(model, threads, &placement.placement, limit, monitor)?,
+        };
+        let large = upscaler.run(image, monitor);
+        monitor.add_peaks(last_peaks());
+        // After a failure it can no longer be trusted.
+        if large.is_ok() && may_stay {
+            engine.cache.keep_upscaler(key.clone(), upscaler);
+        }
+        large
+    };
+    run().or_else(|error| {
+        let lacks_room = error.out_of_memory.as_ref().is_some_and(|missing| engine.cache.evict_from(&missing.device));
+        if lacks_room && !monitor.cancelled() { run() } else { Err(error) }
+    })
+}
+
+/// Checks that this file is an upscaler.
+pub(super) fn check_upscaler(engine: &EngineState, model: &Path, allow_pickle: bool) -> Result<(), JobError> {
+    match engine.with_headers(|headers| headers.get(model)) {
         Ok(known) if known.kind.role != Some(FileRole::Upscaler) => {
-            let name = params.model.file_name().unwrap_or_default().to_string_lossy();
+            let name = model.file_name().unwrap_or_default().to_string_lossy();
             let sentence = format!("{name} is {}, not an upscaler.", known.kind.described());
             Err(JobError::new(sentence, "Choose an ESRGAN file, for example RealESRGAN x4."))
         }
         Ok(_) => Ok(()),
-        Err(error) if params.allow_pickle && error.fault == Fault::Pickle => Ok(()),
+        Err(error) if allow_pickle && error.fault == Fault::Pickle => Ok(()),
         Err(error) => Err(Failure::from(error.advice).into()),
     }
 }

@@ -3,6 +3,8 @@
 pub(crate) mod canvas;
 pub(crate) mod dropped;
 pub(crate) mod filmstrip;
+pub(crate) mod larger;
+pub(crate) mod loras;
 pub(crate) mod model;
 pub(crate) mod notes;
 pub(crate) mod presets;

@@ -13,7 +13,7 @@ use crate::gui::canvas::command::without_prompt;
 use crate::gui::canvas::state::Intent;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::view::{model, presets, prompt_history, size, source};
+use crate::gui::create::view::{larger, loras, model, presets, prompt_history, size, source};
 use crate::gui::devices;
 use crate::gui::history::caret_after_change;
 use crate::gui::icons::Icon;
@@ -40,14 +40,15 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
         Frame::new().inner_margin(margin).show(ui, |ui| {
             prompts(ui, state, &mut recipe, commands);
             presets::preset_row(ui, state, commands);
-            source::lora_chips(ui, state, &recipe);
+            loras::lora_chips(ui, state, &recipe);
             model::model_section(ui, state, commands);
             size::size_section(ui, state, &mut recipe, commands);
             sampling(ui, state, &mut recipe, commands);
+            larger::larger_section(ui, state, &mut recipe);
             source::start_section(ui, state, &mut recipe, commands);
             source::reference_section(ui, state, &recipe, commands);
             source::control_section(ui, state, &mut recipe, commands);
-            source::lora_section(ui, state, &mut recipe, commands);
+            loras::lora_section(ui, state, &mut recipe, commands);
             more(ui, state, &mut recipe, commands);
         });
     });

@@ -1,8 +1,6 @@
-//! Start picture, mask, reference pictures, control picture and LoRAs.
+//! Start picture, mask, reference pictures and control picture.
 
-use std::path::Path;
-
-use eframe::egui::{Align, DragValue, Frame, Image, Label, Layout, Margin, RichText, Sense, Ui, load::SizedTexture, vec2};
+use eframe::egui::{Align, Frame, Image, Label, Layout, Margin, RichText, Sense, Ui, load::SizedTexture, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
@@ -10,7 +8,8 @@ use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{Scale, bare_icon, file_name, heading, icon_button, slider_row};
+use crate::gui::widgets::{Scale, file_name, heading, icon_button, slider_row};
+use atelier_core::canvas::{AreaSettings, StartFit};
 use atelier_core::recipe::{FileRole, ImageSource, Recipe};
 
 /// Side of a small look at a picture, in points.
@@ -33,12 +32,37 @@ pub(crate) fn start_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, com
     picture_row(ui, state, commands, "Start picture", &init.image, (Some(Command::ChooseStart), Command::ClearStart));
     let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
     slider_row(ui, "Strength", &mut init.strength, 0.0..=1.0, &scale, "How much is painted anew: 0 keeps the picture, 1 ignores it.");
+    if !recipe.changes_part() {
+        fit_row(ui, &mut recipe.start_fit);
+    }
     match &recipe.mask {
-        Some(mask) => picture_row(ui, state, commands, "Mask", mask, (Some(Command::ChooseMask), Command::ClearMask)),
+        Some(mask) => {
+            picture_row(ui, state, commands, "Mask", mask, (Some(Command::ChooseMask), Command::ClearMask));
+            let mut is_part = recipe.area.is_some();
+            let hover = "Paint only what lies under the mask, at the model's own size, and put it back: the picture keeps its size, and \
+                         what is away from the mask every pixel.";
+            ui.checkbox(&mut is_part, "Only the masked part").on_hover_text(hover);
+            if is_part != recipe.area.is_some() {
+                recipe.area = is_part.then(AreaSettings::default);
+            }
+        }
         None => {
             widgets::row(ui, "Mask", |ui| widgets::command_button(ui, state, commands, Command::ChooseMask));
         }
     }
+}
+
+/// Draws how a start picture of another shape is brought to the size.
+fn fit_row(ui: &mut Ui, fit: &mut StartFit) {
+    widgets::row(ui, "Other shape", |ui| {
+        for (choice, words, hover) in [
+            (StartFit::Crop, "Crop", "Cut off what is outside the new shape."),
+            (StartFit::Fit, "Fit", "Keep all of the picture, and blur its borders beyond it."),
+            (StartFit::Stretch, "Stretch", "Stretch the picture to the new shape."),
+        ] {
+            ui.selectable_value(fit, choice, words).on_hover_text(hover).accessible_name(format!("{words} the start picture"));
+        }
+    });
 }
 
 fn picture_row(
@@ -115,87 +139,4 @@ pub(crate) fn control_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, c
         let hover = "How strongly the control picture steers: 0 is not at all.";
         slider_row(ui, "Control", &mut control.strength, 0.0..=1.0, &scale, hover);
     }
-}
-
-/// Draws the LoRAs that the prompt named, and those that it names and nobody knows, as chips.
-pub(crate) fn lora_chips(ui: &mut Ui, state: &State, recipe: &Recipe) {
-    let unknown = state.shared.unknown_loras();
-    if recipe.loras.is_empty() && unknown.is_empty() {
-        return;
-    }
-    let palette = theme::palette(ui);
-    ui.horizontal_wrapped(|ui| {
-        ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
-        let known = recipe.loras.iter().map(|lora| {
-            let words = format!("{} · {:.2}", lora_name(&lora.path), lora.strength);
-            (words, palette.text, format!("LoRA: {}\nIts strength is set under LoRAs.", lora.path.display()))
-        });
-        let unknown = unknown.iter().map(|name| {
-            let hover =
-                "No LoRA of this name is known. Add its file under LoRAs or drop it on the window; or remove the tag from the prompt.";
-            (format!("{name} · not found"), palette.warn, hover.to_owned())
-        });
-        for (words, color, hover) in known.chain(unknown) {
-            Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(8).inner_margin(Margin::symmetric(7, 2)).show(
-                ui,
-                |ui| {
-                    ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(color)).truncate()).on_hover_text(hover);
-                },
-            );
-        }
-    });
-}
-
-/// Draws the LoRAs.
-pub(crate) fn lora_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
-    heading(ui, "LoRAs", |ui| {
-        icon_button(ui, state, commands, Icon::Plus, Command::AddLora);
-    });
-    let mut removed = None;
-    for (at, lora) in recipe.loras.iter_mut().enumerate() {
-        ui.push_id(at, |ui| {
-            ui.allocate_ui_with_layout(vec2(ui.available_width(), widgets::ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
-                ui.spacing_mut().item_spacing.x = 4.0;
-                let name = lora_name(&lora.path);
-                if bare_icon(ui, Icon::Close, &format!("Remove LoRA {name}"))
-                    .on_hover_text("Do without this LoRA. The file stays where it is.")
-                    .clicked()
-                {
-                    removed = Some(at);
-                }
-                let number = DragValue::new(&mut lora.strength).range(-4.0..=4.0).speed(0.01).fixed_decimals(2);
-                ui.add_sized(vec2(56.0, widgets::ROW_HEIGHT), number)
-                    .on_hover_text("How strongly it works: 1 is what it was made for, 0 is not at all.")
-                    .accessible_name(format!("Strength of {name}"));
-                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                    let missing = state.shared.missing_files.contains(&lora.path);
-                    last_picture(ui, state, &name);
-                    let palette = theme::palette(ui);
-                    let name = widgets::middle_elided(ui, &name, ui.available_width());
-                    let text = RichText::new(name).color(if missing { palette.warn } else { palette.text });
-                    let hover = lora.path.display().to_string();
-                    ui.add(Label::new(text).truncate()).on_hover_text(if missing {
-                        format!("{hover}\nThis file is not there any more.")
-                    } else {
-                        hover
-                    });
-                });
-            });
-        });
-    }
-    if let Some(at) = removed {
-        recipe.loras.remove(at);
-    }
-}
-
-/// The last picture made with a LoRA, where there is one.
-fn last_picture(ui: &mut Ui, state: &State, name: &str) {
-    let Some(texture) = state.gallery.latest_of_lora(name).and_then(|id| state.gallery.thumbnails.get(id)) else { return };
-    let (rect, response) = ui.allocate_exact_size(vec2(widgets::ROW_HEIGHT, widgets::ROW_HEIGHT), Sense::hover());
-    widgets::paint_square(ui, texture, rect);
-    response.on_hover_text(format!("The last picture made with {name}"));
-}
-
-fn lora_name(path: &Path) -> String {
-    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

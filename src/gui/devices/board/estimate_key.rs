@@ -3,7 +3,7 @@
 //! A new estimate is requested only when the key changes: seed and sampler, for example, have no influence on memory.
 
 use atelier_core::canvas::{AreaSettings, Borders};
-use atelier_core::recipe::{Lora, ModelFiles, Recipe};
+use atelier_core::recipe::{Hires, Lora, ModelFiles, Recipe};
 
 /// Characters to which the length of a prompt is rounded up: a text encoder's buffer grows with the prompt, but a single word more is not
 /// worth a new estimate.
@@ -24,6 +24,7 @@ pub(in crate::gui) struct EstimateKey {
     mask: bool,
     area: Option<AreaSettings>,
     outpaint: Option<Borders>,
+    hires: Option<Hires>,
     control: bool,
     references: usize,
 }
@@ -43,6 +44,7 @@ impl EstimateKey {
             mask: recipe.mask.is_some(),
             area: recipe.area,
             outpaint: recipe.outpaint,
+            hires: recipe.hires.clone(),
             control: recipe.control.is_some(),
             references: recipe.reference_images.len(),
         }

@@ -42,6 +42,9 @@ pub(super) fn draw(ui: &mut Ui, state: &State, commands: &mut Commands, at: usiz
     let response =
         ui.interact(rect, Id::unique(("queued job", id.0)), if row.can_change() { Sense::click_and_drag() } else { Sense::click() });
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Job {}: {title}", at + 1)));
+    if response.clicked() {
+        response.request_focus();
+    }
     let is_edited = state.queue.editing.as_ref().is_some_and(|edited| edited.id == id);
     let edge = if is_edited || running.is_some_and(|job| job.begun) { palette.accent } else { palette.line };
     let is_faint = row.job.state.is_ended() || DragAndDrop::payload::<DraggedJob>(ui.ctx()).is_some_and(|it| it.0 == id);

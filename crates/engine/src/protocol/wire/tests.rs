@@ -14,7 +14,7 @@ use atelier_core::canvas::{AreaFill, AreaSettings, Borders, PixelRect, StartFit}
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, PictureInfo, PlacementText, Rng, Sampler, Scheduler};
+use atelier_core::recipe::{FileRole, Hires, Lora, ModelFiles, PictureInfo, PlacementText, Rng, Sampler, Scheduler};
 
 /// Asserts that the samples hold every variant. A variant that is missing here does not compile.
 macro_rules! assert_every_variant {
@@ -89,9 +89,11 @@ fn recipe() -> Recipe {
             seam_correction: false,
         }),
         outpaint: Some(Borders { left: 1, top: 2, right: 3, bottom: 4 }),
+        hires: Some(Hires { scale: 1.5, strength: 0.25, upscaler: Some("x4.safetensors".into()), allow_pickle: true }),
         reference_images: vec![ImageSource::File("ref.png".into()), ImageSource::Pixels(image(1, 5)), ImageSource::Pixels(image(0, 0))],
         control: Some(ControlImage { image: ImageSource::Pixels(image(7, 1)), strength: 0.2 }),
         loras: vec![Lora { path: "ink.safetensors".into(), strength: -0.9 }],
+        disabled_loras: vec![Lora { path: "oil.safetensors".into(), strength: 0.2 }],
         placement: placement(),
         threads: Some(3),
     }

@@ -1,0 +1,58 @@
+//! A second pass at a larger size.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// A picture enlarged, and its details generated anew at the larger size ("hires fix").
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Hires {
+    /// Factor of width and height, in [`SCALES`](Self::SCALES).
+    pub scale: f32,
+    /// Denoising strength of the second pass, 0 to 1; 0 only enlarges.
+    pub strength: f32,
+    /// ESRGAN model that enlarges; `None`: Lanczos.
+    pub upscaler: Option<PathBuf>,
+    /// Opens the upscaler also where it is a pickle: the person of this machine agreed to this file. Pictures do not store it.
+    pub allow_pickle: bool,
+}
+
+impl Hires {
+    /// Least and greatest factor.
+    pub const SCALES: (f32, f32) = (1.0, 4.0);
+
+    /// With numbers out of their range, or that are none, brought into it.
+    #[must_use]
+    pub fn clamped(self) -> Self {
+        let within = |value: f32, (least, most): (f32, f32), usual: f32| if value.is_finite() { value.clamp(least, most) } else { usual };
+        let usual = Self::default();
+        Self { scale: within(self.scale, Self::SCALES, usual.scale), strength: within(self.strength, (0.0, 1.0), usual.strength), ..self }
+    }
+
+    /// Width and height in pixels after enlarging, before they are snapped to what a model can make.
+    #[must_use]
+    pub fn size(&self, (width, height): (u32, u32)) -> (u32, u32) {
+        let side = |side: u32| (f64::from(side) * f64::from(self.scale)).round() as u32;
+        (side(width), side(height))
+    }
+}
+
+impl Default for Hires {
+    fn default() -> Self {
+        Self { scale: 2.0, strength: 0.4, upscaler: None, allow_pickle: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_multiplied_and_numbers_kept_in_their_range() {
+        assert_eq!(Hires { scale: 1.5, ..Hires::default() }.size((512, 333)), (768, 500));
+        let wild = Hires { scale: f32::INFINITY, strength: 7.0, ..Hires::default() }.clamped();
+        assert_eq!((wild.scale, wild.strength), (2.0, 1.0));
+        assert_eq!(Hires { scale: 99.0, ..Hires::default() }.clamped().scale, 4.0);
+    }
+}

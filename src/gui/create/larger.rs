@@ -1,0 +1,57 @@
+//! Enlarging a finished picture.
+
+use std::path::{Path, PathBuf};
+
+use crate::gui::shared::Shared;
+use atelier_core::recipe::{Hires, ImageSource, InitImage, Recipe};
+use atelier_library::ModelKind;
+
+/// Denoising strength where details are drawn anew: enough for texture, too little to change what is seen.
+const REDRAW_STRENGTH: f32 = 0.35;
+
+/// How a finished picture is enlarged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enlargement {
+    /// Twice as wide and high, with an upscaler where there is one.
+    Plain,
+    /// The same, with its details generated anew.
+    Redraw,
+}
+
+impl Enlargement {
+    /// Words of its menu entry, and its effect in a sentence.
+    pub(super) const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Plain => ("Enlarge 2×", "Make a picture twice as wide and high. It uses an upscaler of the library where there is one."),
+            Self::Redraw => {
+                ("Enlarge 2× and refine", "Enlarge this picture, and draw its fine details anew with its own prompt and model.")
+            }
+        }
+    }
+}
+
+/// Upscalers of this disk: name and file.
+pub(crate) fn upscalers(shared: &Shared) -> impl Iterator<Item = (&str, &Path)> {
+    let cards = shared.library.cards.iter().filter(|card| card.kind == ModelKind::Upscaler);
+    cards.filter_map(|card| Some((card.name.as_str(), card.files.iter().find_map(|file| file.path.as_deref())?)))
+}
+
+/// A second pass with this upscaler. A person who chooses a file agrees to open it, also where it is a pickle.
+pub(crate) fn with_upscaler(hires: &Hires, upscaler: Option<PathBuf>) -> Hires {
+    Hires { allow_pickle: upscaler.is_some(), upscaler, ..*hires }
+}
+
+/// The recipe that enlarges a picture of this recipe. A model that is not on this machine is replaced by the chosen one.
+pub(super) fn enlarging(of: &Recipe, image: ImageSource, way: Enlargement, shared: &Shared) -> Recipe {
+    let strength = match way {
+        Enlargement::Plain => 0.0,
+        Enlargement::Redraw => REDRAW_STRENGTH,
+    };
+    let upscaler = upscalers(shared).next().map(|(_, path)| path.to_owned());
+    let files = if of.files.is_empty() { shared.recipe.files.clone() } else { of.files.clone() };
+    let mut recipe = Recipe { files, placement: shared.recipe.placement.clone(), threads: shared.recipe.threads, ..of.clone() };
+    recipe.remove_init();
+    recipe.init = Some(InitImage { image, strength: 0.0 });
+    recipe.hires = Some(with_upscaler(&Hires { strength, ..Hires::default() }, upscaler));
+    recipe
+}

@@ -1,0 +1,63 @@
+//! The second pass at a larger size.
+
+use std::path::{Path, PathBuf};
+
+use eframe::egui::{ComboBox, Ui};
+
+use crate::gui::create::larger::{upscalers, with_upscaler};
+use crate::gui::state::State;
+use crate::gui::widgets::{self, Scale, file_name, heading, row, slider_row};
+use atelier_core::recipe::{Hires, Recipe};
+
+const LANCZOS: &str = "Lanczos";
+
+/// Draws the switch of the second pass, and its settings where it is on.
+pub(crate) fn larger_section(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
+    let mut is_on = recipe.hires.is_some();
+    heading(ui, "Larger", |ui| {
+        ui.checkbox(&mut is_on, "")
+            .on_hover_text("Enlarge each picture and draw its details anew at the larger size (hires fix).")
+            .accessible_name("Enlarge each picture");
+    });
+    match (&mut recipe.hires, is_on) {
+        (hires @ Some(_), false) => *hires = None,
+        (hires @ None, true) => {
+            let upscaler = upscalers(&state.shared).next().map(|(_, path)| path.to_owned());
+            *hires = Some(with_upscaler(&Hires::default(), upscaler));
+        }
+        (None, false) => {}
+        (Some(hires), true) => settings(ui, state, hires),
+    }
+}
+
+fn settings(ui: &mut Ui, state: &State, hires: &mut Hires) {
+    let (least, most) = Hires::SCALES;
+    let quarter = Scale { step: 0.25, decimals: 2, logarithmic: false };
+    slider_row(ui, "Factor", &mut hires.scale, least..=most, &quarter, "How many times as wide and high the picture becomes.");
+    let hundredth = Scale { step: 0.01, decimals: 2, logarithmic: false };
+    let hover = "How much is drawn anew at the larger size: 0 only enlarges, 0.3 to 0.5 adds detail, more changes the picture.";
+    slider_row(ui, "Refine", &mut hires.strength, 0.0..=1.0, &hundredth, hover);
+    row(ui, "Upscaler", |ui| {
+        let name_of = |path: &Path| {
+            let known = upscalers(&state.shared).find(|(_, of)| *of == path).map(|(name, _)| name.to_owned());
+            known.unwrap_or_else(|| file_name(path))
+        };
+        let mut chosen: Option<PathBuf> = hires.upscaler.clone();
+        let combo = ComboBox::from_id_salt("Upscaler")
+            .width(ui.available_width())
+            .icon(widgets::chevron)
+            .selected_text(chosen.as_deref().map_or_else(|| LANCZOS.to_owned(), name_of))
+            .show_ui(ui, |ui| {
+                ui.selectable_value(&mut chosen, None, LANCZOS);
+                for (name, path) in upscalers(&state.shared) {
+                    ui.selectable_value(&mut chosen, Some(path.to_owned()), name);
+                }
+            });
+        let hover =
+            "What enlarges: Lanczos is plain arithmetic; upscalers of the library, found in the Models view, add detail of their own.";
+        combo.response.on_hover_text(hover).accessible_name("Upscaler");
+        if chosen != hires.upscaler {
+            *hires = with_upscaler(hires, chosen);
+        }
+    });
+}

@@ -1,0 +1,270 @@
+//! LoRAs: chips below the prompt, the list with switches and strengths, and the picker of those on this disk.
+
+use std::path::Path;
+
+use eframe::egui::{
+    Align, Button, DragValue, Frame, Id, Label, Layout, Margin, Popup, PopupCloseBehavior, RichText, ScrollArea, Sense, Slider,
+    SliderClamping, TextEdit, Ui, UiBuilder, vec2,
+};
+
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::create::loras::{KnownLora, known_loras};
+use crate::gui::icons::Icon;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::{self, ROW_HEIGHT, bare_icon, command_button, command_control, heading};
+use atelier_core::recipe::{Lora, Recipe};
+
+/// Width of the picker and its most height, in points.
+const PICKER_WIDTH: f32 = 380.0;
+const PICKER_HEIGHT: f32 = 360.0;
+/// Side of a picture in the picker, in points.
+const PICTURE: f32 = 36.0;
+/// Width of the number beside a slider, in points.
+const NUMBER_WIDTH: f32 = 52.0;
+/// Trigger words of one LoRA that are offered.
+const MOST_TRIGGERS: usize = 6;
+const PICKER: &str = "Add a LoRA";
+
+/// Draws the LoRAs that have an effect, and those that the prompt names and nobody knows, as chips.
+pub(crate) fn lora_chips(ui: &mut Ui, state: &State, recipe: &Recipe) {
+    let unknown = state.shared.unknown_loras();
+    if recipe.loras.is_empty() && unknown.is_empty() {
+        return;
+    }
+    let palette = theme::palette(ui);
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
+        let known = recipe.loras.iter().map(|lora| {
+            let words = format!("{} · {:.2}", lora_name(&lora.path), lora.strength);
+            (words, palette.text, format!("LoRA: {}\nIts strength is set under LoRAs.", lora.path.display()))
+        });
+        let unknown = unknown.iter().map(|name| {
+            let hover =
+                "No LoRA of this name is known. Add its file under LoRAs or drop it on the window; or remove the tag from the prompt.";
+            (format!("{name} · not found"), palette.warn, hover.to_owned())
+        });
+        for (words, color, hover) in known.chain(unknown) {
+            Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(8).inner_margin(Margin::symmetric(7, 2)).show(
+                ui,
+                |ui| {
+                    ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(color)).truncate()).on_hover_text(hover);
+                },
+            );
+        }
+    });
+}
+
+/// Draws the LoRAs, those that are switched off behind the others.
+pub(crate) fn lora_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    heading(ui, "LoRAs", |ui| picker(ui, state, recipe, commands));
+    let (mut removed, mut switched, mut words) = (None, None, Vec::new());
+    let Recipe { loras, disabled_loras, prompt, .. } = recipe;
+    let all = loras.iter_mut().map(|lora| (lora, true)).chain(disabled_loras.iter_mut().map(|lora| (lora, false)));
+    for (at, (lora, is_on)) in all.enumerate() {
+        let name = lora.path.display().to_string();
+        ui.push_id(name, |ui| {
+            match name_row(ui, state, lora, is_on) {
+                RowChange::None => {}
+                RowChange::Removed => removed = Some(at),
+                RowChange::Switched => switched = Some(at),
+            }
+            strength_row(ui, lora, is_on);
+            if is_on {
+                words.extend(facts(ui, state, lora, prompt));
+            }
+        });
+    }
+    for words in words {
+        add_words(prompt, &words);
+    }
+    if let Some(at) = removed {
+        take(recipe, at);
+    }
+    if let Some((lora, was_on)) = switched.and_then(|at| take(recipe, at)) {
+        if was_on { &mut recipe.disabled_loras } else { &mut recipe.loras }.push(lora);
+    }
+}
+
+/// Takes the LoRA of this place in the list out, and tells whether it was switched on.
+fn take(recipe: &mut Recipe, at: usize) -> Option<(Lora, bool)> {
+    let enabled = recipe.loras.len();
+    if at < enabled {
+        return Some((recipe.loras.remove(at), true));
+    }
+    (at - enabled < recipe.disabled_loras.len()).then(|| (recipe.disabled_loras.remove(at - enabled), false))
+}
+
+/// Change of the list of LoRAs by one of its rows.
+enum RowChange {
+    None,
+    Removed,
+    Switched,
+}
+
+/// Draws switch, picture and name.
+fn name_row(ui: &mut Ui, state: &State, lora: &Lora, is_on: bool) -> RowChange {
+    let palette = theme::palette(ui);
+    let name = lora_name(&lora.path);
+    let mut change = RowChange::None;
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        let remove = bare_icon(ui, Icon::Close, &format!("Remove LoRA {name}"));
+        if remove.on_hover_text("Do without this LoRA. The file stays where it is.").clicked() {
+            change = RowChange::Removed;
+        }
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+            let mut is_on_now = is_on;
+            ui.checkbox(&mut is_on_now, "")
+                .on_hover_text("Use this LoRA, or leave it out for now. Its strength is kept.")
+                .accessible_name(format!("Use LoRA {name}"));
+            if is_on_now != is_on {
+                change = RowChange::Switched;
+            }
+            last_picture(ui, state, &name, ROW_HEIGHT);
+            let missing = state.shared.missing_files.contains(&lora.path);
+            let color = match (missing, is_on) {
+                (true, _) => palette.warn,
+                (false, true) => palette.text,
+                (false, false) => palette.weak,
+            };
+            let path = lora.path.display().to_string();
+            let hover = if missing { format!("{path}\nThis file is not there any more.") } else { path };
+            let name = widgets::middle_elided(ui, &name, ui.available_width());
+            ui.add(Label::new(RichText::new(name).color(color)).truncate()).on_hover_text(hover);
+        });
+    });
+    change
+}
+
+fn strength_row(ui: &mut Ui, lora: &mut Lora, is_on: bool) {
+    let name = format!("Strength of {}", lora_name(&lora.path));
+    let hover = "How strongly it works: 1 is what it was made for, 0 is not at all. Double-click for 1.";
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+        if !is_on {
+            ui.disable();
+        }
+        let number = DragValue::new(&mut lora.strength).range(-4.0..=4.0).speed(0.01).fixed_decimals(2);
+        ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), number).on_hover_text(hover).accessible_name(name.as_str());
+        ui.spacing_mut().slider_width = (ui.available_width() - 8.0).max(40.0);
+        ui.spacing_mut().interact_size.y = 15.0;
+        ui.visuals_mut().selection.bg_fill = theme::palette(ui).accent;
+        let slider = Slider::new(&mut lora.strength, -1.0..=2.0).show_value(false).step_by(0.05).clamping(SliderClamping::Never);
+        if ui.add(slider).on_hover_text(hover).accessible_name(name.as_str()).double_clicked() {
+            lora.strength = 1.0;
+        }
+    });
+}
+
+/// Draws what is known of a LoRA: that it was made for other models, and the words that evoke what it was trained on. Returns the words that
+/// were chosen.
+fn facts(ui: &mut Ui, state: &State, lora: &Lora, prompt: &str) -> Vec<String> {
+    let Some(known) = known_loras(&state.shared).find(|known| known.path == lora.path) else { return Vec::new() };
+    if let Some(sentence) = known.mismatch(&state.shared) {
+        ui.add(Label::new(RichText::new(sentence).size(theme::SMALL).color(theme::palette(ui).warn)).wrap());
+    }
+    let prompt = prompt.to_lowercase();
+    let absent: Vec<_> = known.trigger_words().iter().filter(|words| !prompt.contains(&words.to_lowercase())).take(MOST_TRIGGERS).collect();
+    if absent.is_empty() {
+        return Vec::new();
+    }
+    let mut chosen = Vec::new();
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
+        for words in absent {
+            let button = Button::new(RichText::new(format!("+ {words}")).size(theme::SMALL)).corner_radius(8).truncate();
+            let response = ui
+                .add(button)
+                .on_hover_text("Add these words to the prompt: they evoke what this LoRA was trained on.")
+                .accessible_name(format!("Add “{words}” to the prompt"));
+            if response.clicked() {
+                chosen.push(words.clone());
+            }
+        }
+    });
+    chosen
+}
+
+fn add_words(prompt: &mut String, words: &str) {
+    prompt.truncate(prompt.trim_end().len());
+    if !prompt.is_empty() {
+        prompt.push_str(if prompt.ends_with(',') { " " } else { ", " });
+    }
+    prompt.push_str(words);
+}
+
+/// Draws the button that opens the list of LoRAs of this disk, and the list.
+fn picker(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) {
+    let button = bare_icon(ui, Icon::Plus, PICKER).on_hover_text("Add a LoRA, a small file that adds a style or a subject.");
+    Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(PICKER).show(|ui| {
+        ui.set_width(PICKER_WIDTH);
+        let mut search = state.create.lora_search.clone();
+        let edit = TextEdit::singleline(&mut search).hint_text("Search").id(Id::unique("search of LoRAs"));
+        let field = widgets::line_edit_with_undo(ui, PICKER_WIDTH, edit)
+            .on_hover_text("Words of the name, the family or the trigger words.")
+            .accessible_name("Search LoRAs");
+        if ui.memory(|memory| memory.focused().is_none()) {
+            field.request_focus();
+        }
+        let is_used = |path: &Path| recipe.loras.iter().chain(&recipe.disabled_loras).any(|lora| lora.path == path);
+        ScrollArea::vertical().id_salt("LoRAs of this disk").max_height(PICKER_HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
+            let mut is_empty = true;
+            for known in known_loras(&state.shared).filter(|known| !is_used(known.path) && known.matches(&search)) {
+                is_empty = false;
+                if known_row(ui, state, commands, &known) {
+                    ui.close();
+                }
+            }
+            if is_empty {
+                let words = if known_loras(&state.shared).next().is_none() {
+                    "No LoRA is in the library yet. Download one in the Models view, or choose a file."
+                } else {
+                    "No other LoRA has these words."
+                };
+                ui.add(Label::new(RichText::new(words).color(theme::palette(ui).weak)).wrap());
+            }
+        });
+        ui.separator();
+        if command_button(ui, state, commands, Command::AddLora).clicked() {
+            ui.close();
+        }
+        if search != state.create.lora_search {
+            commands.push(Command::SearchLoras(search));
+        }
+    });
+}
+
+/// Draws a LoRA of the list. True where it was chosen.
+fn known_row(ui: &mut Ui, state: &State, commands: &mut Commands, known: &KnownLora<'_>) -> bool {
+    let palette = theme::palette(ui);
+    let mismatch = known.mismatch(&state.shared);
+    let color = if mismatch.is_some() { palette.warn } else { palette.weak };
+    let words = mismatch.unwrap_or_else(|| known.family().unwrap_or_default().to_owned());
+    let response = command_control(ui, state, commands, Command::UseLora(known.path.to_owned()), |ui| {
+        let button = Button::new("").frame_when_inactive(false);
+        ui.add_sized(vec2(PICKER_WIDTH, PICTURE + 8.0), button).accessible_name(format!("LoRA {}", known.name()))
+    });
+    let inside = UiBuilder::new().max_rect(response.rect.shrink(4.0)).layout(Layout::left_to_right(Align::Center));
+    ui.scope_builder(inside, |ui| {
+        last_picture(ui, state, &lora_name(known.path), PICTURE);
+        ui.vertical(|ui| {
+            ui.spacing_mut().item_spacing.y = 1.0;
+            ui.add(Label::new(RichText::new(known.name()).color(palette.text)).truncate().selectable(false));
+            ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(color)).truncate().selectable(false));
+        });
+    });
+    response.clicked()
+}
+
+/// The last picture made with a LoRA, where there is one.
+fn last_picture(ui: &mut Ui, state: &State, name: &str, side: f32) {
+    let Some(texture) = state.gallery.latest_of_lora(name).and_then(|id| state.gallery.thumbnails.get(id)) else { return };
+    let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::hover());
+    widgets::paint_square(ui, texture, rect);
+    response.on_hover_text(format!("The last picture made with {name}"));
+}
+
+fn lora_name(path: &Path) -> String {
+    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
