@@ -140,6 +140,7 @@ fn the_masked_part_is_generated_and_a_candidate_becomes_a_layer() {
     assert_eq!(studio.content().current_layer().kind, LayerKind::Mask);
     assert_eq!(studio.content().picture().pixels(), image(64, 120).pixels(), "a mask is no paint");
 
+    studio.settle_canvas();
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (job, recipe, _) = studio.take();
     let mask = mask_of(&recipe, 64, 64);
@@ -189,6 +190,7 @@ fn candidates_are_looked_at_one_by_one_and_put_away() {
     studio.take_tool(Key::M);
     studio.draw((20.0, 20.0), (30.0, 20.0));
     studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.batch_count = 2;
+    studio.settle_canvas();
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (job, recipe, _) = studio.take();
     studio.begin(job, vec![recipe.seed, recipe.seed + 1]);
@@ -216,6 +218,7 @@ fn a_border_is_dragged_and_the_new_part_is_what_is_generated() {
     assert_eq!((studio.content().width(), studio.content().height()), (96, 64));
     assert_eq!((studio.content().colour_at(63, 5), studio.content().colour_at(64, 5)), (Some([120; 3]), None));
     assert!(studio.sees("Extend to the right"));
+    studio.settle_canvas();
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (_, recipe, _) = studio.take();
     let mask = mask_of(&recipe, 96, 64);
@@ -250,6 +253,7 @@ fn what_the_model_will_see_is_drawn_and_dragged_by_its_corners() {
     let wider = studio.canvas().shown_crop().unwrap();
     assert_eq!((wider.left, wider.width), (crop.left, crop.width + 40));
     assert_eq!(studio.canvas().document.next_undo(), Some("Paint"), "no paint was left");
+    studio.settle_canvas();
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (_, recipe, _) = studio.take();
     assert_eq!(recipe.area.unwrap().crop, Some(wider));
@@ -259,7 +263,7 @@ fn what_the_model_will_see_is_drawn_and_dragged_by_its_corners() {
 fn shapes_fill_the_layer_that_is_chosen() {
     let mut studio = studio();
     studio.take_tool(Key::M);
-    studio.press(Modifiers::NONE, Key::U);
+    studio.press(Modifiers::SHIFT, Key::L);
     assert_eq!(studio.app().state.canvas.tool, Tool::Rectangle);
     studio.draw((8.0, 8.0), (24.0, 40.0));
     studio.settle_canvas();
