@@ -1,10 +1,13 @@
 //! Seconds a picture: `cargo xtask bench [-- --rows tiny,builtin,sd15,zimage] [--rounds N]`; download speed: `-- --downloads`; the
-//! processor's arithmetic: `-- --cpu`; the gallery with 100,000 pictures: `-- --gallery`; seams of painted parts: `-- --seams`.
+//! processor's arithmetic: `-- --cpu`; the gallery with 100,000 pictures: `-- --gallery`; painting on a large document: `-- --canvas`;
+//! seams of painted parts: `-- --seams`.
 //!
 //! One table, measured in one run on this machine, each row written as it is done. Ours, as a caller of the engine sees it, beside the same
 //! engine used as others use it: (a) a process for each picture, as sd-cli does; (b) one bare context that stays, as sd-server has. Each model
 //! is measured in a process of its own. Then the window's own work a frame (state, layout and shapes; not the graphics card's).
 
+#[path = "parts/canvas.rs"]
+mod canvas;
 #[path = "parts/downloads.rs"]
 mod downloads;
 #[path = "parts/frames.rs"]
@@ -64,6 +67,9 @@ fn main() -> Outcome<()> {
     let rounds = value("--rounds").and_then(|rounds| rounds.parse().ok());
     if arguments.iter().any(|argument| argument == "--downloads") {
         return downloads::measure(rounds.unwrap_or(5).min(5));
+    }
+    if arguments.iter().any(|argument| argument == "--canvas") {
+        return canvas::measure();
     }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench");
     std::fs::create_dir_all(&folder)?;

@@ -292,9 +292,17 @@ const RULES: &[Rule] = &[
         says: "only the downloads speak to servers of models, on a thread of their own",
         within: &["src/", "crates/"],
         except: &["crates/library/src/downloads/"],
-        forbids: Forbidden::Paths(&["tokio", "reqwest", "rustls", "zip"]),
+        forbids: Forbidden::Paths(&["tokio", "reqwest", "rustls"]),
         bad: "use tokio::sync::mpsc;",
         good: "use atelier_library::downloads::Downloads;",
+    },
+    Rule {
+        says: "archives are unpacked in two places, each with its limits: downloads, and files of canvases",
+        within: &["src/", "crates/"],
+        except: &["crates/library/src/downloads/", "crates/media/src/canvas_file/"],
+        forbids: Forbidden::Paths(&["zip"]),
+        bad: "use zip::ZipArchive;",
+        good: "use atelier_media::canvas_file::read_canvas;",
     },
     Rule {
         says: "only the gallery speaks to its database",

@@ -26,7 +26,7 @@ use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Workers};
-use crate::gui::{create, devices, frame, gallery, memory, models, program, queue, theme};
+use crate::gui::{canvas, create, devices, frame, gallery, memory, models, palette, program, queue, theme};
 use crate::settings::{Settings, Zoom};
 use crate::studio::crash_report::Watch;
 use crate::studio::gallery_service::{GalleryEvent, GalleryService};
@@ -195,6 +195,8 @@ impl App {
             devices: devices::State::from_settings(&settings),
             models: models::State::new(builtin, options.library.is_some()),
             gallery: gallery::State::default(),
+            canvas: canvas::State::new(options.paths.as_ref().map(Paths::canvases)),
+            palette: palette::State::default(),
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
             queue: queue::State::default(),
@@ -217,6 +219,7 @@ impl App {
         app.with(ctx, |features, context| {
             memory::update::start(features.memory, context);
             create::update::start(features.create, context);
+            canvas::update::start(features.canvas, context);
             devices::requests::start(features.devices, context);
             program::update::start(context);
         });
@@ -300,7 +303,10 @@ impl App {
         if let Some(Opening { files, .. }) = self.opening.take_if(|it| is_listed || ctx.time() >= it.until_secs) {
             self.with(ctx, |_, context| create::open::open(files, false, context));
         }
-        self.with(ctx, |Features { create, devices, models, gallery, memory, program, .. }, context| {
+        self.with(ctx, |Features { canvas, create, devices, models, gallery, memory, program, .. }, context| {
+            let shown = create::update::shown_source(create);
+            canvas::update::refresh(canvas, shown, create.session.following(), context);
+            create.document_size_px = canvas.shown_size_px();
             create::pictures::refresh_textures(create, context);
             create::pictures::read_kept(create, models.is_known, context);
             create::update::refresh_files(create, context);
@@ -364,6 +370,7 @@ impl App {
         self.engine.cancel_all();
         memory::update::end_preloading(&mut self.state.memory, &self.workers);
         self.autosave.save(&self.state, &self.workers);
+        canvas::update::finish(&mut self.state.canvas, &self.workers);
         // Downloads resume at the next start.
         if !self.library.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
             tracing::error!("the downloads did not stop before the window closed");
@@ -410,8 +417,9 @@ impl App {
 
     /// Carries out a command, where it can be done now.
     fn update(&mut self, ctx: &egui::Context, command: Command) {
+        let command = command.redirected(&self.state);
         if let Err(reason) = command.enabled(&self.state) {
-            if command == create::Command::Generate.into() {
+            if [create::Command::Generate.into(), canvas::Command::Generate.into()].contains(&command) {
                 self.with(ctx, |_, context| context.notice(reason));
             }
             return;
@@ -526,7 +534,7 @@ fn bring_forward(ctx: &egui::Context) {
 
 /// Hands an event of the engine to the features that it concerns.
 fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>) {
-    let Features { create, devices, models, memory, program, .. } = features;
+    let Features { canvas, create, devices, models, memory, program, .. } = features;
     match event {
         Event::Begin { job, begin } => {
             devices::requests::job_began(devices);
@@ -547,7 +555,10 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
             }
         }
         Event::Preview { job, preview } => create::pictures::preview(create, job, preview, context),
-        Event::Picture { job, picture } => create::pictures::picture(create, job, &picture, context),
+        Event::Picture { job, picture } => {
+            canvas::candidates::picture(canvas, job, &picture, context);
+            create::pictures::picture(create, job, &picture, context);
+        }
         // A warning without a job is about the system, so the person sees it.
         Event::Log { job: None, level: LogLevel::Warn, text } => context.notice(text),
         Event::Log { job: _, level, text } => match level {
@@ -574,7 +585,10 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
             devices::requests::residency_changed(devices, &residency);
             context.shared.residency = residency;
         }
-        Event::End { job, end } => job_ended(create, devices, job, end, context),
+        Event::End { job, end } => {
+            canvas::candidates::job_ended(canvas, job);
+            job_ended(create, devices, job, end, context);
+        }
     }
 }
 
@@ -597,7 +611,7 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
 
 /// Hands a worker's report to the feature that it concerns.
 fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'_>) {
-    let Features { create, devices, gallery, memory, program, .. } = features;
+    let Features { canvas, create, devices, gallery, memory, program, .. } = features;
     match report {
         Report::CrashMarkerChecked(existed) => memory::update::crash_marker_checked(memory, existed, context),
         Report::CrashMarkerWritten => memory::update::crash_marker_written(memory, context),
@@ -632,12 +646,14 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::KeptRead(pictures) => create::pictures::kept_read(create, pictures),
         Report::Large(id, pixels, image) => gallery::update::large_ready(gallery, id, &pixels, image, context),
         Report::Difference(ids, image) => gallery::update::difference_ready(gallery, ids, image, context),
-        Report::DialogClosed(kind, result) => dialog_closed(create, gallery, kind, result, context),
+        Report::Canvas(report) => canvas::update::report(canvas, report, context),
+        Report::DialogClosed(kind, result) => dialog_closed(canvas, create, gallery, kind, result, context),
         Report::ServerTested(server, found) => devices::requests::server_tested(devices, &server, &found),
     }
 }
 
 fn dialog_closed(
+    canvas: &mut canvas::State,
     create: &mut create::State,
     gallery: &mut gallery::State,
     kind: DialogKind,
@@ -646,6 +662,9 @@ fn dialog_closed(
 ) {
     context.shared.dialog_open = false;
     match kind {
+        DialogKind::OpenCanvas | DialogKind::SaveCanvas | DialogKind::ExportCanvas(_) => {
+            canvas::update::dialog_closed(canvas, kind, result, context);
+        }
         DialogKind::PicturesFolder | DialogKind::ExportFolder => gallery::update::dialog_closed(gallery, kind, result, context),
         DialogKind::ModelsFolder | DialogKind::ModelsRoot => models::update::dialog_closed(kind, result, context),
         DialogKind::Any

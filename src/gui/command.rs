@@ -3,11 +3,15 @@
 //! A command owns its label, tooltip, shortcut and when it is enabled, so that buttons, menus and keys cannot drift apart. Its effect is in
 //! its feature's `update`; nothing here changes anything.
 
+use eframe::egui::Context;
+
 use crate::gui::features::with_features;
+use crate::gui::gallery::command::PLAIN_KEYS;
 use crate::gui::screen::Screen;
 use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
+use crate::gui::{canvas, create};
 
 macro_rules! define_command {
     (
@@ -35,6 +39,23 @@ macro_rules! define_command {
         })*
 
         impl Command {
+            /// Every command that needs nothing more to be said: those with a key first.
+            pub(crate) fn all() -> Vec<Self> {
+                let keys = Self::keys().map(|(command, _)| command);
+                let gallery = PLAIN_KEYS.iter().map(|(_, command)| Self::Gallery(command.clone()));
+                let offered = std::iter::empty()
+                    $(.chain(crate::gui::$screen::Command::OFFERED.iter().cloned().map(Self::$Screen)))*
+                    $(.chain(crate::gui::$section::Command::OFFERED.iter().cloned().map(Self::$Section)))*;
+                let window = WindowCommand::OFFERED.iter().copied().map(Self::Window);
+                let mut all: Vec<Self> = Vec::new();
+                for command in keys.chain(gallery).chain(offered).chain(window) {
+                    if !all.contains(&command) {
+                        all.push(command);
+                    }
+                }
+                all
+            }
+
             /// Every command that has a key. Those with more modifiers come before those with fewer.
             pub(crate) fn keys() -> impl Iterator<Item = (Self, Shortcut)> {
                 let screens = Screen::ALL.iter().map(|screen| (WindowCommand::SetScreen(*screen).into(), screen.shortcut()));
@@ -94,6 +115,31 @@ impl Command {
     pub(crate) fn shortcut(&self) -> Option<Shortcut> {
         Self::keys().find(|(command, _)| command == self).map(|(_, key)| key)
     }
+
+    /// Its key in words; empty where it has none.
+    #[must_use]
+    pub(crate) fn key_text(&self, ctx: &Context) -> String {
+        if let Some(shortcut) = self.shortcut() {
+            return ctx.format_shortcut(&shortcut.keys);
+        }
+        let Self::Gallery(command) = self else { return String::new() };
+        PLAIN_KEYS.iter().find(|(_, it)| it == command).map(|(key, _)| key.name().to_owned()).unwrap_or_default()
+    }
+
+    /// The command that this one means now: while a canvas is shown, some mean the canvas.
+    #[must_use]
+    pub(crate) fn redirected(self, state: &State) -> Self {
+        if state.shared.screen != Screen::Create || state.canvas.edited().is_none() {
+            return self;
+        }
+        match self {
+            Self::Window(WindowCommand::Undo) => canvas::Command::Undo.into(),
+            Self::Window(WindowCommand::Redo) => canvas::Command::Redo.into(),
+            Self::Create(create::Command::Generate) => canvas::Command::Generate.into(),
+            Self::Create(create::Command::SaveAs) => canvas::Command::Save.into(),
+            other => other,
+        }
+    }
 }
 
 /// The commands of one frame, in order.
@@ -125,13 +171,24 @@ mod tests {
             assert!(!keys.contains(&shortcut.keys), "{} shares its key", command.label());
             keys.push(shortcut.keys);
         }
-        assert_eq!(keys.len(), 42);
+        assert_eq!(keys.len(), 68);
+    }
+
+    #[test]
+    fn the_palette_offers_each_command_once_and_every_one_with_a_key() {
+        let all = Command::all();
+        assert!(Command::keys().all(|(command, _)| all.contains(&command)));
+        for (at, command) in all.iter().enumerate() {
+            assert!(!command.label().is_empty() && !all[..at].contains(command), "{command:?}");
+        }
+        assert!(all.len() > 110, "{}", all.len());
     }
 
     #[test]
     fn keys_that_write_text_do_nothing_while_typing() {
         for (command, shortcut) in Command::keys() {
-            let writes = shortcut.keys.modifiers == Modifiers::NONE && ![Key::Escape, Key::F1].contains(&shortcut.keys.logical_key);
+            let writes = shortcut.keys.modifiers == Modifiers::NONE
+                && ![Key::Escape, Key::F1, Key::F7, Key::F11].contains(&shortcut.keys.logical_key);
             assert!(!(writes && shortcut.while_typing), "{}", command.label());
         }
     }

@@ -17,7 +17,9 @@ macro_rules! with_features {
                 gallery Gallery "Gallery" "Find every picture again, look closely, compare, and go on from any of them." Num4;
             }
             sections {
+                canvas Canvas;
                 memory Memory;
+                palette Palette;
                 program Program;
                 queue Queue;
             }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use eframe::egui::ColorImage;
 
+use crate::gui::canvas::tasks::{CanvasExport, CanvasFileTask, CanvasPixelTask, CanvasReport};
 use crate::gui::create::session::PictureId;
 use crate::gui::identify::{FileKind, identify};
 use crate::gui::pixels;
@@ -26,6 +27,7 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, RecallPart, Recipe, Rgb8};
 use atelier_engine::{JobId, Preview, RemoteError, RemoteReport, ServerAddress};
 use atelier_gallery::PictureId as GalleryId;
+use atelier_media::canvas_file::CANVAS_ENDING;
 use atelier_media::{PictureError, Tool};
 
 /// A dialog that closes faster than this was never seen: no person is so quick.
@@ -108,6 +110,8 @@ pub enum FileTask {
     WriteCrashMarker(PathBuf),
     /// Delete the crash marker.
     DeleteCrashMarker(PathBuf),
+    /// Work of the canvas with files.
+    Canvas(CanvasFileTask),
 }
 
 /// Task of the pixel thread.
@@ -130,6 +134,8 @@ pub enum PixelTask {
     Preview(JobId, Preview),
     /// Convert a picture of the clipboard.
     Pasted(Arc<ColorImage>),
+    /// Work of the canvas with pixels.
+    Canvas(CanvasPixelTask),
     /// Convert a picture of the gallery for the screen.
     Large {
         /// Its number.
@@ -218,6 +224,8 @@ pub enum Report {
     Large(GalleryId, Arc<Rgb8>, ColorImage),
     /// Difference of two pictures of the gallery, converted for the screen.
     Difference((GalleryId, GalleryId), ColorImage),
+    /// Something of the canvas.
+    Canvas(CanvasReport),
     /// A file dialog was closed.
     DialogClosed(DialogKind, DialogResult),
     /// Result of the test of a server.
@@ -254,6 +262,12 @@ pub enum DialogKind {
     Styles,
     /// Target file of this picture.
     SaveAs(PictureId),
+    /// A canvas to open.
+    OpenCanvas,
+    /// Target file of the canvas.
+    SaveCanvas,
+    /// Target of an export of the canvas.
+    ExportCanvas(CanvasExport),
     /// A folder of models that is used in place.
     ModelsFolder,
     /// The folder of downloaded models.
@@ -305,6 +319,7 @@ pub(crate) fn pixel_task(task: PixelTask) -> Option<Report> {
         PixelTask::Picture { id, pixels, max_side_px, thumbnail, copy: false } => {
             Report::Picture { id, full: pixels::to_screen(&pixels, max_side_px), thumbnail: thumbnail.then(|| pixels::thumbnail(&pixels)) }
         }
+        PixelTask::Canvas(task) => Report::Canvas(task.run()),
         PixelTask::Pasted(image) => Report::Pasted(pixels::from_screen(&image)?),
         PixelTask::Large { id, pixels, max_side_px } => {
             let image = pixels::to_screen(&pixels, max_side_px);
@@ -380,6 +395,7 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             preloading::write_crash_marker(&path);
             Some(Report::CrashMarkerWritten)
         }
+        FileTask::Canvas(task) => task.run().map(Report::Canvas),
         FileTask::DeleteCrashMarker(path) => {
             preloading::delete_crash_marker(&path);
             None
@@ -415,6 +431,17 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
         DialogKind::ModelsRoot => one(dialog.set_title("Choose where downloaded models go").pick_folder()),
         DialogKind::PicturesFolder => one(dialog.set_title("Show the pictures of a folder").pick_folder()),
         DialogKind::ExportFolder => one(dialog.set_title("Choose where the copies go").pick_folder()),
+        DialogKind::OpenCanvas => one(dialog.set_title("Open a canvas").add_filter("Canvases", &[CANVAS_ENDING]).pick_file()),
+        DialogKind::SaveCanvas => {
+            one(dialog.set_title("Save canvas as").add_filter("Canvas", &[CANVAS_ENDING]).set_file_name(file_name).save_file())
+        }
+        DialogKind::ExportCanvas(CanvasExport::Layers) => one(dialog.set_title("Choose where the layers go").pick_folder()),
+        DialogKind::ExportCanvas(CanvasExport::Png) => {
+            one(dialog.set_title("Export as PNG").add_filter("PNG picture", &["png"]).set_file_name(file_name).save_file())
+        }
+        DialogKind::ExportCanvas(CanvasExport::OpenRaster) => {
+            one(dialog.set_title("Export as OpenRaster").add_filter("OpenRaster", &["ora"]).set_file_name(file_name).save_file())
+        }
         DialogKind::SaveAs(_) => {
             one(dialog.set_title("Save picture as").add_filter("PNG picture", &["png"]).set_file_name(file_name).save_file())
         }

@@ -15,7 +15,7 @@ use crate::gui::window_command::WindowCommand;
 
 use crate::gui::create::view::{filmstrip, progress, settings_panel};
 use crate::gui::features::with_features;
-use crate::gui::{create, gallery, models, overlays, program, queue, theme, toolbar};
+use crate::gui::{canvas, create, gallery, models, overlays, palette, program, queue, theme, toolbar};
 
 /// Width of the panel on the left, in points.
 const SIDE_WIDTH: f32 = 344.0;
@@ -46,6 +46,17 @@ with_features!(define_panels);
 /// Draws the whole window.
 pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
+    // Everything but the picture is hidden.
+    let is_bare = state.canvas.hides_panels && state.shared.screen == Screen::Create;
+    if is_bare {
+        CentralPanel::no_frame().frame(Frame::new().fill(palette.canvas)).show(ui, |ui| {
+            let whole = ui.available_rect_before_wrap();
+            main_panel(ui, state, commands);
+            overlays::error_card(ui, state, commands, whole);
+            overlays::notice(ui, state, whole);
+        });
+        return dialogs(ui, state, commands);
+    }
     Panel::left("settings")
         .resizable(false)
         .exact_size(SIDE_WIDTH)
@@ -86,10 +97,16 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             overlays::notice(ui, state, whole);
         });
     });
+    dialogs(ui, state, commands);
+}
+
+/// Draws what lies over all panels.
+fn dialogs(ui: &mut Ui, state: &State, commands: &mut Commands) {
     overlays::drop_hint(ui, state.shared.screen);
     create::view::dropped::dropped_card(ui, state, commands);
     create::view::presets::preset_dialog(ui, state, commands);
     program::view::about(ui, state, commands);
+    palette::view::palette(ui, state, commands);
     if state.closing != Closing::No && state.closing != Closing::Now {
         overlays::closing_dialog(ui, state, commands);
     }
@@ -137,7 +154,7 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     pasted(ctx, state.shared.screen, commands);
     // A dialog or an open menu has its own keys.
     let of_views = create::view::has_dialog(state) || models::view::has_dialog(state) || gallery::view::has_dialog(state);
-    let has_dialog = of_views || program::view::has_dialog(state);
+    let has_dialog = of_views || program::view::has_dialog(state) || palette::view::has_dialog(state);
     if state.closing != Closing::No || has_dialog || Popup::is_any_open(ctx) {
         return;
     }
@@ -161,7 +178,15 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
         if !free || (command == create::Command::Cancel.into() && command.enabled(state).is_err()) {
             continue;
         }
+        // Going backwards through the controls is the same key with Shift.
+        let is_tab = shortcut.keys.logical_key == egui::Key::Tab;
+        if is_tab && (command.enabled(state).is_err() || ctx.input(|input| input.modifiers.shift)) {
+            continue;
+        }
         if ctx.input_mut(|input| input.consume_shortcut(&shortcut.keys)) {
+            if is_tab {
+                ctx.memory_mut(|memory| memory.move_focus(egui::FocusDirection::None));
+            }
             commands.push(command);
         }
     }
@@ -173,10 +198,26 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     if plain && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Equals)) {
         commands.push(Command::Create(create::Command::ZoomIn));
     }
-    if state.shared.jobs.is_empty()
-        && state.shared.error.is_some()
+    if let Some(command) = escape(state)
         && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
     {
-        commands.push(WindowCommand::DismissError);
+        commands.push(command);
     }
+}
+
+/// What Escape does where nothing forms that it could stop: it puts a message away, shows the panels again, or leaves the canvas.
+fn escape(state: &State) -> Option<Command> {
+    if !state.shared.jobs.is_empty() {
+        return None;
+    }
+    if state.shared.error.is_some() {
+        return Some(WindowCommand::DismissError.into());
+    }
+    if state.shared.screen != Screen::Create {
+        return None;
+    }
+    if state.canvas.hides_panels {
+        return Some(canvas::Command::HidePanels.into());
+    }
+    state.canvas.edited().map(|_| canvas::Command::Leave.into())
 }

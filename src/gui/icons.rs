@@ -38,6 +38,20 @@ pub(crate) enum Icon {
     History,
     Menu,
     List,
+    Brush,
+    Eraser,
+    Mask,
+    Lasso,
+    Selection,
+    Bucket,
+    Gradient,
+    Pipette,
+    Crop,
+    Layers,
+    Eye,
+    EyeClosed,
+    Up,
+    Down,
 }
 
 /// Draws a star, full or as an outline.
@@ -205,6 +219,70 @@ pub(crate) fn paint(painter: &Painter, rect: Rect, icon: Icon, stroke: Stroke) {
                 line(&[(2.5, y), (13.5, y)]);
             }
         }
+        Icon::Brush => {
+            line(&[(13.4, 2.6), (7.4, 8.6)]);
+            painter.add(Shape::closed_line(vec![at(7.2, 8.4), at(8.6, 10.6), at(6.6, 12.8), at(2.6, 13.4), at(4.2, 9.6)], stroke));
+        }
+        Icon::Eraser => {
+            painter.add(Shape::closed_line(vec![at(9.4, 2.8), at(13.4, 6.8), at(7.6, 12.6), at(5.2, 12.6), at(2.8, 9.4)], stroke));
+            line(&[(6.0, 6.2), (10.0, 10.2)]);
+        }
+        Icon::Mask => {
+            frame(2.5, 2.5, 13.5, 13.5, 1.5);
+            painter.circle_filled(at(8.0, 8.0), 3.2, stroke.color);
+        }
+        Icon::Lasso => {
+            painter.add(Shape::line(arc(at(8.0, 6.6), 4.6, 0.30, 1.20), stroke));
+            line(&[(6.6, 11.0), (5.4, 12.2), (6.6, 13.8)]);
+        }
+        Icon::Selection => {
+            for (x, y) in [(2.5, 3.5), (9.5, 3.5), (2.5, 12.5), (9.5, 12.5)] {
+                line(&[(x, y), (x + 4.0, y)]);
+            }
+            for x in [2.5, 13.5] {
+                line(&[(x, 5.6), (x, 7.4)]);
+                line(&[(x, 9.0), (x, 10.8)]);
+            }
+        }
+        Icon::Bucket => {
+            painter.add(Shape::closed_line(vec![at(7.0, 2.8), at(12.2, 8.0), at(7.0, 13.2), at(1.8, 8.0)], stroke));
+            line(&[(13.2, 9.6), (13.2, 12.6)]);
+            dot(13.2, 12.8, 1.2);
+        }
+        Icon::Gradient => {
+            frame(2.5, 4.0, 13.5, 12.0, 1.0);
+            for (x, step) in [(4.2, 1.4), (6.4, 2.4), (9.4, 4.0)] {
+                let mut y = 5.6;
+                while y < 11.0 {
+                    dot(x, y, 0.7);
+                    y += step;
+                }
+            }
+        }
+        Icon::Pipette => {
+            line(&[(3.0, 13.0), (3.4, 10.8), (9.0, 5.2), (10.8, 7.0), (5.2, 12.6), (3.0, 13.0)]);
+            line(&[(8.0, 4.2), (11.8, 8.0)]);
+            line(&[(10.0, 6.0), (13.0, 3.0)]);
+        }
+        Icon::Crop => {
+            line(&[(4.5, 1.8), (4.5, 11.5), (14.2, 11.5)]);
+            line(&[(1.8, 4.5), (11.5, 4.5), (11.5, 14.2)]);
+        }
+        Icon::Layers => {
+            painter.add(Shape::closed_line(vec![at(8.0, 2.4), at(14.0, 5.8), at(8.0, 9.2), at(2.0, 5.8)], stroke));
+            line(&[(2.0, 9.6), (8.0, 13.0), (14.0, 9.6)]);
+        }
+        Icon::Eye | Icon::EyeClosed => {
+            painter.add(Shape::line(arc(at(8.0, 13.4), 7.6, 0.625, 0.875), stroke));
+            painter.add(Shape::line(arc(at(8.0, 2.6), 7.6, 0.125, 0.375), stroke));
+            if icon == Icon::Eye {
+                painter.circle_filled(at(8.0, 8.0), 1.8, stroke.color);
+            } else {
+                line(&[(3.0, 13.0), (13.0, 3.0)]);
+            }
+        }
+        Icon::Up => line(&[(3.6, 10.0), (8.0, 5.6), (12.4, 10.0)]),
+        Icon::Down => line(&[(3.6, 6.0), (8.0, 10.4), (12.4, 6.0)]),
         Icon::Check => line(&[(3.0, 8.4), (6.6, 12.0), (13.0, 4.6)]),
         Icon::Info => {
             painter.circle_stroke(at(8.0, 8.0), 5.8, stroke);

@@ -6,6 +6,7 @@
 
 mod app;
 mod autosave;
+pub mod canvas;
 mod command;
 mod context;
 pub mod create;
@@ -23,6 +24,7 @@ mod monitors;
 mod notices;
 mod options;
 mod overlays;
+pub mod palette;
 mod pixels;
 pub mod program;
 pub mod queue;

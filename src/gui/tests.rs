@@ -24,6 +24,7 @@ use atelier_engine::{
 use atelier_library::{Builtin, MANIFEST};
 
 mod board;
+mod canvas;
 mod create;
 mod dropped;
 mod gallery;

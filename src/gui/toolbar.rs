@@ -2,7 +2,8 @@
 
 use eframe::egui::{Align, Button, Frame, Label, Layout, RichText, Ui, vec2};
 
-use crate::gui::command::Commands;
+use crate::gui::canvas;
+use crate::gui::command::{Command, Commands};
 use crate::gui::create;
 use crate::gui::icons::Icon;
 use crate::gui::models::queue as downloads;
@@ -62,8 +63,8 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         }
         if has_room && matches!(state.shared.screen, Screen::Create | Screen::Devices) {
             gap(ui);
-            history_button(ui, state, commands, Icon::Redo, WindowCommand::Redo, state.shared.history.next_redo());
-            history_button(ui, state, commands, Icon::Undo, WindowCommand::Undo, state.shared.history.next_undo());
+            history_button(ui, state, commands, Icon::Redo, WindowCommand::Redo);
+            history_button(ui, state, commands, Icon::Undo, WindowCommand::Undo);
         }
         if has_room && !state.create.session.is_empty() && state.shared.screen == Screen::Create {
             gap(ui);
@@ -83,11 +84,19 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
 }
 
 /// A button for undo or redo; its tooltip names the change.
-fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands, icon: Icon, command: WindowCommand, change: Option<&str>) {
+fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands, icon: Icon, command: WindowCommand) {
+    let command = Command::from(command).redirected(state);
+    let change = match &command {
+        Command::Canvas(canvas::Command::Undo) => state.canvas.edited().and_then(|it| it.document.next_undo()),
+        Command::Canvas(_) => state.canvas.edited().and_then(|it| it.document.next_redo()),
+        Command::Window(WindowCommand::Undo) => state.shared.history.next_undo(),
+        _ => state.shared.history.next_redo(),
+    };
+    let label = command.label();
     command_control(ui, state, commands, command, |ui| {
-        let response = bare_icon(ui, icon, command.label());
+        let response = bare_icon(ui, icon, label);
         match change {
-            Some(change) => response.on_hover_text(format!("{}: {change}", command.label())),
+            Some(change) => response.on_hover_text(format!("{label}: {change}")),
             None => response,
         }
     });
@@ -151,6 +160,12 @@ fn gap(ui: &mut Ui) {
 
 /// Title of the canvas: size, seed and steps.
 fn title(state: &State) -> String {
+    if let Some(document) = state.canvas.edited() {
+        let content = document.document.content();
+        let name = document.file.as_ref().and_then(|path| path.file_stem()).map(|stem| stem.to_string_lossy().into_owned());
+        let size = format!("{} × {}", content.width(), content.height());
+        return format!("{} · {size}", name.as_deref().unwrap_or("Canvas"));
+    }
     if state.create.session.following()
         && let Some(forming) = &state.create.forming
     {

@@ -45,6 +45,15 @@ impl WindowCommand {
         (Self::UsualSize, Shortcut::while_typing(Modifiers::COMMAND, Key::Num0)),
     ];
 
+    /// Commands without a key that the command palette offers.
+    pub(crate) const OFFERED: &[Self] = &[
+        Self::SetTheme(ThemeChoice::System),
+        Self::SetTheme(ThemeChoice::Light),
+        Self::SetTheme(ThemeChoice::Dark),
+        Self::DismissError,
+        Self::CopyError,
+    ];
+
     /// The words on its button or menu entry, which are its accessible name too.
     pub(crate) fn label(self) -> &'static str {
         self.words().0

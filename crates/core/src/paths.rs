@@ -89,6 +89,12 @@ impl Paths {
         self.data.join("thumbnails.sqlite")
     }
 
+    /// Canvases as they were when the program kept them last.
+    #[must_use]
+    pub fn canvases(&self) -> PathBuf {
+        self.data.join("canvases")
+    }
+
     /// State of the downloads.
     #[must_use]
     pub fn downloads(&self) -> PathBuf {

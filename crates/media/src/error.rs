@@ -31,6 +31,14 @@ pub enum PictureError {
         /// The cause, in the decoder's words.
         reason: String,
     },
+    /// The file is no canvas, or a damaged one.
+    #[error("{} is not a canvas that Atelier can read ({reason}); open another file, or the picture that it was exported to", path.display())]
+    NotACanvas {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        reason: String,
+    },
     /// The picture is larger than Atelier takes.
     #[error("{} is too large ({width}x{height}); make it smaller, {max} pixels a side at most", path.display())]
     TooLarge {

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod a1111;
+pub mod canvas_file;
 mod decode;
 mod error;
 mod export;

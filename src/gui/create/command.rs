@@ -172,7 +172,7 @@ impl Command {
         (Self::FocusPrompt, Shortcut::while_typing(Modifiers::COMMAND, Key::L)),
         (Self::SwapSides, Shortcut::while_typing(Modifiers::COMMAND, Key::I)),
         (Self::RollSeed, Shortcut::while_typing(Modifiers::COMMAND, Key::R)),
-        (Self::LockSeed, Shortcut::while_typing(Modifiers::COMMAND, Key::K)),
+        (Self::LockSeed, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::K)),
         (Self::AddFiles, Shortcut::while_typing(Modifiers::COMMAND, Key::O)),
         (Self::Recall(RecallPart::All), Shortcut::while_typing(Modifiers::COMMAND, Key::U)),
         (Self::SaveAs, Shortcut::while_typing(Modifiers::COMMAND, Key::S)),
@@ -188,11 +188,28 @@ impl Command {
         (Self::Recall(RecallPart::Seed), Shortcut::when_idle(Modifiers::NONE, Key::S)),
         (Self::Recall(RecallPart::AllButSeed), Shortcut::when_idle(Modifiers::NONE, Key::R)),
         (Self::Recall(RecallPart::Size), Shortcut::when_idle(Modifiers::NONE, Key::D)),
-        (Self::Recall(RecallPart::Model), Shortcut::when_idle(Modifiers::NONE, Key::M)),
+        (Self::Recall(RecallPart::Model), Shortcut::when_idle(Modifiers::SHIFT, Key::M)),
         (Self::StartFromShown, Shortcut::when_idle(Modifiers::NONE, Key::I)),
         (Self::ReferenceShown, Shortcut::when_idle(Modifiers::NONE, Key::F)),
         (Self::Enlarge(Enlargement::Redraw), Shortcut::when_idle(Modifiers::SHIFT, Key::U)),
         (Self::Enlarge(Enlargement::Plain), Shortcut::when_idle(Modifiers::NONE, Key::U)),
+    ];
+
+    /// Commands without a key that the command palette offers.
+    pub const OFFERED: &[Self] = &[
+        Self::UseBuiltin,
+        Self::UseOwnFiles,
+        Self::ClearQueue,
+        Self::ImportStyles,
+        Self::ChooseStart,
+        Self::ClearStart,
+        Self::ChooseMask,
+        Self::ClearMask,
+        Self::AddReference,
+        Self::ChooseControl,
+        Self::ClearControl,
+        Self::AddLora,
+        Self::Follow,
     ];
 
     /// What can be done with a picture, in the order of its menu.

@@ -24,6 +24,8 @@ pub struct State {
     pub session: Session,
     /// The forming picture as it looks now.
     pub forming: Option<FormingPicture>,
+    /// Size in pixels of the document that is shown in the place of a picture.
+    pub document_size_px: Option<Vec2>,
     /// Zoom and position of the canvas.
     pub view: View,
     /// Preview of forming pictures.
@@ -72,6 +74,7 @@ impl State {
         Self {
             session: Session::default(),
             forming: None,
+            document_size_px: None,
             view: View::default(),
             preview,
             last_seed: None,
@@ -112,6 +115,9 @@ impl State {
     /// The size, in pixels, of what the canvas shows.
     #[must_use]
     pub fn canvas_size_px(&self) -> Option<Vec2> {
+        if self.document_size_px.is_some() {
+            return self.document_size_px;
+        }
         if self.session.following()
             && let Some(forming) = &self.forming
         {

@@ -297,6 +297,13 @@ fn shown_image(state: &State) -> Option<ImageSource> {
     }
 }
 
+/// The picture that is shown; from memory, where it is there.
+pub(crate) fn shown_source(state: &State) -> Option<(PictureId, ImageSource)> {
+    let picture = state.session.shown()?;
+    let pixels = picture.pixels.as_ref().map(|pixels| ImageSource::Pixels(pixels.as_ref().clone()));
+    Some((picture.id, pixels.or_else(|| shown_image(state))?))
+}
+
 fn start_from_shown(state: &State, context: &mut Context<'_>) {
     let (Some(picture), Some(image)) = (state.session.shown(), shown_image(state)) else { return };
     let (width, height) = (picture.width, picture.height);
@@ -371,7 +378,13 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
             context.shared.take_prompt_loras();
         }
         DialogKind::SaveAs(id) => save_as(state, id, path, context),
-        DialogKind::ModelsFolder | DialogKind::ModelsRoot | DialogKind::PicturesFolder | DialogKind::ExportFolder => {}
+        DialogKind::ModelsFolder
+        | DialogKind::ModelsRoot
+        | DialogKind::PicturesFolder
+        | DialogKind::ExportFolder
+        | DialogKind::OpenCanvas
+        | DialogKind::SaveCanvas
+        | DialogKind::ExportCanvas(_) => {}
     }
 }
 

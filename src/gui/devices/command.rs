@@ -67,6 +67,10 @@ impl Command {
     /// The keys.
     pub const KEYS: &[(Self, Shortcut)] = &[];
 
+    /// Commands without a key that the command palette offers.
+    pub const OFFERED: &[Self] =
+        &[Self::ShowPlan, Self::ApplyPlan, Self::DismissPlan, Self::CopyFlags, Self::CopyCommand, Self::SavePlacement, Self::AddServer];
+
     /// Text of its button or menu entry, also its accessible name.
     #[must_use]
     pub const fn label(&self) -> &'static str {

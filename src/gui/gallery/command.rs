@@ -114,6 +114,20 @@ impl Command {
     /// The keys. Those with more modifiers come before those with fewer.
     pub const KEYS: &[(Self, Shortcut)] = &[];
 
+    /// Commands without a key that the command palette offers.
+    pub const OFFERED: &[Self] = &[
+        Self::ShowAll,
+        Self::SelectAll,
+        Self::SelectNone,
+        Self::Restore,
+        Self::UseSettings,
+        Self::CopyPicture,
+        Self::ShowInFolder,
+        Self::SaveSearch,
+        Self::AddFolder,
+        Self::Rescan,
+    ];
+
     /// The words on its button or menu entry, which are its accessible name too.
     #[must_use]
     pub fn label(&self) -> &'static str {

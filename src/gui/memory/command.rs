@@ -30,6 +30,9 @@ impl Command {
     /// The keys.
     pub const KEYS: &[(Self, Shortcut)] = &[];
 
+    /// Commands without a key that the command palette offers.
+    pub const OFFERED: &[Self] = &[Self::UnloadAll];
+
     /// Text of its button or menu entry, also its accessible name.
     #[must_use]
     pub const fn label(&self) -> &'static str {

@@ -121,6 +121,18 @@ impl Command {
     /// The keys of this view that work in every view.
     pub const KEYS: &[(Self, Shortcut)] = &[(Self::FocusSearch, Shortcut::while_typing(Modifiers::COMMAND, Key::F))];
 
+    /// Commands without a key that the command palette offers.
+    pub const OFFERED: &[Self] = &[
+        Self::ShowAll,
+        Self::PauseAll,
+        Self::ResumeAll,
+        Self::StartDownloads,
+        Self::ChooseFolder,
+        Self::ChooseModelsRoot,
+        Self::UseDefaultModelsRoot,
+        Self::Rescan,
+    ];
+
     /// The words on its button or menu entry, which are its accessible name too.
     #[must_use]
     pub const fn label(&self) -> &'static str {

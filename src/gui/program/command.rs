@@ -52,6 +52,9 @@ impl Command {
     /// The keys.
     pub const KEYS: &[(Self, Shortcut)] = &[(Self::OpenAbout, Shortcut::while_typing(Modifiers::NONE, Key::F1))];
 
+    /// Commands without a key that the command palette offers.
+    pub const OFFERED: &[Self] = &[Self::ShowLicences, Self::ShowCrashReport, Self::CheckForUpdates, Self::OpenReleasePage];
+
     /// Text of its button or menu entry, also its accessible name.
     #[must_use]
     pub const fn label(&self) -> &'static str {

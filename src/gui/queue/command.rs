@@ -51,6 +51,9 @@ impl Command {
     /// The keys.
     pub const KEYS: &[(Self, Shortcut)] = &[(Self::Toggle, Shortcut::while_typing(Modifiers::COMMAND, Key::J))];
 
+    /// Commands without a key that the command palette offers.
+    pub const OFFERED: &[Self] = &[Self::Pause, Self::PauseNow, Self::Resume, Self::CancelAll, Self::CancelWaiting, Self::ForgetEnded];
+
     /// Text of its button or menu entry, also its accessible name.
     #[must_use]
     pub const fn label(&self) -> &'static str {

@@ -1,8 +1,13 @@
 //! The canvas: the picture as it forms and when it is finished, with zoom and pan; or what to do next.
 
-use eframe::egui::{Align, Id, Layout, Rect, RichText, Role, Sense, TextureId, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use eframe::egui::{
+    Align, CursorIcon, Id, Layout, PointerButton, Pos2, Rect, Response, RichText, Role, Sense, TextureId, Ui, UiBuilder, WidgetInfo, pos2,
+    vec2,
+};
 
-use crate::gui::command::Commands;
+use crate::gui::canvas;
+use crate::gui::canvas::tool::Tool;
+use crate::gui::command::{self, Commands};
 use crate::gui::create::Command;
 use crate::gui::create::view::notes;
 use crate::gui::icons::Icon;
@@ -14,6 +19,8 @@ use crate::gui::widgets::{bold, command_button};
 
 /// Space round the whole picture, in points.
 const MARGIN: f32 = 14.0;
+/// How near the pointer must be to the picture's border to take it, in points.
+const BORDER: f32 = 5.0;
 /// Prompts that the built-in model paints well.
 const EXAMPLES: [&str; 4] = [
     "a red sunset over snowy mountains, a lake, pine trees",
@@ -24,6 +31,9 @@ const EXAMPLES: [&str; 4] = [
 
 /// Draws the canvas.
 pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    if state.canvas.edited().is_some() {
+        return canvas::view::canvas_panel(ui, state, commands);
+    }
     let whole = ui.available_rect_before_wrap();
     let room = whole.shrink(MARGIN);
     viewport::set_canvas_rect(ui.ctx(), room);
@@ -35,8 +45,9 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
             let drawn = state.create.view.rect(size, room);
             let painter = ui.painter_at(whole);
             painter.image(texture, drawn, Rect::from_min_max(pos2(0.0, 0.0), uv_size), theme::UNTINTED);
+            let takes_border = border(ui, state, commands, &response, drawn);
             let view = state.create.view.after(ui, &response, size, room);
-            if view != state.create.view {
+            if view != state.create.view && !takes_border {
                 commands.push(Command::SetView(view));
             }
             menu(state, commands, &response);
@@ -46,8 +57,26 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
     }
 }
 
+/// A drag of the picture's border makes it a canvas and extends it. True while the border is taken.
+fn border(ui: &Ui, state: &State, commands: &mut Commands, response: &Response, drawn: Rect) -> bool {
+    let is_finished = state.canvas.shown.is_some() && !(state.create.session.following() && state.create.forming.is_some());
+    let is_near = |at: Pos2| drawn.expand(BORDER).contains(at) && !drawn.shrink(BORDER).contains(at);
+    if !is_finished {
+        return false;
+    }
+    if let Some(at) = response.hover_pos().filter(|at| is_near(*at)) {
+        let is_side = at.x < drawn.left() + BORDER || at.x > drawn.right() - BORDER;
+        ui.ctx().set_cursor_icon(if is_side { CursorIcon::ResizeHorizontal } else { CursorIcon::ResizeVertical });
+    }
+    let takes = response.dragged_by(PointerButton::Primary) && ui.input(|input| input.pointer.press_origin()).is_some_and(is_near);
+    if takes && response.drag_started() {
+        commands.push(canvas::Command::SetTool(Tool::Frame));
+    }
+    takes
+}
+
 /// The texture to draw: the forming picture, else the one shown, else its small look until the large one is there.
-fn shown(state: &State) -> Option<(TextureId, eframe::egui::Pos2)> {
+fn shown(state: &State) -> Option<(TextureId, Pos2)> {
     let all = pos2(1.0, 1.0);
     if state.create.session.following()
         && let Some(forming) = &state.create.forming
@@ -60,10 +89,12 @@ fn shown(state: &State) -> Option<(TextureId, eframe::egui::Pos2)> {
     Some((texture.id(), all))
 }
 
-fn menu(state: &State, commands: &mut Commands, response: &eframe::egui::Response) {
+fn menu(state: &State, commands: &mut Commands, response: &Response) {
     response.context_menu(|ui| {
-        let of_canvas = [Command::OpenFolder, Command::ZoomFit, Command::ZoomActual];
-        for command in Command::OF_PICTURE.into_iter().chain(of_canvas) {
+        let tools = [Tool::Brush, Tool::Mask, Tool::Frame].map(|tool| canvas::Command::SetTool(tool).into());
+        let of_view = [Command::OpenFolder, Command::ZoomFit, Command::ZoomActual];
+        let of_picture = Command::OF_PICTURE.into_iter().chain(of_view).map(command::Command::from);
+        for command in tools.into_iter().chain(of_picture) {
             if command_button(ui, state, commands, command).clicked() {
                 ui.close();
             }

@@ -9,6 +9,8 @@ use eframe::egui::{
     TextEdit, Ui, UiBuilder, vec2,
 };
 
+use crate::gui::canvas::command::without_prompt;
+use crate::gui::canvas::state::Intent;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::view::{larger, loras, model, presets, prompt_history, size, source};
@@ -70,7 +72,8 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         devices::view::compact(ui, state, commands);
     }
     devices::view::shortage_hint(ui, state, commands);
-    if let Err(unmet) = state.shared.ready() {
+    let is_canvas = state.canvas.edited().is_some() && state.shared.screen == Screen::Create;
+    if let Err(unmet) = state.shared.ready().or_else(|unmet| if is_canvas { without_prompt(unmet) } else { Err(unmet) }) {
         ui.label(RichText::new(unmet.sentence()).color(palette.weak));
     } else if let Some(advice) = state.shared.advice() {
         ui.label(RichText::new(advice).color(palette.warn));
@@ -84,18 +87,20 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     ui.horizontal(|ui| {
         let cancel_width = if queueing { 84.0 } else { 0.0 };
         let gap = if queueing { ui.spacing().item_spacing.x } else { 0.0 };
-        let ready = Command::Generate.enabled(&state.create, &state.shared).is_ok();
+        let command = crate::gui::command::Command::from(Command::Generate).redirected(state);
+        let ready = command.enabled(state).is_ok();
+        let label = state.canvas.intent().filter(|_| state.shared.screen == Screen::Create).map_or(command.label(), Intent::label);
         let keys = crate::gui::command::Command::from(Command::Generate)
             .shortcut()
             .map(|it| ui.ctx().format_shortcut(&it.keys))
             .unwrap_or_default();
-        command_control(ui, state, commands, Command::Generate, |ui| {
+        command_control(ui, state, commands, command, |ui| {
             let quiet = if ready { palette.on_accent } else { palette.weak };
-            let button = Button::new(bold(Command::Generate.label()).size(theme::TITLE))
+            let button = Button::new(bold(label).size(theme::TITLE))
                 .right_text(RichText::new(keys).color(quiet).size(theme::SMALL))
                 .min_size(vec2(wide - cancel_width - gap, GENERATE_HEIGHT));
             let response = if ready { theme::accented(ui, |ui| ui.add(button)) } else { ui.add(button) };
-            response.accessible_name(Command::Generate.label())
+            response.accessible_name(label)
         });
         if queueing {
             command_control(ui, state, commands, Command::Cancel, |ui| {

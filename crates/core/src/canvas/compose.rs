@@ -1,0 +1,156 @@
+//! Composition: the layers of a document, laid over each other. Normal blending of sRGB bytes.
+
+use super::content::DocumentContent;
+use super::tile::TILE_SIDE;
+use super::{Layer, LayerKind, Mask, PixelRect};
+use crate::recipe::Rgb8;
+
+/// The layers that are composed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LayerChoice {
+    /// All that are visible: what the canvas shows.
+    Visible,
+    /// The visible ones that are part of the picture.
+    Picture,
+}
+
+/// Product of two values of which 255 is one, rounded.
+pub(super) const fn scale(a: u32, b: u32) -> u32 {
+    let product = a * b + 128;
+    (product + (product >> 8)) >> 8
+}
+
+/// Lays a colour of this opacity over a pixel.
+pub(super) fn blend(pixel: &mut [u8], colour: [u8; 3], alpha: u32) {
+    if alpha == 0 {
+        return;
+    }
+    let below = u32::from(pixel[3]);
+    if alpha == 255 || below == 0 {
+        pixel[..3].copy_from_slice(&colour);
+        pixel[3] = alpha as u8;
+    } else if below == 255 {
+        for (value, over) in pixel.iter_mut().zip(colour) {
+            *value = scale(u32::from(*value), 255 - alpha).saturating_add(scale(u32::from(over), alpha)).min(255) as u8;
+        }
+    } else {
+        let kept = scale(below, 255 - alpha);
+        let sum = (alpha + kept).min(255);
+        for (value, over) in pixel.iter_mut().zip(colour) {
+            *value = ((u32::from(over) * alpha + u32::from(*value) * kept + sum / 2) / (alpha + kept)) as u8;
+        }
+        pixel[3] = sum as u8;
+    }
+}
+
+impl DocumentContent {
+    /// The RGBA bytes of a rectangle within the bounds, in rows.
+    #[must_use]
+    pub fn compose(&self, rect: PixelRect, choice: LayerChoice) -> Vec<u8> {
+        let rect = rect.intersection(&self.bounds());
+        let mut pixels = vec![0; rect.area() as usize * 4];
+        for layer in self.layers().iter().filter(|layer| layer.visible && layer.opacity > 0) {
+            if choice == LayerChoice::Visible || layer.kind.is_picture() {
+                lay_over(&mut pixels, rect, layer);
+            }
+        }
+        pixels
+    }
+
+    /// The picture over white.
+    #[must_use]
+    pub fn picture(&self) -> Rgb8 {
+        let mut rgb = Vec::with_capacity(self.bounds().area() as usize * 3);
+        self.bands(|band| {
+            for pixel in self.compose(band, LayerChoice::Picture).chunks_exact(4) {
+                let alpha = u32::from(pixel[3]);
+                rgb.extend(pixel[..3].iter().map(|value| (scale(u32::from(*value), alpha) + 255 - alpha).min(255) as u8));
+            }
+        });
+        Rgb8::new(self.width(), self.height(), rgb).unwrap_or_else(|| unreachable!("the bands hold every pixel"))
+    }
+
+    /// The part that is generated anew: what visible masks cover, and where the picture has no pixels. `None` where that is nothing.
+    #[must_use]
+    pub fn mask(&self) -> Option<Mask> {
+        let masks = || self.layers().iter().filter(|layer| layer.visible && layer.kind == LayerKind::Mask);
+        let mut mask = self.uncovered().unwrap_or_else(|| Mask::filled(self.width(), self.height(), 0));
+        for layer in masks() {
+            self.bands(|band| {
+                let start = band.top as usize * self.width() as usize;
+                let covered = layer.pixels.read(band);
+                for (value, pixel) in mask.pixels_mut()[start..].iter_mut().zip(covered.chunks_exact(4)) {
+                    *value = (*value).max(pixel[3]);
+                }
+            });
+        }
+        mask.bounds().is_some().then_some(mask)
+    }
+
+    /// Where the picture has no pixels, as an extended one. `None` where it has all of them.
+    #[must_use]
+    pub fn uncovered(&self) -> Option<Mask> {
+        let mut values = Vec::with_capacity(self.bounds().area() as usize);
+        self.bands(|band| values.extend(self.compose(band, LayerChoice::Picture).chunks_exact(4).map(|pixel| 255 - pixel[3])));
+        let mask = Mask::new(self.width(), self.height(), values)?;
+        mask.bounds().is_some().then_some(mask)
+    }
+
+    /// The colour that is seen at a pixel; `None` where there is none.
+    #[must_use]
+    pub fn colour_at(&self, x: i32, y: i32) -> Option<[u8; 3]> {
+        let pixel = self.compose(PixelRect { left: x, top: y, width: 1, height: 1 }, LayerChoice::Picture);
+        pixel.first_chunk::<4>().filter(|pixel| pixel[3] > 0).map(|pixel| [pixel[0], pixel[1], pixel[2]])
+    }
+
+    /// Calls `each` for the bands of the picture, from the top: a row of tiles each, so that little memory is used at once.
+    fn bands(&self, mut each: impl FnMut(PixelRect)) {
+        for top in (0..self.height()).step_by(TILE_SIDE as usize) {
+            each(PixelRect { left: 0, top: top as i32, width: self.width(), height: TILE_SIDE.min(self.height() - top) });
+        }
+    }
+}
+
+/// Lays a layer over the pixels of a rectangle within the bounds.
+fn lay_over(pixels: &mut [u8], rect: PixelRect, layer: &Layer) {
+    let opacity = u32::from(layer.opacity);
+    for y in rect.top..rect.bottom() {
+        let mut x = rect.left;
+        while x < rect.right() {
+            let length = (TILE_SIDE as i32 - x % TILE_SIDE as i32).min(rect.right() - x);
+            if let Some(run) = layer.pixels.run(x as u32, y as u32) {
+                let at = ((y - rect.top) as usize * rect.width as usize + (x - rect.left) as usize) * 4;
+                let below = &mut pixels[at..at + length as usize * 4];
+                for (pixel, over) in below.chunks_exact_mut(4).zip(run.chunks_exact(4)) {
+                    blend(pixel, [over[0], over[1], over[2]], scale(u32::from(over[3]), opacity));
+                }
+            }
+            x += length;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blending_keeps_what_is_below_and_above_apart() {
+        let over = |below: [u8; 4], colour, alpha| {
+            let mut pixel = below;
+            blend(&mut pixel, colour, alpha);
+            pixel
+        };
+        assert_eq!(over([1, 2, 3, 255], [9, 9, 9], 0), [1, 2, 3, 255]);
+        assert_eq!(over([1, 2, 3, 255], [9, 8, 7], 255), [9, 8, 7, 255]);
+        assert_eq!(over([0, 0, 0, 0], [9, 8, 7], 100), [9, 8, 7, 100]);
+        assert_eq!(over([0, 0, 0, 255], [200, 100, 255], 128), [100, 50, 128, 255]);
+        let [red, .., alpha] = over([255, 0, 0, 128], [0, 255, 0], 128);
+        assert!((84..=86).contains(&red) && (190..=193).contains(&alpha), "{red} {alpha}");
+        for below in [0, 1, 77, 200, 254, 255] {
+            for alpha in 0..=255 {
+                assert_eq!(over([255, 255, 255, below], [255; 3], alpha)[..3], [255; 3], "white over white stays white");
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Coverage: how much of each pixel a shape covers.
+
+use super::compose::LayerChoice;
+use super::content::DocumentContent;
+use super::{Mask, PixelRect};
+
+/// Pieces that a row is cut into where edges of a polygon cross it.
+const SUB_ROWS: i32 = 4;
+
+/// How much of each pixel of a rectangle is covered; 255 is all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coverage {
+    /// Left edge in the document.
+    pub left: i32,
+    /// Top edge in the document.
+    pub top: i32,
+    /// The values.
+    pub mask: Mask,
+}
+
+/// A shape that is filled.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// A polygon, closed by itself, of points in pixels; the lasso's.
+    Polygon(Vec<(f32, f32)>),
+    /// A rectangle.
+    Rectangle(PixelRect),
+    /// All pixels that are connected with this one and look like it.
+    Bucket {
+        /// The pixel.
+        from: (i32, i32),
+        /// Largest difference of a channel from that pixel's, 0 to 255.
+        tolerance: u8,
+    },
+    /// The whole picture: all at `from` and beyond, less and less towards `to`.
+    Gradient {
+        /// Where it is all.
+        from: (f32, f32),
+        /// Where it is nothing.
+        to: (f32, f32),
+    },
+    /// The whole picture.
+    All,
+}
+
+impl Coverage {
+    /// The rectangle that it speaks of.
+    #[must_use]
+    pub const fn bounds(&self) -> PixelRect {
+        PixelRect { left: self.left, top: self.top, width: self.mask.width(), height: self.mask.height() }
+    }
+
+    /// The coverage of a shape in a document; `None` where it covers nothing.
+    #[must_use]
+    pub fn of_shape(shape: &Shape, content: &DocumentContent) -> Option<Self> {
+        let bounds = content.bounds();
+        match shape {
+            Shape::Polygon(points) => polygon(points, bounds),
+            Shape::Rectangle(rect) => {
+                let rect = rect.intersection(&bounds);
+                (!rect.is_empty()).then(|| Self::filled(rect))
+            }
+            Shape::Bucket { from, tolerance } => bucket(content, *from, *tolerance),
+            Shape::Gradient { from, to } => gradient(bounds, *from, *to),
+            Shape::All => Some(Self::filled(bounds)),
+        }
+    }
+
+    fn filled(rect: PixelRect) -> Self {
+        Self { left: rect.left, top: rect.top, mask: Mask::filled(rect.width, rect.height, 255) }
+    }
+}
+
+/// A polygon by the even-odd rule, with smooth edges.
+fn polygon(points: &[(f32, f32)], bounds: PixelRect) -> Option<Coverage> {
+    let within = |(x, y): &(f32, f32)| x.is_finite() && y.is_finite();
+    if points.len() < 3 || !points.iter().all(within) {
+        return None;
+    }
+    let least = points.iter().fold((f32::MAX, f32::MAX), |(x, y), point| (x.min(point.0), y.min(point.1)));
+    let most = points.iter().fold((f32::MIN, f32::MIN), |(x, y), point| (x.max(point.0), y.max(point.1)));
+    let corner = |point: (f32, f32)| (point.0 as i32, point.1 as i32);
+    let rect = PixelRect::between(corner((least.0.floor(), least.1.floor())), corner((most.0.ceil(), most.1.ceil()))).intersection(&bounds);
+    if rect.is_empty() {
+        return None;
+    }
+    let mut mask = Mask::filled(rect.width, rect.height, 0);
+    let mut sums = vec![0.0_f32; rect.width as usize];
+    let mut crossings = Vec::new();
+    for (y, row) in (rect.top..).zip(mask.pixels_mut().chunks_exact_mut(rect.width as usize)) {
+        sums.fill(0.0);
+        for sub in 0..SUB_ROWS {
+            let at = y as f32 + (sub as f32 + 0.5) / SUB_ROWS as f32;
+            crossings.clear();
+            for (one, two) in points.iter().zip(points.iter().cycle().skip(1)) {
+                if (one.1 <= at) != (two.1 <= at) {
+                    crossings.push(one.0 + (at - one.1) / (two.1 - one.1) * (two.0 - one.0) - rect.left as f32);
+                }
+            }
+            crossings.sort_by(f32::total_cmp);
+            for pair in crossings.chunks_exact(2) {
+                add_span(&mut sums, pair[0], pair[1]);
+            }
+        }
+        for (value, sum) in row.iter_mut().zip(&sums) {
+            *value = (sum * 255.0 / SUB_ROWS as f32 + 0.5).min(255.0) as u8;
+        }
+    }
+    Some(Coverage { left: rect.left, top: rect.top, mask })
+}
+
+/// Adds to each pixel of a row how much of it lies between two places.
+fn add_span(sums: &mut [f32], from: f32, to: f32) {
+    let (from, to) = (from.clamp(0.0, sums.len() as f32), to.clamp(0.0, sums.len() as f32));
+    for (x, sum) in sums.iter_mut().enumerate().take(to.ceil() as usize).skip(from as usize) {
+        *sum += (to.min(x as f32 + 1.0) - from.max(x as f32)).max(0.0);
+    }
+}
+
+fn gradient(bounds: PixelRect, from: (f32, f32), to: (f32, f32)) -> Option<Coverage> {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let square = dx * dx + dy * dy;
+    if !(square.is_finite() && square >= 1.0) {
+        return None;
+    }
+    let mut mask = Mask::filled(bounds.width, bounds.height, 0);
+    for (y, row) in mask.pixels_mut().chunks_exact_mut(bounds.width as usize).enumerate() {
+        let across = (y as f32 + 0.5 - from.1) * dy;
+        for (x, value) in row.iter_mut().enumerate() {
+            let along = ((x as f32 + 0.5 - from.0) * dx + across) / square;
+            *value = ((1.0 - along.clamp(0.0, 1.0)) * 255.0 + 0.5) as u8;
+        }
+    }
+    Some(Coverage { left: 0, top: 0, mask })
+}
+
+/// Pixels connected by their sides.
+fn bucket(content: &DocumentContent, from: (i32, i32), tolerance: u8) -> Option<Coverage> {
+    let bounds = content.bounds();
+    if !bounds.contains(from.0, from.1) {
+        return None;
+    }
+    let width = bounds.width as usize;
+    let pixels = content.compose(bounds, LayerChoice::Picture);
+    let pixel = |at: usize| &pixels[at * 4..at * 4 + 4];
+    let first = from.1 as usize * width + from.0 as usize;
+    let wanted = pixel(first).to_vec();
+    let is_like = |at: usize| pixel(at).iter().zip(&wanted).all(|(one, two)| one.abs_diff(*two) <= tolerance);
+    let mut mask = Mask::filled(bounds.width, bounds.height, 0);
+    let filled = mask.pixels_mut();
+    let mut open = vec![first];
+    while let Some(at) = open.pop() {
+        if filled[at] > 0 {
+            continue;
+        }
+        let row = at / width * width;
+        let is_free = |filled: &[u8], at: usize| filled[at] == 0 && is_like(at);
+        let left = (row..at).rev().take_while(|at| is_free(filled, *at)).last().unwrap_or(at);
+        let right = (at..row + width).take_while(|at| is_free(filled, *at)).last().unwrap_or(at);
+        filled[left..=right].fill(255);
+        for other in [row.checked_sub(width), Some(row + width).filter(|row| row / width < bounds.height as usize)].into_iter().flatten() {
+            let mut was_free = false;
+            for at in other + left - row..=other + right - row {
+                let now_free = is_free(filled, at);
+                if now_free && !was_free {
+                    open.push(at);
+                }
+                was_free = now_free;
+            }
+        }
+    }
+    Some(Coverage { left: 0, top: 0, mask })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canvas::TileImage;
+
+    fn blank(width: u32, height: u32) -> DocumentContent {
+        DocumentContent::new("a", TileImage::new(width, height)).unwrap()
+    }
+
+    #[test]
+    fn a_polygon_covers_its_area() {
+        let square = [(1.5, 1.0), (5.0, 1.0), (5.0, 3.0), (1.5, 3.0)];
+        let coverage = Coverage::of_shape(&Shape::Polygon(square.to_vec()), &blank(8, 8)).unwrap();
+        assert_eq!(coverage.bounds(), PixelRect { left: 1, top: 1, width: 4, height: 2 });
+        assert_eq!(coverage.mask.row(1), [128, 255, 255, 255]);
+        let triangle: Vec<(f32, f32)> = vec![(0.0, 0.0), (100.0, 0.0), (0.0, 100.0)];
+        let coverage = Coverage::of_shape(&Shape::Polygon(triangle), &blank(100, 100)).unwrap();
+        let area: f64 = coverage.mask.pixels().iter().map(|value| f64::from(*value) / 255.0).sum();
+        assert!((area - 5000.0).abs() < 10.0, "{area}");
+        for hostile in [vec![], vec![(0.0, 0.0); 2], vec![(f32::NAN, 0.0); 4], vec![(-9.0, -9.0); 5]] {
+            assert_eq!(Coverage::of_shape(&Shape::Polygon(hostile), &blank(8, 8)), None);
+        }
+    }
+
+    #[test]
+    fn a_bucket_fills_what_is_connected_and_alike() {
+        let mut content = blank(9, 9);
+        // A ring with a gap at a corner only, which sides do not pass.
+        for (x, y) in [(3, 2), (4, 2), (5, 2), (2, 3), (2, 4), (2, 5), (6, 3), (6, 4), (6, 5), (3, 6), (4, 6), (5, 6)] {
+            let rect = PixelRect { left: x, top: y, width: 1, height: 1 };
+            content.layers[0].pixels.change(rect, true, |_, _, run| run.copy_from_slice(&[10, 10, 10, 255]));
+        }
+        let count = |from, tolerance| {
+            let filled = Coverage::of_shape(&Shape::Bucket { from, tolerance }, &content).unwrap();
+            filled.mask.pixels().iter().map(|value| usize::from(*value / 255)).sum::<usize>()
+        };
+        assert_eq!((count((4, 4), 0), count((0, 0), 0), count((3, 2), 0)), (9, 81 - 9 - 12, 3));
+        assert_eq!(count((4, 4), 255), 81);
+        assert_eq!(Coverage::of_shape(&Shape::Bucket { from: (9, 0), tolerance: 0 }, &content), None);
+    }
+
+    #[test]
+    fn a_gradient_falls_from_all_to_nothing() {
+        let coverage = Coverage::of_shape(&Shape::Gradient { from: (2.0, 0.0), to: (6.0, 0.0) }, &blank(8, 1)).unwrap();
+        assert_eq!(coverage.mask.pixels(), [255, 255, 223, 159, 96, 32, 0, 0]);
+        assert_eq!(Coverage::of_shape(&Shape::Gradient { from: (2.0, 0.0), to: (2.0, 0.0) }, &blank(8, 1)), None);
+    }
+}

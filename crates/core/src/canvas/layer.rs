@@ -1,0 +1,124 @@
+//! Layers of a document.
+
+use serde::{Deserialize, Serialize};
+
+use super::TileImage;
+
+/// Colour in which masks are drawn.
+pub const MASK_COLOUR: [u8; 3] = [232, 72, 108];
+/// Colours in which regions are drawn, one after the other.
+const REGION_COLOURS: [[u8; 3]; 6] = [[66, 133, 244], [52, 168, 83], [251, 188, 5], [171, 71, 188], [0, 172, 193], [255, 112, 67]];
+/// Opacity in which masks and regions are drawn at first.
+const OVERLAY_OPACITY: u8 = 140;
+
+/// Number of a layer, unique in its document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct LayerId(pub u32);
+
+/// What a layer is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LayerKind {
+    /// Pixels of the picture.
+    Paint,
+    /// The part that is generated anew; opacity of its pixels is the mask's value.
+    Mask,
+    /// A part with words of its own.
+    Region {
+        /// The words.
+        words: String,
+    },
+    /// The picture of a ControlNet.
+    Control,
+    /// A picture that the model looks at.
+    Reference,
+}
+
+impl LayerKind {
+    /// The word on its button.
+    #[must_use]
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Paint => "Paint",
+            Self::Mask => "Mask",
+            Self::Region { .. } => "Region",
+            Self::Control => "Control",
+            Self::Reference => "Reference",
+        }
+    }
+
+    /// True where its pixels are part of the picture.
+    #[must_use]
+    pub const fn is_picture(&self) -> bool {
+        matches!(self, Self::Paint)
+    }
+}
+
+/// A layer. Clones share the pixels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layer {
+    /// Its number.
+    pub id: LayerId,
+    /// What it is for.
+    pub kind: LayerKind,
+    /// Its name.
+    pub name: String,
+    /// False where it is not drawn and not used.
+    pub visible: bool,
+    /// 0 to 255; of masks and regions only how strongly they are drawn.
+    pub opacity: u8,
+    /// True where its pixels cannot be changed.
+    pub locked: bool,
+    /// Its pixels, of the document's size.
+    pub pixels: TileImage,
+}
+
+impl Layer {
+    /// A visible layer.
+    #[must_use]
+    pub fn new(id: LayerId, kind: LayerKind, name: impl Into<String>, pixels: TileImage) -> Self {
+        let opacity = match kind {
+            LayerKind::Mask | LayerKind::Region { .. } => OVERLAY_OPACITY,
+            LayerKind::Paint | LayerKind::Control | LayerKind::Reference => 255,
+        };
+        Self { id, kind, name: name.into(), visible: true, opacity, locked: false, pixels }
+    }
+
+    /// The colour that a brush leaves on it: the chosen one, or the layer's own where the colour has no meaning.
+    #[must_use]
+    pub const fn ink(&self, chosen: [u8; 3]) -> [u8; 3] {
+        match self.kind {
+            LayerKind::Mask => MASK_COLOUR,
+            LayerKind::Region { .. } => REGION_COLOURS[self.id.0 as usize % REGION_COLOURS.len()],
+            LayerKind::Paint | LayerKind::Control | LayerKind::Reference => chosen,
+        }
+    }
+}
+
+/// A change of a layer that is not possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LayerError {
+    /// There is no such layer.
+    #[error("This layer is not there any more. Choose another one.")]
+    Missing,
+    /// The layer is locked.
+    #[error("This layer is locked. Unlock it to change it.")]
+    Locked,
+    /// The layer is not visible.
+    #[error("This layer is hidden. Show it to change it.")]
+    Hidden,
+    /// It is the only layer.
+    #[error("A picture has at least one layer. Add another one first.")]
+    Last,
+    /// There are too many layers.
+    #[error("There are {MAX_LAYERS} layers, which is the most. Remove one first.")]
+    TooMany,
+    /// The size is not possible.
+    #[error("The picture would be too small or too large. Choose sides of 1 to {MAX_DOCUMENT_SIDE} pixels.")]
+    Size,
+}
+
+/// Most layers of a document.
+pub const MAX_LAYERS: usize = 64;
+/// Longest side of a document in pixels.
+pub const MAX_DOCUMENT_SIDE: u32 = 16_384;

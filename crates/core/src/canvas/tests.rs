@@ -1,0 +1,307 @@
+//! Properties of documents: whatever is done comes back byte by byte, and what is composed in parts is what is composed at once.
+
+use proptest::prelude::*;
+
+use super::history::History;
+use super::*;
+
+/// One thing that a person does.
+#[derive(Clone, Debug)]
+enum Step {
+    Stroke { from: (i16, i16), to: (i16, i16), size: u8, hardness: u8, opacity: u8, erases: bool },
+    Fill { shape: u8, from: (i16, i16), to: (i16, i16), erases: bool },
+    Add(u8),
+    Remove(u8),
+    Copy(u8),
+    Move(u8, u8),
+    Rename(u8),
+    Visible(u8, bool),
+    Locked(u8, bool),
+    Opacity(u8, u8),
+    Select(u8),
+    Reframe { left: i8, top: i8, right: i8, bottom: i8 },
+}
+
+fn place() -> impl Strategy<Value = (i16, i16)> {
+    (-40_i16..340, -40_i16..340)
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (place(), place(), 1_u8..90, any::<u8>(), any::<u8>(), any::<bool>())
+            .prop_map(|(from, to, size, hardness, opacity, erases)| Step::Stroke { from, to, size, hardness, opacity, erases }),
+        3 => (0_u8..5, place(), place(), any::<bool>()).prop_map(|(shape, from, to, erases)| Step::Fill { shape, from, to, erases }),
+        2 => (0_u8..5).prop_map(Step::Add),
+        1 => any::<u8>().prop_map(Step::Remove),
+        1 => any::<u8>().prop_map(Step::Copy),
+        1 => (any::<u8>(), 0_u8..6).prop_map(|(layer, to)| Step::Move(layer, to)),
+        1 => any::<u8>().prop_map(Step::Rename),
+        1 => (any::<u8>(), any::<bool>()).prop_map(|(layer, on)| Step::Visible(layer, on)),
+        1 => (any::<u8>(), any::<bool>()).prop_map(|(layer, on)| Step::Locked(layer, on)),
+        1 => (any::<u8>(), any::<u8>()).prop_map(|(layer, opacity)| Step::Opacity(layer, opacity)),
+        1 => any::<u8>().prop_map(Step::Select),
+        1 => (-30_i8..30, -30_i8..30, -30_i8..30, -30_i8..30)
+            .prop_map(|(left, top, right, bottom)| Step::Reframe { left, top, right, bottom }),
+    ]
+}
+
+fn float((x, y): (i16, i16)) -> (f32, f32) {
+    (f32::from(x), f32::from(y))
+}
+
+fn nth_layer(document: &Document, n: u8) -> LayerId {
+    let layers = document.content().layers();
+    layers[n as usize % layers.len()].id
+}
+
+/// Does a step, and returns the rectangle that is to be composed anew; steps that are not possible do nothing.
+fn carry_out(document: &mut Document, step: &Step) -> PixelRect {
+    let ink = |erases: bool| if erases { Ink::Eraser } else { Ink::Colour([200, 30, 90]) };
+    match step.clone() {
+        Step::Stroke { from, to, size, hardness, opacity, erases } => {
+            let part = |value: u8| f32::from(value) / 255.0;
+            let brush = Brush { size: f32::from(size), hardness: part(hardness), opacity: part(opacity), ..Brush::default() };
+            let at = |place: (i16, i16)| StrokePoint::new(f32::from(place.0), f32::from(place.1));
+            let Ok((mut stroke, first)) = Stroke::begin(document, brush, ink(erases), at(from)) else { return PixelRect::default() };
+            let moved = stroke.move_to(document, at(to));
+            first.union(&moved).union(&stroke.finish(document))
+        }
+        Step::Fill { shape, from, to, erases } => {
+            let corner = |(x, y): (i16, i16)| (i32::from(x), i32::from(y));
+            let shape = match shape {
+                0 => Shape::Polygon(vec![float(from), float(to), (150.0, 20.0), (10.0, 280.0)]),
+                1 => Shape::Rectangle(PixelRect::between(corner(from), corner(to))),
+                2 => Shape::Bucket { from: corner(from), tolerance: 20 },
+                3 => Shape::Gradient { from: float(from), to: float(to) },
+                _ => Shape::All,
+            };
+            let layer = document.content().current();
+            document.apply(&DocumentEdit::Fill { layer, shape, ink: ink(erases), opacity: 200 }).unwrap_or_default()
+        }
+        Step::Add(kind) => {
+            let kinds =
+                [LayerKind::Paint, LayerKind::Mask, LayerKind::Region { words: "a".into() }, LayerKind::Control, LayerKind::Reference];
+            let _ = document.add_layer(kinds[kind as usize].clone(), "more", None);
+            PixelRect::default()
+        }
+        Step::Remove(n) => document.remove_layer(nth_layer(document, n)).unwrap_or_default(),
+        Step::Copy(n) => document.duplicate_layer(nth_layer(document, n)).unwrap_or_default(),
+        Step::Move(n, to) => document.move_layer(nth_layer(document, n), to as usize).unwrap(),
+        Step::Rename(n) => document.rename_layer(nth_layer(document, n), &format!("layer {n}")).unwrap(),
+        Step::Visible(n, on) => document.set_visible(nth_layer(document, n), on).unwrap(),
+        Step::Locked(n, on) => document.set_locked(nth_layer(document, n), on).unwrap(),
+        Step::Opacity(n, opacity) => document.set_opacity(nth_layer(document, n), opacity).unwrap(),
+        Step::Select(n) => {
+            document.select_layer(nth_layer(document, n));
+            PixelRect::default()
+        }
+        Step::Reframe { left, top, right, bottom } => {
+            let bounds = document.content().bounds();
+            let least = (i32::from(left), i32::from(top));
+            let most = (bounds.right() + i32::from(right), bounds.bottom() + i32::from(bottom));
+            document.apply(&DocumentEdit::Reframe(PixelRect::between(least, most))).unwrap_or_default()
+        }
+    }
+}
+
+fn document() -> Document {
+    let picture = crate::recipe::Rgb8::new(300, 280, (0..300 * 280 * 3).map(|n| (n / 7) as u8).collect()).unwrap();
+    Document::new(DocumentContent::new("Picture", TileImage::of_picture(&picture)).unwrap())
+}
+
+/// Everything but the choice of the current layer, which has no history of its own.
+fn same(one: &DocumentContent, other: &DocumentContent) -> bool {
+    (one.width(), one.height(), one.layers()) == (other.width(), other.height(), other.layers())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn undo_and_redo_of_anything_give_the_same_bytes(steps in prop::collection::vec(step(), 1..12)) {
+        let mut document = document();
+        let mut states = vec![document.content().clone()];
+        for step in &steps {
+            let (version, undo) = (document.version(), document.next_undo());
+            carry_out(&mut document, step);
+            document.release();
+            if same(document.content(), states.last().unwrap()) && document.version() == version {
+                continue;
+            }
+            prop_assert!(document.version() > version && document.next_undo().is_some(), "{undo:?}");
+            states.push(document.content().clone());
+        }
+        let last = document.content().clone();
+        for state in states.iter().rev().skip(1) {
+            prop_assert!(document.undo().is_some());
+            prop_assert!(same(document.content(), state), "undo");
+        }
+        prop_assert!(document.undo().is_none());
+        for state in states.iter().skip(1) {
+            prop_assert!(document.redo().is_some());
+            prop_assert!(same(document.content(), state), "redo");
+        }
+        prop_assert!(document.redo().is_none());
+        prop_assert!(same(document.content(), &last));
+    }
+
+    #[test]
+    fn what_is_composed_anew_in_parts_is_what_is_composed_at_once(steps in prop::collection::vec((step(), any::<bool>()), 1..10)) {
+        let mut document = document();
+        let all = |document: &Document| document.content().compose(document.content().bounds(), LayerChoice::Visible);
+        let mut shown = all(&document);
+        for (step, undoes) in &steps {
+            let size = document.content().bounds();
+            let mut dirty = carry_out(&mut document, step);
+            if *undoes {
+                dirty = dirty.union(&document.undo().unwrap_or_default());
+            }
+            let bounds = document.content().bounds();
+            if bounds == size {
+                let part = dirty.intersection(&bounds);
+                let rows = document.content().compose(part, LayerChoice::Visible);
+                for (y, row) in (part.top..part.bottom()).zip(rows.chunks_exact(part.width.max(1) as usize * 4)) {
+                    let at = (y as usize * bounds.width as usize + part.left as usize) * 4;
+                    shown[at..at + row.len()].copy_from_slice(row);
+                }
+            } else {
+                shown = all(&document);
+            }
+            prop_assert!(shown == all(&document), "{step:?} and undo: {undoes}");
+        }
+    }
+
+    #[test]
+    fn a_stroke_that_is_taken_back_leaves_nothing(from in place(), to in place(), erases: bool) {
+        let mut document = document();
+        let before = document.content().clone();
+        let ink = if erases { Ink::Eraser } else { Ink::Colour([1, 2, 3]) };
+        let at = |place| { let (x, y) = float(place); StrokePoint::new(x, y) };
+        let (mut stroke, _) = Stroke::begin(&mut document, Brush::default(), ink, at(from)).unwrap();
+        stroke.move_to(&mut document, at(to));
+        stroke.cancel(&mut document);
+        prop_assert!(document.content() == &before && document.next_undo().is_none());
+    }
+}
+
+#[test]
+fn the_history_is_bounded_by_bytes_and_shares_what_has_not_changed() {
+    let mut content = DocumentContent::new("a", TileImage::new(1024, 1024)).unwrap();
+    let mut history = History::bounded(3 << 20);
+    for n in 0..40 {
+        let before = content.clone();
+        let rect = PixelRect { left: n % 4 * 256, top: 0, width: 9, height: 9 };
+        content.layers[0].pixels.change(rect, true, |_, _, run| run.fill(n as u8 + 1));
+        history.push("Paint", before, &content);
+        assert!(history.bytes() <= 3 << 20);
+    }
+    let undone = std::iter::from_fn(|| {
+        content = history.undo(&content)?;
+        Some(())
+    });
+    assert_eq!(undone.count(), 11, "a tile of 256 KiB each");
+}
+
+#[test]
+fn locked_hidden_and_last_layers_stay_as_they_are() {
+    let mut document = document();
+    let id = document.content().current();
+    let stroke = |document: &mut Document| Stroke::begin(document, Brush::default(), Ink::Eraser, StrokePoint::new(9.0, 9.0)).err();
+    document.set_locked(id, true).unwrap();
+    assert_eq!(stroke(&mut document), Some(LayerError::Locked));
+    document.set_locked(id, false).unwrap();
+    document.set_visible(id, false).unwrap();
+    assert_eq!(stroke(&mut document), Some(LayerError::Hidden));
+    assert_eq!(document.remove_layer(id), Err(LayerError::Last));
+    assert_eq!(document.rename_layer(LayerId(77), "a"), Err(LayerError::Missing));
+    assert_eq!(document.apply(&DocumentEdit::Reframe(PixelRect::default())), Err(LayerError::Size));
+    let small = TileImage::new(3, 3);
+    assert_eq!(document.add_layer(LayerKind::Paint, "a", Some(small)), Err(LayerError::Size));
+    while document.content().layers().len() < MAX_LAYERS {
+        document.add_layer(LayerKind::Mask, "a", None).unwrap();
+    }
+    assert_eq!(document.add_layer(LayerKind::Mask, "a", None), Err(LayerError::TooMany));
+}
+
+#[test]
+fn a_slider_that_is_held_is_one_change() {
+    let mut document = document();
+    let id = document.content().current();
+    for opacity in [200, 150, 100] {
+        document.set_opacity(id, opacity).unwrap();
+    }
+    document.release();
+    document.set_opacity(id, 50).unwrap();
+    document.undo().unwrap();
+    assert_eq!(document.content().current_layer().opacity, 100);
+    document.undo().unwrap();
+    assert_eq!((document.content().current_layer().opacity, document.next_undo()), (255, None));
+}
+
+#[test]
+fn a_brush_covers_a_disc_whose_opacity_does_not_add_up() {
+    let mut document = Document::new(DocumentContent::new("a", TileImage::new(200, 200)).unwrap());
+    let brush = Brush { size: 40.0, hardness: 1.0, opacity: 0.5, smoothing: 0.0, ..Brush::default() };
+    let (mut stroke, first) = Stroke::begin(&mut document, brush, Ink::Colour([9, 8, 7]), StrokePoint::new(50.0, 100.0)).unwrap();
+    assert!(first.contains(50, 100) && !first.contains(75, 100));
+    for x in [150.0, 50.0, 150.0] {
+        stroke.move_to(&mut document, StrokePoint::new(x, 100.0));
+    }
+    stroke.finish(&mut document);
+    let pixel = |x, y| document.content().current_layer().pixels.pixel(x, y);
+    assert_eq!((pixel(100, 100), pixel(150, 100)), ([9, 8, 7, 128], [9, 8, 7, 128]));
+    assert_eq!((pixel(100, 75), pixel(175, 100)), ([0; 4], [0; 4]));
+    let light = StrokePoint { x: 100.0, y: 30.0, pressure: 0.25 };
+    let (stroke, small) = Stroke::begin(&mut document, brush, Ink::Colour([1; 3]), light).unwrap();
+    stroke.finish(&mut document);
+    assert!(small.width <= 12, "a light touch is small: {}", small.width);
+    let strange = StrokePoint::new(f32::NAN, f32::INFINITY);
+    let wild = Brush { size: f32::NAN, spacing: -4.0, ..brush };
+    let (mut stroke, _) = Stroke::begin(&mut document, wild, Ink::Eraser, StrokePoint::new(-1e9, 1e9)).unwrap();
+    assert!(stroke.move_to(&mut document, strange).is_empty());
+    stroke.finish(&mut document);
+}
+
+#[test]
+fn an_accepted_candidate_lies_above_the_picture_and_empties_the_mask() {
+    let mut document = document();
+    let base = document.content().picture();
+    let layer = document.add_layer(LayerKind::Mask, "Mask", None).unwrap();
+    let ink = Ink::Colour(MASK_COLOUR);
+    let fill = DocumentEdit::Fill { layer, shape: Shape::Rectangle(PixelRect::of_size(9, 9)), ink, opacity: 255 };
+    document.apply(&fill).unwrap();
+    let masked = document.content().clone();
+    let mut pixels = base.pixels().to_vec();
+    pixels[0] ^= 0x80;
+    let candidate = crate::recipe::Rgb8::new(300, 280, pixels).unwrap();
+    let patch = TileImage::of_difference(&candidate, &base).unwrap();
+    document.accept_candidate("Generated", patch).unwrap();
+    let kinds: Vec<_> = document.content().layers().iter().map(|layer| layer.kind.clone()).collect();
+    assert_eq!(kinds, [LayerKind::Paint, LayerKind::Paint, LayerKind::Mask]);
+    assert_eq!((document.content().picture(), document.content().mask()), (candidate, None));
+    document.undo().unwrap();
+    assert!(document.content() == &masked, "one change");
+}
+
+#[test]
+fn masks_cover_what_is_generated_and_are_no_part_of_the_picture() {
+    let mut document = document();
+    let picture = document.content().picture();
+    assert_eq!(document.content().mask(), None);
+    let layer = document.add_layer(LayerKind::Mask, "Mask", None).unwrap();
+    let rect = PixelRect { left: 10, top: 20, width: 30, height: 40 };
+    let ink = Ink::Colour(MASK_COLOUR);
+    document.apply(&DocumentEdit::Fill { layer, shape: Shape::Rectangle(rect), ink, opacity: 255 }).unwrap();
+    assert_eq!(document.content().mask().unwrap().bounds(), Some(rect));
+    assert_eq!(document.content().picture(), picture);
+    assert!(document.content().compose(rect, LayerChoice::Visible) != document.content().compose(rect, LayerChoice::Picture));
+    document.apply(&DocumentEdit::Invert(layer)).unwrap();
+    let mask = document.content().mask().unwrap();
+    assert_eq!((mask.row(0)[0], mask.row(30)[20]), (255, 0));
+    document.remove_layer(layer).unwrap();
+    document.apply(&DocumentEdit::Reframe(PixelRect { left: -50, top: 0, width: 350, height: 280 })).unwrap();
+    let mask = document.content().mask().unwrap();
+    assert_eq!(mask.bounds(), Some(PixelRect::of_size(50, 280)), "what has no pixels is generated");
+    assert_eq!(document.content().colour_at(10, 10), None);
+    assert_eq!(document.content().colour_at(50, 0).unwrap(), picture.pixels()[..3]);
+}

@@ -1,0 +1,312 @@
+//! Pixels of a layer, in tiles that are shared until they are changed.
+//!
+//! Invariants: a clone shares all tiles with the original; a tile outside the picture's bounds does not exist; pixels of a tile beyond the
+//! picture's edge are transparent.
+
+use std::sync::Arc;
+
+use super::PixelRect;
+use crate::recipe::Rgb8;
+
+/// Side of a tile in pixels.
+pub const TILE_SIDE: u32 = 256;
+/// Bytes of a tile.
+pub(super) const TILE_BYTES: usize = (TILE_SIDE * TILE_SIDE * 4) as usize;
+
+/// The RGBA pixels of one tile, in rows from the top.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tile(Vec<u8>);
+
+impl Tile {
+    fn transparent() -> Self {
+        Self(vec![0; TILE_BYTES])
+    }
+}
+
+/// RGBA pixels in tiles; a tile that is absent is transparent. Clones share the tiles.
+#[derive(Clone, Debug)]
+pub struct TileImage {
+    width: u32,
+    height: u32,
+    tiles: Arc<Vec<Option<Arc<Tile>>>>,
+}
+
+impl PartialEq for TileImage {
+    /// True where all pixels are the same.
+    fn eq(&self, other: &Self) -> bool {
+        let is_blank = |tile: &Tile| tile.0.iter().all(|byte| *byte == 0);
+        let same = |(one, two): (&Option<Arc<Tile>>, &Option<Arc<Tile>>)| match (one, two) {
+            (Some(one), Some(two)) => Arc::ptr_eq(one, two) || one == two,
+            (Some(tile), None) | (None, Some(tile)) => is_blank(tile),
+            (None, None) => true,
+        };
+        (self.width, self.height) == (other.width, other.height) && self.tiles.iter().zip(other.tiles.iter()).all(same)
+    }
+}
+
+impl TileImage {
+    /// Transparent pixels.
+    #[must_use]
+    pub fn new(width: u32, height: u32) -> Self {
+        let count = width.div_ceil(TILE_SIDE) as usize * height.div_ceil(TILE_SIDE) as usize;
+        Self { width, height, tiles: Arc::new(vec![None; count]) }
+    }
+
+    /// The pixels of a picture, opaque.
+    #[must_use]
+    pub fn of_picture(picture: &Rgb8) -> Self {
+        let mut image = Self::new(picture.width(), picture.height());
+        image.change(image.bounds(), true, |x, y, run| {
+            let at = (y as usize * picture.width() as usize + x as usize) * 3;
+            for (pixel, rgb) in run.chunks_exact_mut(4).zip(picture.pixels()[at..].chunks_exact(3)) {
+                pixel[..3].copy_from_slice(rgb);
+                pixel[3] = 255;
+            }
+        });
+        image
+    }
+
+    /// The pixels of `picture` that differ from those of `base`, opaque; all others are transparent. `None` where the sizes differ.
+    #[must_use]
+    pub fn of_difference(picture: &Rgb8, base: &Rgb8) -> Option<Self> {
+        if (picture.width(), picture.height()) != (base.width(), base.height()) {
+            return None;
+        }
+        let mut image = Self::of_picture(picture);
+        image.change(image.bounds(), false, |x, y, run| {
+            let at = (y as usize * base.width() as usize + x as usize) * 3;
+            for (pixel, rgb) in run.chunks_exact_mut(4).zip(base.pixels()[at..].chunks_exact(3)) {
+                if pixel[..3] == *rgb {
+                    pixel.fill(0);
+                }
+            }
+        });
+        image.drop_blank_tiles();
+        Some(image)
+    }
+
+    /// Width in pixels.
+    #[must_use]
+    pub const fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Height in pixels.
+    #[must_use]
+    pub const fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// All of it.
+    #[must_use]
+    pub const fn bounds(&self) -> PixelRect {
+        PixelRect::of_size(self.width, self.height)
+    }
+
+    /// Bytes of its tiles, shared ones too.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.tiles.iter().flatten().count() * TILE_BYTES
+    }
+
+    /// The smallest rectangle of whole tiles, within the bounds, that holds every pixel that is not transparent.
+    #[must_use]
+    pub fn content_bounds(&self) -> PixelRect {
+        let present = self.tiles.iter().enumerate().filter(|(_, tile)| tile.is_some());
+        present.fold(PixelRect::default(), |bounds, (index, _)| bounds.union(&self.tile_rect(index)))
+    }
+
+    /// One pixel; transparent outside the bounds.
+    #[must_use]
+    pub fn pixel(&self, x: i32, y: i32) -> [u8; 4] {
+        if !self.bounds().contains(x, y) {
+            return [0; 4];
+        }
+        self.run(x as u32, y as u32).map_or([0; 4], |run| [run[0], run[1], run[2], run[3]])
+    }
+
+    /// The bytes from a pixel to the right edge of its tile; `None` where the tile is absent. The pixel lies within the bounds.
+    pub(super) fn run(&self, x: u32, y: u32) -> Option<&[u8]> {
+        let tile = self.tiles[self.tile_index(x, y)].as_ref()?;
+        let row = (y % TILE_SIDE * TILE_SIDE) as usize;
+        Some(&tile.0[(row + (x % TILE_SIDE) as usize) * 4..(row + TILE_SIDE as usize) * 4])
+    }
+
+    /// Changes the pixels of a rectangle: `change` gets the left pixel of each piece of a row that lies in one tile, and its RGBA bytes.
+    /// Absent tiles are made with `creates`, else left out. Shared tiles are copied first.
+    pub fn change(&mut self, rect: PixelRect, creates: bool, mut change: impl FnMut(u32, u32, &mut [u8])) {
+        let bounds = self.bounds();
+        let rect = rect.intersection(&bounds);
+        if rect.is_empty() {
+            return;
+        }
+        let (left, top) = (rect.left as u32 / TILE_SIDE, rect.top as u32 / TILE_SIDE);
+        let (right, bottom) = ((rect.right() as u32).div_ceil(TILE_SIDE), (rect.bottom() as u32).div_ceil(TILE_SIDE));
+        let columns = self.columns() as usize;
+        let tiles = Arc::make_mut(&mut self.tiles);
+        for (row, column) in (top..bottom).flat_map(|row| (left..right).map(move |column| (row, column))) {
+            let slot = &mut tiles[row as usize * columns + column as usize];
+            if slot.is_none() && !creates {
+                continue;
+            }
+            let tile = Arc::make_mut(slot.get_or_insert_with(|| Arc::new(Tile::transparent())));
+            let (tile_left, tile_top) = (column * TILE_SIDE, row * TILE_SIDE);
+            let first = (rect.left as u32).max(tile_left);
+            let last = (rect.right() as u32).min(tile_left + TILE_SIDE);
+            for y in (rect.top as u32).max(tile_top)..(rect.bottom() as u32).min(tile_top + TILE_SIDE) {
+                let at = (y - tile_top) * TILE_SIDE;
+                let range = (at + first - tile_left) as usize * 4..(at + last - tile_left) as usize * 4;
+                change(first, y, &mut tile.0[range]);
+            }
+        }
+    }
+
+    /// The RGBA bytes of a rectangle, in rows; transparent outside the bounds.
+    #[must_use]
+    pub fn read(&self, rect: PixelRect) -> Vec<u8> {
+        let mut pixels = vec![0; rect.area() as usize * 4];
+        let within = rect.intersection(&self.bounds());
+        for y in within.top..within.bottom() {
+            let mut x = within.left as u32;
+            while x < within.right() as u32 {
+                let length = (TILE_SIDE - x % TILE_SIDE).min(within.right() as u32 - x);
+                if let Some(run) = self.run(x, y as u32) {
+                    let row = (y - rect.top) as usize * rect.width as usize;
+                    let at = (row + (x as i32 - rect.left) as usize) * 4;
+                    pixels[at..at + length as usize * 4].copy_from_slice(&run[..length as usize * 4]);
+                }
+                x += length;
+            }
+        }
+        pixels
+    }
+
+    /// The same pixels in another frame, given in pixels of this one: what lies outside is lost, what is new is transparent.
+    #[must_use]
+    pub fn reframed(&self, frame: PixelRect) -> Self {
+        let mut image = Self::new(frame.width, frame.height);
+        let content = self.content_bounds().intersection(&frame);
+        let target = PixelRect { left: content.left - frame.left, top: content.top - frame.top, ..content };
+        image.change(target, true, |x, y, run| {
+            let row = PixelRect { left: x as i32 + frame.left, top: y as i32 + frame.top, width: (run.len() / 4) as u32, height: 1 };
+            run.copy_from_slice(&self.read(row));
+        });
+        image.drop_blank_tiles();
+        image
+    }
+
+    /// Drops the tiles without a pixel that is not transparent.
+    pub fn drop_blank_tiles(&mut self) {
+        for tile in Arc::make_mut(&mut self.tiles) {
+            tile.take_if(|tile| tile.0.chunks_exact(4).all(|pixel| pixel[3] == 0));
+        }
+    }
+
+    /// Bytes of tiles that `other` does not have at the same place.
+    #[must_use]
+    pub(super) fn bytes_apart(&self, other: &Self) -> usize {
+        if Arc::ptr_eq(&self.tiles, &other.tiles) {
+            return 0;
+        }
+        let table = self.tiles.len() * size_of::<Option<Arc<Tile>>>();
+        if (self.width, self.height) != (other.width, other.height) {
+            return table + self.bytes();
+        }
+        let apart = self.tiles.iter().zip(other.tiles.iter()).filter(|(one, two)| one.is_some() && !is_same(one.as_ref(), two.as_ref()));
+        table + apart.count() * TILE_BYTES
+    }
+
+    /// The smallest rectangle of whole tiles that are not shared with `other`, which has the same size.
+    #[must_use]
+    pub(super) fn tiles_apart(&self, other: &Self) -> PixelRect {
+        if Arc::ptr_eq(&self.tiles, &other.tiles) {
+            return PixelRect::default();
+        }
+        let pairs = self.tiles.iter().zip(other.tiles.iter()).enumerate();
+        let apart = pairs.filter(|(_, (one, two))| !is_same(one.as_ref(), two.as_ref()));
+        apart.fold(PixelRect::default(), |rect, (index, _)| rect.union(&self.tile_rect(index)))
+    }
+
+    const fn columns(&self) -> u32 {
+        self.width.div_ceil(TILE_SIDE)
+    }
+
+    /// Index of the tile that holds a pixel within the bounds.
+    pub(super) const fn tile_index(&self, x: u32, y: u32) -> usize {
+        (y / TILE_SIDE) as usize * self.columns() as usize + (x / TILE_SIDE) as usize
+    }
+
+    fn tile_rect(&self, index: usize) -> PixelRect {
+        let (column, row) = (index as u32 % self.columns(), index as u32 / self.columns());
+        let tile = PixelRect { left: (column * TILE_SIDE) as i32, top: (row * TILE_SIDE) as i32, width: TILE_SIDE, height: TILE_SIDE };
+        tile.intersection(&self.bounds())
+    }
+}
+
+fn is_same(one: Option<&Arc<Tile>>, two: Option<&Arc<Tile>>) -> bool {
+    match (one, two) {
+        (Some(one), Some(two)) => Arc::ptr_eq(one, two),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill(image: &mut TileImage, rect: PixelRect, value: u8) {
+        image.change(rect, true, |_, _, run| run.fill(value));
+    }
+
+    #[test]
+    fn a_clone_shares_every_tile_but_those_that_are_changed() {
+        let mut image = TileImage::new(600, 300);
+        let all = image.bounds();
+        fill(&mut image, all, 9);
+        let copy = image.clone();
+        assert_eq!(image.bytes_apart(&copy), 0);
+        fill(&mut image, PixelRect { left: 255, top: 10, width: 2, height: 2 }, 1);
+        assert_eq!(image.tiles_apart(&copy), PixelRect::of_size(512, 256));
+        assert_eq!(image.bytes_apart(&copy) / TILE_BYTES, 2);
+        assert_eq!((copy.pixel(256, 11), image.pixel(256, 11), image.pixel(600, 0)), ([9; 4], [1; 4], [0; 4]));
+    }
+
+    #[test]
+    fn what_is_read_is_what_was_written_across_tiles() {
+        let mut image = TileImage::new(520, 520);
+        let rect = PixelRect { left: 250, top: 250, width: 20, height: 20 };
+        image.change(rect, true, |x, y, run| {
+            for (n, pixel) in run.chunks_exact_mut(4).enumerate() {
+                pixel.copy_from_slice(&[(x as usize + n) as u8, y as u8, 7, 255]);
+            }
+        });
+        let read = image.read(PixelRect { left: 249, top: 255, width: 22, height: 1 });
+        assert_eq!(&read[..8], [0, 0, 0, 0, 250, 255, 7, 255]);
+        assert_eq!(&read[84..], [0, 0, 0, 0]);
+        assert_eq!(image.content_bounds(), PixelRect::of_size(512, 512));
+        let outside = image.read(PixelRect { left: -2, top: -2, width: 1, height: 1 });
+        assert_eq!(outside, [0; 4]);
+    }
+
+    #[test]
+    fn another_frame_keeps_what_lies_in_it() {
+        let mut image = TileImage::new(300, 10);
+        fill(&mut image, PixelRect { left: 255, top: 0, width: 2, height: 10 }, 5);
+        let wider = image.reframed(PixelRect { left: -100, top: -1, width: 500, height: 12 });
+        assert_eq!((wider.pixel(355, 1), wider.pixel(354, 1), wider.pixel(356, 0)), ([5; 4], [0; 4], [0; 4]));
+        let back = wider.reframed(PixelRect { left: 100, top: 1, width: 300, height: 10 });
+        assert_eq!(back, image);
+        assert_eq!(image.reframed(PixelRect::of_size(10, 10)).bytes(), 0);
+    }
+
+    #[test]
+    fn a_difference_holds_what_is_new_alone() {
+        let base = Rgb8::new(2, 1, vec![1, 2, 3, 4, 5, 6]).unwrap();
+        let other = Rgb8::new(2, 1, vec![1, 2, 3, 9, 5, 6]).unwrap();
+        let image = TileImage::of_difference(&other, &base).unwrap();
+        assert_eq!((image.pixel(0, 0), image.pixel(1, 0)), ([0; 4], [9, 5, 6, 255]));
+        assert_eq!(TileImage::of_difference(&base, &base).unwrap().bytes(), 0);
+        assert!(TileImage::of_difference(&base, &Rgb8::new(1, 1, vec![0; 3]).unwrap()).is_none());
+    }
+}

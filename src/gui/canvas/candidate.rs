@@ -1,0 +1,39 @@
+//! What is known of candidates, and of the jobs that make them.
+
+use eframe::egui::TextureHandle;
+
+use atelier_core::canvas::{PixelRect, TileImage};
+use atelier_core::recipe::{Recipe, Rgb8};
+use atelier_engine::JobId;
+
+/// A candidate.
+pub struct Candidate {
+    /// Its seed.
+    pub seed: i64,
+    /// What it changes.
+    pub(crate) patch: TileImage,
+    /// The rectangle that the overlay shows.
+    pub(crate) bounds: PixelRect,
+    pub(crate) overlay: TextureHandle,
+    pub(crate) thumbnail: TextureHandle,
+}
+
+/// A job that was asked for, whose pictures become candidates.
+pub(crate) struct Run {
+    /// The recipe without its pictures, which the queue puts into files.
+    pub(crate) recipe: Recipe,
+    /// The engine's number, once a picture has come.
+    pub(crate) job: Option<JobId>,
+    pub(crate) base: Rgb8,
+}
+
+impl Run {
+    pub(crate) fn new(recipe: &Recipe, base: Rgb8) -> Self {
+        Self { recipe: without_pictures(recipe), job: None, base }
+    }
+}
+
+/// A recipe without its pictures.
+pub(crate) fn without_pictures(recipe: &Recipe) -> Recipe {
+    Recipe { init: None, mask: None, control: None, reference_images: Vec::new(), ..recipe.clone() }
+}

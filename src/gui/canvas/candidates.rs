@@ -1,0 +1,95 @@
+//! Candidates: pictures that were generated from a document, until one of them is accepted.
+
+use std::sync::Arc;
+
+use eframe::egui::TextureOptions;
+
+use crate::gui::canvas::candidate::{Candidate, without_pictures};
+use crate::gui::canvas::state::{OpenDocument, State};
+use crate::gui::canvas::tasks::{CanvasPixelTask, DocumentNumber, PreparedCandidate};
+use crate::gui::context::Context;
+use crate::gui::files::PixelTask;
+use atelier_engine::{JobId, Picture};
+
+/// Most candidates that are held; all of them are pictures on the disk too.
+const MOST_CANDIDATES: usize = 64;
+
+/// A picture is finished: where a document asked for it, it becomes a candidate.
+pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context: &mut Context<'_>) {
+    let Some(recipe) = context.shared.jobs.get_mut(job).map(|job| without_pictures(&job.recipe)) else { return };
+    let documents = state.document.iter_mut().chain(&mut state.parked);
+    for document in documents {
+        let number = document.number;
+        // Jobs run in the order in which they were asked for.
+        let known = document.runs.iter().position(|run| run.job == Some(job));
+        let Some(at) = known.or_else(|| document.runs.iter().position(|run| run.job.is_none() && run.recipe == recipe)) else { continue };
+        let run = &mut document.runs[at];
+        run.job = Some(job);
+        context.workers.pixel(PixelTask::Canvas(CanvasPixelTask::Candidate {
+            document: number,
+            picture: Arc::clone(&picture.image),
+            base: run.base.clone(),
+            seed: picture.info.seed,
+            max_side_px: context.egui.input(|input| input.max_texture_side),
+        }));
+        return;
+    }
+}
+
+/// A job has ended.
+pub(crate) fn job_ended(state: &mut State, job: JobId) {
+    for document in state.document.iter_mut().chain(&mut state.parked) {
+        document.runs.retain(|run| run.job != Some(job));
+    }
+}
+
+/// A candidate is ready for the screen.
+pub(crate) fn prepared(state: &mut State, number: DocumentNumber, candidate: Option<PreparedCandidate>, context: &mut Context<'_>) {
+    let Some(document) = state.open_document_mut(number) else { return };
+    let Some(prepared) = candidate else {
+        context.notice("The picture came back in another size. It is in the filmstrip.");
+        return;
+    };
+    let texture = |name, image| context.egui.load_texture(name, image, TextureOptions::LINEAR);
+    if document.candidates.len() >= MOST_CANDIDATES {
+        remove(document, 0);
+    }
+    document.candidates.push(Candidate {
+        seed: prepared.seed,
+        patch: prepared.patch,
+        bounds: prepared.bounds,
+        overlay: texture("candidate", prepared.overlay),
+        thumbnail: texture("thumbnail", prepared.thumbnail),
+    });
+    // The first one is shown by itself; a person who looks at one keeps it.
+    if document.shown_candidate.is_none() {
+        document.shown_candidate = Some(document.candidates.len() - 1);
+    }
+}
+
+/// Makes the candidate that is shown a layer.
+pub(crate) fn accept(document: &mut OpenDocument, context: &mut Context<'_>) {
+    let Some(at) = document.shown_candidate.filter(|at| *at < document.candidates.len()) else { return };
+    let candidate = &document.candidates[at];
+    let name = format!("Generated, seed {}", candidate.seed);
+    match document.document.accept_candidate(&name, candidate.patch.clone()) {
+        Ok(dirty) => {
+            document.surface.mark(dirty);
+            document.candidates.clear();
+            document.shown_candidate = None;
+            document.crop = None;
+        }
+        Err(_) => context.notice("The canvas has another size by now. Undo that first, or take the picture from the filmstrip."),
+    }
+}
+
+/// Removes a candidate; its picture stays on the disk.
+pub(crate) fn remove(document: &mut OpenDocument, at: usize) {
+    if at >= document.candidates.len() {
+        return;
+    }
+    document.candidates.remove(at);
+    let last = document.candidates.len().checked_sub(1);
+    document.shown_candidate =
+        document.shown_candidate.and_then(|shown| last.map(|last| if shown > at { shown - 1 } else { shown.min(last) }));
+}

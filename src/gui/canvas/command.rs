@@ -1,0 +1,301 @@
+//! Commands of the canvas. Their effect is in [`crate::gui::canvas::update`]; nothing here changes anything.
+
+use std::path::PathBuf;
+
+use eframe::egui::{Key, Modifiers};
+
+use crate::gui::canvas::state::State;
+use crate::gui::canvas::tasks::CanvasExport;
+use crate::gui::canvas::tool::{Tool, ToolOptions};
+use crate::gui::shared::{Screen, Shared, UnmetRequirement};
+use crate::gui::shortcut::Shortcut;
+use atelier_core::canvas::{LayerId, LayerKind, StrokePoint};
+
+/// Something that the pointer did, in pixels of the document.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PointerInput {
+    /// It was pressed.
+    Press {
+        /// Where.
+        at: StrokePoint,
+        /// Shift was held.
+        shift: bool,
+        /// Alt was held.
+        alt: bool,
+        /// How far a finger is from what it means.
+        reach: f32,
+    },
+    /// It was moved.
+    Move {
+        /// To where.
+        at: StrokePoint,
+        /// Shift is held.
+        shift: bool,
+    },
+    /// It was let go.
+    Release,
+}
+
+/// A command of the canvas.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Take a tool; the picture that is shown becomes a document where there is none.
+    SetTool(Tool),
+    /// Show pictures again.
+    Leave,
+    /// Go on with the document that was edited last.
+    Resume,
+    /// Edit the next of the open documents.
+    NextDocument,
+    /// Put the document away.
+    Close,
+    /// The pointer was used on the document.
+    Pointer(Vec<PointerInput>),
+    /// Undo the last change of the document.
+    Undo,
+    /// Make the change again that was undone last.
+    Redo,
+    /// Make the brush smaller.
+    Smaller,
+    /// Make the brush larger.
+    Larger,
+    /// Make the brush softer.
+    Softer,
+    /// Make the brush harder.
+    Harder,
+    /// Change the settings of the tools.
+    SetOptions(Box<ToolOptions>),
+    /// Open the panel of layers, or close it.
+    ToggleLayers,
+    /// Add a layer above the current one.
+    AddLayer(LayerKind),
+    /// Remove the current layer.
+    RemoveLayer,
+    /// Copy the current layer.
+    DuplicateLayer,
+    /// Paint on this layer.
+    SelectLayer(LayerId),
+    /// Move the current layer up.
+    RaiseLayer,
+    /// Move the current layer down.
+    LowerLayer,
+    /// Type a layer's name, or stop.
+    EditName(Option<(LayerId, String)>),
+    /// Give a layer the name that was typed.
+    SaveName,
+    /// Show or hide a layer.
+    SetVisible(LayerId, bool),
+    /// Lock or unlock a layer.
+    SetLocked(LayerId, bool),
+    /// Set a layer's opacity, 0 to 255.
+    SetOpacity(LayerId, u8),
+    /// The control that changes a layer was let go.
+    Release,
+    /// Empty the current layer.
+    ClearLayer,
+    /// Exchange what is masked with what is not.
+    InvertMask,
+    /// Mask everything.
+    MaskAll,
+    /// Turn the view to the left.
+    TurnLeft,
+    /// Turn the view to the right.
+    TurnRight,
+    /// Show the view upright.
+    Upright,
+    /// Exchange left and right of the view.
+    Flip,
+    /// Generate what the document asks for.
+    Generate,
+    /// Show this candidate.
+    ShowCandidate(usize),
+    /// Show the candidate after this one.
+    NextCandidate,
+    /// Show the candidate before this one.
+    PreviousCandidate,
+    /// Make the candidate a layer.
+    Accept,
+    /// Put the candidate away.
+    Discard,
+    /// Put all candidates away.
+    DiscardAll,
+    /// Open a canvas of a file.
+    Open,
+    /// Open this canvas.
+    OpenFile(PathBuf),
+    /// Write the document to its file.
+    Save,
+    /// Write the document to a file.
+    SaveAs,
+    /// Export the document.
+    Export(CanvasExport),
+    /// Hide everything but the picture, or show it again.
+    HidePanels,
+    /// Fill the screen, or not.
+    FullScreen,
+}
+
+impl Command {
+    /// The keys. Those with more modifiers come before those with fewer.
+    pub const KEYS: &[(Self, Shortcut)] = &[
+        (Self::Harder, Shortcut::when_idle(Modifiers::SHIFT, Key::CloseBracket)),
+        (Self::Softer, Shortcut::when_idle(Modifiers::SHIFT, Key::OpenBracket)),
+        (Self::SetTool(Tool::Gradient), Shortcut::when_idle(Modifiers::SHIFT, Key::G)),
+        (Self::SetTool(Tool::Rectangle), Shortcut::when_idle(Modifiers::SHIFT, Key::L)),
+        (Self::SetTool(Tool::Brush), Shortcut::when_idle(Modifiers::NONE, Key::B)),
+        (Self::SetTool(Tool::Eraser), Shortcut::when_idle(Modifiers::NONE, Key::E)),
+        (Self::SetTool(Tool::Mask), Shortcut::when_idle(Modifiers::NONE, Key::M)),
+        (Self::SetTool(Tool::Lasso), Shortcut::when_idle(Modifiers::NONE, Key::L)),
+        (Self::SetTool(Tool::Bucket), Shortcut::when_idle(Modifiers::NONE, Key::G)),
+        (Self::SetTool(Tool::Pipette), Shortcut::when_idle(Modifiers::NONE, Key::K)),
+        (Self::SetTool(Tool::Frame), Shortcut::when_idle(Modifiers::NONE, Key::C)),
+        (Self::Smaller, Shortcut::when_idle(Modifiers::NONE, Key::OpenBracket)),
+        (Self::Larger, Shortcut::when_idle(Modifiers::NONE, Key::CloseBracket)),
+        (Self::ToggleLayers, Shortcut::while_typing(Modifiers::NONE, Key::F7)),
+        (Self::TurnLeft, Shortcut::when_idle(Modifiers::NONE, Key::Num4)),
+        (Self::Upright, Shortcut::when_idle(Modifiers::NONE, Key::Num5)),
+        (Self::TurnRight, Shortcut::when_idle(Modifiers::NONE, Key::Num6)),
+        (Self::Flip, Shortcut::when_idle(Modifiers::NONE, Key::H)),
+        (Self::ClearLayer, Shortcut::when_idle(Modifiers::NONE, Key::Delete)),
+        (Self::Accept, Shortcut::when_idle(Modifiers::NONE, Key::Enter)),
+        (Self::Discard, Shortcut::when_idle(Modifiers::NONE, Key::Backspace)),
+        (Self::NextCandidate, Shortcut::when_idle(Modifiers::NONE, Key::Period)),
+        (Self::PreviousCandidate, Shortcut::when_idle(Modifiers::NONE, Key::Comma)),
+        (Self::HidePanels, Shortcut::when_idle(Modifiers::NONE, Key::Tab)),
+        (Self::FullScreen, Shortcut::while_typing(Modifiers::NONE, Key::F11)),
+    ];
+
+    /// Commands without a key that the command palette offers.
+    pub const OFFERED: &[Self] = &[
+        Self::Leave,
+        Self::Resume,
+        Self::NextDocument,
+        Self::Close,
+        Self::AddLayer(LayerKind::Paint),
+        Self::AddLayer(LayerKind::Mask),
+        Self::RemoveLayer,
+        Self::DuplicateLayer,
+        Self::RaiseLayer,
+        Self::LowerLayer,
+        Self::InvertMask,
+        Self::MaskAll,
+        Self::DiscardAll,
+        Self::Open,
+        Self::Save,
+        Self::SaveAs,
+        Self::Export(CanvasExport::Png),
+        Self::Export(CanvasExport::Layers),
+        Self::Export(CanvasExport::OpenRaster),
+    ];
+
+    /// The words on its button or menu entry, which are its accessible name too.
+    #[must_use]
+    pub const fn label(&self) -> &'static str {
+        self.words().0
+    }
+
+    /// Its effect, in a sentence.
+    #[must_use]
+    pub const fn tooltip(&self) -> &'static str {
+        self.words().1
+    }
+
+    const fn words(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::SetTool(tool) => tool.words(),
+            Self::Leave => ("Leave the canvas", "Look at pictures again. The canvas stays as it is."),
+            Self::Resume => ("Go back to the canvas", "Go on with the canvas that you worked on last."),
+            Self::NextDocument => ("Next canvas", "Go on with another canvas that is open."),
+            Self::Close => ("Close the canvas", "Put this canvas away; its autosaved file goes to your system's trash."),
+            Self::Pointer(_) => ("Use the tool", "Use the tool on the picture."),
+            Self::Undo => ("Undo", "Take the last change of the canvas back."),
+            Self::Redo => ("Redo", "Make the change again that was taken back last."),
+            Self::Smaller => ("Smaller brush", "Make the brush smaller."),
+            Self::Larger => ("Larger brush", "Make the brush larger."),
+            Self::Softer => ("Softer brush", "Make the edge of the brush softer."),
+            Self::Harder => ("Harder brush", "Make the edge of the brush harder."),
+            Self::SetOptions(_) => ("Set the tool", "Change the settings of the tool."),
+            Self::ToggleLayers => ("Layers", "See the layers of the canvas, and arrange them."),
+            Self::AddLayer(LayerKind::Mask) => ("Add a mask", "Add a layer that says which part is generated anew."),
+            Self::AddLayer(_) => ("Add a layer", "Add an empty layer above this one."),
+            Self::RemoveLayer => ("Remove the layer", "Remove this layer."),
+            Self::DuplicateLayer => ("Copy the layer", "Add a copy of this layer above it."),
+            Self::SelectLayer(_) => ("Paint on this layer", "Paint on this layer."),
+            Self::RaiseLayer => ("Move the layer up", "Move this layer above the next one."),
+            Self::LowerLayer => ("Move the layer down", "Move this layer below the next one."),
+            Self::EditName(_) => ("Rename the layer", "Give this layer another name."),
+            Self::SaveName => ("Keep the name", "Keep this name."),
+            Self::SetVisible(_, true) => ("Show the layer", "Show this layer."),
+            Self::SetVisible(_, false) => ("Hide the layer", "Hide this layer."),
+            Self::SetLocked(_, true) => ("Lock the layer", "Protect this layer against changes."),
+            Self::SetLocked(_, false) => ("Unlock the layer", "Let this layer be changed again."),
+            Self::SetOpacity(..) => ("Opacity of the layer", "How strongly this layer covers those below."),
+            Self::Release => ("Let go", "End this change."),
+            Self::ClearLayer => ("Clear the layer", "Take everything from this layer away."),
+            Self::InvertMask => ("Invert the mask", "Mask what is not masked, and the other way round."),
+            Self::MaskAll => ("Mask everything", "Mask the whole picture."),
+            Self::TurnLeft => ("Turn the view left", "Turn the view to the left. The picture itself stays as it is."),
+            Self::TurnRight => ("Turn the view right", "Turn the view to the right. The picture itself stays as it is."),
+            Self::Upright => ("Show upright", "Turn the view upright again."),
+            Self::Flip => ("Flip the view", "Exchange left and right of the view. The picture itself stays as it is."),
+            Self::Generate => ("Generate", "Generate what the canvas asks for."),
+            Self::ShowCandidate(_) => ("Show this candidate", "See how this one looks."),
+            Self::NextCandidate => ("Next candidate", "See how the next one looks."),
+            Self::PreviousCandidate => ("Previous candidate", "See how the one before looks."),
+            Self::Accept => ("Accept", "Make this candidate a layer. Hold V to see the canvas without it."),
+            Self::Discard => ("Discard", "Put this candidate away. Its picture stays in the gallery."),
+            Self::DiscardAll => ("Discard all", "Put all candidates away. Their pictures stay in the gallery."),
+            Self::Open | Self::OpenFile(_) => ("Open a canvas…", "Open a canvas that you saved."),
+            Self::Save => ("Save the canvas", "Write the canvas, with all layers, to its file."),
+            Self::SaveAs => ("Save the canvas as…", "Write the canvas, with all layers, to a file."),
+            Self::Export(CanvasExport::Png) => ("Export as PNG…", "Write the picture, as you see it, to a PNG file."),
+            Self::Export(CanvasExport::Layers) => ("Export the layers…", "Write each layer as a PNG file into a folder."),
+            Self::Export(CanvasExport::OpenRaster) => ("Export as OpenRaster…", "Write the layers to a file that Krita and GIMP open."),
+            Self::HidePanels => ("Hide everything but the picture", "Hide everything but the picture, or show it again."),
+            Self::FullScreen => ("Full screen", "Fill the screen, or go back to a window."),
+        }
+    }
+
+    /// `Ok` if it can be done now.
+    ///
+    /// # Errors
+    /// The sentence about the first thing that is missing.
+    pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
+        const NONE: &str = "There is no canvas. Press B to paint on a picture.";
+        if *self == Self::FullScreen {
+            return Ok(());
+        }
+        if shared.screen != Screen::Create {
+            return Err("The canvas is in the Create view.");
+        }
+        let document = state.edited();
+        let edited = document.ok_or(NONE);
+        let candidate = || edited.and_then(|it| it.shown_candidate.map(drop).ok_or("There is no candidate."));
+        let no_dialog = || (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.");
+        match self {
+            Self::SetTool(Tool::Brush | Tool::Mask | Tool::Frame) => {
+                let has_picture = document.is_some() || state.document.is_some() || state.shown.is_some();
+                has_picture.then_some(()).ok_or("There is no picture yet.")
+            }
+            Self::Resume => (document.is_none() && state.document.is_some()).then_some(()).ok_or("There is no canvas to go back to."),
+            Self::NextDocument => (!state.parked.is_empty()).then_some(()).ok_or("There is no other canvas."),
+            Self::Undo => edited.and_then(|it| it.document.next_undo().map(drop).ok_or("Nothing was changed yet.")),
+            Self::Redo => edited.and_then(|it| it.document.next_redo().map(drop).ok_or("Nothing was undone.")),
+            Self::Generate => edited.and(shared.ready().or_else(without_prompt).map_err(UnmetRequirement::sentence)),
+            Self::Accept | Self::Discard | Self::DiscardAll | Self::NextCandidate | Self::PreviousCandidate => candidate(),
+            Self::Open => no_dialog(),
+            Self::Save | Self::SaveAs | Self::Export(_) => edited.map(drop).and_then(|()| no_dialog()),
+            Self::OpenFile(_) => Ok(()),
+            Self::HidePanels => (document.is_some() || state.shown.is_some()).then_some(()).ok_or("There is no picture yet."),
+            _ => edited.map(drop),
+        }
+    }
+}
+
+/// A canvas is something to start from: it needs no words.
+pub(crate) const fn without_prompt(unmet: UnmetRequirement) -> Result<(), UnmetRequirement> {
+    match unmet {
+        UnmetRequirement::Prompt => Ok(()),
+        unmet => Err(unmet),
+    }
+}

@@ -1,0 +1,147 @@
+//! Documents: opened, put aside, gone back to, and put away.
+
+use crate::gui::canvas::autosave::{autosave, discard_autosave};
+use crate::gui::canvas::pointer;
+use crate::gui::canvas::state::{OpenDocument, State};
+use crate::gui::canvas::tasks::CanvasFileTask;
+use crate::gui::canvas::tool::Tool;
+use crate::gui::context::Context;
+use crate::gui::create::session::PictureId;
+use crate::gui::files::FileTask;
+use atelier_core::canvas::{Document, DocumentContent, LayerError, LayerKind, PixelRect};
+use atelier_media::canvas_file::CANVAS_ENDING;
+
+/// Takes a tool, with a document to use it on.
+pub(crate) fn take_tool(state: &mut State, tool: Tool, context: &mut Context<'_>) {
+    if state.is_editing {
+        state.tool = tool;
+        prepare_layer(state, tool, context);
+        return;
+    }
+    let shown = state.shown.as_ref().map(|(id, _)| *id);
+    let is_of_shown = |document: &OpenDocument| document.origin.is_none() || document.origin == shown;
+    if state.document.as_ref().is_some_and(|document| shown.is_none() || document.origin == shown) {
+        return show(state, tool, context);
+    }
+    if let Some(at) = state.parked.iter().position(|document| document.origin.is_some() && is_of_shown(document)) {
+        let document = state.parked.remove(at);
+        park(state, context);
+        state.document = Some(document);
+        return show(state, tool, context);
+    }
+    if let Some((id, source)) = state.shown.clone() {
+        state.opening = Some((Some(id), tool));
+        context.workers.file(FileTask::Canvas(CanvasFileTask::OpenPicture(id, source)));
+    }
+}
+
+/// Shows the document in the place of the picture.
+pub(crate) fn show(state: &mut State, tool: Tool, context: &mut Context<'_>) {
+    state.is_editing = true;
+    state.tool = tool;
+    prepare_layer(state, tool, context);
+}
+
+/// Makes a layer that suits the tool the current one.
+fn prepare_layer(state: &mut State, tool: Tool, context: &mut Context<'_>) {
+    let Some(document) = state.edited_mut() else { return };
+    let content = document.document.content();
+    match tool {
+        Tool::Mask => {
+            if let Some(mask) = content.mask_layer() {
+                document.document.select_layer(mask);
+                if !document.document.content().current_layer().visible {
+                    change(document, context, |document| document.set_visible(mask, true));
+                }
+                return;
+            }
+            // Above everything, so that nothing hides it.
+            if let Some(top) = content.layers().last().map(|layer| layer.id) {
+                document.document.select_layer(top);
+            }
+            change(document, context, |document| document.add_layer(LayerKind::Mask, "Mask", None).map(|_| PixelRect::default()));
+        }
+        Tool::Brush if !content.current_layer().kind.is_picture() => {
+            let paint = content.layers().iter().rev().find(|layer| layer.kind.is_picture() && !layer.locked && layer.visible);
+            if let Some(id) = paint.map(|layer| layer.id) {
+                document.document.select_layer(id);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Makes a change of the document, and says what was in its way.
+pub(crate) fn change(
+    document: &mut OpenDocument,
+    context: &mut Context<'_>,
+    change: impl FnOnce(&mut Document) -> Result<PixelRect, LayerError>,
+) {
+    match change(&mut document.document) {
+        Ok(dirty) => document.surface.mark(dirty),
+        Err(error) => context.notice(error.to_string()),
+    }
+}
+
+/// A picture or canvas has been read.
+pub(crate) fn opened(state: &mut State, origin: Option<PictureId>, content: DocumentContent, context: &mut Context<'_>) {
+    let tool = match state.opening.take() {
+        Some((asked, tool)) if asked == origin => tool,
+        // Something else was asked for meanwhile.
+        other => {
+            state.opening = other;
+            return;
+        }
+    };
+    park(state, context);
+    state.options.suit(content.width().max(content.height()));
+    let number = state.next_number;
+    state.next_number += 1;
+    let autosave = state.folder.as_ref().map(|folder| folder.join(format!("{:032x}.{CANVAS_ENDING}", rand::random::<u128>())));
+    state.document = Some(OpenDocument::new(number, content, origin, autosave));
+    show(state, tool, context);
+}
+
+/// Puts the document aside; what was changed is autosaved.
+pub(crate) fn park(state: &mut State, context: &mut Context<'_>) {
+    leave(state, context);
+    if let Some(document) = state.document.take() {
+        // One that was only looked at holds nothing of anybody's.
+        if document.document.version() > 0 || document.file.is_some() {
+            state.parked.push(document);
+        }
+    }
+}
+
+/// Shows pictures again; what was changed is autosaved.
+pub(crate) fn leave(state: &mut State, context: &mut Context<'_>) {
+    if let Some(document) = state.edited_mut() {
+        if let Some(gesture) = document.gesture.take() {
+            pointer::finish(document, gesture, context);
+        }
+        autosave(document, context.workers);
+    }
+    state.is_editing = false;
+    state.renaming = None;
+}
+
+/// Goes on with the next of the documents that were put aside.
+pub(crate) fn next(state: &mut State, context: &mut Context<'_>) {
+    if state.parked.is_empty() {
+        return;
+    }
+    let document = state.parked.remove(0);
+    park(state, context);
+    state.document = Some(document);
+    show(state, state.tool, context);
+}
+
+/// Puts the document away.
+pub(crate) fn close(state: &mut State, context: &mut Context<'_>) {
+    state.is_editing = false;
+    state.renaming = None;
+    if let Some(document) = state.document.take() {
+        discard_autosave(&document, context);
+    }
+    state.document = state.parked.pop();
+}

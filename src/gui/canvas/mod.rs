@@ -1,0 +1,20 @@
+//! The canvas: a picture that is painted on, masked, extended, and generated in part. Create shows it in the place of the picture.
+
+mod autosave;
+pub mod candidate;
+pub mod candidates;
+pub mod command;
+mod documents;
+mod files;
+mod generate;
+mod pointer;
+pub mod state;
+pub mod surface;
+pub mod tasks;
+pub mod tool;
+mod transform;
+pub(crate) mod update;
+pub(crate) mod view;
+
+pub use command::Command;
+pub use state::State;

@@ -1,0 +1,231 @@
+//! Effects of the pointer on the document.
+
+use crate::gui::canvas::command::PointerInput;
+use crate::gui::canvas::state::{Edges, FrameDrag, Gesture, OpenDocument, State};
+use crate::gui::canvas::tasks::CanvasPixelTask;
+use crate::gui::canvas::tool::{Tool, ToolOptions};
+use crate::gui::context::Context;
+use crate::gui::files::PixelTask;
+use atelier_core::canvas::{DocumentEdit, Ink, LayerError, MAX_DOCUMENT_SIDE, PixelRect, Shape, Stroke, StrokePoint};
+
+/// Sides that are dragged snap to multiples of this, as models like them, in pixels.
+const SNAP: f32 = 8.0;
+
+/// Folds in what the pointer did.
+pub(crate) fn update(state: &mut State, inputs: Vec<PointerInput>, context: &mut Context<'_>) {
+    let (tool, mut options) = (state.tool, state.options);
+    let Some(document) = state.edited_mut() else { return };
+    for input in inputs {
+        match input {
+            PointerInput::Press { at, shift, alt, reach } => {
+                if document.gesture.is_none() {
+                    press(document, tool, &mut options, (at, reach), (shift, alt), context);
+                }
+            }
+            PointerInput::Move { at, shift } => move_to(document, &mut options, at, shift),
+            PointerInput::Release => {
+                if let Some(gesture) = document.gesture.take() {
+                    finish(document, gesture, context);
+                }
+            }
+        }
+    }
+    state.options = options;
+}
+
+const fn place(at: StrokePoint) -> (f32, f32) {
+    (at.x, at.y)
+}
+
+fn press(
+    document: &mut OpenDocument,
+    tool: Tool,
+    options: &mut ToolOptions,
+    (at, reach): (StrokePoint, f32),
+    (shift, alt): (bool, bool),
+    context: &mut Context<'_>,
+) {
+    let here = place(at);
+    if let Some(crop) = document.shown_crop() {
+        let edges = Edges::near(crop, here, reach / 2.0);
+        // Corners alone: what lies along the borders is painted on.
+        if (edges.left || edges.right) && (edges.top || edges.bottom) {
+            document.gesture = Some(Gesture::Crop(FrameDrag { edges, from: here, before: crop, frame: crop }));
+            return;
+        }
+    }
+    document.gesture = match tool {
+        Tool::Brush | Tool::Pipette if alt || tool == Tool::Pipette => {
+            take_colour(document, options, at);
+            Some(Gesture::Pipette)
+        }
+        Tool::Brush | Tool::Mask | Tool::Eraser => {
+            let erases = tool == Tool::Eraser || alt;
+            let ink = if erases { Ink::Eraser } else { Ink::Colour(options.colour) };
+            let line_from = document.last_point.filter(|_| shift);
+            match Stroke::begin(&mut document.document, *options.brush_of(tool), ink, line_from.unwrap_or(at)) {
+                Ok((mut stroke, dirty)) => {
+                    document.surface.mark(dirty);
+                    if line_from.is_some() {
+                        let dirty = stroke.line(&mut document.document, at);
+                        document.surface.mark(dirty);
+                    }
+                    Some(Gesture::Stroke(Box::new(stroke)))
+                }
+                Err(error) => {
+                    context.notice(error.to_string());
+                    None
+                }
+            }
+        }
+        Tool::Lasso => Some(Gesture::Lasso(vec![here], alt)),
+        Tool::Rectangle => Some(Gesture::Rectangle(here, here, alt)),
+        Tool::Gradient => Some(Gesture::Gradient(here, here, alt)),
+        Tool::Bucket => {
+            let from = (at.x.floor() as i32, at.y.floor() as i32);
+            fill(document, Shape::Bucket { from, tolerance: options.tolerance }, options.colour, alt, context);
+            None
+        }
+        Tool::Pipette => None,
+        Tool::Frame => {
+            let bounds = document.document.content().bounds();
+            let edges = Edges::near(bounds, here, reach);
+            (!edges.is_empty()).then_some(Gesture::Frame(FrameDrag { edges, from: here, before: bounds, frame: bounds }))
+        }
+    };
+    // Shapes are filled with the colour of the moment at which they are finished.
+    document.ink = options.colour;
+}
+
+fn move_to(document: &mut OpenDocument, options: &mut ToolOptions, at: StrokePoint, shift: bool) {
+    let here = place(at);
+    match &mut document.gesture {
+        Some(Gesture::Stroke(stroke)) => {
+            let dirty = stroke.move_to(&mut document.document, at);
+            document.surface.mark(dirty);
+        }
+        Some(Gesture::Lasso(points, _)) if points.last().is_some_and(|last| (last.0 - here.0).hypot(last.1 - here.1) < 1.0) => {}
+        Some(Gesture::Lasso(points, _)) => points.push(here),
+        Some(Gesture::Rectangle(from, to, _)) => {
+            let side = (here.0 - from.0).abs().max((here.1 - from.1).abs());
+            *to = if shift { (from.0 + side.copysign(here.0 - from.0), from.1 + side.copysign(here.1 - from.1)) } else { here };
+        }
+        Some(Gesture::Gradient(from, to, _)) => {
+            let is_flat = (here.0 - from.0).abs() > (here.1 - from.1).abs();
+            *to = match (shift, is_flat) {
+                (false, _) => here,
+                (true, true) => (here.0, from.1),
+                (true, false) => (from.0, here.1),
+            };
+        }
+        Some(Gesture::Frame(drag)) => drag.frame = dragged(drag, here, shift),
+        Some(Gesture::Crop(drag)) => {
+            drag.frame = dragged(drag, here, shift).intersection(&document.document.content().bounds());
+            document.crop = Some(drag.frame);
+        }
+        Some(Gesture::Pipette) => take_colour(document, options, at),
+        None => {}
+    }
+}
+
+/// The frame after its borders were dragged to a place.
+fn dragged(drag: &FrameDrag, to: (f32, f32), freely: bool) -> PixelRect {
+    let before = drag.before;
+    let snapped = |by: f32| if freely { by.round() } else { (by / SNAP).round() * SNAP };
+    let (dx, dy) = (snapped(to.0 - drag.from.0), snapped(to.1 - drag.from.1));
+    let most = MAX_DOCUMENT_SIDE as f32;
+    let side = |start: i32, end: i32, by: f32, first: bool, last: bool| {
+        let (start, end) = (start as f32, end as f32);
+        let from = if first { (start + by).clamp(end - most, end - 1.0) } else { start };
+        let until = if last { (end + by).clamp(start + 1.0, start + most) } else { end };
+        (from as i32, until as i32)
+    };
+    let (left, right) = side(before.left, before.right(), dx, drag.edges.left, drag.edges.right);
+    let (top, bottom) = side(before.top, before.bottom(), dy, drag.edges.top, drag.edges.bottom);
+    PixelRect::between((left, top), (right, bottom))
+}
+
+fn take_colour(document: &OpenDocument, options: &mut ToolOptions, at: StrokePoint) {
+    if let Some(colour) = document.document.content().colour_at(at.x.floor() as i32, at.y.floor() as i32) {
+        options.colour = colour;
+    }
+}
+
+/// Ends what the pointer is doing.
+pub(crate) fn finish(document: &mut OpenDocument, gesture: Gesture, context: &mut Context<'_>) {
+    let colour = document.ink;
+    match gesture {
+        Gesture::Stroke(stroke) => {
+            document.last_point = Some(stroke.pointer());
+            let dirty = stroke.finish(&mut document.document);
+            document.surface.mark(dirty);
+        }
+        Gesture::Lasso(points, erases) => {
+            if points.len() >= 3 {
+                fill(document, Shape::Polygon(points), colour, erases, context);
+            }
+        }
+        Gesture::Rectangle(from, to, erases) => {
+            let corner = |x: f32, y: f32| (x.round() as i32, y.round() as i32);
+            let rect = PixelRect::between(corner(from.0.min(to.0), from.1.min(to.1)), corner(from.0.max(to.0), from.1.max(to.1)));
+            if !rect.is_empty() {
+                fill(document, Shape::Rectangle(rect), colour, erases, context);
+            }
+        }
+        Gesture::Gradient(from, to, erases) => fill(document, Shape::Gradient { from, to }, colour, erases, context),
+        Gesture::Frame(drag) if drag.frame != drag.before => edit(document, DocumentEdit::Reframe(drag.frame), context),
+        Gesture::Frame(_) | Gesture::Crop(_) | Gesture::Pipette => {}
+    }
+}
+
+/// Takes back what the pointer is doing.
+pub(crate) fn cancel(document: &mut OpenDocument) -> bool {
+    match document.gesture.take() {
+        Some(Gesture::Stroke(stroke)) => {
+            let dirty = stroke.cancel(&mut document.document);
+            document.surface.mark(dirty);
+            true
+        }
+        Some(_) => true,
+        None => false,
+    }
+}
+
+/// Fills a shape on the current layer.
+pub(crate) fn fill(document: &mut OpenDocument, shape: Shape, colour: [u8; 3], erases: bool, context: &mut Context<'_>) {
+    let layer = document.document.content().current_layer();
+    let ink = if erases { Ink::Eraser } else { Ink::Colour(layer.ink(colour)) };
+    edit(document, DocumentEdit::Fill { layer: layer.id, shape, ink, opacity: 255 }, context);
+}
+
+/// Has an edit carried out on another thread.
+pub(crate) fn edit(document: &mut OpenDocument, edit: DocumentEdit, context: &mut Context<'_>) {
+    document.pending_edits += 1;
+    context.workers.pixel(PixelTask::Canvas(CanvasPixelTask::Edit {
+        document: document.number,
+        version: document.document.version(),
+        content: document.document.content().clone(),
+        edit,
+    }));
+}
+
+/// An edit was carried out. Where the document has changed meanwhile, it is carried out once more on what is there now.
+pub(crate) fn edited(
+    document: &mut OpenDocument,
+    version: u64,
+    done: DocumentEdit,
+    result: Result<atelier_core::canvas::DocumentContent, LayerError>,
+    context: &mut Context<'_>,
+) {
+    document.pending_edits = document.pending_edits.saturating_sub(1);
+    match result {
+        Err(error) => context.notice(error.to_string()),
+        Ok(_) if version != document.document.version() || matches!(document.gesture, Some(Gesture::Stroke(_))) => {
+            edit(document, done, context);
+        }
+        Ok(content) => {
+            let dirty = document.document.replace(done.name(), content);
+            document.surface.mark(dirty);
+        }
+    }
+}

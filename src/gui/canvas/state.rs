@@ -1,0 +1,271 @@
+//! State of the canvas: the documents that are open, the tools, and how the view is turned.
+
+use std::path::PathBuf;
+
+use eframe::egui::{Vec2, vec2};
+
+use crate::gui::canvas::candidate::{Candidate, Run};
+use crate::gui::canvas::surface::Surface;
+use crate::gui::canvas::tasks::{Analysis, DocumentNumber};
+use crate::gui::canvas::tool::{Tool, ToolOptions};
+use crate::gui::create::session::PictureId;
+use atelier_core::canvas::{Document, DocumentContent, LayerId, LayerKind, PixelRect, Stroke, StrokePoint};
+use atelier_core::recipe::ImageSource;
+
+/// State of the canvas.
+#[derive(Default)]
+pub struct State {
+    /// The document that is edited, or was last.
+    pub document: Option<OpenDocument>,
+    /// Other documents, the one edited last at the end.
+    pub parked: Vec<OpenDocument>,
+    /// True while the document is shown in the place of the picture.
+    pub is_editing: bool,
+    /// The picture that Create shows.
+    pub shown: Option<(PictureId, ImageSource)>,
+    /// The tool.
+    pub tool: Tool,
+    /// Settings of the tools.
+    pub options: ToolOptions,
+    /// The panel of layers is open.
+    pub shows_layers: bool,
+    /// Rotation of the view in radians, clockwise.
+    pub rotation: f32,
+    /// Left and right have changed places.
+    pub is_flipped: bool,
+    /// Everything but the picture is hidden.
+    pub hides_panels: bool,
+    /// The layer whose name is being typed.
+    pub renaming: Option<(LayerId, String)>,
+    /// A picture or canvas is being read; it is edited with this tool.
+    pub(crate) opening: Option<(Option<PictureId>, Tool)>,
+    /// Folder of autosaved canvases; `None` keeps none.
+    pub(crate) folder: Option<PathBuf>,
+    pub(crate) next_number: DocumentNumber,
+}
+
+/// A document that is open.
+pub struct OpenDocument {
+    /// Its number.
+    pub number: DocumentNumber,
+    /// The document.
+    pub document: Document,
+    /// The picture that it began with.
+    pub origin: Option<PictureId>,
+    /// Its file, where the person has given it one.
+    pub file: Option<PathBuf>,
+    /// Its textures.
+    pub surface: Surface,
+    /// What the pointer is doing.
+    pub gesture: Option<Gesture>,
+    /// What would be generated, as of the version it names.
+    pub analysis: Option<Analysis>,
+    /// The part that the model sees, where the person has drawn it.
+    pub crop: Option<PixelRect>,
+    /// Pictures that were generated from it.
+    pub candidates: Vec<Candidate>,
+    /// The candidate that is shown.
+    pub shown_candidate: Option<usize>,
+    /// Jobs that were asked for.
+    pub(crate) runs: Vec<Run>,
+    /// Pictures are to be generated once it is known what.
+    pub(crate) generates: bool,
+    /// It is being analysed.
+    pub(crate) is_analysing: bool,
+    /// Edits on another thread.
+    pub(crate) pending_edits: u32,
+    /// The colour when the pointer was pressed.
+    pub(crate) ink: [u8; 3],
+    /// It was read from the folder of autosaves.
+    pub(crate) is_recovered: bool,
+    /// End of the last stroke, from which a straight line begins.
+    pub(crate) last_point: Option<StrokePoint>,
+    /// Its file in the folder of autosaves.
+    pub(crate) autosave: Option<PathBuf>,
+    /// Version in that file.
+    pub(crate) autosaved: u64,
+    /// When it was changed first since then, in seconds of the window's clock.
+    pub(crate) changed_at_secs: Option<f64>,
+}
+
+impl OpenDocument {
+    pub(crate) fn new(number: DocumentNumber, content: DocumentContent, origin: Option<PictureId>, autosave: Option<PathBuf>) -> Self {
+        Self {
+            number,
+            document: Document::new(content),
+            origin,
+            file: None,
+            surface: Surface::default(),
+            gesture: None,
+            analysis: None,
+            crop: None,
+            candidates: Vec::new(),
+            shown_candidate: None,
+            runs: Vec::new(),
+            generates: false,
+            is_analysing: false,
+            pending_edits: 0,
+            ink: [0; 3],
+            is_recovered: false,
+            last_point: None,
+            autosave,
+            autosaved: 0,
+            changed_at_secs: None,
+        }
+    }
+
+    /// The part that the model will see, where a part is generated.
+    #[must_use]
+    pub fn shown_crop(&self) -> Option<PixelRect> {
+        let crop = self.current_analysis()?.crop;
+        (!crop.is_empty()).then(|| self.crop.unwrap_or(crop))
+    }
+
+    /// What would be generated now, where that is known.
+    #[must_use]
+    pub fn current_analysis(&self) -> Option<&Analysis> {
+        self.analysis.as_ref().filter(|analysis| analysis.basis.version == self.document.version())
+    }
+}
+
+/// What the pointer is doing, in pixels of the document.
+pub enum Gesture {
+    /// It draws.
+    Stroke(Box<Stroke>),
+    /// It draws round a part. True takes away.
+    Lasso(Vec<(f32, f32)>, bool),
+    /// It draws a rectangle from one corner to another. True takes away.
+    Rectangle((f32, f32), (f32, f32), bool),
+    /// It draws a line along which a gradient falls. True takes away.
+    Gradient((f32, f32), (f32, f32), bool),
+    /// It takes colours.
+    Pipette,
+    /// It drags borders of the picture: the frame so far.
+    Frame(FrameDrag),
+    /// It drags borders of the part that the model sees.
+    Crop(FrameDrag),
+}
+
+/// A drag of the picture's borders.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrameDrag {
+    /// The borders that move.
+    pub edges: Edges,
+    /// Where it began.
+    pub from: (f32, f32),
+    /// The frame before.
+    pub before: PixelRect,
+    /// The frame now.
+    pub frame: PixelRect,
+}
+
+/// Borders of a rectangle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Edges {
+    /// The left one.
+    pub left: bool,
+    /// The upper one.
+    pub top: bool,
+    /// The right one.
+    pub right: bool,
+    /// The lower one.
+    pub bottom: bool,
+}
+
+impl Edges {
+    /// The borders of a rectangle that a place is near to.
+    #[must_use]
+    pub fn near(rect: PixelRect, (x, y): (f32, f32), reach: f32) -> Self {
+        let (left, top, right, bottom) = (rect.left as f32, rect.top as f32, rect.right() as f32, rect.bottom() as f32);
+        let is_beside = x > left - reach && x < right + reach && y > top - reach && y < bottom + reach;
+        let near = |one: f32, other: f32| is_beside && (one - other).abs() < reach;
+        Self { left: near(x, left), top: near(y, top), right: near(x, right), bottom: near(y, bottom) }
+    }
+
+    /// True where no border is.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        !(self.left || self.top || self.right || self.bottom)
+    }
+}
+
+/// What Generate does with a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intent {
+    /// Generates the masked part.
+    Masked,
+    /// Generates what was added at a border.
+    Extend(&'static str),
+    /// Generates all of it, starting from the picture.
+    Rework,
+}
+
+impl Intent {
+    /// The words on the button.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Masked => "Paint the masked part",
+            Self::Extend(label) => label,
+            Self::Rework => "Rework the picture",
+        }
+    }
+}
+
+impl State {
+    /// The state at the start. `folder`: that of autosaved canvases.
+    #[must_use]
+    pub fn new(folder: Option<PathBuf>) -> Self {
+        Self { folder, ..Self::default() }
+    }
+
+    /// The document that is shown in the place of the picture.
+    #[must_use]
+    pub fn edited(&self) -> Option<&OpenDocument> {
+        self.document.as_ref().filter(|_| self.is_editing)
+    }
+
+    /// The document that is shown in the place of the picture, to be changed.
+    pub(crate) fn edited_mut(&mut self) -> Option<&mut OpenDocument> {
+        self.document.as_mut().filter(|_| self.is_editing)
+    }
+
+    /// An open document, whether it is shown or not.
+    pub(crate) fn open_document_mut(&mut self, number: DocumentNumber) -> Option<&mut OpenDocument> {
+        self.document.iter_mut().chain(&mut self.parked).find(|document| document.number == number)
+    }
+
+    /// Size of the document that is shown, in pixels.
+    #[must_use]
+    pub fn shown_size_px(&self) -> Option<Vec2> {
+        self.edited().map(|it| vec2(it.document.content().width() as f32, it.document.content().height() as f32))
+    }
+
+    /// What Generate does, where a document is shown.
+    #[must_use]
+    pub fn intent(&self) -> Option<Intent> {
+        let document = self.edited()?;
+        let content = document.document.content();
+        let is_masked = |layer: &atelier_core::canvas::Layer| {
+            layer.kind == LayerKind::Mask && layer.visible && !layer.pixels.content_bounds().is_empty()
+        };
+        if content.layers().iter().any(is_masked) {
+            return Some(Intent::Masked);
+        }
+        let Some(analysis) = &document.analysis else { return Some(Intent::Rework) };
+        let (hole, all) = (analysis.uncovered, content.bounds());
+        if hole.is_empty() {
+            return Some(if analysis.mask.is_some() { Intent::Masked } else { Intent::Rework });
+        }
+        // Holes at several sides reach from one border to the other.
+        let label = match (hole.left == 0, hole.top == 0, hole.right() == all.right(), hole.bottom() == all.bottom()) {
+            (false, true, true, true) => "Extend to the right",
+            (true, true, false, true) => "Extend to the left",
+            (true, true, true, false) => "Extend upwards",
+            (true, false, true, true) => "Extend downwards",
+            (false, ..) | (true, false, ..) | (true, true, false, false) => "Paint the empty part",
+            (true, true, true, true) => "Extend the picture",
+        };
+        Some(Intent::Extend(label))
+    }
+}

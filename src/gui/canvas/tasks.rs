@@ -1,0 +1,304 @@
+//! Work of the canvas on other threads: pixels, and files. The threads themselves are in [`crate::gui::workers`].
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fs, io};
+
+use eframe::egui::ColorImage;
+
+use crate::gui::create::session::PictureId;
+use crate::gui::pixels;
+use atelier_core::canvas::{AreaSettings, DocumentContent, DocumentEdit, LayerError, Mask, ModelSizes, PixelRect, TileImage, plan_crop};
+use atelier_core::paths;
+use atelier_core::recipe::{ImageSource, Rgb8};
+use atelier_media::PictureError;
+use atelier_media::canvas_file::{CANVAS_ENDING, read_canvas, write_canvas, write_composition, write_layers, write_open_raster};
+
+/// Most canvases that are read again at the start.
+const MOST_RECOVERED: usize = 8;
+
+/// The smallest rectangle that holds what is masked by half or more: less is no selection.
+fn selection(mask: &Mask) -> Option<PixelRect> {
+    let selected = mask.pixels().iter().map(|value| if *value >= 128 { 255 } else { 0 }).collect();
+    Mask::new(mask.width(), mask.height(), selected)?.bounds()
+}
+
+/// Sizes of crops that every family takes; the recipe says which is best.
+const MODEL_SIZES: ModelSizes = ModelSizes { multiple: 64, least: 512, best: 1024, most: 1536 };
+
+/// Number of an open document; they only grow.
+pub type DocumentNumber = u64;
+
+/// Work with pixels.
+#[derive(Debug)]
+pub enum CanvasPixelTask {
+    /// Carry out an edit of this content.
+    Edit {
+        /// The document.
+        document: DocumentNumber,
+        /// Its version.
+        version: u64,
+        /// What it holds.
+        content: DocumentContent,
+        /// The edit.
+        edit: DocumentEdit,
+    },
+    /// Find out what would be generated.
+    Analyse {
+        /// The document.
+        document: DocumentNumber,
+        /// Its version, and what else the answer depends on.
+        basis: AnalysisBasis,
+        /// What it holds.
+        content: DocumentContent,
+    },
+    /// Find what a candidate changes.
+    Candidate {
+        /// The document.
+        document: DocumentNumber,
+        /// The candidate.
+        picture: Arc<Rgb8>,
+        /// The picture that it was made from.
+        base: Rgb8,
+        /// Its seed.
+        seed: i64,
+        /// Longest side that the graphics card takes, in pixels.
+        max_side_px: usize,
+    },
+}
+
+/// Work with files.
+#[derive(Debug)]
+pub enum CanvasFileTask {
+    /// Make a picture the first layer of a document.
+    OpenPicture(PictureId, ImageSource),
+    /// Read a canvas.
+    Open(PathBuf),
+    /// Write a canvas where the person wants it.
+    Save {
+        /// The document.
+        document: DocumentNumber,
+        /// Its version.
+        version: u64,
+        /// What it holds.
+        content: DocumentContent,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Write what is autosaved.
+    Autosave(PathBuf, DocumentContent),
+    /// Move an autosaved canvas to the system's trash.
+    Discard(PathBuf),
+    /// Read the canvases that are in this folder, newest last.
+    Recover(PathBuf),
+    /// Export a canvas.
+    Export(CanvasExport, PathBuf, DocumentContent),
+}
+
+/// A form of export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CanvasExport {
+    /// The picture as a PNG.
+    Png,
+    /// Each layer as a PNG, in a folder.
+    Layers,
+    /// `OpenRaster`.
+    OpenRaster,
+}
+
+/// What came of the work.
+#[derive(Debug)]
+pub enum CanvasReport {
+    /// An edit was carried out, or is not possible.
+    Edited {
+        /// The document.
+        document: DocumentNumber,
+        /// The version that it was made from.
+        version: u64,
+        /// The edit.
+        edit: DocumentEdit,
+        /// The content.
+        result: Result<DocumentContent, LayerError>,
+    },
+    /// What would be generated.
+    Analysed(DocumentNumber, Analysis),
+    /// A candidate.
+    Candidate {
+        /// The document.
+        document: DocumentNumber,
+        /// Its parts; `None` where it has another size than the picture that it was made from.
+        candidate: Option<PreparedCandidate>,
+    },
+    /// A picture has become a document, or could not be read.
+    Opened(Option<PictureId>, Option<PathBuf>, Result<DocumentContent, PictureError>),
+    /// A canvas was written, or not.
+    Saved(DocumentNumber, u64, Result<PathBuf, PictureError>),
+    /// Something was exported, or not.
+    Exported(Result<PathBuf, PictureError>),
+    /// An autosave failed.
+    NotAutosaved(PictureError),
+    /// Canvases of earlier sessions.
+    Recovered(Vec<(PathBuf, DocumentContent)>),
+}
+
+/// What the answer to the question what would be generated depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AnalysisBasis {
+    /// Version of the document.
+    pub version: u64,
+    /// Width and height at which the model works best, in pixels.
+    pub size: (u32, u32),
+    /// Denoising strength, 0 to 1.
+    pub strength: f32,
+}
+
+/// What would be generated from a document.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// What it was found out from.
+    pub basis: AnalysisBasis,
+    /// The picture over white.
+    pub picture: Rgb8,
+    /// The part that is generated anew; `None` where nothing is masked.
+    pub mask: Option<Arc<Mask>>,
+    /// The smallest rectangle that holds the mask.
+    pub masked: PixelRect,
+    /// The smallest rectangle that holds what has no pixels.
+    pub uncovered: PixelRect,
+    /// The part that the model sees; empty where nothing is masked.
+    pub crop: PixelRect,
+}
+
+/// A candidate, ready for the screen.
+#[derive(Debug)]
+pub struct PreparedCandidate {
+    /// Its seed.
+    pub seed: i64,
+    /// What it changes.
+    pub patch: TileImage,
+    /// The rectangle that holds what it changes.
+    pub bounds: PixelRect,
+    /// What it changes, for the screen.
+    pub overlay: ColorImage,
+    /// Thumbnail for the strip.
+    pub thumbnail: ColorImage,
+}
+
+impl CanvasPixelTask {
+    /// Does it.
+    pub(crate) fn run(self) -> CanvasReport {
+        match self {
+            Self::Edit { document, version, content, edit } => {
+                let result = content.edited(&edit);
+                CanvasReport::Edited { document, version, edit, result }
+            }
+            Self::Analyse { document, basis, content } => CanvasReport::Analysed(document, analyse(basis, &content)),
+            Self::Candidate { document, picture, base, seed, max_side_px } => {
+                let candidate = TileImage::of_difference(&picture, &base).map(|patch| {
+                    let bounds = patch.content_bounds();
+                    let size = [bounds.width as usize, bounds.height as usize];
+                    let full = ColorImage::from_rgba_unmultiplied(size, &patch.read(bounds));
+                    let is_small = size.iter().all(|side| *side <= max_side_px);
+                    // A card that takes so little shows the whole picture, made smaller, in its place.
+                    let (bounds, overlay) =
+                        if is_small { (bounds, full) } else { (patch.bounds(), pixels::to_screen(&picture, max_side_px)) };
+                    PreparedCandidate { seed, patch, bounds, overlay, thumbnail: pixels::thumbnail(&picture) }
+                });
+                CanvasReport::Candidate { document, candidate }
+            }
+        }
+    }
+}
+
+fn analyse(basis: AnalysisBasis, content: &DocumentContent) -> Analysis {
+    let mask = content.mask();
+    let strength = if content.uncovered().is_some() { 1.0 } else { basis.strength };
+    let sizes = MODEL_SIZES.with_size(basis.size.0, basis.size.1);
+    let size = (content.width(), content.height());
+    let crop = mask.as_ref().and_then(selection).map(|it| plan_crop(size, &it, &sizes, strength, &AreaSettings::default()).0);
+    let crop = crop.unwrap_or_default();
+    let masked = mask.as_ref().and_then(Mask::bounds).unwrap_or_default();
+    let uncovered = content.uncovered().and_then(|mask| mask.bounds()).unwrap_or_default();
+    Analysis { basis, picture: content.picture(), mask: mask.map(Arc::new), masked, uncovered, crop }
+}
+
+impl CanvasFileTask {
+    /// Does it.
+    pub(crate) fn run(self) -> Option<CanvasReport> {
+        Some(match self {
+            Self::OpenPicture(id, source) => {
+                let content = atelier_media::read_image(&source).and_then(|picture| {
+                    let pixels = TileImage::of_picture(&picture);
+                    DocumentContent::new("Picture", pixels).map_err(|error| PictureError::Encode { reason: error.to_string() })
+                });
+                CanvasReport::Opened(Some(id), None, content)
+            }
+            Self::Open(path) => {
+                let content = read_canvas(&path);
+                CanvasReport::Opened(None, Some(path), content)
+            }
+            Self::Save { document, version, content, path } => {
+                let path = with_ending(&path, CANVAS_ENDING);
+                CanvasReport::Saved(document, version, write_canvas(&path, &content).map(|()| path))
+            }
+            Self::Autosave(path, content) => CanvasReport::NotAutosaved(write_canvas(&path, &content).err()?),
+            Self::Discard(path) => {
+                if let Err(error) = atelier_library::to_trash(&path).or_else(|_| paths::remove_if_there(&path)) {
+                    tracing::warn!("{} stays: {error}", path.display());
+                }
+                return None;
+            }
+            Self::Recover(folder) => CanvasReport::Recovered(recover(&folder)),
+            Self::Export(export, path, content) => CanvasReport::Exported(match export {
+                CanvasExport::Png => {
+                    let path = with_ending(&path, "png");
+                    write_composition(&path, &content).map(|()| path)
+                }
+                CanvasExport::OpenRaster => {
+                    let path = with_ending(&path, "ora");
+                    write_open_raster(&path, &content).map(|()| path)
+                }
+                CanvasExport::Layers => write_layers(&path, &content).map(|_| path),
+            }),
+        })
+    }
+}
+
+/// The path, with this ending where it has another.
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    if path.extension().is_some_and(|it| it.eq_ignore_ascii_case(ending)) {
+        return path.to_owned();
+    }
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// The canvases of a folder, the newest last. What cannot be read stays where it is.
+fn recover(folder: &Path) -> Vec<(PathBuf, DocumentContent)> {
+    let list = || -> io::Result<Vec<_>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.path().extension().is_some_and(|it| it == CANVAS_ENDING) {
+                files.push((entry.metadata()?.modified()?, entry.path()));
+            }
+        }
+        files.sort();
+        Ok(files)
+    };
+    let files = list().unwrap_or_default();
+    let newest = files.into_iter().rev().take(MOST_RECOVERED).map(|(_, path)| path);
+    let mut canvases: Vec<_> = newest
+        .filter_map(|path| match read_canvas(&path) {
+            Ok(content) => Some((path, content)),
+            Err(error) => {
+                tracing::warn!("{error}");
+                None
+            }
+        })
+        .collect();
+    canvases.reverse();
+    canvases
+}

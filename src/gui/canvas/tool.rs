@@ -1,0 +1,131 @@
+//! Tools of the canvas, and their settings.
+
+use atelier_core::canvas::Brush;
+
+/// A tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tool {
+    /// Paints with the colour.
+    #[default]
+    Brush,
+    /// Takes paint or mask away.
+    Eraser,
+    /// Paints the mask: the part that is generated anew.
+    Mask,
+    /// Fills a shape drawn by hand.
+    Lasso,
+    /// Fills a rectangle.
+    Rectangle,
+    /// Fills what is connected and looks alike.
+    Bucket,
+    /// Fills less and less along a line.
+    Gradient,
+    /// Takes a colour of the picture.
+    Pipette,
+    /// Extends the picture, or crops it.
+    Frame,
+}
+
+impl Tool {
+    /// All of them, in the order of the rail.
+    pub const ALL: [Self; 9] =
+        [Self::Brush, Self::Eraser, Self::Mask, Self::Lasso, Self::Rectangle, Self::Bucket, Self::Gradient, Self::Pipette, Self::Frame];
+
+    /// Label and tooltip of its button.
+    #[must_use]
+    pub const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Brush => ("Paint", "Paint on the picture. Hold Shift to draw a straight line, Alt to take a colour."),
+            Self::Eraser => ("Erase", "Take paint, or the mask, away."),
+            Self::Mask => ("Mask a part", "Paint over the part that shall change, say what shall be there, and press Generate."),
+            Self::Lasso => ("Lasso", "Draw round a part to fill it on this layer. Hold Alt to take away."),
+            Self::Rectangle => ("Rectangle", "Fill a rectangle on this layer. Hold Alt to take away."),
+            Self::Bucket => ("Bucket", "Fill what looks alike around a place, on this layer. Hold Alt to take away."),
+            Self::Gradient => ("Gradient", "Fill this layer less and less along a line. Hold Alt to take away."),
+            Self::Pipette => ("Pipette", "Take the colour of a place of the picture."),
+            Self::Frame => ("Extend or crop", "Drag a border of the picture to extend it, or to cut it. Hold Shift for single pixels."),
+        }
+    }
+
+    /// True for tools that fill a shape.
+    #[must_use]
+    pub const fn fills(self) -> bool {
+        matches!(self, Self::Lasso | Self::Rectangle | Self::Bucket | Self::Gradient)
+    }
+}
+
+/// Settings of the tools.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ToolOptions {
+    /// The brush that paints.
+    pub brush: Brush,
+    /// The eraser.
+    pub eraser: Brush,
+    /// The brush that masks.
+    pub mask: Brush,
+    /// The colour, sRGB.
+    pub colour: [u8; 3],
+    /// Largest difference of a channel that the bucket takes for the same colour.
+    pub tolerance: u8,
+    /// How much of the picture may change where it is generated, 0 to 1.
+    pub strength: f32,
+}
+
+impl Default for ToolOptions {
+    fn default() -> Self {
+        let brush = Brush::default();
+        Self {
+            brush,
+            eraser: brush,
+            mask: Brush { size: 80.0, hardness: 1.0, ..brush },
+            colour: [24, 24, 27],
+            tolerance: 24,
+            strength: 0.8,
+        }
+    }
+}
+
+impl ToolOptions {
+    /// The brush of a tool; that of others is the one that paints.
+    #[must_use]
+    pub const fn brush_of(&self, tool: Tool) -> &Brush {
+        match tool {
+            Tool::Eraser => &self.eraser,
+            Tool::Mask => &self.mask,
+            _ => &self.brush,
+        }
+    }
+
+    /// The brush of a tool, to be changed.
+    pub const fn brush_of_mut(&mut self, tool: Tool) -> &mut Brush {
+        match tool {
+            Tool::Eraser => &mut self.eraser,
+            Tool::Mask => &mut self.mask,
+            _ => &mut self.brush,
+        }
+    }
+
+    /// Sizes of brushes that suit a picture of this longest side in pixels, where nobody has chosen others.
+    pub(crate) fn suit(&mut self, side_px: u32) {
+        let usual = Self::default();
+        let size = |part: f32| (side_px as f32 / part).clamp(3.0, 240.0).round();
+        for (brush, usual, part) in
+            [(&mut self.brush, usual.brush, 24.0), (&mut self.eraser, usual.eraser, 24.0), (&mut self.mask, usual.mask, 8.0)]
+        {
+            if brush.size == usual.size {
+                brush.size = size(part);
+            }
+        }
+    }
+
+    /// What a strength does, in a word or two.
+    #[must_use]
+    pub fn strength_words(&self) -> &'static str {
+        match self.strength {
+            strength if strength < 0.35 => "Touch up",
+            strength if strength < 0.65 => "Rework",
+            strength if strength < 0.95 => "New",
+            _ => "Replace",
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Effects of the canvas' commands. Nothing here waits.
+
+use std::f32::consts::TAU;
+
+use eframe::egui::ViewportCommand;
+
+use crate::gui::canvas::command::Command;
+use crate::gui::canvas::documents::{self, change};
+use crate::gui::canvas::state::{Gesture, OpenDocument, State};
+use crate::gui::canvas::tasks::CanvasReport;
+use crate::gui::canvas::{autosave, candidates, files, generate, pointer};
+use crate::gui::context::Context;
+use crate::gui::create::session::PictureId;
+use crate::gui::files::{DialogKind, DialogResult};
+use crate::gui::workers::Workers;
+use atelier_core::canvas::{BRUSH_SIZES, DocumentEdit, Ink, LayerId, LayerKind, PixelRect, Shape};
+use atelier_core::recipe::ImageSource;
+
+/// Factor of one press of a key for the size of the brush.
+const SIZE_STEP: f32 = 1.25;
+/// One press of a key for the hardness of the brush.
+const HARDNESS_STEP: f32 = 0.1;
+/// One press of a key for the rotation of the view, in radians.
+const TURN: f32 = TAU / 24.0;
+
+/// Carries out a command.
+pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
+    match command {
+        Command::SetTool(tool) => documents::take_tool(state, tool, context),
+        Command::Leave => {
+            let is_drawing = state.edited_mut().is_some_and(pointer::cancel);
+            if !is_drawing {
+                documents::leave(state, context);
+            }
+        }
+        Command::Resume => documents::show(state, state.tool, context),
+        Command::NextDocument => documents::next(state, context),
+        Command::Close => documents::close(state, context),
+        Command::Pointer(inputs) => pointer::update(state, inputs, context),
+        Command::Smaller => resize_brush(state, 1.0 / SIZE_STEP),
+        Command::Larger => resize_brush(state, SIZE_STEP),
+        Command::Softer => harden_brush(state, -HARDNESS_STEP),
+        Command::Harder => harden_brush(state, HARDNESS_STEP),
+        Command::SetOptions(options) => state.options = *options,
+        Command::ToggleLayers => state.shows_layers = !state.shows_layers,
+        Command::EditName(renaming) => state.renaming = renaming,
+        Command::SaveName => {
+            if let Some((id, name)) = state.renaming.take()
+                && let Some(document) = state.edited_mut()
+            {
+                change(document, context, |document| document.rename_layer(id, &name));
+            }
+        }
+        Command::TurnLeft => state.rotation -= TURN,
+        Command::TurnRight => state.rotation += TURN,
+        Command::Upright => state.rotation = 0.0,
+        Command::Flip => state.is_flipped = !state.is_flipped,
+        Command::Generate => generate::generate(state, context),
+        Command::Open => context.open_dialog(DialogKind::OpenCanvas, String::new()),
+        Command::OpenFile(path) => files::open(state, path, context),
+        Command::Save => files::save(state, context),
+        Command::SaveAs => context.open_dialog(DialogKind::SaveCanvas, "Canvas.atelier".into()),
+        Command::Export(form) => files::export(form, context),
+        Command::HidePanels => state.hides_panels = !state.hides_panels,
+        Command::FullScreen => {
+            let is_full = context.egui.input(|input| input.viewport().fullscreen) == Some(true);
+            context.egui.send_viewport_cmd(ViewportCommand::Fullscreen(!is_full));
+        }
+        command => {
+            if let Some(document) = state.edited_mut() {
+                update_document(document, command, context);
+            }
+        }
+    }
+    refresh_surface(state, context);
+}
+
+/// Carries out a command that changes the document alone.
+fn update_document(document: &mut OpenDocument, command: Command, context: &mut Context<'_>) {
+    let current = document.document.content().current();
+    match command {
+        Command::Undo | Command::Redo => {
+            // A stroke that is being drawn is the last change.
+            if let Some(gesture @ Gesture::Stroke(_)) = document.gesture.take() {
+                pointer::finish(document, gesture, context);
+            }
+            let dirty = if command == Command::Undo { document.document.undo() } else { document.document.redo() };
+            document.surface.mark(dirty.unwrap_or_default());
+        }
+        Command::AddLayer(kind) => {
+            let name = match kind {
+                LayerKind::Paint => format!("Layer {}", document.document.content().layers().len() + 1),
+                _ => kind.label().to_owned(),
+            };
+            change(document, context, |document| document.add_layer(kind, &name, None).map(|_| PixelRect::default()));
+        }
+        Command::RemoveLayer => change(document, context, |document| document.remove_layer(current)),
+        Command::DuplicateLayer => change(document, context, |document| document.duplicate_layer(current)),
+        Command::SelectLayer(id) => document.document.select_layer(id),
+        Command::RaiseLayer => move_layer(document, current, 1, context),
+        Command::LowerLayer => move_layer(document, current, -1, context),
+        Command::SetVisible(id, visible) => change(document, context, |document| document.set_visible(id, visible)),
+        Command::SetLocked(id, locked) => change(document, context, |document| document.set_locked(id, locked)),
+        Command::SetOpacity(id, opacity) => change(document, context, |document| document.set_opacity(id, opacity)),
+        Command::Release => document.document.release(),
+        Command::ClearLayer => pointer::fill(document, Shape::All, [0; 3], true, context),
+        Command::InvertMask => {
+            if let Some(mask) = document.document.content().mask_layer() {
+                pointer::edit(document, DocumentEdit::Invert(mask), context);
+            }
+        }
+        Command::MaskAll => {
+            if document.document.content().mask_layer().is_none() {
+                change(document, context, |document| document.add_layer(LayerKind::Mask, "Mask", None).map(|_| PixelRect::default()));
+            }
+            if let Some(layer) = document.document.content().mask_layer().and_then(|id| document.document.content().layer(id)) {
+                let ink = Ink::Colour(layer.ink([0; 3]));
+                pointer::edit(document, DocumentEdit::Fill { layer: layer.id, shape: Shape::All, ink, opacity: 255 }, context);
+            }
+        }
+        Command::ShowCandidate(at) => document.shown_candidate = (at < document.candidates.len()).then_some(at),
+        Command::NextCandidate | Command::PreviousCandidate => {
+            let count = document.candidates.len();
+            let step = if command == Command::NextCandidate { 1 } else { count.saturating_sub(1) };
+            document.shown_candidate = document.shown_candidate.map(|at| (at + step) % count.max(1));
+        }
+        Command::Accept => candidates::accept(document, context),
+        Command::Discard => {
+            if let Some(at) = document.shown_candidate {
+                candidates::remove(document, at);
+            }
+        }
+        Command::DiscardAll => {
+            document.candidates.clear();
+            document.shown_candidate = None;
+        }
+        _ => {}
+    }
+}
+
+fn resize_brush(state: &mut State, factor: f32) {
+    let brush = state.options.brush_of_mut(state.tool);
+    brush.size = (brush.size * factor).clamp(BRUSH_SIZES.0, BRUSH_SIZES.1);
+}
+
+fn harden_brush(state: &mut State, by: f32) {
+    let brush = state.options.brush_of_mut(state.tool);
+    brush.hardness = (brush.hardness + by).clamp(0.0, 1.0);
+}
+
+fn move_layer(document: &mut OpenDocument, id: LayerId, by: isize, context: &mut Context<'_>) {
+    let at = document.document.content().layers().iter().position(|layer| layer.id == id);
+    if let Some(to) = at.and_then(|at| at.checked_add_signed(by)) {
+        change(document, context, |document| document.move_layer(id, to));
+    }
+}
+
+/// Follows what happened in other features and threads: called once a frame. `follows`: Create shows the newest picture.
+pub(crate) fn refresh(state: &mut State, shown: Option<(PictureId, ImageSource)>, follows: bool, context: &mut Context<'_>) {
+    let before = std::mem::replace(&mut state.shown, shown);
+    let id = |shown: &Option<(PictureId, ImageSource)>| shown.as_ref().map(|(id, _)| *id);
+    // A person who chooses a picture wants to see it; one that was just made does not push the canvas aside.
+    if state.is_editing && !follows && id(&before) != id(&state.shown) {
+        documents::leave(state, context);
+    }
+    generate::refresh(state, context);
+    if let Some(document) = state.edited_mut() {
+        autosave::refresh(document, context);
+    }
+    refresh_surface(state, context);
+}
+
+/// Sends what has changed to the graphics card.
+fn refresh_surface(state: &mut State, context: &Context<'_>) {
+    if let Some(document) = state.edited_mut()
+        && !document.surface.refresh(context.egui, document.document.content())
+    {
+        context.egui.request_repaint();
+    }
+}
+
+/// Looks for canvases of earlier sessions.
+pub(crate) fn start(state: &State, context: &Context<'_>) {
+    files::recover(state, context);
+}
+
+/// Folds in what another thread did.
+pub(crate) fn report(state: &mut State, report: CanvasReport, context: &mut Context<'_>) {
+    files::report(state, report, context);
+    refresh_surface(state, context);
+}
+
+/// A file dialog of the canvas was closed.
+pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogResult, context: &mut Context<'_>) {
+    files::dialog_closed(state, kind, result, context);
+}
+
+/// Keeps what was painted, as the window closes.
+pub(crate) fn finish(state: &mut State, workers: &Workers) {
+    for document in state.document.iter_mut().chain(&mut state.parked) {
+        autosave::autosave(document, workers);
+    }
+}

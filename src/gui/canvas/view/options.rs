@@ -1,0 +1,107 @@
+//! Settings of the tool in use, over the canvas.
+
+use eframe::egui::{Align, DragValue, Label, Layout, RichText, Slider, SliderClamping, Ui, vec2};
+
+use crate::gui::canvas::Command;
+use crate::gui::canvas::tool::{Tool, ToolOptions};
+use crate::gui::command::Commands;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::ROW_HEIGHT;
+use atelier_core::canvas::BRUSH_SIZES;
+
+/// Width of a slider, in points.
+const SLIDER_WIDTH: f32 = 72.0;
+/// Width of the words for a strength, in points.
+const WORD_WIDTH: f32 = 52.0;
+/// Points below which only what matters most has room.
+const NARROW: f32 = 600.0;
+
+/// Draws the settings.
+pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let mut options = state.canvas.options;
+    let tool = state.canvas.tool;
+    let is_narrow = ui.available_width() < NARROW;
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
+        ui.spacing_mut().item_spacing.x = 6.0;
+        let paints = tool == Tool::Brush || tool.fills() || tool == Tool::Pipette;
+        if paints {
+            ui.color_edit_button_srgb(&mut options.colour)
+                .on_hover_text("The colour to paint with. Alt takes one from the picture.")
+                .accessible_name("Colour");
+        }
+        if matches!(tool, Tool::Brush | Tool::Eraser | Tool::Mask) {
+            brush(ui, &mut options, tool, is_narrow);
+        }
+        if tool == Tool::Bucket {
+            let tip = "How different a colour may be to be filled too, 0 to 255.";
+            number(ui, "Tolerance", &mut options.tolerance, tip, 0..=255, 1.0);
+        }
+        if let (Tool::Frame, Some(document)) = (tool, state.canvas.edited()) {
+            let content = document.document.content();
+            let words = format!("{} × {} · drag a border", content.width(), content.height());
+            ui.add(Label::new(RichText::new(words).color(theme::palette(ui).weak)).truncate());
+        }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| strength(ui, &mut options));
+    });
+    if options != state.canvas.options {
+        commands.push(Command::SetOptions(Box::new(options)));
+    }
+}
+
+fn brush(ui: &mut Ui, options: &mut ToolOptions, tool: Tool, is_narrow: bool) {
+    let brush = options.brush_of_mut(tool);
+    slider(ui, "Size", &mut brush.size, BRUSH_SIZES.0..=500.0, true, "Diameter of the brush in pixels. Keys: [ and ].");
+    ui.label(RichText::new(format!("{:.0} px", brush.size)).size(theme::SMALL).color(theme::palette(ui).weak));
+    slider(ui, "Hardness", &mut brush.hardness, 0.0..=1.0, false, "How sharp the edge of the brush is. Keys: Shift with [ and ].");
+    if !is_narrow {
+        if tool != Tool::Mask {
+            slider(ui, "Opacity", &mut brush.opacity, 0.0..=1.0, false, "How strongly a stroke covers.");
+        }
+        slider(
+            ui,
+            "Smoothing",
+            &mut brush.smoothing,
+            0.0..=0.95,
+            false,
+            "How far the stroke lags behind the pointer: trembling hands want more.",
+        );
+    }
+}
+
+/// How much may change where the picture is generated.
+fn strength(ui: &mut Ui, options: &mut ToolOptions) {
+    let palette = theme::palette(ui);
+    // From right to left.
+    let words = options.strength_words();
+    ui.add_sized(vec2(WORD_WIDTH, ROW_HEIGHT), Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)));
+    let tip = "How much may change: touch up keeps nearly everything, replace keeps nothing of what is there.";
+    bare_slider(ui, "Strength", &mut options.strength, 0.05..=1.0, false, tip);
+    ui.label(RichText::new("Strength").size(theme::SMALL).color(palette.weak));
+}
+
+fn slider(ui: &mut Ui, label: &str, value: &mut f32, range: std::ops::RangeInclusive<f32>, logarithmic: bool, tip: &str) {
+    let palette = theme::palette(ui);
+    ui.label(RichText::new(label).size(theme::SMALL).color(palette.weak));
+    bare_slider(ui, label, value, range, logarithmic, tip);
+}
+
+fn bare_slider(ui: &mut Ui, label: &str, value: &mut f32, range: std::ops::RangeInclusive<f32>, logarithmic: bool, tip: &str) {
+    let palette = theme::palette(ui);
+    ui.scope(|ui| {
+        ui.visuals_mut().selection.bg_fill = palette.accent;
+        ui.spacing_mut().slider_width = SLIDER_WIDTH;
+        ui.spacing_mut().interact_size.y = 15.0;
+        let slider = Slider::new(value, range)
+            .step_by(if logarithmic { 1.0 } else { 0.01 })
+            .show_value(false)
+            .logarithmic(logarithmic)
+            .clamping(SliderClamping::Edits);
+        ui.add(slider).on_hover_text(tip).accessible_name(label);
+    });
+}
+
+fn number(ui: &mut Ui, label: &str, value: &mut u8, tip: &str, range: std::ops::RangeInclusive<u8>, speed: f64) {
+    ui.label(RichText::new(label).size(theme::SMALL).color(theme::palette(ui).weak));
+    ui.add(DragValue::new(value).range(range).speed(speed)).on_hover_text(tip).accessible_name(label);
+}

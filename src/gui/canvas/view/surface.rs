@@ -1,0 +1,226 @@
+//! The document itself: its pixels, what the pointer does to them, and what is drawn over them.
+
+use eframe::egui::epaint::Vertex;
+use eframe::egui::{
+    Align2, CursorIcon, Event, FontId, Id, Key, Mesh, Painter, PointerButton, Pos2, Rect, Response, Role, Sense, Shape, Stroke, TextureId,
+    Ui, WidgetInfo, pos2,
+};
+
+use crate::gui::canvas::Command;
+use crate::gui::canvas::command::PointerInput;
+use crate::gui::canvas::state::{Edges, Gesture, OpenDocument};
+use crate::gui::canvas::tool::Tool;
+use crate::gui::canvas::transform::Transform;
+use crate::gui::command::Commands;
+use crate::gui::create;
+use crate::gui::state::State;
+use crate::gui::viewport;
+use crate::gui::{theme, widgets};
+use atelier_core::canvas::{PixelRect, StrokePoint};
+
+/// Space round the whole document, in points.
+const MARGIN: f32 = 14.0;
+/// How near the pointer must be to a border to take it, in points.
+const REACH: f32 = 10.0;
+/// Points of scrolling that zoom by a factor of e.
+const WHEEL: f32 = 280.0;
+
+/// Draws the document and takes the pointer.
+pub(crate) fn surface_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some(document) = state.canvas.edited() else { return };
+    let whole = ui.available_rect_before_wrap();
+    let room = whole.shrink(MARGIN);
+    viewport::set_canvas_rect(ui.ctx(), room);
+    let Some(size) = state.canvas.shown_size_px() else { return };
+    let transform = Transform::new(state.create.view, size, room, state.canvas.rotation, state.canvas.is_flipped);
+    let response = ui.interact(whole, Id::unique("canvas"), Sense::click_and_drag());
+    let name = format!("Canvas, {} by {} pixels", size.x, size.y);
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
+
+    let painter = ui.painter_at(whole);
+    ground(ui, &painter, transform, document.document.content().bounds());
+    for (rect, texture) in document.surface.parts() {
+        quad(&painter, transform, rect, texture.id(), Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0)));
+    }
+    let is_compared = ui.input(|input| input.key_down(Key::V)) && !ui.ctx().text_edit_focused();
+    if let Some(candidate) = document.shown_candidate.filter(|_| !is_compared).and_then(|at| document.candidates.get(at)) {
+        let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
+        quad(&painter, transform, candidate.bounds, candidate.overlay.id(), all);
+    }
+    drafts(ui, &painter, transform, document);
+
+    let is_panning = ui.input(|input| input.key_down(Key::Space)) && !ui.ctx().text_edit_focused();
+    navigate(ui, state, commands, &response, transform, is_panning);
+    let misses_press = state.canvas.tool == Tool::Frame && document.gesture.is_none();
+    let inputs = pointer(ui, &response, transform, is_panning, misses_press);
+    if !inputs.is_empty() {
+        commands.push(Command::Pointer(inputs));
+    }
+    cursor(ui, &painter, state, document, &response, transform, is_panning);
+    menu(state, commands, &response);
+}
+
+/// Wheel, pinch and dragging with the middle button or the space bar.
+fn navigate(ui: &Ui, state: &State, commands: &mut Commands, response: &Response, transform: Transform, is_panning: bool) {
+    let mut view = state.create.view;
+    if response.dragged_by(PointerButton::Middle) || (is_panning && response.dragged_by(PointerButton::Primary)) {
+        view = transform.moved(response.drag_delta());
+    } else if let Some(at) = response.hover_pos() {
+        let (scroll, pinch) = ui.input(|input| (input.smooth_scroll_delta().y, input.zoom_delta()));
+        let factor = (scroll / WHEEL).exp() * pinch;
+        if (factor - 1.0).abs() > 1e-4 {
+            view = transform.zoomed(factor, at);
+        }
+    }
+    if view != state.create.view {
+        commands.push(create::Command::SetView(view));
+    }
+}
+
+/// What the pointer did in this frame: every place that the system told of, not only the last.
+fn pointer(ui: &Ui, response: &Response, transform: Transform, is_panning: bool, misses_press: bool) -> Vec<PointerInput> {
+    let is_above = response.hovered() || response.is_pointer_button_down_on();
+    let reach = REACH / transform.scale();
+    let mut inputs = Vec::new();
+    ui.input(|input| {
+        let mut pressure = 1.0;
+        for event in &input.events {
+            let at = |point: Pos2| {
+                let pixel = transform.to_pixel(point);
+                StrokePoint { x: pixel.x, y: pixel.y, pressure }
+            };
+            match event {
+                // A pen tells of its place by the events that follow.
+                Event::Touch { force: Some(force), .. } => pressure = *force,
+                Event::PointerButton { pos, button: PointerButton::Primary, pressed: true, modifiers } if is_above && !is_panning => {
+                    inputs.push(PointerInput::Press { at: at(*pos), shift: modifiers.shift, alt: modifiers.alt, reach });
+                }
+                Event::PointerMoved(pos) => inputs.push(PointerInput::Move { at: at(*pos), shift: input.modifiers.shift }),
+                Event::PointerButton { pos, button: PointerButton::Primary, pressed: false, .. } => {
+                    inputs.push(PointerInput::Move { at: at(*pos), shift: input.modifiers.shift });
+                    inputs.push(PointerInput::Release);
+                }
+                Event::PointerGone => inputs.push(PointerInput::Release),
+                _ => {}
+            }
+        }
+    });
+    // A border that was taken before the picture became a canvas.
+    let origin = ui.input(|input| input.pointer.press_origin().filter(|_| input.pointer.primary_down()));
+    if let Some(at) = origin.filter(|at| misses_press && response.rect.contains(*at)) {
+        let pixel = transform.to_pixel(at);
+        inputs.insert(0, PointerInput::Press { at: StrokePoint::new(pixel.x, pixel.y), shift: false, alt: false, reach });
+    }
+    let concerns = |input: &PointerInput| !matches!(input, PointerInput::Move { .. });
+    let is_drawing = ui.input(|input| input.pointer.primary_down());
+    if is_drawing || inputs.iter().any(concerns) { inputs } else { Vec::new() }
+}
+
+/// A part of the document, as it lies on the screen.
+fn quad(painter: &Painter, transform: Transform, rect: PixelRect, texture: TextureId, uv: Rect) {
+    let (left, top, right, bottom) = (rect.left as f32, rect.top as f32, rect.right() as f32, rect.bottom() as f32);
+    let mut mesh = Mesh::with_texture(texture);
+    let corners =
+        [(left, top, uv.left_top()), (right, top, uv.right_top()), (right, bottom, uv.right_bottom()), (left, bottom, uv.left_bottom())];
+    for (x, y, uv) in corners {
+        mesh.vertices.push(Vertex { pos: transform.to_screen(pos2(x, y)), uv, color: theme::UNTINTED });
+    }
+    mesh.indices.extend([0, 1, 2, 0, 2, 3]);
+    painter.add(Shape::mesh(mesh));
+}
+
+/// The ground under what has no pixels.
+fn ground(ui: &Ui, painter: &Painter, transform: Transform, bounds: PixelRect) {
+    let palette = theme::palette(ui);
+    painter.add(Shape::convex_polygon(corners(transform, bounds), palette.control, Stroke::new(1.0, palette.line)));
+}
+
+fn corners(transform: Transform, rect: PixelRect) -> Vec<Pos2> {
+    let (left, top, right, bottom) = (rect.left as f32, rect.top as f32, rect.right() as f32, rect.bottom() as f32);
+    [(left, top), (right, top), (right, bottom), (left, bottom)].map(|(x, y)| transform.to_screen(pos2(x, y))).to_vec()
+}
+
+/// What is being drawn and is not done yet.
+fn drafts(ui: &Ui, painter: &Painter, transform: Transform, document: &OpenDocument) {
+    let palette = theme::palette(ui);
+    let screen = |(x, y): (f32, f32)| transform.to_screen(pos2(x, y));
+    let two = |points: Vec<Pos2>, is_closed: bool| {
+        for (width, colour) in [(3.0, palette.canvas), (1.2, palette.accent)] {
+            let stroke = Stroke::new(width, colour);
+            painter.add(if is_closed { Shape::closed_line(points.clone(), stroke) } else { Shape::line(points.clone(), stroke) });
+        }
+    };
+    if let Some(crop) = document.shown_crop() {
+        let corners = corners(transform, crop);
+        let closed: Vec<Pos2> = corners.iter().chain(corners.first()).copied().collect();
+        painter.add(Shape::line(closed.clone(), Stroke::new(2.5, palette.canvas.gamma_multiply(0.6))));
+        painter.extend(Shape::dashed_line(&closed, Stroke::new(1.2, palette.accent), 6.0, 4.0));
+        for corner in corners {
+            painter.rect_filled(Rect::from_center_size(corner, eframe::egui::vec2(7.0, 7.0)), 1.0, palette.accent);
+        }
+    }
+    match &document.gesture {
+        Some(Gesture::Lasso(points, _)) => two(points.iter().map(|point| screen(*point)).collect(), false),
+        Some(Gesture::Rectangle(from, to, _)) => {
+            two([*from, (to.0, from.1), *to, (from.0, to.1)].map(screen).to_vec(), true);
+        }
+        Some(Gesture::Gradient(from, to, _)) => two(vec![screen(*from), screen(*to)], false),
+        Some(Gesture::Frame(drag)) => {
+            painter.add(Shape::closed_line(corners(transform, drag.frame), Stroke::new(1.5, palette.accent)));
+            let words = format!("{} × {}", drag.frame.width, drag.frame.height);
+            let at = corners(transform, drag.frame)[0];
+            painter.text(at, Align2::LEFT_BOTTOM, words, FontId::proportional(theme::SMALL), palette.strong);
+        }
+        Some(Gesture::Stroke(_) | Gesture::Crop(_) | Gesture::Pipette) | None => {}
+    }
+}
+
+/// The pointer's look: the brush's size, or what a border does.
+fn cursor(ui: &Ui, painter: &Painter, state: &State, document: &OpenDocument, response: &Response, transform: Transform, is_panning: bool) {
+    let Some(at) = response.hover_pos() else { return };
+    let palette = theme::palette(ui);
+    if is_panning {
+        return ui.ctx().set_cursor_icon(CursorIcon::Grab);
+    }
+    match state.canvas.tool {
+        Tool::Brush | Tool::Eraser | Tool::Mask => {
+            let radius = state.canvas.options.brush_of(state.canvas.tool).size / 2.0 * transform.scale();
+            if radius < 2.0 {
+                return ui.ctx().set_cursor_icon(CursorIcon::Crosshair);
+            }
+            painter.circle_stroke(at, radius + 0.5, Stroke::new(1.5, palette.canvas));
+            painter.circle_stroke(at, radius - 0.5, Stroke::new(1.0, palette.strong));
+            ui.ctx().set_cursor_icon(CursorIcon::None);
+        }
+        Tool::Frame => {
+            let pixel = transform.to_pixel(at);
+            let edges = Edges::near(document.document.content().bounds(), (pixel.x, pixel.y), REACH / transform.scale());
+            ui.ctx().set_cursor_icon(match (edges.left || edges.right, edges.top || edges.bottom) {
+                (true, true) if edges.left == edges.top => CursorIcon::ResizeNwSe,
+                (true, true) => CursorIcon::ResizeNeSw,
+                (true, false) => CursorIcon::ResizeHorizontal,
+                (false, true) => CursorIcon::ResizeVertical,
+                (false, false) => CursorIcon::Default,
+            });
+        }
+        Tool::Lasso | Tool::Rectangle | Tool::Bucket | Tool::Gradient | Tool::Pipette => {
+            ui.ctx().set_cursor_icon(CursorIcon::Crosshair);
+        }
+    }
+}
+
+fn menu(state: &State, commands: &mut Commands, response: &Response) {
+    response.context_menu(|ui| {
+        for command in [Command::Undo, Command::Redo, Command::MaskAll, Command::InvertMask, Command::Save, Command::Flip, Command::Leave] {
+            if widgets::command_button(ui, state, commands, command).clicked() {
+                ui.close();
+            }
+        }
+        let export = crate::gui::canvas::tasks::CanvasExport::OpenRaster;
+        for command in [Command::Export(crate::gui::canvas::tasks::CanvasExport::Png), Command::Export(export), Command::Close] {
+            if widgets::command_button(ui, state, commands, command).clicked() {
+                ui.close();
+            }
+        }
+    });
+}

@@ -1,0 +1,12 @@
+//! State of the command palette.
+
+/// State of the command palette.
+#[derive(Debug, Default)]
+pub struct State {
+    /// It is open.
+    pub is_open: bool,
+    /// The text that is searched.
+    pub search: String,
+    /// Index of the chosen command among those found.
+    pub chosen: usize,
+}

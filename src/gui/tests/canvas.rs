@@ -1,0 +1,370 @@
+//! The canvas, used as a person uses it: painting, masking, extending, generating a part, candidates, undo, and what is kept.
+
+use crate::gui::tests::*;
+
+use crate::gui::canvas::state::OpenDocument;
+use crate::gui::canvas::tool::Tool;
+use crate::gui::viewport::canvas_rect;
+use atelier_core::canvas::{DocumentContent, LayerKind, PixelRect, StartFit};
+
+/// The window with a picture of 64 x 64 pixels of one shade, and nothing with the keyboard.
+fn studio() -> Studio {
+    let mut studio = Studio::open(ready());
+    studio.make(120);
+    let focused = studio.harness.ctx.memory(egui::Memory::focused);
+    studio.harness.ctx.memory_mut(|memory| focused.into_iter().for_each(|id| memory.surrender_focus(id)));
+    studio.harness.run_ok();
+    studio
+}
+
+/// The bytes of a recipe's mask.
+fn mask_of(recipe: &Recipe, width: u32, height: u32) -> Vec<u8> {
+    atelier_media::read_mask(recipe.mask.as_ref().unwrap(), width, height, StartFit::Crop).unwrap().pixels().to_vec()
+}
+
+impl Studio {
+    fn take_tool(&mut self, key: Key) {
+        self.press(Modifiers::NONE, key);
+        self.until("the canvas", |app| app.state.canvas.edited().is_some());
+    }
+
+    fn canvas(&self) -> &OpenDocument {
+        self.app().state.canvas.edited().unwrap()
+    }
+
+    fn content(&self) -> &DocumentContent {
+        self.canvas().document.content()
+    }
+
+    /// The place on the screen of a pixel of the document.
+    fn on_screen(&self, x: f32, y: f32) -> egui::Pos2 {
+        let state = &self.app().state;
+        let rect = state.create.view.rect(state.canvas.shown_size_px().unwrap(), canvas_rect(&self.harness.ctx).unwrap());
+        rect.min + egui::vec2(x, y) / state.canvas.shown_size_px().unwrap() * rect.size()
+    }
+
+    /// Draws with the pointer from one pixel to another.
+    fn draw(&mut self, from: (f32, f32), to: (f32, f32)) {
+        let (from, to) = (self.on_screen(from.0, from.1), self.on_screen(to.0, to.1));
+        self.drag_between(from, to);
+    }
+
+    /// Waits until edits on other threads are done and it is known what would be generated.
+    fn settle_canvas(&mut self) {
+        self.until("the edits", |app| {
+            app.state.canvas.edited().is_some_and(|document| document.pending_edits == 0 && document.current_analysis().is_some())
+        });
+    }
+}
+
+#[test]
+fn a_picture_becomes_a_canvas_when_it_is_touched_and_not_before() {
+    let mut studio = studio();
+    assert!(!studio.sees("Lasso") && studio.app().state.canvas.document.is_none(), "nothing more is seen");
+    studio.take_tool(Key::B);
+    assert!(studio.sees("Canvas, 64 by 64 pixels") && studio.sees("Lasso"));
+    assert_eq!((studio.content().layers().len(), studio.canvas().document.next_undo()), (1, None));
+    studio.harness.check_accessibility();
+
+    studio.draw((20.0, 30.0), (40.0, 30.0));
+    let ink = studio.app().state.canvas.options.colour;
+    assert_eq!(studio.content().colour_at(30, 30), Some(ink));
+    assert_eq!(studio.content().colour_at(30, 62), Some([120; 3]));
+    assert_eq!(studio.canvas().document.next_undo(), Some("Paint"));
+
+    // Undo means the canvas while it is shown, and the settings otherwise.
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(studio.content().colour_at(30, 30), Some([120; 3]));
+    studio.press(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Z);
+    assert_eq!(studio.content().colour_at(30, 30), Some(ink));
+
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(studio.app().state.canvas.edited().is_none() && !studio.sees("Lasso"));
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(studio.app().state.canvas.document.as_ref().unwrap().document.next_undo(), Some("Paint"), "that was the settings'");
+    studio.take_tool(Key::B);
+    assert_eq!(studio.content().colour_at(30, 30), Some(ink), "it stays as it was");
+}
+
+#[test]
+fn only_the_tiles_that_were_painted_are_sent_to_the_graphics_card() {
+    let mut studio = studio();
+    studio.take_tool(Key::B);
+    let before = studio.canvas().surface.sent_pixels;
+    assert_eq!(before, 64 * 64);
+    studio.harness.state_mut().as_mut().unwrap().state.canvas.options.brush.size = 4.0;
+    studio.draw((10.0, 10.0), (12.0, 10.0));
+    let sent = studio.canvas().surface.sent_pixels - before;
+    assert!(sent > 0 && sent < 200, "{sent}");
+}
+
+#[test]
+fn keys_change_the_brush_and_shift_draws_a_straight_line() {
+    let mut studio = studio();
+    studio.take_tool(Key::B);
+    let size = |studio: &Studio| studio.app().state.canvas.options.brush.size;
+    let before = size(&studio);
+    studio.press(Modifiers::NONE, Key::CloseBracket);
+    assert!(size(&studio) > before);
+    studio.press(Modifiers::NONE, Key::OpenBracket);
+    assert!((size(&studio) - before).abs() < 0.01);
+    studio.press(Modifiers::SHIFT, Key::OpenBracket);
+    assert!(studio.app().state.canvas.options.brush.hardness < 0.8 && (size(&studio) - before).abs() < 0.01);
+
+    studio.harness.state_mut().as_mut().unwrap().state.canvas.options.brush =
+        atelier_core::canvas::Brush { size: 3.0, hardness: 1.0, smoothing: 0.0, ..Default::default() };
+    studio.draw((5.0, 5.0), (6.0, 5.0));
+    let to = studio.on_screen(60.0, 59.0);
+    studio.harness.event_modifiers(egui::Event::PointerMoved(to), Modifiers::SHIFT);
+    for pressed in [true, false] {
+        let button = egui::PointerButton::Primary;
+        studio
+            .harness
+            .event_modifiers(egui::Event::PointerButton { pos: to, button, pressed, modifiers: Modifiers::SHIFT }, Modifiers::SHIFT);
+        studio.harness.step();
+    }
+    studio.harness.run_ok();
+    let ink = studio.app().state.canvas.options.colour;
+    assert_eq!(studio.content().colour_at(33, 32), Some(ink), "half way");
+    assert_eq!(studio.content().colour_at(50, 20), Some([120; 3]));
+}
+
+#[test]
+fn the_masked_part_is_generated_and_a_candidate_becomes_a_layer() {
+    let mut studio = studio();
+    studio.take_tool(Key::M);
+    assert!(studio.sees("Rework the picture"), "nothing is masked yet");
+    studio.harness.state_mut().as_mut().unwrap().state.canvas.options.mask.size = 12.0;
+    studio.draw((20.0, 20.0), (30.0, 20.0));
+    assert!(studio.sees("Paint the masked part"));
+    assert_eq!(studio.content().current_layer().kind, LayerKind::Mask);
+    assert_eq!(studio.content().picture().pixels(), image(64, 120).pixels(), "a mask is no paint");
+
+    studio.settle_canvas();
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    let (job, recipe, _) = studio.take();
+    let mask = mask_of(&recipe, 64, 64);
+    assert_eq!((mask[20 * 64 + 25], mask[50 * 64 + 25]), (255, 0));
+    let init = recipe.init.as_ref().unwrap();
+    assert_eq!(atelier_media::read_image(&init.image).unwrap(), *image(64, 120));
+    assert_eq!((recipe.width, recipe.height, recipe.prompt.as_str()), (64, 64, "a lake"));
+    assert_eq!(recipe.area.unwrap().crop, Some(PixelRect::of_size(64, 64)), "a small picture is seen whole");
+    assert!(recipe.seed >= 0, "the seed is known beforehand");
+
+    // Painting goes on while it runs.
+    studio.begin(job, vec![recipe.seed]);
+    studio.take_tool(Key::B);
+    studio.harness.state_mut().as_mut().unwrap().state.canvas.options.brush.size = 4.0;
+    studio.draw((50.0, 50.0), (52.0, 50.0));
+    let ink = studio.app().state.canvas.options.colour;
+
+    let mut pixels = image(64, 120).pixels().to_vec();
+    for x in 20..30 {
+        pixels[(20 * 64 + x) * 3..][..3].fill(9);
+    }
+    let result = Arc::new(Rgb8::new(64, 64, pixels).unwrap());
+    let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None };
+    studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: result } });
+    studio.done(job);
+    studio.until("the candidate", |app| app.state.canvas.edited().is_some_and(|document| document.candidates.len() == 1));
+    assert!(studio.sees("Candidate 1, seed"), "it is in the strip");
+    assert_eq!(studio.content().colour_at(25, 20), Some([120; 3]), "not accepted yet");
+    studio.until("the file", |app| app.state.create.session.writing() == 0);
+    let files = std::fs::read_dir(studio.folder.path().join("Pictures")).unwrap();
+    let pictures = files.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|it| it == "png"));
+    assert_eq!(pictures.count(), 2, "it is a picture on the disk at once");
+
+    studio.click("Accept");
+    assert_eq!(studio.content().colour_at(25, 20), Some([9; 3]));
+    assert_eq!(studio.content().colour_at(51, 50), Some(ink), "what was painted meanwhile stays");
+    assert!(studio.canvas().candidates.is_empty() && !studio.sees("Candidate 1"));
+    assert_eq!(studio.content().mask(), None, "the mask has done its work");
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(studio.content().colour_at(25, 20), Some([120; 3]));
+    assert!(studio.content().mask().is_some());
+}
+
+#[test]
+fn candidates_are_looked_at_one_by_one_and_put_away() {
+    let mut studio = studio();
+    studio.take_tool(Key::M);
+    studio.draw((20.0, 20.0), (30.0, 20.0));
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.batch_count = 2;
+    studio.settle_canvas();
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    let (job, recipe, _) = studio.take();
+    studio.begin(job, vec![recipe.seed, recipe.seed + 1]);
+    for index in 0..2 {
+        studio.picture(job, index, recipe.seed + i64::from(index));
+    }
+    studio.done(job);
+    studio.until("both", |app| app.state.canvas.edited().is_some_and(|document| document.candidates.len() == 2));
+    assert_eq!(studio.canvas().shown_candidate, Some(0), "the one that was looked at stays");
+    studio.press(Modifiers::NONE, Key::Period);
+    assert_eq!(studio.canvas().shown_candidate, Some(1));
+    studio.press(Modifiers::NONE, Key::Backspace);
+    assert_eq!((studio.canvas().candidates.len(), studio.canvas().shown_candidate), (1, Some(0)));
+    studio.click("Discard all");
+    assert_eq!((studio.canvas().candidates.len(), studio.canvas().shown_candidate), (0, None));
+    assert_eq!(studio.content().layers().len(), 2, "the canvas is as it was");
+}
+
+#[test]
+fn a_border_is_dragged_and_the_new_part_is_what_is_generated() {
+    let mut studio = studio();
+    studio.take_tool(Key::C);
+    studio.draw((64.0, 30.0), (96.0, 30.0));
+    studio.settle_canvas();
+    assert_eq!((studio.content().width(), studio.content().height()), (96, 64));
+    assert_eq!((studio.content().colour_at(63, 5), studio.content().colour_at(64, 5)), (Some([120; 3]), None));
+    assert!(studio.sees("Extend to the right"));
+    studio.settle_canvas();
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    let (_, recipe, _) = studio.take();
+    let mask = mask_of(&recipe, 96, 64);
+    assert_eq!((mask[63], mask[64]), (0, 255));
+    assert_eq!(recipe.init.unwrap().strength, 1.0, "there is nothing to be kept");
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(studio.content().bounds(), PixelRect::of_size(64, 64));
+    studio.draw((0.0, 30.0), (16.0, 30.0));
+    studio.until("the crop", |app| app.state.canvas.edited().is_some_and(|document| document.document.content().width() == 48));
+}
+
+#[test]
+fn what_the_model_will_see_is_drawn_and_dragged_by_its_corners() {
+    let mut studio = Studio::open(ready());
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![1]);
+    let info = PictureInfo { index: 0, seed: 1, cpu_math: None };
+    studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(512, 120) } });
+    studio.done(job);
+    studio.until("the picture", |app| app.state.canvas.shown.is_some());
+    let focused = studio.harness.ctx.memory(egui::Memory::focused);
+    studio.harness.ctx.memory_mut(|memory| focused.into_iter().for_each(|id| memory.surrender_focus(id)));
+    studio.take_tool(Key::M);
+    studio.settle_canvas();
+    assert_eq!(studio.canvas().shown_crop(), None, "nothing is masked");
+    studio.draw((240.0, 240.0), (260.0, 260.0));
+    studio.settle_canvas();
+    let crop = studio.canvas().shown_crop().unwrap();
+    assert!(crop.contains(250, 250) && crop.width < 512, "it is about what is masked: {crop:?}");
+    let corner = (crop.right() as f32, crop.bottom() as f32);
+    studio.draw(corner, (corner.0 + 40.0, corner.1 + 40.0));
+    let wider = studio.canvas().shown_crop().unwrap();
+    assert_eq!((wider.left, wider.width), (crop.left, crop.width + 40));
+    assert_eq!(studio.canvas().document.next_undo(), Some("Paint"), "no paint was left");
+    studio.settle_canvas();
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    let (_, recipe, _) = studio.take();
+    assert_eq!(recipe.area.unwrap().crop, Some(wider));
+}
+
+#[test]
+fn shapes_fill_the_layer_that_is_chosen() {
+    let mut studio = studio();
+    studio.take_tool(Key::M);
+    studio.press(Modifiers::SHIFT, Key::L);
+    assert_eq!(studio.app().state.canvas.tool, Tool::Rectangle);
+    studio.draw((8.0, 8.0), (24.0, 40.0));
+    studio.settle_canvas();
+    assert_eq!(studio.canvas().current_analysis().unwrap().masked, PixelRect { left: 8, top: 8, width: 16, height: 32 });
+    studio.press(Modifiers::NONE, Key::L);
+    studio.draw((40.0, 10.0), (60.0, 30.0));
+    studio.press(Modifiers::NONE, Key::Delete);
+    studio.settle_canvas();
+    assert!(studio.canvas().current_analysis().unwrap().mask.is_none(), "the layer is empty again");
+    studio.press(Modifiers::NONE, Key::B);
+    studio.press(Modifiers::NONE, Key::G);
+    let ink = studio.app().state.canvas.options.colour;
+    studio.draw((30.0, 30.0), (30.0, 30.0));
+    studio.settle_canvas();
+    assert_eq!(studio.content().colour_at(0, 0), Some(ink), "the bucket fills what looks alike");
+    assert_eq!(studio.content().current_layer().kind, LayerKind::Paint);
+}
+
+#[test]
+fn layers_are_arranged_in_their_panel() {
+    let mut studio = studio();
+    studio.take_tool(Key::B);
+    assert!(!studio.sees("Add a layer"), "the panel is closed until it is needed");
+    studio.press(Modifiers::NONE, Key::F7);
+    studio.click("Add a layer");
+    let names = |studio: &Studio| studio.content().layers().iter().map(|layer| layer.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&studio), ["Picture", "Layer 2"]);
+    studio.harness.check_accessibility();
+    studio.draw((20.0, 30.0), (40.0, 30.0));
+    studio.click("Hide the layer: Layer 2");
+    assert_eq!(studio.content().colour_at(30, 30), Some([120; 3]));
+    studio.draw((20.0, 30.0), (40.0, 30.0));
+    assert!(studio.sees("This layer is hidden."), "it says what is in the way");
+    studio.click("Show the layer: Layer 2");
+    studio.click("Move the layer down");
+    assert_eq!(names(&studio), ["Layer 2", "Picture"]);
+    studio.press(Modifiers::COMMAND, Key::Z);
+    studio.click("Remove the layer");
+    assert_eq!(names(&studio), ["Picture"]);
+}
+
+#[test]
+fn tab_hides_everything_but_the_picture() {
+    let mut studio = studio();
+    studio.take_tool(Key::B);
+    studio.press(Modifiers::NONE, Key::Tab);
+    assert!(!studio.sees("Rework the picture") && !studio.sees("Lasso") && studio.sees("Canvas, 64 by 64 pixels"));
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(studio.sees("Rework the picture") && studio.sees("Lasso"), "the canvas is still there");
+    studio.press(Modifiers::NONE, Key::F11);
+    assert!(
+        studio.window_commands().iter().any(|it| matches!(it, egui::ViewportCommand::Fullscreen(true)))
+            || studio.app().state.canvas.edited().is_some()
+    );
+}
+
+#[test]
+fn the_command_palette_finds_a_command_and_does_it() {
+    let mut studio = studio();
+    studio.take_tool(Key::B);
+    studio.press(Modifiers::COMMAND, Key::K);
+    assert!(studio.app().state.palette.is_open);
+    let field = studio.harness.get_by_role_and_label(Role::TextInput, "Find a command");
+    assert!(field.is_focused());
+    field.type_text("mask every");
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    assert!(!studio.app().state.palette.is_open);
+    studio.settle_canvas();
+    assert_eq!(studio.canvas().current_analysis().unwrap().masked, PixelRect::of_size(64, 64));
+    studio.press(Modifiers::COMMAND, Key::K);
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(!studio.app().state.palette.is_open && studio.app().state.canvas.edited().is_some(), "Esc closes the palette alone");
+}
+
+#[test]
+fn what_was_painted_is_there_again_after_the_window_closed() {
+    let mut studio = studio();
+    studio.take_tool(Key::B);
+    studio.draw((20.0, 30.0), (40.0, 30.0));
+    let before = studio.content().picture();
+    let Studio { mut harness, folder, port } = studio;
+    harness.state_mut().take().unwrap().finish();
+    drop((harness, port));
+    assert_eq!(std::fs::read_dir(Paths::beneath(folder.path()).canvases()).unwrap().count(), 1);
+
+    let mut studio = Studio::at(folder, Settings { recipe: ready(), ..Settings::default() }, Err(String::new()), [1440.0, 900.0]);
+    studio.until("the canvas", |app| app.state.canvas.edited().is_some());
+    assert_eq!(studio.content().picture(), before);
+    let close: crate::gui::command::Command = crate::gui::canvas::Command::Close.into();
+    assert_eq!(close.enabled(&studio.app().state), Ok(()));
+}
+
+#[test]
+fn a_canvas_is_kept_by_itself_after_twenty_seconds_of_change() {
+    let mut studio = studio();
+    studio.take_tool(Key::B);
+    studio.draw((20.0, 30.0), (40.0, 30.0));
+    let folder = Paths::beneath(studio.folder.path()).canvases();
+    assert!(!folder.exists());
+    studio.harness.input_mut().time = Some(studio.harness.ctx.input(|input| input.time) + 21.0);
+    studio.harness.step();
+    studio.until("the file", move |_| std::fs::read_dir(&folder).is_ok_and(|files| files.count() == 1));
+}

@@ -1,0 +1,167 @@
+//! The canvas of the real program in a real window: painted on with the pointer, and looked at pixel by pixel.
+//!
+//! With the environment variable `ATELIER_SHOTS` naming a folder, what the screen showed is kept there as PNG.
+
+#![cfg(target_os = "linux")]
+
+#[path = "support/desktop.rs"]
+mod desktop;
+#[path = "support/screen.rs"]
+mod screen;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use atelier::studio::results::store_picture;
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use desktop::Desktop;
+use image::RgbImage;
+use screen::Area;
+use serde_json::json;
+use testkit::tiny;
+
+/// Longest wait for the program, on a busy machine.
+const LONG: Duration = Duration::from_mins(2);
+const SIDE: u32 = 64;
+const GREY: [u8; 3] = [150, 150, 150];
+
+/// Opens the window with a grey picture of an earlier session and a tiny model, and the picture on the canvas.
+fn open(home: &Path) -> Result<(Desktop, Area)> {
+    let files = tiny::zimage(home, &tiny::Options::default())?;
+    let recipe = Recipe { prompt: "a lake".into(), width: SIDE, height: SIDE, ..Recipe::default() };
+    let pixels = Rgb8::new(SIDE, SIDE, GREY.repeat((SIDE * SIDE) as usize)).context("as many bytes as pixels")?;
+    store_picture(&home.join("Pictures/Atelier"), &recipe, PictureInfo { index: 0, seed: 9, cpu_math: None }, &[], &pixels)?;
+    start(
+        home,
+        &json!({
+            "version": 1,
+            "theme": "dark",
+            "window": { "x": 0, "y": 0, "width": 1440, "height": 900, "maximized": false },
+            "recipe": {
+                "prompt": "a boat",
+                "files": { "diffusion": files.diffusion, "llm": files.llm, "taesd": files.taesd },
+                "width": SIDE, "height": SIDE, "steps": 4, "guidance": 1.0, "seed": 42, "threads": 1,
+            },
+        }),
+    )
+}
+
+fn start(home: &Path, settings: &serde_json::Value) -> Result<(Desktop, Area)> {
+    fs::write(home.join("settings.json"), settings.to_string())?;
+    let mut desktop = start_again(home)?;
+    let picture = desktop.wait("the picture", LONG, |desktop| desktop.find_by(|it| it.name == "Picture, 64 by 64 pixels"))?;
+    let area = picture.area.context("the picture has no place on the screen")?;
+    // The prompt gives the keyboard up.
+    desktop.click_at(area.x + area.width / 2, area.y + area.height / 2)?;
+    // The program answers once it has seen that.
+    desktop.controls()?;
+    Ok((desktop, area))
+}
+
+fn start_again(home: &Path) -> Result<Desktop> {
+    let text = |path: &Path| path.to_str().map(str::to_owned).context("the folder for temporary files has a name in Unicode");
+    let (none, home) = (text(&home.join("none"))?, text(home)?);
+    let env = [("ATELIER_HOME", home.as_str()), ("ATELIER_BUILTIN", none.as_str())];
+    Desktop::start(Path::new(env!("CARGO_BIN_EXE_atelier")), &[], &env, (1440, 900))
+}
+
+/// The place of the canvas on the screen, once it is there.
+fn canvas(desktop: &mut Desktop) -> Result<Area> {
+    let found = desktop.wait("the canvas", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Canvas, ")))?;
+    found.area.context("the canvas has no place on the screen")
+}
+
+fn shoot(desktop: &mut Desktop, name: &str) -> Result<()> {
+    if let Some(folder) = std::env::var_os("ATELIER_SHOTS") {
+        desktop.screenshot(&Path::new(&folder).join(name))?;
+    }
+    Ok(())
+}
+
+fn pixel(image: &RgbImage, (x, y): (u32, u32)) -> [u8; 3] {
+    image.get_pixel(x, y).0
+}
+
+/// Waits until a place of the screen has such a colour.
+fn wait_for_colour(desktop: &mut Desktop, what: &str, at: (u32, u32), is_it: impl Fn([u8; 3]) -> bool) -> Result<()> {
+    desktop.wait(what, LONG, |desktop| Ok(is_it(pixel(&desktop.shot()?, at)).then_some(())))
+}
+
+fn pictures(home: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(home.join("Pictures/Atelier")).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|extension| extension == "png")).collect()
+}
+
+fn is_grey(colour: [u8; 3]) -> bool {
+    colour.iter().zip(GREY).all(|(one, two)| one.abs_diff(two) < 8)
+}
+
+#[test]
+fn what_the_pointer_paints_is_on_the_screen_and_undo_takes_it_away_and_a_new_start_brings_it_back() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    let (mut desktop, _) = open(home.path())?;
+    desktop.press("b")?;
+    let area = canvas(&mut desktop)?;
+    let middle = (area.x + area.width / 2, area.y + area.height / 2);
+    wait_for_colour(&mut desktop, "the picture", middle, is_grey)?;
+    desktop.drag((middle.0 - 60, middle.1), (middle.0 + 60, middle.1))?;
+    desktop.move_to(area.x + 6, area.y + area.height - 6)?;
+    let is_ink = |colour: [u8; 3]| colour.iter().all(|value| *value < 60);
+    wait_for_colour(&mut desktop, "the stroke", middle, is_ink)?;
+    shoot(&mut desktop, "canvas-painted.png")?;
+    desktop.press("ctrl+z")?;
+    wait_for_colour(&mut desktop, "the picture as it was", middle, is_grey)?;
+    desktop.press("ctrl+shift+z")?;
+    wait_for_colour(&mut desktop, "the stroke again", middle, is_ink)?;
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+
+    let mut desktop = start_again(home.path())?;
+    canvas(&mut desktop)?;
+    wait_for_colour(&mut desktop, "the stroke of the last session", middle, is_ink)?;
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    Ok(())
+}
+
+#[test]
+fn a_part_that_is_masked_with_the_pointer_is_generated_and_accepted() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    let (mut desktop, _) = open(home.path())?;
+    desktop.press("m")?;
+    let area = canvas(&mut desktop)?;
+    let middle = (area.x + area.width / 2, area.y + area.height / 2);
+    wait_for_colour(&mut desktop, "the picture", middle, is_grey)?;
+    desktop.drag((middle.0 - 20, middle.1), (middle.0 + 20, middle.1))?;
+    desktop.move_to(area.x + 6, area.y + area.height - 6)?;
+    wait_for_colour(&mut desktop, "the mask", middle, |colour| colour[0] > colour[1].saturating_add(30))?;
+    shoot(&mut desktop, "canvas-masked.png")?;
+    desktop.click("Paint the masked part")?;
+    desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Candidate 1, ")))?;
+    desktop.wait("a second picture in the folder", LONG, |_| Ok((pictures(home.path()).len() == 2).then_some(())))?;
+    shoot(&mut desktop, "canvas-candidate.png")?;
+    desktop.click("Accept")?;
+    desktop.wait("the end of the strip", LONG, |desktop| Ok(desktop.find("Accept")?.is_none().then_some(())))?;
+    wait_for_colour(&mut desktop, "what was generated", middle, |colour| !is_grey(colour))?;
+    desktop.press("F7")?;
+    desktop.wait("the new layer", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Layer Generated, seed")))?;
+    shoot(&mut desktop, "canvas-layers.png")?;
+    let before = desktop.shot()?;
+    desktop.press("ctrl+k")?;
+    desktop.wait_for("Find a command", LONG)?;
+    let list = Area { x: 560, y: 380, width: 320, height: 160 };
+    desktop.wait("the palette", LONG, |desktop| Ok((screen::changed(&before, &desktop.shot()?, list) > 0.5).then_some(())))?;
+    shoot(&mut desktop, "canvas-palette.png")?;
+    desktop.press("Escape")?;
+    desktop.wait("the end of the palette", LONG, |desktop| Ok(desktop.find("Find a command")?.is_none().then_some(())))?;
+    // The picture is in its old place again.
+    desktop.press("F7")?;
+    desktop.wait("the end of the panel", LONG, |desktop| Ok(desktop.find("Add a layer")?.is_none().then_some(())))?;
+    desktop.press("ctrl+z")?;
+    wait_for_colour(&mut desktop, "the mask again", middle, |colour| colour[0] > colour[1].saturating_add(30))?;
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    Ok(())
+}
