@@ -641,7 +641,7 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::ClipboardFailed(error) => {
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted?"));
         }
-        Report::Preview(job, picture, image) => create::pictures::preview_ready(create, job, picture, image, context),
+        Report::Preview(job, preview) => create::pictures::preview_ready(create, job, preview, context),
         Report::Recalled(part, picture) => gallery::update::recalled(part, picture.map(|it| *it), context),
         Report::KeptRead(pictures) => create::pictures::kept_read(create, pictures),
         Report::Large(id, pixels, image) => gallery::update::large_ready(gallery, id, &pixels, image, context),

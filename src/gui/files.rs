@@ -21,6 +21,7 @@ use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_pict
 use crate::studio::presets::{PresetTask, Presets, read_presets};
 use crate::studio::updates::{Release, UpdateError};
 use crate::studio::{installed, preloading, results};
+use atelier_core::canvas::PixelRect;
 use atelier_core::device::Device;
 use atelier_core::paths;
 use atelier_core::picture_note::PictureNote;
@@ -158,6 +159,17 @@ pub enum PixelTask {
     },
 }
 
+/// A preview for the screen.
+#[derive(Debug)]
+pub struct ScreenPreview {
+    /// Index of the picture in the batch.
+    pub picture: u32,
+    /// The part of the picture that it shows; `None`: the whole.
+    pub place: Option<PixelRect>,
+    /// Its pixels.
+    pub image: ColorImage,
+}
+
 /// Reports of the threads.
 #[derive(Debug)]
 pub enum Report {
@@ -219,7 +231,7 @@ pub enum Report {
     /// The picture could not be read for the clipboard.
     ClipboardFailed(FileError),
     /// Preview, converted for the screen.
-    Preview(JobId, u32, ColorImage),
+    Preview(JobId, ScreenPreview),
     /// Picture of the gallery, converted for the screen.
     Large(GalleryId, Arc<Rgb8>, ColorImage),
     /// Difference of two pictures of the gallery, converted for the screen.
@@ -328,7 +340,10 @@ pub(crate) fn pixel_task(task: PixelTask) -> Option<Report> {
         PixelTask::Difference { ids, pixels, other, max_side_px } => {
             Report::Difference(ids, pixels::difference(&pixels, &other, max_side_px))
         }
-        PixelTask::Preview(job, preview) => Report::Preview(job, preview.picture, pixels::to_screen(&preview.image, 2048)),
+        PixelTask::Preview(job, preview) => {
+            let image = pixels::to_screen(&preview.image, 2048);
+            Report::Preview(job, ScreenPreview { picture: preview.picture, place: preview.place, image })
+        }
     })
 }
 

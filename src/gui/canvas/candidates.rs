@@ -9,6 +9,7 @@ use crate::gui::canvas::state::{OpenDocument, State};
 use crate::gui::canvas::tasks::{CanvasPixelTask, DocumentNumber, PreparedCandidate};
 use crate::gui::context::Context;
 use crate::gui::files::PixelTask;
+use atelier_core::recipe::Recipe;
 use atelier_engine::{JobId, Picture};
 
 /// Most candidates that are held; all of them are pictures on the disk too.
@@ -34,6 +35,11 @@ pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context:
         }));
         return;
     }
+}
+
+/// True where this document asked for a job of this number and recipe.
+pub(crate) fn asked_for(document: &OpenDocument, job: JobId, recipe: &Recipe) -> bool {
+    document.runs.iter().any(|run| run.job == Some(job) || (run.job.is_none() && run.recipe == without_pictures(recipe)))
 }
 
 /// A job has ended.

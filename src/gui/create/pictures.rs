@@ -10,7 +10,7 @@ use crate::gui::context::Context;
 use crate::gui::create::open;
 use crate::gui::create::session::{PictureFile, PictureId};
 use crate::gui::create::state::{FormingPicture, State};
-use crate::gui::files::{FileError, FileTask, PixelTask};
+use crate::gui::files::{FileError, FileTask, PixelTask, ScreenPreview};
 use crate::gui::gallery;
 use crate::gui::shared::{ErrorCard, Shared};
 use crate::studio::gallery_service::GalleryRequest;
@@ -198,7 +198,8 @@ pub(crate) fn picture_ready(state: &mut State, id: PictureId, full: ColorImage, 
 }
 
 /// A preview is ready for the screen.
-pub(crate) fn preview_ready(state: &mut State, job: JobId, picture: u32, image: ColorImage, context: &mut Context<'_>) {
+pub(crate) fn preview_ready(state: &mut State, job: JobId, preview: ScreenPreview, context: &mut Context<'_>) {
+    let ScreenPreview { picture, place, image } = preview;
     state.is_converting_preview = false;
     let Some(running) = context.shared.jobs.get_mut(job) else { return };
     let made = state.session.iter().next().is_some_and(|newest| running.progress.seed(picture) == Some(newest.info.seed));
@@ -209,11 +210,11 @@ pub(crate) fn preview_ready(state: &mut State, job: JobId, picture: u32, image: 
     match &mut state.forming {
         Some(forming) if forming.job == job => {
             forming.texture.set(image, TextureOptions::LINEAR);
-            (forming.width, forming.height) = (width, height);
+            (forming.width, forming.height, forming.place) = (width, height, place);
         }
         forming => {
             let texture = context.egui.load_texture("forming", image, TextureOptions::LINEAR);
-            *forming = Some(FormingPicture { job, texture, width, height });
+            *forming = Some(FormingPicture { job, texture, width, height, place });
         }
     }
 }

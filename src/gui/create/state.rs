@@ -15,6 +15,7 @@ use crate::gui::shared::Shared;
 use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
 use atelier_core::advice::Advice;
+use atelier_core::canvas::PixelRect;
 use atelier_engine::{JobId, Preview, PreviewOptions};
 use atelier_library::{Builtin, PreviewWay};
 
@@ -143,6 +144,8 @@ pub struct FormingPicture {
     pub width: u32,
     /// Height of the picture in pixels.
     pub height: u32,
+    /// The part of the picture that the texture shows; `None`: the whole.
+    pub place: Option<PixelRect>,
 }
 
 impl PreviewChoice {

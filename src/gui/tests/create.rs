@@ -1,6 +1,7 @@
 //! The Create view, used as a person uses it: prompt, model, queue, pictures, closing.
 
 use crate::gui::tests::*;
+use atelier_core::canvas::PixelRect;
 
 #[test]
 fn a_typed_prompt_and_ctrl_enter_reach_the_engine() {
@@ -36,6 +37,18 @@ fn pictures_that_form_at_the_same_time_have_a_line_each_and_one_is_shown() {
     studio.port.send(Event::End { job: second, end: End::Cancelled });
     studio.harness.run_ok();
     assert!(studio.app().state.create.forming.is_some() && !studio.sees("a castle · "));
+}
+
+#[test]
+fn a_preview_of_a_part_is_known_by_its_place() {
+    let mut studio = Studio::open(ready());
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![1]);
+    let place = Some(PixelRect { left: 16, top: 8, width: 32, height: 24 });
+    studio.port.send(Event::Preview { job, preview: Preview { picture: 0, step: 1, place, image: image(8, 3) } });
+    studio.until("the preview", |app| app.state.create.forming.is_some());
+    let forming = studio.app().state.create.forming.as_ref().unwrap();
+    assert_eq!((forming.place, forming.width, forming.height), (place, 64, 64));
 }
 
 #[test]

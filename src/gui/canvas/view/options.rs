@@ -14,14 +14,15 @@ use atelier_core::canvas::BRUSH_SIZES;
 const SLIDER_WIDTH: f32 = 72.0;
 /// Width of the words for a strength, in points.
 const WORD_WIDTH: f32 = 52.0;
-/// Points below which only what matters most has room.
+/// Points below which opacity and smoothing have no room, and below which hardness has none either.
 const NARROW: f32 = 600.0;
+const NARROWEST: f32 = 470.0;
 
 /// Draws the settings.
 pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let mut options = state.canvas.options;
     let tool = state.canvas.tool;
-    let is_narrow = ui.available_width() < NARROW;
+    let width = ui.available_width();
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
         let paints = tool == Tool::Brush || tool.fills() || tool == Tool::Pipette;
@@ -31,7 +32,7 @@ pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
                 .accessible_name("Colour");
         }
         if matches!(tool, Tool::Brush | Tool::Eraser | Tool::Mask) {
-            brush(ui, &mut options, tool, is_narrow);
+            brush(ui, &mut options, tool, width);
         }
         if tool == Tool::Bucket {
             let tip = "How different a colour may be to be filled too, 0 to 255.";
@@ -49,12 +50,14 @@ pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
     }
 }
 
-fn brush(ui: &mut Ui, options: &mut ToolOptions, tool: Tool, is_narrow: bool) {
+fn brush(ui: &mut Ui, options: &mut ToolOptions, tool: Tool, width: f32) {
     let brush = options.brush_of_mut(tool);
     slider(ui, "Size", &mut brush.size, BRUSH_SIZES.0..=500.0, true, "Diameter of the brush in pixels. Keys: [ and ].");
     ui.label(RichText::new(format!("{:.0} px", brush.size)).size(theme::SMALL).color(theme::palette(ui).weak));
-    slider(ui, "Hardness", &mut brush.hardness, 0.0..=1.0, false, "How sharp the edge of the brush is. Keys: Shift with [ and ].");
-    if !is_narrow {
+    if width >= NARROWEST {
+        slider(ui, "Hardness", &mut brush.hardness, 0.0..=1.0, false, "How sharp the edge of the brush is. Keys: Shift with [ and ].");
+    }
+    if width >= NARROW {
         if tool != Tool::Mask {
             slider(ui, "Opacity", &mut brush.opacity, 0.0..=1.0, false, "How strongly a stroke covers.");
         }

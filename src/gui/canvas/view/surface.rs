@@ -6,11 +6,11 @@ use eframe::egui::{
     Ui, WidgetInfo, pos2,
 };
 
-use crate::gui::canvas::Command;
 use crate::gui::canvas::command::PointerInput;
 use crate::gui::canvas::state::{Edges, Gesture, OpenDocument};
 use crate::gui::canvas::tool::Tool;
 use crate::gui::canvas::transform::Transform;
+use crate::gui::canvas::{Command, candidates};
 use crate::gui::command::Commands;
 use crate::gui::create;
 use crate::gui::state::State;
@@ -47,6 +47,9 @@ pub(crate) fn surface_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
         quad(&painter, transform, candidate.bounds, candidate.overlay.id(), all);
     }
+    if let Some((place, texture)) = forming(state, document) {
+        quad(&painter, transform, place, texture, Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0)));
+    }
     drafts(ui, &painter, transform, document);
 
     let is_panning = ui.input(|input| input.key_down(Key::Space)) && !ui.ctx().text_edit_focused();
@@ -58,6 +61,14 @@ pub(crate) fn surface_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
     }
     cursor(ui, &painter, state, document, &response, transform, is_panning);
     menu(state, commands, &response);
+}
+
+/// The part that forms of this document, and its look.
+fn forming(state: &State, document: &OpenDocument) -> Option<(PixelRect, TextureId)> {
+    let forming = state.create.forming.as_ref()?;
+    let job = state.shared.jobs.iter().find(|job| job.id == forming.job)?;
+    let place = forming.place.unwrap_or_else(|| document.document.content().bounds());
+    candidates::asked_for(document, job.id, &job.recipe).then(|| (place, forming.texture.id()))
 }
 
 /// Wheel, pinch and dragging with the middle button or the space bar.

@@ -1,14 +1,15 @@
 //! The canvas: the picture as it forms and when it is finished, with zoom and pan; or what to do next.
 
 use eframe::egui::{
-    Align, CursorIcon, Id, Layout, PointerButton, Pos2, Rect, Response, RichText, Role, Sense, TextureId, Ui, UiBuilder, WidgetInfo, pos2,
-    vec2,
+    Align, CursorIcon, Id, Layout, PointerButton, Pos2, Rect, Response, RichText, Role, Sense, TextureId, Ui, UiBuilder, Vec2, WidgetInfo,
+    pos2, vec2,
 };
 
 use crate::gui::canvas;
 use crate::gui::canvas::tool::Tool;
 use crate::gui::command::{self, Commands};
 use crate::gui::create::Command;
+use crate::gui::create::state::FormingPicture;
 use crate::gui::create::view::notes;
 use crate::gui::icons::Icon;
 use crate::gui::shared::UnmetRequirement;
@@ -16,6 +17,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::viewport;
 use crate::gui::widgets::{bold, command_button};
+use atelier_core::canvas::PixelRect;
 
 /// Space round the whole picture, in points.
 const MARGIN: f32 = 14.0;
@@ -44,7 +46,12 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
             response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
             let drawn = state.create.view.rect(size, room);
             let painter = ui.painter_at(whole);
-            painter.image(texture, drawn, Rect::from_min_max(pos2(0.0, 0.0), uv_size), theme::UNTINTED);
+            let place = forming(state).and_then(|forming| forming.place);
+            if place.is_some() {
+                painter.rect_filled(drawn, 0.0, theme::palette(ui).control);
+            }
+            let part = place.map_or(drawn, |place| part_of(drawn, size, place));
+            painter.image(texture, part, Rect::from_min_max(pos2(0.0, 0.0), uv_size), theme::UNTINTED);
             let takes_border = border(ui, state, commands, &response, drawn);
             let view = state.create.view.after(ui, &response, size, room);
             if view != state.create.view && !takes_border {
@@ -59,7 +66,7 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
 
 /// A drag of the picture's border makes it a canvas and extends it. True while the border is taken.
 fn border(ui: &Ui, state: &State, commands: &mut Commands, response: &Response, drawn: Rect) -> bool {
-    let is_finished = state.canvas.shown.is_some() && !(state.create.session.following() && state.create.forming.is_some());
+    let is_finished = state.canvas.shown.is_some() && forming(state).is_none();
     let is_near = |at: Pos2| drawn.expand(BORDER).contains(at) && !drawn.shrink(BORDER).contains(at);
     if !is_finished {
         return false;
@@ -75,12 +82,22 @@ fn border(ui: &Ui, state: &State, commands: &mut Commands, response: &Response, 
     takes
 }
 
+/// The forming picture, where it is what is shown.
+fn forming(state: &State) -> Option<&FormingPicture> {
+    state.create.forming.as_ref().filter(|_| state.create.session.following())
+}
+
+/// Where a part of a picture of this size in pixels lies, of which the whole is drawn here.
+fn part_of(drawn: Rect, size: Vec2, part: PixelRect) -> Rect {
+    let scale = drawn.size() / size;
+    let at = drawn.min + vec2(part.left as f32, part.top as f32) * scale;
+    Rect::from_min_size(at, vec2(part.width as f32, part.height as f32) * scale)
+}
+
 /// The texture to draw: the forming picture, else the one shown, else its small look until the large one is there.
 fn shown(state: &State) -> Option<(TextureId, Pos2)> {
     let all = pos2(1.0, 1.0);
-    if state.create.session.following()
-        && let Some(forming) = &state.create.forming
-    {
+    if let Some(forming) = forming(state) {
         return Some((forming.texture.id(), all));
     }
     let picture = state.create.session.shown()?;
@@ -146,5 +163,17 @@ fn words(state: &State) -> (&'static str, &'static str) {
         Err(UnmetRequirement::Model | UnmetRequirement::TextEncoder) => {
             ("Almost there", "This model comes in parts, and one is still missing.")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_lies_in_the_whole_as_in_the_picture() {
+        let drawn = Rect::from_min_max(pos2(10.0, 20.0), pos2(138.0, 148.0));
+        let part = part_of(drawn, vec2(64.0, 64.0), PixelRect { left: 16, top: 8, width: 32, height: 24 });
+        assert_eq!(part, Rect::from_min_max(pos2(42.0, 36.0), pos2(106.0, 84.0)));
     }
 }
