@@ -75,6 +75,14 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
     add("eta", number(it.eta));
     add("CLIP skip", it.clip_skip.map(|it| it.to_string()));
     add("strength", number(it.strength));
+    add(
+        "enlarged",
+        it.hires_scale.map(|scale| {
+            let strength = it.hires_strength.map(|strength| format!(", strength {strength}")).unwrap_or_default();
+            let upscaler = it.hires_upscaler.as_ref().map(|name| format!(", {name}")).unwrap_or_default();
+            format!("{scale} times{strength}{upscaler}")
+        }),
+    );
     add("noise", it.noise.clone());
     add("model", model(&it.model));
     add("VAE", model(&it.vae));
@@ -124,7 +132,8 @@ mod tests {
             "  size: 768 x 512\n",
             "  model: sd_xl_base_1.0 [31e35c80fc]\n",
             "  LoRA: ink 0.8 [0a1b2c3d4e5f]\n",
-            "  not understood: Hires upscale: 2\n",
+            "  enlarged: 2 times, strength 0.4, 4x-UltraSharp\n",
+            "  not understood: Hires steps: 12\n",
             "  raw text: parameters: a lake, größer",
         ] {
             assert!(out.contains(words), "{words}: {out}");

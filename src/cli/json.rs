@@ -32,8 +32,8 @@
 //!
 //! - `inspect`, one for each file of `atelier inspect --json`: `path`, `tool` (`atelier`, `a1111`, `comfyui`, `invokeai`, `fooocus`, `swarmui`,
 //!   `novelai`, `draw_things`, `easy_diffusion`), `prompt`, `negative_prompt`, `seed`, `steps`, `guidance`, `distilled_guidance`, `sampler` and
-//!   `scheduler` (in that program's words), `flow_shift`, `eta`, `clip_skip`, `strength`, `noise` (the generator, where it is one of
-//!   Atelier's), `width`, `height` (of the picture), `asked_width`, `asked_height`, `model` and `vae` (`name`, `hash`), `loras` (`name`,
+//!   `scheduler` (in that program's words), `flow_shift`, `eta`, `clip_skip`, `strength`, `hires_scale`, `hires_strength` and
+//!   `hires_upscaler` (of a second pass), `noise` (the generator, where it is one of Atelier's), `width`, `height` (of the picture), `asked_width`, `asked_height`, `model` and `vae` (`name`, `hash`), `loras` (`name`,
 //!   `hash`, `strength`), `raw_texts` (`key`, `text`), `not_understood` (`name`, `value`). What the file does not tell is null.
 //!
 //! Pictures count from 0. What is wrong with the flags is said on standard error, with exit code 2 and no line.

@@ -41,8 +41,18 @@ pub(crate) fn dropped_card(ui: &mut Ui, state: &State, commands: &mut Commands) 
         ui.add_space(12.0);
         buttons(ui, state, dropped, commands);
     });
+    repaint_until_still(ui, modal.response.rect.height());
     if modal.should_close() {
         commands.push(Command::CloseDropped);
+    }
+}
+
+/// Asks for another frame while the card's height changes: lists take their final height in the frame after the one that measures them.
+fn repaint_until_still(ui: &Ui, height: f32) {
+    let id = Id::unique("height of the dropped picture's card");
+    if ui.data(|data| data.get_temp(id)) != Some(height) {
+        ui.data_mut(|data| data.insert_temp(id, height));
+        ui.request_repaint();
     }
 }
 
