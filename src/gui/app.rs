@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use eframe::egui;
 
@@ -39,8 +39,9 @@ use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
 use atelier_library::Builtin;
 
-/// Thumbnails that go to the graphics card in one frame.
-const MOST_UPLOADS: usize = 6;
+/// Thumbnails that go to the graphics card in a frame, and the time after which no other one begins: a page is full after a few frames, and none is late.
+const MOST_UPLOADS: usize = 24;
+const UPLOAD_TIME: Duration = Duration::from_millis(4);
 /// Longest time that closing waits for the engine to stop and for files to be written.
 const CLOSE_WITHIN_SECS: f64 = 10.0;
 /// Longest time that opening a file waits for the library's folders to be listed.
@@ -282,8 +283,9 @@ impl App {
             self.with(ctx, |features, context| models::update::library_event(features.models, event, context));
         }
         self.cause = ChangeCause::Step(OTHER_CHANGE);
-        let mut uploads = 0;
-        while uploads < MOST_UPLOADS
+        let (begun, mut uploads) = (Instant::now(), 0);
+        let has_time = |uploads| uploads < MOST_UPLOADS && begun.elapsed() < UPLOAD_TIME;
+        while has_time(uploads)
             && let Some(event) = self.gallery.as_ref().and_then(GalleryService::try_next)
         {
             uploads += usize::from(matches!(event, GalleryEvent::Thumbnail(..)));
@@ -292,7 +294,7 @@ impl App {
                 event => gallery::update::gallery_event(features.gallery, event, context),
             });
         }
-        if uploads == MOST_UPLOADS {
+        if !has_time(uploads) {
             ctx.request_repaint();
         }
         while let Some(Handover { files }) = self.handovers.as_ref().and_then(|it| it.try_next()) {

@@ -270,7 +270,7 @@ pub(crate) fn refresh(state: &mut State, elsewhere: Vec<PictureId>, context: &mu
     state.was_on_screen = is_on_screen;
     if !is_on_screen {
         let thumbnails = elsewhere.into_iter().filter(|id| !state.thumbnails.is_known(*id)).collect();
-        ask(&mut state.asked.thumbnails, thumbnails, context, GalleryRequest::Thumbnails);
+        ask_for_thumbnails(&mut state.asked.thumbnails, thumbnails, context);
         return;
     }
     let mut in_sight: Vec<PictureId> = state.in_sight().collect();
@@ -292,7 +292,7 @@ pub(crate) fn refresh(state: &mut State, elsewhere: Vec<PictureId>, context: &mu
     let summaries = missing(&|id| state.summaries.contains_key(id));
     ask(&mut state.asked.summaries, summaries, context, GalleryRequest::Summaries);
     let thumbnails = missing(&|id| state.thumbnails.is_known(*id));
-    ask(&mut state.asked.thumbnails, thumbnails, context, GalleryRequest::Thumbnails);
+    ask_for_thumbnails(&mut state.asked.thumbnails, thumbnails, context);
     let detailed: Vec<PictureId> = state.current().into_iter().chain(compared.iter().copied()).collect();
     state.details.retain(|id, _| detailed.contains(id));
     let details = detailed.into_iter().filter(|id| !state.details.contains_key(id)).collect();
@@ -316,6 +316,15 @@ fn ask(last: &mut Vec<PictureId>, ids: Vec<PictureId>, context: &Context<'_>, re
     if !ids.is_empty() {
         send_if_there(request(ids), context);
     }
+}
+
+/// Asks for these thumbnails unless all of them are on their way: a list that is sent again is made again. `pending` loses those that arrive.
+fn ask_for_thumbnails(pending: &mut Vec<PictureId>, ids: Vec<PictureId>, context: &Context<'_>) {
+    if ids.iter().all(|id| pending.contains(id)) {
+        return;
+    }
+    pending.clone_from(&ids);
+    send_if_there(GalleryRequest::Thumbnails(ids), context);
 }
 
 fn send_if_there(request: GalleryRequest, context: &Context<'_>) {
@@ -344,6 +353,7 @@ pub(crate) fn gallery_event(state: &mut State, event: GalleryEvent, context: &mu
             None => drop(state.details.remove(&id)),
         },
         GalleryEvent::Thumbnail(id, pixels) => {
+            state.asked.thumbnails.retain(|asked| *asked != id);
             let texture = pixels.map(|it| context.egui.load_texture("gallery", pixels::to_screen(&it, usize::MAX), TextureOptions::LINEAR));
             state.thumbnails.insert(id, texture);
         }

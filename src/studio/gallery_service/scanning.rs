@@ -14,6 +14,9 @@ use super::message::{GalleryEvent, send_event};
 /// Time between two looks at what a scan has found so far.
 const PUBLISH_EVERY: Duration = Duration::from_millis(700);
 
+/// Time without a task after which the database is looked through for damage, once: its whole file is read.
+const QUIET_BEFORE_CHECK: Duration = Duration::from_secs(30);
+
 /// Task of this thread; a newer one of the same kind takes the place of an older one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Task {
@@ -83,13 +86,15 @@ fn run(
     let (mut database, _) = Database::open(&paths.gallery_file())?;
     let (mut is_checked, mut is_damage_reported) = (false, false);
     loop {
-        let result = match tasks.wait() {
-            Task::Stop => return Ok(()),
-            Task::WriteJournals => database.write_journals(),
-            Task::Scan => scan(&mut database, events, scanned, is_stopping).and_then(|()| {
-                // Once, and after what the person waits for.
-                if std::mem::replace(&mut is_checked, true) { Ok(()) } else { database.check() }
-            }),
+        let task = if is_checked { Some(tasks.wait()) } else { tasks.next_within(QUIET_BEFORE_CHECK) };
+        let result = match task {
+            Some(Task::Stop) => return Ok(()),
+            Some(Task::WriteJournals) => database.write_journals(),
+            Some(Task::Scan) => scan(&mut database, events, scanned, is_stopping),
+            None => {
+                is_checked = true;
+                database.check()
+            }
         };
         let Err(error) = result else { continue };
         let mut sentence = error.to_string();
