@@ -40,7 +40,7 @@ use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Reside
 use atelier_library::Builtin;
 
 /// Thumbnails that go to the graphics card in a frame, and the time after which no other one begins: a page is full after a few frames, and none is late.
-const MOST_UPLOADS: usize = 24;
+const MOST_UPLOADS: usize = 12;
 const UPLOAD_TIME: Duration = Duration::from_millis(4);
 /// Longest time that closing waits for the engine to stop and for files to be written.
 const CLOSE_WITHIN_SECS: f64 = 10.0;
