@@ -16,7 +16,7 @@ use crate::studio::queue::QueueSnapshot;
 use atelier_core::advice::Advice;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, PartialRecipe, RecallPart, Recipe, take_loras, take_loras_if};
 use atelier_engine::{JobId, Residency, Resident};
-use atelier_library::{Builtin, lora_named};
+use atelier_library::{Builtin, ModelCard, ModelKind, lora_named};
 
 /// Models whose settings are remembered while the window is open.
 const MOST_RECIPES: usize = 32;
@@ -131,6 +131,12 @@ impl Shared {
         }
         let disabled = disabled_loras.iter().position(|lora| lora.path == path);
         loras.push(disabled.map_or(Lora { path, strength: 1.0 }, |at| disabled_loras.remove(at)));
+    }
+
+    /// Cards of this kind that have a file on this disk, with the first of them.
+    pub fn cards_with_file(&self, kind: ModelKind) -> impl Iterator<Item = (&ModelCard, &Path)> {
+        let cards = self.library.cards.iter().filter(move |card| card.kind == kind);
+        cards.filter_map(|card| Some((card, card.files.iter().find_map(|file| file.path.as_deref())?)))
     }
 
     /// Family of the chosen model, where the library knows it.

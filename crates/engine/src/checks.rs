@@ -37,8 +37,7 @@ pub(crate) fn is_tiled(recipe: &Recipe) -> bool {
 
 /// A picture of this size can be decoded in tiles.
 pub(crate) fn can_be_tiled(recipe: &Recipe) -> bool {
-    let size = (recipe.width, recipe.height);
-    is_larger_than_a_tile(recipe.hires.as_ref().map_or(size, |hires| hires.size(size)))
+    is_larger_than_a_tile(recipe.final_size())
 }
 
 /// True where a picture of this size in pixels is larger than one tile in both directions.

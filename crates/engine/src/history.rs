@@ -213,8 +213,7 @@ fn run(recipe: &Recipe, peaks: &[Peak]) -> Run {
         predicted_bytes: it.predicted_bytes,
     };
     let placement = recipe.placement.clone();
-    let size = (recipe.width, recipe.height);
-    let (width, height) = recipe.hires.as_ref().map_or(size, |hires| hires.size(size));
+    let (width, height) = recipe.final_size();
     Run {
         files: recipe.files.iter().map(|(role, path)| (role.key().to_owned(), name(path))).collect(),
         files_bytes: recipe.files.iter().filter_map(|(_, path)| path.metadata().ok()).map(|it| it.len()).sum(),

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_has_its_own_settings_and_another_pictures_are_not_kept() {
+    fn flags_of_a_part_replace_the_settings_of_another_picture() {
         let only =
             recipe(&["-i", "a.png", "--mask", "m.png", "--only-masked", "--context", "2", "--fill", "noise", "--no-soft-mask"]).unwrap();
         let expected = AreaSettings { context: 2.0, fill: Some(AreaFill::Noise), soft_mask: false, ..AreaSettings::default() };

@@ -32,8 +32,7 @@ impl Enlargement {
 
 /// Upscalers of this disk: name and file.
 pub(crate) fn upscalers(shared: &Shared) -> impl Iterator<Item = (&str, &Path)> {
-    let cards = shared.library.cards.iter().filter(|card| card.kind == ModelKind::Upscaler);
-    cards.filter_map(|card| Some((card.name.as_str(), card.files.iter().find_map(|file| file.path.as_deref())?)))
+    shared.cards_with_file(ModelKind::Upscaler).map(|(card, path)| (card.name.as_str(), path))
 }
 
 /// A second pass with this upscaler. A person who chooses a file agrees to open it, also where it is a pickle.

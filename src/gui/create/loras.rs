@@ -43,6 +43,5 @@ impl<'a> KnownLora<'a> {
 
 /// LoRAs of this disk.
 pub(crate) fn known_loras(shared: &Shared) -> impl Iterator<Item = KnownLora<'_>> {
-    let loras = shared.library.cards.iter().filter(|card| card.kind == ModelKind::Lora);
-    loras.filter_map(|card| Some(KnownLora { card, path: card.files.iter().find_map(|file| file.path.as_deref())? }))
+    shared.cards_with_file(ModelKind::Lora).map(|(card, path)| KnownLora { card, path })
 }

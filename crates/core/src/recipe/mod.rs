@@ -131,6 +131,13 @@ impl Recipe {
         self.changes_part() || self.hires.is_some()
     }
 
+    /// Width and height in pixels after the second pass, before they are snapped to what a model can make.
+    #[must_use]
+    pub fn final_size(&self) -> (u32, u32) {
+        let size = (self.width, self.height);
+        self.hires.as_ref().map_or(size, |hires| hires.size(size))
+    }
+
     /// Removes the init image, and what is said of it.
     pub fn remove_init(&mut self) {
         (self.init, self.mask, self.area, self.outpaint) = (None, None, None, None);

@@ -68,10 +68,10 @@ fn open(params: &ContextParams) -> Result<Context, CallError> {
     Context::new(params, &ConditioningCache::default(), "", &Recorder::default())
 }
 
-fn picture(context: &mut Context, callbacks: &Recorder) -> Result<Rgb8, CallError> {
-    let recipe = Recipe { prompt: "a lake".into(), steps: 2, guidance: 1.0, ..Recipe::default() };
-    let params = GenerateParams {
-        recipe: &recipe,
+/// Parameters of a small picture of this recipe, without pictures to start from.
+fn from_noise(recipe: &Recipe) -> GenerateParams<'_> {
+    GenerateParams {
+        recipe,
         width: 64,
         height: 64,
         seed: 1,
@@ -82,8 +82,12 @@ fn picture(context: &mut Context, callbacks: &Recorder) -> Result<Rgb8, CallErro
         control: None,
         area: None,
         lora_key: "",
-    };
-    context.generate(&params, PreviewOptions::Projection { every: 1 }, callbacks)
+    }
+}
+
+fn picture(context: &mut Context, callbacks: &Recorder) -> Result<Rgb8, CallError> {
+    let recipe = Recipe { prompt: "a lake".into(), steps: 2, guidance: 1.0, ..Recipe::default() };
+    context.generate(&from_noise(&recipe), PreviewOptions::Projection { every: 1 }, callbacks)
 }
 
 /// A part of a picture of one colour, wholly masked, with a soft mask of this value at the left and 255 at the right.
@@ -95,19 +99,8 @@ fn part(context: &mut Context, strength: f32, left: u8) -> Rgb8 {
     }
     let init = InitImage { image: ImageSource::Pixels(start.clone()), strength };
     let recipe = Recipe { prompt: "a lake".into(), steps: 4, guidance: 1.0, init: Some(init), ..Recipe::default() };
-    let params = GenerateParams {
-        recipe: &recipe,
-        width: 64,
-        height: 64,
-        seed: 1,
-        vae_tiling: false,
-        init: Some(&start),
-        mask: Some(&mask),
-        references: &[],
-        control: None,
-        area: Some(AreaParams { strength, soft_mask: Some(&soft_mask) }),
-        lora_key: "",
-    };
+    let area = Some(AreaParams { strength, soft_mask: Some(&soft_mask) });
+    let params = GenerateParams { init: Some(&start), mask: Some(&mask), area, ..from_noise(&recipe) };
     let callbacks = Recorder::default();
     let image = context.generate(&params, PreviewOptions::Off, &callbacks).unwrap();
     assert_eq!(callbacks.finished_steps.load(Ordering::Relaxed), 4, "every step, whatever the strength");
@@ -140,20 +133,8 @@ fn a_part_at_full_strength_is_the_engines_own_inpainting() {
     let mut context = open(&context_params(&write_model(dir.path()))).unwrap();
     let whole = part(&mut context, 1.0, 255);
     let recipe = Recipe { prompt: "a lake".into(), steps: 4, guidance: 1.0, ..Recipe::default() };
-    let params = GenerateParams {
-        recipe: &recipe,
-        width: 64,
-        height: 64,
-        seed: 1,
-        vae_tiling: false,
-        init: None,
-        mask: None,
-        references: &[],
-        control: None,
-        area: None,
-        lora_key: "",
-    };
-    assert_eq!(context.generate(&params, PreviewOptions::Off, &Recorder::default()).unwrap(), whole, "noise alone, and all of it");
+    let noise = context.generate(&from_noise(&recipe), PreviewOptions::Off, &Recorder::default()).unwrap();
+    assert_eq!(noise, whole, "noise alone, and all of it");
     let weaker: Vec<Rgb8> = [0.8, 0.5, 0.2].map(|strength| part(&mut context, strength, 255)).into();
     let distance = |image: &Rgb8| image.pixels().iter().zip(whole.pixels()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum::<u64>();
     assert!(weaker.windows(2).all(|pair| distance(&pair[0]) < distance(&pair[1])), "{:?}", weaker.iter().map(distance).collect::<Vec<_>>());
