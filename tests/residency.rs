@@ -10,7 +10,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use atelier_core::placement::Module;
@@ -18,6 +18,7 @@ use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
 use atelier_engine::{Cause, End, Event, Handle, JobId, Phase, PreviewOptions, Residency, Resident, Task, start};
 use support::alone::Alone;
 use support::engine::{Engine, Said};
+use support::handle::WatchedHandle;
 use support::{files, folder, recipe};
 use testkit::tiny;
 
@@ -258,7 +259,7 @@ fn a_lora_comes_and_goes_and_changes_without_a_reload() {
 
 /// An engine whose job threads can be held at an event until another one has come.
 struct Held {
-    handle: Arc<Handle>,
+    handle: WatchedHandle,
     state: Arc<(Mutex<Vec<Event>>, Condvar)>,
 }
 
@@ -268,10 +269,8 @@ impl Held {
     /// A job that says an event for which `holds` is true goes on only once one has come for which `frees` is true.
     fn start(holds: fn(&Event) -> bool, frees: fn(&[Event]) -> bool) -> Self {
         let state: Arc<(Mutex<Vec<Event>>, Condvar)> = Arc::default();
-        let slot: Arc<OnceLock<Weak<Handle>>> = Arc::default();
-        let (seen, shared) = (Arc::clone(&slot), Arc::clone(&state));
-        let wake = move || {
-            let Some(handle) = seen.get().and_then(Weak::upgrade) else { return };
+        let shared = Arc::clone(&state);
+        let wake = move |handle: &Handle| {
             let mut hold = false;
             let mut events = shared.0.lock().unwrap();
             while let Some(event) = handle.try_next() {
@@ -283,9 +282,7 @@ impl Held {
                 drop(shared.1.wait_timeout_while(events, LIMIT, |events| !frees(events)).unwrap());
             }
         };
-        let handle = Arc::new(start(wake));
-        slot.set(Arc::downgrade(&handle)).unwrap();
-        Self { handle, state }
+        Self { handle: WatchedHandle::start(start, wake), state }
     }
 
     fn submit(&self, recipe: &Recipe) -> JobId {

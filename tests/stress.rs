@@ -8,7 +8,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 use atelier_core::placement::Reserve;
@@ -16,6 +16,7 @@ use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, PreviewOptions, Residency, Task, simulate_devices, start};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use support::handle::WatchedHandle;
 use support::{folder, recipe, resident_bytes};
 use testkit::{broken, tiny};
 
@@ -69,26 +70,22 @@ struct News {
 }
 
 struct Engine {
-    handle: Arc<Handle>,
+    handle: WatchedHandle,
     news: Arc<(Mutex<News>, Condvar)>,
 }
 
 impl Engine {
     fn start() -> Self {
         let news: Arc<(Mutex<News>, Condvar)> = Arc::default();
-        let slot: Arc<OnceLock<Weak<Handle>>> = Arc::default();
-        let (seen, shared) = (Arc::clone(&slot), Arc::clone(&news));
-        let wake = move || {
-            let Some(handle) = seen.get().and_then(Weak::upgrade) else { return };
+        let shared = Arc::clone(&news);
+        let wake = move |handle: &Handle| {
             let mut news = shared.0.lock().unwrap();
             while let Some(event) = handle.try_next() {
-                news.hear(event, &handle);
+                news.hear(event, handle);
             }
             shared.1.notify_all();
         };
-        let handle = Arc::new(start(wake));
-        slot.set(Arc::downgrade(&handle)).unwrap();
-        Self { handle, news }
+        Self { handle: WatchedHandle::start(start, wake), news }
     }
 
     fn submit(&self, asked: &Asked, cancel_after: Option<u32>) {

@@ -254,6 +254,20 @@ impl Desktop {
         Ok(connection.get_property(false, self.window, atom, 0_u32, 0, 4 << 20)?.reply()?.value)
     }
 
+    /// Clicks on a point of the screen that is no text field, and waits until no text field has the keyboard: a key that comes in the
+    /// same frame as the click is still typed into the field.
+    pub(crate) fn click_beside_text(&mut self, x: u32, y: u32) -> Result<()> {
+        self.click_at(x, y)?;
+        self.wait("a keyboard that no text field has", CONTROL_TIMEOUT, |it| Ok((!it.types_into_text()?).then_some(())))
+    }
+
+    /// A text field has the keyboard.
+    fn types_into_text(&mut self) -> Result<bool> {
+        let Response::Tree { accesskit, .. } = self.ask(&Request::GetTree)? else { bail!("no tree came") };
+        let focused = |tree: &TreeUpdate| tree.nodes.iter().find(|(id, _)| *id == tree.focus).map(|(_, node)| node.role());
+        Ok(matches!(accesskit.as_ref().and_then(focused), Some(Role::TextInput | Role::MultilineTextInput)))
+    }
+
     /// Asks the program to end, as the system does when its person logs out.
     pub(crate) fn terminate(&self) -> Result<()> {
         let killed = Command::new("kill").args(["-TERM", &self.program.id().to_string()]).status()?;

@@ -1,7 +1,7 @@
 //! The engine with every event of a job caught on the engine's own thread, so that a test can act at an exact moment.
 
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use atelier_core::device::Device;
@@ -10,6 +10,8 @@ use atelier_engine::{
     Begin, End, Estimate, Event, Failure, Handle, Peak, Phase, Picture, Preview, PreviewOptions, RemoteError, Residency, Task, start,
     start_remembering,
 };
+
+use super::handle::WatchedHandle;
 
 /// Longer than anything here takes on the slowest machine: reaching it is a failure.
 const LIMIT: Duration = Duration::from_mins(3);
@@ -26,7 +28,7 @@ struct Caught {
 
 /// An engine under test.
 pub(crate) struct Engine {
-    handle: Arc<Handle>,
+    handle: WatchedHandle,
     caught: Arc<Caught>,
 }
 
@@ -47,10 +49,8 @@ impl Engine {
 
     fn start_by(start: impl FnOnce(Box<dyn Fn() + Send + Sync>) -> Handle) -> Self {
         let caught = Arc::new(Caught::default());
-        let slot: Arc<OnceLock<Weak<Handle>>> = Arc::default();
-        let (catching, seen) = (Arc::clone(&caught), Arc::clone(&slot));
-        let wake = move || {
-            let Some(handle) = seen.get().and_then(Weak::upgrade) else { return };
+        let catching = Arc::clone(&caught);
+        let wake = move |handle: &Handle| {
             let mut state = catching.events.lock().unwrap();
             while let Some(event) = handle.try_next() {
                 if let Event::Residency(residency) = event {
@@ -67,9 +67,7 @@ impl Engine {
             }
             catching.arrived.notify_all();
         };
-        let handle = Arc::new(start(Box::new(wake)));
-        slot.set(Arc::downgrade(&handle)).unwrap();
-        Self { handle, caught }
+        Self { handle: WatchedHandle::start(start, wake), caught }
     }
 
     pub(crate) fn handle(&self) -> &Handle {
