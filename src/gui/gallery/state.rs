@@ -201,6 +201,16 @@ impl State {
         self.found.ids.get(from..to.min(self.found.ids.len())).unwrap_or_default().iter().copied()
     }
 
+    /// Pictures that the view shows when it opens: those it showed last, else the first ones.
+    pub(crate) fn next_page(&self) -> Vec<PictureId> {
+        /// More than a window of 1440 by 900 shows at first.
+        const FIRST_PAGE: usize = 48;
+        /// Of very small cells.
+        const MOST: usize = 200;
+        let (from, to) = if self.visible.0 < self.visible.1 { self.visible } else { (0, FIRST_PAGE) };
+        self.found.ids.iter().copied().skip(from).take((to - from).min(MOST)).collect()
+    }
+
     /// The picture with the cursor.
     #[must_use]
     pub fn current(&self) -> Option<PictureId> {

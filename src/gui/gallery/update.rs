@@ -269,7 +269,11 @@ pub(crate) fn refresh(state: &mut State, elsewhere: Vec<PictureId>, context: &mu
     }
     state.was_on_screen = is_on_screen;
     if !is_on_screen {
-        let thumbnails = elsewhere.into_iter().filter(|id| !state.thumbnails.is_known(*id)).collect();
+        // The page that opens next, too: so it is there at once.
+        let page = state.next_page();
+        let summaries = page.iter().copied().filter(|id| !state.summaries.contains_key(id)).collect();
+        ask(&mut state.asked.summaries, summaries, context, GalleryRequest::Summaries);
+        let thumbnails = elsewhere.into_iter().chain(page).filter(|id| !state.thumbnails.is_known(*id)).collect();
         ask_for_thumbnails(&mut state.asked.thumbnails, thumbnails, context);
         return;
     }

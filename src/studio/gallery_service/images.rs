@@ -1,13 +1,22 @@
 //! The thread that makes thumbnails and reads pixels, the newest request first.
 
+use std::collections::VecDeque;
+use std::num::NonZero;
 use std::sync::Arc;
+use std::thread;
 
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
 use atelier_core::recipe::ImageSource;
 use atelier_gallery::{Database, PictureId, PictureSummary, ThumbnailSize, Thumbnails};
+use atelier_media::decode_jpeg;
 
 use super::message::GalleryEvent;
+
+/// Thumbnails that are read at once; between two such steps a newer request is looked for.
+const BATCH: usize = 16;
+/// Threads that decode them.
+const MOST_THREADS: usize = 4;
 
 /// Request to this thread; a newer one of the same kind takes the place of an older one.
 #[derive(Debug)]
@@ -17,6 +26,17 @@ pub(super) enum ImageRequest {
     /// Pixels.
     Pixels(Vec<PictureId>),
     Stop,
+}
+
+/// What has not been sent yet.
+#[derive(Default)]
+struct Wanted {
+    /// The most urgent last.
+    pixels: Vec<PictureId>,
+    /// The most urgent first.
+    thumbnails: VecDeque<PictureId>,
+    /// Pictures whose thumbnail has to be made from their file, the most urgent first.
+    unmade: VecDeque<PictureSummary>,
 }
 
 /// State of this thread.
@@ -41,22 +61,27 @@ impl Images {
             tracing::warn!("no thumbnails can be made");
             return;
         };
-        // Wanted, and not made yet.
-        let (mut small, mut large): (Vec<PictureId>, Vec<PictureId>) = Default::default();
+        let mut wanted = Wanted::default();
         loop {
             match request {
                 ImageRequest::Stop => return,
-                ImageRequest::Thumbnails(ids) => small = ids.into_iter().rev().collect(),
-                ImageRequest::Pixels(ids) => large = ids.into_iter().rev().collect(),
+                ImageRequest::Thumbnails(ids) => {
+                    wanted.thumbnails = ids.into_iter().collect();
+                    wanted.unmade.clear();
+                }
+                ImageRequest::Pixels(ids) => wanted.pixels = ids.into_iter().rev().collect(),
             }
             request = loop {
                 if let Some(newer) = self.requests.try_next() {
                     break newer;
                 }
-                if let Some(id) = large.pop() {
+                if let Some(id) = wanted.pixels.pop() {
                     self.send_pixels(&database, id);
-                } else if let Some(id) = small.pop() {
-                    self.send_thumbnail(&database, &thumbnails, id);
+                } else if !wanted.thumbnails.is_empty() {
+                    let first = wanted.thumbnails.drain(..wanted.thumbnails.len().min(BATCH)).collect::<Vec<_>>();
+                    wanted.unmade.extend(self.send_kept_thumbnails(&database, &thumbnails, &first));
+                } else if let Some(picture) = wanted.unmade.pop_front() {
+                    self.send_thumbnail(&thumbnails, &picture);
                 } else {
                     break self.requests.wait();
                 }
@@ -72,16 +97,45 @@ impl Images {
         self.events.send(GalleryEvent::Pixels(id, result));
     }
 
-    fn send_thumbnail(&self, database: &Database, thumbnails: &Thumbnails, id: PictureId) {
-        let pixels =
-            summary(database, id).and_then(|picture| match thumbnails.thumbnail(&picture.path, picture.file_hash, ThumbnailSize::Small) {
-                Ok(pixels) => Some(pixels),
-                Err(error) => {
-                    tracing::debug!("no thumbnail of {}: {error}", picture.path.display());
-                    None
-                }
-            });
-        self.events.send(GalleryEvent::Thumbnail(id, pixels));
+    /// Sends those of the thumbnails that the database keeps, decoded on several threads. Returns the pictures without one.
+    fn send_kept_thumbnails(&self, database: &Database, thumbnails: &Thumbnails, ids: &[PictureId]) -> Vec<PictureSummary> {
+        let pictures = database.pictures(ids).unwrap_or_default();
+        for unknown in ids.iter().filter(|id| !pictures.iter().any(|picture| picture.id == **id)) {
+            self.events.send(GalleryEvent::Thumbnail(*unknown, None));
+        }
+        let jpegs: Vec<Option<Vec<u8>>> =
+            pictures.iter().map(|picture| thumbnails.find(picture.file_hash, ThumbnailSize::Small).ok().flatten()).collect();
+        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+        let parts = pictures.chunks(BATCH.div_ceil(threads)).zip(jpegs.chunks(BATCH.div_ceil(threads)));
+        thread::scope(|scope| {
+            let decoding: Vec<_> =
+                parts.map(|(pictures, jpegs)| (pictures, scope.spawn(move || self.send_decoded(pictures, jpegs)))).collect();
+            // After a panic of the decoder.
+            decoding.into_iter().flat_map(|(pictures, thread)| thread.join().unwrap_or_else(|_| pictures.to_vec())).collect()
+        })
+    }
+
+    /// Sends these thumbnails; returns the pictures whose thumbnail is not there or damaged.
+    fn send_decoded(&self, pictures: &[PictureSummary], jpegs: &[Option<Vec<u8>>]) -> Vec<PictureSummary> {
+        let mut unmade = Vec::new();
+        for (picture, jpeg) in pictures.iter().zip(jpegs) {
+            match jpeg.as_ref().and_then(|jpeg| decode_jpeg(jpeg).ok()) {
+                Some(pixels) => self.events.send(GalleryEvent::Thumbnail(picture.id, Some(pixels))),
+                None => unmade.push(picture.clone()),
+            }
+        }
+        unmade
+    }
+
+    fn send_thumbnail(&self, thumbnails: &Thumbnails, picture: &PictureSummary) {
+        let pixels = match thumbnails.thumbnail(&picture.path, picture.file_hash, ThumbnailSize::Small) {
+            Ok(pixels) => Some(pixels),
+            Err(error) => {
+                tracing::debug!("no thumbnail of {}: {error}", picture.path.display());
+                None
+            }
+        };
+        self.events.send(GalleryEvent::Thumbnail(picture.id, pixels));
     }
 }
 
