@@ -24,6 +24,13 @@ pub struct Database {
     journals: Option<PathBuf>,
 }
 
+/// State of the contents as one connection sees it; see [`Database::version`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatabaseVersion {
+    by_others: i64,
+    by_this: u64,
+}
+
 /// State in which the database was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DatabaseState {
@@ -83,6 +90,15 @@ impl Database {
             return Ok(());
         }
         Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT), Some(answer)).into())
+    }
+
+    /// A number that is another one after any change of the database, by this connection or by another one.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn version(&self) -> Result<DatabaseVersion, GalleryError> {
+        let by_others = self.connection.query_row("PRAGMA data_version", [], |row| row.get(0))?;
+        Ok(DatabaseVersion { by_others, by_this: self.connection.total_changes() })
     }
 
     /// Notes beside the database that it is damaged, so that the next [`Self::open`] begins it anew once no connection uses it.
@@ -216,6 +232,23 @@ mod tests {
         assert_eq!(database.connection().query_row("SELECT count(*) FROM picture", [], |row| row.get::<_, i64>(0)).unwrap(), 0);
         drop(database);
         assert_eq!(Database::open(&path).unwrap().1, DatabaseState::Whole);
+    }
+
+    #[test]
+    fn the_version_differs_after_a_change_of_this_connection_or_of_another_one_and_not_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gallery.sqlite");
+        let [database, other] = [(); 2].map(|()| Database::open(&path).unwrap().0);
+        let add = |database: &Database, tag: i64| {
+            database.connection().execute("INSERT INTO tag VALUES (?1, 'tag ' || ?1)", [tag]).unwrap();
+            database.version().unwrap()
+        };
+        let first = database.version().unwrap();
+        assert_eq!(database.version().unwrap(), first);
+        let second = add(&database, 1);
+        assert_ne!(second, first);
+        add(&other, 2);
+        assert_ne!(database.version().unwrap(), second);
     }
 
     #[test]

@@ -30,7 +30,7 @@ mod stored_path;
 mod thumbnails;
 mod trash;
 
-pub use database::{Database, DatabaseState};
+pub use database::{Database, DatabaseState, DatabaseVersion};
 pub use error::GalleryError;
 pub use file_identity::{FileHash, FileIdentity, now_ms};
 pub use folders::{Folder, FolderId, FolderKind};

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
-use atelier_gallery::{Database, DatabaseState, FolderKind, GalleryError, PictureId, Query, SystemTrash};
+use atelier_gallery::{Database, DatabaseState, DatabaseVersion, FolderKind, GalleryError, PictureId, Query, SystemTrash};
 
 use super::files;
 use super::message::{FolderSummary, Found, GalleryEvent, GalleryRequest, Mark, Overview, Search, send_event};
@@ -31,8 +31,11 @@ pub(super) struct Worker {
     messages: Arc<Mailbox<Message>>,
     is_stopping: Arc<AtomicBool>,
     search: Search,
-    /// What was found last.
+    /// What was found last, and the database's version then.
     found: Arc<Found>,
+    found_at: Option<DatabaseVersion>,
+    /// The overview that was sent last, and the database's version then.
+    overview: Option<(DatabaseVersion, Arc<Overview>)>,
     /// What went to the trash last.
     trashed: Vec<PictureId>,
 }
@@ -46,7 +49,18 @@ impl Worker {
         is_stopping: Arc<AtomicBool>,
     ) -> Self {
         let (search, found) = (Search::default(), Arc::default());
-        Self { paths: paths.clone(), pictures_folder, events, messages, is_stopping, search, found, trashed: Vec::new() }
+        Self {
+            paths: paths.clone(),
+            pictures_folder,
+            events,
+            messages,
+            is_stopping,
+            search,
+            found,
+            found_at: None,
+            overview: None,
+            trashed: Vec::new(),
+        }
     }
 
     /// Works until [`Message::Stop`].
@@ -196,7 +210,7 @@ impl Worker {
         }
     }
 
-    fn add_folder(&self, database: &mut Database, scanning: &Scanning, folder: &Path) -> Result<(), GalleryError> {
+    fn add_folder(&mut self, database: &mut Database, scanning: &Scanning, folder: &Path) -> Result<(), GalleryError> {
         if !folder.is_dir() {
             self.notice(format!("There is no folder {}.", folder.display()));
             return Ok(());
@@ -232,8 +246,13 @@ impl Worker {
     /// Sends folders and what the last search finds now. `is_first`: also where nothing was found.
     fn publish(&mut self, database: &Database, is_first: bool) {
         let result = self.publish_overview(database).and_then(|()| {
+            let version = database.version()?;
+            if self.found_at == Some(version) {
+                return Ok(());
+            }
             let before = Arc::clone(&self.found);
             let found = find(database, &self.search)?;
+            self.found_at = Some(version);
             if is_first || found != *before {
                 self.found = Arc::new(found);
                 self.send(GalleryEvent::Found(Arc::clone(&self.found)));
@@ -246,6 +265,7 @@ impl Worker {
     }
 
     fn publish_found(&mut self, database: &Database) -> Result<(), GalleryError> {
+        self.found_at = Some(database.version()?);
         self.found = Arc::new(find(database, &self.search)?);
         self.send(GalleryEvent::Found(Arc::clone(&self.found)));
         Ok(())
@@ -258,7 +278,9 @@ impl Worker {
         }
     }
 
-    fn publish_overview(&self, database: &Database) -> Result<(), GalleryError> {
+    /// Sends folders, saved searches and the latest pictures; the latter are looked for again only after a change of the database.
+    fn publish_overview(&mut self, database: &Database) -> Result<(), GalleryError> {
+        let version = database.version()?;
         let mut folders = Vec::new();
         for folder in database.folders()? {
             if folder.kind == FolderKind::Loose {
@@ -270,8 +292,13 @@ impl Worker {
             folders.push(FolderSummary { pictures: database.folder_pictures(folder.id)?, path: folder.path, is_own, is_here });
         }
         let saved_searches = database.saved_searches()?.into_iter().map(|it| (it.name, it.query)).collect();
-        let overview = Overview { folders, saved_searches, latest: database.latest_pictures()? };
-        self.send(GalleryEvent::Overview(Arc::new(overview)));
+        let latest = match &self.overview {
+            Some((before, overview)) if *before == version => overview.latest.clone(),
+            _ => database.latest_pictures()?,
+        };
+        let overview = Arc::new(Overview { folders, saved_searches, latest });
+        self.overview = Some((version, Arc::clone(&overview)));
+        self.send(GalleryEvent::Overview(overview));
         Ok(())
     }
 }
