@@ -2,7 +2,7 @@
 
 use crate::gui::canvas::candidate::Run;
 use crate::gui::canvas::state::{Gesture, OpenDocument, State};
-use crate::gui::canvas::tasks::{Analysis, AnalysisBasis, CanvasPixelTask};
+use crate::gui::canvas::tasks::{Analysis, AnalysisBasis, CanvasPixelTask, Extension};
 use crate::gui::canvas::tool::ToolOptions;
 use crate::gui::context::Context;
 use crate::gui::create;
@@ -29,6 +29,7 @@ pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
         version: document.document.version(),
         size: (context.shared.recipe.width, context.shared.recipe.height),
         strength: options.strength,
+        area: options.area,
     };
     let is_drawing = matches!(document.gesture, Some(Gesture::Stroke(_)));
     let is_known = document.analysis.as_ref().is_some_and(|analysis| analysis.basis == basis);
@@ -39,6 +40,7 @@ pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
     }
     if document.generates
         && document.pending_edits == 0
+        && is_known
         && let Some(analysis) = document.current_analysis().cloned()
     {
         document.generates = false;
@@ -73,12 +75,23 @@ fn recipe(base: &Recipe, document: &OpenDocument, analysis: &Analysis, options: 
     let strength = if analysis.uncovered.is_empty() { options.strength } else { 1.0 };
     // What is drawn on the canvas is what the model sees.
     let crop = document.crop.or(Some(analysis.crop)).filter(|crop| !crop.is_empty());
-    let fill = (!analysis.uncovered.is_empty()).then_some(AreaFill::Border);
+    let seed = if base.seed < 0 { rand::random_range(SEEDS) } else { base.seed };
+    if let Some(Extension { picture, borders }) = &analysis.extension {
+        return Recipe {
+            seed,
+            init: Some(InitImage { image: ImageSource::Pixels(picture.clone()), strength }),
+            mask: None,
+            area: Some(options.area),
+            outpaint: Some(*borders),
+            ..base.clone()
+        };
+    }
+    let usual = (!analysis.uncovered.is_empty()).then_some(AreaFill::Border);
     Recipe {
-        seed: if base.seed < 0 { rand::random_range(SEEDS) } else { base.seed },
+        seed,
         init: Some(InitImage { image: ImageSource::Pixels(picture.clone()), strength }),
         mask: Rgb8::new(picture.width(), picture.height(), mask).map(ImageSource::Pixels),
-        area: Some(AreaSettings { crop, fill, ..AreaSettings::default() }),
+        area: Some(AreaSettings { crop, fill: options.area.fill.or(usual), ..options.area }),
         outpaint: None,
         ..base.clone()
     }

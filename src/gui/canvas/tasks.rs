@@ -8,7 +8,10 @@ use eframe::egui::ColorImage;
 
 use crate::gui::create::session::PictureId;
 use crate::gui::pixels;
-use atelier_core::canvas::{AreaSettings, DocumentContent, DocumentEdit, LayerError, Mask, ModelSizes, PixelRect, TileImage, plan_crop};
+use atelier_core::canvas::{
+    AreaSettings, Borders, DocumentContent, DocumentEdit, LayerError, Mask, ModelSizes, PixelRect, TileImage, borders_of, crop_picture,
+    plan_crop, plan_outpaint,
+};
 use atelier_core::paths;
 use atelier_core::recipe::{ImageSource, Rgb8};
 use atelier_media::PictureError;
@@ -150,6 +153,8 @@ pub struct AnalysisBasis {
     pub size: (u32, u32),
     /// Denoising strength, 0 to 1.
     pub strength: f32,
+    /// How a part is generated.
+    pub area: AreaSettings,
 }
 
 /// What would be generated from a document.
@@ -165,8 +170,19 @@ pub struct Analysis {
     pub masked: PixelRect,
     /// The smallest rectangle that holds what has no pixels.
     pub uncovered: PixelRect,
-    /// The part that the model sees; empty where nothing is masked.
+    /// The part that the model sees; empty where nothing is masked, or where it sees several.
     pub crop: PixelRect,
+    /// The picture and its borders, where all that is generated is borders so wide that the model sees them in several parts.
+    pub extension: Option<Extension>,
+}
+
+/// A picture that is extended.
+#[derive(Clone, Debug)]
+pub struct Extension {
+    /// The picture without its borders.
+    pub picture: Rgb8,
+    /// The borders.
+    pub borders: Borders,
 }
 
 /// A candidate, ready for the screen.
@@ -211,15 +227,21 @@ impl CanvasPixelTask {
 }
 
 fn analyse(basis: AnalysisBasis, content: &DocumentContent) -> Analysis {
-    let mask = content.mask();
-    let strength = if content.uncovered().is_some() { 1.0 } else { basis.strength };
+    let (mask, hole) = (content.mask(), content.uncovered());
+    let strength = if hole.is_some() { 1.0 } else { basis.strength };
+    let picture = content.picture();
     let sizes = MODEL_SIZES.with_size(basis.size.0, basis.size.1);
     let size = (content.width(), content.height());
-    let crop = mask.as_ref().and_then(selection).map(|it| plan_crop(size, &it, &sizes, strength, &AreaSettings::default()).0);
-    let crop = crop.unwrap_or_default();
+    let extension = hole.as_ref().filter(|hole| mask.as_ref() == Some(*hole)).and_then(|hole| {
+        let (rect, borders) = borders_of(hole)?;
+        let parts = plan_outpaint((rect.width, rect.height), &borders, &sizes, strength, &basis.area).len();
+        (parts > 1).then_some(Extension { picture: crop_picture(&picture, &rect)?, borders })
+    });
+    let selected = mask.as_ref().filter(|_| extension.is_none()).and_then(selection);
+    let crop = selected.map(|it| plan_crop(size, &it, &sizes, strength, &basis.area).0).unwrap_or_default();
     let masked = mask.as_ref().and_then(Mask::bounds).unwrap_or_default();
-    let uncovered = content.uncovered().and_then(|mask| mask.bounds()).unwrap_or_default();
-    Analysis { basis, picture: content.picture(), mask: mask.map(Arc::new), masked, uncovered, crop }
+    let uncovered = hole.and_then(|mask| mask.bounds()).unwrap_or_default();
+    Analysis { basis, picture, mask: mask.map(Arc::new), masked, uncovered, crop, extension }
 }
 
 impl CanvasFileTask {

@@ -1,6 +1,6 @@
 //! Tools of the canvas, and their settings.
 
-use atelier_core::canvas::Brush;
+use atelier_core::canvas::{AreaSettings, Brush};
 
 /// A tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,6 +69,8 @@ pub struct ToolOptions {
     pub tolerance: u8,
     /// How much of the picture may change where it is generated, 0 to 1.
     pub strength: f32,
+    /// How a part of the picture is generated. The crop is the document's.
+    pub area: AreaSettings,
 }
 
 impl Default for ToolOptions {
@@ -81,6 +83,7 @@ impl Default for ToolOptions {
             colour: [24, 24, 27],
             tolerance: 24,
             strength: 0.8,
+            area: AreaSettings::default(),
         }
     }
 }

@@ -5,12 +5,22 @@ use crate::gui::tests::*;
 use crate::gui::canvas::state::OpenDocument;
 use crate::gui::canvas::tool::Tool;
 use crate::gui::viewport::canvas_rect;
-use atelier_core::canvas::{DocumentContent, LayerKind, PixelRect, StartFit};
+use atelier_core::canvas::{AreaFill, AreaSettings, Borders, DocumentContent, LayerKind, PixelRect, StartFit};
 
 /// The window with a picture of 64 x 64 pixels of one shade, and nothing with the keyboard.
 fn studio() -> Studio {
+    studio_with(64)
+}
+
+/// The same with a picture of this many pixels a side.
+fn studio_with(side: u32) -> Studio {
     let mut studio = Studio::open(ready());
-    studio.make(120);
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![1]);
+    let info = PictureInfo { index: 0, seed: 1, cpu_math: None };
+    studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(side, 120) } });
+    studio.done(job);
+    studio.until("the picture", |app| app.state.canvas.shown.is_some());
     let focused = studio.harness.ctx.memory(egui::Memory::focused);
     studio.harness.ctx.memory_mut(|memory| focused.into_iter().for_each(|id| memory.surrender_focus(id)));
     studio.harness.run_ok();
@@ -231,16 +241,57 @@ fn a_border_is_dragged_and_the_new_part_is_what_is_generated() {
 }
 
 #[test]
+fn borders_too_wide_for_one_look_of_the_model_are_extended_part_by_part() {
+    let mut studio = studio();
+    studio.take_tool(Key::C);
+    studio.draw((64.0, 30.0), (96.0, 30.0));
+    studio.settle_canvas();
+    assert!(studio.canvas().shown_crop().is_some());
+    studio.draw((30.0, 64.0), (30.0, 80.0));
+    studio.settle_canvas();
+    assert_eq!((studio.content().width(), studio.content().height()), (96, 80));
+    assert_eq!(studio.canvas().shown_crop(), None, "there are several");
+    assert!(studio.sees("Paint the empty part") || studio.sees("Extend the picture"));
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    let (_, recipe, _) = studio.take();
+    assert_eq!(recipe.outpaint, Some(Borders { right: 32, bottom: 16, ..Borders::default() }));
+    assert_eq!(recipe.mask, None);
+    let start = atelier_media::read_image(&recipe.init.unwrap().image).unwrap();
+    assert_eq!((start.width(), start.height(), start.pixels()[0]), (64, 64, 120));
+}
+
+#[test]
+fn how_a_part_is_generated_can_be_set_and_taken_back() {
+    let mut studio = studio_with(512);
+    studio.take_tool(Key::M);
+    studio.draw((240.0, 240.0), (260.0, 260.0));
+    studio.settle_canvas();
+    let narrow = studio.canvas().shown_crop().unwrap();
+    studio.click("Settings of the part");
+    for name in ["Automatic", "Match the colours around"] {
+        studio.harness.get_by_role_and_label(Role::CheckBox, name).click();
+        studio.harness.run_ok();
+    }
+    studio.harness.get_by_role_and_label(Role::RadioButton, "Grey").click();
+    studio.harness.run_ok();
+    studio.harness.state_mut().as_mut().unwrap().state.canvas.options.area.context = 4.0;
+    studio.until("a wider crop", |app| {
+        app.state.canvas.edited().and_then(OpenDocument::shown_crop).is_some_and(|crop| crop.area() > narrow.area())
+    });
+    studio.press(Modifiers::NONE, Key::Escape);
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    let (_, recipe, _) = studio.take();
+    let area = recipe.area.unwrap();
+    assert_eq!((area.context, area.fill, area.seam_correction), (4.0, Some(AreaFill::Neutral), false));
+    assert!(area.feather.is_some());
+    studio.click("Settings of the part");
+    studio.click("As usual");
+    assert_eq!(studio.app().state.canvas.options.area, AreaSettings::default());
+}
+
+#[test]
 fn what_the_model_will_see_is_drawn_and_dragged_by_its_corners() {
-    let mut studio = Studio::open(ready());
-    let (job, ..) = studio.generate();
-    studio.begin(job, vec![1]);
-    let info = PictureInfo { index: 0, seed: 1, cpu_math: None };
-    studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(512, 120) } });
-    studio.done(job);
-    studio.until("the picture", |app| app.state.canvas.shown.is_some());
-    let focused = studio.harness.ctx.memory(egui::Memory::focused);
-    studio.harness.ctx.memory_mut(|memory| focused.into_iter().for_each(|id| memory.surrender_focus(id)));
+    let mut studio = studio_with(512);
     studio.take_tool(Key::M);
     studio.settle_canvas();
     assert_eq!(studio.canvas().shown_crop(), None, "nothing is masked");

@@ -37,7 +37,7 @@ pub use fill::fill_area;
 pub use history::MAX_HISTORY_BYTES;
 pub use layer::{Layer, LayerError, LayerId, LayerKind, MASK_COLOUR, MAX_DOCUMENT_SIDE, MAX_LAYERS};
 pub use mask::Mask;
-pub use outpaint::{border_mask, extend_picture, plan_outpaint};
+pub use outpaint::{border_mask, borders_of, extend_picture, plan_outpaint};
 pub use paste::paste_area;
 pub use rect::PixelRect;
 pub use settings::{AreaFill, AreaSettings, Borders, StartFit};

@@ -39,6 +39,21 @@ pub fn border_mask(size: (u32, u32), borders: &Borders) -> Mask {
     mask
 }
 
+/// The place of a picture and its borders in a frame whose mask is 255 on all borders and 0 in all of the picture; `None` for other masks.
+#[must_use]
+pub fn borders_of(mask: &Mask) -> Option<(PixelRect, Borders)> {
+    let width = mask.width() as usize;
+    let rows: Vec<&[u8]> = mask.pixels().chunks_exact(width.max(1)).collect();
+    let top = rows.iter().position(|row| row.contains(&0))?;
+    let bottom = rows.iter().rev().position(|row| row.contains(&0))?;
+    let left = rows[top].iter().position(|value| *value == 0)?;
+    let right = rows[top].iter().rev().position(|value| *value == 0)?;
+    let side = |it: usize| u32::try_from(it).ok();
+    let borders = Borders { left: side(left)?, top: side(top)?, right: side(right)?, bottom: side(bottom)? };
+    let size = (side(width - left - right)?, side(rows.len() - top - bottom)?);
+    (border_mask(size, &borders) == *mask).then(|| (borders.picture_rect(size), borders))
+}
+
 /// The areas that extend a picture of this size, one after the other, in pixels of the extended picture. At least half of what the model sees
 /// of each is the picture or an area before it. Empty where there are no borders.
 #[must_use]
@@ -173,6 +188,21 @@ mod tests {
         assert_eq!([0, 5, 6, 9, 10, 14].map(|x| mask.row(3)[x]), [255, 255, 0, 0, 255, 255]);
         assert_eq!(extend_picture(&picture, &Borders::default()), None);
         assert_eq!(extend_picture(&picture, &Borders { left: u32::MAX, ..Borders::default() }), None);
+    }
+
+    proptest! {
+        #[test]
+        fn the_borders_of_a_frame_are_known_again_and_those_of_another_mask_are_none(
+            (left, top, right, bottom) in (0..9_u32, 0..9_u32, 0..9_u32, 0..9_u32), size in (1..12_u32, 1..12_u32), spoilt in 0..800_usize,
+        ) {
+            let borders = Borders { left, top, right, bottom };
+            let mut mask = border_mask(size, &borders);
+            prop_assert_eq!(borders_of(&mask), Some((borders.picture_rect(size), borders)));
+            if let Some(value) = mask.pixels_mut().get_mut(spoilt) {
+                *value = 128;
+                prop_assert_eq!(borders_of(&mask), None);
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The panels of the canvas.
 
+mod area;
 mod candidates;
 mod layers;
 mod options;

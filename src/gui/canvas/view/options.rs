@@ -2,6 +2,7 @@
 
 use eframe::egui::{Align, DragValue, Label, Layout, RichText, Slider, SliderClamping, Ui, vec2};
 
+use super::area::area_button;
 use crate::gui::canvas::Command;
 use crate::gui::canvas::tool::{Tool, ToolOptions};
 use crate::gui::command::Commands;
@@ -43,7 +44,10 @@ pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             let words = format!("{} × {} · drag a border", content.width(), content.height());
             ui.add(Label::new(RichText::new(words).color(theme::palette(ui).weak)).truncate());
         }
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| strength(ui, &mut options));
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            area_button(ui, &mut options.area);
+            strength(ui, &mut options);
+        });
     });
     if options != state.canvas.options {
         commands.push(Command::SetOptions(Box::new(options)));
