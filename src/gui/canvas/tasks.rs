@@ -11,6 +11,7 @@ use crate::gui::pixels;
 use atelier_core::canvas::{AreaSettings, DocumentContent, DocumentEdit, LayerError, Mask, ModelSizes, PixelRect, TileImage, plan_crop};
 use atelier_core::paths;
 use atelier_core::recipe::{ImageSource, Rgb8};
+use atelier_engine::JobId;
 use atelier_media::PictureError;
 use atelier_media::canvas_file::{CANVAS_ENDING, read_canvas, write_canvas, write_composition, write_layers, write_open_raster};
 
@@ -64,6 +65,8 @@ pub enum CanvasPixelTask {
         seed: i64,
         /// Longest side that the graphics card takes, in pixels.
         max_side_px: usize,
+        /// The job of Live that it is of; `None`: of the queue.
+        live: Option<JobId>,
     },
 }
 
@@ -128,6 +131,8 @@ pub enum CanvasReport {
         document: DocumentNumber,
         /// Its parts; `None` where it has another size than the picture that it was made from.
         candidate: Option<PreparedCandidate>,
+        /// The job of Live that it is of; `None`: of the queue.
+        live: Option<JobId>,
     },
     /// A picture has become a document, or could not be read.
     Opened(Option<PictureId>, Option<PathBuf>, Result<DocumentContent, PictureError>),
@@ -161,6 +166,8 @@ pub struct Analysis {
     pub picture: Rgb8,
     /// The part that is generated anew; `None` where nothing is masked.
     pub mask: Option<Arc<Mask>>,
+    /// That part as a picture: white, and all of it where nothing is masked.
+    pub mask_picture: Option<Rgb8>,
     /// The smallest rectangle that holds the mask.
     pub masked: PixelRect,
     /// The smallest rectangle that holds what has no pixels.
@@ -193,7 +200,7 @@ impl CanvasPixelTask {
                 CanvasReport::Edited { document, version, edit, result }
             }
             Self::Analyse { document, basis, content } => CanvasReport::Analysed(document, analyse(basis, &content)),
-            Self::Candidate { document, picture, base, seed, max_side_px } => {
+            Self::Candidate { document, picture, base, seed, max_side_px, live } => {
                 let candidate = TileImage::of_difference(&picture, &base).map(|patch| {
                     let bounds = patch.content_bounds();
                     let size = [bounds.width as usize, bounds.height as usize];
@@ -204,7 +211,7 @@ impl CanvasPixelTask {
                         if is_small { (bounds, full) } else { (patch.bounds(), pixels::to_screen(&picture, max_side_px)) };
                     PreparedCandidate { seed, patch, bounds, overlay, thumbnail: pixels::thumbnail(&picture) }
                 });
-                CanvasReport::Candidate { document, candidate }
+                CanvasReport::Candidate { document, candidate, live }
             }
         }
     }
@@ -219,7 +226,11 @@ fn analyse(basis: AnalysisBasis, content: &DocumentContent) -> Analysis {
     let crop = crop.unwrap_or_default();
     let masked = mask.as_ref().and_then(Mask::bounds).unwrap_or_default();
     let uncovered = content.uncovered().and_then(|mask| mask.bounds()).unwrap_or_default();
-    Analysis { basis, picture: content.picture(), mask: mask.map(Arc::new), masked, uncovered, crop }
+    let picture = content.picture();
+    let white = || vec![255; picture.pixels().len()];
+    let pixels = mask.as_ref().map_or_else(white, |mask| mask.pixels().iter().flat_map(|value| [*value; 3]).collect());
+    let mask_picture = Rgb8::new(picture.width(), picture.height(), pixels);
+    Analysis { basis, picture, mask: mask.map(Arc::new), mask_picture, masked, uncovered, crop }
 }
 
 impl CanvasFileTask {
