@@ -103,6 +103,7 @@ const RULES: &[Rule] = &[
             "src/gui/queue/view/",
             "src/gui/toolbar.rs",
             "src/gui/memory/view",
+            "src/gui/live/view",
         ],
         except: &[],
         forbids: Forbidden::Paths(&[
@@ -141,6 +142,7 @@ const RULES: &[Rule] = &[
             "src/gui/queue/view/",
             "src/gui/toolbar.rs",
             "src/gui/memory/view",
+            "src/gui/live/view",
         ],
         except: &[],
         forbids: Forbidden::Methods(&["exists", "try_exists", "is_file", "is_dir", "metadata", "canonicalize", "read_dir"]),

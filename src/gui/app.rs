@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use eframe::egui;
 
 use crate::gui::autosave::Autosave;
+use crate::gui::canvas::tasks::CanvasReport;
 use crate::gui::command::{Command, Commands};
 use crate::gui::context::Context;
 use crate::gui::create::presets::PresetState;
@@ -26,7 +27,7 @@ use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Workers};
-use crate::gui::{canvas, create, devices, frame, gallery, memory, models, palette, program, queue, theme};
+use crate::gui::{canvas, create, devices, frame, gallery, live, memory, models, palette, program, queue, theme};
 use crate::settings::{Settings, Zoom};
 use crate::studio::crash_report::Watch;
 use crate::studio::gallery_service::{GalleryEvent, GalleryService};
@@ -197,6 +198,7 @@ impl App {
             models: models::State::new(builtin, options.library.is_some()),
             gallery: gallery::State::default(),
             canvas: canvas::State::new(options.paths.as_ref().map(Paths::canvases)),
+            live: live::State::new(options.paths.clone()),
             palette: palette::State::default(),
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
@@ -305,10 +307,15 @@ impl App {
         if let Some(Opening { files, .. }) = self.opening.take_if(|it| is_listed || ctx.time() >= it.until_secs) {
             self.with(ctx, |_, context| create::open::open(files, false, context));
         }
-        self.with(ctx, |Features { canvas, create, devices, models, gallery, memory, program, .. }, context| {
+        let is_open = self.state.closing == Closing::No;
+        self.with(ctx, |Features { canvas, create, devices, live, models, gallery, memory, program, .. }, context| {
             let shown = create::update::shown_source(create);
             canvas::update::refresh(canvas, shown, create.session.following(), context);
-            create.document_size_px = canvas.shown_size_px();
+            if is_open {
+                live::update::refresh(live, canvas, create, context);
+            }
+            let live_size_px = || live.shown_size_px().filter(|_| create.session.following());
+            create.document_size_px = canvas.shown_size_px().or_else(live_size_px);
             create::pictures::refresh_textures(create, context);
             create::pictures::read_kept(create, models.is_known, context);
             create::update::refresh_files(create, context);
@@ -536,7 +543,10 @@ fn bring_forward(ctx: &egui::Context) {
 
 /// Hands an event of the engine to the features that it concerns.
 fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>) {
-    let Features { canvas, create, devices, models, memory, program, .. } = features;
+    let Features { canvas, create, devices, live, models, memory, program, .. } = features;
+    if live::looks::engine_event(live, &event, context) {
+        return;
+    }
     match event {
         Event::Begin { job, begin } => {
             devices::requests::job_began(devices);
@@ -613,7 +623,7 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
 
 /// Hands a worker's report to the feature that it concerns.
 fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'_>) {
-    let Features { canvas, create, devices, gallery, memory, program, .. } = features;
+    let Features { canvas, create, devices, gallery, live, memory, program, .. } = features;
     match report {
         Report::CrashMarkerChecked(existed) => memory::update::crash_marker_checked(memory, existed, context),
         Report::CrashMarkerWritten => memory::update::crash_marker_written(memory, context),
@@ -626,6 +636,7 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::Saved(Err(error)) => {
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Choose another folder, or make room on the disk."));
         }
+        Report::Kept(id, result) => create::pictures::stored(create, id, result, context),
         Report::Loaded(id, result) => create::pictures::loaded(create, id, result, context),
         Report::Thumbnail(path, result) => create::pictures::thumbnail_ready(create, path, result, context),
         Report::FolderNotOpened(error) => {
@@ -643,11 +654,18 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::ClipboardFailed(error) => {
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted?"));
         }
-        Report::Preview(job, preview) => create::pictures::preview_ready(create, job, preview, context),
+        Report::Preview(job, preview) => {
+            if let Some(preview) = live::looks::preview_ready(live, job, preview, context) {
+                create::pictures::preview_ready(create, job, preview, context);
+            }
+        }
         Report::Recalled(part, picture) => gallery::update::recalled(part, picture.map(|it| *it), context),
         Report::KeptRead(pictures) => create::pictures::kept_read(create, pictures),
         Report::Large(id, pixels, image) => gallery::update::large_ready(gallery, id, &pixels, image, context),
         Report::Difference(ids, image) => gallery::update::difference_ready(gallery, ids, image, context),
+        Report::Canvas(CanvasReport::Candidate { live: Some(job), candidate, .. }) => {
+            live::looks::candidate_ready(live, job, candidate, context);
+        }
         Report::Canvas(report) => canvas::update::report(canvas, report, context),
         Report::DialogClosed(kind, result) => dialog_closed(canvas, create, gallery, kind, result, context),
         Report::ServerTested(server, found) => devices::requests::server_tested(devices, &server, &found),

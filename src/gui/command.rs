@@ -11,7 +11,7 @@ use crate::gui::screen::Screen;
 use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
-use crate::gui::{canvas, create};
+use crate::gui::{canvas, create, live};
 
 macro_rules! define_command {
     (
@@ -126,10 +126,18 @@ impl Command {
         PLAIN_KEYS.iter().find(|(_, it)| it == command).map(|(key, _)| key.name().to_owned()).unwrap_or_default()
     }
 
-    /// The command that this one means now: while a canvas is shown, some mean the canvas.
+    /// The command that this one means now: while a canvas is shown, some mean the canvas; while the picture follows, some mean that.
     #[must_use]
     pub(crate) fn redirected(self, state: &State) -> Self {
-        if state.shared.screen != Screen::Create || state.canvas.edited().is_none() {
+        if state.shared.screen != Screen::Create {
+            return self;
+        }
+        match self {
+            Self::Create(create::Command::Generate) if state.live.is_on => return live::Command::Follow.into(),
+            Self::Canvas(canvas::Command::Accept) if state.live.has_result() => return live::Command::Accept.into(),
+            _ => {}
+        }
+        if state.canvas.edited().is_none() {
             return self;
         }
         match self {
@@ -171,7 +179,7 @@ mod tests {
             assert!(!keys.contains(&shortcut.keys), "{} shares its key", command.label());
             keys.push(shortcut.keys);
         }
-        assert_eq!(keys.len(), 68);
+        assert_eq!(keys.len(), 69);
     }
 
     #[test]

@@ -18,15 +18,18 @@ use crate::settings::{self, Settings};
 use crate::studio::crash_report::{LastCrash, Watch};
 use crate::studio::library_service::LibrarySnapshot;
 use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
+use crate::studio::picture_index::PictureIndex;
 use crate::studio::presets::{PresetTask, Presets, read_presets};
+use crate::studio::results::Destination;
 use crate::studio::updates::{Release, UpdateError};
 use crate::studio::{installed, preloading, results};
+use atelier_core::advice::Advice;
 use atelier_core::canvas::PixelRect;
 use atelier_core::device::Device;
-use atelier_core::paths;
+use atelier_core::paths::{self, Paths};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, RecallPart, Recipe, Rgb8};
-use atelier_engine::{JobId, Preview, RemoteError, RemoteReport, ServerAddress};
+use atelier_engine::{JobId, Picture, Preview, RemoteError, RemoteReport, ServerAddress};
 use atelier_gallery::PictureId as GalleryId;
 use atelier_media::canvas_file::CANVAS_ENDING;
 use atelier_media::{PictureError, Tool};
@@ -86,6 +89,17 @@ pub enum FileTask {
         notes: Vec<PictureNote>,
         /// Its pixels, for a picture without a file.
         pixels: Option<Arc<Rgb8>>,
+    },
+    /// Keep a picture of the session that no job of the queue made.
+    Keep {
+        /// Its number.
+        id: PictureId,
+        /// Where it is written.
+        destination: Destination,
+        /// The picture.
+        picture: Box<Picture>,
+        /// The person's folders; without any it is in no index.
+        paths: Option<Paths>,
     },
     /// Read a picture of the session back.
     Load(PictureId, PathBuf),
@@ -194,6 +208,8 @@ pub enum Report {
     Missing(Vec<PathBuf>),
     /// The picture was written where the person wanted it.
     Saved(Result<PathBuf, FileError>),
+    /// The picture was kept, or could not be.
+    Kept(PictureId, Result<PathBuf, Advice>),
     /// The picture was read back.
     Loaded(PictureId, Result<Arc<Rgb8>, FileError>),
     /// Thumbnail of a picture file.
@@ -388,6 +404,7 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
         FileTask::SaveAs { target, kept, recipe, notes, pixels } => {
             Some(Report::Saved(save_as(&target, kept.as_deref(), &recipe, &notes, pixels.as_deref())))
         }
+        FileTask::Keep { id, destination, picture, paths } => Some(Report::Kept(id, keep(&destination, &picture, paths))),
         FileTask::Load(id, path) => Some(Report::Loaded(id, read_picture(&path).map(Arc::new))),
         FileTask::Copy(path) => Some(match read_picture(&path) {
             Ok(pixels) => Report::ClipboardPicture(pixels::to_screen(&pixels, usize::MAX)),
@@ -466,6 +483,16 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
         None if opened.elapsed() < NEVER_SEEN => DialogResult::NoDialog,
         None => DialogResult::Cancelled,
     }
+}
+
+fn keep(destination: &Destination, picture: &Picture, paths: Option<Paths>) -> Result<PathBuf, Advice> {
+    let hint = "The picture is still here: save it somewhere else with \"Save as\" before you close Atelier.";
+    let path = destination.write(picture).map_err(|error| Advice::new(error.to_string(), hint))?;
+    let folder = path.parent();
+    if let Err(sentence) = PictureIndex::new(paths).add(&path, folder, None, None) {
+        tracing::warn!("{sentence}");
+    }
+    Ok(path)
 }
 
 fn save_as(

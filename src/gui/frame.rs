@@ -15,7 +15,7 @@ use crate::gui::window_command::WindowCommand;
 
 use crate::gui::create::view::{filmstrip, progress, settings_panel};
 use crate::gui::features::with_features;
-use crate::gui::{canvas, create, gallery, models, overlays, palette, program, queue, theme, toolbar};
+use crate::gui::{canvas, create, gallery, live, models, overlays, palette, program, queue, theme, toolbar};
 
 /// Width of the panel on the left, in points.
 const SIDE_WIDTH: f32 = 344.0;
@@ -89,6 +89,13 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 .show_separator_line(false)
                 .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 6, bottom: 10 }))
                 .show(ui, |ui| progress::progress_panel(ui, state, commands));
+        }
+        if state.live.is_on && state.shared.screen == Screen::Create {
+            Panel::bottom("live")
+                .resizable(false)
+                .show_separator_line(false)
+                .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 4, bottom: 8 }))
+                .show(ui, |ui| live::view::live_panel(ui, state, commands));
         }
         CentralPanel::no_frame().show(ui, |ui| {
             let whole = ui.available_rect_before_wrap();

@@ -48,6 +48,7 @@ pub(crate) enum Icon {
     Pipette,
     Crop,
     Layers,
+    Live,
     Eye,
     EyeClosed,
     Up,
@@ -263,6 +264,10 @@ pub(crate) fn paint(painter: &Painter, rect: Rect, icon: Icon, stroke: Stroke) {
             line(&[(3.0, 13.0), (3.4, 10.8), (9.0, 5.2), (10.8, 7.0), (5.2, 12.6), (3.0, 13.0)]);
             line(&[(8.0, 4.2), (11.8, 8.0)]);
             line(&[(10.0, 6.0), (13.0, 3.0)]);
+        }
+        Icon::Live => {
+            let bolt = [(9.4, 2.2), (4.2, 9.0), (7.6, 9.0), (6.6, 13.8), (11.8, 7.0), (8.4, 7.0)];
+            painter.add(Shape::closed_line(bolt.map(|(x, y)| at(x, y)).to_vec(), stroke));
         }
         Icon::Crop => {
             line(&[(4.5, 1.8), (4.5, 11.5), (14.2, 11.5)]);

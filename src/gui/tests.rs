@@ -30,6 +30,7 @@ mod dropped;
 mod gallery;
 mod history;
 mod inputs;
+mod live;
 mod memory;
 mod models;
 mod notes;

@@ -9,6 +9,7 @@ use crate::gui::canvas::state::{OpenDocument, State};
 use crate::gui::canvas::tasks::{CanvasPixelTask, DocumentNumber, PreparedCandidate};
 use crate::gui::context::Context;
 use crate::gui::files::PixelTask;
+use atelier_core::canvas::{LayerError, TileImage};
 use atelier_core::recipe::Recipe;
 use atelier_engine::{JobId, Picture};
 
@@ -32,6 +33,7 @@ pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context:
             base: run.base.clone(),
             seed: picture.info.seed,
             max_side_px: context.egui.input(|input| input.max_texture_side),
+            live: None,
         }));
         return;
     }
@@ -76,16 +78,30 @@ pub(crate) fn prepared(state: &mut State, number: DocumentNumber, candidate: Opt
 /// Makes the candidate that is shown a layer.
 pub(crate) fn accept(document: &mut OpenDocument, context: &mut Context<'_>) {
     let Some(at) = document.shown_candidate.filter(|at| *at < document.candidates.len()) else { return };
-    let candidate = &document.candidates[at];
-    let name = format!("Generated, seed {}", candidate.seed);
-    match document.document.accept_candidate(&name, candidate.patch.clone()) {
+    let Candidate { seed, patch, .. } = &document.candidates[at];
+    let (seed, patch) = (*seed, patch.clone());
+    if accept_patch(document, seed, patch, context) {
+        document.candidates.clear();
+        document.shown_candidate = None;
+    }
+}
+
+/// Makes what a picture of this seed changes a layer. Returns false where that is not possible; a notice says so.
+pub(crate) fn accept_patch(document: &mut OpenDocument, seed: i64, patch: TileImage, context: &mut Context<'_>) -> bool {
+    match document.document.accept_candidate(&format!("Generated, seed {seed}"), patch) {
         Ok(dirty) => {
             document.surface.mark(dirty);
-            document.candidates.clear();
-            document.shown_candidate = None;
             document.crop = None;
+            true
         }
-        Err(_) => context.notice("The canvas has another size by now. Undo that first, or take the picture from the filmstrip."),
+        Err(LayerError::Size) => {
+            context.notice("The canvas has another size by now. Undo that first, or generate the picture again.");
+            false
+        }
+        Err(error) => {
+            context.notice(error.to_string());
+            false
+        }
     }
 }
 

@@ -87,7 +87,7 @@ pub(crate) fn report(state: &mut State, report: CanvasReport, context: &mut Cont
                 generate::analysed(document, analysis);
             }
         }
-        CanvasReport::Candidate { document, candidate } => candidates::prepared(state, document, candidate, context),
+        CanvasReport::Candidate { document, candidate, live: _ } => candidates::prepared(state, document, candidate, context),
         CanvasReport::Opened(origin, file, Ok(content)) => {
             documents::opened(state, origin, content, context);
             if let Some(document) = state.edited_mut().filter(|_| file.is_some()) {

@@ -7,8 +7,9 @@ use crate::gui::canvas::tool::ToolOptions;
 use crate::gui::context::Context;
 use crate::gui::create;
 use crate::gui::files::PixelTask;
+use crate::gui::shared::Shared;
 use atelier_core::canvas::{AreaFill, AreaSettings};
-use atelier_core::recipe::{ImageSource, InitImage, Recipe, Rgb8};
+use atelier_core::recipe::{ImageSource, InitImage, Recipe};
 
 /// Seeds that are drawn stay short enough to be read out.
 const SEEDS: std::ops::Range<i64> = 0..1_000_000_000;
@@ -25,12 +26,7 @@ pub(crate) fn generate(state: &mut State, context: &mut Context<'_>) {
 pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
     let options = state.options;
     let Some(document) = state.edited_mut() else { return };
-    let basis = AnalysisBasis {
-        version: document.document.version(),
-        size: (context.shared.recipe.width, context.shared.recipe.height),
-        strength: options.strength,
-        area: options.area,
-    };
+    let basis = basis(document, context.shared, &options);
     let is_drawing = matches!(document.gesture, Some(Gesture::Stroke(_)));
     let is_known = document.analysis.as_ref().is_some_and(|analysis| analysis.basis == basis);
     if !is_known && !is_drawing && document.pending_edits == 0 && !document.is_analysing {
@@ -39,13 +35,27 @@ pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
         context.workers.pixel(PixelTask::Canvas(CanvasPixelTask::Analyse { document: number, basis, content }));
     }
     if document.generates
-        && document.pending_edits == 0
-        && is_known
-        && let Some(analysis) = document.current_analysis().cloned()
+        && let Some(analysis) = current(document, context.shared, &options).cloned()
     {
         document.generates = false;
         ask(document, &analysis, &options, context);
     }
+}
+
+/// A seed that is drawn.
+pub(crate) fn random_seed() -> i64 {
+    rand::random_range(SEEDS)
+}
+
+const fn basis(document: &OpenDocument, shared: &Shared, options: &ToolOptions) -> AnalysisBasis {
+    let size = (shared.recipe.width, shared.recipe.height);
+    AnalysisBasis { version: document.document.version(), size, strength: options.strength, area: options.area }
+}
+
+/// What would be generated with these settings, where that is known.
+pub(crate) fn current<'a>(document: &'a OpenDocument, shared: &Shared, options: &ToolOptions) -> Option<&'a Analysis> {
+    let basis = basis(document, shared, options);
+    document.analysis.as_ref().filter(|analysis| analysis.basis == basis && document.pending_edits == 0)
 }
 
 /// It was found out.
@@ -65,17 +75,13 @@ fn ask(document: &mut OpenDocument, analysis: &Analysis, options: &ToolOptions, 
 }
 
 /// The recipe of a document's pictures, whose size stays the one at which the model works best. Its seed is drawn here, so that its job is known by it.
-fn recipe(base: &Recipe, document: &OpenDocument, analysis: &Analysis, options: &ToolOptions) -> Recipe {
+pub(crate) fn recipe(base: &Recipe, document: &OpenDocument, analysis: &Analysis, options: &ToolOptions) -> Recipe {
     let picture = &analysis.picture;
-    let mask = analysis
-        .mask
-        .as_ref()
-        .map_or_else(|| vec![255; picture.pixels().len()], |mask| mask.pixels().iter().flat_map(|value| [*value; 3]).collect());
     // What has no pixels has nothing to be kept.
     let strength = if analysis.uncovered.is_empty() { options.strength } else { 1.0 };
     // What is drawn on the canvas is what the model sees.
     let crop = document.crop.or(Some(analysis.crop)).filter(|crop| !crop.is_empty());
-    let seed = if base.seed < 0 { rand::random_range(SEEDS) } else { base.seed };
+    let seed = if base.seed < 0 { random_seed() } else { base.seed };
     if let Some(Extension { picture, borders }) = &analysis.extension {
         return Recipe {
             seed,
@@ -90,7 +96,7 @@ fn recipe(base: &Recipe, document: &OpenDocument, analysis: &Analysis, options: 
     Recipe {
         seed,
         init: Some(InitImage { image: ImageSource::Pixels(picture.clone()), strength }),
-        mask: Rgb8::new(picture.width(), picture.height(), mask).map(ImageSource::Pixels),
+        mask: analysis.mask_picture.clone().map(ImageSource::Pixels),
         area: Some(AreaSettings { crop, fill: options.area.fill.or(usual), ..options.area }),
         outpaint: None,
         ..base.clone()

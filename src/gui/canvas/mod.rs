@@ -6,7 +6,7 @@ pub mod candidates;
 pub mod command;
 mod documents;
 mod files;
-mod generate;
+pub(crate) mod generate;
 mod pointer;
 pub mod state;
 pub mod surface;

@@ -14,6 +14,7 @@ use atelier_core::canvas::{
 };
 use atelier_core::paths;
 use atelier_core::recipe::{ImageSource, Rgb8};
+use atelier_engine::JobId;
 use atelier_media::PictureError;
 use atelier_media::canvas_file::{CANVAS_ENDING, read_canvas, write_canvas, write_composition, write_layers, write_open_raster};
 
@@ -67,6 +68,8 @@ pub enum CanvasPixelTask {
         seed: i64,
         /// Longest side that the graphics card takes, in pixels.
         max_side_px: usize,
+        /// The job of Live that it is of; `None`: of the queue.
+        live: Option<JobId>,
     },
 }
 
@@ -131,6 +134,8 @@ pub enum CanvasReport {
         document: DocumentNumber,
         /// Its parts; `None` where it has another size than the picture that it was made from.
         candidate: Option<PreparedCandidate>,
+        /// The job of Live that it is of; `None`: of the queue.
+        live: Option<JobId>,
     },
     /// A picture has become a document, or could not be read.
     Opened(Option<PictureId>, Option<PathBuf>, Result<DocumentContent, PictureError>),
@@ -166,6 +171,8 @@ pub struct Analysis {
     pub picture: Rgb8,
     /// The part that is generated anew; `None` where nothing is masked.
     pub mask: Option<Arc<Mask>>,
+    /// That part as a picture: white, and all of it where nothing is masked.
+    pub mask_picture: Option<Rgb8>,
     /// The smallest rectangle that holds the mask.
     pub masked: PixelRect,
     /// The smallest rectangle that holds what has no pixels.
@@ -209,7 +216,7 @@ impl CanvasPixelTask {
                 CanvasReport::Edited { document, version, edit, result }
             }
             Self::Analyse { document, basis, content } => CanvasReport::Analysed(document, analyse(basis, &content)),
-            Self::Candidate { document, picture, base, seed, max_side_px } => {
+            Self::Candidate { document, picture, base, seed, max_side_px, live } => {
                 let candidate = TileImage::of_difference(&picture, &base).map(|patch| {
                     let bounds = patch.content_bounds();
                     let size = [bounds.width as usize, bounds.height as usize];
@@ -220,7 +227,7 @@ impl CanvasPixelTask {
                         if is_small { (bounds, full) } else { (patch.bounds(), pixels::to_screen(&picture, max_side_px)) };
                     PreparedCandidate { seed, patch, bounds, overlay, thumbnail: pixels::thumbnail(&picture) }
                 });
-                CanvasReport::Candidate { document, candidate }
+                CanvasReport::Candidate { document, candidate, live }
             }
         }
     }
@@ -241,7 +248,10 @@ fn analyse(basis: AnalysisBasis, content: &DocumentContent) -> Analysis {
     let crop = selected.map(|it| plan_crop(size, &it, &sizes, strength, &basis.area).0).unwrap_or_default();
     let masked = mask.as_ref().and_then(Mask::bounds).unwrap_or_default();
     let uncovered = hole.and_then(|mask| mask.bounds()).unwrap_or_default();
-    Analysis { basis, picture, mask: mask.map(Arc::new), masked, uncovered, crop, extension }
+    let white = || vec![255; picture.pixels().len()];
+    let pixels = mask.as_ref().map_or_else(white, |mask| mask.pixels().iter().flat_map(|value| [*value; 3]).collect());
+    let mask_picture = Rgb8::new(picture.width(), picture.height(), pixels);
+    Analysis { basis, picture, mask: mask.map(Arc::new), mask_picture, masked, uncovered, crop, extension }
 }
 
 impl CanvasFileTask {

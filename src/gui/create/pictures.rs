@@ -15,8 +15,10 @@ use crate::gui::gallery;
 use crate::gui::shared::{ErrorCard, Shared};
 use crate::studio::gallery_service::GalleryRequest;
 use crate::studio::opened_picture::OpenedPicture;
+use crate::studio::results::Destination;
 use atelier_core::advice::Advice;
-use atelier_core::recipe::Rgb8;
+use atelier_core::paths::Paths;
+use atelier_core::recipe::{Recipe, Rgb8};
 use atelier_engine::{JobId, Picture, Preview};
 use atelier_library::ModelKind;
 
@@ -34,14 +36,28 @@ pub(crate) fn preview(state: &mut State, job: JobId, preview: Preview, context: 
 
 /// A picture is finished: it is made ready for the screen, while the queue keeps it.
 pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context: &mut Context<'_>) {
+    let recipe = context.shared.jobs.get_mut(job).map(|job| job.recipe.clone()).unwrap_or_default();
+    let id = show(state, recipe, picture, context);
+    state.being_kept.insert((job, picture.info.index), id);
+    take_kept(state, job, picture.info.index, context);
+    drop_preview(state, job);
+}
+
+/// Keeps a picture that no job of the queue made. `paths`: the person's folders; without any it is in no index.
+pub(crate) fn keep(state: &mut State, recipe: Recipe, picture: &Picture, paths: Option<Paths>, context: &mut Context<'_>) {
+    let id = show(state, recipe.clone(), picture, context);
+    let recipe = Recipe { width: picture.image.width(), height: picture.image.height(), ..recipe };
+    let destination = Destination::Folder { folder: state.pictures_folder.clone(), recipe: Box::new(recipe) };
+    context.workers.file(FileTask::Keep { id, destination, picture: Box::new(picture.clone()), paths });
+}
+
+/// Adds a finished picture to those of the session, and has it made ready for the screen.
+fn show(state: &mut State, mut recipe: Recipe, picture: &Picture, context: &Context<'_>) -> PictureId {
     state.last_seed = Some(picture.info.seed);
-    let mut recipe = context.shared.jobs.get_mut(job).map(|job| job.recipe.clone()).unwrap_or_default();
     if !recipe.has_own_size() {
         (recipe.width, recipe.height) = (picture.image.width(), picture.image.height());
     }
     let id = state.session.push(recipe, picture.info, picture.notes.clone(), Arc::clone(&picture.image));
-    state.being_kept.insert((job, picture.info.index), id);
-    take_kept(state, job, picture.info.index, context);
     context.workers.pixel(PixelTask::Picture {
         id,
         pixels: Arc::clone(&picture.image),
@@ -52,7 +68,7 @@ pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context:
     if state.session.shown().is_some_and(|shown| shown.id == id) {
         state.converting_picture = Some(id);
     }
-    drop_preview(state, job);
+    id
 }
 
 /// A job has ended. A last preview stays until its picture is ready for the screen, so that nothing flickers.
@@ -112,6 +128,12 @@ fn take_kept(state: &mut State, job: JobId, index: u32, context: &mut Context<'_
         return;
     }
     let (Some(result), Some(id)) = (state.kept.remove(&key), state.being_kept.remove(&key)) else { return };
+    let hint = "The picture is still here: save it somewhere else with \"Save as\" before you close Atelier. The queue is paused.";
+    stored(state, id, result.map_err(|advice| Advice::new(advice.sentence, hint)), context);
+}
+
+/// A picture was written to a file, or could not be.
+pub(crate) fn stored(state: &mut State, id: PictureId, result: Result<PathBuf, Advice>, context: &mut Context<'_>) {
     let Some(picture) = state.session.get_mut(id) else { return };
     match result {
         Ok(path) => {
@@ -123,8 +145,7 @@ fn take_kept(state: &mut State, job: JobId, index: u32, context: &mut Context<'_
         }
         Err(advice) => {
             picture.stored = PictureFile::Failed;
-            let hint = "The picture is still here: save it somewhere else with \"Save as\" before you close Atelier. The queue is paused.";
-            context.shared.error = Some(ErrorCard::new(advice.sentence, hint));
+            context.shared.error = Some(ErrorCard::of(advice));
         }
     }
 }

@@ -25,7 +25,7 @@ pub struct State {
     pub session: Session,
     /// The forming picture as it looks now.
     pub forming: Option<FormingPicture>,
-    /// Size in pixels of the document that is shown in the place of a picture.
+    /// Size in pixels of the document or live picture that is shown in the place of a picture.
     pub document_size_px: Option<Vec2>,
     /// Zoom and position of the canvas.
     pub view: View,

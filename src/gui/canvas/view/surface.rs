@@ -43,12 +43,16 @@ pub(crate) fn surface_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         quad(&painter, transform, rect, texture.id(), Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0)));
     }
     let is_compared = ui.input(|input| input.key_down(Key::V)) && !ui.ctx().text_edit_focused();
+    let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
     if let Some(candidate) = document.shown_candidate.filter(|_| !is_compared).and_then(|at| document.candidates.get(at)) {
-        let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
         quad(&painter, transform, candidate.bounds, candidate.overlay.id(), all);
     }
     if let Some((place, texture)) = forming(state, document) {
-        quad(&painter, transform, place, texture, Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0)));
+        quad(&painter, transform, place, texture, all);
+    }
+    if let Some(live) = state.live.shown_over(document.number).filter(|_| !is_compared) {
+        let place = live.place.unwrap_or_else(|| document.document.content().bounds());
+        quad(&painter, transform, place, live.texture.id(), all);
     }
     drafts(ui, &painter, transform, document);
 

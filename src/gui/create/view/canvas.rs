@@ -82,9 +82,9 @@ fn border(ui: &Ui, state: &State, commands: &mut Commands, response: &Response, 
     takes
 }
 
-/// The forming picture, where it is what is shown.
+/// The live or forming picture, where it is what is shown.
 fn forming(state: &State) -> Option<&FormingPicture> {
-    state.create.forming.as_ref().filter(|_| state.create.session.following())
+    state.live.shown().or(state.create.forming.as_ref()).filter(|_| state.create.session.following())
 }
 
 /// Where a part of a picture of this size in pixels lies, of which the whole is drawn here.
@@ -122,7 +122,7 @@ fn menu(state: &State, commands: &mut Commands, response: &Response) {
 /// Next step for the person, in the middle of an empty canvas.
 fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
     let palette = theme::palette(ui);
-    let examples = state.shared.uses_builtin() && state.shared.jobs.is_empty();
+    let examples = state.shared.uses_builtin() && state.shared.jobs.is_empty() && !state.live.is_running();
     let size = vec2(whole.width().min(420.0), if examples { 190.0 + 36.0 * EXAMPLES.len() as f32 } else { 190.0 });
     let area = Rect::from_center_size(whole.center(), size);
     ui.scope_builder(UiBuilder::new().max_rect(area).layout(Layout::top_down(Align::Center)), |ui| {
@@ -147,7 +147,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
 }
 
 fn words(state: &State) -> (&'static str, &'static str) {
-    if !state.shared.jobs.is_empty() {
+    if !state.shared.jobs.is_empty() || state.live.is_running() {
         return ("Your picture is on its way", "It appears here as soon as it takes shape.");
     }
     if state.shared.recipe.files.is_empty() {

@@ -17,6 +17,7 @@ use crate::gui::create::view::{larger, loras, model, presets, prompt_history, si
 use crate::gui::devices;
 use crate::gui::history::caret_after_change;
 use crate::gui::icons::Icon;
+use crate::gui::live;
 use crate::gui::queue;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
@@ -85,26 +86,33 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let queueing = !state.shared.jobs.is_empty();
     let wide = ui.available_width();
     ui.horizontal(|ui| {
-        let cancel_width = if queueing { 84.0 } else { 0.0 };
-        let gap = if queueing { ui.spacing().item_spacing.x } else { 0.0 };
+        let gap = ui.spacing().item_spacing.x;
+        let has_switch = state.shared.screen == Screen::Create;
+        let switch_width = if has_switch { GENERATE_HEIGHT + gap } else { 0.0 };
+        let cancel_width = if queueing { 84.0 + gap } else { 0.0 };
         let command = crate::gui::command::Command::from(Command::Generate).redirected(state);
         let ready = command.enabled(state).is_ok();
-        let label = state.canvas.intent().filter(|_| state.shared.screen == Screen::Create).map_or(command.label(), Intent::label);
+        let intent = state.canvas.intent().filter(|_| has_switch && !state.live.is_on);
+        let label = intent.map_or(command.label(), Intent::label);
         let keys = crate::gui::command::Command::from(Command::Generate)
             .shortcut()
             .map(|it| ui.ctx().format_shortcut(&it.keys))
             .unwrap_or_default();
         command_control(ui, state, commands, command, |ui| {
             let quiet = if ready { palette.on_accent } else { palette.weak };
-            let button = Button::new(bold(label).size(theme::TITLE))
-                .right_text(RichText::new(keys).color(quiet).size(theme::SMALL))
-                .min_size(vec2(wide - cancel_width - gap, GENERATE_HEIGHT));
+            let button = Button::new(bold(label).size(theme::TITLE)).min_size(vec2(wide - cancel_width - switch_width, GENERATE_HEIGHT));
+            let keys = RichText::new(keys).color(quiet).size(theme::SMALL);
+            // Beside two buttons the words alone have room.
+            let button = if queueing && has_switch { button } else { button.right_text(keys) };
             let response = if ready { theme::accented(ui, |ui| ui.add(button)) } else { ui.add(button) };
             response.accessible_name(label)
         });
+        if has_switch {
+            live::view::switch(ui, state, commands, GENERATE_HEIGHT);
+        }
         if queueing {
             command_control(ui, state, commands, Command::Cancel, |ui| {
-                ui.add(Button::new(Command::Cancel.label()).min_size(vec2(cancel_width, GENERATE_HEIGHT)))
+                ui.add(Button::new(Command::Cancel.label()).min_size(vec2(cancel_width - gap, GENERATE_HEIGHT)))
             });
         }
     });

@@ -1,0 +1,96 @@
+//! Commands of Live. Their effect is in [`crate::gui::live::update`]; nothing here changes anything.
+
+use eframe::egui::{Key, Modifiers};
+
+use crate::gui::live::state::{LIVE_SECS, State};
+use crate::gui::shared::{Screen, Shared, UnmetRequirement};
+use crate::gui::shortcut::Shortcut;
+
+/// A command of Live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Let the picture follow, or no longer.
+    Toggle,
+    /// Make the picture again now; with another seed, where none is kept.
+    Follow,
+    /// Make the picture a layer; keep it, where there is no canvas.
+    Accept,
+    /// Take fewer steps, so that the picture follows faster.
+    FewerSteps,
+    /// Let the model work at a smaller size, so that the picture follows faster.
+    SmallerSize,
+}
+
+impl Command {
+    /// The keys.
+    pub const KEYS: &[(Self, Shortcut)] = &[(Self::Toggle, Shortcut::while_typing(Modifiers::COMMAND, Key::G))];
+
+    /// Commands without a key that the command palette offers.
+    pub const OFFERED: &[Self] = &[Self::Accept, Self::FewerSteps, Self::SmallerSize];
+
+    /// The words on its button or menu entry, which are its accessible name too.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        self.words().0
+    }
+
+    /// Its effect, in a sentence.
+    #[must_use]
+    pub const fn tooltip(self) -> &'static str {
+        self.words().1
+    }
+
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Toggle => {
+                ("Live", "Let the picture follow words, settings and strokes as you change them. Nothing is kept until you accept it.")
+            }
+            Self::Follow => ("Follow", "The picture follows what you change. Press to make it again, with a new seed unless you keep one."),
+            Self::Accept => {
+                ("Accept the live picture", "Make the live picture a layer; without a canvas, keep it like any other. Enter does it too.")
+            }
+            Self::FewerSteps => ("Fewer steps", "Take fewer steps, so that the picture follows faster."),
+            Self::SmallerSize => ("Work smaller", "Let the model work at a smaller size, so that the picture follows faster."),
+        }
+    }
+
+    /// `Ok` if it can be done now.
+    ///
+    /// # Errors
+    /// The sentence about the first thing that is missing.
+    pub fn enabled(self, state: &State, shared: &Shared) -> Result<(), &'static str> {
+        const OFF: &str = "Live is switched off.";
+        if shared.screen != Screen::Create {
+            return Err("Live is in the Create view.");
+        }
+        match self {
+            Self::Toggle => Ok(()),
+            _ if !state.is_on => Err(OFF),
+            Self::Follow => state.ready(shared).map_err(UnmetRequirement::sentence),
+            Self::Accept => state.has_result().then_some(()).ok_or("The live picture is not finished yet."),
+            Self::FewerSteps => fewer_steps(state, shared).map(drop).ok_or("There are few steps already."),
+            Self::SmallerSize => smaller_size(shared).map(drop).ok_or("The size is small already."),
+        }
+    }
+}
+
+/// Fewest steps that are offered.
+const LEAST_STEPS: u32 = 2;
+/// Smallest side that is offered, in pixels, and of what it stays a multiple.
+const LEAST_SIDE: u32 = 256;
+const SIDE_MULTIPLE: u32 = 64;
+
+/// Steps that a picture of [`LIVE_SECS`] has; `None` where there are not fewer.
+pub(crate) fn fewer_steps(state: &State, shared: &Shared) -> Option<u32> {
+    let secs = state.picture_secs.unwrap_or(LIVE_SECS * 2.0).max(LIVE_SECS * 1.25);
+    let steps = shared.recipe.steps;
+    let fewer = (f64::from(steps) * LIVE_SECS / secs).floor() as u32;
+    Some(fewer.max(LEAST_STEPS)).filter(|fewer| *fewer < steps)
+}
+
+/// Three quarters of the width and height; `None` where both are small already.
+pub(crate) fn smaller_size(shared: &Shared) -> Option<(u32, u32)> {
+    let (width, height) = (shared.recipe.width, shared.recipe.height);
+    let smaller = |side: u32| (side * 3 / 4 / SIDE_MULTIPLE * SIDE_MULTIPLE).max(LEAST_SIDE).min(side);
+    Some((smaller(width), smaller(height))).filter(|smaller| *smaller != (width, height))
+}

@@ -1,0 +1,223 @@
+//! When the picture is made anew: the newest change wins, and at most one run is under way. Pure: the time is an argument.
+
+use crate::studio::debounce::Debounce;
+
+/// Seconds without a change after which a picture is begun.
+const SETTLE_SECS: f64 = 0.15;
+
+/// What the person and the canvas are doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// A stroke is being drawn, or an edit carried out: it stops a run and begins none.
+    Drawing,
+    /// It is not known yet what is to be made, or it cannot be made.
+    NotReady,
+    /// A picture can be begun.
+    Ready,
+}
+
+/// Next step of the caller.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FollowAction {
+    /// Nothing to do.
+    None,
+    /// Ask again after these seconds.
+    Wait(f32),
+    /// Stop the run that is under way, then call [`Follower::ended`] once it has ended.
+    Stop,
+    /// Begin a run, then call [`Follower::ended`] once it has ended.
+    Begin,
+}
+
+/// State of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum RunState {
+    /// None is under way.
+    #[default]
+    None,
+    /// One is.
+    Running,
+    /// One is being stopped.
+    Stopping,
+}
+
+/// Decides when a picture is made anew. `T`: everything that it is made from.
+#[derive(Debug)]
+pub struct Follower<T> {
+    /// What the last run was made from; `None` where it was stopped or there was none.
+    made: Option<T>,
+    changed: Debounce<T>,
+    run: RunState,
+    is_drawing: bool,
+    /// The next run does not wait for a pause of the changes.
+    is_due: bool,
+}
+
+impl<T> Default for Follower<T> {
+    fn default() -> Self {
+        Self { made: None, changed: Debounce::default(), run: RunState::None, is_drawing: false, is_due: false }
+    }
+}
+
+impl<T: Clone + PartialEq> Follower<T> {
+    /// Next step. Called once a frame, and whenever something has changed.
+    pub fn next_action(&mut self, source: &T, activity: Activity, now_secs: f64) -> FollowAction {
+        if activity == Activity::Drawing {
+            self.is_drawing = true;
+            self.changed.reset();
+            return self.stop();
+        }
+        // A stroke has an end: its picture waits for no other change.
+        self.is_due |= std::mem::take(&mut self.is_drawing);
+        if self.made.as_ref() == Some(source) {
+            self.is_due = false;
+            self.changed.reset();
+            return FollowAction::None;
+        }
+        let remaining = self.changed.remaining_secs(|held| held == source, || source.clone(), now_secs, SETTLE_SECS);
+        if self.run == RunState::Running {
+            return self.stop();
+        }
+        if self.run == RunState::Stopping || activity == Activity::NotReady {
+            return FollowAction::None;
+        }
+        if let Some(secs) = remaining.filter(|_| !self.is_due) {
+            return FollowAction::Wait(secs);
+        }
+        self.is_due = false;
+        self.changed.reset();
+        (self.made, self.run) = (Some(source.clone()), RunState::Running);
+        FollowAction::Begin
+    }
+
+    /// The run has ended, or could not be begun: it is made anew only after a change.
+    pub fn ended(&mut self) {
+        self.run = RunState::None;
+    }
+
+    /// True while a run is under way, also one that is being stopped.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.run != RunState::None
+    }
+
+    /// True where the picture of this is made, and nothing is under way.
+    #[must_use]
+    pub fn has_made(&self, source: &T) -> bool {
+        !self.is_running() && self.made.as_ref() == Some(source)
+    }
+
+    /// Makes the picture anew at once, although nothing has changed.
+    pub fn make_again(&mut self) {
+        (self.made, self.is_due) = (None, true);
+    }
+
+    /// Takes this for made: the picture of it is there already.
+    pub fn take_as_made(&mut self, source: T) {
+        self.made = Some(source);
+    }
+
+    fn stop(&mut self) -> FollowAction {
+        if self.run != RunState::Running {
+            return FollowAction::None;
+        }
+        (self.made, self.run) = (None, RunState::Stopping);
+        FollowAction::Stop
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Activity::{Drawing, NotReady, Ready};
+    use FollowAction::{Begin, None, Stop, Wait};
+
+    /// A follower whose run of this is under way at second 1.
+    fn running(source: u32) -> Follower<u32> {
+        let mut follower = Follower::default();
+        follower.next_action(&source, Ready, 0.0);
+        assert_eq!(follower.next_action(&source, Ready, 1.0), Begin);
+        follower
+    }
+
+    #[test]
+    fn a_run_begins_once_changes_pause() {
+        let mut follower = Follower::default();
+        assert_eq!(follower.next_action(&1, Ready, 0.0), Wait(0.15));
+        assert_eq!(follower.next_action(&2, Ready, 0.125), Wait(0.15), "another change");
+        assert!(matches!(follower.next_action(&2, Ready, 0.2), Wait(_)));
+        assert_eq!(follower.next_action(&2, Ready, 0.275), Begin);
+        assert_eq!(follower.next_action(&2, Ready, 9.0), None, "it is being made");
+        follower.ended();
+        assert_eq!(follower.next_action(&2, Ready, 99.0), None, "it is made");
+    }
+
+    #[test]
+    fn the_newest_change_wins_and_one_run_is_under_way() {
+        let mut follower = running(1);
+        assert_eq!(follower.next_action(&2, Ready, 2.0), Stop);
+        for (n, source) in (3..23).enumerate() {
+            assert_eq!(follower.next_action(&source, Ready, 2.0 + n as f64), None, "the first one has not ended yet");
+        }
+        follower.ended();
+        assert_eq!(follower.next_action(&22, Ready, 30.0), Begin);
+        assert_eq!(follower.next_action(&22, Ready, 31.0), None);
+    }
+
+    #[test]
+    fn what_is_changed_back_is_made_again_where_it_was_stopped() {
+        let mut follower = running(1);
+        assert_eq!(follower.next_action(&2, Ready, 2.0), Stop);
+        follower.ended();
+        assert!(matches!(follower.next_action(&1, Ready, 2.05), Wait(_)));
+        assert_eq!(follower.next_action(&1, Ready, 2.25), Begin);
+    }
+
+    #[test]
+    fn a_stroke_stops_and_its_end_begins() {
+        let mut follower = running(1);
+        assert_eq!(follower.next_action(&1, Drawing, 2.0), Stop);
+        assert_eq!(follower.next_action(&2, Drawing, 2.5), None);
+        follower.ended();
+        assert_eq!(follower.next_action(&3, Drawing, 9.0), None, "not while it is drawn");
+        assert_eq!(follower.next_action(&3, NotReady, 9.1), None, "the canvas is not looked through yet");
+        assert_eq!(follower.next_action(&3, Ready, 9.11), Begin, "nothing more to wait for");
+    }
+
+    #[test]
+    fn a_stroke_that_changed_nothing_makes_nothing() {
+        let mut follower = running(1);
+        follower.ended();
+        assert_eq!(follower.next_action(&1, Drawing, 2.0), None);
+        assert_eq!(follower.next_action(&1, Ready, 3.0), None);
+        assert!(matches!(follower.next_action(&2, Ready, 4.0), Wait(_)), "the next change waits as always");
+    }
+
+    #[test]
+    fn a_run_that_failed_is_not_begun_again_by_itself() {
+        let mut follower = running(1);
+        follower.ended();
+        assert_eq!(follower.next_action(&1, Ready, 50.0), None);
+        follower.make_again();
+        assert_eq!(follower.next_action(&1, Ready, 51.0), Begin, "a person asked for it");
+    }
+
+    #[test]
+    fn what_cannot_be_made_stops_what_was() {
+        let mut follower = running(1);
+        assert_eq!(follower.next_action(&2, NotReady, 2.0), Stop);
+        follower.ended();
+        assert_eq!(follower.next_action(&2, NotReady, 3.0), None);
+        assert_eq!(follower.next_action(&2, Ready, 3.1), Begin, "it has stood long enough");
+    }
+
+    #[test]
+    fn an_accepted_picture_is_not_made_again() {
+        let mut follower = running(1);
+        assert!(!follower.has_made(&1));
+        follower.ended();
+        assert!(follower.has_made(&1) && !follower.has_made(&2));
+        follower.take_as_made(2);
+        assert_eq!(follower.next_action(&2, Ready, 2.0), None);
+    }
+}

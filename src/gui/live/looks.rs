@@ -1,0 +1,141 @@
+//! The live picture: from the engine to the screen. Nothing here waits.
+
+use std::sync::Arc;
+
+use atelier_engine::{End, Event, Failure, JobId, Picture, Preview};
+use eframe::egui::{ColorImage, TextureOptions};
+
+use crate::gui::canvas::tasks::{CanvasPixelTask, DocumentNumber, PreparedCandidate};
+use crate::gui::context::Context;
+use crate::gui::create::state::FormingPicture;
+use crate::gui::files::{PixelTask, ScreenPreview};
+use crate::gui::live::state::{FinishedPicture, Look, Pending, Run, State};
+use crate::gui::shared::ErrorCard;
+use atelier_core::canvas::PixelRect;
+
+/// Folds an event of the engine in. Returns false for those of other jobs, and for lines of the log.
+pub(crate) fn engine_event(state: &mut State, event: &Event, context: &mut Context<'_>) -> bool {
+    let Some(run) = state.run.as_mut().filter(|run| event.job() == Some(run.job)) else { return false };
+    match event {
+        Event::Begin { begin, .. } => {
+            run.has_begun = true;
+            run.progress.begin(begin.clone());
+        }
+        Event::Phase { phase, .. } => run.progress.phase(*phase),
+        Event::Step { step, .. } => run.progress.step(*step),
+        Event::Waiting { behind, .. } => run.progress.waits(behind.clone()),
+        Event::Preview { preview, .. } => state.pending = Some(Pending::Preview(run.job, preview.clone())),
+        Event::Picture { picture, .. } => {
+            let finished = FinishedPicture { recipe: run.recipe.clone(), picture: picture.clone(), base: run.base.clone() };
+            state.pending = Some(Pending::Picture(run.job, Box::new(finished)));
+        }
+        Event::End { end, .. } => ended(state, end, context),
+        _ => return matches!(event, Event::Measured { .. }),
+    }
+    true
+}
+
+fn ended(state: &mut State, end: &End, context: &mut Context<'_>) {
+    state.run = None;
+    state.follower.ended();
+    match end {
+        End::Done { timings, .. } => state.picture_secs = Some(timings.total_secs - timings.load_secs),
+        End::Failed(Failure { advice, log, .. }) => {
+            context.shared.error = Some(ErrorCard { details: log.clone(), ..ErrorCard::of(advice.clone()) });
+        }
+        End::Cancelled => {}
+    }
+}
+
+/// Has the newest preview or picture made ready for the screen, one at a time.
+pub(crate) fn convert(state: &mut State, context: &Context<'_>) {
+    if state.converting.is_some() {
+        return;
+    }
+    let Some(pending) = state.pending.take() else { return };
+    let (job, task, finished) = match pending {
+        Pending::Preview(job, preview) => (job, PixelTask::Preview(job, preview), None),
+        Pending::Picture(job, finished) => (job, task_of(job, &finished, context), Some(*finished)),
+    };
+    if state.shown_job == Some(job) {
+        state.converting = Some((job, finished));
+        context.workers.pixel(task);
+    }
+}
+
+/// Work that makes a finished picture ready: of a document, what it changes.
+fn task_of(job: JobId, finished: &FinishedPicture, context: &Context<'_>) -> PixelTask {
+    let Picture { info, image, .. } = &finished.picture;
+    match &finished.base {
+        Some(base) => PixelTask::Canvas(CanvasPixelTask::Candidate {
+            document: base.document,
+            picture: Arc::clone(image),
+            base: base.picture.clone(),
+            seed: info.seed,
+            max_side_px: context.egui.input(|input| input.max_texture_side),
+            live: Some(job),
+        }),
+        None => PixelTask::Preview(job, Preview { picture: info.index, step: u32::MAX, place: None, image: Arc::clone(image) }),
+    }
+}
+
+/// A preview is ready for the screen, or a picture without a document. Returns the preview where it is none of a live picture.
+pub(crate) fn preview_ready(state: &mut State, job: JobId, preview: ScreenPreview, context: &Context<'_>) -> Option<ScreenPreview> {
+    let Some((_, finished)) = state.converting.take_if(|(converting, _)| *converting == job) else { return Some(preview) };
+    if state.shown_job != Some(job) {
+        return None;
+    }
+    let ScreenPreview { place, image, .. } = preview;
+    let run = state.run.as_ref().filter(|run| run.job == job);
+    let document = finished.as_ref().map_or_else(|| run.and_then(|run| run.base.as_ref()), |finished| finished.base.as_ref());
+    let document = document.map(|base| base.document);
+    let size = finished.as_ref().map(|it| (it.picture.image.width(), it.picture.image.height()));
+    let size = size.or_else(|| run.and_then(|run| run.progress.size_px())).unwrap_or((image.size[0] as u32, image.size[1] as u32));
+    show(state, job, document, (image, size, place), context);
+    if let Some(look) = &mut state.look {
+        look.result = finished.map(|finished| (finished, None));
+    }
+    None
+}
+
+/// What a finished picture changes of a document is ready; `None` where it came in another size.
+pub(crate) fn candidate_ready(state: &mut State, job: JobId, candidate: Option<PreparedCandidate>, context: &mut Context<'_>) {
+    let Some((_, Some(finished))) = state.converting.take_if(|(converting, _)| *converting == job) else { return };
+    if state.shown_job != Some(job) {
+        return;
+    }
+    let Some(PreparedCandidate { patch, bounds, overlay, .. }) = candidate else {
+        context.notice("The live picture came back in another size than the canvas has.");
+        return;
+    };
+    let size = (finished.picture.image.width(), finished.picture.image.height());
+    show(state, job, finished.base.as_ref().map(|base| base.document), (overlay, size, Some(bounds)), context);
+    if let Some(look) = &mut state.look {
+        look.result = Some((finished, Some(patch)));
+    }
+}
+
+/// Shows these pixels in the place of those before. The pixels come with the size of the picture, and the part of it that they show.
+fn show(
+    state: &mut State,
+    job: JobId,
+    document: Option<DocumentNumber>,
+    (image, (width, height), place): (ColorImage, (u32, u32), Option<PixelRect>),
+    context: &Context<'_>,
+) {
+    let texture = match state.look.take() {
+        Some(mut look) => {
+            look.picture.texture.set(image, TextureOptions::LINEAR);
+            look.picture.texture
+        }
+        None => context.egui.load_texture("live", image, TextureOptions::LINEAR),
+    };
+    state.look = Some(Look { picture: FormingPicture { job, texture, width, height, place }, document, result: None });
+}
+
+impl Run {
+    /// True while it waits behind jobs of the queue.
+    pub(crate) const fn is_waiting(&self, queue_is_at_work: bool) -> bool {
+        !self.has_begun && queue_is_at_work
+    }
+}

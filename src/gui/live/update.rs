@@ -1,0 +1,152 @@
+//! Effects of the commands of Live, and what is done once a frame. Nothing here waits.
+
+use atelier_engine::Task;
+
+use crate::gui::canvas::state::{Gesture, OpenDocument};
+use crate::gui::canvas::{candidates, generate};
+use crate::gui::context::Context;
+use crate::gui::live::command::{Command, fewer_steps, smaller_size};
+use crate::gui::live::follower::{Activity, FollowAction, Follower};
+use crate::gui::live::looks;
+use crate::gui::live::state::{Base, CanvasSource, Run, Source, State};
+use crate::gui::shared::Screen;
+use crate::gui::{canvas, create};
+use atelier_core::recipe::Recipe;
+
+/// Carries out a command.
+pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
+    match command {
+        Command::Toggle if state.is_on => switch_off(state, context),
+        Command::Toggle => {
+            let (run, converting, paths) = (state.run.take(), state.converting.take(), state.paths.take());
+            *state = State { is_on: true, run, converting, paths, ..State::default() };
+            context.follow_up(create::Command::Follow);
+        }
+        Command::Follow => {
+            if context.shared.recipe.seed < 0 {
+                state.seed = Some(generate::random_seed());
+            }
+            state.follower.make_again();
+        }
+        Command::Accept => state.accepts = true,
+        Command::FewerSteps => {
+            if let Some(steps) = fewer_steps(state, context.shared) {
+                context.shared.recipe.steps = steps;
+            }
+        }
+        Command::SmallerSize => {
+            if let Some((width, height)) = smaller_size(context.shared) {
+                (context.shared.recipe.width, context.shared.recipe.height) = (width, height);
+            }
+        }
+    }
+}
+
+fn switch_off(state: &mut State, context: &Context<'_>) {
+    if let Some(run) = &state.run {
+        context.engine.cancel(run.job);
+    }
+    state.is_on = false;
+    state.follower = Follower::default();
+    state.forget_look();
+}
+
+/// Follows what happened in other features: called once a frame.
+pub(crate) fn refresh(state: &mut State, canvas: &mut canvas::State, create: &mut create::State, context: &mut Context<'_>) {
+    if !state.is_on {
+        return;
+    }
+    if std::mem::take(&mut state.accepts) {
+        accept(state, canvas, create, context);
+    }
+    let document = canvas.edited();
+    state.follows_canvas = document.is_some();
+    let seed = *state.seed.get_or_insert_with(|| create.last_seed.unwrap_or_else(generate::random_seed));
+    let source = source(&context.shared.recipe, seed, document, canvas);
+    let activity = activity(state, document, canvas, context);
+    if activity == Activity::Drawing {
+        // What is painted must be seen.
+        state.forget_look();
+    }
+    match state.follower.next_action(&source, activity, context.egui.time()) {
+        FollowAction::None => {}
+        FollowAction::Wait(secs) => context.egui.request_repaint_after_secs(secs + 0.005),
+        FollowAction::Stop => {
+            if let Some(run) = &state.run {
+                context.engine.cancel(run.job);
+            }
+        }
+        FollowAction::Begin => begin(state, source, canvas, create, context),
+    }
+    looks::convert(state, context);
+}
+
+/// Everything that the picture is made from now.
+fn source(recipe: &Recipe, seed: i64, document: Option<&OpenDocument>, canvas: &canvas::State) -> Source {
+    let seed = if recipe.seed < 0 { seed } else { recipe.seed };
+    let canvas = document.map(|document| CanvasSource {
+        document: document.number,
+        version: document.document.version(),
+        strength: canvas.options.strength,
+        crop: document.crop,
+    });
+    Source { recipe: Recipe { seed, batch_count: 1, ..recipe.clone() }, canvas }
+}
+
+fn activity(state: &State, document: Option<&OpenDocument>, canvas: &canvas::State, context: &Context<'_>) -> Activity {
+    let is_changing = |document: &OpenDocument| {
+        document.pending_edits > 0 || document.gesture.as_ref().is_some_and(|gesture| !matches!(gesture, Gesture::Pipette))
+    };
+    if document.is_some_and(is_changing) {
+        return Activity::Drawing;
+    }
+    let is_known = document.is_none_or(|document| generate::current(document, context.shared, &canvas.options).is_some());
+    // The one before is still to end, where Live was switched off and on.
+    let is_free = state.run.is_none() || state.follower.is_running();
+    let is_ready = is_known && is_free && context.shared.screen == Screen::Create && state.ready(context.shared).is_ok();
+    if is_ready { Activity::Ready } else { Activity::NotReady }
+}
+
+fn begin(state: &mut State, source: Source, canvas: &canvas::State, create: &create::State, context: &mut Context<'_>) {
+    let of_canvas = canvas.edited().and_then(|document| {
+        let analysis = generate::current(document, context.shared, &canvas.options)?;
+        let recipe = generate::recipe(&source.recipe, document, analysis, &canvas.options);
+        Some((recipe, Base { document: document.number, picture: analysis.picture.clone() }))
+    });
+    let (recipe, base) = match of_canvas {
+        Some((recipe, base)) => (recipe, Some(base)),
+        None => (source.recipe, None),
+    };
+    let preview = create.preview_options(context.shared);
+    match context.engine.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview }) {
+        Ok(job) => {
+            state.shown_job = Some(job);
+            state.run = Some(Run { job, recipe, base, has_begun: false, progress: create::progress::Progress::default() });
+        }
+        Err(busy) => {
+            state.follower.ended();
+            context.notice(format!("The live picture could not be started: {busy}."));
+        }
+    }
+}
+
+/// Makes the finished picture a layer, or keeps it where there is no document.
+fn accept(state: &mut State, canvas: &mut canvas::State, create: &mut create::State, context: &mut Context<'_>) {
+    let Some(look) = &mut state.look else { return };
+    let Some((finished, patch)) = look.result.take() else { return };
+    let (Some(number), Some(patch)) = (look.document, patch) else {
+        return create::pictures::keep(create, finished.recipe, &finished.picture, state.paths.clone(), context);
+    };
+    let seed = finished.picture.info.seed;
+    let source_now = |canvas: &canvas::State, recipe: &Recipe| source(recipe, state.seed.unwrap_or(seed), canvas.edited(), canvas);
+    let is_newest = state.follower.has_made(&source_now(canvas, &context.shared.recipe));
+    let Some(document) = canvas.edited_mut().filter(|document| document.number == number) else { return };
+    if candidates::accept_patch(document, seed, patch, context) {
+        let accepted = source_now(canvas, &context.shared.recipe);
+        state.forget_look();
+        if is_newest {
+            // The picture would be made from itself.
+            state.follower.take_as_made(accepted);
+        }
+    }
+}
