@@ -11,6 +11,7 @@ use crate::gui::create::state::FormingPicture;
 use crate::gui::files::{PixelTask, ScreenPreview};
 use crate::gui::live::state::{FinishedPicture, Look, Pending, Run, State};
 use crate::gui::shared::ErrorCard;
+use crate::studio::queue::QueueRequest;
 use atelier_core::canvas::PixelRect;
 
 /// Folds an event of the engine in. Returns false for those of other jobs, and for lines of the log.
@@ -36,7 +37,9 @@ pub(crate) fn engine_event(state: &mut State, event: &Event, context: &mut Conte
 }
 
 fn ended(state: &mut State, end: &End, context: &mut Context<'_>) {
-    state.run = None;
+    if state.run.take().is_some_and(|run| run.is_awaited) {
+        context.queue.send(QueueRequest::SetAwaited(false));
+    }
     state.follower.ended();
     match end {
         End::Done { timings, .. } => state.picture_secs = Some(timings.total_secs - timings.load_secs),

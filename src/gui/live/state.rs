@@ -74,6 +74,8 @@ pub(crate) struct Run {
     pub(crate) recipe: Recipe,
     pub(crate) base: Option<Base>,
     pub(crate) has_begun: bool,
+    /// The queue was told that it is awaited.
+    pub(crate) is_awaited: bool,
     pub(crate) progress: Progress,
 }
 

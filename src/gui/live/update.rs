@@ -11,6 +11,7 @@ use crate::gui::live::looks;
 use crate::gui::live::state::{Base, CanvasSource, Run, Source, State};
 use crate::gui::shared::Screen;
 use crate::gui::{canvas, create};
+use crate::studio::queue::QueueRequest;
 use atelier_core::recipe::Recipe;
 
 /// Carries out a command.
@@ -121,7 +122,12 @@ fn begin(state: &mut State, source: Source, canvas: &canvas::State, create: &cre
     match context.engine.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview }) {
         Ok(job) => {
             state.shown_job = Some(job);
-            state.run = Some(Run { job, recipe, base, has_begun: false, progress: create::progress::Progress::default() });
+            let is_awaited = !context.shared.jobs.is_empty();
+            if is_awaited {
+                context.queue.send(QueueRequest::SetAwaited(true));
+            }
+            let progress = create::progress::Progress::default();
+            state.run = Some(Run { job, recipe, base, has_begun: false, is_awaited, progress });
         }
         Err(busy) => {
             state.follower.ended();

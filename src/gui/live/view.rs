@@ -43,12 +43,14 @@ pub(crate) fn live_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let live = &state.live;
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
-        theme::accented(ui, |ui| {
-            command_control(ui, state, commands, Command::Accept, |ui| ui.button("Accept").accessible_name(Command::Accept.label()))
+        command_control(ui, state, commands, Command::Accept, |ui| {
+            let accept = |ui: &mut Ui| ui.button("Accept").accessible_name(Command::Accept.label());
+            if live.has_result() { theme::accented(ui, accept) } else { accept(ui) }
         });
-        if live.is_slow() {
-            command_button(ui, state, commands, Command::SmallerSize);
-            command_button(ui, state, commands, Command::FewerSteps);
+        for remedy in [Command::SmallerSize, Command::FewerSteps] {
+            if live.is_slow() && remedy.enabled(live, &state.shared).is_ok() {
+                command_button(ui, state, commands, remedy);
+            }
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             ui.label(bold(if live.is_slow() { "Follow" } else { "Live" }).color(palette.accent));

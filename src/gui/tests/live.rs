@@ -277,6 +277,24 @@ fn it_waits_for_the_queue_and_says_so() {
 }
 
 #[test]
+fn a_batch_steps_aside_for_it_and_goes_on_afterwards() {
+    let mut studio = Studio::open(Recipe { batch_count: 3, seed: 1, ..ready() });
+    let batch = studio.generate();
+    studio.begin(batch.0, vec![1, 2, 3]);
+    studio.click("Live");
+    studio.until("the run", |app| app.state.live.is_running());
+    studio.picture(batch.0, 0, 1);
+    studio.until("the cancel", |_| is_cancelled(&batch));
+    studio.cancelled(batch.0);
+    let (job, recipe, _) = studio.take();
+    assert_eq!((recipe.batch_count, studio.run()), (1, Some(job)), "the live one, and the rest of the batch not before it");
+    studio.begin(job, vec![1]);
+    studio.finish_live(job, 30, 1.0);
+    let (_, recipe, _) = studio.take();
+    assert_eq!((recipe.batch_count, recipe.seed), (2, 2), "the pictures that are missing");
+}
+
+#[test]
 fn switched_off_it_stops_and_leaves_nothing_behind() {
     let mut studio = Studio::open(ready());
     let first = studio.go_live();

@@ -35,6 +35,7 @@ pub fn list_jobs(database: &Path) -> Result<QueueListing, GalleryError> {
         resident: &[],
         pause: control.pause,
         follows_model: control.follows_model,
+        is_awaited: false,
         is_owner: true,
         moved_up: &nothing,
     };

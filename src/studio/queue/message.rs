@@ -40,6 +40,8 @@ pub enum QueueRequest {
     ForgetEnded,
     /// Look again for models that jobs wait for.
     LookForModels,
+    /// A person waits for a picture that the engine makes beside the queue, or no longer: batches step aside behind the forming picture.
+    SetAwaited(bool),
     /// Stop what runs, and begin nothing more: the program is about to end. What runs now goes on at the next start.
     StopForEnd,
 }
@@ -193,6 +195,8 @@ pub enum WaitReason {
     Behind(usize),
     /// What a person waits for is made first; this many jobs are before it.
     BehindInteractive(usize),
+    /// The live picture is made first.
+    Live,
     /// The queue is paused.
     Paused,
     /// A question about a job before it has no answer yet.
@@ -216,6 +220,7 @@ impl WaitReason {
             Self::Next => "Next".into(),
             Self::Behind(count) => format!("Behind {}", jobs(count)),
             Self::BehindInteractive(count) => format!("Behind {} that you wait for", jobs(count)),
+            Self::Live => "Waits for the live picture".into(),
             Self::Paused => "The queue is paused".into(),
             Self::Question => "Waits for your answer about the job above".into(),
             Self::Model(model) => format!("Waits for the download of {model}"),

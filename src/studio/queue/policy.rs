@@ -28,6 +28,8 @@ pub(super) struct Situation<'a> {
     pub(super) follows_model: bool,
     /// This process runs the queue.
     pub(super) is_owner: bool,
+    /// A person waits for a picture that is not in the queue.
+    pub(super) is_awaited: bool,
     /// Jobs in a row that went before the first of their lane, by device.
     pub(super) moved_up: &'a BTreeMap<Option<String>, usize>,
 }
@@ -65,10 +67,10 @@ impl Situation<'_> {
 
     /// Waiting jobs that could begin, in their order.
     fn candidates(&self) -> impl Iterator<Item = &QueuedJob> {
-        let is_asking = self.is_asking();
+        let holds_batches = self.is_asking() || self.is_awaited;
         self.jobs
             .iter()
-            .filter(move |job| job.state == JobState::Waiting && job.wanted_model.is_none() && !(is_asking && job.lane == Lane::Batch))
+            .filter(move |job| job.state == JobState::Waiting && job.wanted_model.is_none() && !(holds_batches && job.lane == Lane::Batch))
     }
 
     pub(super) fn decide(&self) -> Decision {
@@ -78,6 +80,9 @@ impl Situation<'_> {
             // Behind a pause nothing begins, not even what the engine has already.
             decision.withdraw.extend(unbegun().map(|job| job.id));
             return decision;
+        }
+        if self.is_awaited {
+            decision.withdraw.extend(unbegun().filter(|job| job.lane == Lane::Batch).map(|job| job.id));
         }
         let devices: BTreeSet<&Option<String>> = self.candidates().map(|job| &job.device).collect();
         for device in devices {
@@ -104,7 +109,7 @@ impl Situation<'_> {
             self.candidates().chain(unbegun()).filter(|job| job.lane == Lane::Interactive).map(|job| &job.device).collect();
         let in_the_way = self.jobs.iter().filter(|job| {
             let is_at_work = self.active(job.id).is_some_and(|it| it.has_begun && !it.is_stopping);
-            job.lane == Lane::Batch && awaited.contains(&job.device) && is_at_work
+            job.lane == Lane::Batch && (self.is_awaited || awaited.contains(&job.device)) && is_at_work
         });
         decision.suspend.extend(in_the_way.map(|job| job.id));
         decision
@@ -158,6 +163,7 @@ impl Situation<'_> {
                 None if self.pause != PauseMode::No => WaitReason::Paused,
                 None if !self.is_owner => WaitReason::OtherProcess,
                 None if job.lane == Lane::Batch && self.is_asking() => WaitReason::Question,
+                None if job.lane == Lane::Batch && self.is_awaited => WaitReason::Live,
                 None if before == 0 => WaitReason::Next,
                 None if job.lane == Lane::Batch && self.candidates().any(|it| it.lane == Lane::Interactive) => {
                     WaitReason::BehindInteractive(before)

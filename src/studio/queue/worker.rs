@@ -52,6 +52,8 @@ pub(super) struct Worker {
     last_problem: Option<Advice>,
     /// Changes of jobs that the engine is to give back first.
     pub(super) deferred: Vec<(QueuedJobId, QueueRequest)>,
+    /// A person waits for a picture that is not in the queue.
+    pub(super) is_awaited: bool,
     /// Nothing more begins: the program is about to end.
     pub(super) is_ending: bool,
 }
@@ -96,6 +98,7 @@ impl Worker {
             polls_of_free_lock: 0,
             last_problem: None,
             deferred: Vec::new(),
+            is_awaited: false,
             is_ending: false,
         };
         let begun = worker.begin();
@@ -226,6 +229,7 @@ impl Worker {
             pause: self.control.pause,
             follows_model: self.control.follows_model,
             is_owner: self.lock.is_held(),
+            is_awaited: self.is_awaited,
             moved_up: &self.moved_up,
         }
     }

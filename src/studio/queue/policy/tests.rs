@@ -46,7 +46,7 @@ fn active(job: &mut QueuedJob, has_begun: bool) -> ActiveState {
 static NONE: BTreeMap<Option<String>, usize> = BTreeMap::new();
 
 fn situation<'a>(jobs: &'a [QueuedJob], active: &'a [ActiveState], resident: &'a [ModelFiles]) -> Situation<'a> {
-    Situation { jobs, active, resident, pause: PauseMode::No, follows_model: true, is_owner: true, moved_up: &NONE }
+    Situation { jobs, active, resident, pause: PauseMode::No, follows_model: true, is_owner: true, is_awaited: false, moved_up: &NONE }
 }
 
 fn started(decision: &Decision) -> Vec<i64> {
@@ -82,6 +82,20 @@ fn what_a_person_waits_for_takes_the_place_at_the_door_and_suspends_a_batch_behi
     assert_eq!(situation(&jobs, &submitted, &[]).decide().suspend, [QueuedJobId(1)], "also once the engine has it");
     jobs[0].state = JobState::Waiting;
     assert_eq!(situation(&jobs, &active[..1], &[]).reason(&jobs[2], 2), Some(WaitReason::BehindInteractive(2)));
+}
+
+#[test]
+fn a_picture_that_is_awaited_beside_the_queue_holds_batches_behind_their_picture() {
+    let mut jobs = [job(1, "a"), job(2, "a"), job(3, "a"), job(4, "a")];
+    jobs[3].lane = Lane::Interactive;
+    let active = [active(&mut jobs[0], true), active(&mut jobs[1], false)];
+    let awaited = Situation { is_awaited: true, ..situation(&jobs[..3], &active, &[]) };
+    let decision = awaited.decide();
+    assert_eq!((decision.withdraw, decision.suspend), (vec![QueuedJobId(2)], vec![QueuedJobId(1)]));
+    assert_eq!(decision.start, [], "no batch begins");
+    assert_eq!(awaited.reason(&jobs[2], 2), Some(WaitReason::Live));
+    let asked = Situation { is_awaited: true, ..situation(&jobs, &active[..1], &[]) };
+    assert_eq!(started(&asked.decide()), [4], "what a person asked for is made");
 }
 
 #[test]
