@@ -80,6 +80,7 @@ fn recipe(base: &Recipe, document: &OpenDocument, analysis: &Analysis, options: 
         mask: Rgb8::new(picture.width(), picture.height(), mask).map(ImageSource::Pixels),
         area: Some(AreaSettings { crop, fill, ..AreaSettings::default() }),
         outpaint: None,
+        earlier_steps: Vec::new(),
         ..base.clone()
     }
 }
