@@ -603,6 +603,21 @@ mod tests {
     }
 
     #[test]
+    fn a_branch_comes_back_with_the_settings_and_the_name_of_its_parent() {
+        let parent = Recipe { prompt: "day".into(), ..full() };
+        let recipe = Recipe { earlier_steps: parent.steps_until(3, Some("1.png".into())), loras: Vec::new(), ..full() };
+        let text = stored(&recipe);
+        assert!(!text.contains("someone"), "no folders: {text}");
+        let back = restored(&text, |_, name, _| Some(Path::new("/home/someone/loras").join(name))).recipe.earlier_steps;
+        assert_eq!(back, recipe.earlier_steps);
+        let without = restored(&text, |need, name, _| (need != RequiredFile::Lora).then(|| name.into()));
+        assert!(without.recipe.earlier_steps[0].loras.is_empty() && without.missing.iter().any(|it| it.need == RequiredFile::Lora));
+        let strange = r#"{"earlier_steps":[{"until_step":3,"picture":"../x/y.png","guidance":-7,"control_strength":9}]}"#;
+        let strange = &restored(strange, |_, _, _| None).recipe.earlier_steps[0];
+        assert_eq!((strange.picture.as_deref(), strange.guidance, strange.control_strength), (Some("y.png"), 0.0, 1.0));
+    }
+
+    #[test]
     fn notes_stay_with_the_picture_and_strangers_name_no_folders_in_them() {
         let quantisation = |name: &str| Change::Quantisation { module: atelier_core::placement::Module::Diffusion, name: name.into() };
         let runs = Change::RunsOn { module: atelier_core::placement::Module::Vae, device: "RPC0[10.0.0.4:50052]".into() };

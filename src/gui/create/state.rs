@@ -11,7 +11,7 @@ use crate::gui::create::dropped::DroppedPictures;
 use crate::gui::create::presets::PresetState;
 use crate::gui::create::prompt_history::PromptHistory;
 use crate::gui::create::session::{PictureId, Session};
-use crate::gui::create::steps::{ShownStep, StepPreviews};
+use crate::gui::create::step_previews::{ShownStep, StepPreviews};
 use crate::gui::shared::Shared;
 use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;

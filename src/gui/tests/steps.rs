@@ -49,7 +49,7 @@ fn arrow_keys_show_the_steps_and_the_next_picture_goes_on_from_one() {
     let earlier: Vec<_> = recipe.earlier_steps.iter().map(|it| (it.until_step, it.prompt.as_str())).collect();
     assert_eq!(earlier, [(2, "a lake")]);
     let name = recipe.earlier_steps[0].picture.clone().unwrap();
-    assert!(name.ends_with(".png") && !name.contains('/'), "{name}");
+    assert!(!name.is_empty() && !name.contains('/'), "{name}");
     assert_eq!(recipe.parent().map(|it| it.prompt), Some("a lake".into()));
 }
 
