@@ -5,7 +5,7 @@
 mod support;
 
 use atelier_core::canvas::Borders;
-use atelier_core::recipe::{ImageSource, InitImage, Lora, Recipe, Rgb8, Sampler};
+use atelier_core::recipe::{Hires, ImageSource, InitImage, Lora, Recipe, Rgb8, Sampler};
 use atelier_engine::{End, Phase};
 use support::engine::{Engine, Said};
 use support::{folder, recipe};
@@ -20,8 +20,8 @@ fn branch(of: &Recipe, step: u32, prompt: &str) -> Recipe {
     Recipe { earlier_steps: of.steps_until(step, Some("1.png".into())), prompt: prompt.into(), ..of.clone() }
 }
 
-/// How often text was encoded: once for each run of the engine.
-fn runs(said: &Said) -> usize {
+/// How often a picture was decoded.
+fn decodings(said: &Said) -> usize {
     let phases = said.phases();
     phases.iter().filter(|phase| matches!(phase, Phase::Decoding { .. })).count()
 }
@@ -36,7 +36,7 @@ fn a_branch_with_the_same_settings_is_its_parent_and_one_with_other_words_is_not
     let other = engine.run(&branch(&parent(), 2, "a red fox"));
     let unrelated = engine.run(&Recipe { prompt: "a red fox".into(), ..parent() });
     assert!(other.pixels() != whole.pixels() && other.pixels() != unrelated.pixels());
-    assert_eq!(runs(&other), 1);
+    assert_eq!(decodings(&other), 1);
     let guided = engine.run(&Recipe { guidance: 6.0, ..branch(&parent(), 2, "a lake") });
     assert!(guided.pixels() != whole.pixels() && guided.pixels() != other.pixels());
 }
@@ -65,6 +65,10 @@ fn each_picture_of_a_batch_has_steps_of_its_own_and_a_second_pass_comes_after_th
     let same = engine.run(&branch(&second, 3, "a lake"));
     assert_eq!(same.pictures()[0].image.pixels(), batch.pictures()[1].image.pixels());
     assert_eq!(same.pictures()[0].info.seed, second.seed);
+    let larger = Recipe { hires: Some(Hires { scale: 1.5, strength: 0.5, ..Hires::default() }), ..parent() };
+    let whole = engine.run(&larger);
+    assert_eq!(engine.run(&branch(&larger, 3, "a lake")).pixels(), whole.pixels());
+    assert_ne!(engine.run(&branch(&larger, 3, "a red fox")).pixels(), whole.pixels());
 }
 
 #[test]
