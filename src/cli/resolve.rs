@@ -133,7 +133,7 @@ fn recipe(flags: &GenerateFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<Str
         let ParsedCommand { recipe, left_out } = sd_cli::read(command)?;
         (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect(), None)
     } else {
-        recipe_like(flags.like.as_deref(), &flags.picture, &flags.common, lookup)?
+        recipe_like(flags.like.as_deref().map(|it| (it, flags.from_step)), &flags.picture, &flags.common, lookup)?
     };
     check_complete(&recipe)?;
     Ok((recipe, left_out, name))
@@ -161,23 +161,33 @@ pub(super) fn queued(
     is_model_here: bool,
     lookup: &Lookup<'_>,
 ) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
-    let (recipe, notes, name) = recipe_like(flags.like.as_deref(), &flags.picture(), &flags.common, lookup)?;
+    let (recipe, notes, name) =
+        recipe_like(flags.like.as_deref().map(|it| (it, flags.from_step)), &flags.picture(), &flags.common, lookup)?;
     if is_model_here {
         check_complete(&recipe)?;
     }
     Ok((recipe, notes, name))
 }
 
-/// The recipe of flags and of the picture that it is to be like, what could not be taken from that, and the name of a model of the library.
+/// The recipe of flags and of the picture that it is to be like, or to go on from after a step, what could not be taken from that, and the name
+/// of a model of the library.
 fn recipe_like(
-    like: Option<&Path>,
+    like: Option<(&Path, Option<u32>)>,
     picture: &PictureFlags,
     common: &CommonFlags,
     lookup: &Lookup<'_>,
 ) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
-    let like = like.map(lookup.like).transpose()?;
-    let notes = like.as_ref().map(|picture| picture.sentences().collect()).unwrap_or_default();
-    let (recipe, name) = recipe_of_flags(picture, common, like.as_ref(), lookup)?;
+    let opened = like.map(|(path, _)| (lookup.like)(path)).transpose()?;
+    let notes = opened.as_ref().map(|picture| picture.sentences().collect()).unwrap_or_default();
+    let (mut recipe, name) = recipe_of_flags(picture, common, opened.as_ref(), lookup)?;
+    if let (Some((path, Some(step))), Some(opened)) = (like, &opened) {
+        let mut parent = recipe.clone();
+        // Its LoRAs were made for its own model.
+        let is_same_model = opened.settings.files.as_ref() == Some(&recipe.files);
+        let loras = opened.settings.loras.clone().filter(|_| is_same_model);
+        PartialRecipe { files: None, loras, ..opened.settings.clone() }.apply(&mut parent);
+        recipe.earlier_steps = parent.steps_until(step, path.file_name().map(|name| name.to_string_lossy().into_owned()));
+    }
     Ok((recipe, notes, name))
 }
 
@@ -276,6 +286,7 @@ fn recipe_of_flags(
         area: usual.area,
         outpaint: usual.outpaint,
         hires: hires_of(hires, lookup)?.or(usual.hires),
+        earlier_steps: usual.earlier_steps,
         reference_images: if inputs.ref_image.is_empty() { usual.reference_images } else { inputs.ref_image.iter().map(file).collect() },
         control: inputs
             .control_image

@@ -34,6 +34,8 @@ use atelier_gallery::PictureId as GalleryId;
 use atelier_media::canvas_file::CANVAS_ENDING;
 use atelier_media::{PictureError, Tool};
 
+/// Longest side of a preview for the screen, in pixels.
+const PREVIEW_SIDE_PX: usize = 2048;
 /// A dialog that closes faster than this was never seen: no person is so quick.
 const NEVER_SEEN: Duration = Duration::from_millis(150);
 
@@ -147,6 +149,15 @@ pub enum PixelTask {
     },
     /// Convert a preview for the screen.
     Preview(JobId, Preview),
+    /// Convert the preview of a step of a finished picture for the screen.
+    StepPreview {
+        /// Its number.
+        id: PictureId,
+        /// The step, from 1.
+        step: u32,
+        /// Its pixels.
+        pixels: Arc<Rgb8>,
+    },
     /// Convert a picture of the clipboard.
     Pasted(Arc<ColorImage>),
     /// Work of the canvas with pixels.
@@ -248,6 +259,8 @@ pub enum Report {
     ClipboardFailed(FileError),
     /// Preview, converted for the screen.
     Preview(JobId, ScreenPreview),
+    /// Preview of a step of a finished picture, converted for the screen.
+    StepPreview(PictureId, u32, ColorImage),
     /// Picture of the gallery, converted for the screen.
     Large(GalleryId, Arc<Rgb8>, ColorImage),
     /// Difference of two pictures of the gallery, converted for the screen.
@@ -356,8 +369,9 @@ pub(crate) fn pixel_task(task: PixelTask) -> Option<Report> {
         PixelTask::Difference { ids, pixels, other, max_side_px } => {
             Report::Difference(ids, pixels::difference(&pixels, &other, max_side_px))
         }
+        PixelTask::StepPreview { id, step, pixels } => Report::StepPreview(id, step, pixels::to_screen(&pixels, PREVIEW_SIDE_PX)),
         PixelTask::Preview(job, preview) => {
-            let image = pixels::to_screen(&preview.image, 2048);
+            let image = pixels::to_screen(&preview.image, PREVIEW_SIDE_PX);
             Report::Preview(job, ScreenPreview { picture: preview.picture, place: preview.place, image })
         }
     })

@@ -13,7 +13,7 @@ use crate::gui::state::State;
 use crate::gui::widgets::has_own_undo;
 use crate::gui::window_command::WindowCommand;
 
-use crate::gui::create::view::{filmstrip, progress, settings_panel};
+use crate::gui::create::view::{filmstrip, progress, settings_panel, steps};
 use crate::gui::features::with_features;
 use crate::gui::{canvas, create, gallery, live, models, overlays, palette, program, queue, theme, toolbar};
 
@@ -82,6 +82,13 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 .show_separator_line(false)
                 .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 2, bottom: 12 }))
                 .show(ui, |ui| filmstrip::filmstrip_panel(ui, state, commands));
+        }
+        if state.create.picture_with_steps().is_some() && state.shared.screen == Screen::Create {
+            Panel::bottom("steps")
+                .resizable(false)
+                .show_separator_line(false)
+                .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 2, bottom: 6 }))
+                .show(ui, |ui| steps::steps_panel(ui, state, commands));
         }
         if !state.shared.jobs.is_empty() {
             Panel::bottom("progress")

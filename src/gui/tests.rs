@@ -38,6 +38,7 @@ mod presets;
 mod program;
 mod queue;
 mod recall;
+mod steps;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);

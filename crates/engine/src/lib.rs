@@ -27,6 +27,7 @@ mod remote;
 mod scheduler;
 mod start;
 mod state;
+mod steps;
 mod threads;
 
 pub use cpu_math::{choose_cpu_math, cpu_math};

@@ -13,7 +13,9 @@ use atelier_core::canvas::{Borders, StartFit};
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::picture_note::{NoteKind, PictureNote};
 use atelier_core::placement::Change;
-use atelier_core::recipe::{ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe, Rng, StoredArea};
+use atelier_core::recipe::{
+    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe, Rng, StoredArea,
+};
 
 /// The version that this program writes.
 const VERSION: u32 = 1;
@@ -71,6 +73,9 @@ pub struct StoredRecipe {
     /// Of a picture that was enlarged, the size of the first pass is stored in place of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     hires: Option<StoredHires>,
+    /// Of a branch, the settings of its first steps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    earlier_steps: Vec<StoredSteps>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reference_images: Vec<StoredFile>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -169,6 +174,23 @@ struct StoredLora {
     strength: f32,
 }
 
+/// Earlier steps of a branch, with the settings in which they may differ from the others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct StoredSteps {
+    until_step: u32,
+    /// Name of the picture that they were taken from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture: Option<String>,
+    prompt: String,
+    negative_prompt: String,
+    guidance: f32,
+    distilled_guidance: f32,
+    control_strength: f32,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    loras: Vec<StoredLora>,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct StoredUpscale {
@@ -228,6 +250,7 @@ impl StoredRecipe {
             ImageSource::File(path) => file(path),
             ImageSource::Pixels(_) => StoredFile::default(),
         };
+        let stored_loras = |loras: &[Lora]| loras.iter().map(|it| StoredLora { file: file(&it.path), strength: it.strength }).collect();
         let (width, height) = if recipe.has_own_size() { (recipe.width, recipe.height) } else { (width, height) };
         Self {
             version: VERSION,
@@ -261,9 +284,23 @@ impl StoredRecipe {
                 strength: hires.strength,
                 upscaler: hires.upscaler.as_deref().map(file),
             }),
+            earlier_steps: recipe
+                .earlier_steps
+                .iter()
+                .map(|steps| StoredSteps {
+                    until_step: steps.until_step,
+                    picture: steps.picture.clone(),
+                    prompt: steps.prompt.clone(),
+                    negative_prompt: steps.negative_prompt.clone(),
+                    guidance: steps.guidance,
+                    distilled_guidance: steps.distilled_guidance,
+                    control_strength: steps.control_strength,
+                    loras: stored_loras(&steps.loras),
+                })
+                .collect(),
             reference_images: recipe.reference_images.iter().map(image).collect(),
             control: recipe.control.as_ref().map(|control| StoredImage { file: image(&control.image), strength: control.strength }),
-            loras: recipe.loras.iter().map(|lora| StoredLora { file: file(&lora.path), strength: lora.strength }).collect(),
+            loras: stored_loras(&recipe.loras),
             cpu_math: info.cpu_math.map(|math| math.name().to_owned()),
             upscaled: None,
             notes: Vec::new(),
@@ -355,11 +392,22 @@ impl StoredRecipe {
             .collect();
         let control =
             self.control.as_ref().and_then(|control| Some((find(RequiredFile::Image, &control.file)?, strength(control.strength))));
-        let loras = self.loras.iter().take(MOST_FILES).filter_map(|lora| {
-            let path = find(RequiredFile::Lora, &lora.file)?;
-            Some(Lora { path, strength: lora.strength.clamp(-10.0, 10.0) })
+        let mut found_loras = |loras: &[StoredLora]| -> Vec<Lora> {
+            let found = loras.iter().take(MOST_FILES).filter_map(|lora| {
+                let path = find(RequiredFile::Lora, &lora.file)?;
+                Some(Lora { path, strength: lora.strength.clamp(-10.0, 10.0) })
+            });
+            found.collect()
+        };
+        let loras = found_loras(&self.loras);
+        let earlier_steps = self.earlier_steps.into_iter().take(EarlierSteps::MOST).map(|steps| {
+            let loras = found_loras(&steps.loras);
+            let StoredSteps { until_step, picture, prompt, negative_prompt, guidance, distilled_guidance, control_strength, loras: _ } =
+                steps;
+            let picture = picture.as_deref().and_then(bare_name).map(str::to_owned);
+            EarlierSteps { until_step, picture, prompt, negative_prompt, guidance, distilled_guidance, control_strength, loras }.clamped()
         });
-        let loras = loras.collect();
+        let earlier_steps = earlier_steps.collect();
 
         // Without the picture that it enlarges it says nothing.
         let hires = self.hires.as_ref().filter(|_| init.is_some() || self.init.is_none()).map(|hires| {
@@ -400,6 +448,7 @@ impl StoredRecipe {
             area,
             outpaint,
             hires,
+            earlier_steps,
             reference_images,
             control: control.map(|(path, strength)| ControlImage { image: ImageSource::File(path), strength }),
             loras,
@@ -551,6 +600,21 @@ mod tests {
         assert_eq!((it.width, it.height), (recipe.width, recipe.height));
         let without = restored(&text, |need, name, _| (need != RequiredFile::Image).then(|| name.into())).recipe;
         assert_eq!((without.area, without.outpaint), (None, None));
+    }
+
+    #[test]
+    fn a_branch_comes_back_with_the_settings_and_the_name_of_its_parent() {
+        let parent = Recipe { prompt: "day".into(), ..full() };
+        let recipe = Recipe { earlier_steps: parent.steps_until(3, Some("1.png".into())), loras: Vec::new(), ..full() };
+        let text = stored(&recipe);
+        assert!(!text.contains("someone"), "no folders: {text}");
+        let back = restored(&text, |_, name, _| Some(Path::new("/home/someone/loras").join(name))).recipe.earlier_steps;
+        assert_eq!(back, recipe.earlier_steps);
+        let without = restored(&text, |need, name, _| (need != RequiredFile::Lora).then(|| name.into()));
+        assert!(without.recipe.earlier_steps[0].loras.is_empty() && without.missing.iter().any(|it| it.need == RequiredFile::Lora));
+        let strange = r#"{"earlier_steps":[{"until_step":3,"picture":"../x/y.png","guidance":-7,"control_strength":9}]}"#;
+        let strange = &restored(strange, |_, _, _| None).recipe.earlier_steps[0];
+        assert_eq!((strange.picture.as_deref(), strange.guidance, strange.control_strength), (Some("y.png"), 0.0, 1.0));
     }
 
     #[test]

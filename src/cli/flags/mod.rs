@@ -113,6 +113,9 @@ pub struct GenerateFlags {
     /// Take prompt, seed, settings and model from this picture, whichever program made it; other flags change them
     #[arg(long, value_name = "PICTURE", help_heading = PICTURE)]
     pub(super) like: Option<PathBuf>,
+    /// Keep the first STEP steps of the picture of --like, and go on from there with the prompt and settings given here
+    #[arg(long, value_name = "STEP", value_parser = clap::value_parser!(u32).range(1..), requires = "like", help_heading = PICTURE)]
+    pub(super) from_step: Option<u32>,
     /// Take model, prompt, settings and placement from this command line of sd-cli, instead of from flags
     #[arg(long, value_name = "COMMAND", help_heading = MODEL, conflicts_with_all = SETTINGS, conflicts_with = "like")]
     pub(super) from_command: Option<String>,

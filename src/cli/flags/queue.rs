@@ -72,6 +72,9 @@ pub(in crate::cli) struct QueueAddFlags {
     /// Take prompt, seed, settings and model from this picture, whichever program made it; other flags change them
     #[arg(long, value_name = "PICTURE", help_heading = PICTURE)]
     pub(in crate::cli) like: Option<PathBuf>,
+    /// Keep the first STEP steps of the picture of --like, and go on from there with the prompt and settings given here
+    #[arg(long, value_name = "STEP", value_parser = clap::value_parser!(u32).range(1..), requires = "like", help_heading = PICTURE)]
+    pub(in crate::cli) from_step: Option<u32>,
     /// What it should not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
     negative_prompt: Option<String>,

@@ -85,6 +85,10 @@ fn a_picture_gives_its_settings_and_flags_change_them() {
     let changed = recipe(&["-p", "a hut", "-n", "", "-s", "8", "--steps", "3", "--rng", "cuda"]);
     assert_eq!((changed.prompt.as_str(), changed.negative_prompt.as_str(), changed.seed, changed.steps), ("a hut", "", 8, 3));
     assert_eq!((changed.width, changed.rng), (64, Rng::Cuda));
+    let branch = recipe(&["-p", "a hut", "--steps", "8", "--from-step", "3"]);
+    assert_eq!((branch.prompt.as_str(), branch.steps, branch.seed), ("a hut", 8, 7));
+    let earlier: Vec<_> = branch.earlier_steps.iter().map(|it| (it.until_step, it.prompt.as_str(), it.picture.as_deref())).collect();
+    assert_eq!(earlier, [(3, "a lake", Some("a.png"))]);
     let notes = job(&["generate", "--like", "gone.png", "-m", "mine"]).unwrap().notes;
     assert_eq!(notes, ["Model gone is not on this machine."]);
     let refused = job(&["generate", "--like", "gone.png"]).unwrap_err();
@@ -268,6 +272,7 @@ fn every_flag_reaches_the_recipe() {
         area: None,
         outpaint: None,
         hires: None,
+        earlier_steps: Vec::new(),
         reference_images: vec![image("r1"), image("r2")],
         control: Some(ControlImage { image: image("c.png"), strength: 0.8 }),
         loras: vec![Lora { path: "a".into(), strength: 0.5 }, Lora { path: "b".into(), strength: 1.0 }],

@@ -99,6 +99,7 @@ pub(crate) fn recipe(base: &Recipe, document: &OpenDocument, analysis: &Analysis
         mask: analysis.mask_picture.clone().map(ImageSource::Pixels),
         area: Some(AreaSettings { crop, fill: options.area.fill.or(usual), ..options.area }),
         outpaint: None,
+        earlier_steps: Vec::new(),
         ..base.clone()
     }
 }

@@ -130,6 +130,12 @@ pub enum Command {
     Recall(RecallPart),
     /// Change this, and make the same picture again with the same seed.
     RepeatWithChange(PictureId, Change),
+    /// Show this step of the picture shown, from 1; the last one is the picture itself.
+    ShowStep(u32),
+    /// Begin the next picture with the steps of the picture shown up to the one in sight.
+    GoOnFromStep,
+    /// Begin the next picture with its own first step again.
+    ClearEarlierSteps,
     /// Read the notes on the picture shown, or put them away.
     ShowNotes(bool),
     /// Start the next picture from the one shown.
@@ -210,6 +216,8 @@ impl Command {
         Self::ClearControl,
         Self::AddLora,
         Self::Follow,
+        Self::GoOnFromStep,
+        Self::ClearEarlierSteps,
     ];
 
     /// What can be done with a picture, in the order of its menu.
@@ -316,6 +324,12 @@ impl Command {
             Self::RepeatWithChange(..) => {
                 ("Apply and run the same seed", "Change this, and make the same picture again with the same seed.")
             }
+            Self::ShowStep(_) => ("Show this step", "Show how the picture looked after this step."),
+            Self::GoOnFromStep => (
+                "Go on from here",
+                "Begin the next picture with the steps up to this one, and go on with the prompt, guidance and LoRAs of the settings.",
+            ),
+            Self::ClearEarlierSteps => ("Begin anew", "Begin the next picture with its own first step again."),
             Self::ShowNotes(true) => ("Show the notes", "Read what was changed for this picture or went wrong with it."),
             Self::ShowNotes(false) => ("Put the notes away", "Put the notes away. The mark on the picture stays."),
             Self::StartFromShown | Self::StartFromFile(_) => ("Start from this picture", "Use this picture as the start of the next one."),
@@ -389,6 +403,12 @@ impl Command {
                 has_files.then_some(()).ok_or("A pasted picture is in no file.")
             }
             Self::UseDropped(_) => state.dropped.as_ref().map(drop).ok_or("There is no picture."),
+            Self::GoOnFromStep => {
+                let shown = state.step_in_sight().ok_or("Choose an earlier step of a picture first, with the slider below it.")?;
+                let picture = state.session.get(shown.id).ok_or("There is no picture yet.")?;
+                (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
+            }
+            Self::ClearEarlierSteps => (!shared.recipe.earlier_steps.is_empty()).then_some(()).ok_or("It begins with its own first step."),
             Self::Newer => state.session.newer().map(drop).ok_or("This is the newest picture."),
             Self::Older => state.session.older().map(drop).ok_or("This is the oldest picture."),
             Self::ZoomIn | Self::ZoomOut | Self::ZoomFit | Self::ZoomActual => {
@@ -400,6 +420,7 @@ impl Command {
             | Self::FocusPrompt
             | Self::RepeatWithChange(..)
             | Self::ShowNotes(_)
+            | Self::ShowStep(_)
             | Self::ChangeRecipe(_)
             | Self::TryPrompt(_)
             | Self::SwapSides

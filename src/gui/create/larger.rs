@@ -50,6 +50,7 @@ pub(super) fn enlarging(of: &Recipe, image: ImageSource, way: Enlargement, share
     let files = if of.files.is_empty() { shared.recipe.files.clone() } else { of.files.clone() };
     let mut recipe = Recipe { files, placement: shared.recipe.placement.clone(), threads: shared.recipe.threads, ..of.clone() };
     recipe.remove_init();
+    recipe.earlier_steps.clear();
     recipe.init = Some(InitImage { image, strength: 0.0 });
     recipe.hires = Some(with_upscaler(&Hires { strength, ..Hires::default() }, upscaler));
     recipe

@@ -12,6 +12,8 @@ pub mod progress;
 pub mod prompt_history;
 pub mod session;
 pub mod state;
+pub mod step_previews;
+pub mod steps;
 pub(crate) mod update;
 pub(crate) mod view;
 

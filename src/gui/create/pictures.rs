@@ -10,6 +10,7 @@ use crate::gui::context::Context;
 use crate::gui::create::open;
 use crate::gui::create::session::{PictureFile, PictureId};
 use crate::gui::create::state::{FormingPicture, State};
+use crate::gui::create::steps::refresh_step;
 use crate::gui::files::{FileError, FileTask, PixelTask, ScreenPreview};
 use crate::gui::gallery;
 use crate::gui::shared::{ErrorCard, Shared};
@@ -29,6 +30,7 @@ const MOST_THUMBNAILS: usize = 16;
 
 /// Keeps the newest preview until it can be made ready for the screen. Of several pictures that form, one is shown.
 pub(crate) fn preview(state: &mut State, job: JobId, preview: Preview, context: &Context<'_>) {
+    state.step_previews.add(job, &preview);
     if context.shared.jobs.running().is_some_and(|running| running.id == job) {
         state.pending_preview = Some((job, preview));
     }
@@ -39,6 +41,7 @@ pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context:
     let recipe = context.shared.jobs.get_mut(job).map(|job| job.recipe.clone()).unwrap_or_default();
     let id = show(state, recipe, picture, context);
     state.being_kept.insert((job, picture.info.index), id);
+    state.step_previews.finish(job, picture.info.index, id);
     take_kept(state, job, picture.info.index, context);
     drop_preview(state, job);
 }
@@ -73,6 +76,7 @@ fn show(state: &mut State, mut recipe: Recipe, picture: &Picture, context: &Cont
 
 /// A job has ended. A last preview stays until its picture is ready for the screen, so that nothing flickers.
 pub(crate) fn job_ended(state: &mut State, job: JobId, is_done: bool) {
+    state.step_previews.end(job);
     let picture_comes = is_done && state.converting_picture.is_some();
     if !picture_comes && state.forming.as_ref().is_some_and(|forming| forming.job == job) {
         state.forming = None;
@@ -94,6 +98,7 @@ pub(crate) fn refresh_textures(state: &mut State, context: &mut Context<'_>) {
         state.is_converting_preview = true;
         context.workers.pixel(PixelTask::Preview(job, preview));
     }
+    refresh_step(state, context);
     if state.converting_picture.is_some() {
         return;
     }

@@ -11,6 +11,7 @@ use crate::gui::create::dropped::DroppedPictures;
 use crate::gui::create::presets::PresetState;
 use crate::gui::create::prompt_history::PromptHistory;
 use crate::gui::create::session::{PictureId, Session};
+use crate::gui::create::step_previews::{ShownStep, StepPreviews};
 use crate::gui::shared::Shared;
 use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
@@ -53,6 +54,10 @@ pub struct State {
     pub focus_dialog: bool,
     /// Asks the prompt to take the keyboard in the next frame.
     pub focus_prompt: bool,
+    /// Previews of the steps of the last pictures.
+    pub step_previews: StepPreviews,
+    /// The step that is shown in the place of its picture; without effect while another picture is shown.
+    pub shown_step: Option<ShownStep>,
     /// The newest preview that is not yet ready for the screen.
     pub(crate) pending_preview: Option<(JobId, Preview)>,
     /// Pictures that the queue is keeping, by the engine's job and the index in it.
@@ -89,6 +94,8 @@ impl State {
             thumbnails: Vec::new(),
             focus_dialog: false,
             focus_prompt: true,
+            step_previews: StepPreviews::default(),
+            shown_step: None,
             pending_preview: None,
             being_kept: BTreeMap::new(),
             kept: BTreeMap::new(),

@@ -13,6 +13,7 @@ use crate::gui::create::open;
 use crate::gui::create::presets::{AppliedPreset, PresetDraft};
 use crate::gui::create::session::{PictureFile, PictureId};
 use crate::gui::create::state::State;
+use crate::gui::create::steps;
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_path};
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use crate::studio::presets::{Preset, PresetTask, Presets};
@@ -151,6 +152,9 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 generate(state, repeated, context);
             }
         }
+        Command::ShowStep(step) => steps::show_step(state, step),
+        Command::GoOnFromStep => steps::go_on_from_step(state, context),
+        Command::ClearEarlierSteps => context.shared.recipe.earlier_steps.clear(),
         Command::ShowNotes(shown) => state.shows_notes = shown,
         Command::StartFromShown => start_from_shown(state, context),
         Command::Enlarge(way) => {

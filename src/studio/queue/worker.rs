@@ -399,6 +399,8 @@ impl Worker {
         let Some(job) = self.database.job(active.id)? else { return Ok(true) };
         if let End::Done { timings, .. } = end
             && let Some(pace) = active.pace(timings)
+            // A branch does not compute all of its steps.
+            && job.recipe.earlier_steps.is_empty()
         {
             self.database.record_pace(&job.model, place_of(&job), &pace)?;
         }

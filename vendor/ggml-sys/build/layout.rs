@@ -98,6 +98,8 @@ const STRUCTS: &[(&str, &[&str])] = &[
     ("atelier_module_estimate", &["module", "phase", "weight_bytes", "lora_bytes", "compute_bytes", "peak_bytes", "graphs"]),
     ("atelier_limits", &["diffusion", "te", "clip_vision", "vae", "stream_layers"]),
     ("atelier_area", &["strength", "soft_mask", "width", "height"]),
+    ("atelier_steps", &["record", "replay", "replay_steps", "stop_after"]),
+    ("atelier_step_counts", &["steps", "bytes", "computed"]),
     ("atelier_rows", &["data", "stride", "values", "block_values", "block_bytes", "unpack"]),
     ("atelier_product", &["weights", "activations", "out", "out_stride", "tokens", "features", "depth"]),
     (

@@ -44,6 +44,7 @@ const SHIM_SOURCES: &[&str] = &[
     "estimate",
     "job",
     "lora_use",
+    "step_records",
     "compute_hook",
     "compute_threads",
     "cpu_kernels",

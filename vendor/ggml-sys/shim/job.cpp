@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ggml.h"
+#include "step_records.h"
 
 namespace atelier {
 
@@ -112,6 +113,10 @@ void Job::log(int level, const char* text) {
     // Only the thread of the call loads LoRAs.
     if (may_throw && text != nullptr && std::strstr(text, FAILED_LORA) != nullptr) {
         failed_lora_ = text;
+    }
+    // An image that stops early is a failure to the engine alone.
+    if (step_replay_ != nullptr && step_replay_->has_stopped()) {
+        return;
     }
     if (callbacks_.log != nullptr && text != nullptr) {
         callbacks_.log(callbacks_.user, level, text);

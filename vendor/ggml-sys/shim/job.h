@@ -27,6 +27,8 @@ struct DeviceLost {
     std::string device;
 };
 
+class StepReplay;
+
 class Job {
 public:
     // With `dry_run`, the job is an estimate: its backends are those of dry_run_backend.
@@ -88,6 +90,10 @@ public:
     const atelier_area* area() const { return area_; }
     void set_area(const atelier_area* area) { area_ = area; }
 
+    // The steps that the image replays and keeps; null: none. It outlives the job.
+    StepReplay* step_replay() const { return step_replay_; }
+    void set_step_replay(StepReplay* replay) { step_replay_ = replay; }
+
     void begin_graph(int nodes);
 
 private:
@@ -120,6 +126,7 @@ private:
     int64_t step_report_us_ = 0;
 
     const atelier_area* area_ = nullptr;
+    StepReplay* step_replay_  = nullptr;
     atelier_shortage shortage_ = {};
     uint64_t missing_numbers_   = 0;
     std::string failed_lora_;  // the engine's words

@@ -13,6 +13,7 @@
 #include "job.h"
 #include "lora_use.h"
 #include "memory_tracker.h"
+#include "step_records.h"
 #include "upscaler.h"
 
 #ifdef __GLIBC__
@@ -280,6 +281,7 @@ atelier_status atelier_context_set_limits(atelier_context* context, const atelie
 atelier_status atelier_context_generate(atelier_context* context,
                                         const sd_img_gen_params_t* params,
                                         const atelier_area* area,
+                                        const atelier_steps* steps,
                                         const char* lora_key,
                                         enum rng_type_t rng,
                                         enum preview_t preview_mode,
@@ -296,6 +298,10 @@ atelier_status atelier_context_generate(atelier_context* context,
     last_loras.clear();
     Job job(*callbacks);
     job.set_area(area);
+    std::optional<atelier::StepReplay> replay;
+    if (steps != nullptr) {
+        job.set_step_replay(&replay.emplace(*steps));
+    }
     const bool is_adaptive = preview_every == ATELIER_PREVIEW_ADAPTIVE;
     if (!is_adaptive) {
         job.set_preview(preview_mode, preview_every);
@@ -322,6 +328,10 @@ atelier_status atelier_context_generate(atelier_context* context,
         job.enter_phase(ATELIER_PHASE_ENCODING);
         sd_image_t* images = generate_image(context->sd, params);
         context->release_vae_staging();
+        if (images == nullptr && replay.has_value() && replay->has_stopped() && !job.is_cancelled()) {
+            job.check_loras();
+            return ATELIER_OK;
+        }
         if (images == nullptr) {
             last_error = "the engine made no picture";
             return job.is_cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;

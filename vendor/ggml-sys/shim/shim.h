@@ -123,6 +123,28 @@ typedef struct {
     int height;
 } atelier_area;
 
+// Estimates of the picture that the steps of an image gave, for a later one of the same schedule, size and noise.
+typedef struct atelier_step_records atelier_step_records;
+
+typedef struct {
+    int steps;          // whole steps that are kept
+    uint64_t bytes;
+    uint64_t computed;  // evaluations that the image computed, kept or not; the others were replayed
+} atelier_step_counts;
+
+// The steps that an image does not compute, and those that it keeps.
+typedef struct {
+    atelier_step_records* record;        // empty; gets those of this image. Null: none are kept
+    const atelier_step_records* replay;  // of an earlier image; null: none
+    int replay_steps;                    // the number of first steps that take their estimates from there
+    int stop_after;                      // the last step that is run: no picture comes; 0: all are run
+} atelier_steps;
+
+// Null without memory. Keeps as many whole steps as `max_bytes` hold.
+atelier_step_records* atelier_step_records_new(uint64_t max_bytes);
+void atelier_step_records_free(atelier_step_records* records);
+atelier_step_counts atelier_step_records_counts(const atelier_step_records* records);
+
 typedef struct atelier_context atelier_context;
 typedef struct atelier_upscaler atelier_upscaler;
 typedef struct atelier_conditioning_cache atelier_conditioning_cache;
@@ -315,10 +337,11 @@ bool atelier_context_is_lost(const atelier_context* context);
 #define ATELIER_PREVIEW_ADAPTIVE (-1)
 
 // Generates one image; `params->batch_count` must be 1. `lora_key` identifies the LoRAs: it is part of the key of cached text encodings.
-// `area` may be null. `rng` draws the noise. `preview_every`: steps between two previews; 0: none. The image is freed by atelier_image_free.
+// `area` and `steps` may be null; an image that stops early succeeds without data. `rng` draws the noise. `preview_every`: steps between two previews; 0: none. The image is freed by atelier_image_free.
 atelier_status atelier_context_generate(atelier_context* context,
                                         const sd_img_gen_params_t* params,
                                         const atelier_area* area,
+                                        const atelier_steps* steps,
                                         const char* lora_key,
                                         enum rng_type_t rng,
                                         enum preview_t preview_mode,

@@ -275,6 +275,38 @@ pub struct atelier_area {
     pub height: c_int,
 }
 
+/// Estimates of the steps of an image.
+#[repr(C)]
+pub struct atelier_step_records {
+    _private: [u8; 0],
+}
+
+/// What is kept of the steps of an image.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct atelier_step_counts {
+    /// Whole steps.
+    pub steps: c_int,
+    /// Bytes.
+    pub bytes: u64,
+    /// Evaluations that the image computed.
+    pub computed: u64,
+}
+
+/// The steps that an image does not compute, and those that it keeps.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_steps {
+    /// Gets the estimates of this image; or null.
+    pub record: *mut atelier_step_records,
+    /// Of an earlier image, or null.
+    pub replay: *const atelier_step_records,
+    /// First steps that take their estimates from there.
+    pub replay_steps: c_int,
+    /// The last step that is run, without a picture; 0: all are run.
+    pub stop_after: c_int,
+}
+
 /// `atelier_values`: 32 bits.
 pub const ATELIER_VALUES_F32: c_int = 0;
 /// `atelier_values`: IEEE binary16.
@@ -429,6 +461,7 @@ unsafe extern "C" {
         context: *mut atelier_context,
         params: *const sd_img_gen_params_t,
         area: *const atelier_area,
+        steps: *const atelier_steps,
         lora_key: *const c_char,
         rng: rng_type_t,
         preview_mode: preview_t,
@@ -436,6 +469,9 @@ unsafe extern "C" {
         callbacks: *const atelier_callbacks,
         out: *mut sd_image_t,
     ) -> atelier_status;
+    pub fn atelier_step_records_new(max_bytes: u64) -> *mut atelier_step_records;
+    pub fn atelier_step_records_free(records: *mut atelier_step_records);
+    pub fn atelier_step_records_counts(records: *const atelier_step_records) -> atelier_step_counts;
     pub fn atelier_context_module_memory(context: *const atelier_context, out: *mut atelier_module_memory, capacity: usize) -> usize;
     pub fn atelier_context_release(context: *mut atelier_context, modules: u32) -> atelier_status;
     pub fn atelier_context_borrow(context: *mut atelier_context, lender: *mut atelier_context, modules: u32) -> atelier_status;

@@ -24,6 +24,7 @@ fn everything_that_shim_h_declares_is_compared() {
         "atelier_context",
         "atelier_upscaler",
         "atelier_conditioning_cache",
+        "atelier_step_records",
         "atelier_dialer",
         "atelier_phase",
         "atelier_module",

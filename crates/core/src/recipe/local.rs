@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, PlacementText, Recipe, StoredArea};
+use super::{ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, PlacementText, Recipe, StoredArea};
 use crate::canvas::{Borders, StartFit};
 
 /// Reference pictures beyond these are no recipe.
@@ -44,6 +44,7 @@ pub struct LocalRecipe {
     area: Option<StoredArea>,
     outpaint: Option<Borders>,
     hires: Option<Hires>,
+    earlier_steps: Vec<EarlierSteps>,
     reference_pictures: Vec<PathBuf>,
     control_picture: Option<PathBuf>,
     control_strength: f32,
@@ -103,6 +104,7 @@ impl From<&Recipe> for LocalRecipe {
             area: recipe.area.map(StoredArea::from),
             outpaint: recipe.outpaint,
             hires: recipe.hires.clone(),
+            earlier_steps: recipe.earlier_steps.clone(),
             reference_pictures: recipe.reference_images.iter().filter_map(file).collect(),
             control_picture: recipe.control.as_ref().and_then(|control| file(&control.image)),
             control_strength: recipe.control.as_ref().map_or(0.9, |control| control.strength),
@@ -153,6 +155,7 @@ impl From<LocalRecipe> for Recipe {
             area: stored.area.map(Into::into),
             outpaint: stored.outpaint.map(Borders::clamped),
             hires: stored.hires.map(Hires::clamped),
+            earlier_steps: stored.earlier_steps.into_iter().take(EarlierSteps::MOST).map(EarlierSteps::clamped).collect(),
             reference_images: stored.reference_pictures.into_iter().take(MOST_PICTURES).map(ImageSource::File).collect(),
             control: stored
                 .control_picture
@@ -186,6 +189,7 @@ mod tests {
         recipe.outpaint = Some(Borders { left: 64, ..Borders::default() });
         recipe.hires = Some(Hires { upscaler: Some("/models/x4.safetensors".into()), ..Hires::default() });
         recipe.loras.push(Lora { path: "/loras/ink.safetensors".into(), strength: 0.8 });
+        recipe.earlier_steps = recipe.steps_until(3, Some("a.png".into()));
         recipe.disabled_loras.push(Lora { path: "/loras/oil.safetensors".into(), strength: 0.3 });
         let text = serde_json::to_string(&LocalRecipe::from(&recipe)).unwrap();
         assert_eq!(Recipe::from(serde_json::from_str::<LocalRecipe>(&text).unwrap()), recipe);

@@ -10,6 +10,7 @@ use crate::canvas::{AreaSettings, Borders, StartFit};
 use crate::cpu_math::CpuMath;
 
 mod changes;
+mod earlier_steps;
 mod files;
 mod hires;
 mod image;
@@ -21,6 +22,7 @@ mod sampling;
 mod stored_area;
 
 pub use changes::changed_settings;
+pub use earlier_steps::EarlierSteps;
 pub use files::{FileRole, ModelFiles};
 pub use hires::Hires;
 pub use image::{ImageSource, Rgb8};
@@ -85,6 +87,8 @@ pub struct Recipe {
     pub outpaint: Option<Borders>,
     /// Enlarge the picture, and generate its details anew at the larger size. An init image of strength 0 is enlarged as it is.
     pub hires: Option<Hires>,
+    /// The first steps have the settings of another picture, of which this one is a branch; empty: it is none.
+    pub earlier_steps: Vec<EarlierSteps>,
     /// Pictures that edit models look at.
     pub reference_images: Vec<ImageSource>,
     /// Picture for the ControlNet.
@@ -123,6 +127,19 @@ impl Recipe {
     #[must_use]
     pub fn only_enlarges(&self) -> bool {
         self.enlarges_init() && self.hires.as_ref().is_some_and(|hires| hires.strength <= 0.0)
+    }
+
+    /// Steps that the engine runs of a whole picture: from an init image only the last ones.
+    #[must_use]
+    pub fn steps_to_run(&self) -> u32 {
+        match &self.init {
+            Some(init) if init.strength < 1.0 => {
+                // As stable-diffusion.cpp counts them: the product cut to a whole number, one more step, never more than all.
+                let steps = (self.steps as f32 * init.strength) as u32;
+                (steps + 1).min(self.steps)
+            }
+            _ => self.steps,
+        }
     }
 
     /// True where the picture has another size than `width` x `height`.
@@ -189,6 +206,7 @@ impl Default for Recipe {
             area: None,
             outpaint: None,
             hires: None,
+            earlier_steps: Vec::new(),
             reference_images: Vec::new(),
             control: None,
             loras: Vec::new(),
@@ -266,6 +284,15 @@ mod tests {
         let text = serde_json::to_string(&recipe).unwrap();
         assert!(text.contains("\"dpm++2s_a\"") && text.contains("\"llm\""), "{text}");
         assert_eq!(serde_json::from_str::<Recipe>(&text).unwrap(), recipe);
+    }
+
+    #[test]
+    fn from_an_init_image_only_the_last_steps_run() {
+        let steps = |strength| {
+            let image = ImageSource::File("x.png".into());
+            Recipe { steps: 20, init: Some(InitImage { image, strength }), ..Recipe::default() }.steps_to_run()
+        };
+        assert_eq!((steps(0.75), steps(0.0), steps(0.999), steps(1.0)), (16, 1, 20, 20));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{ControlImage, Hires, ImageSource, InitImage, Lora, ModelFiles, Recipe, Rng, Sampler, Scheduler};
+use super::{ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Recipe, Rng, Sampler, Scheduler};
 use crate::canvas::{AreaSettings, Borders, StartFit};
 
 macro_rules! partial_recipe {
@@ -64,6 +64,7 @@ partial_recipe! {
     area: Option<AreaSettings>;
     outpaint: Option<Borders>;
     hires: Option<Hires>;
+    earlier_steps: Vec<EarlierSteps>;
     reference_images: Vec<ImageSource>;
     control: Option<ControlImage>;
     loras: Vec<Lora>;

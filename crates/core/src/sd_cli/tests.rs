@@ -293,6 +293,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
             area: None,
             outpaint: None,
             hires: None,
+            earlier_steps: Vec::new(),
             reference_images: images.2,
             control: images.3.map(|(image, strength)| ControlImage { image, strength }),
             loras: loras.into_iter().map(|(path, strength)| Lora { path: path.into(), strength }).collect(),

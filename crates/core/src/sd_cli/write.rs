@@ -63,6 +63,9 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     if recipe.area.is_some() {
         line.left_out.push("Generating only the masked part: sd-cli generates the whole picture.".to_owned());
     }
+    if !recipe.earlier_steps.is_empty() {
+        line.left_out.push("The steps of an earlier picture: sd-cli has the same settings in all steps.".to_owned());
+    }
     if recipe.hires.is_some() {
         line.left_out.push("Enlarging: sd-cli's own second pass computes otherwise.".to_owned());
     }

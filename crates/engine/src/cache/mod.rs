@@ -25,6 +25,7 @@ use parking_lot::MutexGuard;
 use crate::devices;
 use crate::ffi::{self, CallError, ConditioningCache, ConditioningCacheStats, Context, JobCallbacks, Status, Upscaler};
 use crate::protocol::{RememberedTexts, Residency, ResidentId};
+use crate::steps::StepStore;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Module, Reserve};
 use books::{BackgroundWork, Books, POLL_INTERVAL};
@@ -42,6 +43,7 @@ pub(super) struct Cache {
     books: Arc<Books>,
     /// They outlive the models that made them.
     encodings: Arc<ConditioningCache>,
+    steps: StepStore,
     upscaler: IdleUpscaler,
 }
 
@@ -317,6 +319,11 @@ impl Cache {
         }
     }
 
+    /// Steps of the last pictures.
+    pub(super) const fn steps(&self) -> &StepStore {
+        &self.steps
+    }
+
     /// The upscaler of this key, where it was used last.
     pub(super) fn take_upscaler(&self, key: &UpscalerKey) -> Option<Upscaler> {
         self.upscaler.take(key)
@@ -327,9 +334,10 @@ impl Cache {
         self.upscaler.set(key, upscaler);
     }
 
-    /// Frees every context that nobody uses, also those that are kept, and the upscaler, and forgets text encodings.
+    /// Frees every context that nobody uses, also those that are kept, and the upscaler, and forgets text encodings and steps.
     pub(super) fn clear(&self) {
         self.encodings.clear();
+        self.steps.clear();
         self.upscaler.free();
         let ids = self.lock().policy.by_use();
         for id in ids {

@@ -44,11 +44,19 @@ impl EstimateRequest {
 
     /// Checks a recipe as a job would.
     pub(super) fn new(headers: &mut HeaderCache, recipe: &Recipe) -> Result<Self, EstimateError> {
+        // Those of a branch's earlier steps are read too.
+        let mut loras = recipe.loras.clone();
+        for lora in recipe.earlier_steps.iter().flat_map(|steps| &steps.loras) {
+            if !loras.iter().any(|known| known.path == lora.path) {
+                loras.push(lora.clone());
+            }
+        }
         let Checked { family, files, size_multiple, looks_at_references, .. } =
-            headers.check(&recipe.files, &recipe.loras).map_err(|problem| Failure::from(problem.advice))?;
+            headers.check(&recipe.files, &loras).map_err(|problem| Failure::from(problem.advice))?;
         let references: &[ImageSource] = if looks_at_references { &recipe.reference_images } else { &[] };
         let references = references.iter().map(image_size).collect::<Result<Vec<_>, _>>();
         let references = references.map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
+        let has_guidance = recipe.uses_guidance() || recipe.earlier_steps.iter().any(|steps| steps.guidance != 1.0);
         let mut recipe = Recipe {
             files,
             steps: 1,
@@ -61,7 +69,9 @@ impl EstimateRequest {
             flow_shift: None,
             distilled_guidance: 3.5,
             // Buffers depend on the number of halves, not on their weights.
-            guidance: if recipe.uses_guidance() { 2.0 } else { 1.0 },
+            guidance: if has_guidance { 2.0 } else { 1.0 },
+            loras,
+            earlier_steps: Vec::new(),
             ..recipe.clone()
         };
         if recipe.changes_part() {

@@ -11,6 +11,7 @@ use super::callbacks::{JobCallbacks, RawCallbacks, module_number, module_of, tak
 use super::conditioning_cache::ConditioningCache;
 use super::error::CallError;
 use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams};
+use super::step_records::{StepRecords, StepsParams};
 use crate::protocol::PreviewOptions;
 use atelier_core::placement::Module;
 use atelier_core::recipe::Rgb8;
@@ -174,14 +175,43 @@ impl Context {
         preview: PreviewOptions,
         callbacks: &dyn JobCallbacks,
     ) -> Result<Rgb8, CallError> {
+        let image = self.call_generate(params, None, preview, callbacks)?;
+        image.ok_or_else(|| CallError::new("the engine made an empty picture"))
+    }
+
+    /// Generates one image, which may begin with steps of an earlier one, and keeps its steps. `None` where it stops early. Otherwise as
+    /// [`generate`](Self::generate).
+    pub(crate) fn generate_with_steps(
+        &self,
+        params: &GenerateParams<'_>,
+        steps: &StepsParams<'_>,
+        preview: PreviewOptions,
+        callbacks: &dyn JobCallbacks,
+    ) -> Result<(Option<Rgb8>, StepRecords), CallError> {
+        let mut records = StepRecords::new(steps.max_bytes).ok_or_else(|| CallError::new("there is no memory"))?;
+        let image = self.call_generate(params, Some(steps.raw(&mut records)), preview, callbacks)?;
+        if image.is_none() && steps.stop_after.is_none() {
+            return Err(CallError::new("the engine made an empty picture"));
+        }
+        Ok((image, records))
+    }
+
+    /// `steps` points to records that outlive the call. `None` where no image came.
+    fn call_generate(
+        &self,
+        params: &GenerateParams<'_>,
+        steps: Option<ggml_sys::atelier_steps>,
+        preview: PreviewOptions,
+        callbacks: &dyn JobCallbacks,
+    ) -> Result<Option<Rgb8>, CallError> {
         let _locks = self.lock_all(callbacks)?;
         let raw = RawGenerateParams::new(params)?;
         let raw_callbacks = RawCallbacks::new(&callbacks);
-        let steps = |every: u32| i32::try_from(every).unwrap_or(i32::MAX).max(1);
+        let interval = |every: u32| i32::try_from(every).unwrap_or(i32::MAX).max(1);
         let (mode, every) = match preview {
             PreviewOptions::Off => (ggml_sys::preview_t::PREVIEW_NONE, 0),
-            PreviewOptions::Projection { every } => (ggml_sys::preview_t::PREVIEW_PROJ, steps(every)),
-            PreviewOptions::TinyAutoencoder { every } => (ggml_sys::preview_t::PREVIEW_TAE, steps(every)),
+            PreviewOptions::Projection { every } => (ggml_sys::preview_t::PREVIEW_PROJ, interval(every)),
+            PreviewOptions::TinyAutoencoder { every } => (ggml_sys::preview_t::PREVIEW_TAE, interval(every)),
             PreviewOptions::Adaptive => (ggml_sys::preview_t::PREVIEW_TAE, ggml_sys::ATELIER_PREVIEW_ADAPTIVE),
         };
         let mut image = ggml_sys::sd_image_t { width: 0, height: 0, channel: 0, data: null_mut() };
@@ -192,6 +222,7 @@ impl Context {
                 self.pointer(),
                 &raw const raw.raw,
                 raw.area.as_ref().map_or(null(), std::ptr::from_ref),
+                steps.as_ref().map_or(null(), std::ptr::from_ref),
                 raw.lora_key,
                 raw.rng,
                 mode,
@@ -205,7 +236,7 @@ impl Context {
         let pixels = unsafe { take_pixels(result.is_ok(), &mut image) };
         self.measure();
         result?;
-        pixels.ok_or_else(|| CallError::new("the engine made an empty picture"))
+        Ok(pixels)
     }
 
     /// Hits and misses of its text encodings in the cache; `None` while the context or one of its lenders computes.

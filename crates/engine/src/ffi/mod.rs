@@ -13,6 +13,7 @@ mod error;
 mod estimate;
 mod params;
 mod remote;
+mod step_records;
 mod upscaler;
 
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub(super) use params::{AreaParams, ContextParams, GenerateParams, Limits};
 #[cfg(test)]
 pub(super) use remote::set_response_timeout;
 pub(super) use remote::{SHA256_BYTES, WeightsStore, add_server, connect_server, is_cancelled, rpc_tensor_bytes, serve, wire_versions};
+pub(super) use step_records::{StepRecords, StepsParams};
 pub(super) use upscaler::Upscaler;
 
 /// Processor features that the engine was compiled for, as [`atelier_core::processor::is_detected`] names them.

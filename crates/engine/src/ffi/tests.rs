@@ -7,14 +7,14 @@ use parking_lot::{Mutex, MutexGuard};
 use testkit::{broken, tiny};
 
 use super::{
-    AreaParams, CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, Status, force_hook,
-    lose_simulated_device, simulate_device,
+    AreaParams, CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, Status, StepRecords, StepsParams,
+    force_hook, lose_simulated_device, simulate_device,
 };
 use crate::protocol::{LogLevel, PhaseKind, PreviewOptions};
 use atelier_core::canvas::Mask;
 use atelier_core::device::SimulatedDevice;
 use atelier_core::placement::{Module, Placement};
-use atelier_core::recipe::{FileRole, ImageSource, InitImage, Recipe, Rgb8};
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, Recipe, Rgb8, Sampler};
 
 /// Serialises the tests: the engine's callbacks and the hook's settings are global.
 fn lock_engine() -> MutexGuard<'static, ()> {
@@ -138,6 +138,87 @@ fn a_part_at_full_strength_is_the_engines_own_inpainting() {
     let weaker: Vec<Rgb8> = [0.8, 0.5, 0.2].map(|strength| part(&mut context, strength, 255)).into();
     let distance = |image: &Rgb8| image.pixels().iter().zip(whole.pixels()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum::<u64>();
     assert!(weaker.windows(2).all(|pair| distance(&pair[0]) < distance(&pair[1])), "{:?}", weaker.iter().map(distance).collect::<Vec<_>>());
+}
+
+/// A picture that replays, and how.
+fn with_steps(context: &Context, recipe: &Recipe, steps: &StepsParams<'_>) -> (Option<Rgb8>, StepRecords) {
+    context.generate_with_steps(&from_noise(recipe), steps, PreviewOptions::Off, &Recorder::default()).unwrap()
+}
+
+const KEPT: StepsParams<'static> = StepsParams { replay: None, stop_after: None, max_bytes: u64::MAX };
+
+#[test]
+fn a_picture_that_begins_with_kept_steps_has_the_same_bytes_with_every_sampler_and_computes_only_the_others() {
+    let _lock = lock_engine();
+    let dir = tempfile::tempdir().unwrap();
+    let context = open(&context_params(&write_model(dir.path()))).unwrap();
+    for sampler in Sampler::ALL {
+        let recipe = Recipe { prompt: "a lake".into(), steps: 4, guidance: 2.0, sampler: Some(*sampler), ..Recipe::default() };
+        let plain = context.generate(&from_noise(&recipe), PreviewOptions::Off, &Recorder::default()).unwrap();
+        let (whole, kept) = with_steps(&context, &recipe, &KEPT);
+        assert_eq!(whole.as_ref(), Some(&plain), "{sampler:?}: keeping steps changes nothing");
+        assert_eq!(kept.steps(), 4, "{sampler:?}");
+        for step in 1..4 {
+            let (again, records) = with_steps(&context, &recipe, &StepsParams { replay: Some((&kept, step)), ..KEPT });
+            assert_eq!(again.as_ref(), Some(&plain), "{sampler:?} from step {step}");
+            let replayed = kept.computed() - records.computed();
+            assert!(replayed >= u64::from(step) && records.computed() >= u64::from(4 - step), "{sampler:?}: {replayed} from step {step}");
+            assert_eq!((records.steps(), records.bytes()), (4, kept.bytes()), "a branch can be branched");
+        }
+        let (none, first) = with_steps(&context, &recipe, &StepsParams { stop_after: Some(2), ..KEPT });
+        assert!(none.is_none() && first.steps() == 2 && first.computed() < kept.computed(), "{sampler:?}");
+        let (again, records) = with_steps(&context, &recipe, &StepsParams { replay: Some((&first, 2)), ..KEPT });
+        assert_eq!(again, whole, "{sampler:?} from a run that stopped");
+        assert_eq!(records.computed(), kept.computed() - first.computed(), "{sampler:?}");
+        let other = Recipe { prompt: "a red fox".into(), guidance: 4.0, ..recipe.clone() };
+        let (branch, _) = with_steps(&context, &other, &StepsParams { replay: Some((&kept, 2)), ..KEPT });
+        let (unrelated, _) = with_steps(&context, &other, &KEPT);
+        assert!(branch != whole && branch != unrelated, "{sampler:?}: other words go on from step 2");
+    }
+}
+
+#[test]
+fn kept_steps_are_bounded_and_those_of_another_schedule_or_size_are_not_used() {
+    let _lock = lock_engine();
+    let dir = tempfile::tempdir().unwrap();
+    let context = open(&context_params(&write_model(dir.path()))).unwrap();
+    let recipe = Recipe { prompt: "a lake".into(), steps: 4, guidance: 1.0, sampler: Some(Sampler::Heun), ..Recipe::default() };
+    let (whole, kept) = with_steps(&context, &recipe, &KEPT);
+    let step_bytes = kept.bytes() / kept.computed();
+    // Heun evaluates each step but the last one twice.
+    for (evaluations, steps) in [(0, 0), (1, 0), (3, 1), (5, 2), (7, 4)] {
+        let (image, few) = with_steps(&context, &recipe, &StepsParams { max_bytes: step_bytes * evaluations, ..KEPT });
+        assert_eq!((few.steps(), image.as_ref()), (steps, whole.as_ref()), "{evaluations}");
+        assert!(few.bytes() <= step_bytes * evaluations);
+        let (again, _) = with_steps(&context, &recipe, &StepsParams { replay: Some((&few, 4)), ..KEPT });
+        assert_eq!(again, whole, "what is not kept is computed");
+    }
+    let longer = Recipe { steps: 5, ..recipe.clone() };
+    let (plain, all) = with_steps(&context, &longer, &KEPT);
+    let (image, records) = with_steps(&context, &longer, &StepsParams { replay: Some((&kept, 3)), ..KEPT });
+    assert_eq!(image, plain, "only the first evaluation is the same in both schedules");
+    assert_eq!(records.computed(), all.computed() - 1);
+    let wide = GenerateParams { width: 128, ..from_noise(&recipe) };
+    let plain = context.generate(&wide, PreviewOptions::Off, &Recorder::default()).unwrap();
+    let steps = StepsParams { replay: Some((&kept, 3)), ..KEPT };
+    let (image, _) = context.generate_with_steps(&wide, &steps, PreviewOptions::Off, &Recorder::default()).unwrap();
+    assert_eq!(image, Some(plain), "another size");
+}
+
+#[test]
+fn a_cancel_stops_a_picture_that_replays_and_the_context_is_whole() {
+    let _lock = lock_engine();
+    let dir = tempfile::tempdir().unwrap();
+    let context = open(&context_params(&write_model(dir.path()))).unwrap();
+    let recipe = Recipe { prompt: "a lake".into(), steps: 4, guidance: 1.0, ..Recipe::default() };
+    let (whole, kept) = with_steps(&context, &recipe, &KEPT);
+    for stop_after in [None, Some(3)] {
+        let steps = StepsParams { replay: Some((&kept, 2)), stop_after, ..KEPT };
+        let cancelling = Recorder { cancel_after: 1, ..Recorder::default() };
+        let cancelled = context.generate_with_steps(&from_noise(&recipe), &steps, PreviewOptions::Off, &cancelling);
+        assert_eq!(cancelled.err().map(|error| error.status), Some(Status::Cancelled));
+    }
+    assert_eq!(with_steps(&context, &recipe, &StepsParams { replay: Some((&kept, 2)), ..KEPT }).0, whole);
 }
 
 #[test]

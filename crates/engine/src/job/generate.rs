@@ -13,13 +13,14 @@ use crate::area::{AreaInput, AreaJob};
 use crate::cache::Lease;
 use crate::checks::{can_be_tiled, is_larger_than_a_tile, lora_key};
 use crate::faults::{FaultySetting, remedies};
-use crate::ffi::{self, AreaParams, CallError, GenerateParams, JobCallbacks, LoraUse, Status};
+use crate::ffi::{self, AreaParams, CallError, GenerateParams, JobCallbacks, LoraUse, Status, StepRecords, StepsParams};
 use crate::protocol::{Event, Failure, JobId, PhaseKind, Picture, PreviewOptions};
 use crate::state::EngineState;
+use crate::steps::{MAX_BYTES_OF_PICTURE, StepsImages, StepsKey};
 use atelier_core::canvas::{Mask, StartFit};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
-use atelier_core::recipe::{PictureInfo, Rgb8};
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_library::file_name;
 use atelier_media::fit_image;
 
@@ -61,6 +62,7 @@ struct Session<'a> {
 
 /// Input of one call of the context.
 struct ImageInput<'a> {
+    recipe: &'a Recipe,
     /// Pixels.
     size: (u32, u32),
     seed: i64,
@@ -138,7 +140,8 @@ impl<'a> Generator<'a> {
         let control =
             control.as_ref().map(resize).transpose().map_err(|error| JobError::new(error.to_string(), "Choose another picture."))?;
         let area = Some(AreaParams { strength: settings.strength, soft_mask: None });
-        let input = ImageInput { size: *size, seed, init: Some(&large), mask: None, control: control.as_ref(), area };
+        let input =
+            ImageInput { recipe: &self.plan.recipe, size: *size, seed, init: Some(&large), mask: None, control: control.as_ref(), area };
         let second = self.image(session, &input)?;
         Ok(Image { has_missing_numbers: first.has_missing_numbers || second.has_missing_numbers, ..second })
     }
@@ -163,12 +166,46 @@ impl<'a> Generator<'a> {
         resized.map_err(|error| JobError::new(error.to_string(), "Choose another picture."))
     }
 
-    /// A picture of the recipe's own size.
+    /// A picture of the recipe's own size. Its steps are kept for branches of it.
     fn whole(&self, session: &mut Session<'a>, seed: i64) -> Result<Image, JobError> {
-        let GenerationPlan { recipe, init, mask, control, .. } = self.plan;
+        let recipe = &self.plan.recipe;
+        let earlier = self.earlier_steps(session, recipe, seed)?;
+        let replay = earlier.as_ref().map(|(records, steps)| (&**records, *steps));
+        let steps = StepsParams { replay, stop_after: None, max_bytes: MAX_BYTES_OF_PICTURE };
+        let (image, records) = self.call(session, &self.whole_input(recipe, seed), Some(&steps))?;
+        if let Some(records) = records {
+            self.engine.cache.steps().insert(self.steps_key(recipe, seed), &Arc::new(records));
+        }
+        image.ok_or_else(|| JobError::new("The engine made no picture.", "Generate again."))
+    }
+
+    /// The steps with which a branch begins, and their number: kept ones, or computed now with the settings of the picture that it is a
+    /// branch of.
+    fn earlier_steps(&self, session: &mut Session<'a>, recipe: &Recipe, seed: i64) -> Result<Option<(Arc<StepRecords>, u32)>, JobError> {
+        let (Some(parent), Some(last)) = (recipe.parent(), recipe.earlier_steps.last()) else { return Ok(None) };
+        let (key, until) = (self.steps_key(&parent, seed), last.until_step);
+        if let Some(records) = self.engine.cache.steps().get(&key, until) {
+            return Ok(Some((records, until)));
+        }
+        let before = self.earlier_steps(session, &parent, seed)?;
+        let replay = before.as_ref().map(|(records, steps)| (&**records, *steps));
+        // However large: without them there is no branch.
+        let steps = StepsParams { replay, stop_after: Some(until), max_bytes: u64::MAX };
+        let (_, records) = self.call(session, &self.whole_input(&parent, seed), Some(&steps))?;
+        let records = Arc::new(records.ok_or_else(|| JobError::new("The engine kept no steps.", "Generate again."))?);
+        self.engine.cache.steps().insert(key, &records);
+        Ok(Some((records, until)))
+    }
+
+    fn whole_input<'b>(&'b self, recipe: &'b Recipe, seed: i64) -> ImageInput<'b> {
+        let GenerationPlan { init, mask, control, .. } = self.plan;
         let size = (recipe.width, recipe.height);
-        let input = ImageInput { size, seed, init: init.as_ref(), mask: mask.as_ref(), control: control.as_ref(), area: None };
-        self.image(session, &input)
+        ImageInput { recipe, size, seed, init: init.as_ref(), mask: mask.as_ref(), control: control.as_ref(), area: None }
+    }
+
+    fn steps_key(&self, recipe: &Recipe, seed: i64) -> StepsKey {
+        let GenerationPlan { init, mask, control, references, .. } = self.plan;
+        StepsKey::new(recipe, seed, &StepsImages { init: init.as_ref(), mask: mask.as_ref(), references, control: control.as_ref() })
     }
 
     /// The start picture with its parts generated, one after the other.
@@ -185,8 +222,15 @@ impl<'a> Generator<'a> {
             let AreaInput { init, mask, soft_mask, control } =
                 area.input(plan, &all.pixels, self.plan.control.as_ref(), seed).map_err(Failure::from)?;
             let params = AreaParams { strength: area.strength, soft_mask: Some(&soft_mask) };
-            let input =
-                ImageInput { size: plan.work, seed, init: Some(&init), mask: Some(&mask), control: control.as_ref(), area: Some(params) };
+            let input = ImageInput {
+                recipe: &self.plan.recipe,
+                size: plan.work,
+                seed,
+                init: Some(&init),
+                mask: Some(&mask),
+                control: control.as_ref(),
+                area: Some(params),
+            };
             let image = self.image(session, &input)?;
             all.pixels = area.paste(plan, &all.pixels, &image.pixels).map_err(Failure::from)?;
             all.is_flat |= image.is_flat;
@@ -195,14 +239,26 @@ impl<'a> Generator<'a> {
         Ok(all)
     }
 
-    /// An image of the context. Where its device has too little memory, other models leave it and the image is tried once more, then in tiles.
+    /// An image of the context.
     fn image(&self, session: &mut Session<'a>, input: &ImageInput<'_>) -> Result<Image, JobError> {
+        let (image, _) = self.call(session, input, None)?;
+        image.ok_or_else(|| JobError::new("The engine made no picture.", "Generate again."))
+    }
+
+    /// An image of the context, where it does not stop early, and the steps that it keeps. Where its device has too little memory, other
+    /// models leave it and the image is tried once more, then in tiles.
+    fn call(
+        &self,
+        session: &mut Session<'a>,
+        input: &ImageInput<'_>,
+        steps: Option<&StepsParams<'_>>,
+    ) -> Result<(Option<Image>, Option<StepRecords>), JobError> {
         let Self { plan, preview, monitor, callbacks, .. } = *self;
-        let lora_key = lora_key(&plan.recipe.loras);
+        let lora_key = lora_key(&input.recipe.loras);
         loop {
             let leased = session.leased.take().map_or_else(|| self.lease(), Ok)?;
             let params = GenerateParams {
-                recipe: &plan.recipe,
+                recipe: input.recipe,
                 width: input.size.0,
                 height: input.size.1,
                 seed: input.seed,
@@ -214,13 +270,20 @@ impl<'a> Generator<'a> {
                 area: input.area,
                 lora_key: &lora_key,
             };
-            let result = leased.context().generate(&params, preview, callbacks);
+            let result = match steps {
+                Some(steps) => {
+                    let with_steps = leased.context().generate_with_steps(&params, steps, preview, callbacks);
+                    with_steps.map(|(pixels, records)| (pixels, Some(records)))
+                }
+                None => leased.context().generate(&params, preview, callbacks).map(|pixels| (Some(pixels), None)),
+            };
             monitor.add_peaks(ffi::last_peaks());
             let error = match result {
-                Ok(pixels) => {
-                    let is_flat = is_flat(&pixels);
+                Ok((pixels, records)) => {
                     session.leased = Some(leased);
-                    return Ok(Image { pixels, is_flat, has_missing_numbers: ffi::last_missing_numbers() > 0 });
+                    let has_missing_numbers = ffi::last_missing_numbers() > 0;
+                    let image = pixels.map(|pixels| Image { is_flat: is_flat(&pixels), pixels, has_missing_numbers });
+                    return Ok((image, records));
                 }
                 // A context whose run was cancelled is whole.
                 Err(error) if error.status == Status::Cancelled => return Err(self.job_error(&error)),

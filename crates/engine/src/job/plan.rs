@@ -15,7 +15,7 @@ use atelier_core::canvas::{Mask, StartFit};
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::PlacementError;
-use atelier_core::recipe::{FileRole, Hires, ImageSource, Recipe, Rgb8};
+use atelier_core::recipe::{EarlierSteps, FileRole, Hires, ImageSource, Recipe, Rgb8};
 use atelier_library::{Checked, Family};
 use atelier_media::{fit_image, read_image, read_mask};
 
@@ -64,6 +64,9 @@ pub(super) fn prepare(
 ) -> Result<GenerationPlan, JobError> {
     let Checked { family, files, size_multiple, looks_at_references, mut notes } =
         engine.with_headers(|headers| headers.check(&recipe.files, &recipe.loras)).map_err(|problem| Failure::from(problem.advice))?;
+    for steps in &recipe.earlier_steps {
+        engine.with_headers(|headers| headers.check(&recipe.files, &steps.loras)).map_err(|problem| Failure::from(problem.advice))?;
+    }
     let mut recipe = Recipe { files, ..recipe.clone() };
     let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
     let area = part_of(&recipe, family, read)?;
@@ -79,6 +82,7 @@ pub(super) fn prepare(
         (recipe.width, recipe.height) = snapped((image.width(), image.height()), size_multiple);
     }
     let vae_tiling = clamp_numbers(&mut recipe, size_multiple, &mut notes);
+    limit_earlier_steps(&mut recipe, &mut notes);
     let (width, height) = (recipe.width, recipe.height);
     let hires = recipe.hires.clone().map(|settings| {
         let first = enlarged.as_ref().map_or((width, height), |image| (image.width(), image.height()));
@@ -135,11 +139,11 @@ pub(super) fn prepare(
     let steps = match (&area, &hires) {
         (Some(area), _) => recipe.steps.saturating_mul(area.plans.len() as u32),
         (None, Some(hires)) => {
-            let first = if hires.enlarges_init { 0 } else { steps_to_run(&recipe) };
+            let first = if hires.enlarges_init { 0 } else { recipe.steps_to_run() };
             let second = if hires.settings.strength > 0.0 { recipe.steps } else { 0 };
             first.saturating_add(second)
         }
-        (None, None) => steps_to_run(&recipe),
+        (None, None) => recipe.steps_to_run(),
     };
     let whole = hires.as_ref().map_or(base, |hires| hires.size);
     let begin = Begin { width: whole.0, height: whole.1, steps, seeds, notes };
@@ -205,29 +209,19 @@ fn clamp_numbers(recipe: &mut Recipe, size_multiple: u32, notes: &mut Vec<String
     vae_tiling
 }
 
-/// Steps that the engine runs: from an init image only the last ones.
-fn steps_to_run(recipe: &Recipe) -> u32 {
-    match &recipe.init {
-        Some(init) if init.strength < 1.0 => {
-            // As stable-diffusion.cpp counts them: the product cut to a whole number, one more step, never more than all.
-            let steps = (recipe.steps as f32 * init.strength) as u32;
-            (steps + 1).min(recipe.steps)
-        }
-        _ => recipe.steps,
+/// Leaves out earlier steps that the picture cannot have, with a note.
+fn limit_earlier_steps(recipe: &mut Recipe, notes: &mut Vec<String>) {
+    recipe.earlier_steps = std::mem::take(&mut recipe.earlier_steps).into_iter().map(EarlierSteps::clamped).collect();
+    if recipe.earlier_steps.is_empty() {
+        return;
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use atelier_core::recipe::InitImage;
-
-    #[test]
-    fn from_an_init_image_only_the_last_steps_run() {
-        let steps = |strength| {
-            let image = ImageSource::File("x.png".into());
-            steps_to_run(&Recipe { steps: 20, init: Some(InitImage { image, strength }), ..Recipe::default() })
-        };
-        assert_eq!((steps(0.75), steps(0.0), steps(0.999), steps(1.0)), (16, 1, 20, 20));
+    if recipe.changes_part() || recipe.enlarges_init() {
+        recipe.earlier_steps.clear();
+        notes.push("The steps of the earlier picture are not used: only a whole picture can begin with them.".to_owned());
+    } else if recipe.limit_earlier_steps(recipe.steps_to_run()) {
+        notes.push(match recipe.earlier_steps.last() {
+            Some(last) => format!("It goes on after step {}: the picture has {} steps.", last.until_step, recipe.steps_to_run()),
+            None => "The steps of the earlier picture are not used: this one has too few steps of its own.".to_owned(),
+        });
     }
 }

@@ -94,11 +94,14 @@ fn part_of(drawn: Rect, size: Vec2, part: PixelRect) -> Rect {
     Rect::from_min_size(at, vec2(part.width as f32, part.height as f32) * scale)
 }
 
-/// The texture to draw: the forming picture, else the one shown, else its small look until the large one is there.
+/// The texture to draw: the forming picture, else a step of the one shown, else that, else its small look until the large one is there.
 fn shown(state: &State) -> Option<(TextureId, Pos2)> {
     let all = pos2(1.0, 1.0);
     if let Some(forming) = forming(state) {
         return Some((forming.texture.id(), all));
+    }
+    if let Some((_, texture)) = state.create.step_in_sight().and_then(|shown| shown.texture.as_ref()) {
+        return Some((texture.id(), all));
     }
     let picture = state.create.session.shown()?;
     let kept = || picture.kept.and_then(|id| state.gallery.thumbnails.get(id));

@@ -13,7 +13,7 @@ use crate::gui::canvas::command::without_prompt;
 use crate::gui::canvas::state::Intent;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::view::{larger, loras, model, presets, prompt_history, size, source};
+use crate::gui::create::view::{larger, loras, model, presets, prompt_history, size, source, steps};
 use crate::gui::devices;
 use crate::gui::history::caret_after_change;
 use crate::gui::icons::Icon;
@@ -42,6 +42,7 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
             prompts(ui, state, &mut recipe, commands);
             presets::preset_row(ui, state, commands);
             loras::lora_chips(ui, state, &recipe);
+            steps::earlier_steps_row(ui, state, commands);
             model::model_section(ui, state, commands);
             size::size_section(ui, state, &mut recipe, commands);
             sampling(ui, state, &mut recipe, commands);

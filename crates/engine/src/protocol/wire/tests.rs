@@ -90,6 +90,7 @@ fn recipe() -> Recipe {
         }),
         outpaint: Some(Borders { left: 1, top: 2, right: 3, bottom: 4 }),
         hires: Some(Hires { scale: 1.5, strength: 0.25, upscaler: Some("x4.safetensors".into()), allow_pickle: true }),
+        earlier_steps: Recipe { prompt: "a lake".into(), ..Recipe::default() }.steps_until(2, Some("a.png".into())),
         reference_images: vec![ImageSource::File("ref.png".into()), ImageSource::Pixels(image(1, 5)), ImageSource::Pixels(image(0, 0))],
         control: Some(ControlImage { image: ImageSource::Pixels(image(7, 1)), strength: 0.2 }),
         loras: vec![Lora { path: "ink.safetensors".into(), strength: -0.9 }],

@@ -1,0 +1,220 @@
+//! Steps of the last pictures, kept in RAM so that a branch of one of them need not compute its first steps.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use sha2::{Digest as _, Sha256};
+
+use crate::ffi::StepRecords;
+use crate::fingerprint::fingerprints;
+use atelier_core::canvas::Mask;
+use atelier_core::recipe::{ImageSource, PlacementText, Recipe, Rgb8};
+
+/// Bytes of all records: 12 pictures of 20 steps at 1024 x 1024 with 16 channels (1 MiB a step), or 50 of SDXL.
+const MAX_BYTES: u64 = 256 << 20;
+/// Bytes of the records of one picture, of which the first steps are kept: a branch has room beside its parent.
+pub(crate) const MAX_BYTES_OF_PICTURE: u64 = MAX_BYTES / 2;
+
+/// Identity of a picture's steps: equal keys have equal steps, but for the device that computes them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StepsKey([u8; 32]);
+
+/// The pictures, in pixels, that a picture's steps depend on.
+#[derive(Clone, Copy)]
+pub(crate) struct StepsImages<'a> {
+    pub(crate) init: Option<&'a Rgb8>,
+    pub(crate) mask: Option<&'a Mask>,
+    pub(crate) references: &'a [Rgb8],
+    pub(crate) control: Option<&'a Rgb8>,
+}
+
+impl StepsKey {
+    /// The key of a picture of a recipe that was checked.
+    pub(crate) fn new(recipe: &Recipe, seed: i64, images: &StepsImages<'_>) -> Self {
+        let mut recipe = recipe.clone();
+        let earlier_loras = recipe.earlier_steps.iter().flat_map(|steps| &steps.loras);
+        let loras: Vec<_> = recipe.loras.iter().chain(earlier_loras).cloned().collect();
+        let files = format!("{:?}", fingerprints(&recipe.files, &loras));
+        // The pixels count, not where they came from; nor what comes after the steps, or only says how they are computed.
+        let no_picture = || ImageSource::File(std::path::PathBuf::new());
+        if let Some(init) = &mut recipe.init {
+            init.image = no_picture();
+        }
+        if let Some(control) = &mut recipe.control {
+            control.image = no_picture();
+        }
+        for steps in &mut recipe.earlier_steps {
+            steps.picture = None;
+        }
+        let recipe = Recipe {
+            seed,
+            batch_count: 1,
+            mask: None,
+            reference_images: Vec::new(),
+            hires: None,
+            disabled_loras: Vec::new(),
+            vae_tiling: false,
+            placement: PlacementText::default(),
+            threads: None,
+            ..recipe
+        };
+        let mut hasher = Sha256::new();
+        let mut add = |bytes: &[u8]| {
+            hasher.update((bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        };
+        add(&serde_json::to_vec(&recipe).unwrap_or_default());
+        add(files.as_bytes());
+        let StepsImages { init, mask, references, control } = images;
+        for image in [*init, *control].into_iter().chain(references.iter().map(Some)) {
+            let size = image.map(|image| (image.width(), image.height()));
+            add(format!("{size:?}").as_bytes());
+            add(image.map_or(&[], |image| image.pixels()));
+        }
+        add(mask.map_or(&[], |mask| mask.pixels()));
+        Self(hasher.finalize().into())
+    }
+}
+
+/// Steps of the last pictures, least recently used dropped first.
+pub(crate) struct StepStore<T = StepRecords> {
+    /// Most recently used last.
+    pictures: Mutex<VecDeque<PictureSteps<T>>>,
+}
+
+struct PictureSteps<T> {
+    key: StepsKey,
+    /// The number of whole steps.
+    steps: u32,
+    bytes: u64,
+    records: Arc<T>,
+}
+
+impl<T> Default for StepStore<T> {
+    fn default() -> Self {
+        Self { pictures: Mutex::default() }
+    }
+}
+
+impl StepStore {
+    /// Keeps the records of a picture.
+    pub(crate) fn insert(&self, key: StepsKey, records: &Arc<StepRecords>) {
+        self.insert_sized(PictureSteps { key, steps: records.steps(), bytes: records.bytes(), records: Arc::clone(records) });
+    }
+}
+
+impl<T> StepStore<T> {
+    /// Records of a picture, where its first `steps` steps are kept.
+    pub(crate) fn get(&self, key: &StepsKey, steps: u32) -> Option<Arc<T>> {
+        let mut pictures = self.pictures.lock();
+        let index = pictures.iter().position(|it| it.key == *key && it.steps >= steps)?;
+        let picture = pictures.remove(index)?;
+        let records = Arc::clone(&picture.records);
+        pictures.push_back(picture);
+        Some(records)
+    }
+
+    /// Keeps a picture in the place of one of the same key with fewer steps.
+    fn insert_sized(&self, picture: PictureSteps<T>) {
+        if picture.steps == 0 || picture.bytes > MAX_BYTES_OF_PICTURE || self.get(&picture.key, picture.steps).is_some() {
+            return;
+        }
+        let mut pictures = self.pictures.lock();
+        pictures.retain(|it| it.key != picture.key);
+        let mut bytes: u64 = pictures.iter().map(|it| it.bytes).sum();
+        while bytes + picture.bytes > MAX_BYTES {
+            let Some(dropped) = pictures.pop_front() else { break };
+            bytes -= dropped.bytes;
+        }
+        pictures.push_back(picture);
+    }
+
+    /// Forgets all of them.
+    pub(crate) fn clear(&self) {
+        self.pictures.lock().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atelier_core::recipe::{Hires, InitImage, Lora};
+
+    const NO_IMAGES: StepsImages<'static> = StepsImages { init: None, mask: None, references: &[], control: None };
+
+    fn key(number: u8) -> StepsKey {
+        StepsKey([number; 32])
+    }
+
+    fn picture(number: u8, steps: u32, bytes: u64) -> PictureSteps<u8> {
+        PictureSteps { key: key(number), steps, bytes, records: Arc::new(number) }
+    }
+
+    #[test]
+    fn the_least_recently_used_picture_is_dropped_and_memory_is_bounded() {
+        let store = StepStore::default();
+        for number in 0..4 {
+            store.insert_sized(picture(number, 8, MAX_BYTES / 4));
+        }
+        assert_eq!(store.get(&key(0), 8).as_deref(), Some(&0), "all of them have room");
+        store.insert_sized(picture(4, 8, MAX_BYTES / 3));
+        let kept: Vec<u8> = (0..5).filter(|number| store.get(&key(*number), 1).is_some()).collect();
+        assert_eq!(kept, [0, 3, 4], "the two that were used longest ago went");
+        for number in 10..100 {
+            store.insert_sized(picture(number, 8, u64::from(number) << 20));
+            let bytes: u64 = store.pictures.lock().iter().map(|it| it.bytes).sum();
+            assert!(bytes <= MAX_BYTES, "{bytes}");
+        }
+        store.insert_sized(picture(200, 8, MAX_BYTES_OF_PICTURE + 1));
+        assert!(store.get(&key(200), 1).is_none(), "no picture takes the room of all others");
+        store.clear();
+        assert!(store.pictures.lock().is_empty());
+    }
+
+    #[test]
+    fn a_picture_serves_branches_of_the_steps_that_it_has_and_more_steps_replace_fewer() {
+        let store = StepStore::default();
+        store.insert_sized(picture(1, 0, 1));
+        store.insert_sized(picture(2, 3, 1));
+        assert!(store.get(&key(1), 0).is_none() && store.get(&key(2), 3).is_some() && store.get(&key(2), 4).is_none());
+        store.insert_sized(picture(2, 6, 2));
+        store.insert_sized(picture(2, 2, 1));
+        assert!(store.get(&key(2), 6).is_some());
+        assert_eq!(store.pictures.lock().len(), 1);
+    }
+
+    #[test]
+    fn the_key_is_of_everything_that_changes_steps_and_of_nothing_else() {
+        let recipe = Recipe { prompt: "a lake".into(), ..Recipe::default() };
+        let key = |recipe: &Recipe, seed| StepsKey::new(recipe, seed, &NO_IMAGES).0;
+        let same = [
+            Recipe { batch_count: 3, seed: 9, threads: Some(2), vae_tiling: true, ..recipe.clone() },
+            Recipe { hires: Some(Hires::default()), ..recipe.clone() },
+            Recipe { disabled_loras: vec![Lora { path: "a".into(), strength: 1.0 }], ..recipe.clone() },
+        ];
+        for other in &same {
+            assert_eq!(key(other, 7), key(&recipe, 7));
+        }
+        let others = [
+            Recipe { prompt: "a hill".into(), ..recipe.clone() },
+            Recipe { guidance: 2.0, ..recipe.clone() },
+            Recipe { steps: 21, ..recipe.clone() },
+            Recipe { width: 64, ..recipe.clone() },
+            Recipe { loras: vec![Lora { path: "a".into(), strength: 1.0 }], ..recipe.clone() },
+            Recipe { earlier_steps: recipe.steps_until(3, None), ..recipe.clone() },
+            Recipe { init: Some(InitImage { image: ImageSource::File("a.png".into()), strength: 0.5 }), ..recipe.clone() },
+        ];
+        for other in &others {
+            assert_ne!(key(other, 7), key(&recipe, 7));
+        }
+        assert_ne!(key(&recipe, 8), key(&recipe, 7));
+        let named = |name: &str| Recipe { earlier_steps: recipe.steps_until(3, Some(name.into())), ..recipe.clone() };
+        assert_eq!(key(&named("a.png"), 7), key(&named("b.png"), 7), "its name is for people");
+        let [one, other] = [1, 2].map(|value| Rgb8::new(1, 1, vec![value; 3]).unwrap());
+        let of = |init| StepsKey::new(&recipe, 7, &StepsImages { init, ..NO_IMAGES }).0;
+        assert!(of(Some(&one)) != of(Some(&other)) && of(Some(&one)) != of(None));
+        let control = StepsKey::new(&recipe, 7, &StepsImages { control: Some(&one), ..NO_IMAGES }).0;
+        assert_ne!(control, of(Some(&one)));
+    }
+}

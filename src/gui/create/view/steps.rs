@@ -1,0 +1,54 @@
+//! The steps of a finished picture: a slider below it, and what the next picture takes from them.
+
+use eframe::egui::{RichText, Slider, Ui};
+
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::{command_button, removable_chip};
+
+/// Width of the words beside the slider, in points.
+const WORDS_WIDTH: f32 = 96.0;
+/// Width of the button behind it, in points.
+const BUTTON_WIDTH: f32 = 136.0;
+
+/// Draws the slider through the steps of the picture shown, where there are some to look at.
+pub(crate) fn steps_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some((_, steps)) = state.create.picture_with_steps() else { return };
+    let palette = theme::palette(ui);
+    let before = state.create.step_in_sight().map_or(steps, |shown| shown.step);
+    ui.horizontal(|ui| {
+        let (wide, gap) = (ui.available_width(), ui.spacing().item_spacing.x);
+        let words = RichText::new(format!("Step {before} of {steps}")).color(palette.weak);
+        ui.scope(|ui| {
+            ui.set_width(WORDS_WIDTH);
+            ui.label(words);
+        });
+        let mut step = before;
+        ui.spacing_mut().slider_width = (wide - WORDS_WIDTH - BUTTON_WIDTH - 3.0 * gap).max(80.0);
+        ui.scope(|ui| {
+            ui.visuals_mut().selection.bg_fill = palette.accent;
+            ui.spacing_mut().interact_size.y = 15.0;
+            ui.add(Slider::new(&mut step, 1..=steps).show_value(false).step_by(1.0))
+                .on_hover_text("Look at the steps in which this picture formed. The arrow keys go from one to the next.")
+                .accessible_name("Step of this picture");
+        });
+        if step != before {
+            commands.push(Command::ShowStep(step));
+        }
+        command_button(ui, state, commands, Command::GoOnFromStep);
+    });
+}
+
+/// Draws what the next picture takes from an earlier one.
+pub(crate) fn earlier_steps_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some(last) = state.shared.recipe.earlier_steps.last() else { return };
+    let palette = theme::palette(ui);
+    let of = last.picture.as_ref().map_or_else(|| "an earlier picture".to_owned(), |name| format!("\"{name}\""));
+    let words = match last.until_step {
+        1 => format!("Begins with the first step of {of}"),
+        step => format!("Begins with {step} steps of {of}"),
+    };
+    ui.horizontal_wrapped(|ui| removable_chip(ui, commands, &words, palette.text, Command::ClearEarlierSteps));
+}

@@ -1,0 +1,85 @@
+//! The slider through the steps of a finished picture, and going on from one of them.
+
+use crate::gui::create;
+use crate::gui::tests::*;
+
+const SLIDER: &str = "Step of this picture";
+
+/// A finished picture of four steps with previews of these.
+fn studio_with_steps(steps: &[u32]) -> Studio {
+    let mut studio = Studio::open(ready());
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![7]);
+    for step in steps {
+        let preview = Preview { picture: 0, step: *step, place: None, image: image(8, *step as u8) };
+        studio.port.send(Event::Preview { job, preview });
+        studio.until("the preview", |app| app.state.create.forming.is_some());
+    }
+    studio.picture(job, 0, 7);
+    studio.done(job);
+    studio
+}
+
+/// The step that the canvas shows, and the step of the preview that stands for it.
+fn shown(app: &App) -> Option<(u32, Option<u32>)> {
+    let shown = app.state.create.step_in_sight()?;
+    Some((shown.step, shown.texture.as_ref().map(|(of, _)| *of)))
+}
+
+fn go_to(studio: &mut Studio, key: Key) {
+    studio.harness.get_by_role_and_label(Role::Slider, SLIDER).focus();
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, key);
+}
+
+#[test]
+fn arrow_keys_show_the_steps_and_the_next_picture_goes_on_from_one() {
+    let mut studio = studio_with_steps(&[1, 2, 3, 4]);
+    assert!(studio.sees("Step 4 of 4"), "the picture itself");
+    assert!(studio.harness.get_by_role_and_label(Role::Button, "Go on from here").accesskit_node().is_disabled());
+    go_to(&mut studio, Key::ArrowLeft);
+    go_to(&mut studio, Key::ArrowLeft);
+    studio.until("the second step", |app| shown(app) == Some((2, Some(2))));
+    assert!(studio.sees("Step 2 of 4"));
+    studio.click("Go on from here");
+    assert!(studio.sees("goes on from step 2") && studio.sees("Begins with 2 steps of"));
+    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.prompt = "a lake by night".into();
+    let (_, recipe, _) = studio.generate();
+    assert_eq!((recipe.prompt.as_str(), recipe.seed, recipe.steps), ("a lake by night", 7, 4));
+    let earlier: Vec<_> = recipe.earlier_steps.iter().map(|it| (it.until_step, it.prompt.as_str())).collect();
+    assert_eq!(earlier, [(2, "a lake")]);
+    let name = recipe.earlier_steps[0].picture.clone().unwrap();
+    assert!(!name.is_empty() && !name.contains('/'), "{name}");
+    assert_eq!(recipe.parent().map(|it| it.prompt), Some("a lake".into()));
+}
+
+#[test]
+fn a_branch_can_be_taken_away_and_the_last_step_is_the_picture_again() {
+    let mut studio = studio_with_steps(&[2]);
+    go_to(&mut studio, Key::ArrowLeft);
+    studio.until("the third step", |app| shown(app) == Some((3, Some(2))));
+    studio.click("Go on from here");
+    let chip = studio.harness.get_by_label_contains("Begin anew: Begins with 3 steps");
+    chip.click();
+    studio.harness.run_ok();
+    assert!(!studio.sees("Begins with") && studio.app().state.shared.recipe.earlier_steps.is_empty());
+    go_to(&mut studio, Key::ArrowRight);
+    assert_eq!(shown(studio.app()), None);
+    assert!(studio.sees("Step 4 of 4"));
+}
+
+#[test]
+fn a_picture_without_previews_has_no_slider_and_neither_has_the_one_that_forms() {
+    let mut studio = Studio::open(ready());
+    studio.make(1);
+    assert!(studio.harness.query_by_role_and_label(Role::Slider, SLIDER).is_none());
+    let enabled = create::Command::GoOnFromStep.enabled(&studio.app().state.create, &studio.app().state.shared);
+    assert!(enabled.is_err());
+    let mut studio = studio_with_steps(&[1]);
+    assert!(studio.harness.query_by_role_and_label(Role::Slider, SLIDER).is_some());
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![8]);
+    studio.port.send(Event::Preview { job, preview: Preview { picture: 0, step: 1, place: None, image: image(8, 9) } });
+    studio.until("the preview", |app| app.state.create.forming.is_some());
+    assert!(studio.harness.query_by_role_and_label(Role::Slider, SLIDER).is_none());
+}
