@@ -135,7 +135,9 @@ fn a_preview_is_shown_in_place_and_the_picture_is_kept_only_when_it_is_accepted(
     assert!(!studio.app().state.live.has_result(), "a preview cannot be accepted");
     studio.finish_live(job, 90, 1.0);
     let folder = studio.folder.path().join("Pictures");
-    let pictures = |studio: &Studio| (studio.made(), std::fs::read_dir(&folder).map_or(0, Iterator::count));
+    let is_picture = |file: &std::io::Result<std::fs::DirEntry>| file.as_ref().unwrap().path().extension().is_some_and(|it| it == "png");
+    let files = || std::fs::read_dir(&folder).map_or(0, |files| files.filter(is_picture).count());
+    let pictures = |studio: &Studio| (studio.made(), files());
     assert_eq!(pictures(&studio), (0, 0));
     assert!(studio.app().state.shared.queue.rows.is_empty());
 
