@@ -272,8 +272,7 @@ fn how_a_part_is_generated_can_be_set_and_taken_back() {
         studio.harness.get_by_role_and_label(Role::CheckBox, name).click();
         studio.harness.run_ok();
     }
-    studio.harness.get_by_role_and_label(Role::RadioButton, "Grey").click();
-    studio.harness.run_ok();
+    studio.click("Grey");
     studio.harness.state_mut().as_mut().unwrap().state.canvas.options.area.context = 4.0;
     studio.until("a wider crop", |app| {
         app.state.canvas.edited().and_then(OpenDocument::shown_crop).is_some_and(|crop| crop.area() > narrow.area())

@@ -57,7 +57,7 @@ fn fill_rows(ui: &mut Ui, fill: &mut Option<AreaFill>) {
     row(ui, "Begins with", |ui| {
         ui.vertical(|ui| {
             for choice in std::iter::once(None).chain(AreaFill::ALL.map(Some)) {
-                ui.radio_value(fill, choice, words(choice)).on_hover_text("What the part holds before the model changes it.");
+                ui.selectable_value(fill, choice, words(choice)).on_hover_text("What the part holds before the model changes it.");
             }
         });
     });
@@ -68,7 +68,7 @@ const fn words(fill: Option<AreaFill>) -> &'static str {
         None => "What suits the strength",
         Some(AreaFill::Original) => "The picture",
         Some(AreaFill::Blur) => "Colours around, blurred",
-        Some(AreaFill::Border) => "Colours of the edge, drawn inwards",
+        Some(AreaFill::Border) => "Edge colours, drawn inwards",
         Some(AreaFill::Neutral) => "Grey",
         Some(AreaFill::Noise) => "Random colours",
     }
